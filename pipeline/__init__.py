@@ -1,0 +1,1 @@
+"""Reverie: background memory for Claude Code. Start at pipeline/README.md."""

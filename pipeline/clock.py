@@ -1,0 +1,70 @@
+"""The only place that asks what time it is.
+
+Times are timezone-aware UTC datetimes; text is ISO 8601 with offset. ``REVERIE_NOW`` (an ISO time)
+stops the clock there, for demonstrations and replays that must give the same bytes twice.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Anything that knows the time."""
+
+    def now(self) -> datetime:
+        """Return the present moment, in UTC."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        """Return the present moment, in UTC."""
+        return datetime.fromtimestamp(time.time(), UTC)
+
+
+class FixedClock:
+    """A clock that stands still until it is moved; ``at`` may be reassigned."""
+
+    def __init__(self, at: datetime) -> None:
+        self.at = at
+
+    def now(self) -> datetime:
+        """Return the moment it was set to."""
+        return self.at
+
+
+def from_environment() -> Clock:
+    """Return the system clock, or a stopped one when ``REVERIE_NOW`` is set."""
+    stopped = parse_time(os.environ.get("REVERIE_NOW"))
+    return FixedClock(stopped) if stopped else SystemClock()
+
+
+def iso(moment: datetime) -> str:
+    """Return ``2026-11-27T10:00:00+00:00``: UTC, whole seconds, the form kept in files."""
+    return moment.astimezone(UTC).replace(microsecond=0).isoformat()
+
+
+def parse_time(text: object) -> datetime | None:
+    """Return the aware UTC datetime that `text` names, or None when it names none.
+
+    Naive times are read as UTC; years outside 1970-9998 count as no time, since such stamps come from
+    broken writers and would overflow arithmetic.
+    """
+    if isinstance(text, datetime):
+        moment = text
+    elif isinstance(text, str):
+        try:
+            moment = datetime.fromisoformat(text.strip())
+        except ValueError:
+            return None
+    else:
+        return None
+    if not 1970 <= moment.year <= 9998:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)

@@ -1,0 +1,131 @@
+"""Settings: defaults, then ``config.toml`` in Reverie's home, then ``REVERIE_*`` variables.
+
+Every limit the program has is a named field here. Unknown keys are an error that names the file, so that
+a misspelt cap never silently means the default.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pipeline.errors import ConfigError
+
+Positive = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(ge=0)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ModelSettings(_Section):
+    """Which model answers, and how calls are made."""
+
+    provider: str = Field(
+        "auto", description="auto, anthropic, claude-cli, offline, replay:DIR or record:DIR"
+    )
+    model: str = Field("claude-haiku-4-5", description="Model name sent to the provider.")
+    api_key_env: str = Field(
+        "",
+        description="Name of the variable that holds the API key. Empty: no key is ever taken from the "
+        "environment by background work.",
+    )
+    base_url: str = Field("", description="Any compatible Messages API; empty means Anthropic's own.")
+    claude_path: str = Field("", description="The claude executable; empty means search for it.")
+    timeout_seconds: Positive = Field(180, description="Hard limit for one call.")
+    max_output_tokens: Count = Field(8000, description="Reply limit; a reply that reaches it is refused.")
+    attempts: Count = Field(3, description="Tries for one call when the provider is overloaded.")
+
+
+class SpendSettings(_Section):
+    """Caps on model calls; over a cap the work waits."""
+
+    calls_per_run: Count = Field(20, description="Model calls one extraction or dream may make.")
+    calls_per_hour: Count = Field(60, description="Model calls in any hour.")
+    tokens_per_hour: Count = Field(400_000, description="Input and output tokens in any hour.")
+    dollars_per_day: Annotated[float, Field(ge=0)] = Field(1.0, description="US dollars in any 24 hours.")
+
+
+class ExtractionSettings(_Section):
+    """When and how dialogue becomes memories."""
+
+    turn_interval_seconds: Positive = Field(120, description="Least time between two runs for one session.")
+    conversation_gap_minutes: Positive = Field(60, description="Silence that ends a conversation (seed 4).")
+    min_conversation_messages: Count = Field(5, description="Shorter conversations are skipped (seed 4).")
+    window_chars: Count = Field(60_000, description="New dialogue in one model call, in characters.")
+    context_chars: Count = Field(6_000, description="Earlier dialogue shown for context, in characters.")
+    first_sight_days: Count = Field(7, description="Days of a long history extracted unasked.")
+    first_sight_turns: Count = Field(30, description="Turns of a long history extracted unasked.")
+    max_candidates: Count = Field(40, description="Memories taken from one reply.")
+    attempts: Count = Field(3, description="Tries before a job is parked.")
+    include_print_sessions: bool = Field(False, description="Also read `claude -p` and SDK sessions.")
+
+
+class StoreSettings(_Section):
+    """Limits of a memory folder."""
+
+    index_lines: Count = Field(200, description="Lines of MEMORY.md that Claude Code loads.")
+    index_bytes: Count = Field(25_000, description="Bytes of MEMORY.md that Claude Code loads.")
+    mode: Literal["off", "observe", "propose", "auto"] = Field(
+        "auto", description="off: nothing runs; observe: read only; propose: into the inbox; auto: write."
+    )
+
+
+class WorkerSettings(_Section):
+    """The background process."""
+
+    linger_seconds: Count = Field(150, description="Longest wait for a job that is nearly due.")
+    lease_seconds: Positive = Field(300, description="How long a claimed job stays ours without a heartbeat.")
+    flush_wait_seconds: Annotated[float, Field(ge=0)] = Field(
+        3.0, description="Longest wait for the transcript to show the reply that Stop announced."
+    )
+
+
+class Settings(_Section):
+    """All settings."""
+
+    model: ModelSettings = ModelSettings()
+    spend: SpendSettings = SpendSettings()
+    extraction: ExtractionSettings = ExtractionSettings()
+    store: StoreSettings = StoreSettings()
+    worker: WorkerSettings = WorkerSettings()
+
+
+def load(home: Path) -> Settings:
+    """Return the settings of the Reverie whose home is `home`.
+
+    ``REVERIE_MODEL__PROVIDER=offline`` sets ``provider`` in ``[model]``: section and key are separated by
+    two underscores. Raises ConfigError naming file and key.
+    """
+    file = home / "config.toml"
+    values = _read(file)
+    for name, value in sorted(os.environ.items()):
+        section, mark, key = name.removeprefix("REVERIE_").lower().partition("__")
+        if name.startswith("REVERIE_") and mark:
+            values.setdefault(section, {})[key] = value
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(
+            f"{key}: {first['msg']}", file=str(file), fix="`reverie config` lists every key and its default."
+        ) from error
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        text = file.read_text("utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(str(error), file=str(file), fix="Make the file readable UTF-8 text.") from error
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(str(error), file=str(file), fix="Mend the TOML at the place named.") from error

@@ -1,0 +1,139 @@
+"""The registry of the 16 memory types, and a memory as a value.
+
+The registry is the hinge between the five source formats (DESIGN §5): Claude Code's four classes, schema
+v3's eleven kinds, and the agent-memory tiers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MAX_DESCRIPTION = 150
+MAX_QUOTE = 200
+MAX_SOURCES = 3
+MAX_BODY = 50_000
+
+HostClass = Literal["user", "feedback", "project", "reference"]
+Tier = Literal["core", "learning", "task"]
+Origin = Literal["user-stated", "user-confirmed", "assistant-inferred", "imported", "hand-written"]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryType:
+    """One row of the registry.
+
+    `answers` says in a few words what the type is for; `host_class` is what Claude Code calls it;
+    `folder` is relative to the store; `weight` multiplies the decay score (seed 2, C-15).
+    """
+
+    name: str
+    answers: str
+    host_class: HostClass
+    folder: str
+    weight: float
+    tier: Tier
+
+    @property
+    def is_graph(self) -> bool:
+        """Whether memories of this type live under ``graph/`` and carry a title (schema v3)."""
+        return self.folder.startswith("graph/")
+
+
+_ROWS = (
+    MemoryType("user", "who the person is", "user", "", 1.3, "core"),
+    MemoryType("feedback", "how the person wants work done", "feedback", "", 1.3, "core"),
+    MemoryType("project", "what is happening, and why", "project", "", 1.0, "core"),
+    MemoryType("reference", "where to look things up", "reference", "", 1.0, "core"),
+    MemoryType("decision", "what was chosen over what", "project", "graph/decisions", 1.3, "core"),
+    MemoryType("configuration", "a setting that works", "reference", "graph/configurations", 1.1, "core"),
+    MemoryType("procedure", "steps to follow", "feedback", "graph/procedures", 1.4, "core"),
+    MemoryType("workflow", "how work flows here", "feedback", "graph/workflows", 1.0, "core"),
+    MemoryType("code_pattern", "a pattern to reuse", "feedback", "graph/code-patterns", 1.1, "core"),
+    MemoryType("solution", "what solved a problem", "project", "graph/solutions", 1.2, "learning"),
+    MemoryType("fix", "what mended a bug", "project", "graph/fixes", 1.0, "learning"),
+    MemoryType("problem", "what is still wrong", "project", "graph/problems", 0.9, "learning"),
+    MemoryType("error", "an error and its meaning", "project", "graph/errors", 0.8, "learning"),
+    MemoryType("insight", "what several cases share", "project", "graph/insights", 1.25, "learning"),
+    MemoryType("general", "anything else that lasts", "project", "graph/general", 0.8, "learning"),
+    MemoryType("task", "work to come back to", "project", "graph/tasks", 0.8, "task"),
+)
+
+TYPES: dict[str, MemoryType] = {row.name: row for row in _ROWS}
+HUMAN_ONLY = frozenset({"user", "feedback"})
+"""Types that only a person's own words can support."""
+
+TypeName = Literal[
+    "user",
+    "feedback",
+    "project",
+    "reference",
+    "decision",
+    "configuration",
+    "procedure",
+    "workflow",
+    "code_pattern",
+    "solution",
+    "fix",
+    "problem",
+    "error",
+    "insight",
+    "general",
+    "task",
+]
+
+
+class Evidence(BaseModel):
+    """Where a fact was said: one entry of one session, with a short quote that is in it.
+
+    `at` is when it was said (ISO 8601), or None when the entry carries no usable time.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    session: str
+    uuid: str
+    quote: str = Field(max_length=MAX_QUOTE)
+    at: str | None = None
+    speaker: Literal["person", "assistant"] = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One fact as the store knows it; `extra` holds front-matter keys Reverie doesn't know.
+
+    `name` is the slug and the file stem's base; times are aware UTC datetimes or None when the file
+    does not say; `path` is relative to the store, empty before the memory is written.
+    """
+
+    name: str
+    description: str
+    type: str
+    body: str
+    id: str = ""
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    importance: float = 0.5
+    confidence: float = 0.8
+    created: datetime | None = None
+    updated: datetime | None = None
+    origin: str = ""
+    sources: tuple[Evidence, ...] = ()
+    relations: tuple[dict[str, Any], ...] = ()
+    anchors: tuple[str, ...] = ()
+    pinned: bool = False
+    path: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> MemoryType:
+        """Return this memory's registry row; an unknown type reads as ``project`` (checklist L-C9)."""
+        return TYPES.get(self.type, TYPES["project"])
+
+    @property
+    def shown_title(self) -> str:
+        """Return the title, or one made from the name."""
+        return self.title or self.name.replace("-", " ").replace("_", " ").strip().capitalize()

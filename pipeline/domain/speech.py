@@ -1,0 +1,69 @@
+"""What was said in a transcript: the entries the reader yields and the utterances made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Speaker = Literal["person", "assistant"]
+
+Channel = Literal["typed", "queued", "slash", "answer", "refusal", "beside_tool", "prose"]
+"""How speech reached the transcript. All but ``prose`` (the assistant's) are a person's own words:
+``typed`` at the prompt, ``queued`` while the assistant worked, ``slash`` as a command's arguments,
+``answer`` to AskUserQuestion, ``refusal`` as a comment on a rejected tool, ``beside_tool`` as text in an
+entry that also carries tool results."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One record of a transcript, as much of it as Reverie keeps.
+
+    `offset` and `length` are bytes in the file (two glued records share a line but not an offset).
+    `block` tells several rows made of one record apart. `text` is speech only, never tool output; it is
+    empty for entries nobody speaks in. `at` is ISO 8601 UTC or None; `at_source` says whether it is the
+    entry's ``own``, ``inherited`` from the entry before, or ``unknown``.
+    """
+
+    offset: int
+    length: int
+    block: int
+    type: str
+    uuid: str
+    parent_uuid: str | None
+    session_id: str
+    text: str = ""
+    speaker: Speaker | None = None
+    channel: Channel | None = None
+    tool_names: tuple[str, ...] = ()
+    message_id: str | None = None
+    at: str | None = None
+    at_source: Literal["own", "inherited", "unknown"] = "unknown"
+    cwd: str | None = None
+    entrypoint: str | None = None
+    sidechain: bool = False
+    chained: bool = True
+    """Whether the record is part of the parentUuid tree: user, assistant, system, attachment, progress."""
+    memory_writes: tuple[str, ...] = ()
+    """Paths inside a memory folder that this entry shows the assistant writing."""
+    note: str = ""
+    """For a record of unknown type, its first 2,000 characters; else empty."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """One thing that was said, ready to be shown to the model and cited.
+
+    `row` is the ledger's row id, which orders utterances and is the extraction watermark.
+    """
+
+    row: int
+    session_id: str
+    uuid: str
+    speaker: Speaker
+    channel: Channel
+    text: str
+    at: str | None
+    cwd: str | None = None
+    tool_names: tuple[str, ...] = ()

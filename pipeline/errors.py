@@ -1,0 +1,182 @@
+"""Every exception Reverie raises on purpose.
+
+    ReverieError
+    ├── ConfigError            config.toml or the environment is wrong
+    ├── InputError             a file or argument the person gave can't be used
+    ├── PromptError            a prompt file is missing, or its variables do not fit
+    ├── SpoolError             the spool can't be written or read
+    ├── LedgerError            the ledger can't be used
+    │   ├── NewerSchemaError   it was written by a newer Reverie
+    │   └── LeaseLostError     the job now belongs to another worker
+    ├── StoreError             the memory folder can't be used
+    │   ├── DocumentError      one memory file can't be read as a memory
+    │   ├── ConflictError      a file changed since it was read
+    │   ├── PathEscapeError    a name leads outside the store
+    │   └── UnknownMemoryError no memory has that name
+    ├── SpendError             a cap would be passed; the work waits
+    └── ModelError             a model call did not give a usable value
+        ├── RefusedError       the model declined
+        ├── TruncatedError     the reply hit max_tokens and is never taken as whole
+        ├── InvalidReplyError  the reply does not fit the schema, after one repair round
+        ├── TooLongError       the prompt does not fit the model's window
+        ├── OverloadedError    429, 5xx or 529: worth another try (``retry_after`` in seconds)
+        ├── QuotaError         the account's allowance is used up
+        ├── UnauthorisedError  no key, a bad key, or not logged in: never retried
+        ├── UnavailableError   the provider's program or network is missing
+        ├── TimedOutError      no answer in time
+        ├── CassetteError      a replay has no answer for this request, or one was left unplayed
+        └── LiveCallError      a real call was tried where the switch forbids it
+
+Each carries ``fix``, one sentence a person can act on, and where it applies ``file`` and ``line``.
+``outcome`` on a ModelError is the word the ledger keeps for that call.
+"""
+
+from __future__ import annotations
+
+
+class ReverieError(Exception):
+    """Something Reverie can name went wrong."""
+
+    def __init__(
+        self, message: str = "", *, fix: str = "", file: str | None = None, line: int | None = None
+    ) -> None:
+        super().__init__(message or (type(self).__doc__ or "").strip())
+        self.fix = fix
+        self.file = file
+        self.line = line
+
+    def __str__(self) -> str:
+        """``file:line: message``, without the fix, which a caller shows on its own line."""
+        where = self.file or ""
+        if where and self.line is not None:
+            where += f":{self.line}"
+        text = super().__str__()
+        return f"{where}: {text}" if where else text
+
+
+class ConfigError(ReverieError):
+    """The configuration can't be used."""
+
+
+class InputError(ReverieError):
+    """The input can't be used."""
+
+
+class PromptError(ReverieError):
+    """A prompt can't be rendered."""
+
+
+class SpoolError(ReverieError):
+    """The spool can't be used."""
+
+
+class LedgerError(ReverieError):
+    """The ledger can't be used."""
+
+
+class NewerSchemaError(LedgerError):
+    """The ledger was written by a newer Reverie."""
+
+
+class LeaseLostError(LedgerError):
+    """The job is no longer ours."""
+
+
+class StoreError(ReverieError):
+    """The memory folder can't be used."""
+
+
+class DocumentError(StoreError):
+    """The file can't be read as a memory."""
+
+
+class ConflictError(StoreError):
+    """A file changed since it was read."""
+
+
+class PathEscapeError(StoreError):
+    """The name leads outside the store."""
+
+
+class UnknownMemoryError(StoreError):
+    """No memory has that name."""
+
+
+class SpendError(ReverieError):
+    """A spending cap would be passed."""
+
+
+class ModelError(ReverieError):
+    """The model call gave no usable value."""
+
+    outcome = "failed"
+
+
+class RefusedError(ModelError):
+    """The model declined to answer."""
+
+    outcome = "refused"
+
+
+class TruncatedError(ModelError):
+    """The reply was cut at its token limit."""
+
+    outcome = "truncated"
+
+
+class InvalidReplyError(ModelError):
+    """The reply does not fit the schema."""
+
+    outcome = "invalid"
+
+
+class TooLongError(ModelError):
+    """The prompt does not fit the model's window."""
+
+    outcome = "too_long"
+
+
+class OverloadedError(ModelError):
+    """The provider is overloaded or rate limited."""
+
+    outcome = "overloaded"
+
+    def __init__(self, message: str = "", *, retry_after: float | None = None, fix: str = "") -> None:
+        super().__init__(message, fix=fix)
+        self.retry_after = retry_after
+
+
+class QuotaError(ModelError):
+    """The account's allowance is used up."""
+
+    outcome = "quota"
+
+
+class UnauthorisedError(ModelError):
+    """The provider does not accept our credentials."""
+
+    outcome = "unauthorised"
+
+
+class UnavailableError(ModelError):
+    """The provider can't be reached."""
+
+    outcome = "unavailable"
+
+
+class TimedOutError(ModelError):
+    """The provider gave no answer in time."""
+
+    outcome = "timeout"
+
+
+class CassetteError(ModelError):
+    """No recorded reply fits this request."""
+
+    outcome = "cassette"
+
+
+class LiveCallError(ModelError):
+    """A live model call was tried where none is allowed."""
+
+    outcome = "forbidden"

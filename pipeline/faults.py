@@ -1,0 +1,42 @@
+"""Named points at which a test may kill the process, to prove that a restart mends it.
+
+Set ``REVERIE_CRASH_AT`` to a name (or ``name#2`` for its second visit) and the process sends itself
+SIGKILL there. Unset, which is always outside tests, a visit costs one dictionary lookup.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+POINTS = (
+    "drain.before_ledger",
+    "drain.after_ledger",
+    "ingest.before_commit",
+    "ingest.after_commit",
+    "extract.before_call",
+    "extract.after_call",
+    "extract.after_reply_commit",
+    "store.staged",
+    "store.intent_written",
+    "store.file_replaced",
+    "store.files_replaced",
+    "store.done",
+    "extract.after_store",
+    "extract.after_cursor",
+)
+
+_visits: dict[str, int] = {}
+
+
+def reach(point: str) -> None:
+    """Note that the process has come to `point`, one of POINTS; die there if a test asked for it."""
+    wanted = os.environ.get("REVERIE_CRASH_AT")
+    if wanted is None:
+        return
+    if point not in POINTS:
+        raise AssertionError(f"{point} is not in faults.POINTS")
+    _visits[point] = _visits.get(point, 0) + 1
+    name, _, visit = wanted.partition("#")
+    if name == point and _visits[point] == int(visit or 1):
+        os.kill(os.getpid(), signal.SIGKILL)
