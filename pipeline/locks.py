@@ -38,6 +38,8 @@ def try_lock(path: Path) -> IO[bytes] | None:
 def lock(path: Path, *, timeout: float) -> Iterator[bool]:
     """Hold `path` exclusively; yields False when `timeout` seconds passed without getting it."""
     ensure_dir(path.parent)
+    # portalocker would make the file with the umask's mode.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     guard = portalocker.Lock(
         str(path), "a", timeout=timeout, check_interval=0.02, flags=portalocker.LOCK_EX | portalocker.LOCK_NB
     )

@@ -18,13 +18,18 @@ _RESERVED = frozenset(
 )
 
 
+def transliterate(text: str) -> str:
+    """Return `text` in plain ASCII letters, whatever script it is in."""
+    return anyascii(text)
+
+
 def slugify(text: str) -> str:
     """Return a slug for `text`; the same text always gives the same slug.
 
     Long names keep their start and end in eight digits of a digest, so two that differ late stay apart;
     text with nothing to transliterate gives ``memory-`` and eight digits.
     """
-    ascii_text = anyascii(text.replace("'", "")).lower()
+    ascii_text = transliterate(text.replace("'", "")).lower()
     slug = re.sub(r"[^a-z0-9]+", "-", ascii_text).strip("-")
     mark = digest(text.strip())[:8]
     if not slug:

@@ -1,0 +1,176 @@
+"""Keep one hook event as one spool file, make sure a worker runs, say nothing, exit 0.
+
+Run by Claude Code as ``python -I -S capture.py <Stop|SessionEnd|PreCompact>`` with the event's JSON on
+stdin. The person waits while this runs, so it imports next to nothing, does not look into the JSON, and
+leaves starting a worker to ``start_worker.py``, which is compiled only when no worker is alive.
+"""
+
+import os
+import sys
+import time
+
+KEEP = 16 << 20  # bytes of an event that are kept; what comes after is read and dropped
+FIRST_BYTE = 1.0  # seconds to wait for anything at all
+QUIET = 0.15  # seconds of silence after "}" that end an event whose sender never closes the pipe
+TOTAL = 1.8  # seconds for all of stdin; the host gives SessionEnd hooks 1.5 to 2 s
+LOG_LIMIT = 64 << 10
+
+
+def main() -> None:
+    """Take the event; every error ends here, since a hook that fails disturbs the session."""
+    event = sys.argv[1] if len(sys.argv) > 1 else ""
+    if not (event.isascii() and event.isalnum() and len(event) <= 40):
+        event = "Unknown"
+    home = ""
+    try:
+        own_standard_streams()
+        data = read_stdin()
+        if not data.strip() or os.environ.get("REVERIE_INSIDE"):
+            return
+        home = home_dir()
+        if home:
+            write_event(home, event, data)
+            ensure_worker(home)
+    except Exception as error:  # noqa: BLE001 - the hook's one boundary: it may never fail
+        log(home, f"{event}: {describe(error)}")
+
+
+def own_standard_streams() -> None:
+    """Open /dev/null on closed standard descriptors, so that no file of ours becomes one of them."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def read_stdin() -> bytes:
+    """Return what arrives on stdin until EOF, silence after a complete-looking object, or the deadline."""
+    import select
+
+    poll = select.poll()
+    poll.register(0, select.POLLIN)
+    start = time.monotonic()
+    chunks: list[bytes] = []
+    size = 0
+    last = b""
+    while True:
+        left = start + TOTAL - time.monotonic()
+        if not last:
+            left = min(left, start + FIRST_BYTE - time.monotonic())
+        elif last.rstrip().endswith(b"}"):
+            left = min(left, QUIET)
+        if left <= 0 or not poll.poll(left * 1000):
+            break
+        try:
+            chunk = os.read(0, 1 << 20)
+        except OSError:
+            break  # a directory or a terminal that went away: there is no event
+        if not chunk:
+            break
+        last = last[-64:] + chunk if len(chunk) < 64 else chunk
+        if size < KEEP:
+            chunks.append(chunk[: KEEP - size])
+        size += len(chunk)
+    return b"".join(chunks)
+
+
+def home_dir() -> str:
+    """Return Reverie's home as an absolute path, or "" where there is no home directory at all."""
+    named = os.environ.get("REVERIE_HOME")
+    if not named:
+        named = (os.environ.get("CLAUDE_CONFIG_DIR") or "~/.claude") + "/reverie"
+    path = os.path.expanduser(named) if named[0] == "~" else named
+    return "" if path[0] == "~" else os.path.abspath(path)
+
+
+def write_event(home: str, event: str, data: bytes) -> None:
+    """Write the spool file: under a hidden name first, fsynced, then renamed."""
+    spool = home + "/spool"
+    now = time.time()
+    name = f"{int(now * 1000):013d}-{os.getpid()}-{os.urandom(3).hex()}-{event}.json"
+    temp = f"{spool}/.{name}.reverie-tmp-"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    try:
+        handle = os.open(temp, flags, 0o600)
+    except FileNotFoundError:
+        make_dirs(spool)
+        handle = os.open(temp, flags, 0o600)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(handle, view) :]
+        os.fsync(handle)
+        os.rename(temp, f"{spool}/{name}")
+    except BaseException:
+        os.unlink(temp)
+        raise
+    finally:
+        os.close(handle)
+
+
+def ensure_worker(home: str) -> None:
+    """Start a worker unless one is alive, which is to say unless one holds the lock."""
+    import fcntl
+
+    lock = os.open(home + "/worker.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import start_worker
+
+    start_worker.start(home, lock)
+
+
+def make_dirs(path: str) -> None:
+    """Make `path` and its missing parents, each for its owner only."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileNotFoundError:
+        make_dirs(os.path.dirname(path))
+        make_dirs(path)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+
+
+def describe(error: Exception) -> str:
+    """Name the cause without what differs from one hook to the next (process ids, random names)."""
+    if isinstance(error, OSError):
+        where = (
+            os.path.dirname(str(error.filename)) if ".reverie-tmp-" in str(error.filename) else error.filename
+        )
+        return f"{error.strerror}: {where}"
+    return f"{type(error).__name__}: {error}"
+
+
+def log(home: str, cause: str) -> None:
+    """Add one line to the hook log unless its end already names the same cause."""
+    if not home:
+        return
+    try:
+        make_dirs(home + "/logs")
+        handle = os.open(home + "/logs/hook.log", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            size = os.fstat(handle).st_size
+            os.lseek(handle, max(0, size - 4096), os.SEEK_SET)
+            tail = os.read(handle, 4096)
+            text = cause.encode("utf-8", "replace").replace(b"\n", b" ")[:1000]
+            if text in tail:
+                return
+            if size > LOG_LIMIT:
+                os.ftruncate(handle, 0)
+            os.write(handle, time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime()).encode() + text + b"\n")
+        finally:
+            os.close(handle)
+    except OSError:
+        # The disk is full or the home can't be written: there is nowhere left to say it.
+        return
+
+
+if __name__ == "__main__":
+    main()
+    os._exit(0)

@@ -1,0 +1,133 @@
+"""Start a worker that inherits the lock the hook has just taken.
+
+The lock belongs to the open file, not to the process, so it passes to the worker without a moment in
+which a second hook could take it. The worker gets its own session, no descriptor of the host's (a pipe
+kept open makes Claude Code wait), and Reverie's home as its directory.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+LOG_LIMIT = 1 << 20
+
+
+def start(home: str, lock: int) -> int:
+    """Start the worker and return its process id. Raises OSError when the interpreter can't be run."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    python, path = interpreter(home, root)
+    log = home + "/logs/worker.log"
+    os.makedirs(home + "/logs", 0o700, exist_ok=True)
+    if os.path.exists(log) and os.path.getsize(log) > LOG_LIMIT:
+        os.replace(log, log + ".1")
+    close_on_exec(lock)
+    arguments = [python, "-m", "pipeline.worker", "--lock-fd", str(lock)]
+    values = environment(home, path)
+    os.chdir(home)
+    worker = spawn(arguments, values, log)
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, b"%d\n" % worker, 0)  # for a person to read; the lock itself decides
+    return worker
+
+
+def environment(home: str, path: str) -> dict[str, str]:
+    """Return the worker's environment.
+
+    A project's PYTHONPATH may hold another package named ``pipeline``, so it does not reach the worker;
+    nor does the sentinel, which marks the worker's own children. Relative places become absolute since
+    the worker runs elsewhere.
+    """
+    left_out = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "REVERIE_INSIDE")
+    values = {name: value for name, value in os.environ.items() if name not in left_out}
+    values.update({"REVERIE_HOME": home, "PYTHONSAFEPATH": "1"})
+    config = values.get("CLAUDE_CONFIG_DIR")
+    if config and config[0] != "~":
+        values["CLAUDE_CONFIG_DIR"] = os.path.abspath(config)
+    if path:
+        values["PYTHONPATH"] = path
+    return values
+
+
+def interpreter(home: str, root: str) -> tuple[str, str]:
+    """Return the Python for the worker and what its PYTHONPATH should be ("" for an installed package)."""
+    named = os.environ.get("REVERIE_PYTHON")
+    if named:
+        return named, ""
+    noted = first_line(home + "/python")
+    if runnable(noted):
+        return noted, ""
+    beside = root if os.path.isdir(root + "/pipeline") else ""
+    if runnable(root + "/.venv/bin/python"):
+        return root + "/.venv/bin/python", beside
+    folders = [*os.environ.get("PATH", "").split(":"), os.path.expanduser("~/.local/bin")]
+    for folder in folders:
+        line = first_line(folder + "/reverie") if folder.startswith("/") else ""
+        if line.startswith("#!") and runnable(line[2:].strip()):
+            return line[2:].strip(), ""
+    return sys.executable, beside
+
+
+def first_line(path: str) -> str:
+    """Return the first line of the file `path`, or "" when there is none to read."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return ""
+    try:
+        return os.fsdecode(os.read(handle, 4096).partition(b"\n")[0]).strip()
+    except OSError:
+        return ""
+    finally:
+        os.close(handle)
+
+
+def runnable(path: str) -> bool:
+    """Say whether `path` is absolute and a program we may run."""
+    return path.startswith("/") and os.path.isfile(path) and os.access(path, os.X_OK)
+
+
+def close_on_exec(lock: int) -> None:
+    """Let only the lock pass to the worker, whatever descriptors the host left open to us."""
+    for name in os.listdir("/dev/fd"):
+        number = int(name)
+        if number > 2 and number != lock:
+            try:
+                os.set_inheritable(number, False)
+            except OSError:
+                continue  # the listing's own descriptor, closed by now
+    os.set_inheritable(lock, True)
+
+
+def spawn(arguments: list[str], values: dict[str, str], log: str) -> int:
+    """Start `arguments` in a new session with stdin and stdout on /dev/null and stderr in `log`."""
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 2, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+    ]
+    try:
+        return os.posix_spawn(
+            arguments[0], arguments, values, file_actions=actions, setsid=True, setsigmask=()
+        )
+    except NotImplementedError:
+        return fork(arguments, values, log)
+
+
+def fork(arguments: list[str], values: dict[str, str], log: str) -> int:
+    """Do the same where posix_spawn knows no new sessions (older macOS)."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        os.setsid()
+        quiet = os.open(os.devnull, os.O_RDWR)
+        for number, source in (
+            (0, quiet),
+            (1, quiet),
+            (2, os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)),
+        ):
+            os.dup2(source, number)
+        os.execve(arguments[0], arguments, values)
+    finally:
+        os._exit(127)

@@ -1,0 +1,55 @@
+"""What Claude Code must be told so that it runs our hooks, for people who install by settings.json."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+from pipeline.atomic import write_atomic
+from pipeline.paths import bundled
+
+EVENTS = ("Stop", "SessionEnd", "PreCompact")
+"""The hook events that Reverie listens to."""
+
+TIMEOUT_SECONDS = 10
+
+
+def hook_command(event: str, *, python: str = "", hooks: Path | None = None) -> str:
+    """Return the shell command for `event`, one of EVENTS.
+
+    It names `python` (default: the running one) and the `hooks` folder (default: the bundled one)
+    absolutely and quoted. Should that Python go away, the launcher finds another; should the whole
+    package go away, the command still succeeds, as a session must not suffer from what is left of us.
+    """
+    folder = hooks or bundled("hooks")
+    interpreter = shlex.quote(python or sys.executable)
+    capture = shlex.quote(str(folder / "capture.py"))
+    launcher = shlex.quote(str(folder / "run"))
+    return f"{interpreter} -I -S {capture} {event} || sh {launcher} {event} || :"
+
+
+def settings_snippet(*, python: str = "", hooks: Path | None = None) -> dict[str, Any]:
+    """Return the ``hooks`` object to merge into Claude Code's settings.json; arguments as `hook_command`."""
+    return {
+        "hooks": {
+            event: [
+                {
+                    "hooks": [
+                        {
+                            "type": "command",
+                            "command": hook_command(event, python=python, hooks=hooks),
+                            "timeout": TIMEOUT_SECONDS,
+                        }
+                    ]
+                }
+            ]
+            for event in EVENTS
+        }
+    }
+
+
+def note_interpreter(home: Path, python: str = "") -> None:
+    """Write the interpreter that can import this package to ``<home>/python``, where the hooks look."""
+    write_atomic(home / "python", f"{python or sys.executable}\n".encode())

@@ -1,0 +1,65 @@
+"""Commands that change the store: add, forget, reindex; and doctor, which only looks."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pipeline.app import App
+from pipeline.cli import output
+from pipeline.cli.options import JsonOption, LlmOption, StoreOption
+from pipeline.doctor import examine
+
+
+def add(
+    statement: Annotated[str, typer.Argument(help="The fact, in one or a few sentences.")],
+    kind: Annotated[str, typer.Option("--type", metavar="T", help="One of the 16 types.")] = "project",
+    name: Annotated[str, typer.Option("--name", help="Its name; made from the text if not given.")] = "",
+    description: Annotated[str, typer.Option("--description", help="One line for the index.")] = "",
+    why: Annotated[str, typer.Option("--why", help="The reason.")] = "",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a memory yourself."""
+    memory = App(store=store).add(statement, kind=kind, name=name, description=description, why=why)
+    output.data(memory, lambda: output.line(f"created    {memory.name} ({memory.path})"), as_json=as_json)
+
+
+def forget(
+    name: Annotated[str, typer.Argument(help="Name, file stem or id.")],
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Move a memory to the archive; what was said before can't bring it back."""
+    gone = App(store=store).forget(name)
+    output.data(
+        {"forgotten": gone}, lambda: output.line(f"forgotten  {gone} (kept in archive/)"), as_json=as_json
+    )
+
+
+def reindex(store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Rebuild MEMORY.md and every other derived file from the markdown."""
+    with output.progress("rebuilding"):
+        changed = App(store=store).reindex()
+
+    def tell() -> None:
+        for path in changed or ["nothing to change"]:
+            output.line(path)
+
+    output.data(changed, tell, as_json=as_json)
+
+
+def doctor(store: StoreOption = None, llm: LlmOption = None, as_json: JsonOption = False) -> None:
+    """Examine the installation and the store; changes nothing. Exit code 1 when something is wrong."""
+    findings = examine(App(store=store, llm=llm))
+
+    def tell() -> None:
+        for finding in findings:
+            output.line(f"{finding.level:<5} {finding.what}: {finding.message}")
+            if finding.fix:
+                output.line(f"      {finding.fix}")
+
+    output.data(findings, tell, as_json=as_json)
+    if any(finding.level == "error" for finding in findings):
+        raise typer.Exit(1)

@@ -1,0 +1,163 @@
+"""Commands that show things: status, conversations, list, show, why, config."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from pipeline.app import App, Why
+from pipeline.cli import output
+from pipeline.cli.options import JsonOption, LlmOption, StoreOption
+from pipeline.clock import iso
+from pipeline.config import Settings
+
+NameArgument = Annotated[str, typer.Argument(help="Name, file stem or id (six digits are enough).")]
+
+
+def status(store: StoreOption = None, llm: LlmOption = None, as_json: JsonOption = False) -> None:
+    """Show queue, last runs, spend against caps, and what waits for you."""
+    value = App(store=store, llm=llm).status()
+    output.data(value, lambda: _tell_status(value), as_json=as_json)
+
+
+def conversations(
+    status: Annotated[
+        str | None,
+        typer.Option(
+            "--status", metavar="S", help="active, ready, queued, processing, archived, skipped or review."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List conversations: stretches of dialogue between silences."""
+    rows = App().conversations(status)
+    columns = ["id", "status", "first_message_at", "last_message_at", "entry_count", "source_file", "reason"]
+    output.data(
+        rows,
+        lambda: output.table(columns, [[row[name] for name in columns] for row in rows]),
+        as_json=as_json,
+    )
+
+
+def list_memories(
+    kind: Annotated[str | None, typer.Option("--type", metavar="T", help="Only this type.")] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the memories of a store."""
+    found, problems = App(store=store).memories(kind)
+    value = [
+        {"name": m.name, "type": m.type, "description": m.description, "origin": m.origin, "path": m.path}
+        for m in (document.memory for document in found)
+    ]
+    output.data(
+        value,
+        lambda: output.table(
+            ["name", "type", "description"], [[v["name"], v["type"], v["description"]] for v in value]
+        ),
+        as_json=as_json,
+    )
+    for problem in problems:
+        output.talk(f"{problem.path}: {problem.message}")
+
+
+def show(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Print one memory as it stands in its file."""
+    document = App(store=store).open_store().read(name)
+    text = document.raw.decode("utf-8", "replace")
+    output.data(
+        {"path": document.path, "text": text, "memory": document.memory},
+        lambda: output.line(text.rstrip("\n")),
+        as_json=as_json,
+    )
+
+
+def why(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Show where a memory comes from: who said it, where, which run, which model."""
+    found = App(store=store).why(name)
+    output.data(found, lambda: _tell_why(found), as_json=as_json)
+
+
+def config(as_json: JsonOption = False) -> None:
+    """Show every setting, its value and what it means."""
+    app = App()
+    rows: list[dict[str, Any]] = []
+    for section_name, section_field in Settings.model_fields.items():
+        section = getattr(app.settings, section_name)
+        for key, field in type(section).model_fields.items():
+            value = getattr(section, key)
+            rows.append(
+                {
+                    "key": f"{section_name}.{key}",
+                    "value": value,
+                    "default": field.default,
+                    "meaning": field.description,
+                }
+            )
+        del section_field
+    output.data(
+        {"file": str(app.home / "config.toml"), "settings": rows},
+        lambda: output.table(
+            ["key", "value", "meaning"], [[r["key"], r["value"], r["meaning"]] for r in rows]
+        ),
+        as_json=as_json,
+    )
+    output.talk(f"set them in {app.home / 'config.toml'}, or as REVERIE_SECTION__KEY in the environment")
+
+
+def _tell_status(value: dict[str, Any]) -> None:
+    spend = value["spend"]
+    output.fields(
+        {
+            "store": value["store"],
+            "mode": value["mode"],
+            "provider": "{name} ({why}), model {model}".format(**value["provider"]),
+            "worker": value["worker"],
+            "spool": f"{value['spool']['waiting']} waiting, {len(value['spool']['quarantined'])} quarantined",
+            "transcripts": ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in value["files"].items()),
+            "conversations": ", ".join(f"{n} {name}" for name, n in value["conversations"].items()) or "none",
+            "calls": f"{spend['calls_hour'][0]} of {spend['calls_hour'][1]} this hour",
+            "tokens": f"{spend['tokens_hour'][0]:,} of {spend['tokens_hour'][1]:,} this hour",
+            "dollars": f"{spend['dollars_day'][0]:.4f} of {spend['dollars_day'][1]:.2f} in 24 h",
+            "inbox": f"{value['inbox']} waiting for you",
+        }
+    )
+    if spend["held"]:
+        output.line(f"held: {spend['held']}")
+    for event, reason in value["spool"]["quarantined"]:
+        output.line(f"quarantined {event}: {reason}")
+    for job in value["jobs"]:
+        output.line(
+            f"job {job['id']} {job['state']} {job['kind']} {job['key']}"
+            f" (attempts {job['attempts']}) {job['last_error']}".rstrip()
+        )
+    for run in value["runs"]:
+        names = ", ".join(f"{a['action']} {a['name']}" for a in run["actions"]) or run["reason"]
+        output.line(f"run {run['id'][:8]} {run['strategy']} {run['outcome'] or 'unfinished'}: {names}")
+
+
+def _tell_why(found: Why) -> None:
+    memory = found.memory
+    output.line(f"{memory.name} ({memory.type}): {memory.description}")
+    output.fields(
+        {
+            "file": found.path,
+            "origin": memory.origin or "unknown",
+            "written": iso(memory.created) if memory.created else "unknown",
+            "changed since by someone else": "no" if found.ours else "yes, or it never was Reverie's",
+        }
+    )
+    for number, source in enumerate(found.sources, start=1):
+        said = "the person" if source["speaker"] == "person" else "the assistant"
+        output.line(f"\nsource {number}: {said} said at {source['at'] or 'an unknown time'}")
+        output.line(f"  session {source['session']}, entry {source['uuid']}")
+        output.line(f"  quote: “{source['quote']}”")
+        if source["file"]:
+            output.line(f"  transcript: {source['file']} (in {source['cwd'] or 'an unknown directory'})")
+        else:
+            output.line("  the ledger does not hold that entry; the quote is all there is")
+    for run in found.runs:
+        output.line(f"\nrun {run['id']} ({run['strategy']}): {run['provider']} {run['model']}".rstrip())
+    if not found.runs and memory.origin == "hand-written":
+        output.line("\nwritten by hand, with no run")

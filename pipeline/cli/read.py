@@ -1,0 +1,143 @@
+"""Commands that turn transcripts into rows and memories: extract, ingest, process, work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pipeline.app import App, find_transcript
+from pipeline.cli import output
+from pipeline.cli.options import JsonOption, LlmOption, StoreOption
+from pipeline.errors import InputError
+from pipeline.extraction.rules import BLIND_SPOTS
+from pipeline.extraction.run import Outcome
+
+
+def extract(
+    transcript: Annotated[
+        str, typer.Option("--transcript", metavar="F", help="A transcript, or a session id.")
+    ],
+    store: StoreOption = None,
+    llm: LlmOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Read one transcript and write what is worth keeping of it."""
+    app = App(store=store, llm=llm)
+    with output.progress("reading"):
+        done, outcomes, place = app.extract(find_transcript(transcript))
+    value = {"transcript": done, "store": place, "runs": outcomes}
+    output.data(value, lambda: _tell(outcomes, place), as_json=as_json)
+    if app.llm == "offline":
+        output.talk(BLIND_SPOTS)
+
+
+def ingest(
+    file: Annotated[Path | None, typer.Option("--file", metavar="F", help="One transcript.")] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--dir", metavar="D", help="All transcripts under D.")
+    ] = None,
+    reimport: Annotated[bool, typer.Option("--reimport", help="Read from the start again.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Read transcripts into the ledger; no model is asked."""
+    if (file is None) == (folder is None):
+        raise InputError("give --file or --dir", fix="reverie ingest --dir ~/.claude/projects")
+    if folder is not None and not folder.is_dir():
+        raise InputError("there is no such directory", file=str(folder), fix="Check the path.")
+    rows: list[dict[str, Any]] = []
+    with output.progress("ingesting") as tell:
+        for done in App().ingest(file=file, folder=folder, reimport=reimport):
+            if isinstance(done, InputError):
+                output.talk(f"skipped: {done}")
+                continue
+            rows.append(
+                {
+                    "file": done.key,
+                    "rows": done.new_rows,
+                    "bad_lines": done.bad,
+                    "note": done.skipped or done.restarted,
+                }
+            )
+            tell(f"ingesting: {len(rows)} files")
+    output.data(
+        rows,
+        lambda: output.table(["file", "new rows", "bad lines", "note"], [list(r.values()) for r in rows]),
+        as_json=as_json,
+    )
+
+
+def process(
+    everything: Annotated[bool, typer.Option("--all", help="Every project, not only the one here.")] = False,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Only say what it would cost.")] = False,
+    store: StoreOption = None,
+    llm: LlmOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Extract from finished conversations that were left for later."""
+    app = App(store=store, llm=llm)
+    backlog = app.backlog(everything=everything)
+    if estimate:
+        output.data(backlog, lambda: _tell_estimate(backlog), as_json=as_json)
+        return
+    dollars = sum(row["dollars"] for row in backlog)
+    output.talk(
+        f"{len(backlog)} conversations, about {sum(r['calls'] for r in backlog)} calls and ${dollars:.2f}"
+    )
+    result: dict[str, list[Outcome]] = {}
+    with output.progress("extracting") as tell:
+        for number, (key, outcomes) in enumerate(app.process(everything=everything), start=1):
+            result[key] = outcomes
+            tell(f"extracting: {number} files done")
+
+    def tell_all() -> None:
+        for found in result.values():
+            _tell(found, None)
+
+    output.data(result, tell_all, as_json=as_json)
+
+
+def work(
+    retry: Annotated[bool, typer.Option("--retry", help="Put parked jobs back first.")] = False,
+    store: StoreOption = None,
+    llm: LlmOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Do now what the background worker would do: drain the spool and every waiting job."""
+    with output.progress("working"):
+        done = App(store=store, llm=llm).work(retry=retry)
+
+    def tell() -> None:
+        output.line(f"{done.events} events, {len(done.outcomes)} runs, {len(done.failures)} failures")
+        _tell(done.outcomes, None)
+        for failure in done.failures:
+            output.talk(f"failed: {failure}")
+        if done.waiting:
+            output.talk(f"waiting: {done.waiting}")
+
+    output.data(done, tell, as_json=as_json)
+
+
+def _tell(outcomes: list[Outcome], place: Path | None) -> None:
+    if not outcomes:
+        output.line("nothing new")
+    for outcome in outcomes:
+        for action in outcome.actions:
+            output.line(f"{action['action']:<10} {action['name']}")
+        if not outcome.actions:
+            output.line(f"{outcome.word:<10} {outcome.reason}".rstrip())
+        for rejected in outcome.rejected:
+            output.talk(f"dropped: {rejected['name']}: {rejected['reason']}")
+        if outcome.proposals:
+            output.talk(f"{outcome.proposals} for the inbox")
+    if place is not None:
+        output.talk(f"store: {place}")
+
+
+def _tell_estimate(backlog: list[dict[str, Any]]) -> None:
+    columns = ["conversation", "from", "messages", "calls", "tokens", "dollars", "file"]
+    output.table(columns, [[row[name] for name in columns] for row in backlog])
+    calls = sum(row["calls"] for row in backlog)
+    dollars = sum(row["dollars"] for row in backlog)
+    output.line(f"about {calls} calls, ${dollars:.2f} (estimated from characters)")

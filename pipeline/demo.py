@@ -1,0 +1,125 @@
+"""``reverie demo``: the main job in a temporary home, through the real hook and the real worker.
+
+A sample session is laid where Claude Code would write it, its Stop event is given to the hook exactly as the
+host would, and the worker that the hook starts extracts with recorded replies of a model. Nothing outside
+the temporary home is touched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from pipeline import paths, schedule
+from pipeline.capture import spool
+from pipeline.clock import iso, parse_time
+from pipeline.errors import InputError, ReverieError
+
+LONGEST_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A demo ready to be looked at: its environment, its store, and the transcript used."""
+
+    env: dict[str, str]
+    store: Path
+    transcript: Path
+    home: Path
+
+
+def stage(root: Path, *, transcript: Path | None = None, llm: str = "") -> Staged:
+    """Run one session through hook and worker under `root`; returns when the worker is done.
+
+    Without `transcript` the bundled sample is used, with `llm` empty the bundled replies. Raises
+    InputError when the transcript names no session, ReverieError when the worker left no memory folder.
+    """
+    sample = paths.bundled("fixtures/demo")
+    source = transcript or sample / "transcript.jsonl"
+    session, cwd, ended = _facts(source)
+    config = root / ".claude"
+    project = config / "projects" / paths.sanitise(cwd)
+    project.mkdir(parents=True)
+    laid = project / f"{session}.jsonl"
+    shutil.copyfile(source, laid)
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TERM") if name in os.environ}
+    env = {
+        **kept,
+        "HOME": str(root),
+        "CLAUDE_CONFIG_DIR": str(config),
+        "REVERIE_PYTHON": sys.executable,
+        "REVERIE_NOW": ended,
+        "REVERIE_MODEL__PROVIDER": llm or f"replay:{sample / 'cassettes'}",
+        "REVERIE_WORKER__FLUSH_WAIT_SECONDS": "0",
+        "REVERIE_EXTRACTION__INCLUDE_PRINT_SESSIONS": "true",
+    }
+    home = config / "reverie"
+    event = {
+        "session_id": session,
+        "transcript_path": str(laid),
+        "cwd": cwd,
+        "hook_event_name": "Stop",
+        "stop_hook_active": False,
+    }
+    fire("Stop", event, env)
+    _wait(home)
+    return Staged(env, project / "memory", laid, home)
+
+
+def fire(name: str, event: dict[str, object], env: dict[str, str]) -> None:
+    """Give `event` to the hook as Claude Code does: JSON on stdin, the launcher from the bundle."""
+    launcher = paths.bundled("hooks") / "run"
+    subprocess.run(["sh", str(launcher), name], input=json.dumps(event).encode(), env=env, check=True)
+
+
+def reverie(arguments: list[str], staged: Staged) -> str:
+    """Return what ``reverie ARGUMENTS`` prints inside the staged home."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pipeline.cli.main", *arguments],
+        env=staged.env, capture_output=True, check=False,
+    )  # fmt: skip
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _facts(source: Path) -> tuple[str, str, str]:
+    """Return session id, cwd, and a moment two hours after the last entry (so that the talk is over)."""
+    session = cwd = ""
+    last = None
+    try:
+        lines = source.read_bytes().splitlines()
+    except OSError as error:
+        raise InputError(str(error), file=str(source), fix="Name a readable transcript.") from error
+    for line in lines:
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict):
+            session = session or str(record.get("sessionId") or "")
+            cwd = cwd or str(record.get("cwd") or "")
+            moment = parse_time(record.get("timestamp"))
+            last = max(last, moment) if last and moment else last or moment
+    if not session or not cwd or last is None:
+        raise InputError(
+            "no session id, directory or time in it", file=str(source), fix="Name a Claude Code transcript."
+        )
+    return session, cwd, iso(last + timedelta(hours=2))
+
+
+def _wait(home: Path) -> None:
+    """Wait until the hook's worker has taken the event and gone."""
+    deadline = time.monotonic() + LONGEST_SECONDS
+    while time.monotonic() < deadline:
+        if not any(True for _ in spool.pending(home)) and not schedule.worker_alive(home):
+            return
+        time.sleep(0.1)
+    raise ReverieError(
+        "the worker did not finish", file=str(home / "logs" / "worker.log"), fix="Read the log named above."
+    )

@@ -1,0 +1,239 @@
+"""``reverie eval``: extract from sessions with a gold list, and score what comes out. Deterministic.
+
+A suite is a folder of sessions, each with ``transcript.jsonl``, ``gold.json`` (written before anyone saw an
+answer) and ``cassettes/`` of recorded replies. Matching is by strings, as the gold lists have it:
+
+* a memory *states* a gold item when for every group in ``all`` one alternative occurs in it; it is *kept*
+  strictly when the same memories also hold every group in ``reason``, else only leniently;
+* a memory is *right* when it states a must or fine item that no earlier memory stated on its own, *clean*
+  when besides it trips no ``never`` pattern and no outdated value;
+* *never* counts memories in which a ``never`` pattern occurs outside a sentence that negates it.
+
+Alternatives are case-insensitive substrings, or regular expressions after ``re:``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from pipeline import config
+from pipeline.clock import FixedClock, SystemClock, parse_time
+from pipeline.config import SpendSettings
+from pipeline.domain.memory import Memory
+from pipeline.errors import InputError
+from pipeline.extraction.run import Outcome
+from pipeline.extraction.strategies import TurnStrategy
+from pipeline.ingestion import ingest_file
+from pipeline.ledger import ingest, open_ledger
+from pipeline.store import Store
+from pipeline.worker import Worker
+
+_NEGATED = re.compile(
+    r"\b(?:not|never|no longer|instead of|rather than|rejected|replaced|replaces|overruled|against|without|"
+    r"dropped|ruled out|n['’]t|over (?:the|a|an)|earlier|previously|originally|formerly|used to|was)\b|"
+    r"ではなく|ない|却下|やめ",
+    re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class Score:
+    """How one session came out. Lists hold gold ids or memory names, for a reader who wants to know which."""
+
+    session: str
+    memories: list[Memory]
+    must: int
+    strict: list[str] = field(default_factory=list)
+    lenient: list[str] = field(default_factory=list)
+    missed: list[str] = field(default_factory=list)
+    right: list[str] = field(default_factory=list)
+    clean: list[str] = field(default_factory=list)
+    unmatched: list[str] = field(default_factory=list)
+    never: list[str] = field(default_factory=list)
+    outdated: list[str] = field(default_factory=list)
+    doubled: list[str] = field(default_factory=list)
+    sourced: int = 0
+    dropped: list[str] = field(default_factory=list)
+
+    def row(self) -> dict[str, str]:
+        """Return the score as the cells of a table."""
+        n = len(self.memories)
+        return {
+            "session": self.session,
+            "kept": f"{len(self.strict)}/{self.must}",
+            "without reason": f"{len(self.lenient)}/{self.must}",
+            "memories": str(n),
+            "right": f"{len(self.right)}/{n}",
+            "clean": f"{len(self.clean)}/{n}",
+            "never": f"{len(self.never)}/{n}",
+            "outdated": str(len(self.outdated)),
+            "doubled": str(len(self.doubled)),
+            "dated and sourced": f"{self.sourced}/{n}",
+        }
+
+
+def sessions(suite: Path, only: str = "") -> list[Path]:
+    """Return the session folders of `suite`, by name; with `only` just that one."""
+    found = sorted(gold.parent for gold in suite.glob(f"{only or '*'}/gold.json"))
+    if not found:
+        raise InputError(
+            "no session with a gold.json", file=str(suite), fix="Name a suite: `reverie eval --suite DIR`."
+        )
+    return found
+
+
+def evaluate(suite: Path, *, only: str = "", llm: str = "", pieces: int = 1) -> Iterator[Score]:
+    """Extract from every session of `suite` in a scratch home and yield its score.
+
+    `llm` is empty to replay each session's own cassettes, ``record`` to record them, else a provider's
+    spec. With `pieces` over 1 each session is read that many times while it grows, turn by turn, before it is
+    read as a whole; its cassettes are then in ``cassettes-pieces``.
+    """
+    for folder in sessions(suite, only):
+        yield score(*run_session(folder, llm=llm, pieces=pieces), gold_of(folder))
+
+
+def gold_of(folder: Path) -> dict[str, Any]:
+    """Return the gold list of one session."""
+    loaded: dict[str, Any] = json.loads((folder / "gold.json").read_text("utf-8"))
+    return loaded
+
+
+def run_session(folder: Path, *, llm: str = "", pieces: int = 1) -> tuple[list[Memory], list[Outcome]]:
+    """Extract from one session in a scratch home; returns its memories, ordered by name, and the runs."""
+    spec = llm
+    if llm in ("", "record"):
+        cassettes = folder / ("cassettes" if pieces == 1 else "cassettes-pieces")
+        spec = f"{llm or 'replay'}:{cassettes}"
+    with tempfile.TemporaryDirectory(prefix="reverie-eval-") as scratch:
+        return _run(folder / "transcript.jsonl", Path(scratch), spec, pieces)
+
+
+def _run(transcript: Path, scratch: Path, spec: str, pieces: int) -> tuple[list[Memory], list[Outcome]]:
+    # The caps guard a person's money; a suite is started by hand and replays for nothing.
+    generous = SpendSettings(
+        calls_per_run=1000, calls_per_hour=10_000, tokens_per_hour=10**9, dollars_per_day=1000
+    )
+    settings = config.load(scratch).model_copy(update={"spend": generous})
+    clock = FixedClock(_end(transcript) + timedelta(hours=2))
+    growing = scratch / transcript.parent.name / transcript.name
+    growing.parent.mkdir()
+    outcomes: list[Outcome] = []
+    with open_ledger(scratch / "ledger.sqlite") as ledger:
+        worker = Worker(scratch, settings, clock, ledger, llm=spec, store=scratch / "memory")
+        key = f"{growing.parent.name}/{growing.name}"
+        for part in _parts(transcript, pieces):
+            growing.write_bytes(part)
+            ingest_file(ledger, growing, key=key, settings=settings, clock=clock, quiet=True)
+            if pieces > 1:
+                turn = TurnStrategy(key, settings.extraction, first_sight=False)
+                outcomes += worker.read_spans(key, turn)
+        if pieces == 1:
+            outcomes += worker.read_file(key)
+        else:
+            outcomes += worker.read_conversations(key)
+        spoken = ingest.utterances(ledger, key, after_row=0)
+    if not spoken:
+        raise InputError("nobody speaks in it", file=str(transcript), fix="Check the transcript.")
+    place = scratch / "memory"
+    documents = Store.open(place).scan().documents if place.is_dir() else []
+    found = sorted((document.memory for document in documents), key=lambda memory: memory.name)
+    shutil.rmtree(place, ignore_errors=True)
+    return found, outcomes
+
+
+def _parts(transcript: Path, pieces: int) -> Iterator[bytes]:
+    lines = transcript.read_bytes().splitlines(keepends=True)
+    for number in range(1, pieces + 1):
+        yield b"".join(lines[: len(lines) * number // pieces])
+
+
+def _end(transcript: Path) -> Any:
+    stamps = (
+        parse_time(json.loads(line).get("timestamp"))
+        for line in transcript.read_text("utf-8").splitlines()
+        if line.startswith("{")
+    )
+    return max((stamp for stamp in stamps if stamp), default=SystemClock().now())
+
+
+def score(memories: list[Memory], outcomes: list[Outcome], gold: dict[str, Any]) -> Score:
+    """Return how `memories` stand against `gold`; the rules are in the module's docstring."""
+    result = Score(session=gold["session"], memories=memories, must=len(gold["must"]))
+    result.dropped = [f"{r['name']}: {r['reason']}" for o in outcomes for r in o.rejected]
+    credited: dict[str, list[Memory]] = {}
+    for item in (*gold["must"], *gold["fine"]):
+        credited[item["id"]] = [m for m in memories if states(m, item["all"])]
+    for item in gold["must"]:
+        _credit(result, item, credited[item["id"]])
+    seen: set[str] = set()
+    for memory in memories:
+        mine = {item for item, holders in credited.items() if memory in holders}
+        _judge(result, memory, mine, seen, gold)
+        seen |= mine
+    return result
+
+
+def _credit(result: Score, item: dict[str, Any], holders: Sequence[Memory]) -> None:
+    if not holders:
+        result.missed.append(item["id"])
+        return
+    result.lenient.append(item["id"])
+    together = "\n".join(text_of(memory) for memory in holders)
+    if all(_any(group, together) for group in item.get("reason", [])):
+        result.strict.append(item["id"])
+
+
+def _judge(result: Score, memory: Memory, mine: set[str], seen: set[str], gold: dict[str, Any]) -> None:
+    result.sourced += bool(memory.sources and memory.created and all(s.quote for s in memory.sources))
+    trips = any(_asserts(memory, item["any"]) for item in gold["never"])
+    outdated = any(
+        _asserts(memory, row["old_any"]) and not _any(row["new_any"], text_of(memory))
+        for row in gold.get("superseded", [])
+    )
+    if trips:
+        result.never.append(memory.name)
+    if outdated:
+        result.outdated.append(memory.name)
+    if not mine:
+        result.unmatched.append(memory.name)
+    elif mine <= seen:
+        result.doubled.append(memory.name)
+    else:
+        result.right.append(memory.name)
+        if not trips and not outdated:
+            result.clean.append(memory.name)
+
+
+def states(memory: Memory, groups: Sequence[Sequence[str]]) -> bool:
+    """Whether for every group one alternative occurs in `memory`."""
+    return all(_any(group, text_of(memory)) for group in groups)
+
+
+def text_of(memory: Memory) -> str:
+    """Return what matching looks at: name, description and body, without backticks and quotes."""
+    return re.sub(r"[`\"'“”‘’*]", "", f"{memory.name}\n{memory.description}\n{memory.body}").lower()
+
+
+def _asserts(memory: Memory, patterns: Sequence[str]) -> bool:
+    sentences = re.split(r"(?<=[.!?。])\s+|\n", text_of(memory))
+    return any(_any(patterns, s) and not _NEGATED.search(s) for s in sentences)
+
+
+def _any(alternatives: Sequence[str], text: str) -> bool:
+    for alternative in alternatives:
+        wanted = re.sub(r"[`\"“”‘’*]", "", alternative) if not alternative.startswith("re:") else alternative
+        if wanted.startswith("re:"):
+            if re.search(wanted[3:], text, re.IGNORECASE):
+                return True
+        elif wanted.lower().replace("'", "") in text:
+            return True
+    return False

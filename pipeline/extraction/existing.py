@@ -1,0 +1,49 @@
+"""Which memories the model is shown, so that it completes them instead of writing them again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.domain.memory import Memory
+from pipeline.extraction.write import words
+from pipeline.store import Snapshot
+
+LIST_CHARS = 12_000
+"""Most of the prompt that names and descriptions may take: about 100 memories."""
+FULL_CHARS = 12_000
+NONE = "(none)"
+
+
+def listing(snapshot: Snapshot, dialogue: str, *, leave_out: frozenset[str] = frozenset()) -> str:
+    """Return ``- name (type): description`` lines, those that share most words with `dialogue` first kept.
+
+    The lines stand in the order of their names, so that the same choice gives the same prompt.
+    """
+    spoken = words(dialogue)
+    ranked = sorted(
+        (d.memory for d in snapshot.documents if d.memory.name not in leave_out),
+        key=lambda m: (-len(words(f"{m.name} {m.description}") & spoken), m.name),
+    )
+    chosen: list[str] = []
+    used = 0
+    for memory in ranked:
+        line = f"- {memory.name} ({memory.type}): {' '.join(memory.description.split())[:200]}"
+        if used + len(line) > LIST_CHARS:
+            break
+        chosen.append(line)
+        used += len(line) + 1
+    return "\n".join(sorted(chosen)) or NONE
+
+
+def in_full(memories: Sequence[Memory]) -> str:
+    """Return `memories` with their bodies, each under its name, up to FULL_CHARS in all."""
+    blocks: list[str] = []
+    used = 0
+    for memory in memories:
+        block = f"## {memory.name} ({memory.type})\n{memory.description}\n\n{memory.body.strip()}\n"
+        if used + len(block) > FULL_CHARS:
+            blocks.append(f"## {memory.name} ({memory.type})\n{memory.description}\n")
+            continue
+        blocks.append(block)
+        used += len(block)
+    return "\n".join(blocks) or NONE

@@ -1,0 +1,74 @@
+"""What may never stand in a memory: permissions, instructions to a model, hidden characters.
+
+A memory is loaded into every later session, so a sentence that grants a right or commands the model would
+act there with nobody looking (landscape: fabricated permissions, poisoned memories). The patterns err on
+the side of refusal: a refused candidate is reported, and the person can add it by hand.
+"""
+
+from __future__ import annotations
+
+import re
+
+_PERMISSION = re.compile(
+    r"""
+    \b(?:may|can|is\ allowed\ to|are\ allowed\ to|is\ permitted\ to|has\ permission\ to|have\ permission\ to
+       |is\ free\ to|are\ free\ to|should|shall|must|will)\s+(?:(?!not\b|never\b)\w+\s+){0,6}?
+       without\s+(?:\w+\s+){0,3}?(?:asking|approval|confirm\w*|permission|prompt\w*|review)
+    |\b(?:no\ need|not\ need|n['’]t\ need|needn['’]t|never\ needs?|need\ not|not\ have)\s+to\s+
+       (?:ask|confirm|request\ (?:approval|permission)|wait\ for\ (?:approval|confirmation))
+    |\b(?:do\ not|don['’]t|never|stop)\s+(?:ask(?:ing)?|prompt(?:ing)?)\s+(?:\w+\s+){0,3}?
+       (?:for\ (?:permission|approval|confirmation)
+         |before\ (?:running|pushing|committing|deleting|deploying|executing))
+    |\b(?:has|have|had|given|granted|grants?|gave|with)\s+(?:\w+\s+){0,3}?
+       (?:blanket\ |standing\ |full\ |prior\ )?
+       (?:permission|authori[sz]ation|approval|consent)\s+(?:to|for)\b
+    |\b(?:auto[-\ ]?approve[ds]?|pre[-\ ]?approved|pre[-\ ]?authori[sz]ed|skip(?:ping)?\ (?:all\ )?permission
+       |bypass(?:ing|es)?\ (?:all\ )?(?:permission|approval|confirmation|safety)
+       |dangerously-skip-permissions|bypassPermissions)
+    |(?:is|are|was|were)\s+(?:always\s+)?(?:allowed|permitted|authori[sz]ed|approved)\s+to\s+
+       (?:run|push|commit|delete|deploy|execute|write|merge|install|access|use\ sudo)
+    |(?:无需|不用|不必|不需要)(?:再)?(?:询问|确认|批准|征得)
+    |(?:確認|許可|承認)(?:は|なし|を取らず|不要)[^。]{0,8}(?:不要|実行|よい|いい)
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+_INSTRUCTION = re.compile(
+    r"""
+    \b(?:ignore|disregard|forget|override)\s+(?:\w+\s+){0,3}?(?:previous|prior|earlier|above|all|your|system)\s+
+       (?:\w+\s+){0,2}?(?:instructions?|rules?|prompts?|guidelines|memor(?:y|ies)|constraints)
+    |\byou\ are\ now\b|\bnew\ system\ prompt\b|\bact\ as\ (?:an?\ )?(?:unrestricted|jailbroken|different)\b
+    |^\s*(?:system|assistant|human|user)\s*:\s
+    |</?\s*(?:system|system-reminder|assistant|human|instructions?|memor(?:y|ies)|recollections?|function_calls|invoke|tool_use|tool_result)\b[^>]*>
+    |<\|(?:im_start|im_end|system|user|assistant|endoftext)\|>|\[/?INST\]
+    |\bdelete\ (?:all|every|the\ other)\ (?:\w+\ ){0,2}?memor(?:y|ies)\b
+    """,
+    re.IGNORECASE | re.VERBOSE | re.MULTILINE,
+)
+
+_HIDDEN = re.compile(
+    "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u00ad\U000e0000-\U000e007f]"
+    "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+)
+
+
+_RESTRICTING = re.compile(
+    r"\b(?:nobody|no\ one|none|never|not|only|nothing|no\ \w+)\b|n['’]t\b", re.IGNORECASE
+)
+"""Words that turn "is allowed to push" into a restriction when they stand before it in its clause."""
+
+
+def violation(text: str) -> str | None:
+    """Return what bars `text` from being kept (``a permission``, ``an instruction``, ``hidden text``), or None."""
+    if _HIDDEN.search(text.replace("\u200d", "")):
+        return "hidden text"
+    if any(not _restricted(text[: found.start()]) for found in _PERMISSION.finditer(text)):
+        return "a permission"
+    if _INSTRUCTION.search(text):
+        return "an instruction"
+    return None
+
+
+def _restricted(before: str) -> bool:
+    clause = re.split(r"[.,;:\n]", before)[-1]
+    return _RESTRICTING.search(clause) is not None

@@ -1,0 +1,280 @@
+"""The checks in code that each candidate must pass before it may be written. No input or output.
+
+Source: DESIGN §6, "Evidence". A candidate that fails is not silently lost: every drop carries its reason,
+and what a person might still want goes to the inbox instead.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from pipeline.clock import parse_time
+from pipeline.domain.memory import (
+    HUMAN_ONLY,
+    MAX_DESCRIPTION,
+    MAX_QUOTE,
+    MAX_SOURCES,
+    TYPES,
+    Evidence,
+    Origin,
+)
+from pipeline.domain.speech import Utterance
+from pipeline.extraction.dates import absolute
+from pipeline.extraction.guard import violation
+from pipeline.extraction.render import Rendering
+from pipeline.extraction.schema import Candidate, Cited, Extraction, Withdrawal
+from pipeline.redact import has_secret
+from pipeline.slugs import slugify
+
+MAX_PART = 2_000
+"""Most characters of a statement, a reason, or how to apply it: more is not one fact."""
+LEAST_INFERRED = 0.7
+"""Least confidence with which something only the assistant said goes live (DESIGN §9)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Screened:
+    """A candidate that passed: everything the store needs but its place."""
+
+    name: str
+    update_of: str
+    type: str
+    title: str
+    description: str
+    statement: str
+    why: str
+    how_to_apply: str
+    tags: tuple[str, ...]
+    anchors: tuple[str, ...]
+    importance: float
+    confidence: float
+    origin: Origin
+    sources: tuple[Evidence, ...]
+    said_at: datetime | None
+
+    @property
+    def body(self) -> str:
+        """Return the markdown body: the statement, then why and how to apply it."""
+        parts = [self.statement]
+        if self.why:
+            parts.append(f"**Why:** {self.why}")
+        if self.how_to_apply:
+            parts.append(f"**How to apply:** {self.how_to_apply}")
+        return "\n\n".join(parts) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A candidate or withdrawal that was not taken, and why; `to_inbox` when a person may decide."""
+
+    name: str
+    reason: str
+    to_inbox: bool = False
+    candidate: Candidate | None = None
+
+
+@dataclass(slots=True)
+class Verdict:
+    """The outcome of a screening."""
+
+    kept: list[Screened] = field(default_factory=list)
+    withdrawals: list[tuple[Withdrawal, tuple[Evidence, ...]]] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+
+
+def screen(
+    reply: Extraction,
+    rendering: Rendering,
+    *,
+    limit: int,
+    tombstones: Mapping[str, float],
+    provisional: frozenset[str] = frozenset(),
+) -> Verdict:
+    """Return what of `reply` holds against the dialogue it was made from.
+
+    `tombstones` maps forgotten names to epoch seconds: only words said later bring such a memory back.
+    `provisional` names the memories of this very conversation, which may be withdrawn without a quote.
+    """
+    verdict = Verdict()
+    seen: set[str] = set()
+    for number, candidate in enumerate(reply.memories):
+        result = (
+            Rejected(candidate.name, f"over the limit of {limit} memories from one reply")
+            if number >= limit
+            else _screen_one(candidate, rendering, tombstones, seen)
+        )
+        if isinstance(result, Screened):
+            verdict.kept.append(result)
+        else:
+            verdict.rejected.append(result)
+    for withdrawal in reply.withdrawals:
+        sources = cite(withdrawal.evidence, rendering)
+        if withdrawal.name in provisional or any(source.speaker == "person" for source in sources):
+            verdict.withdrawals.append((withdrawal, sources))
+        else:
+            verdict.rejected.append(
+                Rejected(withdrawal.name, "withdrawal without a line in which the person takes it back")
+            )
+    return verdict
+
+
+def cite(evidence: Sequence[Cited], rendering: Rendering) -> tuple[Evidence, ...]:
+    """Return those of `evidence` whose quote is found in the cited entry, as at most three sources."""
+    found: list[Evidence] = []
+    for cited in evidence:
+        utterance = rendering.lines.get(cited.line)
+        if utterance is None or not quoted_in(cited.quote, utterance.text):
+            continue
+        quote = _fold(cited.quote)[:MAX_QUOTE].strip()
+        source = Evidence(
+            session=utterance.session_id,
+            uuid=utterance.uuid,
+            quote=quote,
+            at=utterance.at,
+            speaker=utterance.speaker,
+        )
+        if source not in found:
+            found.append(source)
+    return tuple(found[:MAX_SOURCES])
+
+
+def quoted_in(quote: str, text: str) -> bool:
+    """Whether `quote` stands in `text`, white space folded; a scrap counts only in a short text.
+
+    A few letters are found in any long text by chance, so a quote under 8 characters (4 in scripts
+    without spaces) must be a whole word of an entry under 200 characters.
+    """
+    needle, hay = _fold(quote), _fold(text)
+    if not needle or needle not in hay:
+        return False
+    least = 8 if needle.isascii() else 4
+    if len(needle) >= least:
+        return True
+    return len(hay) < 200 and re.search(rf"(?<!\w){re.escape(needle)}(?!\w)", hay) is not None
+
+
+def _screen_one(
+    candidate: Candidate, rendering: Rendering, tombstones: Mapping[str, float], seen: set[str]
+) -> Screened | Rejected:
+    sources = cite(candidate.evidence, rendering)
+    said = max((t for s in sources if (t := parse_time(s.at))), default=None)
+    origin = _origin(sources, rendering)
+    reason = (
+        _bad_shape(candidate)
+        or _bad_evidence(candidate, sources, rendering)
+        or _barred(candidate)
+        or _buried(candidate, said, tombstones)
+    )
+    to_inbox = False
+    if not reason and origin == "assistant-inferred":
+        to_inbox = _kind(candidate) not in HUMAN_ONLY
+        reason = _only_inferred(candidate)
+    key = _fold(candidate.statement).casefold()
+    if not reason and key in seen:
+        reason = "says the same as another of this reply"
+    if reason:
+        name = candidate.name or candidate.description[:60]
+        return Rejected(name, reason, to_inbox and bool(sources), candidate)
+    seen.add(key)
+    return _accept(candidate, origin, sources, said)
+
+
+def _kind(candidate: Candidate) -> str:
+    return candidate.type.strip().lower().replace("-", "_")
+
+
+def _bad_shape(candidate: Candidate) -> str:
+    if _kind(candidate) not in TYPES:
+        return f"unknown type {candidate.type!r}"
+    if not candidate.statement.strip() or not candidate.description.strip():
+        return "empty statement or description"
+    if max(len(candidate.statement), len(candidate.why), len(candidate.how_to_apply)) > MAX_PART:
+        return "too long for one fact"
+    return ""
+
+
+def _bad_evidence(candidate: Candidate, sources: Sequence[Evidence], rendering: Rendering) -> str:
+    if not sources:
+        return "no quote is found in the line it cites"
+    fresh = (c for c in candidate.evidence if c.line in rendering.lines and rendering.is_new(c.line))
+    if not any(quoted_in(cited.quote, rendering.lines[cited.line].text) for cited in fresh):
+        return "cites nothing new"
+    return ""
+
+
+def _barred(candidate: Candidate) -> str:
+    parts = (candidate.name, candidate.title, candidate.description, candidate.statement,
+             candidate.why, candidate.how_to_apply, *candidate.tags, *candidate.anchors)  # fmt: skip
+    everything = "\n".join(parts)
+    if has_secret(everything) or "[redacted:" in everything:
+        return "holds a secret"
+    found = violation(everything)
+    return f"reads like {found}" if found else ""
+
+
+def _buried(candidate: Candidate, said: datetime | None, tombstones: Mapping[str, float]) -> str:
+    names = (candidate.update_of.strip(), slugify(candidate.name or candidate.description))
+    buried = max((tombstones[name] for name in names if name in tombstones), default=None)
+    if buried is not None and (said is None or said.timestamp() <= buried):
+        return "it was forgotten on request, and nobody has said it since"
+    return ""
+
+
+def _only_inferred(candidate: Candidate) -> str:
+    if _kind(candidate) in HUMAN_ONLY:
+        return "only the assistant said it; a person's line is needed"
+    if candidate.confidence < LEAST_INFERRED:
+        return "only the assistant said it, and not surely"
+    return ""
+
+
+def _accept(
+    candidate: Candidate,
+    origin: Origin,
+    sources: tuple[Evidence, ...],
+    said: datetime | None,
+) -> Screened:
+    return Screened(
+        name=slugify(candidate.name or candidate.description),
+        update_of=candidate.update_of.strip(),
+        type=_kind(candidate),
+        title=_one_line(candidate.title, 80),
+        description=_one_line(absolute(candidate.description, said), MAX_DESCRIPTION),
+        statement=absolute(candidate.statement.strip(), said),
+        why=absolute(candidate.why.strip(), said),
+        how_to_apply=absolute(candidate.how_to_apply.strip(), said),
+        tags=tuple(dict.fromkeys(slugify(tag)[:30] for tag in candidate.tags if tag.strip()))[:5],
+        anchors=tuple(dict.fromkeys(_one_line(item, 200) for item in candidate.anchors if item.strip()))[:8],
+        importance=round(candidate.importance, 2),
+        confidence=round(candidate.confidence, 2),
+        origin=origin,
+        sources=sources,
+        said_at=said,
+    )
+
+
+def _origin(sources: Sequence[Evidence], rendering: Rendering) -> Origin:
+    """Say who stands behind a fact: a person's own words, a person's yes to the assistant's, or neither."""
+    people = [s for s in sources if s.speaker == "person"]
+    if not people:
+        return "assistant-inferred"
+    spoken: dict[str, Utterance] = {u.uuid: u for u in rendering.lines.values()}
+    short = all(len(spoken[s.uuid].text.strip()) <= 40 for s in people)
+    return "user-confirmed" if short and len(people) < len(sources) else "user-stated"
+
+
+def _fold(text: str) -> str:
+    plain = unicodedata.normalize("NFC", text).translate({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'})
+    return " ".join(plain.split())
+
+
+def _one_line(text: str, limit: int) -> str:
+    line = " ".join(text.split())
+    if len(line) <= limit:
+        return line
+    cut = line[: limit - 1]
+    return (cut.rsplit(" ", 1)[0] if " " in cut[limit // 2 :] else cut).rstrip(" ,;:") + "…"

@@ -1,0 +1,200 @@
+"""The two ways to extract, behind one interface (seed 4, D-16): by turn (s09) and by conversation (Claudia).
+
+A strategy finds the next span of dialogue to read and says how to ask about it; `run` does the rest. Both
+share the ledger's watermarks, so a row is new material to each strategy at most once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from pipeline.clock import parse_time
+from pipeline.config import ExtractionSettings
+from pipeline.domain.speech import Utterance
+from pipeline.extraction.render import windows
+from pipeline.extraction.schema import ConversationExtraction, Extraction
+from pipeline.ledger import Ledger, conversations, ingest, watermarks
+
+_ACK = re.compile(
+    r"(?:ok(?:ay)?|k|thanks?(?: you)?|thx|ty|cool|great|nice|perfect|awesome|good|lgtm|continue|go on|"
+    r"hm+|好的?|谢谢|ありがとう|はい|了解)[\s.!,:)]*",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of dialogue to extract from.
+
+    `through_row` is the watermark once it is done. `skip` is "" or why no model call is needed.
+    `conversation` is its ledger id for the conversation strategy.
+    """
+
+    key: str
+    new: Sequence[Utterance]
+    context: Sequence[Utterance]
+    from_row: int
+    through_row: int
+    skip: str = ""
+    conversation: int | None = None
+    last: bool = True
+    sessions: frozenset[str] = field(default_factory=frozenset)
+    ended_at: str | None = None
+
+
+class Strategy(Protocol):
+    """How to cut dialogue into spans, and which prompt and reply schema fit them."""
+
+    @property
+    def id(self) -> str:
+        """The strategy's name in watermarks and runs."""
+        ...
+
+    @property
+    def prompt(self) -> str:
+        """The prompt file that asks."""
+        ...
+
+    @property
+    def schema(self) -> type[Extraction]:
+        """The shape of the reply."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """The key of the file that is read."""
+        ...
+
+    def next_span(self, ledger: Ledger, store: str, *, max_chars: int, now: datetime) -> Span | None:
+        """Return the next span that `store` has not been given, or None when there is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStrategy:
+    """What was said since the watermark, soon after it was said; provisional by nature.
+
+    `first_sight` limits a history never seen before to its newest part; the rest is left to the
+    conversation strategy. `until_row`, when given, is the last row to read.
+    """
+
+    key: str
+    limits: ExtractionSettings
+    first_sight: bool = True
+    until_row: int | None = None
+    id: str = "turn"
+    prompt: str = "extract.turn"
+    schema: type[Extraction] = Extraction
+
+    @property
+    def source(self) -> str:
+        """Return the key of the file that is read."""
+        return self.key
+
+    def next_span(self, ledger: Ledger, store: str, *, max_chars: int, now: datetime) -> Span | None:
+        """Return the oldest unread span that fits, with earlier dialogue as context."""
+        after = watermarks.watermark(ledger, self.key, store, self.id)
+        fresh = ingest.utterances(ledger, self.key, after_row=after)
+        if self.until_row is not None:
+            fresh = [u for u in fresh if u.row <= self.until_row]
+        if not fresh:
+            return None
+        if after == 0 and self.first_sight:
+            fresh = self._recent(fresh, now)
+        new = windows(fresh, max_chars)[0]
+        first, last = new[0].row, new[-1].row
+        return Span(
+            key=self.key,
+            new=new,
+            context=ingest.utterances_before(
+                ledger, self.key, row=first, max_chars=self.limits.context_chars
+            ),
+            from_row=first,
+            through_row=last,
+            skip=self._skip(ledger, after, new),
+            last=len(new) == len(fresh),
+        )
+
+    def _recent(self, fresh: list[Utterance], now: datetime) -> list[Utterance]:
+        oldest = now - timedelta(days=self.limits.first_sight_days)
+        kept = [u for u in fresh if (at := parse_time(u.at)) is None or at >= oldest]
+        starts = [i for i, u in enumerate(kept) if u.speaker == "person"]
+        if len(starts) > self.limits.first_sight_turns:
+            kept = kept[starts[-self.limits.first_sight_turns] :]
+        return kept or fresh[-1:]
+
+    def _skip(self, ledger: Ledger, after: int, new: Sequence[Utterance]) -> str:
+        people = [u for u in new if u.speaker == "person"]
+        if not people:
+            return "no person spoke"
+        if all(_ACK.fullmatch(u.text.strip()) for u in people):
+            return "only acknowledgements"
+        if ingest.memory_writes(ledger, self.key, after_row=after, through_row=new[-1].row):
+            return "the assistant wrote memory itself"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationStrategy:
+    """A whole conversation once it is over: corrects, completes, withdraws, and writes the episode.
+
+    A conversation too long for one call is read in windows; each later one has the end of the one before
+    as context. `minimum` is how many utterances it must have (seed 4: 5).
+    """
+
+    conversation: conversations.Conversation
+    limits: ExtractionSettings
+    minimum: int = 5
+    id: str = "conversation"
+    prompt: str = "extract.conversation"
+    schema: type[Extraction] = ConversationExtraction
+
+    @property
+    def source(self) -> str:
+        """Return the key of the file that is read."""
+        return self.conversation.source_file
+
+    def next_span(self, ledger: Ledger, store: str, *, max_chars: int, now: datetime) -> Span | None:
+        """Return the first window of the conversation beyond the watermark."""
+        key = self.conversation.source_file
+        spoken = ingest.utterances_of_conversation(ledger, self.conversation.id)
+        after = watermarks.watermark(ledger, key, store, self.id)
+        fresh = [u for u in spoken if u.row > after]
+        if not fresh:
+            return None
+        new = windows(fresh, max_chars)[0]
+        earlier = [u for u in spoken if u.row < new[0].row]
+        return Span(
+            key=key,
+            new=new,
+            context=_tail(earlier, self.limits.context_chars),
+            from_row=new[0].row,
+            through_row=new[-1].row,
+            skip=self._skip(spoken),
+            conversation=self.conversation.id,
+            last=len(new) == len(fresh),
+            ended_at=next((u.at for u in reversed(new) if u.at), None),
+            sessions=frozenset(u.session_id for u in spoken),
+        )
+
+    def _skip(self, spoken: Sequence[Utterance]) -> str:
+        if len(spoken) < self.minimum:
+            return f"fewer than {self.minimum} messages"
+        if not any(u.speaker == "person" for u in spoken):
+            return "no person spoke"
+        return ""
+
+
+def _tail(utterances: Sequence[Utterance], max_chars: int) -> list[Utterance]:
+    kept: list[Utterance] = []
+    used = 0
+    for utterance in reversed(utterances):
+        used += min(len(utterance.text), 3_000) + 60
+        if used > max_chars:
+            break
+        kept.append(utterance)
+    return kept[::-1]

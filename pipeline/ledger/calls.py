@@ -1,0 +1,143 @@
+"""Model calls and what they cost: the meter that every call passes, and the breaker.
+
+A call is entered before it is sent, at its estimate, so a crash can't hide it and a restart forgets
+nothing. The breaker opens when a provider says that less than a fifth of the person's own limit is left,
+and closes by itself: at the limit's reset, or after an hour when that is unknown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+
+from pipeline import spend
+from pipeline.clock import Clock, iso
+from pipeline.config import SpendSettings
+from pipeline.errors import LedgerError, SpendError
+from pipeline.ledger.connection import Ledger, Moment, seconds
+from pipeline.spend import Spent, Usage
+
+LOW_WATER = 0.2
+_HOUR = 3600.0
+_DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One model call, times in epoch seconds. While `outcome` is ``started``, its tokens are estimates."""
+
+    id: int
+    run_id: str
+    purpose: str
+    provider: str
+    model: str
+    prompt_digest: str
+    outcome: str
+    input_tokens: int
+    output_tokens: int
+    cache_write_tokens: int
+    cache_read_tokens: int
+    estimated: bool
+    dollars: float
+    started_at: float
+    ended_at: float | None
+
+
+_COLUMNS = ", ".join(field.name for field in fields(Call))
+
+
+class LedgerMeter:
+    """Counts the calls of one run into the ledger and refuses those that would pass a cap."""
+
+    def __init__(self, led: Ledger, caps: SpendSettings, clock: Clock, *, run_id: str = "") -> None:
+        self._led = led
+        self._caps = caps
+        self._clock = clock
+        self._run_id = run_id
+        self._begun = 0
+
+    def begin(self, *, purpose: str, provider: str, model: str, prompt_digest: str, estimate: Usage) -> int:
+        """Enter a call about to be sent and return its id. Raises SpendError, entering none, over a cap."""
+        now = self._clock.now().timestamp()
+        with self._led.transaction():
+            so_far = spent(self._led, now=now, run_id=self._run_id)
+            if not self._run_id:
+                so_far = Spent(self._begun, so_far.hour_calls, so_far.hour_tokens, so_far.day_dollars)
+            why = paused(self._led, now=now) or spend.refusal(self._caps, so_far, estimate, model)
+            if why:
+                raise SpendError(
+                    why, fix="Nothing is lost: the work waits. The caps are in config.toml under [spend]."
+                )
+            cost = spend.dollars(model, estimate)
+            call_id = self._led.execute(
+                f"INSERT INTO model_calls ({_COLUMNS})"
+                " VALUES (NULL, ?, ?, ?, ?, ?, 'started', ?, ?, ?, ?, 1, ?, ?, NULL)",
+                (self._run_id, purpose, provider, model, prompt_digest, *_tokens(estimate), cost, now),
+            ).lastrowid
+        self._begun += 1
+        assert call_id is not None, "an INSERT always has a row id"
+        return call_id
+
+    def end(self, call_id: int, *, outcome: str, usage: Usage, dollars: float) -> None:
+        """Record how a call ended and what it took. Raises LedgerError for a call that is not running."""
+        changed = self._led.execute(
+            "UPDATE model_calls SET outcome = ?, input_tokens = ?, output_tokens = ?, cache_write_tokens = ?,"
+            " cache_read_tokens = ?, estimated = ?, dollars = ?, ended_at = ?"
+            " WHERE id = ? AND ended_at IS NULL",
+            (
+                outcome,
+                *_tokens(usage),
+                int(usage.estimated),
+                dollars,
+                self._clock.now().timestamp(),
+                call_id,
+            ),
+        )
+        if not changed.rowcount:
+            raise LedgerError(f"model call {call_id} is not running", file=str(self._led.path))
+
+    def note_limit(self, remaining_fraction: float, *, resets_at: float | None) -> None:
+        """Note how much of the account's limit is left, 0 to 1, and when it resets, in epoch seconds."""
+        self._led.execute(
+            "INSERT OR REPLACE INTO breaker (one, remaining, noted_at, resets_at) VALUES (1, ?, ?, ?)",
+            (remaining_fraction, self._clock.now().timestamp(), resets_at),
+        )
+
+
+def paused(led: Ledger, *, now: Moment) -> str | None:
+    """Return why model calls pause for the account's own limit, or None when they don't."""
+    row = led.row("SELECT remaining, noted_at, resets_at FROM breaker")
+    if row is None or row["remaining"] >= LOW_WATER:
+        return None
+    until = row["noted_at"] + _HOUR if row["resets_at"] is None else row["resets_at"]
+    if seconds(now) >= until:
+        return None
+    left = f"only {row['remaining']:.0%} of the account's limit is left"
+    return f"{left}; memory work pauses until {iso(datetime.fromtimestamp(until, UTC))}"
+
+
+def spent(led: Ledger, *, now: Moment, run_id: str = "") -> Spent:
+    """Return what was spent in this run, the last hour and the last day, calls still running included.
+
+    Calls more than a day ahead of `now` were entered by a clock that was wrong, and don't count.
+    """
+    at = seconds(now)
+    row = led.row(
+        "SELECT sum(started_at > ?), sum(iif(started_at > ?, input_tokens + output_tokens"
+        " + cache_write_tokens + cache_read_tokens, 0)), sum(dollars)"
+        " FROM model_calls WHERE started_at > ? AND started_at <= ?",
+        (at - _HOUR, at - _HOUR, at - _DAY, at + _DAY),
+    )
+    calls, tokens, dollars = row if row is not None else (0, 0, 0.0)
+    run_calls = led.value("SELECT count(*) FROM model_calls WHERE run_id = ?", (run_id,)) if run_id else 0
+    return Spent(run_calls, calls or 0, tokens or 0, dollars or 0.0)
+
+
+def list_calls(led: Ledger, limit: int = 50) -> list[Call]:
+    """Return the latest calls, newest first."""
+    rows = led.rows(f"SELECT {_COLUMNS} FROM model_calls ORDER BY id DESC LIMIT ?", (limit,))
+    return [Call(**{**dict(row), "estimated": bool(row["estimated"])}) for row in rows]
+
+
+def _tokens(usage: Usage) -> tuple[int, int, int, int]:
+    return (usage.input_tokens, usage.output_tokens, usage.cache_write_tokens, usage.cache_read_tokens)

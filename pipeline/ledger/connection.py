@@ -1,0 +1,212 @@
+"""Open the ledger file: pragmas, modes, transactions, and SQLite's errors turned into ours.
+
+The only module that imports sqlite3. The file is 0600 in a 0700 folder (SQLite gives ``-wal`` and
+``-shm`` the mode of the file itself). Nothing here ever overwrites a file it can't read.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from pipeline import locks
+from pipeline.atomic import ensure_dir
+from pipeline.errors import LedgerError
+from pipeline.ledger import migrations
+
+BUSY_SECONDS = 5.0
+_HEADER = 100
+_MAGIC = b"SQLite format 3\x00"
+
+Moment = datetime | float
+"""A point in time, as the caller has it: an aware datetime, or epoch seconds."""
+
+
+def seconds(moment: Moment) -> float:
+    """Return `moment` as epoch seconds, whether it came as a datetime or already as a number."""
+    return moment.timestamp() if isinstance(moment, datetime) else float(moment)
+
+
+class Ledger:
+    """An open ledger. Use it in the thread that opened it; a second thread opens its own."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self.connection = connection
+        self.path = path
+        self._depth = 0
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Run one statement. Raises LedgerError, naming the file, for whatever SQLite objects to."""
+        with translated(self.path):
+            return self.connection.execute(sql, values)
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> int:
+        """Run one statement per row and return how many rows of the table it changed."""
+        with translated(self.path):
+            return self.connection.executemany(sql, rows).rowcount
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[sqlite3.Row]:
+        """Return every row a query gives."""
+        with translated(self.path):
+            return self.connection.execute(sql, values).fetchall()
+
+    def row(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Row | None:
+        """Return a query's first row, or None; the statement is run to its end."""
+        return next(iter(self.rows(sql, values)), None)
+
+    def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
+        """Return the first column of a query's first row, or None."""
+        found = self.row(sql, values)
+        return None if found is None else found[0]
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit everything done inside, or none of it.
+
+        The write lock is taken at once, so that what is read inside can't change before it is written.
+        A transaction inside another is a savepoint of it: it may fail alone, but commits with the outer.
+        """
+        name = f"inner_{self._depth}"
+        begin, commit, undo = "BEGIN IMMEDIATE", "COMMIT", ["ROLLBACK"]
+        if self._depth:
+            begin, commit = f"SAVEPOINT {name}", f"RELEASE {name}"
+            undo = [f"ROLLBACK TO {name}", commit]
+        self.execute(begin)
+        self._depth += 1
+        try:
+            yield
+            self.execute(commit)
+        except BaseException:
+            # After some errors (disk full) SQLite has already rolled back by itself.
+            if self.connection.in_transaction:
+                for statement in undo:
+                    self.execute(statement)
+            raise
+        finally:
+            self._depth -= 1
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        self.connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_ledger(path: Path) -> Ledger:
+    """Open the ledger at `path`, making it and bringing its schema up to date where needed.
+
+    Writers wait up to five seconds for each other. Raises NewerSchemaError for a ledger of a newer
+    Reverie, and LedgerError for a file that is no ledger, is cut short, or can't be opened; such a file
+    is left as it is.
+    """
+    with translated(path):
+        _make_file(path)
+        _refuse_damaged(path)
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        with translated(path):
+            _prepare(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return Ledger(connection, path)
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA foreign_keys = ON")
+    # FULL, because a reply paid for must outlive a power cut once the store shows its memories.
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA journal_size_limit = 67108864")
+    current = migrations.version(connection, path)
+    mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
+    if current == migrations.LATEST and mode == "wal":
+        return
+    # Turning WAL on ignores the busy timeout, so two first openers take turns by a file lock.
+    with locks.lock(path.with_name(path.name + ".lock"), timeout=2 * BUSY_SECONDS) as ours:
+        if not ours:
+            raise LedgerError(
+                "another process has been setting it up for ten seconds", file=str(path), fix="Try again."
+            )
+        connection.execute("PRAGMA journal_mode = WAL")
+        migrations.migrate(connection, path)
+
+
+def _make_file(path: Path) -> None:
+    ensure_dir(path.parent)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    try:
+        if os.fstat(handle).st_mode & 0o077:
+            os.fchmod(handle, 0o600)
+    finally:
+        os.close(handle)
+
+
+def _refuse_damaged(path: Path) -> None:
+    """Refuse a file that isn't SQLite or has lost its end, which SQLite notices only page by page."""
+    with path.open("rb") as file:
+        head = file.read(_HEADER)
+        size = os.fstat(file.fileno()).st_size
+    if not size:
+        return
+    if len(head) < _HEADER or not head.startswith(_MAGIC):
+        raise damaged(path, "it is not an SQLite database")
+    log = path.with_name(path.name + "-wal")
+    if log.exists() and log.stat().st_size:
+        # The write-ahead log may hold the pages that look missing.
+        return
+    page = int.from_bytes(head[16:18], "big")
+    expected = int.from_bytes(head[28:32], "big") * (65536 if page == 1 else page)
+    if size < expected:
+        raise damaged(path, f"it is cut short: {size:,} of {expected:,} bytes")
+
+
+def damaged(path: Path, why: str) -> LedgerError:
+    """Return the error for a file that holds no usable ledger."""
+    return LedgerError(
+        f"this is not a usable ledger: {why}",
+        file=str(path),
+        fix=f"Move {path.name} and its -wal and -shm files aside; `reverie ingest` builds a new ledger.",
+    )
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn what SQLite and the file system raise inside into LedgerError with the file and a fix."""
+    try:
+        yield
+    except OSError as error:
+        raise LedgerError(
+            f"it can't be opened: {error.strerror}", file=str(path), fix="Check the path and its permissions."
+        ) from error
+    except sqlite3.Error as error:
+        raise _explain(error, path) from error
+
+
+_FIXES = {
+    "SQLITE_BUSY": "Another process is writing to the ledger; try again when it has finished.",
+    "SQLITE_LOCKED": "Another process is writing to the ledger; try again when it has finished.",
+    "SQLITE_FULL": "Make room on the disk, then try again; nothing was half written.",
+    "SQLITE_READONLY": "Make the ledger and its folder writable for you.",
+    "SQLITE_CANTOPEN": "Check that the path is a file you may write, in a folder you may write.",
+}
+
+
+def _explain(error: sqlite3.Error, path: Path) -> LedgerError:
+    name = getattr(error, "sqlite_errorname", None) or ""
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return damaged(path, str(error))
+    fix = next((text for code, text in _FIXES.items() if name.startswith(code)), "")
+    return LedgerError(str(error), file=str(path), fix=fix or "Run `reverie doctor`.")

@@ -1,0 +1,212 @@
+"""Conversations: stretches of one file's speech without a long silence, and their seven states.
+
+    active ─► ready ─► queued ─► processing ─► archived | skipped | review
+
+`rebuild` runs in every ingest and touches only active rows. Once a conversation is past active it keeps its
+rows; whatever comes later, also within the gap, opens a new one (checklist D-C6). Conversations never
+span files. A gap must be strictly longer than the limit, and only time moving forward makes one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+from pipeline.clock import parse_time
+from pipeline.errors import LedgerError
+from pipeline.ledger.connection import Ledger, Moment, seconds
+
+if TYPE_CHECKING:
+    import sqlite3
+
+Status = Literal["active", "ready", "queued", "processing", "archived", "skipped", "review"]
+
+_NEXT: dict[str, frozenset[str]] = {
+    "active": frozenset({"ready", "skipped"}),
+    "ready": frozenset({"queued", "skipped"}),
+    "queued": frozenset({"processing", "ready", "skipped"}),
+    "processing": frozenset({"archived", "skipped", "review", "queued", "ready"}),
+    "review": frozenset({"queued", "archived", "skipped"}),
+    "archived": frozenset(),
+    "skipped": frozenset({"queued"}),
+}
+"""Where each state may go. Back from processing is a failure; back from skipped, a person's wish."""
+
+
+_REBUILT = (
+    "session_id",
+    "source_file",
+    "first_message_at",
+    "last_message_at",
+    "entry_count",
+    "first_row",
+    "last_row",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One conversation; `first_row` and `last_row` bound its entries, times are ISO 8601 or None if unknown.
+
+    `entry_count` counts what was said, `status_at` is epoch seconds, `reason` says why it is
+    skipped or in review.
+    """
+
+    id: int
+    session_id: str
+    source_file: str
+    first_message_at: str | None
+    last_message_at: str | None
+    entry_count: int
+    status: Status
+    status_at: float
+    reason: str
+    first_row: int
+    last_row: int
+
+
+@dataclass(slots=True)
+class _Segment:
+    first_row: int
+    last_row: int
+    session_id: str
+    source_file: str
+    count: int = 0
+    earliest: datetime | None = None
+    latest: datetime | None = None
+
+
+def list_conversations(
+    led: Ledger, *, status: str | None = None, key: str | None = None
+) -> list[Conversation]:
+    """Return conversations in the order they began to be read, all or those of a status or a file."""
+    rows = led.rows(
+        "SELECT * FROM memory_conversations WHERE status = coalesce(?, status)"
+        " AND source_file = coalesce(?, source_file) ORDER BY first_row",
+        (status, key),
+    )
+    return [_conversation(row) for row in rows]
+
+
+def conversation(led: Ledger, conversation_id: int) -> Conversation | None:
+    """Return one conversation, or None."""
+    row = led.row("SELECT * FROM memory_conversations WHERE id = ?", (conversation_id,))
+    return None if row is None else _conversation(row)
+
+
+def mark_ready(led: Ledger, *, now: Moment, gap_minutes: float) -> list[int]:
+    """Make every active conversation ready that has been silent for longer than the gap; return their ids.
+
+    One whose entries carry no usable time counts as silent since it last grew.
+    """
+    at = seconds(now)
+    ready = []
+    with led.transaction():
+        for row in led.rows("SELECT * FROM memory_conversations WHERE status = 'active' ORDER BY id"):
+            last = parse_time(row["last_message_at"])
+            if at - (last.timestamp() if last else row["changed_at"]) > gap_minutes * 60:
+                set_status(led, row["id"], "ready", now=now)
+                ready.append(row["id"])
+    return ready
+
+
+def set_status(led: Ledger, conversation_id: int, status: str, *, reason: str = "", now: Moment) -> None:
+    """Move a conversation to `status`; to the one it has already changes nothing.
+
+    Raises LedgerError for an unknown conversation and for a step the states do not allow.
+    """
+    with led.transaction():
+        current = led.value("SELECT status FROM memory_conversations WHERE id = ?", (conversation_id,))
+        if current == status:
+            return
+        if current is None or status not in _NEXT[current]:
+            raise LedgerError(
+                f"conversation {conversation_id} can't go from {current or 'nowhere'} to {status}",
+                file=str(led.path),
+                fix="`reverie conversations` shows what state each one is in.",
+            )
+        led.execute(
+            "UPDATE memory_conversations SET status = ?, reason = ?, status_at = ? WHERE id = ?",
+            (status, reason, seconds(now), conversation_id),
+        )
+
+
+def rebuild(led: Ledger, file: int, *, gap_minutes: float, now: Moment) -> None:
+    """Group the file's speech after its last closed conversation anew, keeping active rows' ids."""
+    floor = led.value(
+        "SELECT coalesce(max(last_row), 0) FROM memory_conversations"
+        " WHERE file_id = ? AND status <> 'active'",
+        (file,),
+    )
+    segments = _segments(led, file, floor, gap_minutes * 60)
+    active = led.rows(
+        "SELECT * FROM memory_conversations WHERE file_id = ? AND status = 'active' ORDER BY first_row",
+        (file,),
+    )
+    for row in active[len(segments) :]:
+        led.execute("DELETE FROM memory_conversations WHERE id = ?", (row["id"],))
+    for place, segment in enumerate(segments):
+        _save(led, file, segment, active[place] if place < len(active) else None, seconds(now))
+
+
+def _segments(led: Ledger, file: int, floor: int, gap_seconds: float) -> list[_Segment]:
+    segments: list[_Segment] = []
+    for row, at, session_id, source_file in led.execute(
+        "SELECT id, timestamp, session_id, source_file FROM memory_transcript_entries"
+        " INDEXED BY entries_speech WHERE file_id = ? AND speaker IS NOT NULL AND superseded = 0"
+        " AND abandoned = 0 AND id > ? ORDER BY id",
+        (file, floor),
+    ):
+        moment = parse_time(at)
+        last = segments[-1] if segments else None
+        silence = (moment - last.latest).total_seconds() if last and last.latest and moment else 0.0
+        if last is None or silence > gap_seconds:
+            last = _Segment(row, row, session_id, source_file)
+            segments.append(last)
+        last.last_row = row
+        last.count += 1
+        if moment:
+            last.earliest = min(last.earliest or moment, moment)
+            last.latest = max(last.latest or moment, moment)
+    return segments
+
+
+def _save(led: Ledger, file: int, segment: _Segment, row: sqlite3.Row | None, at: float) -> None:
+    values = (
+        segment.session_id,
+        segment.source_file,
+        segment.earliest.isoformat() if segment.earliest else None,
+        segment.latest.isoformat() if segment.latest else None,
+        segment.count,
+        segment.first_row,
+        segment.last_row,
+    )
+    if row is None:
+        led.execute(
+            f"INSERT INTO memory_conversations ({', '.join(_REBUILT)}, file_id, status_at, changed_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*values, file, at, at),
+        )
+    elif values != tuple(row[name] for name in _REBUILT):
+        assignments = ", ".join(f"{name} = ?" for name in _REBUILT)
+        led.execute(
+            f"UPDATE memory_conversations SET {assignments}, changed_at = ? WHERE id = ?",
+            (*values, at, row["id"]),
+        )
+
+
+def _conversation(row: sqlite3.Row) -> Conversation:
+    return Conversation(
+        id=row["id"],
+        session_id=row["session_id"],
+        source_file=row["source_file"],
+        first_message_at=row["first_message_at"],
+        last_message_at=row["last_message_at"],
+        entry_count=row["entry_count"],
+        status=row["status"],
+        status_at=row["status_at"],
+        reason=row["reason"],
+        first_row=row["first_row"],
+        last_row=row["last_row"],
+    )

@@ -1,0 +1,186 @@
+"""What the ledger knows of each transcript file: how far it was read, and whether it is still there.
+
+A file's key is its path below the root it was found in, so that a backup and the live tree share keys.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pipeline.ledger.connection import Ledger, Moment, seconds
+
+if TYPE_CHECKING:
+    import sqlite3
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """One transcript file.
+
+    `status` is ``ingesting`` from the start of a pass until its commit. `last_modified` is in
+    milliseconds, sizes and offsets in bytes. `type_counts` counts every record type
+    since the file was last read from its start, `bad_lines` complete lines that are no record, and
+    `restarts` how often it was rewritten.
+    """
+
+    key: str
+    path: str
+    source: str
+    status: Literal["idle", "ingesting"]
+    cursor_json: str
+    last_processed_offset: int
+    file_size: int
+    last_modified: int
+    last_entry_timestamp: str | None
+    session_id: str
+    gone: bool
+    bad_lines: int
+    restarts: int
+    type_counts: dict[str, int]
+
+
+_SELECT = """
+SELECT *, (SELECT count(*) FROM bad_lines WHERE file_id = f.id) AS bad_count
+FROM memory_file_states f
+"""
+
+
+def file_state(led: Ledger, key: str) -> FileState | None:
+    """Return what is known of the file `key`, or None when it was never seen."""
+    found = led.row(_SELECT + "WHERE file_path = ?", (key,))
+    return None if found is None else _state(found)
+
+
+def list_files(led: Ledger) -> list[FileState]:
+    """Return every file ever seen, by key."""
+    return [_state(row) for row in led.rows(_SELECT + "ORDER BY file_path")]
+
+
+def bad_lines(led: Ledger, key: str) -> list[tuple[int, str]]:
+    """Return the complete lines of `key` that are no record: line number or byte offset, and why."""
+    rows = led.rows(
+        "SELECT place, reason FROM bad_lines WHERE file_id ="
+        " (SELECT id FROM memory_file_states WHERE file_path = ?) ORDER BY id",
+        (key,),
+    )
+    return [(row["place"], row["reason"]) for row in rows]
+
+
+def begin_ingest(
+    led: Ledger, key: str, path: str, *, source: str = "claude-code", size: int, mtime_ms: int
+) -> None:
+    """Mark the file as being read, in a commit of its own; a file that was gone is back.
+
+    The size and mtime of the last finished pass stay until this one is committed.
+    """
+    led.execute(
+        "INSERT INTO memory_file_states (file_path, path, source, status, file_size, last_modified)"
+        " VALUES (?, ?, ?, 'ingesting', ?, ?) ON CONFLICT (file_path) DO UPDATE SET"
+        " path = excluded.path, source = excluded.source, status = 'ingesting', gone_at = NULL",
+        (key, str(path), source, size, mtime_ms),
+    )
+
+
+def mark_gone(led: Ledger, key: str, now: Moment) -> bool:
+    """Note that the file `key` is no longer there; return whether that is news.
+
+    Its rows stay, and what was not yet extracted still can be.
+    """
+    found = led.value(
+        "INSERT INTO memory_file_states (file_path, gone_at) VALUES (?, ?) ON CONFLICT (file_path)"
+        " DO UPDATE SET gone_at = excluded.gone_at, status = 'idle' WHERE gone_at IS NULL RETURNING id",
+        (key, seconds(now)),
+    )
+    return found is not None
+
+
+def recover_ingesting(led: Ledger) -> list[str]:
+    """Set the files a crash left ``ingesting`` idle again, and return their keys.
+
+    As entries and offset commit together there should be no row past the committed offset. Should
+    there be one all the same, it is marked superseded, and the next pass brings it back where it belongs.
+    """
+    keys = []
+    with led.transaction():
+        for row in led.rows("SELECT * FROM memory_file_states WHERE status = 'ingesting' ORDER BY file_path"):
+            led.execute(
+                "UPDATE memory_transcript_entries SET superseded = 1"
+                " WHERE file_id = ? AND superseded = 0 AND byte_offset >= ?",
+                (row["id"], row["last_processed_offset"]),
+            )
+            led.execute("UPDATE memory_file_states SET status = 'idle' WHERE id = ?", (row["id"],))
+            keys.append(row["file_path"])
+    return keys
+
+
+def file_id(led: Ledger, key: str) -> int:
+    """Return the row id of the file `key`, adding the file if `begin_ingest` did not."""
+    led.execute(
+        "INSERT INTO memory_file_states (file_path) VALUES (?) ON CONFLICT (file_path) DO NOTHING", (key,)
+    )
+    return int(led.value("SELECT id FROM memory_file_states WHERE file_path = ?", (key,)))
+
+
+def store_state(
+    led: Ledger,
+    file: int,
+    *,
+    cursor_json: str,
+    offset: int,
+    size: int,
+    mtime_ms: int,
+    restarted: bool,
+    type_counts: Mapping[str, int],
+    after_row: int,
+) -> None:
+    """Record the end of a pass, whose new rows are those after `after_row`, and set the file idle."""
+    known = led.row("SELECT * FROM memory_file_states WHERE id = ?", (file,))
+    assert known is not None, "the caller has just looked it up"
+    counts: dict[str, int] = {} if restarted else json.loads(known["type_counts"])
+    for name, count in type_counts.items():
+        counts[name] = counts.get(name, 0) + count
+    latest, session = led.rows(
+        "SELECT max(timestamp), min(session_id) FROM memory_transcript_entries"
+        " WHERE id > ? AND file_id = ? AND superseded = 0",
+        (0 if restarted else after_row, file),
+    )[0]
+    if not restarted:
+        latest = max(filter(None, (latest, known["last_entry_timestamp"])), default=None)
+    led.execute(
+        "UPDATE memory_file_states SET status = 'idle', gone_at = NULL, cursor_json = ?,"
+        " last_processed_offset = ?, file_size = ?, last_modified = ?, type_counts = ?,"
+        " restarts = restarts + ?, last_entry_timestamp = ?, session_id = ? WHERE id = ?",
+        (
+            cursor_json,
+            offset,
+            size,
+            mtime_ms,
+            json.dumps(counts, sort_keys=True),
+            int(restarted),
+            latest,
+            known["session_id"] or session or "",
+            file,
+        ),
+    )
+
+
+def _state(row: sqlite3.Row) -> FileState:
+    return FileState(
+        key=row["file_path"],
+        path=row["path"],
+        source=row["source"],
+        status=row["status"],
+        cursor_json=row["cursor_json"],
+        last_processed_offset=row["last_processed_offset"],
+        file_size=row["file_size"],
+        last_modified=row["last_modified"],
+        last_entry_timestamp=row["last_entry_timestamp"],
+        session_id=row["session_id"],
+        gone=row["gone_at"] is not None,
+        bad_lines=row["bad_count"],
+        restarts=row["restarts"],
+        type_counts=json.loads(row["type_counts"]),
+    )

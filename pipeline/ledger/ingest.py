@@ -1,0 +1,192 @@
+"""Take what a transcript's reader gives into the ledger, exactly once.
+
+A pass is: `begin_ingest`, a commit of its own that shows where a crash happened; then `commit_ingest`, one
+transaction for entries, links, branch flags, conversations and the new offset. Text must be redacted
+before it comes here.
+
+An entry is known by session, uuid and block; one without a uuid by a digest of its session, place
+and text. Speech is also unique by uuid and block over all sessions, because a fork or a resume copies entries
+into another session's file. The first row wins. When a file was rewritten, rows it no longer holds
+are marked superseded, never deleted: memories cite them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from pipeline import faults
+from pipeline.domain.speech import Entry
+from pipeline.ids import digest
+from pipeline.ledger import conversations, links
+from pipeline.ledger.connection import Ledger, Moment
+from pipeline.ledger.files import FileState as FileState
+from pipeline.ledger.files import begin_ingest as begin_ingest
+from pipeline.ledger.files import file_id, store_state
+from pipeline.ledger.files import file_state as file_state
+from pipeline.ledger.files import list_files as list_files
+from pipeline.ledger.files import mark_gone as mark_gone
+from pipeline.ledger.files import recover_ingesting as recover_ingesting
+from pipeline.ledger.utterances import EntryRow as EntryRow
+from pipeline.ledger.utterances import find_entry as find_entry
+from pipeline.ledger.utterances import memory_writes as memory_writes
+from pipeline.ledger.utterances import utterances as utterances
+from pipeline.ledger.utterances import utterances_before as utterances_before
+from pipeline.ledger.utterances import utterances_of_conversation as utterances_of_conversation
+
+_BATCH_ENTRIES = 4096
+_BATCH_CHARS = 4_000_000
+_LARGEST = 2**63 - 1
+
+_INSERT = """
+INSERT INTO memory_transcript_entries (
+  session_id, source_file, role, content, tool_names, timestamp, cwd, file_id, byte_offset, byte_length,
+  block, uuid, speaker, channel, message_id, at_source, entrypoint, memory_writes, note, input_tokens,
+  output_tokens)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (uuid, block, session_id) DO UPDATE SET
+  superseded = 0, abandoned = 0, source_file = excluded.source_file, file_id = excluded.file_id,
+  byte_offset = excluded.byte_offset, byte_length = excluded.byte_length, role = excluded.role,
+  content = excluded.content, tool_names = excluded.tool_names, timestamp = excluded.timestamp,
+  at_source = excluded.at_source, speaker = excluded.speaker, channel = excluded.channel,
+  memory_writes = excluded.memory_writes, note = excluded.note
+WHERE superseded = 1
+ON CONFLICT DO NOTHING
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestResult:
+    """What one pass brought: rows that are new, entries already known, and the rows the file now has."""
+
+    new_rows: int
+    duplicates: int
+    rows_total: int
+
+
+def commit_ingest(
+    led: Ledger,
+    key: str,
+    entries: Iterable[Entry],
+    *,
+    cursor_json: str | Callable[[], str],
+    offset: int | Callable[[], int],
+    size: int,
+    mtime_ms: int,
+    restarted: str | Callable[[], str],
+    bad: Sequence[tuple[int, str]],
+    type_counts: Mapping[str, int],
+    abandoned: links.Abandoned,
+    gap_minutes: float,
+    now: Moment,
+) -> IngestResult:
+    """Commit one pass over the file `key`: all of it or nothing.
+
+    `entries` may be an iterator over any amount: a few megabytes are held at a time, and the write lock is
+    taken only when the first of them are there. `cursor_json` and `offset` may be callables, asked once
+    `entries` is exhausted, as `bad` and `type_counts` are read then; `restarted` is asked when the
+    first entries are there. `abandoned` tells from links in file order which uuids lie on branches the
+    person left. Entries nobody speaks in are kept when they name a tool, a memory file or an unknown type.
+    """
+    batches = _batches(entries)
+    first = next(batches, [])
+    with led.transaction():
+        file = file_id(led, key)
+        why = restarted() if callable(restarted) else restarted
+        if why:
+            _supersede(led, file)
+        tip = None if why else links.tip(led, file)
+        last_row = int(led.value("SELECT coalesce(max(id), 0) FROM memory_transcript_entries"))
+        offered = sum(_insert(led, file, key, batch) for batch in chain([first], batches))
+        links.mark_branches(led, file, tip, abandoned)
+        conversations.rebuild(led, file, gap_minutes=gap_minutes, now=now)
+        led.executemany(
+            "INSERT INTO bad_lines (file_id, place, reason) VALUES (?, ?, ?)", [(file, *line) for line in bad]
+        )
+        store_state(
+            led,
+            file,
+            cursor_json=cursor_json() if callable(cursor_json) else cursor_json,
+            offset=offset() if callable(offset) else offset,
+            size=size,
+            mtime_ms=mtime_ms,
+            restarted=bool(why),
+            type_counts=type_counts,
+            after_row=last_row,
+        )
+        new = led.value(
+            "SELECT count(*) FROM memory_transcript_entries WHERE id > ? AND file_id = ?", (last_row, file)
+        )
+        total = led.value(
+            "SELECT count(*) FROM memory_transcript_entries WHERE file_id = ? AND superseded = 0", (file,)
+        )
+        faults.reach("ingest.before_commit")
+    faults.reach("ingest.after_commit")
+    return IngestResult(new, offered - new, total)
+
+
+def _supersede(led: Ledger, file: int) -> None:
+    """Take the file as unread: what this pass sees again comes back, the rest stays superseded."""
+    led.execute("UPDATE memory_transcript_entries SET superseded = 1 WHERE file_id = ?", (file,))
+    led.execute("DELETE FROM entry_links WHERE file_id = ?", (file,))
+    led.execute("DELETE FROM bad_lines WHERE file_id = ?", (file,))
+
+
+def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    batch: list[Entry] = []
+    chars = 0
+    for entry in entries:
+        batch.append(entry)
+        chars += len(entry.text) + len(entry.note)
+        if len(batch) >= _BATCH_ENTRIES or chars >= _BATCH_CHARS:
+            yield batch
+            batch, chars = [], 0
+    if batch:
+        yield batch
+
+
+def _insert(led: Ledger, file: int, key: str, batch: Sequence[Entry]) -> int:
+    """Insert a batch's links and rows; return how many entries were worth a row."""
+    links.add(led, file, batch)
+    rows = [_row(entry, file, key) for entry in batch if _is_kept(entry)]
+    led.executemany(_INSERT, rows)
+    return len(rows)
+
+
+def _is_kept(entry: Entry) -> bool:
+    if entry.note == "forked":
+        return False
+    return bool(entry.text or entry.note or entry.memory_writes or entry.tool_names)
+
+
+def _row(entry: Entry, file: int, key: str) -> tuple[Any, ...]:
+    speaker = entry.speaker if entry.text.strip() else None
+    role = {"person": "user", "assistant": "assistant"}.get(speaker or "", entry.type)
+    uuid = entry.uuid or "x-" + digest(f"{entry.session_id}\n{entry.offset}\n{entry.text or entry.note}")[:32]
+    writes = json.dumps(entry.memory_writes, ensure_ascii=False) if entry.memory_writes else ""
+    return (
+        entry.session_id,
+        key,
+        role,
+        entry.text,
+        ",".join(entry.tool_names),
+        entry.at,
+        entry.cwd,
+        file,
+        entry.offset,
+        entry.length,
+        entry.block,
+        uuid,
+        speaker,
+        entry.channel if speaker else None,
+        entry.message_id,
+        entry.at_source,
+        entry.entrypoint,
+        writes,
+        entry.note,
+        min(entry.input_tokens, _LARGEST),
+        min(entry.output_tokens, _LARGEST),
+    )

@@ -1,0 +1,213 @@
+"""Jobs: one row per kind and key, claimed for a time and given back by token.
+
+    waiting ─claim─► leased ─finish─► done          done ─enqueue─► waiting
+       ▲               │ fail, postpone
+       └───────────────┴─► parked (too many failures) ─unpark─► waiting
+
+A claim that is not renewed runs out, and the next claim takes the job over. Every change to a leased
+job names the token it was claimed with, so an owner that was thought dead can't undo its successor's work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pipeline.domain.job import Job
+from pipeline.errors import LeaseLostError, LedgerError
+from pipeline.ids import new_id
+from pipeline.ledger.connection import Ledger, Moment, seconds
+
+if TYPE_CHECKING:
+    import sqlite3
+
+MAX_CRASHES = 5
+_ERROR_CHARS = 2_000
+_FREE = "token = NULL, owner = NULL, lease_until = NULL"
+_DEAD = "state = 'leased' AND (lease_until IS NULL OR lease_until <= ?)"
+
+
+def enqueue(led: Ledger, kind: str, key: str, *, now: Moment, run_after: Moment) -> bool:
+    """Ask for a job to run at `run_after`; return False when it is parked, which only a person undoes.
+
+    One already waiting runs at the sooner of both times. One that is running will run once more.
+    """
+    at = seconds(now)
+    found = led.value(
+        "INSERT INTO jobs (kind, key, state, run_after, created_at, changed_at)"
+        " VALUES (?, ?, 'waiting', ?, ?, ?)"
+        " ON CONFLICT (kind, key) DO UPDATE SET"
+        " again = CASE state WHEN 'leased' THEN 1 ELSE 0 END,"
+        " run_after = CASE state WHEN 'done' THEN excluded.run_after"
+        "   WHEN 'waiting' THEN min(coalesce(run_after, 0), excluded.run_after) ELSE run_after END,"
+        " state = CASE state WHEN 'done' THEN 'waiting' ELSE state END,"
+        " changed_at = excluded.changed_at"
+        " WHERE state <> 'parked' RETURNING id",
+        (kind, key, seconds(run_after), at, at),
+    )
+    return found is not None
+
+
+def claim(
+    led: Ledger,
+    *,
+    owner: str,
+    lease_seconds: float,
+    now: Moment,
+    kinds: Sequence[str] | None = None,
+    ignore_schedule: bool = False,
+    max_crashes: int = MAX_CRASHES,
+) -> Job | None:
+    """Take the job that has been due longest, or None when nothing is due.
+
+    Due is what waits with its time come (or none set), and what is leased with the lease run out (or none
+    set). A job whose owners died `max_crashes` times is parked instead: it may be what kills them.
+    """
+    at = seconds(now)
+    led.execute(
+        "UPDATE jobs SET state = 'parked', changed_at = ?, again = 0, last_error ="
+        " 'the worker died ' || (crashes + 1) || ' times while this ran; ' || last_error,"
+        f" {_FREE} WHERE {_DEAD} AND crashes + 1 >= ?",
+        (at, at, max_crashes),
+    )
+    allowed = "" if kinds is None else f" AND kind IN ({', '.join('?' * len(kinds))})"
+    found = led.row(
+        "UPDATE jobs SET crashes = crashes + (state = 'leased'), state = 'leased', token = ?, owner = ?,"
+        " lease_until = ?, run_after = coalesce(run_after, ?), changed_at = ?"
+        " WHERE id = (SELECT id FROM jobs WHERE"
+        f" ((state = 'waiting' AND (? OR run_after IS NULL OR run_after <= ?)) OR {_DEAD}){allowed}"
+        " ORDER BY coalesce(run_after, 0), id LIMIT 1) RETURNING *",
+        (new_id(), owner, at + lease_seconds, at, at, int(ignore_schedule), at, at, *(kinds or ())),
+    )
+    return None if found is None else _job(found)
+
+
+def heartbeat(led: Ledger, job: Job, *, lease_seconds: float, now: Moment) -> bool:
+    """Keep a claimed job for another `lease_seconds`; False when it is no longer ours."""
+    at = seconds(now)
+    changed = led.execute(
+        "UPDATE jobs SET lease_until = ?, changed_at = ? WHERE id = ? AND state = 'leased' AND token = ?",
+        (at + lease_seconds, at, job.id, job.token),
+    )
+    return changed.rowcount == 1
+
+
+def finish(led: Ledger, job: Job, *, now: Moment, again_after: float = 0.0) -> None:
+    """Mark a claimed job done, or waiting for `again_after` seconds if it was asked for meanwhile.
+
+    Raises LeaseLostError when another owner has it.
+    """
+    at = seconds(now)
+    _release(
+        led,
+        job,
+        "state = CASE again WHEN 1 THEN 'waiting' ELSE 'done' END,"
+        " run_after = CASE again WHEN 1 THEN ? ELSE run_after END,"
+        " again = 0, attempts = 0, crashes = 0, last_error = '', changed_at = ?",
+        (at + again_after, at),
+    )
+
+
+def fail(
+    led: Ledger,
+    job: Job,
+    error: str,
+    *,
+    now: Moment,
+    max_attempts: int,
+    backoff_seconds: Sequence[float] = (60, 600),
+) -> Job:
+    """Count a failed attempt and return the job: waiting for the next try, or parked after the last.
+
+    The n-th wait is `backoff_seconds[n - 1]`, its last value repeating. Raises LeaseLostError when
+    another owner has the job.
+    """
+    at = seconds(now)
+    attempts = job.attempts + 1
+    wait = backoff_seconds[min(attempts, len(backoff_seconds)) - 1] if backoff_seconds else 0.0
+    state = "parked" if attempts >= max_attempts else "waiting"
+    return _release(
+        led,
+        job,
+        "state = ?, run_after = ?, attempts = ?, crashes = 0, again = 0, last_error = ?, changed_at = ?",
+        (state, at + wait, attempts, error[:_ERROR_CHARS], at),
+    )
+
+
+def postpone(led: Ledger, job: Job, *, run_after: Moment, reason: str, now: Moment) -> None:
+    """Put a claimed job back until `run_after`, with no attempt counted: a cap stopped it, not a fault."""
+    _release(
+        led,
+        job,
+        "state = 'waiting', run_after = ?, crashes = 0, again = 0, last_error = ?, changed_at = ?",
+        (seconds(run_after), reason[:_ERROR_CHARS], seconds(now)),
+    )
+
+
+def unpark(led: Ledger, job_id: int | None, *, now: Moment) -> int:
+    """Let a parked job, or all with None, run again with all its attempts; return how many there were."""
+    at = seconds(now)
+    return led.execute(
+        "UPDATE jobs SET state = 'waiting', run_after = ?, attempts = 0, crashes = 0, changed_at = ?"
+        " WHERE state = 'parked' AND id = coalesce(?, id)",
+        (at, at, job_id),
+    ).rowcount
+
+
+def release_leases(led: Ledger, *, now: Moment) -> int:
+    """Let every leased job's lease run out now; return how many. Only for who knows their owners are dead."""
+    at = seconds(now)
+    return led.execute(
+        "UPDATE jobs SET lease_until = ?, changed_at = ? WHERE state = 'leased'", (at, at)
+    ).rowcount
+
+
+def next_due(led: Ledger, *, now: Moment) -> float | None:
+    """Return in how many seconds the soonest waiting job is due, 0 if it is already; None without one."""
+    due = led.value("SELECT min(coalesce(run_after, 0)) FROM jobs WHERE state = 'waiting'")
+    return None if due is None else max(0.0, due - seconds(now))
+
+
+def list_jobs(led: Ledger, *, state: str | None = None) -> list[Job]:
+    """Return jobs by the time they are due, all or those in one state."""
+    rows = led.rows(
+        "SELECT * FROM jobs WHERE state = coalesce(?, state) ORDER BY coalesce(run_after, 0), id", (state,)
+    )
+    return [_job(row) for row in rows]
+
+
+def _release(led: Ledger, job: Job, assignments: str, values: Sequence[object]) -> Job:
+    found = led.row(
+        f"UPDATE jobs SET {assignments}, {_FREE} WHERE id = ? AND state = 'leased' AND token = ? RETURNING *",
+        (*values, job.id, job.token),
+    )
+    if found is None:
+        raise LeaseLostError(
+            f"job {job.id} ({job.kind} {job.key}) is no longer ours",
+            file=str(led.path),
+            fix="Nothing to do: whoever holds it now finishes it.",
+        )
+    return _job(found)
+
+
+def _job(row: sqlite3.Row) -> Job:
+    return Job(
+        id=row["id"],
+        kind=row["kind"],
+        key=row["key"],
+        state=row["state"],
+        run_after=row["run_after"] or 0.0,
+        attempts=row["attempts"],
+        again=bool(row["again"]),
+        token=row["token"],
+        lease_until=row["lease_until"],
+        last_error=row["last_error"],
+    )
+
+
+def job(led: Ledger, job_id: int) -> Job:
+    """Return one job. Raises LedgerError for an unknown id."""
+    found = led.row("SELECT * FROM jobs WHERE id = ?", (job_id,))
+    if found is None:
+        raise LedgerError(f"there is no job {job_id}", file=str(led.path), fix="`reverie jobs` lists them.")
+    return _job(found)

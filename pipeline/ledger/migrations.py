@@ -1,0 +1,301 @@
+"""The ledger's schema, as an append-only list of named steps.
+
+Each step runs in a transaction of its own together with its record, so a crash leaves a whole number of
+steps. A step is never edited once released; a change is a new step at the end of STEPS. A step's number
+is its place in the list, so no two can share one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline import clock
+from pipeline.errors import LedgerError, NewerSchemaError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_RECORD = """
+CREATE TABLE IF NOT EXISTS schema_migrations (
+  number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, applied_at REAL NOT NULL
+)"""
+
+
+def files(connection: sqlite3.Connection) -> None:
+    """Add the files of seed 4 with more columns, their parentUuid links and their bad lines."""
+    connection.execute("""
+        CREATE TABLE memory_file_states (
+          id INTEGER PRIMARY KEY,
+          file_path TEXT NOT NULL UNIQUE,
+          source TEXT NOT NULL DEFAULT 'claude-code',
+          status TEXT NOT NULL DEFAULT 'idle' CHECK (status IN ('idle', 'ingesting')),
+          last_modified INTEGER NOT NULL DEFAULT 0,
+          file_size INTEGER NOT NULL DEFAULT 0,
+          last_processed_offset INTEGER NOT NULL DEFAULT 0,
+          last_entry_timestamp TEXT,
+          path TEXT NOT NULL DEFAULT '',
+          session_id TEXT NOT NULL DEFAULT '',
+          cursor_json TEXT NOT NULL DEFAULT '',
+          type_counts TEXT NOT NULL DEFAULT '{}',
+          restarts INTEGER NOT NULL DEFAULT 0,
+          gone_at REAL
+        )""")
+    connection.execute("""
+        CREATE TABLE entry_links (
+          file_id INTEGER NOT NULL REFERENCES memory_file_states (id),
+          byte_offset INTEGER NOT NULL,
+          uuid TEXT NOT NULL,
+          parent_uuid TEXT,
+          human INTEGER NOT NULL,
+          sidechain INTEGER NOT NULL,
+          PRIMARY KEY (file_id, byte_offset)
+        ) WITHOUT ROWID""")
+    connection.execute("""
+        CREATE TABLE bad_lines (
+          id INTEGER PRIMARY KEY,
+          file_id INTEGER NOT NULL REFERENCES memory_file_states (id),
+          place INTEGER NOT NULL,
+          reason TEXT NOT NULL
+        )""")
+    connection.execute("CREATE INDEX bad_lines_file ON bad_lines (file_id)")
+
+
+def entries(connection: sqlite3.Connection) -> None:
+    """Add the entries of seed 4, with more columns."""
+    connection.execute("""
+        CREATE TABLE memory_transcript_entries (
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          session_id TEXT NOT NULL,
+          source_file TEXT NOT NULL,
+          role TEXT NOT NULL,
+          content TEXT NOT NULL,
+          tool_names TEXT NOT NULL,
+          timestamp TEXT,
+          cwd TEXT,
+          file_id INTEGER NOT NULL REFERENCES memory_file_states (id),
+          byte_offset INTEGER NOT NULL,
+          byte_length INTEGER NOT NULL,
+          block INTEGER NOT NULL,
+          uuid TEXT NOT NULL,
+          speaker TEXT CHECK (speaker IN ('person', 'assistant')),
+          channel TEXT,
+          message_id TEXT,
+          at_source TEXT NOT NULL,
+          entrypoint TEXT,
+          memory_writes TEXT NOT NULL,
+          note TEXT NOT NULL,
+          input_tokens INTEGER NOT NULL,
+          output_tokens INTEGER NOT NULL,
+          superseded INTEGER NOT NULL DEFAULT 0,
+          abandoned INTEGER NOT NULL DEFAULT 0
+        )""")
+
+
+def entry_indexes(connection: sqlite3.Connection) -> None:
+    """Add what makes an entry unique, and the ways entries are looked up."""
+    connection.execute(
+        "CREATE UNIQUE INDEX entries_identity ON memory_transcript_entries (uuid, block, session_id)"
+    )
+    connection.execute(
+        "CREATE UNIQUE INDEX entries_spoken_once ON memory_transcript_entries (uuid, block)"
+        " WHERE speaker IS NOT NULL"
+    )
+    connection.execute(
+        "CREATE UNIQUE INDEX entries_place ON memory_transcript_entries (file_id, byte_offset, block)"
+        " WHERE superseded = 0"
+    )
+    connection.execute(
+        "CREATE INDEX entries_speech ON memory_transcript_entries (file_id)"
+        " WHERE speaker IS NOT NULL AND superseded = 0 AND abandoned = 0"
+    )
+    connection.execute(
+        "CREATE INDEX entries_writes ON memory_transcript_entries (file_id) WHERE memory_writes <> ''"
+    )
+
+
+def conversations(connection: sqlite3.Connection) -> None:
+    """Add the conversations of seed 4, with more columns."""
+    connection.execute("""
+        CREATE TABLE memory_conversations (
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          session_id TEXT NOT NULL,
+          source_file TEXT NOT NULL,
+          first_message_at TEXT,
+          last_message_at TEXT,
+          entry_count INTEGER NOT NULL,
+          status TEXT NOT NULL DEFAULT 'active' CHECK (
+            status IN ('active', 'ready', 'queued', 'processing', 'archived', 'skipped', 'review')),
+          file_id INTEGER NOT NULL REFERENCES memory_file_states (id),
+          first_row INTEGER NOT NULL,
+          last_row INTEGER NOT NULL,
+          status_at REAL NOT NULL,
+          changed_at REAL NOT NULL,
+          reason TEXT NOT NULL DEFAULT ''
+        )""")
+    connection.execute("CREATE INDEX conversations_start ON memory_conversations (file_id, first_row)")
+    connection.execute("CREATE INDEX conversations_status ON memory_conversations (status)")
+
+
+def work(connection: sqlite3.Connection) -> None:
+    """Add watermarks, hook events, jobs and runs."""
+    connection.execute("""
+        CREATE TABLE watermarks (
+          key TEXT NOT NULL, store TEXT NOT NULL, strategy TEXT NOT NULL, row INTEGER NOT NULL,
+          PRIMARY KEY (key, store, strategy)
+        ) WITHOUT ROWID""")
+    connection.execute("""
+        CREATE TABLE events (
+          id TEXT PRIMARY KEY, hook TEXT NOT NULL, session_id TEXT NOT NULL, transcript_path TEXT,
+          cwd TEXT, payload_json TEXT NOT NULL, received_at REAL NOT NULL
+        ) WITHOUT ROWID""")
+    connection.execute("CREATE INDEX events_received ON events (received_at)")
+    connection.execute("""
+        CREATE TABLE jobs (
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          kind TEXT NOT NULL,
+          key TEXT NOT NULL,
+          state TEXT NOT NULL CHECK (state IN ('waiting', 'leased', 'done', 'parked')),
+          run_after REAL,
+          attempts INTEGER NOT NULL DEFAULT 0,
+          crashes INTEGER NOT NULL DEFAULT 0,
+          again INTEGER NOT NULL DEFAULT 0,
+          token TEXT,
+          owner TEXT,
+          lease_until REAL,
+          last_error TEXT NOT NULL DEFAULT '',
+          created_at REAL NOT NULL,
+          changed_at REAL NOT NULL,
+          UNIQUE (kind, key)
+        )""")
+    connection.execute("CREATE INDEX jobs_due ON jobs (state, run_after)")
+    connection.execute("""
+        CREATE TABLE runs (
+          id TEXT PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, store TEXT NOT NULL,
+          strategy TEXT NOT NULL,
+          from_row INTEGER NOT NULL, through_row INTEGER NOT NULL, started_at REAL NOT NULL,
+          reply_json TEXT, prompt_digest TEXT, model TEXT, provider TEXT, replied_at REAL,
+          outcome TEXT, summary_json TEXT, finished_at REAL
+        ) WITHOUT ROWID""")
+    connection.execute("CREATE INDEX runs_started ON runs (started_at)")
+    connection.execute(
+        "CREATE INDEX runs_pending ON runs (key, store, strategy)"
+        " WHERE outcome IS NULL AND reply_json IS NOT NULL"
+    )
+
+
+def spending(connection: sqlite3.Connection) -> None:
+    """Add model calls and the breaker that pauses them."""
+    connection.execute("""
+        CREATE TABLE model_calls (
+          id INTEGER PRIMARY KEY,
+          run_id TEXT NOT NULL,
+          purpose TEXT NOT NULL,
+          provider TEXT NOT NULL,
+          model TEXT NOT NULL,
+          prompt_digest TEXT NOT NULL,
+          outcome TEXT NOT NULL,
+          input_tokens INTEGER NOT NULL,
+          output_tokens INTEGER NOT NULL,
+          cache_write_tokens INTEGER NOT NULL,
+          cache_read_tokens INTEGER NOT NULL,
+          estimated INTEGER NOT NULL,
+          dollars REAL NOT NULL,
+          started_at REAL NOT NULL,
+          ended_at REAL
+        )""")
+    connection.execute("CREATE INDEX calls_started ON model_calls (started_at)")
+    connection.execute("CREATE INDEX calls_run ON model_calls (run_id) WHERE run_id <> ''")
+    connection.execute("""
+        CREATE TABLE breaker (
+          one INTEGER PRIMARY KEY CHECK (one = 1),
+          remaining REAL NOT NULL, noted_at REAL NOT NULL, resets_at REAL
+        )""")
+
+
+def judgements(connection: sqlite3.Connection) -> None:
+    """Add what a person decided or has yet to decide: tombstones and the inbox."""
+    connection.execute("""
+        CREATE TABLE tombstones (
+          store TEXT NOT NULL, name TEXT NOT NULL, memory_id TEXT NOT NULL, at REAL NOT NULL,
+          reason TEXT NOT NULL, PRIMARY KEY (store, name)
+        ) WITHOUT ROWID""")
+    connection.execute("""
+        CREATE TABLE inbox (
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          store TEXT NOT NULL,
+          kind TEXT NOT NULL,
+          payload_json TEXT NOT NULL,
+          reason TEXT NOT NULL,
+          run_id TEXT NOT NULL,
+          state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'accepted', 'rejected')),
+          created_at REAL NOT NULL,
+          decided_at REAL
+        )""")
+    connection.execute("CREATE INDEX inbox_state ON inbox (state, store)")
+
+
+def stores(connection: sqlite3.Connection) -> None:
+    """Add the memory folder of each file, resolved while its directory still existed."""
+    connection.execute("ALTER TABLE memory_file_states ADD COLUMN store TEXT NOT NULL DEFAULT ''")
+
+
+Step = Callable[["sqlite3.Connection"], None]
+STEPS: tuple[Step, ...] = (
+    files,
+    entries,
+    entry_indexes,
+    conversations,
+    work,
+    spending,
+    judgements,
+    stores,
+)
+LATEST = len(STEPS)
+
+
+def version(connection: sqlite3.Connection, path: Path, *, latest: int = LATEST) -> int:
+    """Return how many steps the ledger has; 0 for a new file.
+
+    Raises NewerSchemaError when it has more than `latest`, which this Reverie knows, and LedgerError for somebody
+    else's database.
+    """
+    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if "schema_migrations" not in tables:
+        if tables:
+            raise LedgerError(
+                "this SQLite database is not a Reverie ledger",
+                file=str(path),
+                fix="Point REVERIE_HOME at another folder, or move the file aside.",
+            )
+        return 0
+    found = int(connection.execute("SELECT coalesce(max(number), 0) FROM schema_migrations").fetchone()[0])
+    if found > latest:
+        raise NewerSchemaError(
+            f"the ledger has schema {found}, and this Reverie knows schemas up to {latest}",
+            file=str(path),
+            fix="Upgrade Reverie (`reverie --version` tells which one runs); the ledger was not changed.",
+        )
+    return found
+
+
+def migrate(connection: sqlite3.Connection, path: Path, *, steps: Sequence[Step] = STEPS) -> None:
+    """Apply those of `steps` that the ledger lacks."""
+    latest = len(steps)
+    while (number := version(connection, path, latest=latest) + 1) <= latest:
+        step = steps[number - 1]
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            connection.execute(_RECORD)
+            if version(connection, path, latest=latest) == number - 1:
+                step(connection)
+                applied_at = clock.from_environment().now().timestamp()
+                connection.execute(
+                    "INSERT INTO schema_migrations VALUES (?, ?, ?)", (number, step.__name__, applied_at)
+                )
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise

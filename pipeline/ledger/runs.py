@@ -1,0 +1,134 @@
+"""Runs: one row per pass of extraction or dream, with the reply it acted on.
+
+The validated reply is committed before the store is touched. After a crash `pending_run` gives it back, so
+that the same reply is applied again instead of a second one being bought.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from pipeline.errors import LedgerError
+from pipeline.ledger.connection import Ledger, Moment, seconds
+
+_OUTCOMES = ("applied", "nothing", "skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run over the rows `from_row` to `through_row` of the file (or whatever `key` names).
+
+    What it has not come to yet is None; times are epoch seconds. `outcome` is ``applied``,
+    ``nothing``, ``skipped`` or ``failed:`` and a word.
+    """
+
+    id: str
+    kind: str
+    key: str
+    store: str
+    strategy: str
+    from_row: int
+    through_row: int
+    started_at: float
+    reply_json: str | None
+    prompt_digest: str | None
+    model: str | None
+    provider: str | None
+    replied_at: float | None
+    outcome: str | None
+    summary_json: str | None
+    finished_at: float | None
+
+
+_COLUMNS = ", ".join(field.name for field in fields(Run))
+
+
+def start_run(
+    led: Ledger,
+    *,
+    id: str,
+    kind: str,
+    key: str,
+    store: str,
+    strategy: str,
+    from_row: int,
+    through_row: int,
+    now: Moment,
+) -> None:
+    """Record that a run begins. Raises LedgerError when the id was used before."""
+    led.execute(
+        "INSERT INTO runs (id, kind, key, store, strategy, from_row, through_row, started_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (id, kind, key, store, strategy, from_row, through_row, seconds(now)),
+    )
+
+
+def commit_reply(
+    led: Ledger, run_id: str, reply_json: str, *, prompt_digest: str, model: str, provider: str, now: Moment
+) -> None:
+    """Keep the validated reply of a run, once. Raises LedgerError when it has one, or is over, or unknown."""
+    changed = led.execute(
+        "UPDATE runs SET reply_json = ?, prompt_digest = ?, model = ?, provider = ?, replied_at = ?"
+        " WHERE id = ? AND reply_json IS NULL AND outcome IS NULL",
+        (reply_json, prompt_digest, model, provider, seconds(now), run_id),
+    )
+    if not changed.rowcount:
+        raise _refusal(led, run_id, "take a reply")
+
+
+def pending_run(led: Ledger, key: str, store: str, strategy: str) -> Run | None:
+    """Return the oldest run whose reply is kept but not yet applied (a crash came between), or None."""
+    row = led.row(
+        f"SELECT {_COLUMNS} FROM runs WHERE key = ? AND store = ? AND strategy = ?"
+        " AND outcome IS NULL AND reply_json IS NOT NULL ORDER BY started_at, id LIMIT 1",
+        (key, store, strategy),
+    )
+    return None if row is None else Run(*row)
+
+
+def finish_run(led: Ledger, run_id: str, *, outcome: str, summary_json: str, now: Moment) -> None:
+    """Record how a run ended, once.
+
+    Raises LedgerError for an unknown run, one that ended another way, and an outcome that is no word for
+    one. Call it in one transaction with `set_watermark`.
+    """
+    if outcome not in _OUTCOMES and not outcome.startswith("failed:"):
+        raise LedgerError(f"{outcome!r} is no outcome of a run", file=str(led.path))
+    changed = led.execute(
+        "UPDATE runs SET outcome = ?, summary_json = ?, finished_at = ?"
+        " WHERE id = ? AND (outcome IS NULL OR outcome = ?)",
+        (outcome, summary_json, seconds(now), run_id, outcome),
+    )
+    if not changed.rowcount:
+        raise _refusal(led, run_id, f"end as {outcome}")
+
+
+def run(led: Ledger, run_id: str) -> Run | None:
+    """Return one run, or None."""
+    row = led.row(f"SELECT {_COLUMNS} FROM runs WHERE id = ?", (run_id,))
+    return None if row is None else Run(*row)
+
+
+def list_runs(led: Ledger, *, limit: int = 20, key: str | None = None) -> list[Run]:
+    """Return the latest runs, newest first, all or those of one key."""
+    rows = led.rows(
+        f"SELECT {_COLUMNS} FROM runs WHERE key = coalesce(?, key) ORDER BY started_at DESC, id DESC LIMIT ?",
+        (key, limit),
+    )
+    return [Run(*row) for row in rows]
+
+
+def _refusal(led: Ledger, run_id: str, what: str) -> LedgerError:
+    known = run(led, run_id)
+    state = (
+        "is not known"
+        if known is None
+        else f"has ended ({known.outcome})"
+        if known.outcome
+        else "has its reply"
+    )
+    return LedgerError(
+        f"run {run_id} can't {what}: it {state}",
+        file=str(led.path),
+        fix="Start a new run; `reverie runs` shows this one.",
+    )

@@ -1,0 +1,154 @@
+"""Read back what was said: speech on the branch that stands, in the order it was taken in.
+
+Row ids rise in file order, and text that a rewritten file brings later gets later ids; so one id is a
+watermark, which a time can't be (clocks run backwards, stamps are missing or tie).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pipeline.domain.speech import Speaker, Utterance
+from pipeline.errors import LedgerError
+from pipeline.ledger.connection import Ledger
+
+if TYPE_CHECKING:
+    import sqlite3
+
+SPEECH = "speaker IS NOT NULL AND superseded = 0 AND abandoned = 0"
+_COLUMNS = "id, session_id, uuid, speaker, channel, content, timestamp, cwd, tool_names"
+_OF_FILE = "file_id = (SELECT id FROM memory_file_states WHERE file_path = ?)"
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRow:
+    """One entry as evidence: what it says, when, who said it, and where it stands.
+
+    Several blocks of one record are joined by a line break. `superseded` and `abandoned` say that the
+    transcript no longer holds it, or that the person rewound past it.
+    """
+
+    row: int
+    session_id: str
+    uuid: str
+    text: str
+    at: str | None
+    speaker: Speaker | None
+    channel: str | None
+    source_file: str
+    path: str
+    cwd: str | None
+    superseded: bool
+    abandoned: bool
+
+
+def utterances(led: Ledger, key: str, *, after_row: int, limit_chars: int | None = None) -> list[Utterance]:
+    """Return what was said in the file `key` after row `after_row`, oldest first.
+
+    With `limit_chars` it stops before the text would pass that many characters, but gives at least
+    one utterance when there is one.
+    """
+    cursor = led.execute(
+        f"SELECT {_COLUMNS} FROM memory_transcript_entries INDEXED BY entries_speech"
+        f" WHERE {_OF_FILE} AND {SPEECH} AND id > ? ORDER BY id",
+        (key, after_row),
+    )
+    found = _up_to(cursor, limit_chars, at_least_one=True)
+    cursor.close()
+    return found
+
+
+def utterances_before(led: Ledger, key: str, *, row: int, max_chars: int) -> list[Utterance]:
+    """Return the utterances just before row `row`, oldest first, of at most `max_chars` characters in all."""
+    cursor = led.execute(
+        f"SELECT {_COLUMNS} FROM memory_transcript_entries INDEXED BY entries_speech"
+        f" WHERE {_OF_FILE} AND {SPEECH} AND id < ? ORDER BY id DESC",
+        (key, row),
+    )
+    found = _up_to(cursor, max_chars, at_least_one=False)
+    cursor.close()
+    return found[::-1]
+
+
+def utterances_of_conversation(led: Ledger, conversation_id: int) -> list[Utterance]:
+    """Return all that was said in one conversation, oldest first. Raises LedgerError for an unknown id."""
+    bounds = led.row(
+        "SELECT file_id, first_row, last_row FROM memory_conversations WHERE id = ?", (conversation_id,)
+    )
+    if bounds is None:
+        raise LedgerError(
+            f"there is no conversation {conversation_id}",
+            file=str(led.path),
+            fix="`reverie conversations` lists them.",
+        )
+    rows = led.rows(
+        f"SELECT {_COLUMNS} FROM memory_transcript_entries INDEXED BY entries_speech"
+        f" WHERE file_id = ? AND {SPEECH} AND id BETWEEN ? AND ? ORDER BY id",
+        tuple(bounds),
+    )
+    return [_utterance(row) for row in rows]
+
+
+def memory_writes(led: Ledger, key: str, *, after_row: int, through_row: int) -> list[str]:
+    """Return the paths the assistant wrote into a memory folder in that span of rows, each once."""
+    rows = led.rows(
+        f"SELECT memory_writes FROM memory_transcript_entries WHERE {_OF_FILE} AND memory_writes <> ''"
+        " AND superseded = 0 AND abandoned = 0 AND id > ? AND id <= ? ORDER BY id",
+        (key, after_row, through_row),
+    )
+    return list(dict.fromkeys(path for row in rows for path in json.loads(row["memory_writes"])))
+
+
+def find_entry(led: Ledger, session_id: str, uuid: str) -> EntryRow | None:
+    """Return the entry a memory cites, also when the transcript is gone; None when it was never read."""
+    rows = led.rows(
+        "SELECT e.*, f.path FROM memory_transcript_entries e JOIN memory_file_states f ON f.id = e.file_id"
+        " WHERE e.uuid = ? AND e.session_id = ? ORDER BY e.block",
+        (uuid, session_id),
+    )
+    if not rows:
+        return None
+    spoken = [row for row in rows if row["speaker"]] or rows[:1]
+    first = spoken[0]
+    return EntryRow(
+        row=first["id"],
+        session_id=session_id,
+        uuid=uuid,
+        text="\n".join(row["content"] for row in spoken),
+        at=first["timestamp"],
+        speaker=first["speaker"],
+        channel=first["channel"],
+        source_file=first["source_file"],
+        path=first["path"],
+        cwd=first["cwd"],
+        superseded=bool(first["superseded"]),
+        abandoned=bool(first["abandoned"]),
+    )
+
+
+def _up_to(rows: Iterable[sqlite3.Row], limit: int | None, *, at_least_one: bool) -> list[Utterance]:
+    found: list[Utterance] = []
+    chars = 0
+    for row in rows:
+        chars += len(row["content"])
+        if limit is not None and chars > limit and (found or not at_least_one):
+            break
+        found.append(_utterance(row))
+    return found
+
+
+def _utterance(row: sqlite3.Row) -> Utterance:
+    return Utterance(
+        row=row["id"],
+        session_id=row["session_id"],
+        uuid=row["uuid"],
+        speaker=row["speaker"],
+        channel=row["channel"] or ("typed" if row["speaker"] == "person" else "prose"),
+        text=row["content"],
+        at=row["timestamp"],
+        cwd=row["cwd"],
+        tool_names=tuple(row["tool_names"].split(",")) if row["tool_names"] else (),
+    )

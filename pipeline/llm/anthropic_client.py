@@ -1,0 +1,172 @@
+"""The Messages API, and the only module that imports anthropic (at the first call, since it takes a second).
+
+The SDK's own retries are off: `llm.retry` is the one that waits. A reply comes back whole, with its stop
+reason, for `Client` to judge; only what prevented a reply is raised here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pipeline.clock import parse_time
+from pipeline.errors import (
+    ModelError,
+    OverloadedError,
+    QuotaError,
+    TimedOutError,
+    TooLongError,
+    UnauthorisedError,
+    UnavailableError,
+)
+from pipeline.llm import verdicts
+from pipeline.llm.live import forbid_live
+from pipeline.llm.request import RawReply, Request
+from pipeline.spend import Usage
+
+if TYPE_CHECKING:
+    import anthropic
+    from anthropic.types import Message as ApiMessage
+    from anthropic.types import MessageParam, TextBlockParam
+
+OWN_URL = "https://api.anthropic.com"
+_LIMITS = ("tokens", "input-tokens", "output-tokens", "requests")
+
+
+class AnthropicProvider:
+    """Asks the Messages API at `base_url` (Anthropic's own when empty) with `api_key`."""
+
+    name = "anthropic"
+
+    def __init__(self, api_key: str, *, base_url: str = "", timeout_seconds: float = 180) -> None:
+        self._api_key = api_key
+        self._base_url = base_url or OWN_URL
+        self._timeout = timeout_seconds
+        self._client: anthropic.Anthropic | None = None
+
+    def send(self, request: Request, schema: dict[str, Any]) -> RawReply:
+        """Return the API's reply to one request.
+
+        Raises UnauthorisedError, QuotaError, TooLongError, OverloadedError, TimedOutError,
+        UnavailableError, or plain ModelError for a request the API calls wrong.
+        """
+        forbid_live("the anthropic provider", base_url=self._base_url)
+        import anthropic
+
+        try:
+            answer = self._open().messages.with_raw_response.create(
+                model=request.model,
+                max_tokens=request.max_tokens,
+                system=_system(request.system),
+                messages=_messages(request),
+                output_config={"format": {"type": "json_schema", "schema": schema}},
+            )
+            message = answer.parse()
+        except anthropic.APITimeoutError as error:
+            raise TimedOutError(
+                f"No answer in {self._timeout:g} s.", fix="Raise model.timeout_seconds."
+            ) from error
+        except anthropic.APIConnectionError as error:
+            raise UnavailableError(
+                f"{self._base_url} can't be reached: {error}", fix="Check the network and model.base_url."
+            ) from error
+        except anthropic.APIStatusError as error:
+            raise _status_error(error) from error
+        except anthropic.AnthropicError as error:
+            raise self._not_the_api(str(error)) from error
+        if not isinstance(message, anthropic.types.Message) or not isinstance(message.content, list):
+            raise self._not_the_api("it answered with something other than a message")
+        return _reply(message, request, answer.headers)
+
+    def _open(self) -> anthropic.Anthropic:
+        import anthropic
+
+        if self._client is None:
+            self._client = anthropic.Anthropic(
+                api_key=self._api_key, base_url=self._base_url, max_retries=0, timeout=self._timeout
+            )
+        return self._client
+
+    def _not_the_api(self, reason: str) -> UnavailableError:
+        return UnavailableError(
+            f"{self._base_url} is no Messages API: {reason}", fix="Check model.base_url (without /v1)."
+        )
+
+
+def _system(text: str) -> list[TextBlockParam]:
+    """Return the system prompt as a cached block, or none at all, since an empty block is refused."""
+    if not text:
+        return []
+    return [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
+
+
+def _messages(request: Request) -> list[MessageParam]:
+    return [
+        {"role": "user", "content": message.content}
+        if message.role == "user"
+        else {"role": "assistant", "content": message.content}
+        for message in request.messages
+    ]
+
+
+def _reply(message: ApiMessage, request: Request, headers: Mapping[str, str]) -> RawReply:
+    used = message.usage
+    usage = Usage(
+        input_tokens=used.input_tokens,
+        output_tokens=used.output_tokens,
+        cache_write_tokens=used.cache_creation_input_tokens or 0,
+        cache_read_tokens=used.cache_read_input_tokens or 0,
+    )
+    text = "".join(block.text for block in message.content if block.type == "text")
+    remaining, resets_at = _remaining(headers)
+    return RawReply(
+        text,
+        message.stop_reason or "end_turn",
+        usage,
+        AnthropicProvider.name,
+        message.model or request.model,
+        remaining,
+        resets_at,
+    )
+
+
+def _remaining(headers: Mapping[str, str]) -> tuple[float | None, float | None]:
+    """Return the scarcest rate limit's remaining fraction and reset time, from the reply's headers."""
+    found: list[tuple[float, float | None]] = []
+    for limit in _LIMITS:
+        left = _number(headers.get(f"anthropic-ratelimit-{limit}-remaining"))
+        most = _number(headers.get(f"anthropic-ratelimit-{limit}-limit"))
+        if left is None or not most:
+            continue
+        reset = parse_time(headers.get(f"anthropic-ratelimit-{limit}-reset"))
+        found.append((min(max(left / most, 0.0), 1.0), reset.timestamp() if reset else None))
+    return min(found, key=lambda pair: pair[0]) if found else (None, None)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text) if text is not None else None
+    except ValueError:
+        return None
+
+
+def _status_error(error: anthropic.APIStatusError) -> ModelError:
+    """Return our error for an HTTP status of 400 or more."""
+    status = error.status_code
+    text = error.api_message or error.message
+    told = f"HTTP {status}: {text}"
+    if status in (400, 413) and (status == 413 or verdicts.is_too_long(text)):
+        return TooLongError(told, fix="Ask about less at once.")
+    if status == 402 or (status < 500 and verdicts.is_quota(text)):
+        return QuotaError(told, fix="Add credit, or wait until the allowance is renewed.")
+    if status in (401, 403):
+        return UnauthorisedError(told, fix="Check the key in the variable that model.api_key_env names.")
+    if status == 404:
+        return UnavailableError(told, fix="Check model.model and model.base_url.")
+    if status in (408, 409, 429) or status >= 500:
+        return OverloadedError(
+            told,
+            retry_after=_number(error.response.headers.get("retry-after")),
+            fix="Nothing to do: it is tried again.",
+        )
+    return ModelError(told, fix="Report this: Reverie sent a request the API calls wrong.")

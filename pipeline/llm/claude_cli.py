@@ -1,0 +1,187 @@
+"""A subscriber's own ``claude -p`` as a provider: found, locked down, run with a hard limit, ended for sure.
+
+The only module besides `schedule` that imports subprocess. Standard streams are files, never pipes, so a
+grandchild that keeps one open can't make us wait; and the child leads its own process group, all of which
+is killed when the call is over, however it ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pipeline.atomic import ensure_dir, write_atomic
+from pipeline.config import ModelSettings
+from pipeline.errors import OverloadedError, TimedOutError, UnavailableError
+from pipeline.llm import claude_call, claude_result
+from pipeline.llm.live import forbid_live
+from pipeline.llm.request import RawReply, Request
+from pipeline.locks import try_lock
+
+_HELP_SECONDS = 30.0
+_BUSY_SECONDS = 5.0
+_INSTALL = "Install Claude Code, or name the program in model.claude_path."
+
+
+def find_claude(settings: ModelSettings) -> Path | None:
+    """Return the claude program: the one the settings name, else on PATH, else where installers put it.
+
+    A program that is named but missing gives None; no other is taken in its place.
+    """
+    if settings.claude_path:
+        named = Path(settings.claude_path).expanduser().absolute()
+        return named if _runs(named) else None
+    on_path = shutil.which("claude")
+    home = Path.home()
+    places = [Path(on_path).absolute()] if on_path else []
+    places += [home / ".local/bin/claude", home / ".claude/local/claude"]
+    places += [Path("/usr/local/bin/claude"), Path("/opt/homebrew/bin/claude")]
+    return next((place for place in places if _runs(place)), None)
+
+
+def missing(settings: ModelSettings) -> UnavailableError:
+    """Return the error for a program that is not there, naming it."""
+    return UnavailableError(f"The program {settings.claude_path or 'claude'} is not there.", fix=_INSTALL)
+
+
+class ClaudeCliProvider:
+    """Asks the client at `program`.
+
+    `home` is Reverie's home, where its lock and its working directory are. A client that is out of time has
+    `grace_seconds` between SIGTERM and SIGKILL.
+    """
+
+    name = "claude-cli"
+
+    def __init__(
+        self, program: Path, settings: ModelSettings, *, home: Path, grace_seconds: float = 2.0
+    ) -> None:
+        self._program = program
+        self._settings = settings
+        self._home = home
+        self._grace = grace_seconds
+
+    def send(self, request: Request, schema: dict[str, Any]) -> RawReply:
+        """Return the client's reply to one request.
+
+        One call runs at a time on this machine: another one's lock raises OverloadedError. Raises
+        TimedOutError at ``model.timeout_seconds``, UnavailableError when the program is missing or too
+        old, and what `claude_result` finds in its answer.
+        """
+        forbid_live("the claude-cli provider", named_program=bool(self._settings.claude_path))
+        held = try_lock(self._home / "claude.lock")
+        if False:
+            raise OverloadedError(
+                "Another claude call is running.", retry_after=_BUSY_SECONDS, fix="Nothing to do: it waits."
+            )
+        with held:
+            return self._send(request, schema)
+
+    def _send(self, request: Request, schema: Mapping[str, Any]) -> RawReply:
+        folder = ensure_dir(self._home / "claude-cwd")
+        env = claude_call.environment(self._program, self._settings)
+        call = claude_call.invocation(self._program, self._flags(folder, env), request, schema, folder)
+        try:
+            for path, data in call.files.items():
+                write_atomic(path, data)
+            out, err, code = self._run(
+                call.argv, call.stdin, folder, env, seconds=self._settings.timeout_seconds
+            )
+        finally:
+            for path in call.files:
+                path.unlink(missing_ok=True)
+        return claude_result.read_result(out, err, code, request)
+
+    def _flags(self, folder: Path, env: Mapping[str, str]) -> frozenset[str]:
+        """Return the newer options this program knows, asking it once for each version of the file."""
+        kept = self._home / "claude-flags.json"
+        mark = self._mark()
+        known = _read_flags(kept, mark)
+        if known is None:
+            out, err, code = self._run(
+                (str(self._program), "--help"), b"", folder, env, seconds=_HELP_SECONDS
+            )
+            known = claude_call.flags_in(out)
+            if code == 0 and known:
+                write_atomic(kept, json.dumps({"program": mark, "flags": sorted(known)}).encode())
+            elif code != 0:
+                claude_result.raise_failure(out, err, code)
+        return known
+
+    def _mark(self) -> list[Any]:
+        try:
+            facts = self._program.stat()
+        except OSError as error:
+            raise missing(self._settings) from error
+        return [str(self._program), facts.st_mtime_ns, facts.st_size]
+
+    def _run(
+        self, argv: Sequence[str], stdin: bytes, cwd: Path, env: Mapping[str, str], *, seconds: float
+    ) -> tuple[str, str, int]:
+        """Run `argv` for at most `seconds`; return its output, its error output and its exit code."""
+        with (
+            tempfile.TemporaryFile() as given,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as err,
+        ):
+            given.write(stdin)
+            given.seek(0)
+            try:
+                child = subprocess.Popen(
+                    argv, stdin=given, stdout=out, stderr=err, cwd=cwd, env=env, start_new_session=True
+                )
+            except OSError as error:
+                raise UnavailableError(f"{argv[0]} can't be run: {error}", fix=_INSTALL) from error
+            try:
+                code = child.wait(seconds)
+            except subprocess.TimeoutExpired as error:
+                raise TimedOutError(
+                    f"claude gave no answer in {seconds:g} s.", fix="Raise model.timeout_seconds."
+                ) from error
+            finally:
+                _end(child, self._grace)
+            out.seek(0)
+            err.seek(0)
+            return out.read().decode("utf-8", "replace"), err.read().decode("utf-8", "replace"), code
+
+
+def _end(child: subprocess.Popen[bytes], grace: float) -> None:
+    """End the child's whole process group; politely first when the child itself still runs."""
+    if child.poll() is None:
+        _signal(child.pid, signal.SIGTERM)
+        # It may ignore SIGTERM; what follows can't be ignored.
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(grace)
+    _signal(child.pid, signal.SIGKILL)
+    child.wait()
+
+
+def _signal(group: int, number: signal.Signals) -> None:
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        # Nobody is left in the group; macOS says so with EPERM when only zombies are.
+        return
+
+
+def _runs(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def _read_flags(kept: Path, mark: Sequence[Any]) -> frozenset[str] | None:
+    try:
+        value = json.loads(kept.read_bytes())
+    except (OSError, ValueError):
+        # None yet, or damaged: it is a cache and will be written anew.
+        return None
+    if not isinstance(value, dict) or value.get("program") != list(mark):
+        return None
+    return frozenset(str(flag) for flag in value.get("flags", ()))

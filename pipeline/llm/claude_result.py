@@ -1,0 +1,132 @@
+"""What ``claude -p --output-format json`` printed, as a reply or as a named error.
+
+A failure shows in the exit code, in ``is_error``, in ``subtype``, or only in the words of a result that
+looks fine (a used-up allowance does); all four are looked at.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from pipeline.errors import (
+    InvalidReplyError,
+    ModelError,
+    OverloadedError,
+    QuotaError,
+    TooLongError,
+    UnauthorisedError,
+    UnavailableError,
+)
+from pipeline.llm import verdicts
+from pipeline.llm.request import RawReply, Request
+from pipeline.spend import Usage, estimate_tokens
+
+_COUNTS = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cache_creation_input_tokens": "cache_write_tokens",
+    "cache_read_input_tokens": "cache_read_tokens",
+}
+_SHOWN = 300
+_NOTICE = 500
+"""A result of at most this many characters, without JSON in it, may be a notice instead of an answer."""
+
+
+def read_result(stdout: str, stderr: str, code: int, request: Request) -> RawReply:
+    """Return the reply in what the client printed, or raise the ModelError kind it amounts to."""
+    result = _result(stdout)
+    if result is None:
+        raise _failure(f"{stdout}\n{stderr}".strip(), None, code)
+    text = result.get("result")
+    text = text if isinstance(text, str) else ""
+    if code != 0 or result.get("is_error") or result.get("subtype", "success") != "success":
+        raise _failure(_told(result, text, stderr), result, code)
+    structured = result.get("structured_output")
+    if structured is not None:
+        text = json.dumps(structured, ensure_ascii=False)
+    elif len(text) <= _NOTICE and "{" not in text:
+        # Some notices come as a success: exit 0, is_error false, the sentence as the result.
+        notice = _named(text, result)
+        if notice is not None:
+            raise notice
+    stop = result.get("stop_reason")
+    model = _model(result) or request.model
+    stop_reason = stop if stop in ("refusal", "max_tokens", "model_context_window_exceeded") else "end_turn"
+    return RawReply(text, stop_reason, _usage(result, request, text), "claude-cli", model)
+
+
+def raise_failure(stdout: str, stderr: str, code: int) -> NoReturn:
+    """Raise the ModelError kind for a client that ended with `code` before it was asked anything."""
+    raise _failure(f"{stdout}\n{stderr}".strip(), None, code)
+
+
+def _result(stdout: str) -> dict[str, Any] | None:
+    """Return the result object: all of `stdout`, or its last line that is one, or the last of a list."""
+    for text in (stdout, *reversed(stdout.splitlines())):
+        if not text.lstrip().startswith(("{", "[")):
+            continue
+        try:
+            value = json.loads(text)
+        except ValueError:
+            # Warnings may stand around the object; the next reading is a single line.
+            continue
+        for item in reversed(value if isinstance(value, list) else [value]):
+            if isinstance(item, dict) and item.get("type") == "result":
+                return item
+    return None
+
+
+def _told(result: dict[str, Any], text: str, stderr: str) -> str:
+    errors = result.get("errors")
+    listed = [str(error) for error in errors] if isinstance(errors, list) else []
+    status = result.get("api_error_status")
+    return " ".join(filter(None, [text, *listed, f"status {status}" if status else "", stderr.strip()]))
+
+
+def _failure(told: str, result: dict[str, Any] | None, code: int) -> ModelError:
+    named = _named(told, result)
+    if named is not None:
+        return named
+    subtype = str((result or {}).get("subtype", ""))
+    if subtype in ("error_max_structured_output_retries", "error_max_turns"):
+        return InvalidReplyError(
+            f"claude gave no fitting reply ({subtype}).", fix="Try again or name another model."
+        )
+    if "unknown option" in told:
+        return UnavailableError(f"claude: {told[:_SHOWN]}", fix="Update Claude Code.")
+    what = told[:_SHOWN] or "it printed nothing"
+    return ModelError(f"claude failed with exit code {code}: {what}", fix="Run `claude -p hello` to see why.")
+
+
+def _named(told: str, result: dict[str, Any] | None) -> ModelError | None:
+    """Return the error that the words or the status of a failure name."""
+    status = (result or {}).get("api_error_status")
+    short = f"claude: {told[:_SHOWN]}"
+    if verdicts.is_quota(told):
+        return QuotaError(short, fix="Wait until the allowance is renewed.")
+    if verdicts.is_too_long(told) or status == 413:
+        return TooLongError(short, fix="Ask about less at once.")
+    if verdicts.is_unauthorised(told) or status in (401, 403):
+        return UnauthorisedError(short, fix="Run `claude` and log in with /login.")
+    if verdicts.is_overloaded(told) or status in (408, 429) or (isinstance(status, int) and status >= 500):
+        return OverloadedError(short, fix="Nothing to do: it is tried again.")
+    if verdicts.is_no_network(told):
+        return UnavailableError(short, fix="Check the network.")
+    return None
+
+
+def _model(result: dict[str, Any]) -> str | None:
+    """Return the one model that answered, when the client names exactly one."""
+    used = result.get("modelUsage")
+    return str(next(iter(used))) if isinstance(used, dict) and len(used) == 1 else None
+
+
+def _usage(result: dict[str, Any], request: Request, text: str) -> Usage:
+    used = result.get("usage")
+    if isinstance(used, dict):
+        counts = {name: used[name] for name in _COUNTS if isinstance(used.get(name), int)}
+        if counts:
+            return Usage(**{_COUNTS[name]: count for name, count in counts.items()})
+    asked = request.system + "".join(message.content for message in request.messages)
+    return Usage(estimate_tokens(asked), estimate_tokens(text), estimated=True)

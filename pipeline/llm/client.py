@@ -1,0 +1,179 @@
+"""The model seam: ask a request, get a validated value, with every call metered.
+
+`Client` owns what is the same for every provider: estimate, meter, retry, the reading of the stop reason,
+validation, and one repair round. Providers own only how an answer is fetched.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Generic
+
+from pipeline import spend
+from pipeline.config import ModelSettings
+from pipeline.errors import (
+    InvalidReplyError,
+    ModelError,
+    RefusedError,
+    TimedOutError,
+    TooLongError,
+    TruncatedError,
+)
+from pipeline.llm import structured
+from pipeline.llm.request import (
+    Message,
+    Meter,
+    Provider,
+    RawReply,
+    Reply,
+    Request,
+    T,
+    estimate,
+    request_digest,
+)
+from pipeline.llm.retry import retrying
+from pipeline.spend import Usage
+
+__all__ = ["Client", "Message", "Meter", "Provider", "RawReply", "Reply", "Request", "request_digest"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer(Generic[T]):
+    """One metered call that brought a whole reply: its value, or what is wrong with it."""
+
+    raw: RawReply
+    dollars: float
+    value: T | None
+    fault: InvalidReplyError | None
+
+
+class Client:
+    """Asks one provider, and books every call with one meter.
+
+    `sleep` is what a retry waits with, given seconds.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        meter: Meter,
+        *,
+        settings: ModelSettings,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.provider = provider
+        self._meter = meter
+        self._attempts = settings.attempts
+        self._sleep = sleep
+
+    def complete(self, request: Request, schema: type[T]) -> Reply[T]:
+        """Return `request`'s answer as a value of type `schema`.
+
+        A reply that does not fit is sent back once with what is wrong with it: a second call, metered
+        as such. Raises SpendError before a call that a cap forbids, and a ModelError kind when no usable
+        value came: RefusedError, TruncatedError, TooLongError, InvalidReplyError, or what the provider
+        raised.
+        """
+        request = _sendable(request)
+        wanted = structured.schema_of(schema)
+        answer = first = self._call(request, wanted, schema)
+        usage, dollars = first.raw.usage, first.dollars
+        if first.fault is not None:
+            answer = self._call(_repair(request, first.raw.text, first.fault), wanted, schema)
+            usage, dollars = _sum(usage, answer.raw.usage), dollars + answer.dollars
+        if answer.value is None:
+            raise InvalidReplyError(
+                f"{answer.fault} It was so after a repair round too.",
+                fix="Try again, or name another model in model.model.",
+            ) from answer.fault
+        raw = answer.raw
+        digest = request_digest(request, wanted)
+        return Reply(answer.value, raw.text, usage, dollars, raw.provider, raw.model, digest)
+
+    def _call(self, request: Request, wanted: dict[str, Any], schema: type[T]) -> _Answer[T]:
+        """Make one metered call and read the reply.
+
+        An error that is no ModelError leaves the call unended in the books, so that it keeps counting
+        at its estimate, as it does when the process dies.
+        """
+        expected = estimate(request, wanted)
+        call = self._meter.begin(
+            purpose=request.purpose,
+            provider=self.provider.name,
+            model=request.model,
+            prompt_digest=request_digest(request, wanted),
+            estimate=expected,
+        )
+        usage, dollars = Usage(), 0.0
+        try:
+            raw = retrying(
+                lambda: self.provider.send(request, wanted), attempts=self._attempts, sleep=self._sleep
+            )
+            usage, dollars = raw.usage, _cost(raw)
+            _check_stop(raw)
+        except ModelError as error:
+            if isinstance(error, TimedOutError):
+                # The provider may well have worked, and charged, for an answer nobody waited for.
+                usage, dollars = expected, spend.dollars(request.model, expected)
+            self._meter.end(call, outcome=error.outcome, usage=usage, dollars=dollars)
+            raise
+        value, fault = _read(raw.text, schema)
+        self._meter.end(call, outcome=fault.outcome if fault else "ok", usage=usage, dollars=dollars)
+        if raw.remaining_fraction is not None:
+            self._meter.note_limit(raw.remaining_fraction, resets_at=raw.resets_at)
+        return _Answer(raw, dollars, value, fault)
+
+
+def _read(text: str, schema: type[T]) -> tuple[T | None, InvalidReplyError | None]:
+    try:
+        return structured.parse(text, schema), None
+    except InvalidReplyError as fault:
+        return None, fault
+
+
+def _check_stop(raw: RawReply) -> None:
+    """Raise when the reply is no whole answer, whatever its text looks like."""
+    if raw.stop_reason == "refusal":
+        raise RefusedError(
+            "The model declined to answer.", fix="See what the dialogue held with `reverie why`."
+        )
+    if raw.stop_reason == "max_tokens":
+        raise TruncatedError(
+            f"The reply was cut after {raw.usage.output_tokens} tokens.",
+            fix="Raise model.max_output_tokens, or ask about less at once.",
+        )
+    if raw.stop_reason == "model_context_window_exceeded":
+        raise TooLongError(
+            "Prompt and reply together do not fit the model's window.", fix="Ask about less at once."
+        )
+
+
+def _repair(request: Request, text: str, fault: InvalidReplyError) -> Request:
+    """Return `request` with the unfit reply and what is wrong with it as its last turns."""
+    complaint = Message("user", f"{fault} {fault.fix}")
+    # An assistant turn without text is refused by the Messages API, so an empty reply is left out.
+    said = (Message("assistant", structured.valid_text(text.rstrip())),) if text.strip() else ()
+    return replace(request, messages=(*request.messages, *said, complaint))
+
+
+def _sendable(request: Request) -> Request:
+    """Return `request` with text that UTF-8 can carry."""
+    messages = tuple(replace(m, content=structured.valid_text(m.content)) for m in request.messages)
+    return replace(request, system=structured.valid_text(request.system), messages=messages)
+
+
+def _cost(raw: RawReply) -> float:
+    """Return the dollars that `raw` cost; a replayed reply was paid for when it was recorded."""
+    return 0.0 if raw.provider == "replay" else spend.dollars(raw.model, raw.usage)
+
+
+def _sum(one: Usage, two: Usage) -> Usage:
+    return Usage(
+        one.input_tokens + two.input_tokens,
+        one.output_tokens + two.output_tokens,
+        one.cache_write_tokens + two.cache_write_tokens,
+        one.cache_read_tokens + two.cache_read_tokens,
+        one.estimated or two.estimated,
+    )

@@ -1,0 +1,61 @@
+"""What the sentences that providers answer with instead of a reply mean.
+
+Neither the Messages API nor ``claude -p`` gives a code for all of these, so their words are what there is.
+"""
+
+from __future__ import annotations
+
+import re
+
+_QUOTA = re.compile(
+    r"credit balance|usage limit|(hit|reached|exceeded) your (?!.{0,40}rate[ -]limit).{0,40}limit|"
+    r"(?<!rate )(?<!rate-)limit reached|out of (extra )?usage|"
+    r"quota|spend(ing)? limit|billing",
+    re.IGNORECASE,
+)
+_TOO_LONG = re.compile(
+    r"prompt is too long|input is too long|too many (input )?tokens|context (window|length|limit)|"
+    r"maximum context|request_too_large|exceeds? .{0,40}context",
+    re.IGNORECASE,
+)
+_UNAUTHORISED = re.compile(
+    r"not logged in|/login|log ?in again|invalid (x-)?api[ -]key|api key.{0,20}(missing|not found)|"
+    r"authentication[_ ](error|failed)|failed to authenticate|unauthori[sz]ed|"
+    r"oauth token (has )?(expired|revoked)|\b401\b",
+    re.IGNORECASE,
+)
+_OVERLOADED = re.compile(
+    r"overloaded|rate[ _-]limit|too many requests|internal server error|service unavailable|"
+    r"(api error|status|http):? ?(429|5\d\d)\b",
+    re.IGNORECASE,
+)
+_NO_NETWORK = re.compile(
+    r"econnrefused|enotfound|eai_again|econnreset|connection error|network error|fetch failed|"
+    r"unable to connect",
+    re.IGNORECASE,
+)
+
+
+def is_quota(text: str) -> bool:
+    """Whether `text` says that the account's allowance is used up."""
+    return bool(_QUOTA.search(text))
+
+
+def is_too_long(text: str) -> bool:
+    """Whether `text` says that the prompt does not fit the model's window."""
+    return bool(_TOO_LONG.search(text))
+
+
+def is_unauthorised(text: str) -> bool:
+    """Whether `text` says that nobody is logged in, or that a key is not accepted."""
+    return bool(_UNAUTHORISED.search(text))
+
+
+def is_overloaded(text: str) -> bool:
+    """Whether `text` says that another try may work."""
+    return bool(_OVERLOADED.search(text))
+
+
+def is_no_network(text: str) -> bool:
+    """Whether `text` says that the provider's server was not reached."""
+    return bool(_NO_NETWORK.search(text))

@@ -1,0 +1,295 @@
+"""Several files changed as one, across a crash: staged bytes, then an intent, then the renames.
+
+    .reverie/staged/<id>-<n>      new bytes, fsynced, before anything else
+    .reverie/intent.json          from here on the change will happen
+    <files replaced one by one>
+    .reverie/done/<id>.json       the intent, renamed: it has happened (the last 200 are kept)
+
+A crash before the intent leaves the old files; after it, the next opening finishes the work. A file
+someone else wrote meanwhile (neither the digest it had nor the one we give it) stays theirs and our bytes
+go to ``.reverie/conflicts/``. The caller holds the store's lock throughout.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from pipeline import faults
+from pipeline.atomic import ensure_dir, fsync_dir, write_atomic, write_temp
+from pipeline.errors import ConflictError, PathEscapeError, StoreError
+from pipeline.ids import digest
+from pipeline.store.layout import MAX_DERIVED, PRIVATE, inside, read_regular
+from pipeline.store.plan import Applied, Change, IndexWrite, Put, Retire
+from pipeline.store.written import Written
+
+KEEP_DONE = 200
+_SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_TRIES = 5
+
+Render = Callable[[str, bytes | None], bytes | None]
+"""Gives an index file's new bytes from its path and its present bytes; None leaves it as it is."""
+
+
+_KINDS: dict[type, str] = {Put: "memory", IndexWrite: "index"}
+
+
+def digest_of(root: Path, path: str) -> str | None:
+    """Return the digest of the file at `path`, or None when there is none."""
+    try:
+        return digest(read_regular(inside(root, path), MAX_DERIVED)[0])
+    except FileNotFoundError:
+        return None
+
+
+class ChangeSets:
+    """The change sets of the store at `root` (a real path)."""
+
+    def __init__(self, root: Path, written: Written) -> None:
+        self._root = root
+        self._written = written
+        self._private = root / PRIVATE
+        self._staged = self._private / "staged"
+        self._intent = self._private / "intent.json"
+        self._done = self._private / "done"
+
+    def interrupted(self) -> bool:
+        """Whether a change set was begun and not finished."""
+        return self._intent.exists()
+
+    def leftovers(self) -> list[str]:
+        """Return staged files that belong to no change set, relative to the store."""
+        if self.interrupted() or not self._staged.is_dir():
+            return []
+        return sorted(f"{PRIVATE}/staged/{file.name}" for file in self._staged.iterdir())
+
+    def record(self, change_id: str) -> dict[str, Any] | None:
+        """Return the record of an applied change set, or None."""
+        try:
+            return dict(orjson.loads((self._done / f"{_file_id(change_id)}.json").read_bytes()))
+        except FileNotFoundError:
+            return None
+
+    def apply(self, change_id: str, reason: str, operations: Sequence[Change], render: Render) -> Applied:
+        """Apply `operations` as one.
+
+        Raises ConflictError when a file is not what it was planned against, StoreError when the disk
+        refuses before the intent is written; in both cases nothing has changed.
+        """
+        self._check(operations)
+        intent: dict[str, Any] = {"id": change_id, "reason": reason, "operations": []}
+        try:
+            intent["operations"] = self._stage(change_id, operations)
+            faults.reach("store.staged")
+            write_atomic(self._intent, orjson.dumps(intent))
+        except OSError as error:
+            self.sweep()
+            raise _disk_error(error, self._root) from error
+        faults.reach("store.intent_written")
+        try:
+            return self._carry_out(intent, render)
+        except OSError as error:
+            raise _disk_error(error, self._root) from error
+
+    def recover(self, render: Render) -> Applied | None:
+        """Finish an interrupted change set, if there is one, and drop staged files nobody will use."""
+        if not self.interrupted():
+            self.sweep()
+            return None
+        try:
+            intent = orjson.loads(self._intent.read_bytes())
+            operations = [dict(item) for item in intent["operations"]]
+        except (ValueError, KeyError, TypeError):
+            # Renamed into place whole, so only a damaged disk explains this: nothing can be finished.
+            ensure_dir(self._private / "conflicts")
+            self._intent.replace(self._private / "conflicts" / "intent.json")
+            return None
+        return self._carry_out({**intent, "operations": operations}, render)
+
+    def sweep(self) -> None:
+        """Remove staged files while no change set is under way."""
+        for name in self.leftovers():
+            (self._root / name).unlink(missing_ok=True)
+
+    def replace_index(self, path: str, render: Render) -> bool:
+        """Bring one index file up to date; True if it was written.
+
+        Read again right before the rename: a line that someone added meanwhile is kept.
+        """
+        for _ in range(_TRIES):
+            target = inside(self._root, path)
+            try:
+                current = read_regular(target, MAX_DERIVED)[0]
+            except FileNotFoundError:
+                current = None
+            data = render(path, current)
+            if data is None or data == current:
+                return False
+            staged = write_temp(ensure_dir(self._staged) / "index", data, mode=_mode(target))
+            before = None if current is None else digest(current)
+            if digest_of(self._root, path) == before and _move(staged, target, fresh=current is None):
+                fsync_dir(target.parent)
+                return True
+            staged.unlink(missing_ok=True)
+        raise ConflictError(
+            "someone keeps writing it", file=path, fix="Try again when the other writer rests."
+        )
+
+    def _check(self, operations: Sequence[Change]) -> None:
+        seen: set[str] = set()
+        for operation in operations:
+            if operation.path.lower() in seen:
+                raise StoreError(f"two operations on {operation.path}", fix="Plan one operation per file.")
+            seen.add(operation.path.lower())
+            if isinstance(operation, IndexWrite):
+                continue
+            if digest_of(self._root, operation.path) != operation.expected:
+                raise ConflictError(
+                    "changed since it was read", file=operation.path, fix="Look at the store again and retry."
+                )
+            if isinstance(operation, Retire) and digest_of(self._root, operation.target) is not None:
+                raise ConflictError("already exists", file=operation.target, fix="Plan the move again.")
+
+    def _stage(self, change_id: str, operations: Sequence[Change]) -> list[dict[str, Any]]:
+        ensure_dir(self._staged)
+        out: list[dict[str, Any]] = []
+        for number, operation in enumerate(operations):
+            target = inside(self._root, operation.path)
+            item = {"path": operation.path, "expected": operation.expected, "kind": "file"}
+            if isinstance(operation, Retire):
+                self._prepare(inside(self._root, operation.target).parent)
+                item |= {"kind": "retire", "target": operation.target, "why": operation.reason}
+            else:
+                self._prepare(target.parent)
+                name = f"{_file_id(change_id)}-{number}"
+                temp = write_temp(self._staged / name, operation.data, mode=_mode(target))
+                temp.replace(self._staged / name)
+                item |= {"new": digest(operation.data), "staged": name}
+                item["kind"] = _KINDS.get(type(operation), "file")
+            out.append(item)
+        fsync_dir(self._staged)
+        return out
+
+    def _prepare(self, folder: Path) -> None:
+        """Make the folder now, and find out now whether it can be written."""
+        ensure_dir(folder)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(13, "Permission denied", str(folder))
+
+    def _carry_out(self, intent: dict[str, Any], render: Render) -> Applied:
+        paths: list[str] = []
+        conflicts: list[str] = []
+        for item in intent["operations"]:
+            try:
+                fine = self._one(item, render)
+            except PathEscapeError:
+                fine = self._give_way(item)
+            (paths if fine else conflicts).append(item["path"])
+            faults.reach("store.file_replaced")
+        for folder in {
+            (self._root / item.get("target", item["path"])).parent for item in intent["operations"]
+        }:
+            if folder.is_dir():
+                fsync_dir(folder)
+        self._written.append(_written_by(intent["operations"], set(conflicts)))
+        faults.reach("store.files_replaced")
+        ensure_dir(self._done)
+        self._intent.replace(self._done / f"{_file_id(intent['id'])}.json")
+        fsync_dir(self._done)
+        fsync_dir(self._private)
+        faults.reach("store.done")
+        self._prune()
+        return Applied(False, paths, conflicts)
+
+    def _one(self, item: dict[str, Any], render: Render) -> bool:
+        if item["kind"] == "retire":
+            return self._retire(item)
+        target = inside(self._root, item["path"])
+        staged = self._staged / item["staged"]
+        current = digest_of(self._root, item["path"])
+        if current == item["new"]:
+            staged.unlink(missing_ok=True)
+            return True
+        if current == item["expected"] and staged.exists():
+            staged.chmod(_mode(target))
+            if _move(staged, target, fresh=current is None):
+                return True
+        if item["kind"] == "index":
+            staged.unlink(missing_ok=True)
+            self.replace_index(item["path"], render)
+            return True
+        return self._give_way(item)
+
+    def _retire(self, item: dict[str, Any]) -> bool:
+        source, target = inside(self._root, item["path"]), inside(self._root, item["target"])
+        if digest_of(self._root, item["path"]) != item["expected"]:
+            return bool(digest_of(self._root, item["target"]) == item["expected"])
+        if digest_of(self._root, item["target"]) is not None:
+            return False
+        source.rename(target)
+        fsync_dir(source.parent)
+        return True
+
+    def _give_way(self, item: dict[str, Any]) -> bool:
+        """Keep theirs and put ours aside."""
+        staged = self._staged / item.get("staged", "")
+        if staged.is_file():
+            aside = (
+                ensure_dir(self._private / "conflicts") / f"{staged.name}-{Path(item['path']).name}"[-200:]
+            )
+            staged.replace(aside)
+        return False
+
+    def _prune(self) -> None:
+        records = sorted(self._done.iterdir(), key=lambda file: file.stat().st_mtime_ns)
+        for old in records[:-KEEP_DONE]:
+            old.unlink(missing_ok=True)
+
+
+def _written_by(operations: list[dict[str, Any]], conflicts: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield what changes in the record of our own memories; an empty digest: it is no longer there."""
+    for item in operations:
+        if item["kind"] in ("memory", "retire") and item["path"] not in conflicts:
+            yield item["path"], item.get("new", "")
+
+
+def _move(staged: Path, target: Path, *, fresh: bool) -> bool:
+    """Rename into place; a `fresh` name must not exist yet, and False says that it does."""
+    if not fresh:
+        staged.replace(target)
+        return True
+    try:
+        os.link(staged, target)
+    except FileExistsError:
+        return False
+    except OSError:
+        # Some file systems have no hard links; the check just before is all there is then.
+        staged.replace(target)
+        return True
+    staged.unlink()
+    return True
+
+
+def _mode(target: Path) -> int:
+    try:
+        return stat.S_IMODE(target.lstat().st_mode)
+    except FileNotFoundError:
+        return 0o600
+
+
+def _file_id(change_id: str) -> str:
+    return change_id if _SAFE_ID.fullmatch(change_id) else digest(change_id)[:40]
+
+
+def _disk_error(error: OSError, root: Path) -> StoreError:
+    return StoreError(
+        f"the store can't be written: {error.strerror or error}",
+        file=str(error.filename or root),
+        fix="Make room on the disk and the folder writable; the change is made at the next try.",
+    )

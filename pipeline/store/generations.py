@@ -1,0 +1,197 @@
+"""Front matter of every generation, read as one Memory.
+
+The shapes differ by who wrote the file: none at all; ``name`` as a title with ``type`` beside it; a flat
+``originSessionId``; ``metadata: {type}``; ``metadata`` with ``node_type`` and ``modified``; schema v3
+(``id``, ``title``, ``type``, graph keys); and ours. The host's client moves keys it does not know below
+``metadata`` and blanks some, so each of our keys is looked for there too, and a blank one counts as missing.
+Source: DESIGN §5.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from pydantic import ValidationError
+
+from pipeline.clock import parse_time
+from pipeline.domain.memory import MAX_DESCRIPTION, MAX_QUOTE, MAX_SOURCES, TYPES, Evidence, Memory
+
+KNOWN = (
+    "name",
+    "description",
+    "type",
+    "metadata",
+    "id",
+    "title",
+    "tags",
+    "importance",
+    "confidence",
+    "created",
+    "updated",
+    "origin",
+    "sources",
+    "relations",
+    "anchors",
+    "pinned",
+)
+_SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
+_WORDS = {"high": 0.8, "medium": 0.5, "low": 0.3}
+_TRUE = frozenset({"true", "yes", "y", "on", "1"})
+_BY_FOLDER = {row.folder: row.name for row in TYPES.values() if row.folder}
+_HOST_PREFIX = re.compile(r"(user|feedback|project|reference)[_-]")
+
+
+def to_memory(data: dict[str, Any], body: str, path: str) -> Memory:
+    """Return the memory that front matter `data` and `body` of the file at `path` describe.
+
+    Never raises for odd values: what can't be read falls back to its default and stays in the file.
+    """
+    nested = data.get("metadata")
+    below: dict[str, Any] = nested if isinstance(nested, dict) else {}
+
+    def get(key: str) -> Any:
+        value = data.get(key)
+        return below.get(key) if value is None or value == "" else value
+
+    given = _text(get("name"))
+    stem = path.rsplit("/", 1)[-1].removesuffix(".md")
+    ident = _text(get("id"))
+    title = _text(get("title"))
+    name = given if _SLUG.fullmatch(given) else stem.removesuffix(f"-{ident[:6]}" if ident else "")
+    if not title and given and given != name:
+        title = given
+    if not title and not given:
+        title = _heading(body)
+    return Memory(
+        name=name,
+        description=_text(get("description")) or first_line(body),
+        type=_type(data, below, path, stem),
+        body=body,
+        id=ident,
+        title=title,
+        tags=_strings(get("tags")),
+        importance=_share(get("importance"), 0.5),
+        confidence=_share(get("confidence"), 0.8),
+        created=parse_time(get("created")),
+        updated=parse_time(get("updated")) or parse_time(get("modified")),
+        origin=_text(get("origin")),
+        sources=_sources(get("sources")),
+        relations=_relations(get("relations")),
+        anchors=_strings(get("anchors")),
+        pinned=is_true(get("pinned")) or path.startswith("vault/"),
+        path=path,
+        extra=_extra(data, below),
+    )
+
+
+def is_true(value: object) -> bool:
+    """Whether `value` is one of the ways people write yes: true, "Yes", 1, "on"."""
+    return value is True or str(value).strip().lower() in _TRUE
+
+
+def first_line(body: str, limit: int = MAX_DESCRIPTION) -> str:
+    """Return the first line of prose in `body`, cut at a word to `limit` characters."""
+    for line in body.splitlines():
+        text = line.strip().lstrip("-*> ").strip()
+        if text and not text.startswith(("#", "```", "<!--")):
+            return cut(text, limit)
+    return ""
+
+
+def cut(text: str, limit: int) -> str:
+    """Return `text` on one line, at most `limit` characters, ended by ``…`` at a word when cut."""
+    line = " ".join(text.split())
+    if len(line) <= limit:
+        return line
+    head = line[: limit - 1]
+    space = head.rfind(" ")
+    # Text without spaces (CJK, URLs) has no word to cut at; keep the characters instead.
+    return (head[:space] if space > limit // 2 else head).rstrip(" ,;:—-") + "…"
+
+
+def _heading(body: str) -> str:
+    for line in body.splitlines():
+        if line.startswith("# "):
+            return line[2:].strip()
+        if line.strip():
+            return ""
+    return ""
+
+
+def _type(data: dict[str, Any], below: dict[str, Any], path: str, stem: str) -> str:
+    top = _text(data.get("type"))
+    if top in TYPES:
+        return top
+    by_folder = _BY_FOLDER.get(path.rpartition("/")[0])
+    if by_folder:
+        return by_folder
+    host = _text(below.get("type"))
+    if host in TYPES:
+        return host
+    prefix = _HOST_PREFIX.match(stem)
+    return top or host or (prefix[1] if prefix else "project")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value.strip()
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = value.split(",")
+    if not isinstance(value, list | tuple):
+        return ()
+    return tuple(text for text in (_text(item) for item in value) if text)
+
+
+def _share(value: object, default: float) -> float:
+    if isinstance(value, str):
+        word = _WORDS.get(value.strip().lower())
+        if word is not None:
+            return word
+        try:
+            value = float(value)
+        except ValueError:
+            return default
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return default
+    return min(1.0, max(0.0, float(value)))
+
+
+def _sources(value: object) -> tuple[Evidence, ...]:
+    found = []
+    for item in value if isinstance(value, list) else ():
+        if not isinstance(item, dict) or not item.get("session") or not item.get("uuid"):
+            continue
+        try:
+            found.append(
+                Evidence(
+                    session=_text(item.get("session")),
+                    uuid=_text(item.get("uuid")),
+                    quote=str(item.get("quote") or "")[:MAX_QUOTE],
+                    at=_text(item.get("at")) or None,
+                    speaker=item.get("speaker") or "person",
+                )
+            )
+        except ValidationError:
+            # A source nobody can follow proves nothing; the line itself stays in the file.
+            continue
+    return tuple(found[:MAX_SOURCES])
+
+
+def _relations(value: object) -> tuple[dict[str, Any], ...]:
+    if not isinstance(value, list):
+        return ()
+    return tuple(dict(item) for item in value if isinstance(item, dict))
+
+
+def _extra(data: dict[str, Any], below: dict[str, Any]) -> dict[str, Any]:
+    extra = {str(key): value for key, value in data.items() if key not in KNOWN}
+    rest = {str(key): value for key, value in below.items() if key not in KNOWN}
+    if rest:
+        extra["metadata"] = rest
+    return extra

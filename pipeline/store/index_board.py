@@ -1,0 +1,152 @@
+"""Keeps MEMORY.md and its overflow page in step with the store, and remembers which lines are ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from pipeline.atomic import write_atomic
+from pipeline.errors import DocumentError, StoreError
+from pipeline.store import document, index_file
+from pipeline.store.index_file import Built, Entry
+from pipeline.store.layout import INDEX, MAX_DERIVED, OVERFLOW, PRIVATE, VAULT, Problem, inside, read_regular
+from pipeline.store.plan import Operation, Put, Retire, WriteFile
+from pipeline.store.scanning import Snapshot
+
+
+class IndexBoard:
+    """The two index files of the store at `root`, rendered from what `show` was last given."""
+
+    def __init__(self, root: Path, *, max_lines: int, max_bytes: int) -> None:
+        self._root = root
+        self._lines_file = root / PRIVATE / "index-lines"
+        self._limits = (max_lines, max_bytes)
+        self._entries: dict[str, Entry] = {}
+        self._cache: dict[str, tuple[str, Entry]] = {}
+        self._broken: list[str] = []
+        self._rescan: Callable[[], Snapshot] | None = None
+        self._now = 0.0
+
+    def show(
+        self,
+        snapshot: Snapshot | None,
+        now: datetime,
+        operations: Sequence[Operation] = (),
+        *,
+        rescan: Callable[[], Snapshot] | None = None,
+    ) -> None:
+        """Take the memories to list: those of `snapshot` after `operations`.
+
+        With `rescan` instead of a snapshot the store is looked at when an index is first rendered, as
+        recovery needs: it renders only after the files are in place.
+        """
+        self._now = now.timestamp()
+        self._rescan = rescan
+        if snapshot is not None:
+            self._take(snapshot)
+        for operation in operations:
+            self._change(operation)
+
+    def paths(self) -> list[str]:
+        """Return the real paths of the index files that can be written, MEMORY.md first."""
+        place = self._index_path()
+        return [] if place is None else [place, OVERFLOW]
+
+    def problems(self) -> list[Problem]:
+        """Return what keeps MEMORY.md from being written."""
+        return [] if self._index_path() else [Problem(INDEX, 0, "a link that leads out of the store")]
+
+    def render(self, path: str, current: bytes | None) -> bytes | None:
+        """Return the new bytes of an index file from its present ones, None to leave it as it is.
+
+        Our new lines are noted before the file is replaced, so that after a crash no line of ours is
+        taken for a person's.
+        """
+        if self._rescan is not None:
+            self._take(self._rescan())
+            self._rescan = None
+        if path == OVERFLOW:
+            return self._overflow(current)
+        built = self._build(current)
+        self._note(built, current)
+        return built.index
+
+    def _overflow(self, current: bytes | None) -> bytes | None:
+        if current is not None and index_file.OVERFLOW_MARK.encode() not in current:
+            # Someone else's file of that name: theirs.
+            return None
+        place = self._index_path()
+        built = self._build(self._read(place) if place else None)
+        if built.overflow is None and current is None:
+            return None
+        return built.overflow or index_file.empty_overflow()
+
+    def _build(self, current: bytes | None) -> Built:
+        max_lines, max_bytes = self._limits
+        return index_file.build(
+            current,
+            self._entries.values(),
+            broken=self._broken,
+            ours=self._own_lines(),
+            max_lines=max_lines,
+            max_bytes=max_bytes,
+        )
+
+    def _take(self, snapshot: Snapshot) -> None:
+        cache: dict[str, tuple[str, Entry]] = {}
+        for item in snapshot.documents:
+            known = self._cache.get(item.path)
+            if known is None or known[0] != item.digest:
+                known = (item.digest, index_file.entry_of(item.head, item.stamp.mtime_ns / 1e9))
+            cache[item.path] = known
+        self._cache = cache
+        self._entries = {path: entry for path, (_, entry) in cache.items()}
+        self._broken = list(snapshot.broken)
+
+    def _change(self, operation: Operation) -> None:
+        if isinstance(operation, Retire):
+            self._entries.pop(operation.path, None)
+        elif isinstance(operation, Put):
+            self._entries[operation.path] = index_file.entry_of(operation.memory, self._now)
+        elif isinstance(operation, WriteFile) and _is_memory_path(operation.path):
+            try:
+                memory = document.parse(operation.data, operation.path)
+            except DocumentError:
+                self._broken.append(operation.path)
+            else:
+                self._entries[operation.path] = index_file.entry_of(memory, self._now)
+
+    def _index_path(self) -> str | None:
+        file = self._root / INDEX
+        if not file.is_symlink():
+            return INDEX
+        real = file.resolve()
+        return real.relative_to(self._root).as_posix() if real.is_relative_to(self._root) else None
+
+    def _own_lines(self) -> set[str] | None:
+        try:
+            text = self._lines_file.read_bytes().decode("utf-8", "surrogateescape")
+        except FileNotFoundError:
+            return None
+        return set(text.split("\n"))
+
+    def _note(self, built: Built, current: bytes | None) -> None:
+        known = self._own_lines()
+        if known is not None and known.issuperset(built.lines):
+            return
+        present = index_file.block_lines(current) if current is not None else []
+        kept = [line for line in present if known is not None and line in known]
+        lines = dict.fromkeys([*kept, *built.lines])
+        write_atomic(self._lines_file, "\n".join(lines).encode("utf-8", "surrogateescape"))
+
+    def _read(self, path: str) -> bytes | None:
+        try:
+            return read_regular(inside(self._root, path), MAX_DERIVED)[0]
+        except (FileNotFoundError, StoreError):
+            return None
+
+
+def _is_memory_path(path: str) -> bool:
+    folder = path.rpartition("/")[0]
+    return path.endswith(".md") and (folder in ("", VAULT) or folder.startswith("graph/"))

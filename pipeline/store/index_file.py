@@ -1,0 +1,221 @@
+"""MEMORY.md, which the host loads at the start of every session, and its overflow page.
+
+Our lines stand between two HTML comments, which the host strips before it measures the file. Everything
+outside belongs to a person or to Claude and is kept byte for byte; so is any line inside that we did not
+write, which moves below the block. A file that an outside line links to is not listed a second time.
+Limits: the host reads 200 lines or 25,000 bytes, whichever comes first. Over budget, our lines give way,
+never theirs. The order depends on the memories alone, not on today's date, so a rebuild that changes
+nothing gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from pipeline.domain.memory import Memory
+from pipeline.store.generations import cut, first_line
+from pipeline.store.layout import INDEX, OVERFLOW
+
+BEGIN = "<!-- reverie:begin -->"
+END = "<!-- reverie:end -->"
+OVERFLOW_MARK = "<!-- made by reverie from the memory files; edits here are lost -->"
+LINE_LIMIT = 150
+_TITLE_LIMIT = 70
+_DECAY_PER_DAY = 0.03
+_FIRST = frozenset({"user", "feedback"})
+_LINK = re.compile(r"\]\(\s*(?:<([^>\n]*)>|([^)\s]+))[^)\n]*\)")
+_OUR_SHAPE = re.compile(r"- (?:\[.*\]\(.+\)|\d+ more )")
+_COMMENT_MARKS = re.compile(r"<!-*|-*->")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One memory as the index sees it: its path, its whole line, and its place in the order."""
+
+    path: str
+    line: str
+    rank: tuple[bool, bool, float, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A finished index: both files' bytes, our lines in MEMORY.md, and how many are not listed there.
+
+    `overflow` is None when nothing is left over.
+    """
+
+    index: bytes
+    overflow: bytes | None
+    lines: tuple[str, ...]
+    unlisted: int
+
+
+@dataclass(slots=True)
+class _Outside:
+    """An index file without our block: what stands before and after, and stray lines from within."""
+
+    before: list[str]
+    after: list[str]
+    strays: list[str]
+    had_block: bool
+
+
+def entry_of(memory: Memory, mtime: float) -> Entry:
+    """Return the index entry of `memory`; `mtime` (epoch seconds) dates it when its file gives no date."""
+    when = memory.updated or memory.created
+    days = (when.timestamp() if when else mtime) / 86_400
+    worth = math.log(max(memory.kind.weight * memory.importance, 1e-3)) + _DECAY_PER_DAY * days
+    rank = (not memory.pinned, memory.kind.name not in _FIRST, -round(worth, 6), memory.path)
+    return Entry(memory.path, index_line(memory), rank)
+
+
+def index_line(memory: Memory) -> str:
+    """Return ``- [Title](path) — hook``, at most about 150 characters long."""
+    title = cut(_inert(memory.shown_title), _TITLE_LIMIT) or memory.path
+    start = f"- [{title}]({link_target(memory.path)})"
+    hook = _inert(memory.description or first_line(memory.body))
+    return f"{start} — {cut(hook, max(40, LINE_LIMIT - len(start) - 3))}" if hook else start
+
+
+def link_target(path: str) -> str:
+    """Return `path` as a markdown link target; only what would end the link is escaped."""
+    for char in "% ()<>":
+        path = path.replace(char, f"%{ord(char):02X}")
+    return path
+
+
+def linked_paths(text: str) -> set[str]:
+    """Return every relative path that markdown `text` links to."""
+    found = set()
+    for angled, plain in _LINK.findall(text):
+        target = unquote(angled or plain).partition("#")[0]
+        if "://" not in target:
+            found.add(target.removeprefix("./"))
+    return found
+
+
+def build(
+    current: bytes | None,
+    entries: Iterable[Entry],
+    *,
+    broken: Sequence[str] = (),
+    ours: Collection[str] | None = None,
+    max_lines: int = 200,
+    max_bytes: int = 25_000,
+) -> Built:
+    """Return the index for `entries`, keeping what others wrote in `current` (None: no file yet).
+
+    `ours` are the lines we last wrote; None, when that record is lost, takes every line of our shape
+    inside the block for ours. `broken` are files without readable front matter: they go to the
+    overflow page, so that every file is reachable.
+    """
+    text = "# Memory\n\n" if current is None else current.decode("utf-8", "surrogateescape")
+    newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
+    outside = _outside(text, ours)
+    if not outside.had_block:
+        _make_room(outside.before, newline)
+    kept = "".join([*outside.before, *outside.strays, *outside.after])
+    linked = linked_paths(kept)
+    ranked = [entry for entry in sorted(entries, key=lambda item: item.rank) if entry.path not in linked]
+    lost = [path for path in broken if path not in linked]
+    if not ranked and not lost and not outside.had_block and current is not None:
+        return Built(current, None, (), 0)
+    frame = f"{BEGIN}{newline}{END}{newline}"
+    room_lines = max_lines - kept.count("\n") - 2
+    room_bytes = max_bytes - len((kept + frame).encode("utf-8", "surrogateescape"))
+    count = _fitting(ranked, room_lines, room_bytes, len(newline), bool(lost), len(ranked) + len(lost))
+    lines = [entry.line for entry in ranked[:count]]
+    rest = ranked[count:]
+    unlisted = len(rest) + len(lost)
+    if unlisted:
+        lines.append(_tail(unlisted))
+    block = "".join(line + newline for line in (BEGIN, *lines, END))
+    whole = "".join(outside.before) + block + "".join([*outside.strays, *outside.after])
+    overflow = _overflow(rest, lost) if unlisted else None
+    return Built(whole.encode("utf-8", "surrogateescape"), overflow, tuple(lines), unlisted)
+
+
+def empty_overflow() -> bytes:
+    """Return an overflow page for an index that lists every memory."""
+    return f"# More memories\n\n{OVERFLOW_MARK}\n\nEvery memory is listed in {INDEX}.\n".encode()
+
+
+def block_lines(current: bytes) -> list[str]:
+    """Return the lines inside our block of an index file, without their line ends."""
+    lines: list[str] = []
+    within = False
+    for line in current.decode("utf-8", "surrogateescape").split("\n"):
+        mark = line.strip()
+        if mark in (BEGIN, END):
+            within = mark == BEGIN
+        elif within:
+            lines.append(line.rstrip("\r"))
+    return lines
+
+
+def _outside(text: str, ours: Collection[str] | None) -> _Outside:
+    result = _Outside([], [], [], False)
+    within = False
+    for line in text.splitlines(keepends=True) if "\n" in text or text else ():
+        mark = line.strip()
+        if mark in (BEGIN, END):
+            within = mark == BEGIN
+            result.had_block = True
+        elif not within:
+            (result.after if result.had_block else result.before).append(line)
+        elif mark and not _is_ours(line.rstrip("\r\n"), ours):
+            result.strays.append(line)
+    return result
+
+
+def _is_ours(line: str, ours: Collection[str] | None) -> bool:
+    return bool(_OUR_SHAPE.match(line)) if ours is None else line in ours
+
+
+def _make_room(before: list[str], newline: str) -> None:
+    """End what stands before a first block with a line end and a blank line."""
+    if before and not before[-1].endswith("\n"):
+        before[-1] += newline
+    if before and before[-1].strip():
+        before.append(newline)
+
+
+def _fitting(
+    ranked: Sequence[Entry], room_lines: int, room_bytes: int, newline: int, lost: bool, total: int
+) -> int:
+    """Return how many of `ranked` fit, leaving room for the last line when some don't."""
+    sizes = [len(entry.line.encode("utf-8", "surrogateescape")) + newline for entry in ranked]
+    if not lost and len(sizes) <= room_lines and sum(sizes) <= room_bytes:
+        return len(sizes)
+    room_lines -= 1
+    room_bytes -= len(_tail(total).encode()) + newline
+    count = 0
+    for size in sizes[: max(0, room_lines)]:
+        room_bytes -= size
+        if room_bytes < 0:
+            break
+        count += 1
+    return count
+
+
+def _tail(unlisted: int) -> str:
+    return f"- {unlisted} more in [{OVERFLOW}]({OVERFLOW}); `reverie recall WORDS` searches all of them"
+
+
+def _overflow(rest: Sequence[Entry], lost: Sequence[str]) -> bytes:
+    lines = [f"# More memories, continued from {INDEX}", "", OVERFLOW_MARK, ""]
+    lines += [entry.line for entry in rest]
+    lines += [
+        f"- [{path.rsplit('/', 1)[-1].removesuffix('.md')}]({link_target(path)}) — front matter can't be read"
+        for path in lost
+    ]
+    return ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
+
+
+def _inert(text: str) -> str:
+    """Return `text` on one line, unable to end the link or to open or close a comment."""
+    return _COMMENT_MARKS.sub("", " ".join(text.split())).replace("[", "(").replace("]", ")")

@@ -1,0 +1,150 @@
+"""Which files of a store mean what, and the guard that keeps every path inside it.
+
+A path is text relative to the store with ``/`` between parts. Links are never followed: a memory behind
+a link is skipped and reported, since the check and the later write could see two different targets.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.errors import PathEscapeError, StoreError
+
+INDEX = "MEMORY.md"
+OVERFLOW = "MEMORY-more.md"
+PRIVATE = ".reverie"
+VAULT = "vault"
+GRAPH = "graph"
+EDGES = "graph/edges"
+ARCHIVE = "archive"
+EPISODES = "episodes"
+NOT_MEMORIES = frozenset(
+    {"memory.md", "memory-more.md", "core.md", "reflection.md", "readme.md", "claude.md", "agents.md"}
+)
+MAX_FILE = 2_000_000
+MAX_DERIVED = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A file that could not be taken as it is; `line` is 0 when no line is to blame."""
+
+    path: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileStamp:
+    """What tells that a file is unchanged without reading it; times in nanoseconds."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+    @classmethod
+    def of(cls, info: os.stat_result) -> FileStamp:
+        """Return the stamp of a `stat` result."""
+        return cls(info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+
+
+def check_path(path: str, *, suffix: str = "") -> str:
+    """Return `path` if it is a plain visible relative path, else raise PathEscapeError.
+
+    Refused: absolute paths, ``..``, backslashes, colons, control characters, hidden parts, and names
+    that do not end in `suffix`.
+    """
+    parts = path.split("/")
+    bad = (
+        not path
+        or any(not part or part.startswith((".", "~")) for part in parts)
+        or any(char in "\\:" or ord(char) < 32 for char in path)
+        or any(len(os.fsencode(part)) > 255 for part in parts)
+        or not path.endswith(suffix)
+    )
+    if bad:
+        raise PathEscapeError(f"{path!r} is no file name inside a store", fix="Use the memory's plain name.")
+    return path
+
+
+def inside(root: Path, path: str) -> Path:
+    """Return the real place of `path` under `root`; raise PathEscapeError when a link is on the way.
+
+    `root` itself must be a real path already. Parts that do not exist yet are fine.
+    """
+    here = root
+    for part in check_path(path).split("/"):
+        here = here / part
+        if here.is_symlink():
+            raise PathEscapeError(
+                f"{path} goes through a link", file=str(here), fix="Replace the link by the file it names."
+            )
+    return here
+
+
+def read_regular(file: Path, limit: int = MAX_FILE) -> tuple[bytes, FileStamp]:
+    """Return bytes and stamp of a regular file, never through a link and never from a pipe or device.
+
+    Raises FileNotFoundError when it is gone, StoreError when it is no regular file or over `limit` bytes.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    handle = os.open(file, flags)
+    with os.fdopen(handle, "rb") as opened:
+        info = os.fstat(opened.fileno())
+        if not stat.S_ISREG(info.st_mode):
+            raise StoreError("not a regular file", file=str(file), fix="Move it out of the store.")
+        if info.st_size > limit:
+            raise StoreError(
+                f"over {limit:,} bytes", file=str(file), fix="Split it or move it out of the store."
+            )
+        return opened.read(), FileStamp.of(info)
+
+
+def memory_files(root: Path, problems: list[Problem]) -> Iterator[tuple[str, FileStamp]]:
+    """Yield path and stamp of every file that should be a memory, sorted within each folder.
+
+    Memories are the visible ``*.md`` of the store itself, of ``vault/`` and of the folders under
+    ``graph/`` except ``edges``. Links are reported in `problems` and skipped.
+    """
+    folders = ["", VAULT]
+    graph = root / GRAPH
+    if graph.is_symlink():
+        problems.append(Problem(GRAPH, 0, "a link; it is not followed"))
+    elif graph.is_dir():
+        names = sorted(item.name for item in graph.iterdir() if not item.name.startswith("."))
+        folders += [f"{GRAPH}/{name}" for name in names if f"{GRAPH}/{name}" != EDGES]
+    for folder in folders:
+        yield from files_in(root, folder, problems)
+
+
+def files_in(root: Path, folder: str, problems: list[Problem]) -> Iterator[tuple[str, FileStamp]]:
+    """Yield path and stamp of each regular visible ``*.md`` in one folder of the store."""
+    place = root / folder if folder else root
+    if folder and place.is_symlink():
+        problems.append(Problem(folder, 0, "a link; it is not followed"))
+        return
+    if not place.is_dir():
+        return
+    with os.scandir(place) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        name = entry.name
+        if not name.endswith(".md") or name.startswith("."):
+            if not folder and entry.is_symlink() and not name.startswith("."):
+                problems.append(Problem(name, 0, "a link; it is not followed"))
+            continue
+        if name.lower() in NOT_MEMORIES and not folder:
+            continue
+        path = f"{folder}/{name}" if folder else name
+        if entry.is_symlink():
+            problems.append(Problem(path, 0, "a link; it is not followed"))
+        elif entry.is_file():
+            try:
+                yield path, FileStamp.of(entry.stat(follow_symlinks=False))
+            except FileNotFoundError:
+                # Removed between listing and looking: as if it had never been listed.
+                continue

@@ -1,0 +1,50 @@
+"""Where a memory's file goes: a slug, a folder by type, and a suffix when the name is taken.
+
+Names are compared without case, since the store may lie on a file system that ignores it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from pipeline.domain.memory import Memory
+from pipeline.slugs import MAX_SLUG, slugify
+from pipeline.store.layout import ARCHIVE, VAULT, check_path
+
+_RESERVED = frozenset({"memory-more", "agents"})
+
+
+def place(memory: Memory, taken_paths: Collection[str], taken_names: Collection[str]) -> Memory:
+    """Return `memory` with the name and path its new file gets.
+
+    Both collections hold lower-case text. Root files are ``<name>.md``, graph kinds
+    ``graph/<folder>/<name>-<first 6 of id>.md``, pinned ones lie in ``vault/``.
+    """
+    base = slugify(memory.name or memory.title or memory.description)
+    if base in _RESERVED:
+        base += "-note"
+    name, number = base, 1
+    while name in taken_names or _path(memory, name).lower() in taken_paths:
+        number += 1
+        suffix = f"-{number}"
+        name = base[: MAX_SLUG - len(suffix)].rstrip("-") + suffix
+    return replace(memory, name=name, path=check_path(_path(memory, name), suffix=".md"))
+
+
+def archive_path(path: str, year: int, taken_paths: Collection[str]) -> str:
+    """Return where the file at `path` goes when it is retired in `year`."""
+    stem = path.rsplit("/", 1)[-1].removesuffix(".md")
+    target, number = f"{ARCHIVE}/{year}/{stem}.md", 1
+    while target.lower() in taken_paths:
+        number += 1
+        target = f"{ARCHIVE}/{year}/{stem[:200]}-{number}.md"
+    return check_path(target, suffix=".md")
+
+
+def _path(memory: Memory, name: str) -> str:
+    kind = memory.kind
+    graph_name = f"{name}-{memory.id[:6]}.md" if kind.is_graph and memory.id else f"{name}.md"
+    if memory.pinned:
+        return f"{VAULT}/{graph_name}"
+    return f"{kind.folder}/{graph_name}" if kind.folder else graph_name

@@ -1,0 +1,197 @@
+"""Looking at a whole store: which memories it holds, and which files can't be read.
+
+Only files whose size or times changed are read; the rest comes from ``_index.json`` or from this process's
+last look. A file stamped within a tenth of a second of that look may have changed once more in the same
+clock tick, so it is read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from pipeline.domain.memory import Memory
+from pipeline.errors import ConflictError, DocumentError, StoreError
+from pipeline.ids import digest
+from pipeline.slugs import slugify
+from pipeline.store import document
+from pipeline.store.generations import to_memory
+from pipeline.store.layout import MAX_DERIVED, FileStamp, Problem, inside, memory_files, read_regular
+
+INDEX_JSON = "_index.json"
+CACHE_KEY = "_file"
+PREVIEW = 200
+_TICK_NS = 100_000_000
+_LEAST_ID_PREFIX = 6
+
+
+class Document:
+    """One memory file as it was when the store was looked at.
+
+    `path` is relative to the store; `digest` is the SHA-256 of its bytes; `head` is the memory without
+    its body; `front` mirrors the front matter; `foreign` says that Reverie never wrote this file.
+    Bytes and body are read when first asked for; ConflictError if the file changed since.
+    """
+
+    __slots__ = ("_memory", "_raw", "_root", "digest", "foreign", "front", "head", "path", "preview", "stamp")
+
+    def __init__(
+        self, root: Path, head: Memory, front: dict[str, Any], stamp: FileStamp, mark: str, preview: str
+    ) -> None:
+        self._root = root
+        self._raw: bytes | None = None
+        self._memory: Memory | None = None
+        self.path = head.path
+        self.head = head
+        self.front = front
+        self.stamp = stamp
+        self.digest = mark
+        self.preview = preview
+        self.foreign = True
+
+    @classmethod
+    def read(cls, root: Path, path: str) -> Document:
+        """Read and parse one file. Raises DocumentError, StoreError or FileNotFoundError."""
+        raw, stamp = read_regular(inside(root, path))
+        memory, front = document.load(raw, path)
+        preview = memory.body.strip()[:PREVIEW]
+        found = cls(root, replace(memory, body=""), front, stamp, digest(raw), preview)
+        found._raw, found._memory = raw, memory
+        return found
+
+    @property
+    def raw(self) -> bytes:
+        """Return the file's bytes."""
+        if self._raw is None:
+            raw, _ = read_regular(inside(self._root, self.path))
+            if digest(raw) != self.digest:
+                raise ConflictError("changed since it was read", file=self.path, fix="Look again and retry.")
+            self._raw = raw
+        return self._raw
+
+    @property
+    def memory(self) -> Memory:
+        """Return the memory with its body."""
+        if self._memory is None:
+            parts = document.split(self.raw, self.path)
+            whole = parts.front is None or not self.front
+            body = self.raw.decode("utf-8").removeprefix("\ufeff") if whole else parts.body
+            self._memory = replace(self.head, body=body)
+        return self._memory
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """All memories of a store in path order, and the files that could not be taken."""
+
+    documents: list[Document] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+    _names: dict[str, Document] = field(default_factory=dict)
+
+    def by_name(self, name: str) -> Document | None:
+        """Return the memory that `name` means: its name, file stem, path, title, or an id prefix.
+
+        ``-`` and ``_`` count as equal; an id prefix needs six characters and must fit one memory only.
+        """
+        if not self._names and self.documents:
+            self._fill_names()
+        wanted = name.strip().removeprefix("[[").removesuffix("]]")
+        found = self._names.get(wanted) or self._names.get(_fold(wanted))
+        if found:
+            return found
+        if len(wanted) >= _LEAST_ID_PREFIX:
+            fits = [item for item in self.documents if item.head.id.startswith(wanted.lower())]
+            if len(fits) == 1:
+                return fits[0]
+        return self._names.get(slugify(wanted)) if wanted else None
+
+    def _fill_names(self) -> None:
+        for keys in (
+            lambda item: (item.head.name, item.path),
+            lambda item: (_stem(item.path), _fold(item.head.name), _fold(_stem(item.path))),
+            lambda item: (slugify(item.head.title),) if item.head.title else (),
+        ):
+            for item in self.documents:
+                for key in keys(item):
+                    self._names.setdefault(key, item)
+
+
+def scan(root: Path, known: Mapping[str, Document]) -> Snapshot:
+    """Look at the store at `root` (a real path), taking unchanged files from `known`."""
+    snapshot = Snapshot()
+    for path, stamp in memory_files(root, snapshot.problems):
+        old = known.get(path)
+        if old is not None and old.stamp == stamp:
+            snapshot.documents.append(old)
+            continue
+        try:
+            snapshot.documents.append(Document.read(root, path))
+        except FileNotFoundError:
+            continue
+        except DocumentError as error:
+            snapshot.broken.append(path)
+            snapshot.problems.append(Problem(path, error.line or 0, error.args[0]))
+        except (StoreError, OSError) as error:
+            snapshot.problems.append(Problem(path, 0, str(error)))
+    return snapshot
+
+
+def trusted(documents: list[Document], seen_ns: int) -> dict[str, Document]:
+    """Return by path the documents whose stamp was settled when they were looked at, at `seen_ns`."""
+    return {item.path: item for item in documents if item.stamp.ctime_ns + _TICK_NS < seen_ns}
+
+
+def from_index(root: Path) -> dict[str, Document]:
+    """Return what ``_index.json`` knows, by path; empty when it is missing, outdated or not ours."""
+    try:
+        raw, stamp = read_regular(root / INDEX_JSON, MAX_DERIVED)
+        entries = orjson.loads(raw)["entries"].values()
+        found = [_from_entry(root, entry) for entry in entries if CACHE_KEY in entry]
+    except (OSError, StoreError, ValueError, KeyError, TypeError, AttributeError):
+        # A derived file: whatever is wrong with it, the markdown has it all.
+        return {}
+    return trusted(found, stamp.mtime_ns)
+
+
+def to_entry(item: Document) -> dict[str, Any]:
+    """Return the ``_index.json`` entry of a document: its front matter, path, preview and stamp."""
+    head = item.head
+    stamp = item.stamp
+    return {
+        **item.front,
+        "name": head.name,
+        "description": head.description,
+        "title": head.shown_title,
+        "type": head.type,
+        "tags": list(head.tags),
+        "importance": head.importance,
+        "confidence": head.confidence,
+        "created": head.created.isoformat() if head.created else None,
+        "updated": head.updated.isoformat() if head.updated else None,
+        "relations": list(head.relations),
+        "path": item.path,
+        "content_preview": item.preview,
+        CACHE_KEY: [stamp.size, stamp.mtime_ns, stamp.ctime_ns, item.digest, bool(item.front)],
+    }
+
+
+def _from_entry(root: Path, entry: dict[str, Any]) -> Document:
+    path, preview = str(entry.pop("path")), str(entry.pop("content_preview"))
+    size, mtime, ctime, mark, fenced = entry.pop(CACHE_KEY)
+    head = to_memory(entry, "", path)
+    if head.title == replace(head, title="").shown_title:
+        head = replace(head, title="")
+    return Document(root, head, entry if fenced else {}, FileStamp(size, mtime, ctime), mark, preview)
+
+
+def _stem(path: str) -> str:
+    return path.rsplit("/", 1)[-1].removesuffix(".md")
+
+
+def _fold(name: str) -> str:
+    return name.lower().replace("_", "-").removesuffix(".md")

@@ -1,0 +1,111 @@
+"""What is wrong with a store, found without changing it."""
+
+from __future__ import annotations
+
+import stat
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pipeline.atomic import TEMP_MARK
+from pipeline.errors import StoreError
+from pipeline.store.change_set import ChangeSets
+from pipeline.store.index_file import linked_paths
+from pipeline.store.layout import INDEX, OVERFLOW, PRIVATE, read_regular
+from pipeline.store.repository import Store
+from pipeline.store.scanning import Snapshot
+from pipeline.store.written import Written
+
+INDEX_LINES = 200
+INDEX_BYTES = 25_000
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault: a stable `code`, the file, what is wrong, and what a person can do about it."""
+
+    code: str
+    path: str
+    message: str
+    fix: str
+
+
+def fsck(store: Store, *, index_lines: int = INDEX_LINES, index_bytes: int = INDEX_BYTES) -> list[Finding]:
+    """Return every fault of `store`, sorted by path; the limits are those of MEMORY.md."""
+    snapshot = store.scan()
+    found = [*_files(snapshot), *_doubles(snapshot), *_modes(store, snapshot), *_leftovers(store)]
+    found += _index(store, index_lines, index_bytes)
+    return sorted(found, key=lambda item: (item.path, item.code))
+
+
+def _files(snapshot: Snapshot) -> Iterator[Finding]:
+    for problem in snapshot.problems:
+        where = f"line {problem.line}: " if problem.line else ""
+        if problem.path in snapshot.broken:
+            fix = "Mend the front matter; the file is left as it is until then."
+            yield Finding("front-matter", problem.path, where + problem.message, fix)
+        elif "link" in problem.message:
+            yield Finding("link", problem.path, problem.message, "Replace the link by the file it names.")
+        else:
+            yield Finding(
+                "unreadable", problem.path, problem.message, "Make the file readable, or move it out."
+            )
+
+
+def _doubles(snapshot: Snapshot) -> Iterator[Finding]:
+    names: dict[str, list[str]] = defaultdict(list)
+    idents: dict[str, list[str]] = defaultdict(list)
+    for item in snapshot.documents:
+        names[item.head.name.lower()].append(item.path)
+        if item.head.id:
+            idents[item.head.id].append(item.path)
+    for code, groups in (("duplicate-name", names), ("duplicate-id", idents)):
+        for key, paths in groups.items():
+            for path in paths[1:]:
+                yield Finding(code, path, f"{key} is also in {paths[0]}", "Rename or merge one of the two.")
+
+
+def _modes(store: Store, snapshot: Snapshot) -> Iterator[Finding]:
+    for path in ["", *(item.path for item in snapshot.documents)]:
+        mode = stat.S_IMODE((store.root / path).stat().st_mode)
+        if mode & (stat.S_IWGRP | stat.S_IWOTH):
+            message = f"others can write it (mode {mode:04o})"
+            yield Finding("mode", path or ".", message, f"chmod go-w {store.root / path}")
+
+
+def _leftovers(store: Store) -> Iterator[Finding]:
+    sets = ChangeSets(store.root, Written(store.root / PRIVATE / "written.jsonl"))
+    if sets.interrupted():
+        yield Finding(
+            "interrupted", f"{PRIVATE}/intent.json", "a change set was not finished", "Run `reverie status`."
+        )
+    places = [store.root, store.root / "vault", *(store.root / "graph").glob("*")]
+    stray = [
+        file.relative_to(store.root).as_posix() for place in places for file in place.glob(f".*{TEMP_MARK}*")
+    ]
+    for path in sorted([*stray, *sets.leftovers()]):
+        yield Finding("temp-file", path, "left by a writer that was killed", "Remove it.")
+    for file in sorted((store.root / PRIVATE / "conflicts").glob("*")):
+        path = file.relative_to(store.root).as_posix()
+        yield Finding(
+            "conflict", path, "ours lost against a change made meanwhile", "Look at both, then remove it."
+        )
+
+
+def _index(store: Store, index_lines: int, index_bytes: int) -> Iterator[Finding]:
+    for path in (INDEX, OVERFLOW):
+        try:
+            raw, _ = read_regular((store.root / path).resolve())
+        except (FileNotFoundError, StoreError):
+            continue
+        for target in sorted(linked_paths(raw.decode("utf-8", "replace"))):
+            if target and not target.startswith("/") and not (store.root / target).exists():
+                yield Finding(
+                    "dangling-link", path, f"links to {target}, which is not there", "Remove the line."
+                )
+        if path == INDEX and (raw.count(b"\n") > index_lines or len(raw) > index_bytes):
+            lines = raw.count(b"\n")
+            size = f"{lines} lines, {len(raw)} bytes"
+            yield Finding(
+                "index-size", path, f"{size}: the host reads less", "Shorten the lines outside our block."
+            )

@@ -1,0 +1,11 @@
+"""Reading Claude Code's session files: what was said, by whom, and how far it has been read.
+
+Knows nothing of the ledger or the store: entries go out as `pipeline.domain.speech.Entry`.
+"""
+
+from pipeline.transcript.branch import abandoned
+from pipeline.transcript.files import find, scan
+from pipeline.transcript.reader import Cursor, Reading, read
+from pipeline.transcript.records import usage_totals
+
+__all__ = ["Cursor", "Reading", "abandoned", "find", "read", "scan", "usage_totals"]

@@ -1,0 +1,267 @@
+"""Reading a transcript that another program is still writing, from where the last reading stopped.
+
+Nothing complete is lost and nothing is read twice without need: the offset stands just behind a newline,
+and a few bytes before it tell whether the file is still the one that was read. Files shrink, are replaced
+and regrow after a rewind (real-material §4.3); then they are read from the beginning again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import BinaryIO
+
+from pipeline import clock
+from pipeline.domain.speech import Entry
+from pipeline.errors import InputError
+from pipeline.ids import digest
+from pipeline.transcript import kinds, lines
+from pipeline.transcript.queued import Queue, enqueued
+from pipeline.transcript.records import Context, entries_of, type_of
+
+HEAD = 4096
+TAIL = 256
+BUFFER = 1 << 18
+_THOROUGH = 40 * HEAD
+_TOLERANCE = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a transcript has been read, and enough to notice that it is no longer the same file.
+
+    `offset` is in bytes, just after a newline or after a complete last record of a quiet file; `head` and
+    `tail` are digests of the first HEAD and last TAIL bytes before it ("" = never read). `line` is the
+    number of newlines passed, `at` the last usable time, `queue` the prompts still waiting for their copy.
+    """
+
+    offset: int = 0
+    head: str = ""
+    tail: str = ""
+    inode: int = 0
+    size: int = 0
+    mtime_ns: int = 0
+    line: int = 0
+    at: str = ""
+    queue: str = ""
+
+    def to_json(self) -> str:
+        """Return the cursor as one JSON object."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Cursor:
+        """Return the cursor `to_json` gave; any other text gives the beginning, which only costs time."""
+        try:
+            held = json.loads(text)
+        except ValueError:
+            return cls()
+        if not isinstance(held, dict):
+            return cls()
+        known = {f.name: held[f.name] for f in fields(cls) if f.name in held}
+        sound = all(type(value) is type(getattr(START, name)) for name, value in known.items())
+        return cls(**known) if sound else cls()
+
+
+START = Cursor()
+
+
+@dataclass(slots=True)
+class Reading:
+    """One pass over a transcript. Consume `entries` to the end, then look at the other fields.
+
+    `restarted` is "" or why the file was read from 0 again: ``shrunk``, ``replaced`` or ``rewound``.
+    `bad` has (line number, reason) for complete lines that hold no record; `type_counts` counts every type
+    seen, unknown ones included. Until `entries` is exhausted `cursor` is the one the pass began with, so a
+    consumer that fails half-way has nothing to undo.
+    """
+
+    entries: Iterator[Entry]
+    cursor: Cursor
+    restarted: str = ""
+    bad: list[tuple[int, str]] = field(default_factory=list)
+    type_counts: dict[str, int] = field(default_factory=Counter)
+    bytes_read: int = 0
+
+
+def _open(path: Path) -> BinaryIO:
+    """Open `path`, which must be a plain file: opening a pipe would wait for ever."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            what = "a directory" if path.is_dir() else "not a plain file"
+            raise InputError(
+                f"{what}, not a transcript", file=str(path), fix="Name a .jsonl session file of Claude Code."
+            )
+        return path.open("rb", buffering=BUFFER)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise InputError(
+            f"can't be read: {error.strerror}", file=str(path), fix="Check the path and its permissions."
+        ) from error
+
+
+def read(path: Path, cursor: Cursor = START, *, quiet: bool = False, now: datetime | None = None) -> Reading:
+    """Begin to read `path` after `cursor`.
+
+    `quiet` says that nobody is writing to the file now: a complete last record without newline is taken,
+    and queued prompts no longer wait for a copy. Stamps more than a day after `now` are no time. Entries
+    carry speech as it was written, secrets included: the caller redacts. Raises FileNotFoundError when
+    the file is gone, InputError for a directory, an unreadable file or another format.
+    """
+    handle = _open(path)
+    try:
+        one_pass = _Pass(handle, path, now or clock.from_environment().now())
+        reading = one_pass.begin(cursor, quiet=quiet)
+    except BaseException:
+        handle.close()
+        raise
+    return reading
+
+
+class _Pass:
+    """The moving parts of one reading: place in the file, the bytes just passed, and the context."""
+
+    def __init__(self, handle: BinaryIO, path: Path, now: datetime) -> None:
+        self.handle = handle
+        self.path = path
+        self.stat = os.fstat(handle.fileno())
+        self.context = Context(session=path.stem, latest=now + _TOLERANCE)
+        self.queue = Queue()
+        self.offset = 0
+        self.line = 0
+        self.head = b""
+        self.tail = b""
+        self.reading = Reading(iter(()), START)
+
+    def begin(self, cursor: Cursor, *, quiet: bool) -> Reading:
+        """Find out where to start, and return a reading whose entries are still to be made."""
+        reading = self.reading
+        reading.cursor = cursor
+        reading.restarted = self._changed(cursor) if cursor.offset else ""
+        if cursor.offset and not reading.restarted:
+            self._resume(cursor)
+        else:
+            self.handle.seek(0)
+            kinds.check(self._peek(), self.path)
+        reading.entries = self._run(quiet=quiet)
+        return reading
+
+    def _peek(self) -> bytes:
+        peek = getattr(self.handle, "peek", None)
+        return bytes(peek(HEAD)) if peek else b""
+
+    def _take(self, offset: int, length: int) -> bytes:
+        """Read `length` bytes at `offset`, around the buffer, which would fetch far more."""
+        raw = os.pread(self.handle.fileno(), length, offset)
+        self.reading.bytes_read += len(raw)
+        return raw
+
+    def _changed(self, cursor: Cursor) -> str:
+        """Say why the file is no longer the one that `cursor` was in, or ""."""
+        if self.stat.st_size < cursor.offset:
+            return "shrunk"
+        same_file = self.stat.st_ino == cursor.inode
+        start = max(0, cursor.offset - TAIL)
+        self.tail = self._take(start, cursor.offset - start)
+        why = "rewound" if same_file else "replaced"
+        if digest(self.tail) != cursor.tail:
+            self.tail = b""
+            return why if self.stat.st_size != cursor.size else "replaced"
+        touched = self.stat.st_size == cursor.size and self.stat.st_mtime_ns != cursor.mtime_ns
+        if same_file and not touched and self.stat.st_size - cursor.offset < _THOROUGH:
+            return ""
+        if digest(self._take(0, min(cursor.offset, HEAD))) != cursor.head:
+            self.tail = b""
+            return "replaced" if touched else why
+        return ""
+
+    def _resume(self, cursor: Cursor) -> None:
+        self.offset, self.line, self.context.at = cursor.offset, cursor.line, cursor.at
+        if cursor.offset < HEAD:
+            self.head = self._take(0, cursor.offset)
+        self.queue.load(cursor.queue, self._fetch)
+        self.handle.seek(cursor.offset)
+
+    def _fetch(self, offset: int, length: int) -> Entry | None:
+        """Read a queue operation again that an earlier pass left waiting."""
+        for piece in lines.parse(self._take(offset, length), offset, 0):
+            if piece.record is not None:
+                return enqueued(piece.record, piece, self.context)
+        return None
+
+    def _run(self, *, quiet: bool) -> Iterator[Entry]:
+        with self.handle:
+            yield from self._lines(quiet=quiet)
+            if quiet:
+                yield from self.queue.flush()
+            self.reading.cursor = self._cursor()
+
+    def _lines(self, *, quiet: bool) -> Iterator[Entry]:
+        while True:
+            raw, size = lines.next_line(self.handle)
+            if not raw:
+                return
+            self.reading.bytes_read += size
+            if not raw.endswith(b"\n"):
+                if quiet and size == len(raw):
+                    yield from self._last(raw)
+                return
+            if size > len(raw):
+                reason = f"longer than {lines.MAX_LINE} bytes"
+                self.reading.bad.append((self.line + 1, reason))
+                raw = self._take(self.offset + size - TAIL, TAIL)
+            else:
+                for piece in lines.parse(raw, self.offset, self.line + 1):
+                    yield from self._entries(piece)
+            self._pass(raw, size)
+            self.line += 1
+
+    def _last(self, raw: bytes) -> Iterator[Entry]:
+        """Yield the complete records of a last line without newline, and pass no more than them."""
+        taken = 0
+        for piece in lines.mend(raw, self.offset, self.line + 1, whole=False):
+            taken = piece.offset + piece.length - self.offset
+            yield from self._entries(piece)
+        if taken:
+            self._pass(raw[:taken], taken)
+
+    def _entries(self, piece: lines.Piece) -> list[Entry]:
+        """Return the entries of one piece, counting what it is."""
+        record = piece.record
+        if record is None:
+            self.reading.bad.append((piece.line, piece.reason))
+            return []
+        kind = type_of(record)
+        self.reading.type_counts[kind] = self.reading.type_counts.get(kind, 0) + 1
+        if kind == "queue-operation":
+            return self.queue.operate(record, piece, self.context)
+        return self.queue.hear(entries_of(record, piece, self.context))
+
+    def _pass(self, raw: bytes, size: int) -> None:
+        """Move behind `size` bytes, of which `raw` is at least the end."""
+        if len(self.head) < HEAD and self.offset == len(self.head):
+            self.head += raw[: HEAD - len(self.head)]
+        self.tail = raw[-TAIL:] if len(raw) >= TAIL else (self.tail + raw)[-TAIL:]
+        self.offset += size
+
+    def _cursor(self) -> Cursor:
+        before = self.reading.cursor
+        kept = not self.reading.restarted and before.offset >= HEAD
+        return Cursor(
+            offset=self.offset,
+            head=before.head if kept else digest(self.head),
+            tail=digest(self.tail),
+            inode=self.stat.st_ino,
+            size=self.stat.st_size,
+            mtime_ns=self.stat.st_mtime_ns,
+            line=self.line,
+            at=self.context.at,
+            queue=self.queue.dump(),
+        )

@@ -1,0 +1,14 @@
+"""The background process: drain the spool, ingest, extract, and go away again.
+
+    drain      events out of the spool, rows and jobs into the ledger
+    jobs       the jobs, one after the other, each settled whatever happens
+    __main__   the detached process a hook starts
+
+Exactly one runs at a time: the lock on ``worker.lock`` dies with the process that holds it.
+"""
+
+from __future__ import annotations
+
+from pipeline.worker.jobs import Pass, Worker, store_for
+
+__all__ = ["Pass", "Worker", "store_for"]

@@ -1,0 +1,97 @@
+"""The detached process: ``python -m pipeline.worker --lock-fd N``, started by a hook.
+
+The hook hands over the already locked ``worker.lock``, so that of any number of hooks at once exactly one
+starts a worker.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import logging.handlers
+import os
+import sys
+import time
+from pathlib import Path
+from typing import IO
+
+from pipeline import clock as clocks
+from pipeline import config, locks, paths
+from pipeline.atomic import ensure_dir
+from pipeline.capture import spool
+from pipeline.config import Settings
+from pipeline.errors import ReverieError
+from pipeline.ledger import Ledger, jobs, open_ledger
+from pipeline.worker.jobs import LOG, Worker
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run as the detached process: pass after pass until nothing is due soon, then exit 0."""
+    parser = argparse.ArgumentParser(prog="pipeline.worker")
+    parser.add_argument("--lock-fd", type=int, default=-1)
+    options = parser.parse_args(arguments)
+    home = ensure_dir(paths.home_dir())
+    os.chdir(home)
+    _log_to(home)
+    held = _hold(home, options.lock_fd)
+    while held is not None:
+        sound = _passes(home)
+        held.close()
+        # An event may have come between the last look and the release; its hook saw the lock and left.
+        if not sound or not any(True for _ in spool.pending(home)):
+            return 0
+        held = locks.try_lock(home / "worker.lock")
+    return 0
+
+
+def _hold(home: Path, lock_fd: int) -> IO[bytes] | None:
+    if lock_fd >= 0:
+        return os.fdopen(lock_fd, "r+b", 0)
+    return locks.try_lock(home / "worker.lock")
+
+
+def _passes(home: Path) -> bool:
+    """Work until nothing is near; False when something is wrong that another round would not mend."""
+    try:
+        settings = config.load(home)
+        with open_ledger(home / "ledger.sqlite") as ledger:
+            worker = Worker(home, settings, clocks.from_environment(), ledger)
+            while True:
+                done = worker.run()
+                LOG.info(
+                    "pass: %d events, %d runs, %d failures, waiting: %s",
+                    done.events, len(done.outcomes), len(done.failures), done.waiting or "no",
+                )  # fmt: skip
+                if not _linger(home, ledger, settings):
+                    return True
+    except ReverieError as error:
+        LOG.error("%s. %s", error, error.fix)
+        return False
+
+
+def _linger(home: Path, ledger: Ledger, settings: Settings) -> bool:
+    """Wait for the next job or event if one is near; False when there is nothing to wait for."""
+    deadline = time.monotonic() + settings.worker.linger_seconds
+    while True:
+        if any(True for _ in spool.pending(home)):
+            return True
+        due = jobs.next_due(ledger, now=time.time())
+        if due is None or time.monotonic() + due > deadline:
+            return False
+        if due <= 0:
+            return True
+        time.sleep(min(due, 0.5))
+
+
+def _log_to(home: Path) -> None:
+    ensure_dir(home / "logs")
+    handler = logging.handlers.RotatingFileHandler(
+        home / "logs" / "worker.log", maxBytes=500_000, backupCount=1, encoding="utf-8"
+    )
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    LOG.addHandler(handler)
+    LOG.setLevel(logging.INFO)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

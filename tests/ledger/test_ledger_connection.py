@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import LedgerError, NewerSchemaError
+from pipeline.ledger import migrations
+from pipeline.ledger.connection import Ledger, open_ledger
+from pipeline.ledger.watermarks import set_watermark, watermark
+
+
+def _schema(path: Path) -> list[tuple[str, ...]]:
+    with sqlite3.connect(path) as raw:
+        return raw.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchall()
+
+
+@pytest.mark.parametrize("through", range(migrations.LATEST))
+def test_a_migrated_ledger_equals_a_fresh_one(tmp_path: Path, through: int) -> None:
+    fresh, old = tmp_path / "fresh", tmp_path / "old"
+    open_ledger(fresh).close()
+    connection = sqlite3.connect(old, isolation_level=None)
+    migrations.migrate(connection, old, steps=migrations.STEPS[:through])
+    connection.close()
+    open_ledger(old).close()
+    assert _schema(old) == _schema(fresh)
+    assert len(_schema(old)) > 20
+
+
+def test_migration_names_are_recorded_in_order(led: Ledger) -> None:
+    rows = led.rows("SELECT number, name FROM schema_migrations ORDER BY number")
+    assert [tuple(row) for row in rows] == [
+        (number, step.__name__) for number, step in enumerate(migrations.STEPS, 1)
+    ]
+
+
+def test_a_step_that_fails_leaves_no_trace(led: Ledger) -> None:
+    def broken(connection: sqlite3.Connection) -> None:
+        connection.execute("CREATE TABLE half (a)")
+        connection.execute("CREATE TABLE half (a)")
+
+    before = _schema(led.path)
+    with pytest.raises(sqlite3.OperationalError, match="half"):
+        migrations.migrate(led.connection, led.path, steps=(*migrations.STEPS, broken))
+    assert _schema(led.path) == before
+    assert migrations.version(led.connection, led.path) == migrations.LATEST
+
+
+def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    with open_ledger(path) as led:
+        led.execute("INSERT INTO schema_migrations VALUES (99, 'from the future', 0)")
+    before = path.read_bytes()
+    with pytest.raises(NewerSchemaError, match=rf"schema 99.* up to {migrations.LATEST}") as caught:
+        open_ledger(path)
+    assert caught.value.file == str(path)
+    assert "Upgrade" in caught.value.fix
+    assert path.read_bytes() == before
+
+
+def _foreign(path: Path) -> None:
+    with sqlite3.connect(path) as raw:
+        raw.execute("CREATE TABLE theirs (a)")
+
+
+def _cut(path: Path) -> None:
+    open_ledger(path).close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+
+
+def _scrambled(path: Path) -> None:
+    open_ledger(path).close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100] + b"\x5a" * (len(whole) - 100))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_bytes(b"not a database at all, " * 100),
+        lambda path: path.write_bytes(b"short"),
+        _foreign,
+        _cut,
+        _scrambled,
+    ],
+    ids=["garbage", "short", "foreign", "cut", "scrambled"],
+)
+def test_a_damaged_ledger_is_named_and_never_overwritten(tmp_path: Path, damage) -> None:
+    path = tmp_path / "ledger.sqlite"
+    damage(path)
+    before = path.read_bytes()
+    with pytest.raises(LedgerError) as caught:
+        open_ledger(path)
+    assert caught.value.file == str(path)
+    assert "aside" in caught.value.fix
+    assert path.read_bytes() == before
+
+
+def test_a_folder_in_its_place_is_an_error_with_a_fix(tmp_path: Path) -> None:
+    (tmp_path / "ledger.sqlite").mkdir()
+    with pytest.raises(LedgerError, match="can't be opened") as caught:
+        open_ledger(tmp_path / "ledger.sqlite")
+    assert caught.value.fix
+
+
+def test_an_empty_file_becomes_a_ledger(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    path.touch()
+    with open_ledger(path) as led:
+        assert led.value("SELECT count(*) FROM jobs") == 0
+
+
+def test_files_are_private(tmp_path: Path) -> None:
+    path = tmp_path / "home" / "ledger.sqlite"
+    with open_ledger(path) as led:
+        set_watermark(led, "k", "s", "turn", 1)
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+    assert modes["ledger.sqlite-wal"] == 0o600
+    assert set(modes.values()) == {0o600}
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_a_laxer_mode_is_tightened(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    open_ledger(path).close()
+    path.chmod(0o644)
+    open_ledger(path).close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_pragmas(led: Ledger) -> None:
+    assert led.value("PRAGMA journal_mode") == "wal"
+    assert led.value("PRAGMA busy_timeout") == 5000
+    assert led.value("PRAGMA foreign_keys") == 1
+
+
+def test_a_failed_transaction_changes_nothing(led: Ledger) -> None:
+    with pytest.raises(ZeroDivisionError), led.transaction():
+        set_watermark(led, "k", "s", "turn", 1)
+        1 / 0  # noqa: B018
+    assert watermark(led, "k", "s", "turn") == 0
+    assert not led.connection.in_transaction
+
+
+def test_an_inner_transaction_can_fail_alone(led: Ledger) -> None:
+    with led.transaction():
+        set_watermark(led, "k", "s", "kept", 1)
+        with pytest.raises(ZeroDivisionError), led.transaction():
+            set_watermark(led, "k", "s", "lost", 1)
+            1 / 0  # noqa: B018
+        set_watermark(led, "k", "s", "also kept", 1)
+    assert [watermark(led, "k", "s", name) for name in ("kept", "lost", "also kept")] == [1, 0, 1]
+
+
+def test_an_outer_failure_takes_the_inner_with_it(led: Ledger) -> None:
+    with pytest.raises(ZeroDivisionError), led.transaction():
+        with led.transaction():
+            set_watermark(led, "k", "s", "turn", 1)
+        1 / 0  # noqa: B018
+    assert watermark(led, "k", "s", "turn") == 0
+
+
+def test_sqlite_errors_become_ours(led: Ledger) -> None:
+    with pytest.raises(LedgerError, match="no such table") as caught:
+        led.execute("SELECT * FROM nowhere")
+    assert caught.value.file == str(led.path)
+
+
+_HOLD = """
+import sqlite3, sys
+held = sqlite3.connect(sys.argv[1], isolation_level=None)
+held.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.readline()
+held.execute("COMMIT")
+"""
+
+
+def test_bug_050_a_busy_ledger_is_waited_for(led: Ledger) -> None:
+    holder = subprocess.Popen(
+        [sys.executable, "-c", _HOLD, str(led.path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdin and holder.stdout
+    assert holder.stdout.readline() == "held\n"
+    release = threading.Timer(3.0, holder.communicate, args=("go\n",))
+    release.start()
+    set_watermark(led, "k", "s", "turn", 7)
+    release.join()
+    assert holder.returncode == 0
+    assert watermark(led, "k", "s", "turn") == 7
+
+
+_OPEN = """
+import sys
+from pathlib import Path
+from pipeline.ledger.connection import open_ledger
+print("up", flush=True)
+sys.stdin.readline()
+with open_ledger(Path(sys.argv[1])) as led:
+    led.execute("INSERT INTO watermarks VALUES (?, 's', 't', 1)", (sys.argv[2],))
+"""
+
+
+def test_many_first_openers_make_one_ledger(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    openers = [
+        subprocess.Popen(
+            [sys.executable, "-c", _OPEN, str(path), str(number)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(4)
+    ]
+    for opener in openers:
+        assert opener.stdout and opener.stdout.readline() == "up\n"
+    for opener in openers:
+        assert opener.stdin
+        opener.stdin.write("go\n")
+        opener.stdin.flush()
+    assert [opener.communicate()[1] for opener in openers] == [""] * 4
+    with open_ledger(path) as led:
+        assert led.value("SELECT count(*) FROM watermarks") == 4

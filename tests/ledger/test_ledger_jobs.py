@@ -1,0 +1,295 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from pipeline.domain.job import Job
+from pipeline.errors import LeaseLostError, LedgerError
+from pipeline.ledger.connection import Ledger
+from pipeline.ledger.jobs import (
+    claim,
+    enqueue,
+    fail,
+    finish,
+    heartbeat,
+    job,
+    list_jobs,
+    next_due,
+    postpone,
+    release_leases,
+    unpark,
+)
+
+
+def put(led: Ledger, key: str = "a", *, kind: str = "extract_turn", now: float = 0, run_after: float = 0) -> bool:
+    return enqueue(led, kind, key, now=now, run_after=run_after)
+
+
+def take(led: Ledger, now: float = 0, **more: Any) -> Job | None:
+    return claim(led, **({"owner": "me", "lease_seconds": 300, "now": now} | more))
+
+
+def taken(led: Ledger, now: float = 0, **more: Any) -> Job:
+    found = take(led, now, **more)
+    assert found is not None
+    return found
+
+
+def only(led: Ledger) -> Job:
+    (found,) = list_jobs(led)
+    return found
+
+
+def test_a_job_is_claimed_once_and_finished(led: Ledger) -> None:
+    assert put(led)
+    mine = taken(led, 10)
+    assert (mine.kind, mine.key, mine.state, mine.attempts, mine.lease_until) == (
+        "extract_turn",
+        "a",
+        "leased",
+        0,
+        310,
+    )
+    assert take(led, 11) is None
+    finish(led, mine, now=12)
+    assert (only(led).state, only(led).token) == ("done", None)
+    assert take(led, 9_999) is None
+
+
+@pytest.mark.parametrize(
+    ("now", "more", "expected"),
+    [
+        (99, {}, None),
+        (100, {}, "b"),
+        (250, {}, "b"),
+        (0, {"ignore_schedule": True}, "b"),
+        (250, {"kinds": ["dream"]}, "a"),
+        (250, {"kinds": ["dream", "extract_turn"]}, "b"),
+        (250, {"kinds": []}, None),
+    ],
+)
+def test_what_is_due_longest_comes_first(led: Ledger, now: float, more: dict[str, Any], expected) -> None:
+    put(led, "a", kind="dream", run_after=200)
+    put(led, "b", run_after=100)
+    found = take(led, now, **more)
+    assert (found and found.key) == expected
+
+
+def test_waiting_again_moves_the_time_only_forward(led: Ledger) -> None:
+    put(led, run_after=100)
+    assert put(led, run_after=200)
+    assert only(led).run_after == 100
+    put(led, run_after=50)
+    assert only(led).run_after == 50
+
+
+def test_asked_for_while_it_runs_it_runs_once_more(led: Ledger) -> None:
+    put(led)
+    mine = taken(led)
+    assert put(led, now=5, run_after=5)
+    assert put(led, now=6, run_after=6)
+    finish(led, mine, now=10, again_after=120)
+    assert (only(led).state, only(led).run_after, only(led).again) == ("waiting", 130, False)
+    finish(led, taken(led, 130), now=131)
+    assert only(led).state == "done"
+
+
+def test_a_done_job_can_be_asked_for_again(led: Ledger) -> None:
+    put(led)
+    finish(led, taken(led), now=1)
+    assert put(led, now=2, run_after=50)
+    assert (only(led).state, only(led).run_after) == ("waiting", 50)
+
+
+def test_bug_049_a_dead_owners_job_is_taken_over(led: Ledger) -> None:
+    put(led)
+    first = taken(led, 0)
+    assert take(led, 299.9) is None
+    second = taken(led, 300)
+    assert second.token != first.token
+    with pytest.raises(LeaseLostError):
+        finish(led, first, now=301)
+    finish(led, second, now=302)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["state = 'waiting', run_after = NULL", "state = 'leased', lease_until = NULL, token = NULL, run_after = NULL"],
+)
+def test_bug_049_rows_without_times_are_still_picked_up(led: Ledger, damage: str) -> None:
+    put(led, run_after=10_000)
+    led.execute(f"UPDATE jobs SET {damage}")
+    mine = taken(led, 5)
+    assert (mine.run_after, mine.lease_until) == (5, 305)
+    finish(led, mine, now=6)
+    assert only(led).state == "done"
+
+
+def test_a_heartbeat_keeps_a_job_and_tells_when_it_is_lost(led: Ledger) -> None:
+    put(led)
+    mine = taken(led, 0)
+    assert heartbeat(led, mine, lease_seconds=300, now=250)
+    assert take(led, 301) is None
+    taken(led, 550)
+    assert not heartbeat(led, mine, lease_seconds=300, now=551)
+    assert only(led).lease_until == 850
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda led, lost: finish(led, lost, now=400),
+        lambda led, lost: fail(led, lost, "late", now=400, max_attempts=3),
+        lambda led, lost: postpone(led, lost, run_after=900, reason="late", now=400),
+    ],
+    ids=["finish", "fail", "postpone"],
+)
+def test_who_lost_the_lease_changes_nothing(led: Ledger, change) -> None:
+    put(led)
+    lost = taken(led, 0)
+    taken(led, 300)
+    before = only(led)
+    with pytest.raises(LeaseLostError, match="no longer ours"):
+        change(led, lost)
+    assert only(led) == before
+
+
+def test_who_finished_can_not_finish_twice(led: Ledger) -> None:
+    put(led)
+    mine = taken(led)
+    finish(led, mine, now=1)
+    with pytest.raises(LeaseLostError):
+        fail(led, mine, "after all", now=2, max_attempts=3)
+    assert only(led).state == "done"
+
+
+def test_failures_wait_longer_and_then_park(led: Ledger) -> None:
+    put(led)
+    seen = []
+    for now in (0, 100, 1000):
+        failed = fail(led, taken(led, now), f"broke at {now}", now=now, max_attempts=3)
+        seen.append((failed.state, failed.attempts, failed.run_after - now, failed.last_error))
+    assert seen[:2] == [("waiting", 1, 60, "broke at 0"), ("waiting", 2, 600, "broke at 100")]
+    assert (seen[2][0], seen[2][1], seen[2][3]) == ("parked", 3, "broke at 1000")
+    assert take(led, 99_999, ignore_schedule=True) is None
+
+
+def test_the_last_backoff_repeats_and_success_resets_the_count(led: Ledger) -> None:
+    put(led)
+    for now in (0, 1000):
+        failed = fail(led, taken(led, now), "x", now=now, max_attempts=9, backoff_seconds=(7,))
+        assert failed.run_after == now + 7
+    finish(led, taken(led, 2000), now=2001)
+    assert (only(led).attempts, only(led).last_error) == (0, "")
+
+
+def parked(led: Ledger, key: str) -> Job:
+    put(led, key)
+    return fail(led, taken(led), f"{key} broke", now=0, max_attempts=1)
+
+
+def test_bug_049_parked_jobs_are_shown_and_can_be_put_back(led: Ledger) -> None:
+    first, second = parked(led, "a"), parked(led, "b")
+    assert [(each.key, each.last_error) for each in list_jobs(led, state="parked")] == [
+        ("a", "a broke"),
+        ("b", "b broke"),
+    ]
+    assert not put(led, "a")
+    assert job(led, first.id).state == "parked"
+    assert unpark(led, first.id, now=5) == 1
+    assert unpark(led, first.id, now=5) == 0
+    again = taken(led, 5)
+    assert (again.id, again.attempts) == (first.id, 0)
+    assert unpark(led, None, now=6) == 1
+    assert job(led, second.id).state == "waiting"
+
+
+def test_a_cap_postpones_without_an_attempt(led: Ledger) -> None:
+    put(led)
+    postpone(led, taken(led), run_after=500, reason="60 of 60 calls", now=1)
+    waiting = only(led)
+    assert (waiting.state, waiting.run_after, waiting.attempts, waiting.last_error) == (
+        "waiting",
+        500,
+        0,
+        "60 of 60 calls",
+    )
+
+
+def test_a_job_that_kills_its_workers_is_parked(led: Ledger) -> None:
+    put(led)
+    for death in range(3):
+        assert take(led, death * 300, max_crashes=3) is not None
+    assert take(led, 900, max_crashes=3) is None
+    assert only(led).state == "parked"
+    assert "died 3 times" in only(led).last_error
+    unpark(led, None, now=900)
+    assert taken(led, 900, max_crashes=3).state == "leased"
+
+
+def test_leases_of_the_dead_can_be_released_at_once(led: Ledger) -> None:
+    put(led)
+    taken(led, 0)
+    assert release_leases(led, now=1) == 1
+    assert taken(led, 1).key == "a"
+
+
+@pytest.mark.parametrize(
+    ("times", "now", "expected"), [([], 0, None), ([50, 80], 20, 30), ([50], 60, 0), ([0], 0, 0)]
+)
+def test_the_next_job_is_due_in(led: Ledger, times: list[float], now: float, expected: float | None) -> None:
+    for number, time in enumerate(times):
+        put(led, str(number), run_after=time)
+    assert next_due(led, now=now) == expected
+
+
+def test_what_runs_is_not_waiting(led: Ledger) -> None:
+    put(led)
+    taken(led)
+    assert next_due(led, now=0) is None
+
+
+def test_an_unknown_job_is_an_error(led: Ledger) -> None:
+    with pytest.raises(LedgerError, match="no job 7"):
+        job(led, 7)
+
+
+_WORKER = """
+import sys
+from pathlib import Path
+from pipeline.ledger.connection import open_ledger
+from pipeline.ledger.jobs import claim, finish
+with open_ledger(Path(sys.argv[1])) as led:
+    print("up", flush=True)
+    sys.stdin.readline()
+    while job := claim(led, owner=sys.argv[2], lease_seconds=300, now=100):
+        print(job.key, flush=True)
+        finish(led, job, now=100)
+"""
+
+
+def test_two_processes_never_claim_the_same_job(led: Ledger) -> None:
+    keys = {f"key-{number}" for number in range(100)}
+    for key in keys:
+        put(led, key)
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", _WORKER, str(led.path), str(number)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(2)
+    ]
+    for worker in workers:
+        assert worker.stdout and worker.stdout.readline() == "up\n"
+    for worker in workers:
+        assert worker.stdin
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
+    done = [line for worker in workers for line in worker.communicate()[0].split()]
+    assert sorted(done) == sorted(keys)
+    assert {each.state for each in list_jobs(led)} == {"done"}

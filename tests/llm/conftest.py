@@ -1,0 +1,76 @@
+"""A loopback Messages API and a fake claude program."""
+
+import json
+import socket
+import stat
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.model import HELP, PROGRAM, Api, FakeClaude
+
+
+@pytest.fixture
+def api() -> Iterator[Api]:
+    api = Api()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            api.requests.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            api.headers.append({name.lower(): value for name, value in self.headers.items()})
+            status, headers, body = api.answers.pop(0)
+            data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+            self.send_response(status)
+            kind = "text/html" if isinstance(body, str) else "application/json"
+            for name, value in {"content-type": kind, "content-length": str(len(data)), **headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: Any) -> None:
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    api.url = f"http://127.0.0.1:{server.server_address[1]}"
+    yield api
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def fake_claude(tmp_path: Path) -> FakeClaude:
+    """Make a claude program that records how it was called in ``seen.json`` and then runs `body`.
+
+    `prints` is JSON to print instead; `help_text` is what ``--help`` names.
+    """
+
+    def make(prints: Any = None, *, body: str = "", help_text: str = HELP, code: int = 0) -> Path:
+        if not body:
+            text = prints if isinstance(prints, str) else json.dumps(prints)
+            body = f"sys.stdout.write({text!r})\nsys.exit({code})"
+        program = tmp_path / "bin" / "claude"
+        program.parent.mkdir(exist_ok=True)
+        seen = str(tmp_path / "seen.json")
+        program.write_text(
+            PROGRAM.format(python=sys.executable, seen=seen, help=help_text, body=body), "utf-8"
+        )
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        return program
+
+    return make
+
+
+@pytest.fixture
+def silent_url() -> Iterator[str]:
+    """An address that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -1,0 +1,161 @@
+"""What is taken out of text and what must stay. All values are made up.
+
+A ``~`` in a made-up value is dropped before use: without it, scanners of this repository would take the
+values for real.
+"""
+
+import base64
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.redact import has_secret, redact
+
+# (text around, the value that must go)
+SECRETS = [
+    ("the key is {} for now", "sk-~ant-api03-made-up-0123456789abcdef"),
+    ("OPENAI {} .", "sk-~proj-abcdEFGH0123456789"),
+    ("old key {} here", "sk-~abcdefghij0123456789ABCD"),
+    ("id {} in eu-west-1", "AKI~A0123456789ABCDEF"),
+    ("push with {} please", "gh~p_aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789"),
+    ("fine grained {} ok", "github_~pat_11ABCDEFG0aBcDeFgHiJkL_mNoPqRsT"),
+    ("bot {} posts", "xox~b-123456789012-abcdefABCDEF"),
+    ("charge with {} now", "sk_~live_abcdefghij0123456789ABCD"),
+    ("GitLab {} here", "glp~at-abcdefghij0123456789"),
+    ("header {} ends", "ey~JhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.made_up-signature"),
+    ("maps {} key", "AI~zaSyA0123456789abcdefghijklmnopqrstu"),
+    ("post to {} today", "https://hooks.slack.~com/services/T00000000/B00000000/madeupmadeupmadeup"),
+    ("mail {} ok", "SG.~abcdefghijklmnopqrstuv.abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG"),
+    ("password = {}", "hunter2-made-up"),
+    ("password: {}", "swordfish"),
+    ("the password is {}, do not share it", "hunter2-made-up"),
+    ("my new password is `{}` since today", "swordfish"),
+    ("The api key for staging is {} I think", "k3y-made-up"),
+    ("DB_PASS={}", "swordfish"),
+    ("export SECRET_KEY='{}'", "django-made-up"),
+    ('{{"password": "{}", "user": "bob"}}', "correct horse battery"),
+    ('log: "{{\\"token\\": \\"{}\\"}}"', "abc-made-up"),
+    ("aws_secret_access_key = {}", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYmadeupkey0"),
+    ("client_secret: {}", "9f8e7d6c5b4a"),
+    ("**Password:** {}", "Tr0ub4dor&3"),
+    ('if ("{}" == password) {{', "hunter2-made-up"),
+    ("postgres://bob:{}@db.local/shop", "s3cr3t"),
+    ("redis://:{}@cache:6379/0", "s3cr3t"),
+    ("git clone https://{}@git.example.org/x.git", "0123456789abcdefghijABCD"),
+    ("Authorization: Bearer {}", "made-up-0123456789"),
+    ("curl -H 'X-Api-Key: {}' http://x", "made-up-0123"),
+    ("sent as Bearer {} yesterday", "abcdef0123456789"),
+    ("mysql --password {} shop", "hunter2"),
+    ("curl -u bob:{} http://x", "hunter2"),
+    ("パスワードは {} です", "hunter22"),
+    ("//registry.example.org/:_authToken={}", "np~m_abcdefghijklmnopqrstuvwxyz0123456789"),
+    ("AccountName=x;{};y", "AccountKey=" + "a1B2" * 21 + "ab=="),
+]
+
+HARMLESS = [
+    "3f786850e387550fdab836ed7e6dc881de23001b",
+    "commit 89e6c98d92887913cadf06b2adb97f26cde4849b Merge",
+    "session 550e8400-e29b-41d4-a716-446655440000 ended",
+    "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "data aGVsbG8gd29ybGQgdGhpcyBpcw== end",
+    "the password reset page",
+    "token budget: 4000",
+    "max_tokens: 4000, tokens: 12345678",
+    'password = os.environ["X"]',
+    "password=os.environ['X'];",
+    "password = getpass.getpass()",
+    "token = request.headers.get('x')",
+    "def login(user: str, password: str, token: str | None = None):",
+    "password: string",
+    "api_key=settings.api_key, token=token",
+    "password=${DB_PASSWORD} token: ${{ secrets.TOKEN }}",
+    "Authorization: Bearer $TOKEN",
+    "We store the password: it must have 8 characters",
+    "token: the one from the vault",
+    "the token is base64-encoded and the token is expired",
+    "const token = await getToken()",
+    "secret = load_secret()",
+    "Set the password to something long",
+    "primary key: user_id2, foreign key: users.id1",
+    "cache key = abc123def456",
+    "https://example.com:8080/a@b and ssh://git@github.com:foo/bar",
+    "git@github.com:someone/thing.git",
+    "bearer of news 12345",
+    "tests pass: 12345678, passed: 1234567",
+    "risk-averse-people-are-12345678901234567890",
+    "fixed in sk-learn",
+    "List<String> and <b>private</b>",
+    "timer 1700000000:da39a3ee5e6b4b0d3255bfef95601890afd80709",
+]
+
+
+@pytest.mark.parametrize(("around", "value"), SECRETS)
+def test_bug_091_a_secret_goes_and_its_sentence_stays(around: str, value: str) -> None:
+    value = value.replace("~", "")
+    result = redact(around.format(value))
+    before, _, after = around.format("\0").partition("\0")
+    assert value not in result.text
+    assert result.text.startswith(before) and result.text.endswith(after)
+    assert "[redacted:" in result.text and result.found == 1
+
+
+@pytest.mark.parametrize(("around", "value"), SECRETS)
+def test_redacting_twice_changes_nothing(around: str, value: str) -> None:
+    once = redact(around.format(value.replace("~", ""))).text
+    assert redact(once) == type(redact(once))(once, 0, ())
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert redact(text).text == text
+    assert not has_secret(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a <private>x</private> b", "a  b"),
+        ("a <PRIVATE>x\ny</Private>b", "a b"),
+        ("a <private>x <private>y</private> z</private> b", "a  b"),
+        ("a <private>x and no end", "a "),
+        ("<pri<private>x</private>vate>rest", ""),
+        ("an end </private> alone", "an end </private> alone"),
+    ],
+)
+def test_bug_091_private_blocks_leave_no_trace(text: str, left: str) -> None:
+    assert redact(text).text == left
+
+
+@pytest.mark.parametrize("end", ["-----END RSA PRIVATE KEY-----\nafter", ""])
+def test_a_key_block_goes_whole_even_when_cut(end: str) -> None:
+    body = base64.b64encode(bytes(range(90))).decode()
+    text = f"before\n-----BEGIN RSA PRIVATE KEY-----\n{body}\n{end}"
+    assert redact(text).text == "before\n[redacted:private-key]" + end[len("-----END RSA PRIVATE KEY-----") :]
+
+
+def test_a_key_block_inside_json_goes_whole() -> None:
+    pem = "-----BEGIN PRIVATE KEY-----\nMIIBmadeup\n-----END PRIVATE KEY-----\n"
+    assert "MIIB" not in redact(json.dumps({"k": pem})).text
+
+
+def test_kinds_and_count_name_what_was_found() -> None:
+    result = redact("password = hunter2-x and <private>y</private> and redis://:pa55word@h")
+    assert (result.found, result.kinds) == (3, ("password", "private", "url-password"))
+
+
+PIECES = st.one_of(
+    st.sampled_from(
+        ["password", "token", " = ", ": ", " is ", '"', "'", "`", "\n", " ", "[", "]", "://", "u:"]
+    ),
+    st.sampled_from(["@h", "<private>", "</private>", "[redacted:token]", "--password ", "Bearer "]),
+    st.sampled_from(["hunter2", "abc", "a1b2c3d4e5f6g7h8", "gh" + "p_" + "a1" * 18]),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(PIECES, max_size=12).map("".join))
+def test_redaction_is_idempotent(text: str) -> None:
+    once = redact(text).text
+    assert redact(once).text == once

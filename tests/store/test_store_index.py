@@ -1,0 +1,195 @@
+"""MEMORY.md: limits, order, and the lines of others."""
+
+import os
+
+import pytest
+
+from pipeline.store import Store
+from pipeline.store.index_file import BEGIN, END, build, entry_of, index_line, linked_paths
+from tests.support.stores import NOW, apply, index, memory, save
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store.open(tmp_path / "memory", create=True)
+
+
+def entries(count, **values):
+    return [entry_of(memory(f"m-{n:04}", path=f"m-{n:04}.md", **values), 0) for n in range(count)]
+
+
+def test_the_empty_store_and_the_first_memory(store):
+    save(store, memory())
+    assert index(store) == (
+        f"# Memory\n\n{BEGIN}\n- [Prefers tabs](prefers-tabs.md) — Indent with tabs, never spaces.\n{END}\n"
+    )
+
+
+def test_bug_090_the_index_keeps_its_limits_and_says_what_is_missing(store):
+    pinned = [memory(f"pin-{n}", type="general", importance=0.01, pinned=True) for n in range(5)]
+    people = [memory(f"user-{n}", type="user", importance=0.1) for n in range(20)]
+    rest = [memory(f"rest-{n}", type="project", importance=1.0, description="d " * 2500) for n in range(375)]
+    puts = save(store, *pinned, *people, *rest)
+    text = index(store)
+    lines = text.splitlines()
+    assert len(lines) <= 200 and len(text.encode()) <= 25_000
+    assert all(put.path in text for put in puts[:25])
+    assert lines[-2].startswith(f"- {400 - (len(lines) - 5)} more in [MEMORY-more.md](MEMORY-more.md)")
+    more = (store.root / "MEMORY-more.md").read_text()
+    assert all((put.path in text) != (f"]({put.path})" in more) for put in puts)
+    assert max(len(line) for line in lines) <= 152
+
+
+def test_order_is_pinned_then_people_then_worth_and_age():
+    made = [
+        memory("old-fix", type="fix", importance=0.9, updated=NOW.replace(year=2020), path="old-fix.md"),
+        memory("new-fix", type="fix", importance=0.9, path="new-fix.md"),
+        memory("poor-fix", type="fix", importance=0.1, path="poor-fix.md"),
+        memory("person", type="user", importance=0.1, path="person.md"),
+        memory("pin", type="fix", importance=0.1, pinned=True, path="pin.md"),
+    ]
+    lines = build(None, [entry_of(one, 0) for one in made]).lines
+    assert [line.partition("(")[2].partition(".")[0] for line in lines] == [
+        "pin", "person", "new-fix", "poor-fix", "old-fix",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_what_a_person_wrote_stays_byte_for_byte(newline):
+    theirs = newline.join(["\ufeff---", "x: 1", "---", "# Mine", "", "- [A](other.md) - y", "| t |", "end"])
+    built = build(theirs.encode(), entries(3))
+    assert built.index.startswith(theirs.encode())
+    again = build(built.index + f"after{newline}".encode(), entries(2), ours=set(built.lines))
+    assert again.index.startswith(theirs.encode()) and again.index.endswith(
+        f"{END}{newline}after{newline}".encode()
+    )
+    assert again.index.count(newline.encode()) == again.index.count(b"\n")
+    assert (b"m-0001.md" in again.index, b"m-0002.md" in again.index) == (True, False)
+
+
+def test_bytes_that_are_not_utf_8_outside_our_block_stay():
+    built = build(b"caf\xe9\n", entries(1))
+    assert built.index.startswith(b"caf\xe9\n\n" + BEGIN.encode())
+
+
+def test_a_file_linked_outside_is_not_listed_twice():
+    theirs = b"- [Mine](m-0000.md) - own words\n- [Also](./m-0001.md#part)\n- [Sp](<m-0002.md>)\n"
+    built = build(theirs, entries(4))
+    assert built.lines == (entries(4)[3].line,)
+
+
+def test_nothing_to_list_leaves_their_file_alone():
+    theirs = b"- [Mine](m-0000.md) - own words, no newline at the end"
+    assert build(theirs, entries(1)).index == theirs
+    assert build(b"", []).index == b""
+
+
+def test_lines_added_inside_our_block_move_below_it_and_stay():
+    first = build(None, entries(2))
+    text = first.index.replace(END.encode(), b"- [Claude's](claude.md) note\nprose\n" + END.encode())
+    built = build(text, entries(1), ours=set(first.lines))
+    assert built.lines == first.lines[:1]
+    assert built.index.endswith(END.encode() + b"\n- [Claude's](claude.md) note\nprose\n")
+
+
+def test_without_our_record_lines_of_our_shape_count_as_ours():
+    first = build(None, entries(3))
+    built = build(first.index.replace(END.encode(), b"prose\n" + END.encode()), entries(1), ours=None)
+    assert built.index.endswith(END.encode() + b"\nprose\n")
+    assert built.index.count(b"](m-") == 1
+
+
+@pytest.mark.parametrize("damage", [BEGIN, END])
+def test_a_lost_marker_loses_no_line_of_theirs(damage):
+    first = build(b"# Mine\n", entries(2))
+    text = first.index.replace(damage.encode() + b"\n", b"") + b"last words\n"
+    built = build(text, entries(2), ours=set(first.lines))
+    assert built.index.startswith(b"# Mine\n") and b"last words\n" in built.index
+    assert build(built.index, entries(2), ours=set(first.lines)).index == built.index
+
+
+def test_a_long_file_of_theirs_shrinks_our_block_not_their_lines():
+    theirs = b"line\n" * 190
+    built = build(theirs, entries(50))
+    assert built.index.startswith(theirs) and built.index.count(b"\n") <= 200
+    assert (len(built.lines), built.unlisted) == (7, 44)
+    over = build(b"line\n" * 300, entries(50))
+    assert over.index.startswith(b"line\n" * 300) and len(over.lines) == 1
+
+
+def test_the_byte_limit_counts_bytes():
+    built = build(None, entries(190, description="記" * 100))
+    assert len(built.index) <= 25_000 < len(built.index) + 400
+
+
+@pytest.mark.parametrize(
+    "description", ["a --> b", "<!-- reverie:end -->", "x](http://evil)", "two\nlines", "<!-- open"]
+)
+def test_a_description_can_not_break_the_block(description):
+    one = entry_of(memory(path="a.md", description=description), 0)
+    built = build(None, [one])
+    assert built.index.count(b"\n") == 5 and built.index.count(b"<!--") == 2
+    assert linked_paths(built.index.decode()) == {"a.md"}
+
+
+def test_long_lines_are_cut_at_a_word():
+    line = index_line(memory(description="word " * 100, path="a.md"))
+    assert len(line) <= 150 and line.endswith(" word…")
+
+
+def test_names_with_spaces_and_brackets_are_still_links(store):
+    (store.root / "my (old) note.md").write_text("hello\n")
+    save(store, memory())
+    assert "](my%20%28old%29%20note.md) — hello" in index(store)
+    assert linked_paths(index(store)) == {"my (old) note.md", "prefers-tabs.md"}
+
+
+def test_an_unreadable_memory_is_still_reachable(store):
+    (store.root / "broken.md").write_text("---\na: b: c\n---\nx\n")
+    save(store, memory())
+    assert "1 more in [MEMORY-more.md]" in index(store)
+    assert "[broken](broken.md)" in (store.root / "MEMORY-more.md").read_text()
+
+
+def test_bug_058_a_rebuild_that_changes_nothing_writes_nothing(store):
+    save(store, *[memory(f"m-{n}") for n in range(30)])
+    store.reindex(now=NOW)
+    before = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in store.root.rglob("*.*")}
+    for day in (1, 2, 3):
+        assert Store.open(store.path).reindex(now=NOW.replace(day=day)) == []
+    assert {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in store.root.rglob("*.*")} == before
+    assert index(store).count("](m-") == 30
+
+
+def test_the_overflow_page_is_emptied_when_all_fit_again(tmp_path):
+    store = Store.open(tmp_path, index_lines=8)
+    save(store, *[memory(f"m-{n}") for n in range(6)])
+    assert (tmp_path / "MEMORY-more.md").read_text().count("](m-") == 3
+    apply(store, *[store.retire(store.read(f"m-{n}"), year=2026, reason="x") for n in range(4)], id="run-2")
+    assert index(store).count("](m-") == 2 and "more" not in index(store)
+    assert "](m-" not in (tmp_path / "MEMORY-more.md").read_text()
+
+
+def test_someone_elses_file_called_memory_more_is_left(tmp_path):
+    (tmp_path / "MEMORY-more.md").write_text("mine\n")
+    store = Store.open(tmp_path, index_lines=6)
+    save(store, *[memory(f"m-{n}") for n in range(6)])
+    assert (tmp_path / "MEMORY-more.md").read_text() == "mine\n"
+
+
+def test_an_index_behind_a_link_inside_is_written_and_the_link_stays(store):
+    (store.root / "docs").mkdir()
+    (store.root / "docs/index.md").write_text("# Mine\n")
+    os.symlink("docs/index.md", store.root / "MEMORY.md")
+    save(store, memory())
+    assert (store.root / "MEMORY.md").is_symlink()
+    assert "prefers-tabs.md" in (store.root / "docs/index.md").read_text()
+
+
+def test_bug_085_an_index_behind_a_link_outside_is_not_touched(store, tmp_path):
+    victim = tmp_path / "victim.md"
+    victim.write_text("victim\n")
+    os.symlink(victim, store.root / "MEMORY.md")
+    save(store, memory())
+    assert victim.read_text() == "victim\n"
+    assert [problem.path for problem in store.scan().problems] == ["MEMORY.md"]

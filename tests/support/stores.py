@@ -1,0 +1,66 @@
+"""Builders for store tests: memories, change sets, and a process that dies on request."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pipeline.domain.memory import Memory
+from pipeline.ids import derived_id
+from pipeline.store import Applied, ChangeSet, Put, Store
+
+NOW = datetime(2026, 11, 27, 10, tzinfo=UTC)
+
+
+def memory(name: str = "prefers-tabs", **values: Any) -> Memory:
+    defaults: dict[str, Any] = {
+        "description": "Indent with tabs, never spaces.",
+        "type": "feedback",
+        "body": "Indent with tabs.\n",
+        "id": derived_id(name, repr(sorted(values.items(), key=repr))),
+        "created": NOW,
+        "updated": NOW,
+        "origin": "user-stated",
+    }
+    return Memory(name=name, **{**defaults, **values})
+
+
+def apply(store: Store, *operations: Any, id: str = "run-1") -> Applied:
+    return store.apply(ChangeSet(id, "test", list(operations)))
+
+
+def save(store: Store, *memories: Memory, id: str = "run-1") -> list[Put]:
+    puts = [store.put(one) for one in memories]
+    apply(store, *puts, id=id)
+    return puts
+
+
+def index(store: Store) -> str:
+    return (store.root / "MEMORY.md").read_text("utf-8")
+
+
+def tree(root: Path, skip: Iterable[str] = (".reverie",)) -> dict[str, bytes]:
+    """Every file below `root` but our own bookkeeping, with its bytes."""
+    return {
+        file.relative_to(root).as_posix(): file.read_bytes()
+        for file in sorted(root.rglob("*"))
+        if file.is_file() and not file.is_symlink() and file.relative_to(root).parts[0] not in skip
+    }
+
+
+def run(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run Python `code` in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        cwd=Path(__file__).parents[2],
+    )
