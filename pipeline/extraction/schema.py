@@ -79,7 +79,7 @@ class Candidate(BaseModel):
     statement: Text = Field(
         "", description="The fact, complete in itself: one to three sentences, exact names and numbers."
     )
-    why: Text = Field("", description="The reason that was given, in full; empty when none was given.")
+    why: Text = Field("", description="The reason given by the person, or by the proposal they took up, in full; else empty.")
     how_to_apply: Text = Field(
         "", description="What to do differently because of it, only as far as it was said; else empty."
     )

@@ -78,7 +78,7 @@ class ClaudeCliProvider:
         """
         forbid_live("the claude-cli provider", named_program=bool(self._settings.claude_path))
         held = try_lock(self._home / "claude.lock")
-        if False:
+        if held is None:
             raise OverloadedError(
                 "Another claude call is running.", retry_after=_BUSY_SECONDS, fix="Nothing to do: it waits."
             )

@@ -17,7 +17,8 @@ from pydantic import BaseModel, ValidationError
 from pipeline.errors import InvalidReplyError
 from pipeline.llm.request import T
 
-_FENCE = re.compile(r"```[ \t]*[A-Za-z0-9_+-]*[ \t]*\r?\n(.*?)```", re.DOTALL)
+# The closing fence has a line to itself: inside a JSON text, line breaks are escaped and fences may occur.
+_FENCE = re.compile(r"```[ \t]*[A-Za-z0-9_+-]*[ \t]*\r?\n(.*?)\n[ \t]*```", re.DOTALL)
 _DROPPED = frozenset({"title", "default", "discriminator", "examples"})
 _UNSUPPORTED = frozenset(
     {"minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}

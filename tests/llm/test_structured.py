@@ -18,6 +18,10 @@ class Reply(BaseModel):
     notes: list[str] = []
 
 
+class Defaulted(BaseModel):
+    memories: list[Item] = []
+
+
 class Untyped(BaseModel):
     memories: list[Any]
 
@@ -50,6 +54,7 @@ TWO = json.dumps({"memories": [A, B]}, indent=1)
         f"```json\n{TWO}\n```\nThese are the two facts I found.",
         f"Here they are:\n\n```json\n{TWO}\n```",
         "```json\r\n" + TWO.replace("\n", "\r\n") + "\r\n```",
+        f"As a list:\n```json\n{json.dumps([A, B])}\n```",
         f"Sure! [1] says so. {TWO} That is all.",
         f"\ufeff{TWO}",
         f"  \n{TWO}\n\n",
@@ -82,13 +87,22 @@ def test_bug_061_outer_shapes_that_mean_the_items(value: Any, names: list[str]) 
     [{"result": {"memories": [A]}}, {"memories": None}, None, {}, 7, "memories", [1], [[A]], {"notes": []}],
 )
 def test_bug_061_other_shapes_are_invalid_and_never_empty(value: Any) -> None:
-    for schema in (Reply, Untyped):
+    for schema in (Reply, Untyped, Defaulted):
         with pytest.raises(InvalidReplyError):
             structured.parse(json.dumps(value), schema)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "  \n", "I can't help with that.", "{", "See [] and {}.", '{"memories": NaN}', "[" * 100_000]
+    "text",
+    [
+        "",
+        "  \n",
+        "I can't help with that.",
+        "{",
+        "See [] and {}.",
+        '{"memories": [], "x": NaN}',
+        "[" * 100_000,
+    ],
 )
 def test_bug_063_text_without_a_value_is_invalid(text: str) -> None:
     with pytest.raises(InvalidReplyError):
