@@ -47,7 +47,7 @@ def from_environment() -> Clock:
 
 def iso(moment: datetime) -> str:
     """Return ``2026-11-27T10:00:00+00:00``: UTC, whole seconds, the form kept in files."""
-    return moment.astimezone(UTC).replace(microsecond=0).isoformat()
+    return moment.astimezone(UTC).isoformat(timespec="seconds")
 
 
 def parse_time(text: object) -> datetime | None:

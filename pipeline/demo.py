@@ -23,6 +23,8 @@ from pipeline.clock import iso, parse_time
 from pipeline.errors import InputError, ReverieError
 
 LONGEST_SECONDS = 60.0
+LONGEST_LIVE_SECONDS = 1800.0
+_LIVE = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "REVERIE_RECORD_ORIGIN", "REVERIE_MODEL__TIMEOUT_SECONDS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,11 @@ def stage(root: Path, *, transcript: Path | None = None, llm: str = "") -> Stage
     project.mkdir(parents=True)
     laid = project / f"{session}.jsonl"
     shutil.copyfile(source, laid)
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TERM") if name in os.environ}
+    names = ("PATH", "LANG", "LC_ALL", "TERM", *(_LIVE if llm else ()))
+    kept = {name: os.environ[name] for name in names if name in os.environ}
+    if llm and "ANTHROPIC_API_KEY" in kept:
+        # Typed with the command, so the key in the environment is meant.
+        kept["REVERIE_MODEL__API_KEY_ENV"] = "ANTHROPIC_API_KEY"
     env = {
         **kept,
         "HOME": str(root),
@@ -69,7 +75,7 @@ def stage(root: Path, *, transcript: Path | None = None, llm: str = "") -> Stage
         "stop_hook_active": False,
     }
     fire("Stop", event, env)
-    _wait(home)
+    _wait(home, LONGEST_LIVE_SECONDS if llm else LONGEST_SECONDS)
     return Staged(env, project / "memory", laid, home)
 
 
@@ -113,9 +119,9 @@ def _facts(source: Path) -> tuple[str, str, str]:
     return session, cwd, iso(last + timedelta(hours=2))
 
 
-def _wait(home: Path) -> None:
+def _wait(home: Path, longest: float) -> None:
     """Wait until the hook's worker has taken the event and gone."""
-    deadline = time.monotonic() + LONGEST_SECONDS
+    deadline = time.monotonic() + longest
     while time.monotonic() < deadline:
         if not any(True for _ in spool.pending(home)) and not schedule.worker_alive(home):
             return

@@ -11,6 +11,7 @@
     ├── StoreError             the memory folder can't be used
     │   ├── DocumentError      one memory file can't be read as a memory
     │   ├── ConflictError      a file changed since it was read
+    │   ├── BusyStoreError     Claude Code's own dream is at work in it
     │   ├── PathEscapeError    a name leads outside the store
     │   └── UnknownMemoryError no memory has that name
     ├── SpendError             a cap would be passed; the work waits
@@ -92,6 +93,10 @@ class DocumentError(StoreError):
 
 class ConflictError(StoreError):
     """A file changed since it was read."""
+
+
+class BusyStoreError(StoreError):
+    """Claude Code's own dream is at work in the memory folder."""
 
 
 class PathEscapeError(StoreError):

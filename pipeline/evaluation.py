@@ -1,12 +1,12 @@
-"""``reverie eval``: extract from sessions with a gold list, and score what comes out. Deterministic.
+"""``reverie eval``: extract from sessions that have a gold list, and score what comes out. Deterministic.
 
 A suite is a folder of sessions, each with ``transcript.jsonl``, ``gold.json`` (written before anyone saw an
 answer) and ``cassettes/`` of recorded replies. Matching is by strings, as the gold lists have it:
 
 * a memory *states* a gold item when for every group in ``all`` one alternative occurs in it; it is *kept*
   strictly when the same memories also hold every group in ``reason``, else only leniently;
-* a memory is *right* when it states a must or fine item that no earlier memory stated on its own, *clean*
-  when besides it trips no ``never`` pattern and no outdated value;
+* a memory is *right* when it states a must or fine item (alone, or together with others citing its entry)
+  and is no double of another, *clean* when besides it trips no ``never`` pattern and no outdated value;
 * *never* counts memories in which a ``never`` pattern occurs outside a sentence that negates it.
 
 Alternatives are case-insensitive substrings, or regular expressions after ``re:``.
@@ -31,11 +31,14 @@ from pipeline.domain.memory import Memory
 from pipeline.errors import InputError
 from pipeline.extraction.run import Outcome
 from pipeline.extraction.strategies import TurnStrategy
+from pipeline.extraction.write import words
 from pipeline.ingestion import ingest_file
 from pipeline.ledger import ingest, open_ledger
 from pipeline.store import Store
 from pipeline.worker import Worker
 
+DOUBLED = 0.5
+"""Share of words from which on two memories count as one said twice (Jaccard)."""
 _NEGATED = re.compile(
     r"\b(?:not|never|no longer|instead of|rather than|rejected|replaced|replaces|overruled|against|without|"
     r"dropped|ruled out|n['’]t|over (?:the|a|an)|earlier|previously|originally|formerly|used to|was)\b|"
@@ -169,17 +172,32 @@ def score(memories: list[Memory], outcomes: list[Outcome], gold: dict[str, Any])
     """Return how `memories` stand against `gold`; the rules are in the module's docstring."""
     result = Score(session=gold["session"], memories=memories, must=len(gold["must"]))
     result.dropped = [f"{r['name']}: {r['reason']}" for o in outcomes for r in o.rejected]
-    credited: dict[str, list[Memory]] = {}
-    for item in (*gold["must"], *gold["fine"]):
-        credited[item["id"]] = [m for m in memories if states(m, item["all"])]
+    credited = {item["id"]: credits(item, memories) for item in (*gold["must"], *gold["fine"])}
     for item in gold["must"]:
         _credit(result, item, credited[item["id"]])
-    seen: set[str] = set()
-    for memory in memories:
-        mine = {item for item, holders in credited.items() if memory in holders}
-        _judge(result, memory, mine, seen, gold)
-        seen |= mine
+    for place, memory in enumerate(memories):
+        right = any(memory in holders for holders in credited.values())
+        _judge(result, memory, memories[:place], right, gold)
     return result
+
+
+def credits(item: dict[str, Any], memories: Sequence[Memory]) -> list[Memory]:
+    """Return the memories that state the gold `item`: each alone, or several of them together.
+
+    A part of the fact counts only in a memory that cites one of the item's own entries.
+    """
+    alone = [memory for memory in memories if states(memory, item["all"])]
+    cited = set(item["evidence"])
+    pool = [
+        memory
+        for memory in memories
+        if memory not in alone
+        and any(source.uuid in cited for source in memory.sources)
+        and any(_any(group, text_of(memory)) for group in item["all"])
+    ]
+    together = "\n".join(text_of(memory) for memory in pool)
+    whole = bool(alone) or all(_any(group, together) for group in item["all"])
+    return [*alone, *pool] if whole else []
 
 
 def _credit(result: Score, item: dict[str, Any], holders: Sequence[Memory]) -> None:
@@ -192,25 +210,31 @@ def _credit(result: Score, item: dict[str, Any], holders: Sequence[Memory]) -> N
         result.strict.append(item["id"])
 
 
-def _judge(result: Score, memory: Memory, mine: set[str], seen: set[str], gold: dict[str, Any]) -> None:
+def _judge(
+    result: Score, memory: Memory, earlier: Sequence[Memory], right: bool, gold: dict[str, Any]
+) -> None:
     result.sourced += bool(memory.sources and memory.created and all(s.quote for s in memory.sources))
     trips = any(_asserts(memory, item["any"]) for item in gold["never"])
     outdated = any(
         _asserts(memory, row["old_any"]) and not _any(row["new_any"], text_of(memory))
         for row in gold.get("superseded", [])
     )
-    if trips:
-        result.never.append(memory.name)
-    if outdated:
-        result.outdated.append(memory.name)
-    if not mine:
-        result.unmatched.append(memory.name)
-    elif mine <= seen:
-        result.doubled.append(memory.name)
-    else:
-        result.right.append(memory.name)
-        if not trips and not outdated:
-            result.clean.append(memory.name)
+    doubled = any(_alike(memory, other) for other in earlier)
+    for told, names in (
+        (trips, result.never),
+        (outdated, result.outdated),
+        (doubled, result.doubled),
+        (not right, result.unmatched),
+        (right and not doubled, result.right),
+        (right and not doubled and not trips and not outdated, result.clean),
+    ):
+        if told:
+            names.append(memory.name)
+
+
+def _alike(one: Memory, other: Memory) -> bool:
+    mine, theirs = (words(memory.body.split("**Why:**")[0]) for memory in (one, other))
+    return bool(mine) and len(mine & theirs) / len(mine | theirs) >= DOUBLED
 
 
 def states(memory: Memory, groups: Sequence[Sequence[str]]) -> bool:

@@ -32,7 +32,7 @@ STALE_SECONDS = 86_400.0
 _NAME = re.compile(r"(\d{13})-\d+-[0-9a-f]{6}-([A-Za-z0-9]{1,40})\.json")
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _SALVAGE = {
-    name: re.compile(rf'(?<!\\)"{name}"\s{{0,20}}:\s{{0,20}}("(?:[^"\\\n]|\\.){{1,4096}}")')
+    name: re.compile(rf'"{name}"\s{{0,20}}:\s{{0,20}}("(?:[^"\\\n]|\\.){{1,4096}}")')
     for name in ("session_id", "transcript_path", "cwd", "hook_event_name", "agent_id", "reason", "trigger")
 }
 
@@ -219,7 +219,7 @@ def _unusable(path: Path, error: OSError) -> SpoolError:
 
 def _decode(raw: bytes) -> str:
     """Decode UTF-8, UTF-16 or UTF-32, with or without a mark; what can't be decoded becomes U+FFFD."""
-    return raw.decode(json.detect_encoding(raw), "replace").replace("\0", "").lstrip("\ufeff")
+    return raw.decode(json.detect_encoding(raw), "replace")
 
 
 def _fields(raw: bytes) -> dict[str, Any]:

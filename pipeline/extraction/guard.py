@@ -59,7 +59,7 @@ _RESTRICTING = re.compile(
 
 
 def violation(text: str) -> str | None:
-    """Return what bars `text` from being kept (``a permission``, ``an instruction``, ``hidden text``), or None."""
+    """Return what bars `text` from being kept, such as ``a permission``, or None when nothing does."""
     if _HIDDEN.search(text.replace("\u200d", "")):
         return "hidden text"
     if any(not _restricted(text[: found.start()]) for found in _PERMISSION.finditer(text)):

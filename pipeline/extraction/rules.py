@@ -23,21 +23,29 @@ BLIND_SPOTS = (
 
 _CUES: tuple[tuple[str, str], ...] = (
     (
-        r"\b(?:please\s+)?(?:remember|keep in mind|note for later|don['’]t forget)\b(?!\s+(?:when|how))",
+        r"(?<!\bI )\b(?:remember|keep in mind|note for later|don['’]t forget)\b(?!\s+(?:when|how|now))",
         "project",
     ),
     (r"\b(?:from now on|going forward|in (?:the )?future|as a rule|every time|whenever)\b", "feedback"),
-    (r"^(?:please\s+)?(?:always|never)\s+\w+", "feedback"),
+    (r"^(?:(?:no|ok|and|but|please|good)[,:]?\s+)*(?:always|never)\s+(?!mind\b)\w+", "feedback"),
+    (r"[,;:]\s+(?:please\s+)?never\s+(?!mind\b)\w+|,?\s(?:always|ever)[.!]?$", "feedback"),
     (r"\byou (?:should|must) (?:always|never)\b|\b(?:don['’]t|do not) ever\b", "feedback"),
     (r"\bI (?:really |strongly )?(?:prefer|dislike|hate|always want|never want)\b", "feedback"),
     (r"\bI['’]?\s?a?m (?:a|an|the) (?!bit\b|little\b|few\b)[\w-]+", "user"),
+    (r"\bI (?:\w+ ){1,4}for a living\b|\bI (?:work|live|teach|study) (?:as|at|in|with)\b", "user"),
     (r"^we (?:always|never|use|deploy|decided|agreed)\b", "project"),
     (r"(?:记住|请记得|以后(?:都|请|要)|一律|我(?:更)?喜欢|我偏好)", "feedback"),
     (r"(?:覚えて|今後は|これからは|必ず|絶対に|の方が好き)", "feedback"),
 )  # fmt: skip
 _COMPILED = tuple((re.compile(cue, re.IGNORECASE), kind) for cue, kind in _CUES)
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
+_QUOTED = re.compile(
+    r"\"[^\"\n]{30,}\"|“[^”]{30,}”|```.*?(?:```|\Z)|^\s*(?:>|\d+[.)]|[-*]\s).*$", re.DOTALL | re.MULTILINE
+)
 _MOST = 400
+_LONGEST_TALK = 700
+_MOST_LINES = 4
+"""What is longer, has more lines or is quoted is mostly a paste: sentences of other people."""
 
 
 def extract(rendering: Rendering) -> Extraction:
@@ -52,21 +60,24 @@ def extract(rendering: Rendering) -> Extraction:
 
 
 def _of(number: int, utterance: Utterance) -> Sequence[Candidate]:
-    # A long entry is mostly a paste: other people's sentences, which rules can't tell from the person's.
-    if len(utterance.text) > 1_500:
+    own = _QUOTED.sub(" ", utterance.text)
+    if len(own) > _LONGEST_TALK or own.count("\n") > _MOST_LINES:
         return []
     found = []
-    for match in _SENTENCE.finditer(utterance.text):
-        sentence = match.group().strip(" -*>\t")
+    sentences = [match.group().strip(" -*>\t") for match in _SENTENCE.finditer(own)]
+    for place, sentence in enumerate(sentences):
         kind = _kind(sentence)
         if kind and len(sentence) <= _MOST:
+            # The reason mostly stands right behind; the rules can't tell, so the next sentence comes along.
+            behind = sentences[place + 1] if place + 1 < len(sentences) else ""
+            both = f"{sentence} {behind}".strip()
             found.append(
                 Candidate(
                     name=" ".join(sentence.split()[:8]),
                     type=kind,
                     title=" ".join(sentence.split()[:8]),
                     description=sentence,
-                    statement=sentence,
+                    statement=both if len(both) <= _MOST else sentence,
                     importance=0.6,
                     confidence=0.7,
                     evidence=[Cited(line=number, quote=sentence[:200])],

@@ -37,10 +37,12 @@ def _number(value: Any) -> int:
         return -1
 
 
-def _items(value: Any) -> list[Any]:
+def _items(value: Any) -> Any:
     if isinstance(value, dict):
         return [value]
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else value
+    if not isinstance(value, list):
+        return value
+    return [item for item in value if isinstance(item, (dict, BaseModel))]
 
 
 Text = Annotated[str, BeforeValidator(_text)]
@@ -79,7 +81,10 @@ class Candidate(BaseModel):
     statement: Text = Field(
         "", description="The fact, complete in itself: one to three sentences, exact names and numbers."
     )
-    why: Text = Field("", description="The reason given by the person, or by the proposal they took up, in full; else empty.")
+    why: Text = Field(
+        "",
+        description="The reason given by the person, or by the proposal they took up, in full; else empty.",
+    )
     how_to_apply: Text = Field(
         "", description="What to do differently because of it, only as far as it was said; else empty."
     )

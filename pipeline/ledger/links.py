@@ -61,7 +61,7 @@ def mark_branches(led: Ledger, file: int, before: tuple[int, Link] | None, aband
     if before is not None:
         place, last = before
         new = _links(led, file, place + 1)
-        if _hangs_on(last[0], new) and not _any_before(led, file, place + 1, new):
+        if _hangs_on(last[0], new) and not _any_before(led, file, place, [last, *new]):
             _flag(led, file, abandoned([last, *new]), 1)
             return
     left = abandoned(_links(led, file, 0))
@@ -92,18 +92,19 @@ def _links(led: Ledger, file: int, start: int) -> list[Link]:
 def _hangs_on(tip_uuid: str, new: Sequence[Link]) -> bool:
     known = {tip_uuid}
     for uuid, parent, _, sidechain in new:
-        if not sidechain and (parent not in known or uuid in known):
+        if uuid in known or not (sidechain or parent in known):
             return False
-        known.add(uuid)
+        if parent in known:
+            known.add(uuid)
     return True
 
 
-def _any_before(led: Ledger, file: int, end: int, new: Sequence[Link]) -> bool:
+def _any_before(led: Ledger, file: int, end: int, some: Sequence[Link]) -> bool:
     """Return whether the file holds one of these uuids before byte `end`: a compaction appends copies."""
     found = led.value(
         "SELECT 1 FROM entry_links WHERE file_id = ? AND byte_offset < ?"
         " AND uuid IN (SELECT value FROM json_each(?)) LIMIT 1",
-        (file, end, json.dumps([link[0] for link in new])),
+        (file, end, json.dumps([link[0] for link in some])),
     )
     return found is not None
 

@@ -258,8 +258,8 @@ LATEST = len(STEPS)
 def version(connection: sqlite3.Connection, path: Path, *, latest: int = LATEST) -> int:
     """Return how many steps the ledger has; 0 for a new file.
 
-    Raises NewerSchemaError when it has more than `latest`, which this Reverie knows, and LedgerError for somebody
-    else's database.
+    Raises NewerSchemaError when it has more than `latest`, which this Reverie knows, and LedgerError
+    for somebody else's database.
     """
     tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if "schema_migrations" not in tables:

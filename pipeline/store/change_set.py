@@ -217,7 +217,6 @@ class ChangeSets:
             staged.unlink(missing_ok=True)
             return True
         if current == item["expected"] and staged.exists():
-            staged.chmod(_mode(target))
             if _move(staged, target, fresh=current is None):
                 return True
         if item["kind"] == "index":

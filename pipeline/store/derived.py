@@ -21,7 +21,7 @@ from pipeline.errors import DocumentError, StoreError
 from pipeline.store import document
 from pipeline.store.index_file import link_target
 from pipeline.store.layout import EDGES, MAX_DERIVED, files_in, inside, read_regular
-from pipeline.store.scanning import INDEX_JSON, Document, to_entry
+from pipeline.store.scanning import INDEX_JSON, Document
 
 CORE = "CORE.md"
 STATE = "_state.json"
@@ -86,8 +86,9 @@ def write_index_json(root: Path, documents: Sequence[Document], now: datetime) -
     """Write ``_index.json`` if anything but its time would change; True if it was written."""
     entries: dict[str, Any] = {}
     for item in documents:
-        key = item.head.id if item.head.id and item.head.id not in entries else f"path:{item.path}"
-        entries[key] = to_entry(item)
+        key = item.id if item.id and item.id not in entries else f"path:{item.path}"
+        entries[key] = item.to_entry()
+        item.cached = True
     body = {"count": len(documents), "edges": _edges(root), "entries": entries}
     options = orjson.OPT_NON_STR_KEYS
     new = orjson.dumps({"version": 2, "updated": iso(now), **body}, default=str, option=options)
@@ -120,12 +121,17 @@ def core_text(memories: Sequence[Memory], state: dict[str, dict[str, Any]], now:
         f"> Last updated: {now:%Y-%m-%d} | Active memories: {len(alive)}/{len(memories)} (score 0.2 or more)"
         " | Next refresh: daily\n"
     )
+    by_section: dict[str, list[Memory]] = {section: [] for section in _SECTIONS}
+    for memory in alive:
+        section = _section(memory)
+        if section:
+            by_section[section].append(memory)
     parts = [head]
     room = CORE_CHARS - len(head)
-    for section in _SECTIONS:
+    for section, members in by_section.items():
         lines = [f"\n## {section}\n"]
         room -= len(lines[0])
-        for memory in [item for item in alive if _section(item) == section][:CORE_PER_SECTION]:
+        for memory in members[:CORE_PER_SECTION]:
             tags = f" ({', '.join(memory.tags)})" if memory.tags else ""
             line = f"- [{memory.shown_title}]({link_target(memory.path)}){tags}\n"
             if len(line) > room:

@@ -23,7 +23,7 @@ class IndexBoard:
         self._lines_file = root / PRIVATE / "index-lines"
         self._limits = (max_lines, max_bytes)
         self._entries: dict[str, Entry] = {}
-        self._cache: dict[str, tuple[str, Entry]] = {}
+        self._built: tuple[bytes | None, Built] | None = None
         self._broken: list[str] = []
         self._rescan: Callable[[], Snapshot] | None = None
         self._now = 0.0
@@ -43,6 +43,7 @@ class IndexBoard:
         """
         self._now = now.timestamp()
         self._rescan = rescan
+        self._built = None
         if snapshot is not None:
             self._take(snapshot)
         for operation in operations:
@@ -65,7 +66,7 @@ class IndexBoard:
         """
         if self._rescan is not None:
             self._take(self._rescan())
-            self._rescan = None
+            self._rescan = self._built = None
         if path == OVERFLOW:
             return self._overflow(current)
         built = self._build(current)
@@ -83,8 +84,10 @@ class IndexBoard:
         return built.overflow or index_file.empty_overflow()
 
     def _build(self, current: bytes | None) -> Built:
+        if self._built is not None and self._built[0] == current:
+            return self._built[1]
         max_lines, max_bytes = self._limits
-        return index_file.build(
+        built = index_file.build(
             current,
             self._entries.values(),
             broken=self._broken,
@@ -92,16 +95,11 @@ class IndexBoard:
             max_lines=max_lines,
             max_bytes=max_bytes,
         )
+        self._built = (current, built)
+        return built
 
     def _take(self, snapshot: Snapshot) -> None:
-        cache: dict[str, tuple[str, Entry]] = {}
-        for item in snapshot.documents:
-            known = self._cache.get(item.path)
-            if known is None or known[0] != item.digest:
-                known = (item.digest, index_file.entry_of(item.head, item.stamp.mtime_ns / 1e9))
-            cache[item.path] = known
-        self._cache = cache
-        self._entries = {path: entry for path, (_, entry) in cache.items()}
+        self._entries = {item.path: item.entry for item in snapshot.documents}
         self._broken = list(snapshot.broken)
 
     def _change(self, operation: Operation) -> None:

@@ -188,18 +188,17 @@ def _fitting(
     ranked: Sequence[Entry], room_lines: int, room_bytes: int, newline: int, lost: bool, total: int
 ) -> int:
     """Return how many of `ranked` fit, leaving room for the last line when some don't."""
-    sizes = [len(entry.line.encode("utf-8", "surrogateescape")) + newline for entry in ranked]
-    if not lost and len(sizes) <= room_lines and sum(sizes) <= room_bytes:
-        return len(sizes)
-    room_lines -= 1
-    room_bytes -= len(_tail(total).encode()) + newline
-    count = 0
-    for size in sizes[: max(0, room_lines)]:
-        room_bytes -= size
-        if room_bytes < 0:
+    reserve = len(_tail(total).encode()) + newline
+    count = used = with_tail = 0
+    for entry in ranked[: max(0, room_lines)]:
+        used += len(entry.line.encode("utf-8", "surrogateescape")) + newline
+        if used > room_bytes:
             break
         count += 1
-    return count
+        with_tail = count if used + reserve <= room_bytes else with_tail
+    if count == len(ranked) and not lost:
+        return count
+    return min(with_tail, max(0, room_lines - 1))
 
 
 def _tail(unlisted: int) -> str:

@@ -52,6 +52,9 @@ class FileStamp:
         return cls(info.st_size, info.st_mtime_ns, info.st_ctime_ns)
 
 
+_UNSEEN = FileStamp(0, 0, 0)
+
+
 def check_path(path: str, *, suffix: str = "") -> str:
     """Return `path` if it is a plain visible relative path, else raise PathEscapeError.
 
@@ -104,11 +107,14 @@ def read_regular(file: Path, limit: int = MAX_FILE) -> tuple[bytes, FileStamp]:
         return opened.read(), FileStamp.of(info)
 
 
-def memory_files(root: Path, problems: list[Problem]) -> Iterator[tuple[str, FileStamp]]:
+def memory_files(
+    root: Path, problems: list[Problem], *, stamps: bool = True
+) -> Iterator[tuple[str, FileStamp]]:
     """Yield path and stamp of every file that should be a memory, sorted within each folder.
 
     Memories are the visible ``*.md`` of the store itself, of ``vault/`` and of the folders under
-    ``graph/`` except ``edges``. Links are reported in `problems` and skipped.
+    ``graph/`` except ``edges``. Links are reported in `problems` and skipped. Without `stamps` files are
+    listed only, with a stamp of zeros.
     """
     folders = ["", VAULT]
     graph = root / GRAPH
@@ -118,10 +124,12 @@ def memory_files(root: Path, problems: list[Problem]) -> Iterator[tuple[str, Fil
         names = sorted(item.name for item in graph.iterdir() if not item.name.startswith("."))
         folders += [f"{GRAPH}/{name}" for name in names if f"{GRAPH}/{name}" != EDGES]
     for folder in folders:
-        yield from files_in(root, folder, problems)
+        yield from files_in(root, folder, problems, stamps=stamps)
 
 
-def files_in(root: Path, folder: str, problems: list[Problem]) -> Iterator[tuple[str, FileStamp]]:
+def files_in(
+    root: Path, folder: str, problems: list[Problem], *, stamps: bool = True
+) -> Iterator[tuple[str, FileStamp]]:
     """Yield path and stamp of each regular visible ``*.md`` in one folder of the store."""
     place = root / folder if folder else root
     if folder and place.is_symlink():
@@ -144,7 +152,7 @@ def files_in(root: Path, folder: str, problems: list[Problem]) -> Iterator[tuple
             problems.append(Problem(path, 0, "a link; it is not followed"))
         elif entry.is_file():
             try:
-                yield path, FileStamp.of(entry.stat(follow_symlinks=False))
+                yield path, FileStamp.of(entry.stat(follow_symlinks=False)) if stamps else _UNSEEN
             except FileNotFoundError:
                 # Removed between listing and looking: as if it had never been listed.
                 continue

@@ -44,7 +44,7 @@ class Store:
         self._sets = ChangeSets(root, self._written)
         self._board = IndexBoard(root, max_lines=index_lines, max_bytes=index_bytes)
         self._known: dict[str, Document] | None = None
-        self._last: Snapshot | None = None
+        self._seen: dict[str, Document] | None = None
         self._planned: dict[str, str] = {}
 
     @classmethod
@@ -86,11 +86,12 @@ class Store:
             self._known = scanning.from_index(self.root)
         now = SystemClock().now().timestamp()
         snapshot = scanning.scan(self.root, self._known)
+        ours = self._written.paths()
         for item in snapshot.documents:
-            item.foreign = self._written.digest(item.path) is None
+            item.foreign = item.path not in ours
         snapshot.problems += self._board.problems()
         self._known = scanning.trusted(snapshot.documents, int(now * 1e9))
-        self._last = snapshot
+        self._seen = {item.path: item for item in snapshot.documents}
         return snapshot
 
     def read(self, name: str) -> Document:
@@ -117,9 +118,7 @@ class Store:
         if existing is not None:
             return self._put_over(memory, existing)
         memory = replace(memory, id=memory.id or new_id())
-        placed = self._place(memory, self._last or self.scan())
-        if inside(self.root, placed.path).exists() and not self._planned_for(placed):
-            placed = self._place(memory, self.scan())
+        placed = self._place(memory, self._glance())
         self._planned[placed.path.lower()] = placed.id
         data = document.compose(placed)
         return Put(placed.path, data, None, document.parse(data, placed.path))
@@ -184,7 +183,6 @@ class Store:
                 return self._apply(change)
         finally:
             self._planned.clear()
-            self._last = None
 
     def reindex(self, *, now: datetime) -> list[str]:
         """Rebuild every derived file; return the paths written, which are none when nothing changed."""
@@ -205,8 +203,15 @@ class Store:
             self._written.compact()
         return wrote + [path for path, written in jobs.items() if written]
 
+    def _glance(self) -> Snapshot:
+        """Return the store by its file names; what this object saw before is not looked at again.
+
+        Good enough for an index or a free name; every file that is changed is compared on its own.
+        """
+        return self.scan() if self._seen is None else scanning.scan(self.root, self._seen, glance=True)
+
     def _apply(self, change: ChangeSet) -> Applied:
-        snapshot = self.scan()
+        snapshot = self._glance()
         now = SystemClock().now()
         self._board.show(snapshot, now, change.operations)
         operations: list[Change] = list(change.operations)
@@ -215,28 +220,30 @@ class Store:
             data = self._board.render(path, current)
             if data is not None and data != current:
                 operations.append(IndexWrite(path, data, None if current is None else digest(current)))
+        self._seen = {item.path: item for item in snapshot.documents}
+        for operation in change.operations:
+            self._seen.pop(operation.path, None)
         applied = self._sets.apply(change.id, change.reason, operations, self._board.render)
-        unknown = len(snapshot.documents) - len(self._known or {})
-        if unknown > max(_STALE_LEAST, len(snapshot.documents) // _STALE_SHARE):
+        if sum(not item.cached for item in snapshot.documents) > max(
+            _STALE_LEAST, len(snapshot.documents) // _STALE_SHARE
+        ):
             derived.write_index_json(self.root, self.scan().documents, now)
         return applied
 
     def _recover(self) -> None:
         if self._sets.interrupted():
+            self._seen = None
             self._board.show(None, SystemClock().now(), rescan=self.scan)
         self._sets.recover(self._board.render)
 
     def _place(self, memory: Memory, snapshot: Snapshot) -> Memory:
-        others = [item for item in snapshot.documents if item.head.id != memory.id]
+        others = [item for item in snapshot.documents if item.id != memory.id]
         paths = {item.path.lower() for item in others} | {path.lower() for path in snapshot.broken}
         paths |= {problem.path.lower() for problem in snapshot.problems}
         planned = {path for path, owner in self._planned.items() if owner != memory.id}
-        taken_names = {item.head.name.lower() for item in others}
+        taken_names = {item.name.lower() for item in others}
         taken_names |= {path.rsplit("/", 1)[-1].removesuffix(".md") for path in planned}
         return names.place(memory, paths | planned, taken_names)
-
-    def _planned_for(self, memory: Memory) -> bool:
-        return self._planned.get(memory.path.lower()) == memory.id
 
     def _put_over(self, memory: Memory, existing: Document) -> Put:
         head = existing.head

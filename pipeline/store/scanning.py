@@ -20,6 +20,7 @@ from pipeline.ids import digest
 from pipeline.slugs import slugify
 from pipeline.store import document
 from pipeline.store.generations import to_memory
+from pipeline.store.index_file import Entry, entry_of
 from pipeline.store.layout import MAX_DERIVED, FileStamp, Problem, inside, memory_files, read_regular
 
 INDEX_JSON = "_index.json"
@@ -33,24 +34,42 @@ class Document:
     """One memory file as it was when the store was looked at.
 
     `path` is relative to the store; `digest` is the SHA-256 of its bytes; `head` is the memory without
-    its body; `front` mirrors the front matter; `foreign` says that Reverie never wrote this file.
+    its body; `front` mirrors the front matter; `foreign` says that Reverie never wrote this file;
+    `cached` that ``_index.json`` knows it.
     Bytes and body are read when first asked for; ConflictError if the file changed since.
     """
 
-    __slots__ = ("_memory", "_raw", "_root", "digest", "foreign", "front", "head", "path", "preview", "stamp")
+    __slots__ = (
+        "_entry",
+        "_head",
+        "_memory",
+        "_raw",
+        "_root",
+        "_title",
+        "cached",
+        "digest",
+        "fenced",
+        "foreign",
+        "front",
+        "path",
+        "preview",
+        "stamp",
+    )
 
-    def __init__(
-        self, root: Path, head: Memory, front: dict[str, Any], stamp: FileStamp, mark: str, preview: str
-    ) -> None:
+    def __init__(self, root: Path, path: str, front: dict[str, Any], stamp: FileStamp, mark: str) -> None:
         self._root = root
         self._raw: bytes | None = None
         self._memory: Memory | None = None
-        self.path = head.path
-        self.head = head
+        self._head: Memory | None = None
+        self._entry: Entry | None = None
+        self._title = ""
+        self.path = path
         self.front = front
         self.stamp = stamp
         self.digest = mark
-        self.preview = preview
+        self.fenced = True
+        self.cached = False
+        self.preview = ""
         self.foreign = True
 
     @classmethod
@@ -58,10 +77,70 @@ class Document:
         """Read and parse one file. Raises DocumentError, StoreError or FileNotFoundError."""
         raw, stamp = read_regular(inside(root, path))
         memory, front = document.load(raw, path)
-        preview = memory.body.strip()[:PREVIEW]
-        found = cls(root, replace(memory, body=""), front, stamp, digest(raw), preview)
-        found._raw, found._memory = raw, memory
+        found = cls(root, path, front, stamp, digest(raw))
+        found._raw, found._memory, found._head = raw, memory, replace(memory, body="")
+        found._title, found.fenced = memory.title, bool(front)
+        found.preview = memory.body.strip()[:PREVIEW]
         return found
+
+    @classmethod
+    def from_entry(cls, root: Path, entry: dict[str, Any]) -> Document:
+        """Return the document an ``_index.json`` entry stands for, taking the entry over."""
+        path, preview = str(entry.pop("path")), str(entry.pop("content_preview"))
+        size, mtime, ctime, mark, fenced, title, line, rank = entry.pop(CACHE_KEY)
+        found = cls(root, path, entry, FileStamp(size, mtime, ctime), mark)
+        found.fenced, found.preview, found._title = fenced, preview, title
+        found.cached = True
+        found._entry = Entry(path, line, (bool(rank[0]), bool(rank[1]), float(rank[2]), path))
+        return found
+
+    def to_entry(self) -> dict[str, Any]:
+        """Return the ``_index.json`` entry: the front matter, path, preview, and what saves reading again."""
+        stamp, shown = self.stamp, self.entry
+        return {
+            **(self.front if self._head is None else _mirror(self.front, self._head)),
+            "path": self.path,
+            "content_preview": self.preview,
+            CACHE_KEY: [
+                stamp.size,
+                stamp.mtime_ns,
+                stamp.ctime_ns,
+                self.digest,
+                self.fenced,
+                self._title,
+                shown.line,
+                shown.rank[:3],
+            ],
+        }
+
+    @property
+    def name(self) -> str:
+        """Return the memory's name."""
+        return self._head.name if self._head else str(self.front.get("name", ""))
+
+    @property
+    def id(self) -> str:
+        """Return the memory's id, empty when it has none."""
+        return self._head.id if self._head else str(self.front.get("id") or "")
+
+    @property
+    def title(self) -> str:
+        """Return the title its file gives, empty when it gives none."""
+        return self._title
+
+    @property
+    def head(self) -> Memory:
+        """Return the memory without its body."""
+        if self._head is None:
+            self._head = replace(to_memory(self.front, "", self.path), title=self._title)
+        return self._head
+
+    @property
+    def entry(self) -> Entry:
+        """Return its line in MEMORY.md and its place in the order."""
+        if self._entry is None:
+            self._entry = entry_of(self.head, self.stamp.mtime_ns / 1e9)
+        return self._entry
 
     @property
     def raw(self) -> bytes:
@@ -77,9 +156,8 @@ class Document:
     def memory(self) -> Memory:
         """Return the memory with its body."""
         if self._memory is None:
-            parts = document.split(self.raw, self.path)
-            whole = parts.front is None or not self.front
-            body = self.raw.decode("utf-8").removeprefix("\ufeff") if whole else parts.body
+            whole = self.raw.decode("utf-8").removeprefix("\ufeff")
+            body = document.split(self.raw, self.path).body if self.fenced else whole
             self._memory = replace(self.head, body=body)
         return self._memory
 
@@ -105,28 +183,31 @@ class Snapshot:
         if found:
             return found
         if len(wanted) >= _LEAST_ID_PREFIX:
-            fits = [item for item in self.documents if item.head.id.startswith(wanted.lower())]
+            fits = [item for item in self.documents if item.id.startswith(wanted.lower())]
             if len(fits) == 1:
                 return fits[0]
         return self._names.get(slugify(wanted)) if wanted else None
 
     def _fill_names(self) -> None:
         for keys in (
-            lambda item: (item.head.name, item.path),
-            lambda item: (_stem(item.path), _fold(item.head.name), _fold(_stem(item.path))),
-            lambda item: (slugify(item.head.title),) if item.head.title else (),
+            lambda item: (item.name, item.path),
+            lambda item: (_stem(item.path), _fold(item.name), _fold(_stem(item.path))),
+            lambda item: (slugify(item.title),) if item.title else (),
         ):
             for item in self.documents:
                 for key in keys(item):
                     self._names.setdefault(key, item)
 
 
-def scan(root: Path, known: Mapping[str, Document]) -> Snapshot:
-    """Look at the store at `root` (a real path), taking unchanged files from `known`."""
+def scan(root: Path, known: Mapping[str, Document], *, glance: bool = False) -> Snapshot:
+    """Look at the store at `root` (a real path), taking unchanged files from `known`.
+
+    At a `glance` a known file counts as unchanged while it is there.
+    """
     snapshot = Snapshot()
-    for path, stamp in memory_files(root, snapshot.problems):
+    for path, stamp in memory_files(root, snapshot.problems, stamps=not glance):
         old = known.get(path)
-        if old is not None and old.stamp == stamp:
+        if old is not None and (glance or old.stamp == stamp):
             snapshot.documents.append(old)
             continue
         try:
@@ -151,19 +232,18 @@ def from_index(root: Path) -> dict[str, Document]:
     try:
         raw, stamp = read_regular(root / INDEX_JSON, MAX_DERIVED)
         entries = orjson.loads(raw)["entries"].values()
-        found = [_from_entry(root, entry) for entry in entries if CACHE_KEY in entry]
+        found = [Document.from_entry(root, entry) for entry in entries if CACHE_KEY in entry]
     except (OSError, StoreError, ValueError, KeyError, TypeError, AttributeError):
         # A derived file: whatever is wrong with it, the markdown has it all.
         return {}
     return trusted(found, stamp.mtime_ns)
 
 
-def to_entry(item: Document) -> dict[str, Any]:
-    """Return the ``_index.json`` entry of a document: its front matter, path, preview and stamp."""
-    head = item.head
-    stamp = item.stamp
+def _mirror(front: dict[str, Any], head: Memory) -> dict[str, Any]:
+    """Return the front matter with every key of schema v3 in its plain form."""
     return {
-        **item.front,
+        **front,
+        **({"id": head.id} if head.id else {}),
         "name": head.name,
         "description": head.description,
         "title": head.shown_title,
@@ -174,19 +254,7 @@ def to_entry(item: Document) -> dict[str, Any]:
         "created": head.created.isoformat() if head.created else None,
         "updated": head.updated.isoformat() if head.updated else None,
         "relations": list(head.relations),
-        "path": item.path,
-        "content_preview": item.preview,
-        CACHE_KEY: [stamp.size, stamp.mtime_ns, stamp.ctime_ns, item.digest, bool(item.front)],
     }
-
-
-def _from_entry(root: Path, entry: dict[str, Any]) -> Document:
-    path, preview = str(entry.pop("path")), str(entry.pop("content_preview"))
-    size, mtime, ctime, mark, fenced = entry.pop(CACHE_KEY)
-    head = to_memory(entry, "", path)
-    if head.title == replace(head, title="").shown_title:
-        head = replace(head, title="")
-    return Document(root, head, entry if fenced else {}, FileStamp(size, mtime, ctime), mark, preview)
 
 
 def _stem(path: str) -> str:

@@ -56,9 +56,9 @@ def _doubles(snapshot: Snapshot) -> Iterator[Finding]:
     names: dict[str, list[str]] = defaultdict(list)
     idents: dict[str, list[str]] = defaultdict(list)
     for item in snapshot.documents:
-        names[item.head.name.lower()].append(item.path)
-        if item.head.id:
-            idents[item.head.id].append(item.path)
+        names[item.name.lower()].append(item.path)
+        if item.id:
+            idents[item.id].append(item.path)
     for code, groups in (("duplicate-name", names), ("duplicate-id", idents)):
         for key, paths in groups.items():
             for path in paths[1:]:

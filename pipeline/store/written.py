@@ -7,7 +7,7 @@ but its bytes differ; *foreign* when we never wrote it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from pathlib import Path
 
 import orjson
@@ -29,10 +29,10 @@ class Written:
         self._load()
         return self._digests.get(path)
 
-    def paths(self) -> set[str]:
+    def paths(self) -> Set[str]:
         """Return every path we wrote and did not retire."""
         self._load()
-        return set(self._digests)
+        return self._digests.keys()
 
     def append(self, records: Iterable[tuple[str, str]]) -> None:
         """Add path and digest pairs; an empty digest says that the file is no longer there."""

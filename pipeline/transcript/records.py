@@ -128,7 +128,7 @@ def _envelope(record: dict[str, Any], kind: str, piece: Piece, context: Context)
         "length": piece.length,
         "type": kind,
         "uuid": own_id or derived_id(session, digest(piece.raw.strip())),
-        "parent_uuid": text_field(record, "parentUuid"),
+        "parent_uuid": text_field(record, "parentUuid") or _before_compaction(record),
         "session_id": session,
         "at": at,
         "at_source": source,
@@ -138,6 +138,11 @@ def _envelope(record: dict[str, Any], kind: str, piece: Piece, context: Context)
         "chained": own_id is not None and kind in CHAINED,
         "note": "forked" if record.get("forkedFrom") else "",
     }
+
+
+def _before_compaction(record: dict[str, Any]) -> str | None:
+    """Return what a compaction boundary continues: without it a rewind before the compaction is not seen."""
+    return text_field(record, "logicalParentUuid") if record.get("subtype") == "compact_boundary" else None
 
 
 def _spoken(shared: dict[str, Any], said: list[speech.Said]) -> list[Entry]:

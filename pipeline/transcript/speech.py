@@ -215,12 +215,35 @@ def from_attachment(record: dict[str, Any]) -> list[Said]:
 
 
 def from_assistant(record: dict[str, Any], blocks: list[Any]) -> str:
-    """Return the assistant's prose: text blocks only, nothing the client made up or a subagent wrote."""
+    """Return what the assistant said to the person: its text blocks and the questions it put to them.
+
+    Nothing the client made up, and nothing a subagent wrote.
+    """
     for flag in ("isSidechain", "isApiErrorMessage", "isMeta", "agentId", "forkedFrom"):
         if record.get(flag):
             return ""
     message = record.get("message")
     if isinstance(message, dict) and message.get("model") == "<synthetic>":
         return ""
-    text = "\n".join(text for block in blocks if (text := text_of(block))).replace("\0", "").strip()
+    said = (text_of(block) or _questions(block) for block in blocks)
+    text = "\n".join(text for text in said if text).replace("\0", "").strip()
     return "" if text == "(no content)" else text
+
+
+def _questions(block: Any) -> str:
+    """Return the menu that AskUserQuestion shows: an answer means nothing without what it was chosen from."""
+    if not isinstance(block, dict) or block.get("name") != "AskUserQuestion":
+        return ""
+    given = block.get("input")
+    asked = given.get("questions") if isinstance(given, dict) else None
+    lines: list[str] = []
+    for question in asked if isinstance(asked, list) else []:
+        if not isinstance(question, dict) or not _is_text(question.get("question")):
+            continue
+        lines.append(question["question"])
+        options = question.get("options")
+        for option in options if isinstance(options, list) else []:
+            if isinstance(option, dict) and _is_text(option.get("label")):
+                about = f": {option['description']}" if _is_text(option.get("description")) else ""
+                lines.append(f"- {option['label']}{about}")
+    return "\n".join(lines)

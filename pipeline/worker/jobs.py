@@ -16,6 +16,7 @@ from pipeline.clock import Clock, parse_time
 from pipeline.config import Settings
 from pipeline.domain.job import Job
 from pipeline.errors import (
+    BusyStoreError,
     InvalidReplyError,
     LedgerError,
     ModelError,
@@ -33,7 +34,7 @@ from pipeline.extraction.strategies import ConversationStrategy, Strategy, TurnS
 from pipeline.ids import new_id
 from pipeline.ledger import Ledger, calls, conversations, ingest, jobs, lookups, watermarks
 from pipeline.llm import Client, open_provider
-from pipeline.store import Store
+from pipeline.store import Store, foreign_dream_running
 from pipeline.worker.drain import drain, print_session
 
 LOG = logging.getLogger("reverie.worker")
@@ -42,6 +43,7 @@ _HOPELESS = (RefusedError, InvalidReplyError, TooLongError, TruncatedError)
 _PROVIDER_DOWN = (UnauthorisedError, UnavailableError, QuotaError)
 """No other job of this pass would fare better, and trying again at once would not help."""
 _AN_HOUR = 3600.0
+_A_MOMENT = 120.0
 _QUARTER = 900.0
 
 
@@ -170,6 +172,9 @@ class Worker:
             done.waiting = str(error)
             jobs.postpone(self.ledger, job, run_after=now() + _QUARTER, reason=str(error), now=now())
             return False
+        except BusyStoreError as error:
+            jobs.postpone(self.ledger, job, run_after=now() + _A_MOMENT, reason=str(error), now=now())
+            return False
         except _PROVIDER_DOWN as error:
             done.waiting = str(error)
             jobs.postpone(self.ledger, job, run_after=now() + _AN_HOUR, reason=str(error), now=now())
@@ -272,6 +277,8 @@ class Worker:
 
     def _desk(self, key: str) -> Desk:
         place = self.store or store_for(self.ledger, key)
+        if foreign_dream_running(place, self.clock.now()):
+            raise BusyStoreError(file=str(place), fix="It ends by itself; the work waits.")
         return Desk(
             ledger=self.ledger,
             store=Store.open(place, create=True),

@@ -3,6 +3,7 @@
 import itertools
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -137,7 +138,10 @@ def test_the_hook_imports_next_to_nothing(busy: Stage) -> None:
     assert len(busy.spooled()) == 1
 
 
-def test_without_any_home_the_hook_still_ends_well(busy: Stage) -> None:
+def test_without_any_home_the_hook_still_ends_well(busy: Stage, tmp_path: Path) -> None:
     env = {"CLAUDE_CONFIG_DIR": "~no-such-user-made-up/x", "PATH": os.defpath}
-    done = subprocess.run(busy.command(), input=STOP, env=env, capture_output=True, timeout=LIMIT)
+    done = subprocess.run(
+        busy.command(), input=STOP, env=env, cwd=tmp_path, capture_output=True, timeout=LIMIT
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert [path.name for path in tmp_path.iterdir()] == ["fake-python"]

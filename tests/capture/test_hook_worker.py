@@ -56,6 +56,15 @@ def test_no_descriptor_of_the_host_outlives_the_hook(stage: Stage, launcher: boo
     stage.release()
 
 
+def test_closed_standard_streams_do_not_cost_the_worker_its_lock(stage: Stage) -> None:
+    """A lock opened as descriptor 1 or 2 would be closed by the worker's own redirections."""
+    script = f"printf '{{}}' | {' '.join(stage.command())} >&- 2>&-"
+    subprocess.run(script, shell=True, env=stage.env, timeout=LIMIT, check=True)
+    worker, number = stage.await_worker(), stage.lines("arguments")[3]
+    assert os.readlink(f"/proc/{worker}/fd/{number}") == str(stage.home / "worker.lock")
+    stage.release()
+
+
 def test_bug_025_forty_stops_start_one_worker(stage: Stage) -> None:
     for _ in range(20):
         stage.run(STOP % b"true")

@@ -210,7 +210,10 @@ with open_ledger(Path(sys.argv[1])) as led:
 
 @pytest.mark.parametrize(
     ("point", "seen", "stuck"),
-    [("ingest.before_commit", ["line 0"], [KEY]), ("ingest.after_commit", ["line 0", "line 1", "line 2"], [])],
+    [
+        ("ingest.before_commit", ["line 0"], [KEY]),
+        ("ingest.after_commit", ["line 0", "line 1", "line 2"], []),
+    ],
 )
 def test_a_crash_leaves_all_of_a_pass_or_nothing(led: Ledger, monkeypatch, point, seen, stuck) -> None:
     ingest(led, [said(0)])
@@ -254,15 +257,27 @@ def test_bug_024_a_file_that_is_gone_is_noted_once_and_keeps_its_rows(led: Ledge
 
 @pytest.mark.parametrize(
     ("after", "limit", "expected"),
-    [(0, None, "abcd"), (2, None, "cd"), (4, None, ""), (0, 20, "ab"), (0, 29, "ab"), (0, 1, "a"), (0, 0, "a")],
+    [
+        (0, None, "abcd"),
+        (2, None, "cd"),
+        (4, None, ""),
+        (0, 20, "ab"),
+        (0, 29, "ab"),
+        (0, 1, "a"),
+        (0, 0, "a"),
+    ],
 )
-def test_utterances_from_a_row_up_to_a_size(led: Ledger, after: int, limit: int | None, expected: str) -> None:
+def test_utterances_from_a_row_up_to_a_size(
+    led: Ledger, after: int, limit: int | None, expected: str
+) -> None:
     ingest(led, [said(number, letter * 10) for number, letter in enumerate("abcd")])
     found = utterances(led, KEY, after_row=after, limit_chars=limit)
     assert "".join(said.text[0] for said in found) == expected
 
 
-@pytest.mark.parametrize(("row", "size", "expected"), [(4, 20, "bc"), (4, 99, "abc"), (4, 9, ""), (1, 99, "")])
+@pytest.mark.parametrize(
+    ("row", "size", "expected"), [(4, 20, "bc"), (4, 99, "abc"), (4, 9, ""), (1, 99, "")]
+)
 def test_context_before_a_row(led: Ledger, row: int, size: int, expected: str) -> None:
     ingest(led, [said(number, letter * 10) for number, letter in enumerate("abcd")])
     found = utterances_before(led, KEY, row=row, max_chars=size)
@@ -272,7 +287,12 @@ def test_context_before_a_row(led: Ledger, row: int, size: int, expected: str) -
 def test_an_utterance_carries_what_a_citation_needs(led: Ledger) -> None:
     ingest(led, [reply(0, "done", when=at(), cwd="/w", tool_names=("Edit",))])
     (found,) = utterances(led, KEY, after_row=0)
-    assert (found.session_id, found.uuid, found.speaker, found.channel) == (SESSION, "u0", "assistant", "prose")
+    assert (found.session_id, found.uuid, found.speaker, found.channel) == (
+        SESSION,
+        "u0",
+        "assistant",
+        "prose",
+    )
     assert (found.at, found.cwd, found.tool_names, found.row) == (at(), "/w", ("Edit",), 1)
     entry = find_entry(led, SESSION, "u0")
     assert entry is not None
@@ -327,10 +347,17 @@ def test_a_turn_at_the_end_asks_only_about_its_own_links(led: Ledger) -> None:
 
 
 def dump(led: Ledger) -> dict[str, list[tuple[object, ...]]]:
-    tables = ("memory_transcript_entries", "entry_links", "memory_conversations")
-    found = {table: [tuple(row) for row in led.rows(f"SELECT * FROM {table}")] for table in tables}
-    files = led.rows("SELECT status, last_entry_timestamp, session_id FROM memory_file_states")
-    return found | {"files": [tuple(row) for row in files]}
+    """All rows, but for what tells how often a pass ran: cursors, and ids of conversations once empty."""
+    tables = {
+        "memory_transcript_entries": "*",
+        "entry_links": "*",
+        "memory_conversations": "first_row, last_row, entry_count, first_message_at, last_message_at, status",
+        "memory_file_states": "status, last_entry_timestamp, session_id",
+    }
+    return {
+        table: [tuple(row) for row in led.rows(f"SELECT {columns} FROM {table}")]
+        for table, columns in tables.items()
+    }
 
 
 @st.composite

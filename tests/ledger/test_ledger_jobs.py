@@ -24,7 +24,9 @@ from pipeline.ledger.jobs import (
 )
 
 
-def put(led: Ledger, key: str = "a", *, kind: str = "extract_turn", now: float = 0, run_after: float = 0) -> bool:
+def put(
+    led: Ledger, key: str = "a", *, kind: str = "extract_turn", now: float = 0, run_after: float = 0
+) -> bool:
     return enqueue(led, kind, key, now=now, run_after=run_after)
 
 
@@ -117,7 +119,10 @@ def test_bug_049_a_dead_owners_job_is_taken_over(led: Ledger) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    ["state = 'waiting', run_after = NULL", "state = 'leased', lease_until = NULL, token = NULL, run_after = NULL"],
+    [
+        "state = 'waiting', run_after = NULL",
+        "state = 'leased', lease_until = NULL, token = NULL, run_after = NULL",
+    ],
 )
 def test_bug_049_rows_without_times_are_still_picked_up(led: Ledger, damage: str) -> None:
     put(led, run_after=10_000)

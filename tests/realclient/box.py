@@ -139,7 +139,8 @@ class Box:
 
     def transcripts(self) -> list[Path]:
         """Return every session file in any project, sub-agents' included."""
-        return sorted(self.projects.rglob("*.jsonl")) if self.projects.exists() else []
+        found = self.projects.rglob("*.jsonl") if self.projects.exists() else ()
+        return sorted(path for path in found if "memory" not in path.parts)
 
     def headless(self, prompt: str, *arguments: str, resume: str = "") -> Turn:
         """Run one `claude -p` turn to its end; the journal gets `client-exit` the moment it is reaped."""

@@ -20,6 +20,7 @@ from typing import Any
 SESSION, MODEL, SIDE, COUNT = "session", "model", "side", "count"
 STRUCTURED = "StructuredOutput"
 PATIENCE = 90.0  # seconds until waiting for something that never happens counts as a failure
+HOLD = 8.0  # seconds a reply is kept back at most; must be less than the `timeout` in hooks.json
 
 Block = str | dict[str, Any]  # text, or {"tool": name, "input": {...}}
 
@@ -88,7 +89,7 @@ class Rule:
     """What to answer: the first rule that fits a request is played, at most `times` times.
 
     `reply` is a list of blocks or a function of the request. `hold` keeps the reply back until the event
-    is set (or `PATIENCE` ran out). `after_tool` is played when the result of the rule's tool call comes back.
+    is set, or for `HOLD` seconds. `after_tool` is played when the result of the rule's tool call comes back.
     """
 
     reply: Sequence[Block] | Callable[[Asked], Sequence[Block]]
@@ -211,7 +212,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         blocks, hold = self.server.script.answer(asked)
         if hold is not None:
-            hold.wait(PATIENCE)
+            hold.wait(HOLD)
         message = _message(asked, number, blocks)
         # Noted before the bytes leave, so nothing the reply sets off can be noted earlier than it.
         self.server.journal.note("reply", {"to": number, "kind": asked.kind})

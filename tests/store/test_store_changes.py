@@ -4,7 +4,6 @@ import json
 import os
 import stat
 import tempfile
-from pathlib import Path
 
 import pytest
 
@@ -185,28 +184,35 @@ READ_ONLY = """
 import os, sys
 from pathlib import Path
 from pipeline.errors import StoreError
-from pipeline.store import ChangeSet, Store
-from tests.support.stores import memory
+from pipeline.store import Store, fsck
+from tests.support.stores import apply, memory, save
 os.chdir(sys.argv[1])
 if os.getuid() == 0:
     os.setgid(65534), os.setuid(65534)
-store = Store.open(Path("."))
+store = Store.open(Path("memory"), create=True)
+if sys.argv[2] == "used":
+    save(store, memory("before"))
+os.chmod("memory", 0o555)
 print(store.writable())
 try:
-    store.apply(ChangeSet("run-2", "test", [store.put(memory("small"))]))
+    apply(store, store.put(memory("small")), id="run-2")
 except StoreError as error:
     print(error)
+os.chmod("memory", 0o700)
+print(sorted(os.listdir("memory")), fsck(store))
 """
 
 
-def test_bug_052_a_read_only_folder_is_an_error_that_names_it():
+@pytest.mark.parametrize(
+    ("kind", "left"), [("new", "[] []"), ("used", "['.reverie', 'MEMORY.md', 'before.md'] []")]
+)
+def test_bug_052_a_read_only_folder_is_an_error_that_names_it(kind, left):
     with tempfile.TemporaryDirectory() as place:
-        os.chmod(place, 0o755)
-        root = Path(place) / "memory"
-        root.mkdir(mode=0o555)
-        said = run(READ_ONLY, str(root))
-    assert said.stdout.startswith("False\n") and "can't be written" in said.stdout, said.stderr
-    assert f"{root}/.reverie" in said.stdout
+        os.chmod(place, 0o777)
+        said = run(READ_ONLY, place, kind)
+        state, error, after = said.stdout.splitlines() or [said.stderr] * 3
+        assert (state, after) == ("False", left)
+        assert error.startswith(f"{place}/memory") and "can't be written" in error
 
 
 def test_bug_052_a_read_only_index_is_replaced_whole_and_stays_read_only(store):

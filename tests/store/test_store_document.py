@@ -95,7 +95,6 @@ def test_bug_079_bom_and_crlf_are_read_through():
     found = document.parse(BOM_FILE, "a-b.md")
     assert (found.name, found.description, found.type) == ("a-b", "old", "project")
     assert found.body == "body\r\nmixed\nend"
-)
 
 
 def test_bug_079_bom_and_crlf_survive_an_update():

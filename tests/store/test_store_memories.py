@@ -273,3 +273,33 @@ def test_a_document_changed_after_the_scan_says_so(store):
     (store.root / "prefers-tabs.md").write_text("theirs\n")
     with pytest.raises(ConflictError):
         found.raw.decode()
+
+
+def test_what_others_did_between_two_changes_is_seen(store):
+    save(store, memory("a"), memory("b"))
+    (store.root / "a.md").unlink()
+    (store.root / "c.md").write_text("theirs\n")
+    (put,) = save(store, memory("c"), id="run-2")
+    assert put.path == "c-2.md"
+    assert [f"]({name}.md)" in index(store) for name in ("a", "b", "c", "c-2")] == [False, True, True, True]
+
+
+def test_our_own_change_shows_in_the_index_and_its_name_is_taken(store):
+    save(store, memory("a"))
+    apply(store, store.put(memory("a", description="New."), existing=store.read("a")), id="run-2")
+    (put,) = save(store, memory("a", id="other"), id="run-3")
+    assert put.path == "a-2.md"
+    assert "](a.md) — New." in index(store)
+
+
+def test_planning_the_same_memory_again_gives_the_same_file(store):
+    first = store.put(memory("a", id="1"))
+    assert store.put(memory("a", id="1")) == first
+    assert store.put(memory("a", id="2")).path == "a-2.md"
+
+
+def test_a_large_store_keeps_its_cache_without_being_asked(store):
+    save(store, *[memory(f"m-{n}") for n in range(40)])
+    assert not (store.root / "_index.json").exists()
+    save(store, memory("one-more"), id="run-2")
+    assert (store.root / "_index.json").exists()

@@ -10,7 +10,7 @@ from pipeline.transcript import lines
 A = b'{"type":"user","uuid":"a","sessionId":"s","n":"has }{ inside"}'
 B = b'{"type":"summary","leafUuid":"b"}'
 TORN = b'{"type":"user","uuid":"t","message":{"role":"user","content":[{"type":"text","text":"ha'
-NESTED = b'{"type":"progress","sessionId":"s","data":{"message":{"type":"user","uuid":"n","message":{"a":1}}'
+NESTED = b'{"type":"progress","sessionId":"s","data":{"m":{"type":"user","uuid":"n","message":{"a":1}}'
 
 
 def records(raw: bytes) -> list[object]:
@@ -100,6 +100,7 @@ def test_duplicate_keys_take_the_last() -> None:
 def test_an_unfinished_line_gives_only_its_complete_beginning() -> None:
     pieces = list(lines.mend(A + B + TORN, 0, 1, whole=False))
     assert [piece.length for piece in pieces] == [len(A), len(B)]
+    assert len(list(lines.mend(A + b"42", 0, 1, whole=False))) == 1
     assert list(lines.mend(TORN + A, 0, 1, whole=False)) == []
     assert list(lines.mend(b"\0" * 50, 0, 1, whole=False)) == []
 
