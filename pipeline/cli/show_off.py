@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path
 from typing import Annotated
@@ -40,28 +41,22 @@ def demo(
 
 
 def _present(staged: stage.Staged) -> None:
-    output.line(stage.reverie(["status", "--store", str(staged.store)], staged).split("\n")[-2])
+    status = json.loads(stage.reverie(["status", "--json", "--store", str(staged.store)], staged))
+    output.line(f"One finished turn of {staged.transcript.name} went through the Stop hook and the worker:")
+    for run in status["runs"]:
+        for action in run["actions"]:
+            output.line(f"  {action['action']:<9} {action['name']}")
     index = staged.store / "MEMORY.md"
     if not index.exists():
         output.line("Nothing in this session was worth keeping, so there is no MEMORY.md.")
         return
     output.line("\n$ cat MEMORY.md            # what the next session is shown")
     output.line(index.read_text("utf-8").rstrip())
-    found = Store.open(staged.store).scan().documents
-    chosen = max(
-        found,
-        key=lambda d: (
-            d.memory.type == "feedback",
-            "**Why:**" in d.memory.body,
-            d.memory.importance,
-            d.memory.name,
-        ),
-    )
+    found = [document.memory for document in Store.open(staged.store).scan().documents]
+    chosen = max(found, key=lambda m: (m.type == "feedback", "**Why:**" in m.body, m.importance, m.name))
     for command in ("show", "why"):
-        output.line(f"\n$ reverie {command} {chosen.memory.name}")
-        output.line(
-            stage.reverie([command, chosen.memory.name, "--store", str(staged.store)], staged).rstrip()
-        )
+        output.line(f"\n$ reverie {command} {chosen.name}")
+        output.line(stage.reverie([command, chosen.name, "--store", str(staged.store)], staged).rstrip())
 
 
 def evaluate(

@@ -216,9 +216,9 @@ class ChangeSets:
         if current == item["new"]:
             staged.unlink(missing_ok=True)
             return True
-        if current == item["expected"] and staged.exists():
-            if _move(staged, target, fresh=current is None):
-                return True
+        untouched = current == item["expected"] and staged.exists()
+        if untouched and _move(staged, target, fresh=current is None):
+            return True
         if item["kind"] == "index":
             staged.unlink(missing_ok=True)
             self.replace_index(item["path"], render)

@@ -45,7 +45,7 @@ class Store:
         self._board = IndexBoard(root, max_lines=index_lines, max_bytes=index_bytes)
         self._known: dict[str, Document] | None = None
         self._seen: dict[str, Document] | None = None
-        self._planned: dict[str, str] = {}
+        self._planned: dict[str, Memory | None] = {}
 
     @classmethod
     def open(
@@ -66,14 +66,10 @@ class Store:
         if create:
             ensure_dir(path)
         if not path.is_dir():
-            raise StoreError(
-                "no such directory", file=str(path), fix="Check --store, or let Reverie create it."
-            )
+            raise StoreError("no such directory", file=str(path), fix="Check --store, or create it.")
         root = Path(os.path.realpath(path))
         if (root / PRIVATE).is_symlink():
-            raise StoreError(
-                "a link", file=str(root / PRIVATE), fix="Remove the link; Reverie makes a folder."
-            )
+            raise StoreError("a link", file=str(root / PRIVATE), fix="Remove it; Reverie makes a folder.")
         store = cls(path, root, index_lines=index_lines, index_bytes=index_bytes, lock_seconds=lock_seconds)
         if store._sets.interrupted():
             with store._locked():
@@ -119,7 +115,7 @@ class Store:
             return self._put_over(memory, existing)
         memory = replace(memory, id=memory.id or new_id())
         placed = self._place(memory, self._glance())
-        self._planned[placed.path.lower()] = placed.id
+        self._planned[placed.path.lower()] = placed
         data = document.compose(placed)
         return Put(placed.path, data, None, document.parse(data, placed.path))
 
@@ -129,7 +125,7 @@ class Store:
         there = folder.iterdir() if folder.is_dir() else ()
         taken = {f"{ARCHIVE}/{year}/{file.name}".lower() for file in there}
         target = names.archive_path(document.path, year, taken | set(self._planned))
-        self._planned[target.lower()] = ""
+        self._planned[target.lower()] = None
         return Retire(document.path, target, document.digest, reason)
 
     def append_episode(
@@ -189,10 +185,7 @@ class Store:
         with self._locked():
             self._recover()
             snapshot = self.scan()
-            self._board.show(snapshot, now)
-            wrote = [
-                path for path in self._board.paths() if self._sets.replace_index(path, self._board.render)
-            ]
+            wrote = self._rebuild(snapshot, now)
             state = derived.write_state(self.root, now)
             jobs = {
                 derived.STATE: state,
@@ -224,6 +217,7 @@ class Store:
         for operation in change.operations:
             self._seen.pop(operation.path, None)
         applied = self._sets.apply(change.id, change.reason, operations, self._board.render)
+        self._settle(applied)
         if sum(not item.cached for item in snapshot.documents) > max(
             _STALE_LEAST, len(snapshot.documents) // _STALE_SHARE
         ):
@@ -234,16 +228,25 @@ class Store:
         if self._sets.interrupted():
             self._seen = None
             self._board.show(None, SystemClock().now(), rescan=self.scan)
-        self._sets.recover(self._board.render)
+        self._settle(self._sets.recover(self._board.render))
+
+    def _settle(self, applied: Applied | None) -> None:
+        """Bring the index in line when someone else's file stayed where ours was planned."""
+        if applied is not None and applied.conflicts:
+            self._rebuild(self.scan(), SystemClock().now())
+
+    def _rebuild(self, snapshot: Snapshot, now: datetime) -> list[str]:
+        self._board.show(snapshot, now)
+        return [path for path in self._board.paths() if self._sets.replace_index(path, self._board.render)]
 
     def _place(self, memory: Memory, snapshot: Snapshot) -> Memory:
         others = [item for item in snapshot.documents if item.id != memory.id]
         paths = {item.path.lower() for item in others} | {path.lower() for path in snapshot.broken}
         paths |= {problem.path.lower() for problem in snapshot.problems}
-        planned = {path for path, owner in self._planned.items() if owner != memory.id}
-        taken_names = {item.name.lower() for item in others}
-        taken_names |= {path.rsplit("/", 1)[-1].removesuffix(".md") for path in planned}
-        return names.place(memory, paths | planned, taken_names)
+        planned = [item for item in self._planned.values() if item and item.id != memory.id]
+        paths |= {item.path.lower() for item in planned}
+        taken_names = {item.name.lower() for item in [*others, *planned]}
+        return names.place(memory, paths, taken_names)
 
     def _put_over(self, memory: Memory, existing: Document) -> Put:
         head = existing.head

@@ -35,7 +35,7 @@ def test_bug_053_the_worker_holds_no_socket_and_nothing_of_the_host(stage: Stage
     place = Path(f"/proc/{stage.await_worker()}/fd")
     held = {number: os.readlink(place / number) for number in os.listdir(place)}
     assert held[stage.lines("arguments")[3]] == str(stage.home / "worker.lock")
-    ours = {"worker.lock", "worker.log", "null", "fake-python", "release"}
+    ours = {"worker.lock", "worker.log", "null", "fake-python", "ready", "release"}
     assert {Path(target).name for target in held.values()} <= ours
     stage.release()
 

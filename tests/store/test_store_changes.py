@@ -130,6 +130,15 @@ def test_theirs_wins_when_it_was_written_between_intent_and_recovery(filled):
     assert b"Changed." in kept and b"name: new-one" in kept
 
 
+def test_an_archive_name_taken_meanwhile_keeps_both_files(filled):
+    run(PLANNED, str(filled.path), REVERIE_CRASH_AT="store.intent_written")
+    (filled.root / "archive/2026/gone-one.md").write_text("theirs\n")
+    again = Store.open(filled.path)
+    assert (again.root / "archive/2026/gone-one.md").read_text() == "theirs\n"
+    assert again.is_ours(again.read("gone-one"))
+    assert "](gone-one.md)" in index(again)
+
+
 def test_a_line_added_to_the_index_between_intent_and_recovery_stays(filled):
     run(PLANNED, str(filled.path), REVERIE_CRASH_AT="store.intent_written")
     (filled.root / "MEMORY.md").write_text(index(filled) + "- my own line\n")

@@ -123,6 +123,14 @@ def test_bug_080_an_update_touches_only_its_own_line():
     assert raw == OWN.replace(b"description: old   # why", b"description: 'new: one'")
 
 
+def test_bug_080_comments_below_a_changed_line_stay():
+    raw = b"---\ndescription: |\n  old\n  text\n# note\n\nname: x\n---\nb\n"
+    found = document.parse(raw, "x.md")
+    assert document.compose(replace(found, description="new"), raw) == (
+        b"---\ndescription: new\n# note\n\nname: x\n---\nb\n"
+    )
+
+
 def test_bug_080_a_new_key_goes_to_the_end_and_the_rest_stays():
     found = document.parse(OWN, "keep-order.md")
     raw = document.compose(replace(found, tags=("a", "b")), OWN)

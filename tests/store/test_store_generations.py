@@ -61,7 +61,11 @@ CASES = {
         "graph/decisions/x.md",
         {"type": "decision"},
     ),
-    "blanked": ('name: ""\ndescription: ""', "kept-stem.md", {"name": "kept-stem", "description": PROSE}),
+    "blanked": (
+        'name: ""\ndescription: ""\nid: ""\nmetadata: {id: i2}',
+        "kept-stem.md",
+        {"id": "i2", "name": "kept-stem", "description": PROSE},
+    ),
     "unknown type": ("name: a\ntype: report\nsev: 3", "a.md", {"type": "report", "extra": {"sev": 3}}),
     "words and junk": (
         "name: a\nimportance: high\nconfidence: lots\ntags: one, two\n"

@@ -69,6 +69,12 @@ def test_names_that_differ_in_case_only_get_two_files(store):
     assert (store.root / "README-Me.md").read_text() == "theirs\n"
 
 
+def test_a_name_is_unique_in_the_whole_store(store):
+    puts = save(store, memory("a", type="fix", id="a1b2c3d4"), memory("a"))
+    assert [put.memory.name for put in puts] == ["a", "a-2"]
+    assert save(store, memory("a", id="x"), id="run-2")[0].path == "a-3.md"
+
+
 LONG = ["n" * 299 + "a", "n" * 299 + "b", "構" * 120]
 
 
