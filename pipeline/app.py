@@ -16,6 +16,7 @@ from typing import Any
 from pipeline import clock as clocks
 from pipeline import config, locks, paths, schedule, spend
 from pipeline.capture import spool
+from pipeline.capture.registration import note_interpreter
 from pipeline.clock import iso, parse_time
 from pipeline.config import Settings
 from pipeline.domain.memory import TYPES, Evidence, Memory
@@ -81,6 +82,9 @@ class App:
     def ledger(self) -> Iterator[Ledger]:
         """Open the ledger, made at the first use."""
         with open_ledger(self.home / "ledger.sqlite") as ledger:
+            if not (self.home / "python").exists():
+                # So that a hook finds the interpreter that can run the worker.
+                note_interpreter(self.home)
             yield ledger
 
     def open_store(self, *, create: bool = False) -> Store:
@@ -212,6 +216,7 @@ class App:
                 "spool": {
                     "waiting": sum(1 for _ in spool.pending(self.home)),
                     "quarantined": [list(item) for item in spool.quarantined(self.home)],
+                    "hook_log": _last_line(self.home / "logs" / "hook.log"),
                 },
                 "jobs": [asdict(job) for job in waiting],
                 "runs": [_run_row(run) for run in runs.list_runs(ledger, limit=8)],
@@ -325,6 +330,13 @@ def _source(ledger: Ledger, source: Evidence) -> dict[str, Any]:
         "file": row.source_file if row else None,
         "cwd": row.cwd if row else None,
     }
+
+
+def _last_line(file: Path) -> str:
+    try:
+        return file.read_text("utf-8", "replace").strip().rpartition("\n")[2]
+    except FileNotFoundError:
+        return ""
 
 
 def find_transcript(text: str) -> Path:

@@ -42,7 +42,7 @@ DOUBLED = 0.5
 _NEGATED = re.compile(
     r"\b(?:not|never|no longer|instead of|rather than|rejected|replaced|replaces|overruled|against|without|"
     r"dropped|ruled out|n['’]t|over (?:the|a|an)|earlier|previously|originally|formerly|used to|was)\b|"
-    r"ではなく|ない|却下|やめ",
+    r"ではなく|ない|なかった|せず|却下|やめ",
     re.IGNORECASE,
 )
 

@@ -37,6 +37,7 @@ from pipeline.redact_rules import (
     SHAPES,
     SPOKEN,
     SYMBOL,
+    VARIABLE,
 )
 
 _PASSES = 4
@@ -85,6 +86,8 @@ def _without_private(text: str) -> tuple[str, int]:
     while "<" in text:
         kept, depth, at, blocks = [], 0, 0, 0
         for tag in PRIVATE_TAG.finditer(text):
+            if text[tag.start() - 1 : tag.start()] == "`" == text[tag.end() : tag.end() + 1]:
+                continue  # `<private>` as code: somebody writes about the tag
             opens = not tag[1]
             if opens and depth == 0:
                 kept.append(text[at : tag.start()])
@@ -210,7 +213,10 @@ def _value(found: re.Match[str], text: str, *, spoken: bool) -> Iterator[tuple[i
 
 
 def _quoted_value(value: str) -> bool:
-    return len(value) >= 4 and not PLACEHOLDER.match(value) and value.strip().lower() not in NOT_A_VALUE
+    """Say whether a quoted text is a value and not a placeholder, a type or a variable's name."""
+    if len(value) < 4 or PLACEHOLDER.match(value) or VARIABLE.fullmatch(value):
+        return False
+    return value.strip().lower() not in NOT_A_VALUE
 
 
 def _bare_value(found: re.Match[str], text: str) -> bool:

@@ -145,3 +145,4 @@ ALGORITHM = re.compile(
     r"(?i)(?:base|sha|utf|hs|rs|es|md|aes|rfc|oauth|bcrypt|argon)-?\d|\d+[- ]?[a-z]+$|v\d|\d+$"
 )
 SYMBOL = re.compile(r"[!@#$%^&*+=~?]")
+VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|PWD|CREDENTIALS?)")

@@ -125,6 +125,8 @@ def _tell_status(value: dict[str, Any]) -> None:
     )
     if spend["held"]:
         output.line(f"held: {spend['held']}")
+    if value["spool"]["hook_log"]:
+        output.line(f"last hook trouble: {value['spool']['hook_log']}")
     for event, reason in value["spool"]["quarantined"]:
         output.line(f"quarantined {event}: {reason}")
     for job in value["jobs"]:

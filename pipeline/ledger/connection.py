@@ -21,8 +21,6 @@ from pipeline.errors import LedgerError
 from pipeline.ledger import migrations
 
 BUSY_SECONDS = 5.0
-_HEADER = 100
-_MAGIC = b"SQLite format 3\x00"
 
 Moment = datetime | float
 """A point in time, as the caller has it: an aware datetime, or epoch seconds."""
@@ -113,7 +111,6 @@ def open_ledger(path: Path) -> Ledger:
     """
     with translated(path):
         _make_file(path)
-        _refuse_damaged(path)
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         with translated(path):
@@ -152,25 +149,6 @@ def _make_file(path: Path) -> None:
             os.fchmod(handle, 0o600)
     finally:
         os.close(handle)
-
-
-def _refuse_damaged(path: Path) -> None:
-    """Refuse a file that isn't SQLite or has lost its end, which SQLite notices only page by page."""
-    with path.open("rb") as file:
-        head = file.read(_HEADER)
-        size = os.fstat(file.fileno()).st_size
-    if not size:
-        return
-    if len(head) < _HEADER or not head.startswith(_MAGIC):
-        raise damaged(path, "it is not an SQLite database")
-    log = path.with_name(path.name + "-wal")
-    if log.exists() and log.stat().st_size:
-        # The write-ahead log may hold the pages that look missing.
-        return
-    page = int.from_bytes(head[16:18], "big")
-    expected = int.from_bytes(head[28:32], "big") * (65536 if page == 1 else page)
-    if size < expected:
-        raise damaged(path, f"it is cut short: {size:,} of {expected:,} bytes")
 
 
 def damaged(path: Path, why: str) -> LedgerError:

@@ -6,12 +6,14 @@ from typing import Any
 
 from pipeline.ledger.connection import Ledger
 
+_OF_FILE = "file_id = (SELECT id FROM memory_file_states WHERE file_path = ?)"
+
 
 def last_replies(led: Ledger, key: str, *, limit: int) -> list[str]:
     """Return the newest `limit` texts the assistant said in source file `key`, newest first."""
     rows = led.rows(
-        "SELECT content FROM memory_transcript_entries WHERE source_file = ? AND speaker = 'assistant'"
-        " ORDER BY id DESC LIMIT ?",
+        f"SELECT content FROM memory_transcript_entries WHERE {_OF_FILE} AND speaker = 'assistant'"
+        " AND superseded = 0 AND abandoned = 0 ORDER BY id DESC LIMIT ?",
         (key, limit),
     )
     return [row["content"] for row in rows]
@@ -20,7 +22,7 @@ def last_replies(led: Ledger, key: str, *, limit: int) -> list[str]:
 def entrypoint(led: Ledger, key: str) -> str | None:
     """Return how the session in `key` was started (``cli``, ``sdk-cli``, …), None when no entry says."""
     value = led.value(
-        "SELECT entrypoint FROM memory_transcript_entries WHERE source_file = ? AND entrypoint IS NOT NULL"
+        f"SELECT entrypoint FROM memory_transcript_entries WHERE {_OF_FILE} AND entrypoint IS NOT NULL"
         " ORDER BY id LIMIT 1",
         (key,),
     )
@@ -30,7 +32,7 @@ def entrypoint(led: Ledger, key: str) -> str | None:
 def first_cwd(led: Ledger, key: str) -> str | None:
     """Return the directory in which the session in `key` began, None when no entry says."""
     value = led.value(
-        "SELECT cwd FROM memory_transcript_entries WHERE source_file = ? AND cwd IS NOT NULL AND cwd <> ''"
+        f"SELECT cwd FROM memory_transcript_entries WHERE {_OF_FILE} AND cwd IS NOT NULL AND cwd <> ''"
         " ORDER BY id LIMIT 1",
         (key,),
     )

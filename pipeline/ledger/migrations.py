@@ -54,10 +54,8 @@ def files(connection: sqlite3.Connection) -> None:
         ) WITHOUT ROWID""")
     connection.execute("""
         CREATE TABLE bad_lines (
-          id INTEGER PRIMARY KEY,
-          file_id INTEGER NOT NULL REFERENCES memory_file_states (id),
-          place INTEGER NOT NULL,
-          reason TEXT NOT NULL
+          id INTEGER PRIMARY KEY, file_id INTEGER NOT NULL REFERENCES memory_file_states (id),
+          place INTEGER NOT NULL, reason TEXT NOT NULL
         )""")
     connection.execute("CREATE INDEX bad_lines_file ON bad_lines (file_id)")
 

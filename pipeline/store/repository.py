@@ -245,7 +245,7 @@ class Store:
         paths |= {problem.path.lower() for problem in snapshot.problems}
         planned = [item for item in self._planned.values() if item and item.id != memory.id]
         paths |= {item.path.lower() for item in planned}
-        taken_names = {item.name.lower() for item in [*others, *planned]}
+        taken_names = {item.name.lower() for item in others} | {item.name.lower() for item in planned}
         return names.place(memory, paths, taken_names)
 
     def _put_over(self, memory: Memory, existing: Document) -> Put:

@@ -76,6 +76,7 @@ START = Cursor()
 class Reading:
     """One pass over a transcript. Consume `entries` to the end, then look at the other fields.
 
+    The file stays open until `entries` ends or is closed.
     `restarted` is "" or why the file was read from 0 again: ``shrunk``, ``replaced`` or ``rewound``.
     `bad` has (line number, reason) for complete lines that hold no record; `type_counts` counts every type
     seen, unknown ones included. Until `entries` is exhausted `cursor` is the one the pass began with, so a

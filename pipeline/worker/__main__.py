@@ -55,6 +55,7 @@ def _passes(home: Path) -> bool:
     try:
         settings = config.load(home)
         with open_ledger(home / "ledger.sqlite") as ledger:
+            spool.sweep(home, now=time.time())
             worker = Worker(home, settings, clocks.from_environment(), ledger)
             while True:
                 done = worker.run()

@@ -1,6 +1,8 @@
 """Stages for the hook tests."""
 
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,8 @@ from tests.support.hooks import FAKE_WORKER, Stage
 
 
 @pytest.fixture
-def stage(sealed_environment: Path, tmp_path: Path) -> Stage:
-    """A home with a fake worker. Whoever starts it must `release` it, which `busy` and `played` do."""
+def stage(sealed_environment: Path, tmp_path: Path) -> Iterator[Stage]:
+    """A home with a fake worker; a test that starts it should `release` it, and a failed one needs not."""
     home = sealed_environment / "reverie"
     home.mkdir(mode=0o700)
     fake = tmp_path / "fake-python"
@@ -18,7 +20,12 @@ def stage(sealed_environment: Path, tmp_path: Path) -> Stage:
     fake.chmod(0o755)
     for name in ("ready", "release"):
         os.mkfifo(home / name)
-    return Stage(home, {**os.environ, "REVERIE_PYTHON": str(fake)})
+    made = Stage(home, {**os.environ, "REVERIE_PYTHON": str(fake)})
+    yield made
+    for worker in made.lines("started"):
+        command = Path(f"/proc/{worker}/cmdline")
+        if command.exists() and os.fsencode(fake) in command.read_bytes():
+            os.kill(int(worker), signal.SIGKILL)
 
 
 @pytest.fixture

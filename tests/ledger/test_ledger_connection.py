@@ -74,6 +74,11 @@ def _cut(path: Path) -> None:
     path.write_bytes(whole[: len(whole) // 2])
 
 
+def _one_page_short(path: Path) -> None:
+    open_ledger(path).close()
+    path.write_bytes(path.read_bytes()[:-4096])
+
+
 def _scrambled(path: Path) -> None:
     open_ledger(path).close()
     whole = path.read_bytes()
@@ -87,9 +92,10 @@ def _scrambled(path: Path) -> None:
         lambda path: path.write_bytes(b"short"),
         _foreign,
         _cut,
+        _one_page_short,
         _scrambled,
     ],
-    ids=["garbage", "short", "foreign", "cut", "scrambled"],
+    ids=["garbage", "short", "foreign", "cut", "one page short", "scrambled"],
 )
 def test_a_damaged_ledger_is_named_and_never_overwritten(tmp_path: Path, damage) -> None:
     path = tmp_path / "ledger.sqlite"

@@ -346,6 +346,12 @@ def test_a_turn_at_the_end_asks_only_about_its_own_links(led: Ledger) -> None:
     assert asked == [50, 4, 54]
 
 
+def test_a_copy_appended_by_a_compaction_does_not_hide_the_older_branch(led: Ledger) -> None:
+    ingest(led, [said(0), said(1), said(2, uuid="u0", parent_uuid="u1")], abandoned=rewinds)
+    ingest(led, [said(3, parent_uuid="u0")], abandoned=rewinds)
+    assert texts(led) == ["line 0", "line 3"]
+
+
 def dump(led: Ledger) -> dict[str, list[tuple[object, ...]]]:
     """All rows, but for what tells how often a pass ran: cursors, and ids of conversations once empty."""
     tables = {

@@ -86,6 +86,7 @@ HARMLESS = [
     "tests pass: 12345678, passed: 1234567",
     "risk-averse-people-are-12345678901234567890",
     "fixed in sk-learn",
+    'api_key_env = "ANTHROPIC_API_KEY"',
     "List<String> and <b>private</b>",
     "timer 1700000000:da39a3ee5e6b4b0d3255bfef95601890afd80709",
 ]
@@ -122,6 +123,8 @@ def test_what_is_no_secret_stays(text: str) -> None:
         ("a <private>x and no end", "a "),
         ("<pri<private>x</private>vate>rest", ""),
         ("an end </private> alone", "an end </private> alone"),
+        ("the `<private>` tag hides <private>x</private>", "the `<private>` tag hides "),
+        ("<private>`x`</private>", ""),
     ],
 )
 def test_bug_091_private_blocks_leave_no_trace(text: str, left: str) -> None:

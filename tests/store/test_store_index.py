@@ -193,3 +193,11 @@ def test_bug_085_an_index_behind_a_link_outside_is_not_touched(store, tmp_path):
     save(store, memory())
     assert victim.read_text() == "victim\n"
     assert [problem.path for problem in store.scan().problems] == ["MEMORY.md"]
+
+
+def test_a_line_of_our_shape_that_claude_adds_inside_the_block_stays(store):
+    save(store, memory("a"))
+    added = "- [Claude's](elsewhere.md) — its own words\n"
+    (store.root / "MEMORY.md").write_text(index(store).replace(END, added + END))
+    save(store, memory("b"), id="run-2")
+    assert index(store).endswith(f"{END}\n{added}") and "](b.md)" in index(store)

@@ -37,6 +37,8 @@ def links(text: str) -> list[Link]:
         ("A b<A C<b ~s<C E<b ~T<E", "C s"),
         ("a b<a c<a", ""),
         ("A B", ""),
+        ("A C<E d<C E<A", ""),
+        ("A b<A C<b d<C E<b b<d", "C d"),
         ("A b<A C<b d<C b<A C<b d<C", ""),
     ],
 )

@@ -54,6 +54,11 @@ def overtaken(t: Transcript) -> None:
     t.user("forget it")
 
 
+def said_again(t: Transcript) -> None:
+    overtaken(t)
+    t.user("fix the header")
+
+
 def joined(t: Transcript) -> None:
     t.enqueue("fix the header")
     t.enqueue("and the footer")
@@ -101,6 +106,7 @@ QUEUED = ("queue-operation", "queued", "fix the header")
         (copied_late, [QUEUED]),
         (never_delivered, [QUEUED]),
         (overtaken, [QUEUED, ("user", "typed", "forget it")]),
+        (said_again, [QUEUED, ("user", "typed", "forget it"), ("user", "typed", "fix the header")]),
         (joined, [("user", "typed", "fix the header\nand the footer")]),
         (taken_back, [("user", "typed", "fix the footer")]),
         (command, [("user", "slash", "the header")]),

@@ -10,7 +10,7 @@ import pytest
 from support.transcripts import Transcript, encode, user, write_lines
 
 from pipeline.errors import InputError
-from pipeline.transcript import Cursor, Reading, read
+from pipeline.transcript import Cursor, Reading, lines, read
 
 
 def row(number: int, text: str = "") -> bytes:
@@ -193,6 +193,44 @@ def test_another_content_is_noticed_and_read_from_the_beginning(path: Path, chan
     assert again.cursor == replace(read_through(path), inode=again.cursor.inode)
 
 
+@pytest.mark.parametrize(
+    ("in_place", "more", "why"), [(False, 1, "replaced"), (True, 1500, "rewound"), (True, 1, "")]
+)
+def test_another_beginning_is_noticed_where_looking_is_cheap(
+    path: Path, in_place: bool, more: int, why: str
+) -> None:
+    path.write_bytes(row(1) + row(2) + row(3))
+    cursor = read_through(path)
+    target = path if in_place else path.with_suffix(".new")
+    target.write_bytes(row(8) + row(2) + row(3) + row(4) * more)
+    target.replace(path)
+    reading = read(path, cursor)
+    assert (len(texts(reading)), reading.restarted) == (more + 3 if why else more, why)
+
+
+def test_a_restart_forgets_the_old_beginning(path: Path) -> None:
+    path.write_bytes(b"".join(row(n) for n in range(60)))
+    cursor = read_through(path)
+    path.write_bytes(b"".join(row(n) for n in range(100, 200)))
+    again = read(path, cursor)
+    assert (len(texts(again)), again.restarted) == (100, "rewound")
+    os.utime(path, ns=(1, 1))
+    touched = read(path, again.cursor)
+    assert (texts(touched), touched.restarted) == ([], "")
+
+
+def test_a_line_beyond_all_measure_is_skipped(path: Path) -> None:
+    path.write_bytes(row(1))
+    with path.open("r+b") as out:
+        out.seek(lines.MAX_LINE + 1_000_000)
+        out.write(b"\n" + row(2))
+    reading = read(path)
+    assert (texts(reading), reading.bad) == (["row 1", "row 2"], [(2, f"longer than {lines.MAX_LINE} bytes")])
+    write_lines(path, [row(3)], append=True)
+    again = read(path, reading.cursor)
+    assert (texts(again), again.restarted) == (["row 3"], "")
+
+
 def read_through(path: Path) -> Cursor:
     reading = read(path)
     list(reading.entries)
@@ -284,6 +322,7 @@ def test_line_numbers_go_on_across_passes(path: Path) -> None:
 FOREIGN = {
     b'{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x"}}\n': "Codex",
     b'{\n  "sessionId": "x",\n  "messages": []\n}\n': "Gemini",
+    b'\xef\xbb\xbf{\n  "sessionId": "x"\n}\n': "Gemini",
     b'{"sessionId":"x","projectHash":"y","messages":[]}\n': "Gemini",
     b'{"type":"system","subtype":"init","session_id":"x","tools":[]}\n': "stream-json",
     b'{"type":"stream_event","event":{}}\n': "stream-json",
