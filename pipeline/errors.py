@@ -112,9 +112,10 @@ class SpendError(ReverieError):
 
 
 class ModelError(ReverieError):
-    """The model call gave no usable value."""
+    """The model call gave no usable value; `usage` is what it cost all the same, when that is known."""
 
     outcome = "failed"
+    usage: object | None = None
 
 
 class RefusedError(ModelError):

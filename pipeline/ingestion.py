@@ -72,7 +72,9 @@ def ingest_file(
         first = ingest.mark_gone(ledger, key, clock.now())
         return Ingested(key, path, skipped="gone" if first else "gone before")
     cursor = Cursor() if state is None or reimport else _cursor(state.cursor_json)
-    if cursor.size == stat.st_size and cursor.mtime_ns == stat.st_mtime_ns and cursor.offset == stat.st_size:
+    same = cursor.size == stat.st_size and cursor.mtime_ns == stat.st_mtime_ns
+    # A prompt that still waits for its copy is told on a quiet pass, though the file did not change.
+    if same and cursor.offset == stat.st_size and not (quiet and cursor.queue):
         return Ingested(key, path, skipped="unchanged")
     mtime_ms = stat.st_mtime_ns // 1_000_000
     ingest.begin_ingest(ledger, key, str(path), source=source, size=stat.st_size, mtime_ms=mtime_ms)

@@ -64,9 +64,9 @@ def project_folder(path: Path) -> Path:
 
     Honours ``CLAUDE_CODE_PROJECT_DIR_NAME``, which the host accepts only beside ``CLAUDE_CONFIG_DIR``.
     """
-    named = os.environ.get("CLAUDE_CODE_PROJECT_DIR_NAME", "")
-    if os.environ.get("CLAUDE_CONFIG_DIR") and _DIR_NAME.fullmatch(named):
-        return projects_dir() / named
+    named = _dir_named()
+    if named is not None:
+        return named
     name = sanitise(str(path))
     if len(name) <= _LONGEST:
         return projects_dir() / name
@@ -76,6 +76,12 @@ def project_folder(path: Path) -> Path:
             if entry.name.startswith(prefix):
                 return entry
     return projects_dir() / prefix.rstrip("-")
+
+
+def _dir_named() -> Path | None:
+    named = os.environ.get("CLAUDE_CODE_PROJECT_DIR_NAME", "")
+    accepted = os.environ.get("CLAUDE_CONFIG_DIR") and _DIR_NAME.fullmatch(named)
+    return projects_dir() / named if accepted else None
 
 
 def project_root(cwd: Path) -> Path:
@@ -102,15 +108,27 @@ def project_store(cwd: Path) -> Path:
     only, as the host has it); else ``<config dir>/projects/<sanitised git root>/memory``.
     """
     root = project_root(cwd)
-    for settings in (
+    return _chosen(root) or project_folder(root) / "memory"
+
+
+def named_root(cwd: Path) -> Path | None:
+    """Return the project root whose path alone gives `project_store` its name.
+
+    None when a setting or a variable names the folder, since then a person chose who shares it.
+    """
+    root = project_root(cwd)
+    if _chosen(root) is not None or _dir_named() is not None:
+        return None
+    return root
+
+
+def _chosen(root: Path) -> Path | None:
+    files = (
         root / ".claude" / "settings.local.json",
         root / ".claude" / "settings.json",
         config_dir() / "settings.json",
-    ):
-        named = _auto_memory(settings)
-        if named is not None:
-            return named
-    return project_folder(root) / "memory"
+    )
+    return next((named for file in files if (named := _auto_memory(file)) is not None), None)
 
 
 def _real(path: Path) -> Path:

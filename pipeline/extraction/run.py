@@ -22,13 +22,13 @@ from pipeline.clock import Clock, parse_time
 from pipeline.config import Settings
 from pipeline.domain.memory import Memory
 from pipeline.domain.speech import Utterance
-from pipeline.errors import ConflictError, TooLongError, TruncatedError
+from pipeline.errors import ConflictError, ModelError, SpendError, TooLongError, TruncatedError
 from pipeline.extraction import existing, rules
 from pipeline.extraction.render import Rendering, render, size
 from pipeline.extraction.schema import ConversationExtraction, Extraction
 from pipeline.extraction.screen import Verdict, screen
 from pipeline.extraction.strategies import Span, Strategy
-from pipeline.extraction.write import Plan, plan
+from pipeline.extraction.write import Plan, overtaken, plan
 from pipeline.ids import new_id
 from pipeline.ledger import Ledger, inbox, runs, tombstones, watermarks
 from pipeline.llm import Client, Message, Request
@@ -111,9 +111,22 @@ def _fresh(desk: Desk, strategy: Strategy, span: Span) -> Outcome:
     if span.skip:
         return _finish(desk, strategy, span, Outcome(run_id, "skipped", span.skip), Plan())
     faults.reach("extract.before_call")
-    answer = _ask(desk, strategy, span, run_id)
+    try:
+        answer = _ask(desk, strategy, span, run_id)
+    except (ModelError, SpendError) as error:
+        _note_failure(desk, run_id, error)
+        raise
     faults.reach("extract.after_reply_commit")
     return _bring_in(desk, strategy, span, run_id, answer)
+
+
+def _note_failure(desk: Desk, run_id: str, error: ModelError | SpendError) -> None:
+    word = error.outcome if isinstance(error, ModelError) else "spend"
+    summary = json.dumps({"reason": str(error)}, ensure_ascii=False)
+    with desk.ledger.transaction():
+        runs.finish_run(
+            desk.ledger, run_id, outcome=f"failed:{word}", summary_json=summary, now=desk.clock.now()
+        )
 
 
 def _ask(desk: Desk, strategy: Strategy, span: Span, run_id: str) -> _Answer:
@@ -192,11 +205,13 @@ def _apply(desk: Desk, verdict: Verdict, span: Span, run_id: str, answer: _Answe
         if not operations:
             return planned
         try:
-            desk.store.apply(ChangeSet(id=run_id, reason=f"extraction of {span.key}", operations=operations))
+            change = ChangeSet(id=run_id, reason=f"extraction of {span.key}", operations=operations)
+            applied = desk.store.apply(change)
         except ConflictError:
             if attempt == 3:
                 raise
             continue
+        planned.proposals += [overtaken(path) for path in applied.conflicts]
         return planned
     raise AssertionError("unreachable: the loop returns or raises")
 
@@ -292,44 +307,3 @@ def _provisional(snapshot: Snapshot, span: Span) -> list[Memory]:
         for d in snapshot.documents
         if any(s.session in span.sessions and s.uuid in spoken for s in d.memory.sources)
     ]
-
-
-def _pack(reply: Extraction, rendering: Rendering, span: Span, provisional: frozenset[str]) -> str:
-    """Return the reply with the lines it cites: all that is needed to go on after a crash."""
-    cited = {c.line for item in reply.memories for c in item.evidence}
-    cited |= {c.line for item in reply.withdrawals for c in item.evidence}
-    lines = {n: asdict(u) for n, u in rendering.lines.items() if n in cited}
-    return json.dumps(
-        {
-            "reply": reply.model_dump(),
-            "lines": lines,
-            "first_new": rendering.first_new,
-            "provisional": sorted(provisional),
-            "conversation": span.conversation,
-            "last": span.last,
-            "ended_at": span.ended_at,
-        },
-        ensure_ascii=False,
-    )
-
-
-def _resume(desk: Desk, strategy: Strategy, interrupted: runs.Run) -> Outcome:
-    packed = json.loads(interrupted.reply_json or "{}")
-    lines = {
-        int(number): Utterance(**{**values, "tool_names": tuple(values["tool_names"])})
-        for number, values in packed["lines"].items()
-    }
-    rendering = Rendering(context="", new="", lines=lines, first_new=packed["first_new"])
-    reply = strategy.schema.model_validate(packed["reply"])
-    span = Span(
-        key=interrupted.key,
-        new=(),
-        context=(),
-        from_row=interrupted.from_row,
-        through_row=interrupted.through_row,
-        conversation=packed["conversation"],
-        last=packed["last"],
-        ended_at=packed["ended_at"],
-    )
-    answer = _Answer(reply, rendering, frozenset(packed["provisional"]))
-    return _bring_in(desk, strategy, span, interrupted.id, answer)

@@ -80,6 +80,12 @@ def plan(
     return result
 
 
+def overtaken(path: str) -> Proposal:
+    """Return the note for a file that someone else wrote in the very moment we did: theirs stands."""
+    reason = "someone else wrote this file at the same moment; our version is in .reverie/conflicts"
+    return Proposal("conflict", path, reason, {})
+
+
 def _place(
     result: Plan,
     item: Screened,

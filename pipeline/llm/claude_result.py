@@ -41,7 +41,11 @@ def read_result(stdout: str, stderr: str, code: int, request: Request) -> RawRep
     text = result.get("result")
     text = text if isinstance(text, str) else ""
     if code != 0 or result.get("is_error") or result.get("subtype", "success") != "success":
-        raise _failure(_told(result, text, stderr), result, code)
+        error = _failure(_told(result, text, stderr), result, code)
+        if isinstance(result.get("usage"), dict):
+            # The client may have asked several times before it gave up; those tokens are spent.
+            error.usage = _usage(result, request, text)
+        raise error
     structured = result.get("structured_output")
     if structured is not None:
         text = json.dumps(structured, ensure_ascii=False)

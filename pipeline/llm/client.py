@@ -114,7 +114,9 @@ class Client:
             usage, dollars = raw.usage, _cost(raw)
             _check_stop(raw)
         except ModelError as error:
-            if isinstance(error, TimedOutError):
+            if isinstance(error.usage, Usage):
+                usage, dollars = error.usage, spend.dollars(request.model, error.usage)
+            elif isinstance(error, TimedOutError):
                 # The provider may well have worked, and charged, for an answer nobody waited for.
                 usage, dollars = expected, spend.dollars(request.model, expected)
             self._meter.end(call, outcome=error.outcome, usage=usage, dollars=dollars)

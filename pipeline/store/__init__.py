@@ -1,5 +1,6 @@
 """A directory of memories: one markdown file per fact, an index that Claude Code loads, safe changes."""
 
+from pipeline.store.access import require_owner, require_writable
 from pipeline.store.host import foreign_dream_running
 from pipeline.store.layout import Problem
 from pipeline.store.plan import Applied, ChangeSet, Operation, Put, Retire, WriteFile
@@ -21,4 +22,6 @@ __all__ = [
     "WriteFile",
     "foreign_dream_running",
     "fsck",
+    "require_owner",
+    "require_writable",
 ]

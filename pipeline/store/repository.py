@@ -14,12 +14,12 @@ from datetime import datetime
 from pathlib import Path
 
 from pipeline import locks
-from pipeline.atomic import ensure_dir, write_atomic
+from pipeline.atomic import ensure_dir
 from pipeline.clock import SystemClock
 from pipeline.domain.memory import Memory
 from pipeline.errors import ConflictError, StoreError, UnknownMemoryError
 from pipeline.ids import digest, new_id
-from pipeline.store import derived, document, episodes, names, scanning
+from pipeline.store import access, derived, document, episodes, names, scanning
 from pipeline.store.change_set import ChangeSets
 from pipeline.store.index_board import IndexBoard
 from pipeline.store.layout import ARCHIVE, MAX_DERIVED, PRIVATE, check_path, inside, read_regular
@@ -64,7 +64,8 @@ class Store:
         interrupted change can't be finished.
         """
         if create:
-            ensure_dir(path)
+            with access.writing(path):
+                ensure_dir(path)
         if not path.is_dir():
             raise StoreError("no such directory", file=str(path), fix="Check --store, or create it.")
         root = Path(os.path.realpath(path))
@@ -278,11 +279,8 @@ class Store:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        private = self.root / PRIVATE
-        try:
-            if not private.exists():
-                ensure_dir(private)
-                write_atomic(private / ".gitignore", b"*\n")
+        with access.writing(self.path):
+            private = access.private_dir(self.root)
             with locks.lock(private / "lock", timeout=self._lock_seconds) as held:
                 if not held:
                     raise StoreError(
@@ -291,9 +289,3 @@ class Store:
                         fix="Try again in a minute.",
                     )
                 yield
-        except OSError as error:
-            raise StoreError(
-                f"the store can't be written: {error.strerror or error}",
-                file=str(error.filename or self.path),
-                fix="Make the folder writable and see that the disk has room.",
-            ) from error

@@ -78,6 +78,7 @@ class Worker:
         self.llm = llm or settings.model.provider
         self.store = store
         self.owner = f"{os.getpid()}-{new_id()[:8]}"
+        self._touched: dict[Path, Store] = {}
         self._client: Client | None = None
         self._client_known = False
 
@@ -102,6 +103,7 @@ class Worker:
             if not self._do(job, done):
                 break
             self._drain(done)
+        self.refresh()
         return done
 
     def _drain(self, done: Pass) -> None:
@@ -149,6 +151,7 @@ class Worker:
             else:
                 turns = TurnStrategy(key, limits, first_sight=False, until_row=rows[-1])
                 outcomes.extend(self._spans(desk, turns, None))
+        self.refresh()
         return outcomes
 
     def read_spans(self, key: str, strategy: Strategy) -> list[Outcome]:
@@ -281,11 +284,23 @@ class Worker:
             raise BusyStoreError(file=str(place), fix="It ends by itself; the work waits.")
         return Desk(
             ledger=self.ledger,
-            store=Store.open(place, create=True),
+            store=self._open(place),
             client=self.client(),
             settings=self.settings,
             clock=self.clock,
         )
+
+    def _open(self, place: Path) -> Store:
+        limits = self.settings.store
+        store = Store.open(place, create=True, index_lines=limits.index_lines, index_bytes=limits.index_bytes)
+        self._touched[place] = store
+        return store
+
+    def refresh(self) -> None:
+        """Bring the derived files of every store this worker used up to date."""
+        for store in self._touched.values():
+            store.reindex(now=self.clock.now())
+        self._touched.clear()
 
     def client(self) -> Client | None:
         """Return the model client, made at the first need, or None when extraction goes by rules."""

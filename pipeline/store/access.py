@@ -1,0 +1,80 @@
+"""Whether we may write in a store, and whose store it is: asked before a model call is paid for.
+
+Claude Code names a project's folder after its path with every odd character made ``-``, so two projects
+can meet in one folder. The first one to write leaves its root in ``.reverie/root``; another is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipeline.atomic import ensure_dir, write_atomic, write_temp
+from pipeline.errors import StoreError
+from pipeline.store.layout import PRIVATE
+
+OWNER = "root"
+
+
+@contextmanager
+def writing(place: Path) -> Iterator[None]:
+    """Turn an OSError inside the block into a StoreError that names the file, or `place`."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"the store can't be written: {error.strerror or error}",
+            file=str(error.filename or place),
+            fix="Make the folder writable and see that the disk has room.",
+        ) from error
+
+
+def private_dir(root: Path) -> Path:
+    """Return the folder of our own files in the store at `root`, made at first use and hidden from git."""
+    private = root / PRIVATE
+    if not private.exists():
+        ensure_dir(private)
+        write_atomic(private / ".gitignore", b"*\n")
+    return private
+
+
+def require_writable(root: Path) -> None:
+    """Raise StoreError unless files can be made in the store at `root` and in our own folder there.
+
+    A file is really made and removed again, since permissions alone don't show a full disk.
+    """
+    with writing(root):
+        if not os.access(root, os.W_OK | os.X_OK):
+            raise PermissionError(0, "no permission to make files", str(root))
+        write_temp(private_dir(root) / "probe", b"").unlink()
+
+
+def owner(root: Path) -> str:
+    """Return the root of the project that the store at `root` belongs to, empty when none has claimed it."""
+    try:
+        return os.fsdecode((root / PRIVATE / OWNER).read_bytes()).strip("\n")
+    except FileNotFoundError:
+        return ""
+
+
+def require_owner(root: Path, project: Path, *, claim: bool) -> None:
+    """Raise StoreError when the store at `root` belongs to another project than the one at `project`.
+
+    With `claim` a store that belongs to nobody is claimed for `project`.
+    """
+    mine = unicodedata.normalize("NFC", str(project))
+    theirs = owner(root)
+    if theirs and theirs != mine:
+        raise StoreError(
+            f"this folder holds the memories of {theirs}; {mine} has the same folder name and would share it",
+            file=str(root),
+            fix="Keep them apart: name a folder with --store, or give one of the projects an "
+            "autoMemoryDirectory in its .claude/settings.json. If the project only moved, delete "
+            f"{PRIVATE}/{OWNER} in the folder.",
+        )
+    if claim and not theirs:
+        with writing(root):
+            write_atomic(private_dir(root) / OWNER, os.fsencode(mine) + b"\n")

@@ -1,0 +1,44 @@
+"""Which memory folder a session belongs to, and that no two projects share one unawares."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline import paths
+from pipeline.ledger import Ledger, lookups
+from pipeline.store import Store, require_owner
+
+
+def store_for(ledger: Ledger, key: str) -> Path:
+    """Return the memory folder for the sessions of source file `key`, by where they began."""
+    known = lookups.store_of(ledger, key)
+    if known:
+        return Path(known)
+    cwd = lookups.first_cwd(ledger, key)
+    place = paths.project_store(Path(cwd)) if cwd else paths.projects_dir() / Path(key).parent / "memory"
+    # Remembered, since a worktree that is gone tomorrow can't be resolved to its repository any more.
+    lookups.remember_store(ledger, key, str(place))
+    return place
+
+
+def open_for(ledger: Ledger, key: str) -> Store:
+    """Open the store of source file `key` to write in it, made at first use.
+
+    Raises StoreError when it belongs to another project, so that the memories of two never mix.
+    """
+    store = Store.open(store_for(ledger, key), create=True)
+    cwd = lookups.first_cwd(ledger, key)
+    if cwd:
+        check_owner(store, Path(cwd), claim=True)
+    return store
+
+
+def check_owner(store: Store, cwd: Path, *, claim: bool = False) -> None:
+    """Raise StoreError when `store` has the name of the project at `cwd` but belongs to another one.
+
+    A folder that a person chose by a setting may be shared; so may one that the name of `cwd` does not
+    lead to, such as a repository's, seen from a worktree that is gone.
+    """
+    root = paths.named_root(cwd)
+    if root is not None and paths.project_store(cwd) == store.path:
+        require_owner(store.root, root, claim=claim)
