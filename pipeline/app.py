@@ -6,31 +6,26 @@ CLI turns the values into tables or JSON; it knows no adapter.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pipeline import clock as clocks
-from pipeline import config, locks, paths, schedule, spend
-from pipeline.capture import spool
+from pipeline import config, locks, paths
 from pipeline.capture.registration import note_interpreter
 from pipeline.clock import iso, parse_time
 from pipeline.config import Settings
-from pipeline.domain.memory import TYPES, Evidence, Memory
-from pipeline.errors import InputError, LedgerError, ReverieError
-from pipeline.extraction.guard import violation
-from pipeline.extraction.render import size
+from pipeline.domain.memory import TYPES, Memory
+from pipeline.errors import InputError, LedgerError, ReverieError, StoreError
 from pipeline.extraction.run import Outcome
+from pipeline.guard import violation
 from pipeline.ids import new_id
-from pipeline.ingestion import Ingested, file_key, ingest_file
+from pipeline.ingestion import Ingested, Known, file_key, ingest_file
 from pipeline.ledger import (
     Ledger,
-    calls,
     conversations,
-    inbox,
     ingest,
     jobs,
     lookups,
@@ -39,15 +34,14 @@ from pipeline.ledger import (
     tombstones,
 )
 from pipeline.llm import describe
+from pipeline.overview import estimate, overview, run_row, source_row
 from pipeline.redact import redact
 from pipeline.slugs import slugify
 from pipeline.store import ChangeSet, Document, Problem, Store
 from pipeline.transcript import find, scan
-from pipeline.worker import Pass, Worker, store_for
+from pipeline.worker import Pass, Worker, check_owner, store_for
 
 WORKER_WAIT_SECONDS = 120.0
-_CALL_OVERHEAD_TOKENS = 4_000
-_REPLY_TOKENS = 1_500
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +70,13 @@ class App:
     @property
     def store_path(self) -> Path:
         """Return the memory folder commands act on: ``--store``, else the one of the project here."""
-        return self.store_override or paths.project_store(Path.cwd())
+        place = self.store_override or paths.project_store(Path.cwd())
+        return paths.speakable(place)
+
+    @property
+    def offline(self) -> bool:
+        """Whether extraction goes by rules, because no model is named or none was found."""
+        return describe(self.llm, self.settings.model)[0] == "offline"
 
     @contextmanager
     def ledger(self) -> Iterator[Ledger]:
@@ -95,10 +95,13 @@ class App:
                 file=str(self.store_path),
                 fix="Run it in the project's directory, or name the folder with --store.",
             )
-        return Store.open(self.store_path, create=create)
+        store = Store.open(self.store_path, create=create)
+        if self.store_override is None:
+            check_owner(store, Path.cwd(), claim=create)
+        return store
 
     @contextmanager
-    def _alone(self, ledger: Ledger) -> Iterator[Worker]:
+    def alone(self, ledger: Ledger) -> Iterator[Worker]:
         """Hold the worker's lock, so that no background worker does the same work at the same time."""
         with locks.lock(self.home / "worker.lock", timeout=WORKER_WAIT_SECONDS) as held:
             if not held:
@@ -113,7 +116,7 @@ class App:
 
     def extract(self, transcript: Path) -> tuple[Ingested, list[Outcome], Path]:
         """Ingest one transcript and extract all of it that was not read yet; returns the store's path too."""
-        with self.ledger() as ledger, self._alone(ledger) as worker:
+        with self.ledger() as ledger, self.alone(ledger) as worker:
             done = self._ingest(ledger, transcript, (paths.projects_dir(),))
             outcomes = worker.read_file(done.key)
             return done, outcomes, self.store_override or store_for(ledger, done.key)
@@ -125,9 +128,11 @@ class App:
         with self.ledger() as ledger:
             ingest.recover_ingesting(ledger)
             roots = (folder,) if folder else (paths.projects_dir(),)
+            known = None if file or reimport else Known(ledger)
             for path in [file] if file else scan(folder or paths.projects_dir()):
                 try:
-                    yield self._ingest(ledger, path, roots, reimport=reimport)
+                    unchanged = known.unchanged(path) if known else None
+                    yield unchanged or self._ingest(ledger, path, roots, reimport=reimport)
                 except InputError as error:
                     if file:
                         raise
@@ -155,13 +160,25 @@ class App:
             conversations.mark_ready(
                 ledger, now=self.clock.now(), gap_minutes=limits.conversation_gap_minutes
             )
-            return [self._estimate(ledger, item) for item in self._ready(ledger, everything)]
+            return [estimate(ledger, self.settings, item) for item in self._ready(ledger, everything)]
 
     def process(self, *, everything: bool) -> Iterator[tuple[str, list[Outcome]]]:
-        """Read the ready conversations, oldest first; yields each file's key with its outcomes."""
-        with self.ledger() as ledger, self._alone(ledger) as worker:
+        """Read the ready conversations, oldest first; yields each file's key with its outcomes.
+
+        A folder that can't be written, or is another project's, stops none but its own files; its
+        StoreError is raised when the others are done.
+        """
+        refused: StoreError | None = None
+        with self.ledger() as ledger, self.alone(ledger) as worker:
             for key in dict.fromkeys(item.source_file for item in self._ready(ledger, everything)):
-                yield key, worker.read_file(key)
+                try:
+                    outcomes = worker.read_file(key)
+                except StoreError as error:
+                    refused = refused or error
+                else:
+                    yield key, outcomes
+        if refused is not None:
+            raise refused
 
     def _ready(self, ledger: Ledger, everything: bool) -> list[conversations.Conversation]:
         ready = conversations.list_conversations(ledger, status="ready")
@@ -170,29 +187,9 @@ class App:
         here = self.store_path
         return [c for c in ready if self.store_override or store_for(ledger, c.source_file) == here]
 
-    def _estimate(self, ledger: Ledger, item: conversations.Conversation) -> dict[str, Any]:
-        spoken = ingest.utterances_of_conversation(ledger, item.id)
-        chars = sum(size(utterance) for utterance in spoken)
-        windows = max(1, -(-chars // max(1, self.settings.extraction.window_chars)))
-        usage = spend.Usage(
-            input_tokens=chars * 2 // 7 + windows * _CALL_OVERHEAD_TOKENS,
-            output_tokens=windows * _REPLY_TOKENS,
-            estimated=True,
-        )
-        short = len(spoken) < self.settings.extraction.min_conversation_messages
-        return {
-            "conversation": item.id,
-            "file": item.source_file,
-            "from": item.first_message_at,
-            "messages": len(spoken),
-            "calls": 0 if short else windows,
-            "tokens": 0 if short else usage.total,
-            "dollars": 0.0 if short else round(spend.dollars(self.settings.model.model, usage), 4),
-        }
-
     def work(self, *, retry: bool = False) -> Pass:
         """Drain the spool and do every waiting job now; `retry` first puts parked jobs back."""
-        with self.ledger() as ledger, self._alone(ledger) as worker:
+        with self.ledger() as ledger, self.alone(ledger) as worker:
             if retry:
                 jobs.unpark(ledger, None, now=self.clock.now().timestamp())
             return worker.run(now_too=True)
@@ -201,38 +198,16 @@ class App:
 
     def status(self) -> dict[str, Any]:
         """Return the state of everything: queue, runs, spend, conversations, provider, store."""
-        now = self.clock.now()
-        provider, reason = describe(self.llm, self.settings.model)
         with self.ledger() as ledger:
-            caps = self.settings.spend
-            spent = calls.spent(ledger, now=now)
-            waiting = [job for job in jobs.list_jobs(ledger) if job.state != "done"]
-            return {
-                "home": str(self.home),
-                "store": str(self.store_path),
-                "mode": self.settings.store.mode,
-                "provider": {"name": provider, "why": reason, "model": self.settings.model.model},
-                "worker": "running" if schedule.worker_alive(self.home) else "idle",
-                "spool": {
-                    "waiting": sum(1 for _ in spool.pending(self.home)),
-                    "quarantined": [list(item) for item in spool.quarantined(self.home)],
-                    "hook_log": _last_line(self.home / "logs" / "hook.log"),
-                },
-                "jobs": [asdict(job) for job in waiting],
-                "runs": [_run_row(run) for run in runs.list_runs(ledger, limit=8)],
-                "conversations": lookups.conversation_counts(ledger),
-                "spend": {
-                    "calls_hour": [spent.hour_calls, caps.calls_per_hour],
-                    "tokens_hour": [spent.hour_tokens, caps.tokens_per_hour],
-                    "dollars_day": [round(spent.day_dollars, 4), caps.dollars_per_day],
-                    "held": calls.paused(ledger, now=now),
-                },
-                "inbox": inbox.count_inbox(ledger, str(self.store_path)),
-                "files": lookups.file_counts(ledger),
-            }
+            return overview(
+                ledger, self.home, self.settings, store=self.store_path, llm=self.llm, now=self.clock.now()
+            )
 
     def conversations(self, status: str | None) -> list[dict[str, Any]]:
         """Return the conversations, all or those in `status`."""
+        known = get_args(conversations.Status)
+        if status is not None and status not in known:
+            raise InputError(f"there is no status {status!r}", fix=f"Statuses: {', '.join(known)}.")
         with self.ledger() as ledger:
             return [asdict(item) for item in conversations.list_conversations(ledger, status=status)]
 
@@ -249,9 +224,9 @@ class App:
         store = self.open_store()
         document = store.read(name)
         with self.ledger() as ledger:
-            sources = tuple(_source(ledger, source) for source in document.memory.sources)
+            sources = tuple(source_row(ledger, source) for source in document.memory.sources)
             made = tuple(
-                _run_row(run)
+                run_row(run)
                 for run_id in lookups.runs_of_memory(ledger, document.memory.id)
                 if (run := runs.run(ledger, run_id)) is not None
             )
@@ -304,39 +279,6 @@ class App:
     def reindex(self) -> list[str]:
         """Rebuild every derived file from the markdown; returns the files that changed."""
         return self.open_store().reindex(now=self.clock.now())
-
-
-def _run_row(run: runs.Run) -> dict[str, Any]:
-    summary = json.loads(run.summary_json or "{}")
-    return {
-        "id": run.id,
-        "file": run.key,
-        "strategy": run.strategy,
-        "outcome": run.outcome,
-        "reason": summary.get("reason", ""),
-        "actions": summary.get("actions", []),
-        "rejected": summary.get("rejected", []),
-        "provider": run.provider,
-        "model": run.model,
-        "started_at": run.started_at,
-    }
-
-
-def _source(ledger: Ledger, source: Evidence) -> dict[str, Any]:
-    row = ingest.find_entry(ledger, source.session, source.uuid)
-    return {
-        **source.model_dump(),
-        "text": row.text if row else None,
-        "file": row.source_file if row else None,
-        "cwd": row.cwd if row else None,
-    }
-
-
-def _last_line(file: Path) -> str:
-    try:
-        return file.read_text("utf-8", "replace").strip().rpartition("\n")[2]
-    except FileNotFoundError:
-        return ""
 
 
 def find_transcript(text: str) -> Path:

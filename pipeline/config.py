@@ -76,6 +76,26 @@ class StoreSettings(_Section):
     )
 
 
+class DreamSettings(_Section):
+    """When memories are consolidated, and how much one dream may touch."""
+
+    enabled: bool = Field(True, description="Whether dreams run unasked.")
+    interval_hours: Annotated[float, Field(ge=0)] = Field(24, description="Least time between two dreams.")
+    scan_minutes: Annotated[float, Field(ge=0)] = Field(
+        10, description="Least time between two counts of sessions."
+    )
+    sessions: Count = Field(5, description="Sessions since the last dream that make another worth while.")
+    generations: Count = Field(10, description="Earlier states kept for `reverie undo`.")
+    retire_share: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.05, description="Most of the store that one dream may retire; one memory is always allowed."
+    )
+    max_cluster: Count = Field(12, description="Memories shown together in one model call.")
+    max_clusters: Count = Field(8, description="Groups of memories, and so model calls, in one dream.")
+    cluster_chars: Count = Field(24_000, description="Memories in one model call, in characters.")
+    learning_days: Count = Field(90, description="Days without use that retire a learning (seed S-14).")
+    task_days: Count = Field(30, description="Days after which a finished task is retired (seed S-14).")
+
+
 class WorkerSettings(_Section):
     """The background process."""
 
@@ -94,6 +114,7 @@ class Settings(_Section):
     extraction: ExtractionSettings = ExtractionSettings()
     store: StoreSettings = StoreSettings()
     worker: WorkerSettings = WorkerSettings()
+    dream: DreamSettings = DreamSettings()
 
 
 def load(home: Path) -> Settings:

@@ -24,6 +24,7 @@ from pipeline.errors import InputError, ReverieError
 
 LONGEST_SECONDS = 60.0
 LONGEST_LIVE_SECONDS = 1800.0
+_IDLE_LOOKS = 10
 _LIVE = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "REVERIE_RECORD_ORIGIN", "REVERIE_MODEL__TIMEOUT_SECONDS")
 
 
@@ -64,6 +65,7 @@ def stage(root: Path, *, transcript: Path | None = None, llm: str = "") -> Stage
         "REVERIE_NOW": ended,
         "REVERIE_MODEL__PROVIDER": llm or f"replay:{sample / 'cassettes'}",
         "REVERIE_WORKER__FLUSH_WAIT_SECONDS": "0",
+        "REVERIE_WORKER__LINGER_SECONDS": "0",
         "REVERIE_EXTRACTION__INCLUDE_PRINT_SESSIONS": "true",
     }
     home = config / "reverie"
@@ -122,9 +124,13 @@ def _facts(source: Path) -> tuple[str, str, str]:
 def _wait(home: Path, longest: float) -> None:
     """Wait until the hook's worker has taken the event and gone."""
     deadline = time.monotonic() + longest
-    while time.monotonic() < deadline:
-        if not any(True for _ in spool.pending(home)) and not schedule.worker_alive(home):
+    idle = 0
+    while time.monotonic() < deadline and idle < _IDLE_LOOKS:
+        alive = schedule.worker_alive(home)
+        if not alive and not any(True for _ in spool.pending(home)):
             return
+        # A worker that died leaves the event lying; one that is about to look again is back at once.
+        idle = 0 if alive else idle + 1
         time.sleep(0.1)
     raise ReverieError(
         "the worker did not finish", file=str(home / "logs" / "worker.log"), fix="Read the log named above."

@@ -18,7 +18,7 @@ from pipeline.capture import spool
 from pipeline.errors import ReverieError
 from pipeline.ledger import jobs, lookups
 from pipeline.llm import describe
-from pipeline.store import Store, fsck
+from pipeline.store import fsck
 
 Level = Literal["ok", "note", "error"]
 
@@ -141,7 +141,7 @@ def _store(app: App) -> Iterator[Finding]:
         yield Finding("note", "store", f"{place} does not exist yet; the first memory makes it")
         return
     try:
-        store = Store.open(place)
+        store = app.open_store()
         findings = fsck(store)
     except ReverieError as error:
         yield Finding("error", "store", str(error), error.fix)

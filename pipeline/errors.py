@@ -8,6 +8,7 @@
     ├── LedgerError            the ledger can't be used
     │   ├── NewerSchemaError   it was written by a newer Reverie
     │   └── LeaseLostError     the job now belongs to another worker
+    ├── SearchError            a search index can't be used; it may always be deleted
     ├── StoreError             the memory folder can't be used
     │   ├── DocumentError      one memory file can't be read as a memory
     │   ├── ConflictError      a file changed since it was read
@@ -69,6 +70,10 @@ class PromptError(ReverieError):
 
 class SpoolError(ReverieError):
     """The spool can't be used."""
+
+
+class SearchError(ReverieError):
+    """A search index can't be used; the files it was made from are not touched by that."""
 
 
 class LedgerError(ReverieError):

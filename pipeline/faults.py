@@ -18,12 +18,21 @@ POINTS = (
     "extract.after_call",
     "extract.after_reply_commit",
     "store.staged",
+    "store.generation_begun",
+    "store.generation_written",
     "store.intent_written",
     "store.file_replaced",
+    "store.generation_sealed",
     "store.files_replaced",
     "store.done",
     "extract.after_store",
     "extract.after_cursor",
+    "worker.job_settled",
+    "dream.after_call",
+    "dream.after_group_commit",
+    "dream.after_plan_commit",
+    "dream.after_store",
+    "dream.after_ledger",
 )
 
 _visits: dict[str, int] = {}

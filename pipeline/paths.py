@@ -13,6 +13,8 @@ import re
 import unicodedata
 from pathlib import Path
 
+from pipeline.errors import InputError
+
 SENTINEL = "REVERIE_INSIDE"
 _LONGEST = 200
 _DIR_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -30,6 +32,12 @@ def home_dir() -> Path:
     return Path(named).expanduser() if named else config_dir() / "reverie"
 
 
+def user_config_dir() -> Path:
+    """Return where this person's programs keep their settings: ``$XDG_CONFIG_HOME``, else ``~/.config``."""
+    named = os.environ.get("XDG_CONFIG_HOME")
+    return Path(named) if named and named.startswith("/") else Path.home() / ".config"
+
+
 def projects_dir() -> Path:
     """Return the directory that holds one folder of transcripts per project."""
     return config_dir() / "projects"
@@ -43,6 +51,16 @@ def bundled(name: str) -> Path:
     package = Path(__file__).resolve().parent
     inside = package / "_bundled" / name
     return inside if inside.exists() else package.parent / name
+
+
+def speakable(path: Path) -> Path:
+    """Return `path`; InputError if its name is not UTF-8, since neither ledger nor index can hold it."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        shown = os.fsencode(path).decode("utf-8", "backslashreplace")
+        raise InputError("the name is not UTF-8", file=shown, fix="Rename the file or folder.") from error
+    return path
 
 
 def sanitise(path: str) -> str:

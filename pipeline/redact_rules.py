@@ -107,16 +107,20 @@ PLUGINS = (
     ("twilio", "TwilioKeyDetector", ("twilio",), False),
 )  # fmt: skip
 
+_LEAD = r"(?:api|access|auth|private|secret|encryption|signing|account|service|client|master)[ _-]?"
 KEY = (
     r"(?:pass[_-]?word|passwd|passphrase|passwort|pwd|secret|(?<!\w)pass|(?<=_)pass|token|credentials?|"
-    r"(?:api|access|auth|private|secret|encryption|signing|account|service|client|master)[ _-]?key|"
+    rf"{_LEAD}key|"
     r"パスワード|暗証番号|密码|contraseña)"
 )
 KEY_HINTS = (
     "pass", "pwd", "secret", "token", "credential", "key", "パスワード", "暗証番号", "密码", "contraseña",
 )  # fmt: skip
 KEY_AT = re.compile(rf"(?=[ptscaem\u30d1\u6697\u5bc6]){KEY}", re.IGNORECASE)
-"""Finds the names first, for speed: the charset in front saves trying every alternative everywhere."""
+"""Finds the names: the charset in front saves trying every alternative everywhere."""
+KEY_LEAD = re.compile(rf"{_LEAD}\Z")
+"""What stands before the word ``key`` in a name, in lower case."""
+QUOTES = ('"', "'", "`")
 
 ASSIGNED = re.compile(
     rf"(?P<key>{KEY})(?P<close>\\*[\"'`\])*]{{0,4}})[ \t]{{0,8}}(?P<sep>:=|={{1,3}}>?|:|：|は)"
@@ -129,7 +133,8 @@ SPOKEN = re.compile(
     r"(?P<quote>[\"'`])(?P<quoted>[^\s\"'`]{4,200})(?P=quote)|(?P<bare>[^\s\"'`,;<>]{6,200}))",
     re.IGNORECASE,
 )
-KEYWORD_LINE = re.compile(r"(?i)pass|pwd|secret|key|contrase")
+KEYWORDS = ("pass", "pwd", "secret", "key", "contrase")
+"""What a line must hold, beside a quote, for detect-secrets' keyword rules to be tried on it."""
 
 PLACEHOLDER = re.compile(r"[$<{%(\[]|.*\[redacted:|[*x.•…_-]+$|your[-_ ]|example|change[-_]?me|\.\.\.", re.I)
 NOT_A_VALUE = {

@@ -1,4 +1,4 @@
-"""Starting the worker from a command, and asking whether one is alive.
+"""Starting the worker from a command, asking whether one is alive, and running the system's own programs.
 
 The worker lock is an advisory lock on ``<home>/worker.lock`` that belongs to the open file. Whoever starts
 a worker takes it first and lets the worker inherit it, so at no moment can two be started; the system
@@ -11,13 +11,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
 from pipeline.atomic import ensure_dir
-from pipeline.errors import SpoolError
+from pipeline.errors import InputError, SpoolError
 from pipeline.locks import try_lock
 from pipeline.paths import SENTINEL
+
+_TOOL_SECONDS = 30.0
 
 _started: list[subprocess.Popen[bytes]] = []
 """Workers this process started, kept so that those that ended can be reaped."""
@@ -66,6 +69,28 @@ def ensure_worker(home: Path) -> bool:
                 fix="See that Reverie's home is writable and its Python still exists.",
             ) from error
     return True
+
+
+def run_tool(command: Sequence[str], *, given: str = "") -> tuple[int, str, str]:
+    """Run one of the system's own programs with `given` on its input; return exit status, output, errors.
+
+    Raises InputError when it is not there or does not end within half a minute.
+    """
+    try:
+        done = subprocess.run(
+            command,
+            input=given.encode("utf-8", "surrogateescape"),
+            capture_output=True,
+            check=False,
+            timeout=_TOOL_SECONDS,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InputError(
+            f"{command[0]} can't be used: {error}", fix=f"See that {command[0]} works in a terminal."
+        ) from error
+    # Escaped, so that what is read and given back (a crontab) keeps every byte.
+    out, err = (text.decode("utf-8", "surrogateescape") for text in (done.stdout, done.stderr))
+    return done.returncode, out, err
 
 
 def _try(home: Path) -> IO[bytes] | None:

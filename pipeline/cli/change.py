@@ -31,7 +31,10 @@ def forget(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Move a memory to the archive; what was said before can't bring it back."""
+    """Move a memory to the archive.
+
+    What was said before can't bring it back; a person saying it anew can.
+    """
     gone = App(store=store).forget(name)
     output.data(
         {"forgotten": gone}, lambda: output.line(f"forgotten  {gone} (kept in archive/)"), as_json=as_json
@@ -39,7 +42,7 @@ def forget(
 
 
 def reindex(store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Rebuild MEMORY.md and every other derived file from the markdown."""
+    """Rebuild MEMORY.md and all derived files."""
     with output.progress("rebuilding"):
         changed = App(store=store).reindex()
 
@@ -51,7 +54,10 @@ def reindex(store: StoreOption = None, as_json: JsonOption = False) -> None:
 
 
 def doctor(store: StoreOption = None, llm: LlmOption = None, as_json: JsonOption = False) -> None:
-    """Examine the installation and the store; changes nothing. Exit code 1 when something is wrong."""
+    """Examine the installation and the store.
+
+    Changes nothing. Exit code 1 when something is wrong.
+    """
     findings = examine(App(store=store, llm=llm))
 
     def tell() -> None:

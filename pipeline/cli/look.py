@@ -1,12 +1,14 @@
-"""Commands that show things: status, conversations, list, show, why, config."""
+"""Commands that show things: status, conversations, list, show, why, config, hooks."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 
 from pipeline.app import App, Why
+from pipeline.capture.registration import settings_snippet
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
 from pipeline.clock import iso
@@ -16,7 +18,7 @@ NameArgument = Annotated[str, typer.Argument(help="Name, file stem or id (six di
 
 
 def status(store: StoreOption = None, llm: LlmOption = None, as_json: JsonOption = False) -> None:
-    """Show queue, last runs, spend against caps, and what waits for you."""
+    """Show queue, last runs, spend against caps, inbox."""
     value = App(store=store, llm=llm).status()
     output.data(value, lambda: _tell_status(value), as_json=as_json)
 
@@ -30,7 +32,7 @@ def conversations(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List conversations: stretches of dialogue between silences."""
+    """List conversations: dialogue between two silences."""
     rows = App().conversations(status)
     columns = ["id", "status", "first_message_at", "last_message_at", "entry_count", "source_file", "reason"]
     output.data(
@@ -59,7 +61,8 @@ def list_memories(
         as_json=as_json,
     )
     for problem in problems:
-        output.talk(f"{problem.path}: {problem.message}")
+        where = f"{problem.path}:{problem.line}" if problem.line else problem.path
+        output.talk(f"{where}: {problem.message}")
 
 
 def show(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
@@ -74,7 +77,7 @@ def show(name: NameArgument, store: StoreOption = None, as_json: JsonOption = Fa
 
 
 def why(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Show where a memory comes from: who said it, where, which run, which model."""
+    """Show who said it, where, and which run and model kept it."""
     found = App(store=store).why(name)
     output.data(found, lambda: _tell_why(found), as_json=as_json)
 
@@ -83,7 +86,7 @@ def config(as_json: JsonOption = False) -> None:
     """Show every setting, its value and what it means."""
     app = App()
     rows: list[dict[str, Any]] = []
-    for section_name, section_field in Settings.model_fields.items():
+    for section_name in Settings.model_fields:
         section = getattr(app.settings, section_name)
         for key, field in type(section).model_fields.items():
             value = getattr(section, key)
@@ -95,7 +98,6 @@ def config(as_json: JsonOption = False) -> None:
                     "meaning": field.description,
                 }
             )
-        del section_field
     output.data(
         {"file": str(app.home / "config.toml"), "settings": rows},
         lambda: output.table(
@@ -104,6 +106,12 @@ def config(as_json: JsonOption = False) -> None:
         as_json=as_json,
     )
     output.talk(f"set them in {app.home / 'config.toml'}, or as REVERIE_SECTION__KEY in the environment")
+
+
+def hooks(as_json: JsonOption = False) -> None:
+    """Print the hooks to merge into Claude Code's settings.json."""
+    del as_json  # it is JSON either way
+    output.data(settings_snippet(), output.line, as_json=True)
 
 
 def _tell_status(value: dict[str, Any]) -> None:
@@ -121,6 +129,7 @@ def _tell_status(value: dict[str, Any]) -> None:
             "tokens": f"{spend['tokens_hour'][0]:,} of {spend['tokens_hour'][1]:,} this hour",
             "dollars": f"{spend['dollars_day'][0]:.4f} of {spend['dollars_day'][1]:.2f} in 24 h",
             "inbox": f"{value['inbox']} waiting for you",
+            "dream": _tell_dream(value["dream"]),
         }
     )
     if spend["held"]:
@@ -137,6 +146,18 @@ def _tell_status(value: dict[str, Any]) -> None:
     for run in value["runs"]:
         names = ", ".join(f"{a['action']} {a['name']}" for a in run["actions"]) or run["reason"]
         output.line(f"run {run['id'][:8]} {run['strategy']} {run['outcome'] or 'unfinished'}: {names}")
+
+
+def _tell_dream(dream: dict[str, Any]) -> str:
+    last = _moment(dream["last_success"]) if dream["last_success"] is not None else "never"
+    if dream["asked_at"] is None:
+        return f"last {last}; its gates were not asked yet"
+    waits = f"waits: {dream['waits']}" if dream["waits"] else "all gates open"
+    return f"last {last}; {waits} (asked {_moment(dream['asked_at'])})"
+
+
+def _moment(seconds: float) -> str:
+    return iso(datetime.fromtimestamp(seconds, UTC))
 
 
 def _tell_why(found: Why) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from pipeline import __version__
-from pipeline.cli import change, look, output, read, show_off
+from pipeline.cli import change, dream, look, output, read, show_off
 from pipeline.errors import ReverieError
 
 cli = typer.Typer(
@@ -37,9 +37,18 @@ cli.command()(change.add)
 cli.command()(change.forget)
 cli.command()(change.reindex)
 cli.command()(change.doctor)
+cli.command()(dream.consolidate)
+cli.command()(dream.dream)
+cli.command()(dream.history)
+cli.command()(dream.diff)
+cli.command()(dream.undo)
+cli.command()(dream.pin)
+cli.command()(dream.unpin)
+cli.add_typer(dream.inbox, name="inbox")
 cli.command()(show_off.demo)
 cli.command("eval")(show_off.evaluate)
 cli.command()(look.config)
+cli.command()(look.hooks)
 
 
 def _version(wanted: bool) -> None:
@@ -67,10 +76,6 @@ def run() -> None:
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output left (`reverie list | head`); nothing is wrong.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except Exception as error:
         if os.environ.get("REVERIE_DEBUG"):
             raise

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,11 +16,15 @@ from typing import Any
 import orjson
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from pipeline.clock import iso
 from pipeline.errors import ReverieError
 
 _talk = Console(stderr=True, highlight=False, soft_wrap=True)
+_WIDE = 10_000
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
+"""What could move the cursor, recolour a terminal or turn text round. Not all text is ours."""
 
 
 def utf8() -> None:
@@ -31,31 +38,57 @@ def utf8() -> None:
 def data(value: Any, text: Callable[[], None], *, as_json: bool) -> None:
     """Print `value` as JSON, or call `text` to print it for a person."""
     if as_json:
-        dumped = orjson.dumps(value, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS)
-        sys.stdout.write(dumped.decode() + "\n")
+        _write(_json(value) + "\n")
     else:
         text()
 
 
+def _json(value: Any) -> str:
+    try:
+        return orjson.dumps(
+            value, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
+        ).decode()
+    except orjson.JSONEncodeError:
+        # A path whose bytes are no UTF-8; the standard library writes such bytes as lone surrogates.
+        return json.dumps(value, default=_plain, indent=2)
+
+
 def line(text: str = "") -> None:
-    """Print one line of data."""
-    sys.stdout.write(text + "\n")
+    """Print one line of data, control characters replaced."""
+    _write(harmless(text) + "\n")
 
 
 def talk(text: str) -> None:
     """Say something that is not data."""
-    _talk.print(text, markup=False)
+    _talk.print(harmless(text), markup=False)
+
+
+def harmless(text: str) -> str:
+    """Return `text` with every control character but newline and tab replaced."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _write(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of our output left (`reverie list | head`); nothing is wrong.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table without frames, as wide as the terminal, or unwrapped into a pipe."""
-    console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 200)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         shown.add_column(column, overflow="fold")
     for row in rows:
         shown.add_row(*(_cell(value) for value in row))
-    console.print(shown)
+    with console.capture() as captured:
+        console.print(shown)
+    _write("\n".join(text.rstrip() for text in captured.get().split("\n")))
 
 
 def fields(values: Mapping[str, object]) -> None:
@@ -67,9 +100,9 @@ def fields(values: Mapping[str, object]) -> None:
 
 def failure(error: ReverieError) -> None:
     """Print what went wrong, and after a blank line how to mend it."""
-    _talk.print(f"error: {error}", markup=False)
+    talk(f"error: {error}")
     if error.fix:
-        _talk.print(f"\n{error.fix}", markup=False)
+        talk(f"\n{error.fix}")
 
 
 @contextmanager
@@ -82,8 +115,8 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
         yield lambda text: status.update(text)
 
 
-def _cell(value: object) -> str:
-    return "" if value is None else str(value).replace("[", r"\[")
+def _cell(value: object) -> Text:
+    return Text("" if value is None else harmless(str(value)))
 
 
 def _plain(value: Any) -> Any:

@@ -29,7 +29,7 @@ def extract(
         done, outcomes, place = app.extract(find_transcript(transcript))
     value = {"transcript": done, "store": place, "runs": outcomes}
     output.data(value, lambda: _tell(outcomes, place), as_json=as_json)
-    if app.llm == "offline":
+    if app.offline:
         output.talk(BLIND_SPOTS)
 
 
@@ -61,6 +61,8 @@ def ingest(
                 }
             )
             tell(f"ingesting: {len(rows)} files")
+    if not rows:
+        output.talk(f"no session files (<project>/<session>.jsonl) under {folder}")
     output.data(
         rows,
         lambda: output.table(["file", "new rows", "bad lines", "note"], [list(r.values()) for r in rows]),
@@ -75,7 +77,7 @@ def process(
     llm: LlmOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Extract from finished conversations that were left for later."""
+    """Extract from finished conversations left for later."""
     app = App(store=store, llm=llm)
     backlog = app.backlog(everything=everything)
     if estimate:
@@ -92,7 +94,7 @@ def process(
             tell(f"extracting: {number} files done")
 
     def tell_all() -> None:
-        for found in result.values():
+        for found in result.values() or [[]]:
             _tell(found, None)
 
     output.data(result, tell_all, as_json=as_json)
@@ -104,7 +106,10 @@ def work(
     llm: LlmOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Do now what the background worker would do: drain the spool and every waiting job."""
+    """Do now what the background worker would do.
+
+    That is: drain the spool, then do every waiting job, also those that wait their turn.
+    """
     with output.progress("working"):
         done = App(store=store, llm=llm).work(retry=retry)
 

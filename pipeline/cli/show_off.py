@@ -12,7 +12,7 @@ import typer
 from pipeline import demo as stage
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption
-from pipeline.errors import InputError
+from pipeline.errors import InputError, ReverieError
 from pipeline.evaluation import Score
 from pipeline.evaluation import evaluate as evaluate_suite
 from pipeline.extraction.rules import BLIND_SPOTS
@@ -29,7 +29,10 @@ def demo(
         ),
     ] = None,
 ) -> None:
-    """Show the main job on a sample session, in a temporary home."""
+    """Show the main job on a sample session.
+
+    Everything happens in a temporary home, which is removed afterwards.
+    """
     if transcript is not None and not llm:
         raise InputError("recorded replies fit the sample only", fix="Add --llm offline, or a provider.")
     with tempfile.TemporaryDirectory(prefix="reverie-demo-") as root:
@@ -42,6 +45,8 @@ def demo(
 
 def _present(staged: stage.Staged) -> None:
     status = json.loads(stage.reverie(["status", "--json", "--store", str(staged.store)], staged))
+    for job in status["jobs"]:
+        raise ReverieError(f"the worker could not extract: {job['last_error']}", fix="Mend the cause named.")
     output.line(f"One finished turn of {staged.transcript.name} went through the Stop hook and the worker:")
     for run in status["runs"]:
         for action in run["actions"]:
@@ -68,13 +73,16 @@ def evaluate(
         str, typer.Option("--llm", metavar="PROVIDER", help="Default: replay; `record` records.")
     ] = "",
     pieces: Annotated[
-        int, typer.Option("--pieces", help="Read each session this many times while it grows.")
+        int,
+        typer.Option(
+            "--pieces", metavar="N", min=1, help="Read each session this many times while it grows."
+        ),
     ] = 1,
     session: Annotated[str, typer.Option("--session", metavar="NAME", help="Only this session.")] = "",
     details: Annotated[bool, typer.Option("--details", help="Also name what was missed or wrong.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Score extraction against gold lists written beforehand."""
+    """Score extraction against gold lists."""
     scores = []
     with output.progress("extracting") as tell:
         for found in evaluate_suite(suite or bundled("fixtures/eval"), only=session, llm=llm, pieces=pieces):

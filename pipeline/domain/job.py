@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-JobKind = Literal["extract_turn", "extract_conversation", "dream"]
+JobKind = Literal["extract_turn", "extract_conversation", "reindex", "dream"]
 JobState = Literal["waiting", "leased", "done", "parked"]
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job row. `key` is what it is about: a source file's key, or a conversation's id as text.
+    """One job row. `key` is what it is about: a source file's key, a conversation's id as text, or a
+    memory folder.
 
     Times are epoch seconds. `token` is random per claim: every change to a leased job must give it.
     """

@@ -106,7 +106,8 @@ class Memory:
     """One fact as the store knows it; `extra` holds front-matter keys Reverie doesn't know.
 
     `name` is the slug and the file stem's base; times are aware UTC datetimes or None when the file
-    does not say; `path` is relative to the store, empty before the memory is written.
+    does not say; `path` is relative to the store, empty before the memory is written; `aliases` are names
+    and ids of memories merged into this one, by which it is still found.
     """
 
     name: str
@@ -124,6 +125,7 @@ class Memory:
     sources: tuple[Evidence, ...] = ()
     relations: tuple[dict[str, Any], ...] = ()
     anchors: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
     pinned: bool = False
     path: str = ""
     extra: dict[str, Any] = field(default_factory=dict)

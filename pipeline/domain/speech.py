@@ -14,9 +14,12 @@ Channel = Literal["typed", "queued", "slash", "answer", "refusal", "beside_tool"
 entry that also carries tool results."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Entry:
-    """One record of a transcript, as much of it as Reverie keeps.
+    """One record of a transcript, as much of it as Reverie keeps; nobody changes one once it is made.
+
+    Not frozen, though: guarding 21 fields makes an Entry take five times as long, and transcripts have
+    hundreds of thousands.
 
     `offset` and `length` are bytes in the file (two glued records share a line but not an offset).
     `block` tells several rows made of one record apart. `text` is speech only, never tool output; it is

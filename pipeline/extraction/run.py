@@ -15,49 +15,36 @@ does nothing. A crash before 3 asks again, since nobody can know what the lost r
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 
 from pipeline import faults
-from pipeline.clock import Clock, parse_time
-from pipeline.config import Settings
-from pipeline.domain.memory import Memory
-from pipeline.domain.speech import Utterance
+from pipeline.clock import parse_time
+from pipeline.desk import Desk as Desk
 from pipeline.errors import ConflictError, ModelError, SpendError, TooLongError, TruncatedError
 from pipeline.extraction import existing, rules
-from pipeline.extraction.render import Rendering, render, size
+from pipeline.extraction.committed import Answer, pack, unpack
+from pipeline.extraction.render import render, size
 from pipeline.extraction.schema import ConversationExtraction, Extraction
 from pipeline.extraction.screen import Verdict, screen
 from pipeline.extraction.strategies import Span, Strategy
-from pipeline.extraction.write import Plan, overtaken, plan
+from pipeline.extraction.write import Plan, overtaken, plan, taken_from
 from pipeline.ids import new_id
-from pipeline.ledger import Ledger, inbox, runs, tombstones, watermarks
-from pipeline.llm import Client, Message, Request
+from pipeline.ledger import inbox, runs, tombstones, watermarks
+from pipeline.llm import Message, Request
 from pipeline.prompts import load
-from pipeline.store import ChangeSet, Snapshot, Store, WriteFile
+from pipeline.store import ChangeSet, WriteFile, require_writable
 
-LEAST_WINDOW = 2_000
-"""A window is halved when the model can't take it, down to this many characters."""
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """What the phase works with. `client` is None when no model is to be asked (offline)."""
-
-    ledger: Ledger
-    store: Store
-    client: Client | None
-    settings: Settings
-    clock: Clock
-
-    @property
-    def store_key(self) -> str:
-        """Return the store's name in the ledger."""
-        return str(self.store.path)
+LEAST_TOO_LONG = 2_000
+"""An utterance shorter than this is never itself what is too long for a model, in characters."""
+_NO_FIT = (TooLongError, TruncatedError)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one run did. `word` is applied, nothing or skipped; counts are by action."""
+    """What one run did. `word` is applied, nothing, skipped or ``failed:…``; counts are by action.
+
+    `window` is how many characters of new dialogue the model took, for the spans that follow.
+    """
 
     run_id: str
     word: str
@@ -66,72 +53,59 @@ class Outcome:
     rejected: tuple[dict[str, str], ...] = ()
     proposals: int = 0
     dollars: float = 0.0
+    window: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """A committed reply with the numbered lines it cites."""
-
-    reply: Extraction
-    rendering: Rendering
-    provisional: frozenset[str]
-    dollars: float = 0.0
-
-
-def extract(desk: Desk, strategy: Strategy) -> Outcome | None:
+def extract(desk: Desk, strategy: Strategy, *, window: int = 0) -> Outcome | None:
     """Do the next span of `strategy`, or finish one that was interrupted; None when nothing is left.
 
-    Raises ModelError or SpendError with nothing changed, so that the caller can try again later.
+    A span the model can't take is halved until it can; `window` (0: as set) starts with fewer characters,
+    and a single long utterance that is still too much is passed over. Raises ModelError, SpendError or
+    StoreError with nothing changed, so that the caller can try again later.
     """
     interrupted = runs.pending_run(desk.ledger, strategy.source, desk.store_key, strategy.id)
     if interrupted is not None:
-        return _resume(desk, strategy, interrupted)
-    window = desk.settings.extraction.window_chars
+        answer, kept = unpack(interrupted, strategy.schema)
+        return _bring_in(desk, strategy, kept, interrupted.id, answer)
+    window = window or desk.settings.extraction.window_chars
     while True:
         span = strategy.next_span(desk.ledger, desk.store_key, max_chars=window, now=desk.clock.now())
         if span is None:
             return None
         try:
-            return _fresh(desk, strategy, span)
-        except (TooLongError, TruncatedError) as error:
-            window = _narrower(span, window, error)
-
-
-def _narrower(span: Span, window: int, error: Exception) -> int:
-    used = sum(size(utterance) for utterance in span.new)
-    if len(span.new) == 1 or min(used, window) // 2 < LEAST_WINDOW:
-        raise error
-    return min(used, window) // 2
+            outcome = _fresh(desk, strategy, span)
+        except _NO_FIT as error:
+            used = sum(size(utterance) for utterance in span.new)
+            if len(span.new) > 1:
+                window = min(used, window) // 2
+                continue
+            if used < LEAST_TOO_LONG:
+                raise
+            outcome = _pass_over(desk, strategy, span, f"{error.outcome}: {error}")
+        return replace(outcome, window=window)
 
 
 def _fresh(desk: Desk, strategy: Strategy, span: Span) -> Outcome:
-    run_id = new_id()
-    with desk.ledger.transaction():
-        _start(desk, strategy, span, run_id)
+    if not span.skip and desk.settings.store.mode != "propose":
+        # Before the model is paid for memories that could not be written (bug 52).
+        require_writable(desk.store.root)
+    run_id = _start(desk, strategy, span)
     if span.skip:
         return _finish(desk, strategy, span, Outcome(run_id, "skipped", span.skip), Plan())
     faults.reach("extract.before_call")
     try:
         answer = _ask(desk, strategy, span, run_id)
     except (ModelError, SpendError) as error:
-        _note_failure(desk, run_id, error)
+        word = error.outcome if isinstance(error, ModelError) else "spend"
+        _end(desk, Outcome(run_id, f"failed:{word}", str(error)))
         raise
     faults.reach("extract.after_reply_commit")
     return _bring_in(desk, strategy, span, run_id, answer)
 
 
-def _note_failure(desk: Desk, run_id: str, error: ModelError | SpendError) -> None:
-    word = error.outcome if isinstance(error, ModelError) else "spend"
-    summary = json.dumps({"reason": str(error)}, ensure_ascii=False)
-    with desk.ledger.transaction():
-        runs.finish_run(
-            desk.ledger, run_id, outcome=f"failed:{word}", summary_json=summary, now=desk.clock.now()
-        )
-
-
-def _ask(desk: Desk, strategy: Strategy, span: Span, run_id: str) -> _Answer:
+def _ask(desk: Desk, strategy: Strategy, span: Span, run_id: str) -> Answer:
     snapshot = desk.store.scan()
-    mine = _provisional(snapshot, span)
+    mine = taken_from(snapshot, span)
     rendering = render(span.context, span.new)
     if desk.client is None:
         reply: Extraction = rules.extract(rendering)
@@ -160,15 +134,13 @@ def _ask(desk: Desk, strategy: Strategy, span: Span, run_id: str) -> _Answer:
         reply = answered.value
         meta = {"prompt_digest": answered.digest, "model": answered.model, "provider": answered.provider}
         dollars = answered.dollars
-    names = frozenset(m.name for m in mine)
+    answer = Answer(reply, rendering, frozenset(m.name for m in mine), dollars)
     with desk.ledger.transaction():
-        runs.commit_reply(
-            desk.ledger, run_id, _pack(reply, rendering, span, names), now=desk.clock.now(), **meta
-        )
-    return _Answer(reply, rendering, names, dollars)
+        runs.commit_reply(desk.ledger, run_id, pack(answer, span), now=desk.clock.now(), **meta)
+    return answer
 
 
-def _bring_in(desk: Desk, strategy: Strategy, span: Span, run_id: str, answer: _Answer) -> Outcome:
+def _bring_in(desk: Desk, strategy: Strategy, span: Span, run_id: str, answer: Answer) -> Outcome:
     verdict = screen(
         answer.reply,
         answer.rendering,
@@ -189,7 +161,7 @@ def _bring_in(desk: Desk, strategy: Strategy, span: Span, run_id: str, answer: _
     return _finish(desk, strategy, span, outcome, planned)
 
 
-def _apply(desk: Desk, verdict: Verdict, span: Span, run_id: str, answer: _Answer) -> Plan:
+def _apply(desk: Desk, verdict: Verdict, span: Span, run_id: str, answer: Answer) -> Plan:
     """Plan and apply, again if a file changed in between: Claude itself may write at any time."""
     for attempt in range(4):
         planned = plan(
@@ -237,7 +209,6 @@ def _episode(desk: Desk, span: Span, run_id: str, reply: Extraction, planned: Pl
 
 def _finish(desk: Desk, strategy: Strategy, span: Span, outcome: Outcome, planned: Plan) -> Outcome:
     now = desk.clock.now()
-    summary = {"reason": outcome.reason, "actions": outcome.actions, "rejected": outcome.rejected}
     with desk.ledger.transaction():
         for item in planned.proposals:
             inbox.add_inbox(
@@ -249,41 +220,47 @@ def _finish(desk: Desk, strategy: Strategy, span: Span, outcome: Outcome, planne
                 run_id=outcome.run_id,
                 now=now,
             )
-        runs.finish_run(
-            desk.ledger,
-            outcome.run_id,
-            outcome=outcome.word,
-            summary_json=json.dumps(summary, ensure_ascii=False),
-            now=now,
-        )
+        _end(desk, outcome)
         _advance(desk, strategy, span)
     faults.reach("extract.after_cursor")
     return outcome
 
 
+def _end(desk: Desk, outcome: Outcome) -> None:
+    summary = {"reason": outcome.reason, "actions": outcome.actions, "rejected": outcome.rejected}
+    runs.finish_run(
+        desk.ledger,
+        outcome.run_id,
+        outcome=outcome.word,
+        summary_json=json.dumps(summary, ensure_ascii=False),
+        now=desk.clock.now(),
+    )
+
+
 def _advance(desk: Desk, strategy: Strategy, span: Span) -> None:
     watermarks.set_watermark(desk.ledger, span.key, desk.store_key, strategy.id, span.through_row)
-    if strategy.id == "conversation":
+    if strategy.id == "conversation" and not span.skip:
         # What was read as a whole is not read again turn by turn.
         watermarks.set_watermark(desk.ledger, span.key, desk.store_key, "turn", span.through_row)
 
 
 def give_up(desk: Desk, strategy: Strategy, reason: str) -> Outcome | None:
-    """Move past a span no model can read, leaving a run with the outcome ``unextractable`` to be seen.
+    """Move past a span no model can read, leaving a run ``failed:unextractable`` to be seen.
 
     Its rows stay in the ledger, so nothing is lost: a retry reads exactly that span again.
     """
     window = desk.settings.extraction.window_chars
     span = strategy.next_span(desk.ledger, desk.store_key, max_chars=window, now=desk.clock.now())
-    if span is None:
-        return None
+    return None if span is None else _pass_over(desk, strategy, span, reason)
+
+
+def _pass_over(desk: Desk, strategy: Strategy, span: Span, reason: str) -> Outcome:
+    run_id = _start(desk, strategy, span)
+    return _finish(desk, strategy, span, Outcome(run_id, "failed:unextractable", reason), Plan())
+
+
+def _start(desk: Desk, strategy: Strategy, span: Span) -> str:
     run_id = new_id()
-    with desk.ledger.transaction():
-        _start(desk, strategy, span, run_id)
-    return _finish(desk, strategy, span, Outcome(run_id, "unextractable", reason), Plan())
-
-
-def _start(desk: Desk, strategy: Strategy, span: Span, run_id: str) -> None:
     runs.start_run(
         desk.ledger,
         id=run_id,
@@ -295,15 +272,4 @@ def _start(desk: Desk, strategy: Strategy, span: Span, run_id: str) -> None:
         through_row=span.through_row,
         now=desk.clock.now(),
     )
-
-
-def _provisional(snapshot: Snapshot, span: Span) -> list[Memory]:
-    """Return the memories that were taken from this very conversation, by their sources' entries."""
-    if not span.sessions:
-        return []
-    spoken = {u.uuid for u in (*span.context, *span.new)}
-    return [
-        d.memory
-        for d in snapshot.documents
-        if any(s.session in span.sessions and s.uuid in spoken for s in d.memory.sources)
-    ]
+    return run_id

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from pipeline.clock import parse_time
+from pipeline.dates import absolute
 from pipeline.domain.memory import (
     HUMAN_ONLY,
     MAX_DESCRIPTION,
@@ -23,10 +24,9 @@ from pipeline.domain.memory import (
     Origin,
 )
 from pipeline.domain.speech import Utterance
-from pipeline.extraction.dates import absolute
-from pipeline.extraction.guard import violation
 from pipeline.extraction.render import Rendering
 from pipeline.extraction.schema import Candidate, Cited, Extraction, Withdrawal
+from pipeline.guard import violation
 from pipeline.redact import has_secret
 from pipeline.slugs import slugify
 

@@ -24,6 +24,7 @@ _ACK = re.compile(
     r"hm+|好的?|谢谢|ありがとう|はい|了解)[\s.!,:)]*",
     re.IGNORECASE,
 )
+_LAST_ROW = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class TurnStrategy:
             ),
             from_row=first,
             through_row=last,
-            skip=self._skip(ledger, after, new),
+            skip=self._skip(ledger, new, fresh),
             last=len(new) == len(fresh),
         )
 
@@ -127,13 +128,15 @@ class TurnStrategy:
             kept = kept[starts[-self.limits.first_sight_turns] :]
         return kept or fresh[-1:]
 
-    def _skip(self, ledger: Ledger, after: int, new: Sequence[Utterance]) -> str:
+    def _skip(self, ledger: Ledger, new: Sequence[Utterance], fresh: Sequence[Utterance]) -> str:
         people = [u for u in new if u.speaker == "person"]
         if not people:
             return "no person spoke"
         if all(_ACK.fullmatch(u.text.strip()) for u in people):
             return "only acknowledgements"
-        if ingest.memory_writes(ledger, self.key, after_row=after, through_row=new[-1].row):
+        # A write stands behind the words it answers, up to the next words.
+        behind = fresh[len(new)].row if len(new) < len(fresh) else self.until_row or _LAST_ROW
+        if ingest.memory_writes(ledger, self.key, after_row=new[0].row - 1, through_row=behind):
             return "the assistant wrote memory itself"
         return ""
 
@@ -180,6 +183,10 @@ class ConversationStrategy:
             ended_at=next((u.at for u in reversed(new) if u.at), None),
             sessions=frozenset(u.session_id for u in spoken),
         )
+
+    def skipped(self, ledger: Ledger) -> str:
+        """Return why the conversation is not read, or an empty string when it is."""
+        return self._skip(ingest.utterances_of_conversation(ledger, self.conversation.id))
 
     def _skip(self, spoken: Sequence[Utterance]) -> str:
         if len(spoken) < self.minimum:

@@ -15,12 +15,14 @@ from typing import Any
 from pipeline.domain.memory import MAX_SOURCES, Evidence, Memory
 from pipeline.extraction.schema import Withdrawal
 from pipeline.extraction.screen import Rejected, Screened, Verdict
+from pipeline.extraction.strategies import Span
 from pipeline.ids import derived_id
 from pipeline.slugs import transliterate
 from pipeline.store import Document, Operation, Snapshot, Store
 
 NEAR_COPY = 0.8
 """Share of words two statements must have in common to count as one (Jaccard, over words of 3+ letters)."""
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f]+")
 _PLAIN = {"user-stated": 3, "user-confirmed": 2, "assistant-inferred": 1}
 
 
@@ -62,8 +64,12 @@ def plan(
     taken: set[str] = set()
     for number, item in enumerate(verdict.kept):
         memory_id = derived_id(run_id, str(number))
-        if snapshot.by_name(memory_id) is None:
+        made = snapshot.by_name(memory_id)
+        if made is None:
             _place(result, item, store, snapshot, memory_id, now, taken, propose_only)
+        else:
+            # Made before a crash; the run must still be able to say so.
+            result.actions.append(_action("created", made.memory.name, memory_id, made.path))
     budget = max(1, len(snapshot.documents) // 20)
     for withdrawal, sources in verdict.withdrawals:
         own = withdrawal.name in provisional
@@ -78,6 +84,18 @@ def plan(
         if rejected.to_inbox:
             result.proposals.append(_rejected(rejected))
     return result
+
+
+def taken_from(snapshot: Snapshot, span: Span) -> list[Memory]:
+    """Return the memories that were taken from this very conversation, by their sources' entries."""
+    if not span.sessions:
+        return []
+    spoken = {u.uuid for u in (*span.context, *span.new)}
+    return [
+        d.memory
+        for d in snapshot.documents
+        if any(s.session in span.sessions and s.uuid in spoken for s in d.memory.sources)
+    ]
 
 
 def overtaken(path: str) -> Proposal:
@@ -115,7 +133,11 @@ def _place(
     taken.add(put.path)
     result.operations.append(put)
     action = "updated" if target else "created"
-    result.actions.append({"action": action, "name": put.memory.name, "id": put.memory.id, "path": put.path})
+    result.actions.append(_action(action, put.memory.name, put.memory.id, put.path))
+
+
+def _action(action: str, name: str, memory_id: str, path: str) -> dict[str, str]:
+    return {"action": action, "name": name, "id": memory_id, "path": path}
 
 
 def _withdraw(
@@ -216,8 +238,14 @@ def near_copy(statement: str, documents: Iterable[Document]) -> Document | None:
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the words of `text` in lower-case Latin letters, those of three letters or more."""
-    return frozenset(re.findall(r"[a-z0-9_./-]{3,}", transliterate(text).lower()))
+    """Return the words of `text` in lower-case Latin letters, those of three letters or more.
+
+    Of a script without spaces between words, every two characters that stand together count as a word.
+    """
+    spaced = transliterate(_UNSPACED.sub(" ", text)).lower()
+    found = (word.rstrip("./-") for word in re.findall(r"[a-z0-9_./-]{3,}", spaced))
+    pairs = (run[at : at + 2] for run in _UNSPACED.findall(text) for at in range(len(run) - 1))
+    return frozenset((*(word for word in found if len(word) >= 3), *pairs))
 
 
 def _numbers(text: str) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """Open the ledger file: pragmas, modes, transactions, and SQLite's errors turned into ours.
 
-The only module that imports sqlite3. The file is 0600 in a 0700 folder (SQLite gives ``-wal`` and
+The ledger's only module that imports sqlite3. The file is 0600 in a 0700 folder (SQLite gives ``-wal`` and
 ``-shm`` the mode of the file itself). Nothing here ever overwrites a file it can't read.
 """
 

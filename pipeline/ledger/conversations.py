@@ -9,6 +9,7 @@ span files. A gap must be strictly longer than the limit, and only time moving f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
@@ -132,26 +133,51 @@ def set_status(led: Ledger, conversation_id: int, status: str, *, reason: str = 
         )
 
 
-def rebuild(led: Ledger, file: int, *, gap_minutes: float, now: Moment) -> None:
-    """Group the file's speech after its last closed conversation anew, keeping active rows' ids."""
+def rebuild(
+    led: Ledger, file: int, *, gap_minutes: float, now: Moment, grown_after: int | None = None
+) -> None:
+    """Group the file's speech after its last closed conversation anew, keeping active rows' ids.
+
+    `grown_after` says that since the last time nothing changed but that rows after that one came; then the
+    last active conversation is taken up where it ends, and older speech is not read again.
+    """
     floor = led.value(
         "SELECT coalesce(max(last_row), 0) FROM memory_conversations"
         " WHERE file_id = ? AND status <> 'active'",
         (file,),
     )
-    segments = _segments(led, file, floor, gap_minutes * 60)
     active = led.rows(
         "SELECT * FROM memory_conversations WHERE file_id = ? AND status = 'active' ORDER BY first_row",
         (file,),
     )
+    begun: list[_Segment] = []
+    if grown_after is not None and active and active[-1]["first_row"] > floor:
+        floor, active = grown_after, active[-1:]
+        begun = [_segment(active[0])]
+    segments = _segments(led, file, floor, gap_minutes * 60, begun)
     for row in active[len(segments) :]:
         led.execute("DELETE FROM memory_conversations WHERE id = ?", (row["id"],))
     for place, segment in enumerate(segments):
         _save(led, file, segment, active[place] if place < len(active) else None, seconds(now))
 
 
-def _segments(led: Ledger, file: int, floor: int, gap_seconds: float) -> list[_Segment]:
-    segments: list[_Segment] = []
+def _segment(row: sqlite3.Row) -> _Segment:
+    """Return an active conversation as the segment it was saved from."""
+    return _Segment(
+        row["first_row"],
+        row["last_row"],
+        row["session_id"],
+        row["source_file"],
+        row["entry_count"],
+        parse_time(row["first_message_at"]),
+        parse_time(row["last_message_at"]),
+    )
+
+
+def _segments(
+    led: Ledger, file: int, floor: int, gap_seconds: float, begun: Sequence[_Segment]
+) -> list[_Segment]:
+    segments = list(begun)
     for row, at, session_id, source_file in led.execute(
         "SELECT id, timestamp, session_id, source_file FROM memory_transcript_entries"
         " INDEXED BY entries_speech WHERE file_id = ? AND speaker IS NOT NULL AND superseded = 0"

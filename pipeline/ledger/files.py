@@ -59,6 +59,15 @@ def list_files(led: Ledger) -> list[FileState]:
     return [_state(row) for row in led.rows(_SELECT + "ORDER BY file_path")]
 
 
+def cursors(led: Ledger) -> dict[str, tuple[str, str]]:
+    """Return key and cursor of every file by its path, but for those that are gone or being read."""
+    rows = led.execute(
+        "SELECT path, file_path, cursor_json FROM memory_file_states"
+        " WHERE gone_at IS NULL AND status = 'idle' AND cursor_json <> ''"
+    )
+    return {path: (key, cursor) for path, key, cursor in rows}
+
+
 def bad_lines(led: Ledger, key: str) -> list[tuple[int, str]]:
     """Return the complete lines of `key` that are no record: line number or byte offset, and why."""
     rows = led.rows(
@@ -143,7 +152,8 @@ def store_state(
     for name, count in type_counts.items():
         counts[name] = counts.get(name, 0) + count
     latest, session = led.rows(
-        "SELECT max(timestamp), min(session_id) FROM memory_transcript_entries"
+        # Told not to take the index of the file's places, which would read all that the file ever had.
+        "SELECT max(timestamp), min(session_id) FROM memory_transcript_entries NOT INDEXED"
         " WHERE id > ? AND file_id = ? AND superseded = 0",
         (0 if restarted else after_row, file),
     )[0]

@@ -79,5 +79,5 @@ def decide_inbox(led: Ledger, item_id: int, state: str, *, now: Moment) -> None:
     )
     if not changed.rowcount:
         raise LedgerError(
-            f"inbox item {item_id} is not open", file=str(led.path), fix="`reverie inbox` lists what is."
+            f"inbox item {item_id} is not open", file=str(led.path), fix="`reverie status` counts what is."
         )

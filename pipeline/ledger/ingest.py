@@ -25,6 +25,7 @@ from pipeline.ledger import conversations, links
 from pipeline.ledger.connection import Ledger, Moment
 from pipeline.ledger.files import FileState as FileState
 from pipeline.ledger.files import begin_ingest as begin_ingest
+from pipeline.ledger.files import cursors as cursors
 from pipeline.ledger.files import file_id, store_state
 from pipeline.ledger.files import file_state as file_state
 from pipeline.ledger.files import list_files as list_files
@@ -56,15 +57,15 @@ ON CONFLICT (uuid, block, session_id) DO UPDATE SET
 WHERE superseded = 1
 ON CONFLICT DO NOTHING
 """
+_BAD_LINE = "INSERT INTO bad_lines (file_id, place, reason) VALUES (?, ?, ?)"
 
 
 @dataclass(frozen=True, slots=True)
 class IngestResult:
-    """What one pass brought: rows that are new, entries already known, and the rows the file now has."""
+    """What one pass brought: rows that are new, and entries that were already known."""
 
     new_rows: int
     duplicates: int
-    rows_total: int
 
 
 def commit_ingest(
@@ -98,14 +99,17 @@ def commit_ingest(
         why = restarted() if callable(restarted) else restarted
         if why:
             _supersede(led, file)
-        tip = None if why else links.tip(led, file)
+        tip, reached = links.tip(led, file), links.reached(led, file)
         last_row = int(led.value("SELECT coalesce(max(id), 0) FROM memory_transcript_entries"))
-        offered = sum(_insert(led, file, key, batch) for batch in chain([first], batches))
-        links.mark_branches(led, file, tip, abandoned)
-        conversations.rebuild(led, file, gap_minutes=gap_minutes, now=now)
-        led.executemany(
-            "INSERT INTO bad_lines (file_id, place, reason) VALUES (?, ?, ?)", [(file, *line) for line in bad]
+        offered = 0
+        for batch in chain([first], batches):
+            reached = links.add(led, file, batch, after=reached)
+            offered += _insert(led, file, key, batch)
+        judged = links.mark_branches(led, file, tip, abandoned)
+        conversations.rebuild(
+            led, file, gap_minutes=gap_minutes, now=now, grown_after=None if judged else last_row
         )
+        led.executemany(_BAD_LINE, [(file, *line) for line in bad])
         store_state(
             led,
             file,
@@ -117,21 +121,23 @@ def commit_ingest(
             type_counts=type_counts,
             after_row=last_row,
         )
-        new = led.value(
-            "SELECT count(*) FROM memory_transcript_entries WHERE id > ? AND file_id = ?", (last_row, file)
-        )
-        total = led.value(
-            "SELECT count(*) FROM memory_transcript_entries WHERE file_id = ? AND superseded = 0", (file,)
-        )
+        new = _new_rows(led, file, last_row)
         faults.reach("ingest.before_commit")
     faults.reach("ingest.after_commit")
-    return IngestResult(new, offered - new, total)
+    return IngestResult(new, offered - new)
+
+
+def _new_rows(led: Ledger, file: int, last_row: int) -> int:
+    """Return how many rows of the file came after `last_row`."""
+    # Told not to take the index of the file's places, which would read all that the file ever had.
+    counted = "SELECT count(*) FROM memory_transcript_entries NOT INDEXED WHERE id > ? AND file_id = ?"
+    return int(led.value(counted, (last_row, file)))
 
 
 def _supersede(led: Ledger, file: int) -> None:
     """Take the file as unread: what this pass sees again comes back, the rest stays superseded."""
     led.execute("UPDATE memory_transcript_entries SET superseded = 1 WHERE file_id = ?", (file,))
-    led.execute("DELETE FROM entry_links WHERE file_id = ?", (file,))
+    links.forget(led, file)
     led.execute("DELETE FROM bad_lines WHERE file_id = ?", (file,))
 
 
@@ -139,18 +145,18 @@ def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
     batch: list[Entry] = []
     chars = 0
     for entry in entries:
-        batch.append(entry)
-        chars += len(entry.text) + len(entry.note)
-        if len(batch) >= _BATCH_ENTRIES or chars >= _BATCH_CHARS:
+        # The entries of one record stay together, since they share a link.
+        if (len(batch) >= _BATCH_ENTRIES or chars >= _BATCH_CHARS) and entry.offset != batch[-1].offset:
             yield batch
             batch, chars = [], 0
+        batch.append(entry)
+        chars += len(entry.text) + len(entry.note)
     if batch:
         yield batch
 
 
 def _insert(led: Ledger, file: int, key: str, batch: Sequence[Entry]) -> int:
-    """Insert a batch's links and rows; return how many entries were worth a row."""
-    links.add(led, file, batch)
+    """Insert a batch's rows; return how many entries were worth one."""
     rows = [_row(entry, file, key) for entry in batch if _is_kept(entry)]
     led.executemany(_INSERT, rows)
     return len(rows)

@@ -10,7 +10,7 @@ job names the token it was claimed with, so an owner that was thought dead can't
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from pipeline.domain.job import Job
@@ -56,9 +56,10 @@ def claim(
     now: Moment,
     kinds: Sequence[str] | None = None,
     ignore_schedule: bool = False,
+    leave_out: Collection[int] = (),
     max_crashes: int = MAX_CRASHES,
 ) -> Job | None:
-    """Take the job that has been due longest, or None when nothing is due.
+    """Take the job that has been due longest, or None when nothing is due but the ids to `leave_out`.
 
     Due is what waits with its time come (or none set), and what is leased with the lease run out (or none
     set). A job whose owners died `max_crashes` times is parked instead: it may be what kills them.
@@ -71,13 +72,15 @@ def claim(
         (at, at, max_crashes),
     )
     allowed = "" if kinds is None else f" AND kind IN ({', '.join('?' * len(kinds))})"
+    allowed += f" AND id NOT IN ({', '.join('?' * len(leave_out))})" if leave_out else ""
+    leased = (new_id(), owner, at + lease_seconds, at, at)
     found = led.row(
         "UPDATE jobs SET crashes = crashes + (state = 'leased'), state = 'leased', token = ?, owner = ?,"
         " lease_until = ?, run_after = coalesce(run_after, ?), changed_at = ?"
         " WHERE id = (SELECT id FROM jobs WHERE"
         f" ((state = 'waiting' AND (? OR run_after IS NULL OR run_after <= ?)) OR {_DEAD}){allowed}"
         " ORDER BY coalesce(run_after, 0), id LIMIT 1) RETURNING *",
-        (new_id(), owner, at + lease_seconds, at, at, int(ignore_schedule), at, at, *(kinds or ())),
+        (*leased, int(ignore_schedule), at, at, *(kinds or ()), *leave_out),
     )
     return None if found is None else _job(found)
 
@@ -209,5 +212,5 @@ def job(led: Ledger, job_id: int) -> Job:
     """Return one job. Raises LedgerError for an unknown id."""
     found = led.row("SELECT * FROM jobs WHERE id = ?", (job_id,))
     if found is None:
-        raise LedgerError(f"there is no job {job_id}", file=str(led.path), fix="`reverie jobs` lists them.")
+        raise LedgerError(f"there is no job {job_id}", file=str(led.path), fix="`reverie status` lists them.")
     return _job(found)

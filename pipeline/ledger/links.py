@@ -1,13 +1,18 @@
 """The parentUuid links of each file, and which entries lie on a branch the person left.
 
-Links are kept apart from entries because most chained entries say nothing. The rule for what is
-abandoned belongs to the caller; here is only how seldom the whole file must be asked again.
+Links are kept apart from entries because most chained entries say nothing, and by the batch, one row for
+some thousands, because a row each took as long as decoding the transcript. Beside a batch stands a checksum
+of each of its uuids: looking for one in a long session then reads a few hundred kilobytes. The
+rule for what is abandoned belongs to the caller; here is only how seldom the whole file must be asked again.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from zlib import crc32
+
+import orjson
 
 from pipeline.domain.speech import Entry
 from pipeline.ledger.connection import Ledger
@@ -15,56 +20,90 @@ from pipeline.ledger.connection import Ledger
 Link = tuple[str, str | None, bool, bool]
 """(uuid, parent uuid, whether a person typed it, whether it is on a side chain)"""
 
+Tip = tuple[int, Link]
+"""A link after the byte offset of its record."""
+
 Abandoned = Callable[[Sequence[Link]], set[str]]
 
 _PROMPTS = frozenset({"typed", "slash"})
 
 
-def add(led: Ledger, file: int, batch: Sequence[Entry]) -> None:
-    """Add the links of a batch; the blocks of one record share one."""
-    rows = [
-        (
-            file,
-            entry.offset,
-            entry.uuid,
-            entry.parent_uuid,
-            int(entry.speaker == "person" and entry.channel in _PROMPTS),
-            int(entry.sidechain),
-        )
-        for entry in batch
-        if entry.chained and entry.uuid
-    ]
-    led.executemany(
-        "INSERT INTO entry_links VALUES (?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT DO UPDATE SET human = 1 WHERE excluded.human",
-        rows,
+def add(led: Ledger, file: int, batch: Sequence[Entry], *, after: int) -> int:
+    """Add the links of a batch that stand behind byte `after`; return the byte of the last one.
+
+    The blocks of one record share a link. What stands at or before `after` is known: a file that is
+    imported again brings the same links.
+    """
+    found: list[list[object]] = []
+    for entry in batch:
+        if not entry.chained or not entry.uuid or entry.offset < after:
+            continue
+        human = entry.speaker == "person" and entry.channel in _PROMPTS
+        if found and found[-1][0] == entry.offset:
+            found[-1][3] = found[-1][3] or human
+        elif entry.offset > after:
+            found.append([entry.offset, entry.uuid, entry.parent_uuid, human, entry.sidechain])
+    if not found:
+        return after
+    led.execute(
+        "INSERT INTO link_batches (file_id, first_offset, last_offset, marks, links) VALUES (?, ?, ?, ?, ?)",
+        (file, found[0][0], found[-1][0], _marks(str(link[1]) for link in found), orjson.dumps(found)),
     )
+    return int(str(found[-1][0]))
 
 
-def tip(led: Ledger, file: int) -> tuple[int, Link] | None:
+def _marks(uuids: Iterable[str]) -> bytes:
+    sums = [crc32(uuid.encode("utf-8", "surrogatepass")) for uuid in uuids]
+    return struct.pack(f"<{len(sums)}I", *sums)
+
+
+def reached(led: Ledger, file: int) -> int:
+    """Return the byte offset of the last link known of the file, -1 when there is none."""
+    last = led.value("SELECT max(last_offset) FROM link_batches WHERE file_id = ?", (file,))
+    return -1 if last is None else int(last)
+
+
+def forget(led: Ledger, file: int) -> None:
+    """Drop the file's links: it was rewritten."""
+    led.execute("DELETE FROM link_batches WHERE file_id = ?", (file,))
+
+
+def tip(led: Ledger, file: int) -> Tip | None:
     """Return the last main-chain link of the file, after its byte offset; None when it has none."""
-    found = led.row(
-        "SELECT byte_offset, uuid, parent_uuid, human, sidechain FROM entry_links"
-        " WHERE file_id = ? AND sidechain = 0 ORDER BY byte_offset DESC LIMIT 1",
-        (file,),
+    cursor = led.execute(
+        "SELECT links FROM link_batches WHERE file_id = ? ORDER BY last_offset DESC", (file,)
     )
-    return None if found is None else (found[0], (found[1], found[2], bool(found[3]), bool(found[4])))
+    try:
+        for (batch,) in cursor:
+            for place, link in reversed(_decoded(batch)):
+                if not link[3]:
+                    return place, link
+    finally:
+        cursor.close()
+    return None
 
 
-def mark_branches(led: Ledger, file: int, before: tuple[int, Link] | None, abandoned: Abandoned) -> None:
+def _decoded(batch: bytes) -> list[Tip]:
+    return [
+        (place, (uuid, parent, human, sidechain))
+        for place, uuid, parent, human, sidechain in orjson.loads(batch)
+    ]
+
+
+def mark_branches(led: Ledger, file: int, before: Tip | None, abandoned: Abandoned) -> bool:
     """Bring the abandoned flags up to date after a pass; `before` is the file's `tip` before it.
 
     When all that is new hangs on that tip, nothing older can change, and only the new links are looked
     at; a turn at the end of a long session then costs as much as in a short one. Otherwise, the
-    whole file is judged again, and entries may also come back.
+    whole file is judged again, and entries may also come back. Return whether it was.
     """
     if before is not None:
         place, last = before
-        new = _links(led, file, place + 1)
+        new = list(links_of(led, file, place + 1))
         if _hangs_on(last[0], new) and not _any_before(led, file, place, [last, *new]):
             _flag(led, file, abandoned([last, *new]), 1)
-            return
-    left = abandoned(_links(led, file, 0))
+            return False
+    left = abandoned(list(links_of(led, file)))
     flagged = {
         row[0]
         for row in led.rows(
@@ -75,18 +114,20 @@ def mark_branches(led: Ledger, file: int, before: tuple[int, Link] | None, aband
     }
     _flag(led, file, left - flagged, 1)
     _flag(led, file, flagged - left, 0)
+    return True
 
 
-def _links(led: Ledger, file: int, start: int) -> list[Link]:
-    """Return the links from byte `start` on in file order, the first of each uuid only."""
-    first: dict[str, Link] = {}
-    for uuid, parent, human, sidechain in led.execute(
-        "SELECT uuid, parent_uuid, human, sidechain FROM entry_links"
-        " WHERE file_id = ? AND byte_offset >= ? ORDER BY byte_offset",
+def links_of(led: Ledger, file: int, start: int = 0) -> Iterator[Link]:
+    """Yield the links from byte `start` on in file order, the first of each uuid only."""
+    seen: set[str] = set()
+    for (batch,) in led.execute(
+        "SELECT links FROM link_batches WHERE file_id = ? AND last_offset >= ? ORDER BY last_offset",
         (file, start),
     ):
-        first.setdefault(uuid, (uuid, parent, bool(human), bool(sidechain)))
-    return list(first.values())
+        for place, link in _decoded(batch):
+            if place >= start and link[0] not in seen:
+                seen.add(link[0])
+                yield link
 
 
 def _hangs_on(tip_uuid: str, new: Sequence[Link]) -> bool:
@@ -101,12 +142,18 @@ def _hangs_on(tip_uuid: str, new: Sequence[Link]) -> bool:
 
 def _any_before(led: Ledger, file: int, end: int, some: Sequence[Link]) -> bool:
     """Return whether the file holds one of these uuids before byte `end`: a compaction appends copies."""
-    found = led.value(
-        "SELECT 1 FROM entry_links WHERE file_id = ? AND byte_offset < ?"
-        " AND uuid IN (SELECT value FROM json_each(?)) LIMIT 1",
-        (file, end, json.dumps([link[0] for link in some])),
+    wanted = {link[0] for link in some}
+    sums = [_marks([uuid]) for uuid in wanted]
+    batches = led.rows(
+        "SELECT id, marks FROM link_batches WHERE file_id = ? AND first_offset < ?", (file, end)
     )
-    return found is not None
+    # A checksum only says where to look: other uuids can have the same, and the tip is in its own batch.
+    likely = [row["id"] for row in batches if any(one in row["marks"] for one in sums)]
+    for number in likely:
+        batch = led.value("SELECT links FROM link_batches WHERE id = ?", (number,))
+        if any(place < end and link[0] in wanted for place, link in _decoded(batch)):
+            return True
+    return False
 
 
 def _flag(led: Ledger, file: int, uuids: set[str], value: int) -> None:

@@ -6,13 +6,15 @@ from typing import Any
 
 from pipeline.ledger.connection import Ledger
 
+_FIRST = 200
 _OF_FILE = "file_id = (SELECT id FROM memory_file_states WHERE file_path = ?)"
 
 
 def last_replies(led: Ledger, key: str, *, limit: int) -> list[str]:
     """Return the newest `limit` texts the assistant said in source file `key`, newest first."""
     rows = led.rows(
-        f"SELECT content FROM memory_transcript_entries WHERE {_OF_FILE} AND speaker = 'assistant'"
+        "SELECT content FROM memory_transcript_entries INDEXED BY entries_speech"
+        f" WHERE {_OF_FILE} AND speaker = 'assistant' AND speaker IS NOT NULL"
         " AND superseded = 0 AND abandoned = 0 ORDER BY id DESC LIMIT ?",
         (key, limit),
     )
@@ -21,19 +23,24 @@ def last_replies(led: Ledger, key: str, *, limit: int) -> list[str]:
 
 def entrypoint(led: Ledger, key: str) -> str | None:
     """Return how the session in `key` was started (``cli``, ``sdk-cli``, …), None when no entry says."""
-    value = led.value(
-        f"SELECT entrypoint FROM memory_transcript_entries WHERE {_OF_FILE} AND entrypoint IS NOT NULL"
-        " ORDER BY id LIMIT 1",
-        (key,),
-    )
-    return str(value) if value else None
+    return _first(led, key, "entrypoint")
 
 
 def first_cwd(led: Ledger, key: str) -> str | None:
     """Return the directory in which the session in `key` began, None when no entry says."""
+    return _first(led, key, "cwd")
+
+
+def _first(led: Ledger, key: str, column: str) -> str | None:
+    """Return the first value in `column` among the file's first entries.
+
+    Only the first ones, along the index of places: older clients write no entrypoint at all, and looking
+    through everything said, at each event, would cost more the longer Reverie is in use.
+    """
     value = led.value(
-        f"SELECT cwd FROM memory_transcript_entries WHERE {_OF_FILE} AND cwd IS NOT NULL AND cwd <> ''"
-        " ORDER BY id LIMIT 1",
+        f"SELECT {column} FROM (SELECT {column} FROM memory_transcript_entries INDEXED BY entries_place"
+        f" WHERE {_OF_FILE} AND superseded = 0 ORDER BY byte_offset LIMIT {_FIRST})"
+        f" WHERE {column} <> '' LIMIT 1",
         (key,),
     )
     return str(value) if value else None
@@ -48,6 +55,12 @@ def remember_store(led: Ledger, key: str, store: str) -> None:
     """Keep `store` as the memory folder of `key`; a file the ledger does not know is left out."""
     with led.transaction():
         led.execute("UPDATE memory_file_states SET store = ? WHERE file_path = ?", (store, key))
+
+
+def live_rows(led: Ledger, key: str) -> int:
+    """Return how many entries `key` has that its file still holds."""
+    counted = f"SELECT count(*) FROM memory_transcript_entries WHERE {_OF_FILE} AND superseded = 0"
+    return int(led.value(counted, (key,)))
 
 
 def file_counts(led: Ledger) -> dict[str, int]:
@@ -90,3 +103,9 @@ def runs_of_memory(led: Ledger, memory_id: str) -> list[str]:
         (f'%"{memory_id}"%',),
     )
     return [row["id"] for row in rows] if memory_id else []
+
+
+def stores(led: Ledger) -> list[str]:
+    """Return every memory folder a transcript was ever read for, by name."""
+    rows = led.rows("SELECT DISTINCT store FROM memory_file_states WHERE store <> '' ORDER BY store")
+    return [row["store"] for row in rows]

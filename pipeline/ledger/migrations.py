@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pipeline import clock
 from pipeline.errors import LedgerError, NewerSchemaError
+from pipeline.ledger.later_steps import dreams
 
 if TYPE_CHECKING:
     import sqlite3
@@ -43,15 +44,15 @@ def files(connection: sqlite3.Connection) -> None:
           gone_at REAL
         )""")
     connection.execute("""
-        CREATE TABLE entry_links (
+        CREATE TABLE link_batches (
+          id INTEGER PRIMARY KEY,
           file_id INTEGER NOT NULL REFERENCES memory_file_states (id),
-          byte_offset INTEGER NOT NULL,
-          uuid TEXT NOT NULL,
-          parent_uuid TEXT,
-          human INTEGER NOT NULL,
-          sidechain INTEGER NOT NULL,
-          PRIMARY KEY (file_id, byte_offset)
-        ) WITHOUT ROWID""")
+          first_offset INTEGER NOT NULL,
+          last_offset INTEGER NOT NULL,
+          marks BLOB NOT NULL,
+          links BLOB NOT NULL
+        )""")
+    connection.execute("CREATE INDEX link_batches_file ON link_batches (file_id, last_offset)")
     connection.execute("""
         CREATE TABLE bad_lines (
           id INTEGER PRIMARY KEY, file_id INTEGER NOT NULL REFERENCES memory_file_states (id),
@@ -241,14 +242,8 @@ def stores(connection: sqlite3.Connection) -> None:
 
 Step = Callable[["sqlite3.Connection"], None]
 STEPS: tuple[Step, ...] = (
-    files,
-    entries,
-    entry_indexes,
-    conversations,
-    work,
-    spending,
-    judgements,
-    stores,
+    *(files, entries, entry_indexes, conversations, work, spending, judgements, stores),
+    dreams,
 )
 LATEST = len(STEPS)
 

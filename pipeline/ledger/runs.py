@@ -130,5 +130,5 @@ def _refusal(led: Ledger, run_id: str, what: str) -> LedgerError:
     return LedgerError(
         f"run {run_id} can't {what}: it {state}",
         file=str(led.path),
-        fix="Start a new run; `reverie runs` shows this one.",
+        fix="Start a new run; `reverie status` shows this one.",
     )

@@ -1,27 +1,42 @@
 """A directory of memories: one markdown file per fact, an index that Claude Code loads, safe changes."""
 
 from pipeline.store.access import require_owner, require_writable
+from pipeline.store.consolidate_lock import ConsolidateLock, Held
+from pipeline.store.derived import last_uses
 from pipeline.store.host import foreign_dream_running
+from pipeline.store.kept import FileChange, FileDiff, Generation
 from pipeline.store.layout import Problem
-from pipeline.store.plan import Applied, ChangeSet, Operation, Put, Retire, WriteFile
+from pipeline.store.plan import Applied, ChangeSet, Move, Operation, Put, Restore, Retire, WriteFile
 from pipeline.store.repository import Store
+from pipeline.store.retired import Retired
 from pipeline.store.scanning import Document, Snapshot
+from pipeline.store.undo import Undone
 from pipeline.store.verify import Finding, fsck
 
 __all__ = [
     "Applied",
     "ChangeSet",
+    "ConsolidateLock",
     "Document",
+    "FileChange",
+    "FileDiff",
     "Finding",
+    "Generation",
+    "Held",
+    "Move",
     "Operation",
     "Problem",
     "Put",
+    "Restore",
     "Retire",
+    "Retired",
     "Snapshot",
     "Store",
+    "Undone",
     "WriteFile",
     "foreign_dream_running",
     "fsck",
+    "last_uses",
     "require_owner",
     "require_writable",
 ]

@@ -54,10 +54,17 @@ def require_writable(root: Path) -> None:
 
 def owner(root: Path) -> str:
     """Return the root of the project that the store at `root` belongs to, empty when none has claimed it."""
+    file = root / PRIVATE / OWNER
     try:
-        return os.fsdecode((root / PRIVATE / OWNER).read_bytes()).strip("\n")
+        return os.fsdecode(file.read_bytes()).strip("\n")
     except FileNotFoundError:
         return ""
+    except OSError as error:
+        raise StoreError(
+            f"can't tell whose store this is: {error.strerror}",
+            file=str(file),
+            fix="Make the folder readable and writable.",
+        ) from error
 
 
 def require_owner(root: Path, project: Path, *, claim: bool) -> None:

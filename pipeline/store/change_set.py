@@ -13,9 +13,7 @@ go to ``.reverie/conflicts/``. The caller holds the store's lock throughout.
 from __future__ import annotations
 
 import os
-import re
-import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,27 +23,17 @@ from pipeline import faults
 from pipeline.atomic import ensure_dir, fsync_dir, write_atomic, write_temp
 from pipeline.errors import ConflictError, PathEscapeError, StoreError
 from pipeline.ids import digest
+from pipeline.store import kept, retired, steps
 from pipeline.store.layout import MAX_DERIVED, PRIVATE, inside, read_regular
-from pipeline.store.plan import Applied, Change, IndexWrite, Put, Retire
+from pipeline.store.plan import Applied, Change, IndexWrite, Move, Restore, Retire
+from pipeline.store.steps import digest_of, file_id, install, mode_of
 from pipeline.store.written import Written
 
 KEEP_DONE = 200
-_SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _TRIES = 5
 
 Render = Callable[[str, bytes | None], bytes | None]
 """Gives an index file's new bytes from its path and its present bytes; None leaves it as it is."""
-
-
-_KINDS: dict[type, str] = {Put: "memory", IndexWrite: "index"}
-
-
-def digest_of(root: Path, path: str) -> str | None:
-    """Return the digest of the file at `path`, or None when there is none."""
-    try:
-        return digest(read_regular(inside(root, path), MAX_DERIVED)[0])
-    except FileNotFoundError:
-        return None
 
 
 class ChangeSets:
@@ -72,22 +60,39 @@ class ChangeSets:
     def record(self, change_id: str) -> dict[str, Any] | None:
         """Return the record of an applied change set, or None."""
         try:
-            return dict(orjson.loads((self._done / f"{_file_id(change_id)}.json").read_bytes()))
+            return dict(orjson.loads((self._done / f"{file_id(change_id)}.json").read_bytes()))
         except FileNotFoundError:
             return None
 
-    def apply(self, change_id: str, reason: str, operations: Sequence[Change], render: Render) -> Applied:
-        """Apply `operations` as one.
+    def apply(
+        self,
+        change_id: str,
+        reason: str,
+        operations: Sequence[Change],
+        render: Render,
+        *,
+        at: str = "",
+        keep: Callable[[], None] | None = None,
+    ) -> Applied:
+        """Apply `operations` as one; `at` is the time in the records.
+
+        `keep` writes the generation of this change set, once nothing stands in the way of it.
 
         Raises ConflictError when a file is not what it was planned against, StoreError when the disk
         refuses before the intent is written; in both cases nothing has changed.
         """
         self._check(operations)
-        intent: dict[str, Any] = {"id": change_id, "reason": reason, "operations": []}
+        intent: dict[str, Any] = {"id": change_id, "reason": reason, "at": at, "kept": keep is not None}
         try:
             intent["operations"] = self._stage(change_id, operations)
             faults.reach("store.staged")
+            if keep is not None:
+                keep()
+                faults.reach("store.generation_written")
             write_atomic(self._intent, orjson.dumps(intent))
+        except StoreError:
+            self.sweep()
+            raise
         except OSError as error:
             self.sweep()
             raise _disk_error(error, self._root) from error
@@ -116,6 +121,8 @@ class ChangeSets:
         """Remove staged files while no change set is under way."""
         for name in self.leftovers():
             (self._root / name).unlink(missing_ok=True)
+        if not self.interrupted():
+            kept.sweep(self._root)
 
     def replace_index(self, path: str, render: Render) -> bool:
         """Bring one index file up to date; True if it was written.
@@ -131,9 +138,9 @@ class ChangeSets:
             data = render(path, current)
             if data is None or data == current:
                 return False
-            staged = write_temp(ensure_dir(self._staged) / "index", data, mode=_mode(target))
+            staged = write_temp(ensure_dir(self._staged) / "index", data, mode=mode_of(target))
             before = None if current is None else digest(current)
-            if digest_of(self._root, path) == before and _move(staged, target, fresh=current is None):
+            if digest_of(self._root, path) == before and install(staged, target, fresh=current is None):
                 fsync_dir(target.parent)
                 return True
             staged.unlink(missing_ok=True)
@@ -153,28 +160,29 @@ class ChangeSets:
                 raise ConflictError(
                     "changed since it was read", file=operation.path, fix="Look at the store again and retry."
                 )
-            if isinstance(operation, Retire) and digest_of(self._root, operation.target) is not None:
+            if isinstance(operation, Retire | Move) and digest_of(self._root, operation.target) is not None:
                 raise ConflictError("already exists", file=operation.target, fix="Plan the move again.")
 
     def _stage(self, change_id: str, operations: Sequence[Change]) -> list[dict[str, Any]]:
         ensure_dir(self._staged)
         out: list[dict[str, Any]] = []
         for number, operation in enumerate(operations):
-            target = inside(self._root, operation.path)
-            item = {"path": operation.path, "expected": operation.expected, "kind": "file"}
-            if isinstance(operation, Retire):
-                self._prepare(inside(self._root, operation.target).parent)
-                item |= {"kind": "retire", "target": operation.target, "why": operation.reason}
-            else:
-                self._prepare(target.parent)
-                name = f"{_file_id(change_id)}-{number}"
-                temp = write_temp(self._staged / name, operation.data, mode=_mode(target))
-                temp.replace(self._staged / name)
-                item |= {"new": digest(operation.data), "staged": name}
-                item["kind"] = _KINDS.get(type(operation), "file")
+            item = steps.describe(operation)
+            self._prepare(inside(self._root, item.get("target", operation.path)).parent)
+            if not isinstance(operation, Retire) and operation.data is not None:
+                item["staged"] = f"{file_id(change_id)}-{number}"
+                self._write_staged(item["staged"], operation.data, operation)
             out.append(item)
         fsync_dir(self._staged)
         return out
+
+    def _write_staged(self, name: str, data: bytes, operation: Change) -> None:
+        restored = operation if isinstance(operation, Restore) else None
+        mode = restored.mode if restored else mode_of(inside(self._root, operation.path))
+        temp = write_temp(self._staged / name, data, mode=mode)
+        if restored and restored.mtime_ns:
+            os.utime(temp, ns=(restored.mtime_ns, restored.mtime_ns))
+        temp.replace(self._staged / name)
 
     def _prepare(self, folder: Path) -> None:
         """Make the folder now, and find out now whether it can be written."""
@@ -197,10 +205,15 @@ class ChangeSets:
         }:
             if folder.is_dir():
                 fsync_dir(folder)
-        self._written.append(_written_by(intent["operations"], set(conflicts)))
+        self._written.append(steps.written_by(intent["operations"], set(conflicts)))
+        retired.note(self._root, intent, conflicts)
+        if intent.get("kept"):
+            lost = [item for item in intent["operations"] if item["path"] in conflicts]
+            kept.seal(self._root, intent["id"], [*conflicts, *(item.get("target", "") for item in lost)])
+            faults.reach("store.generation_sealed")
         faults.reach("store.files_replaced")
         ensure_dir(self._done)
-        self._intent.replace(self._done / f"{_file_id(intent['id'])}.json")
+        self._intent.replace(self._done / f"{file_id(intent['id'])}.json")
         fsync_dir(self._done)
         fsync_dir(self._private)
         faults.reach("store.done")
@@ -208,32 +221,15 @@ class ChangeSets:
         return Applied(False, paths, conflicts)
 
     def _one(self, item: dict[str, Any], render: Render) -> bool:
-        if item["kind"] == "retire":
-            return self._retire(item)
-        target = inside(self._root, item["path"])
-        staged = self._staged / item["staged"]
-        current = digest_of(self._root, item["path"])
-        if current == item["new"]:
-            staged.unlink(missing_ok=True)
-            return True
-        untouched = current == item["expected"] and staged.exists()
-        if untouched and _move(staged, target, fresh=current is None):
+        staged = self._staged / item["staged"] if item.get("staged") else None
+        if steps.carry_out(self._root, staged, item):
             return True
         if item["kind"] == "index":
-            staged.unlink(missing_ok=True)
+            if staged is not None:
+                staged.unlink(missing_ok=True)
             self.replace_index(item["path"], render)
             return True
         return self._give_way(item)
-
-    def _retire(self, item: dict[str, Any]) -> bool:
-        source, target = inside(self._root, item["path"]), inside(self._root, item["target"])
-        if digest_of(self._root, item["path"]) != item["expected"]:
-            return bool(digest_of(self._root, item["target"]) == item["expected"])
-        if digest_of(self._root, item["target"]) is not None:
-            return False
-        source.rename(target)
-        fsync_dir(source.parent)
-        return True
 
     def _give_way(self, item: dict[str, Any]) -> bool:
         """Keep theirs and put ours aside."""
@@ -249,41 +245,6 @@ class ChangeSets:
         records = sorted(self._done.iterdir(), key=lambda file: file.stat().st_mtime_ns)
         for old in records[:-KEEP_DONE]:
             old.unlink(missing_ok=True)
-
-
-def _written_by(operations: list[dict[str, Any]], conflicts: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield what changes in the record of our own memories; an empty digest: it is no longer there."""
-    for item in operations:
-        if item["kind"] in ("memory", "retire") and item["path"] not in conflicts:
-            yield item["path"], item.get("new", "")
-
-
-def _move(staged: Path, target: Path, *, fresh: bool) -> bool:
-    """Rename into place; a `fresh` name must not exist yet, and False says that it does."""
-    if not fresh:
-        staged.replace(target)
-        return True
-    try:
-        os.link(staged, target)
-    except FileExistsError:
-        return False
-    except OSError:
-        # Some file systems have no hard links; the check just before is all there is then.
-        staged.replace(target)
-        return True
-    staged.unlink()
-    return True
-
-
-def _mode(target: Path) -> int:
-    try:
-        return stat.S_IMODE(target.lstat().st_mode)
-    except FileNotFoundError:
-        return 0o600
-
-
-def _file_id(change_id: str) -> str:
-    return change_id if _SAFE_ID.fullmatch(change_id) else digest(change_id)[:40]
 
 
 def _disk_error(error: OSError, root: Path) -> StoreError:

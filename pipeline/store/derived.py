@@ -82,6 +82,15 @@ def read_state(root: Path) -> dict[str, dict[str, Any]]:
     return entries if isinstance(entries, dict) else {}
 
 
+def last_uses(root: Path) -> dict[str, datetime]:
+    """Return when each memory was last asked for, by id; empty where nobody counts."""
+    entries = read_state(root).items()
+    uses = (
+        (one, parse_time(entry.get("last_accessed"))) for one, entry in entries if isinstance(entry, dict)
+    )
+    return {one: moment for one, moment in uses if moment is not None}
+
+
 def write_index_json(root: Path, documents: Sequence[Document], now: datetime) -> bool:
     """Write ``_index.json`` if anything but its time would change; True if it was written."""
     entries: dict[str, Any] = {}

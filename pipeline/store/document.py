@@ -157,6 +157,7 @@ def front_of(memory: Memory) -> dict[str, Any]:
         "sources": [_source(source.model_dump()) for source in memory.sources],
         "relations": [dict(relation) for relation in memory.relations],
         "anchors": list(memory.anchors),
+        **({"aliases": list(memory.aliases)} if memory.aliases else {}),
         **({"pinned": True} if memory.pinned else {}),
         **{key: value for key, value in extra.items() if key not in KNOWN},
     }

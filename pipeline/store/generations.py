@@ -35,6 +35,7 @@ KNOWN = (
     "relations",
     "anchors",
     "pinned",
+    "aliases",
 )
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 _WORDS = {"high": 0.8, "medium": 0.5, "low": 0.3}
@@ -81,9 +82,19 @@ def to_memory(data: dict[str, Any], body: str, path: str) -> Memory:
         relations=_relations(get("relations")),
         anchors=_strings(get("anchors")),
         pinned=is_true(get("pinned")) or path.startswith("vault/"),
+        aliases=aliases_in(data),
         path=path,
         extra=_extra(data, below),
     )
+
+
+def aliases_in(data: dict[str, Any]) -> tuple[str, ...]:
+    """Return the former names and ids that front matter `data` keeps for a memory."""
+    value = data.get("aliases")
+    nested = data.get("metadata")
+    if (value is None or value == "") and isinstance(nested, dict):
+        value = nested.get("aliases")
+    return _strings(value) if value else ()
 
 
 def is_true(value: object) -> bool:

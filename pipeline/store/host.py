@@ -6,24 +6,49 @@ import os
 from datetime import datetime
 from pathlib import Path
 
+from pipeline.clock import SystemClock
+from pipeline.errors import StoreError
+
 CONSOLIDATE_LOCK = ".consolidate-lock"
 _LOCK_SECONDS = 3_600
+_SLACK_SECONDS = 2.0
+"""How far a start time may lie after the lock's time; the kernel counts in hundredths from a rounded boot."""
 
 
 def foreign_dream_running(store_path: Path, now: datetime) -> bool:
     """Whether another program's consolidation holds the store's ``.consolidate-lock``.
 
-    It does while the process whose number is in the file lives and the file is under an hour old. A
-    lock of our own process does not count. The file is only looked at.
+    A lock of our own process does not count. The file is only looked at.
     """
-    file = store_path / CONSOLIDATE_LOCK
+    return lock_holder(store_path / CONSOLIDATE_LOCK, now) is not None
+
+
+def lock_holder(file: Path, now: datetime) -> int | None:
+    """Return the number of the other process that holds lock `file`, or None when nobody does.
+
+    Raises StoreError when the file can't be read.
+
+    It holds it while it lives and the file is under an hour old. A time up to an hour ahead (the clock
+    was set back) counts as just now, one further ahead as no lock, so that none lasts over two hours. A
+    process that started after the file's time only has the number of one that died.
+    """
     try:
-        age = now.timestamp() - file.stat().st_mtime
+        stamp = file.lstat().st_mtime
         pid = int(file.read_bytes()[:32].decode("ascii", "replace").strip())
-    except (FileNotFoundError, ValueError):
-        return False
-    if age >= _LOCK_SECONDS or pid <= 0 or pid == os.getpid():
-        return False
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError):
+        return None
+    except OSError as error:
+        raise StoreError(
+            f"can't tell whether Claude Code is consolidating: {error.strerror}",
+            file=str(file),
+            fix="Remove it, or make it a readable file.",
+        ) from error
+    if abs(now.timestamp() - stamp) >= _LOCK_SECONDS or pid <= 0 or pid == os.getpid():
+        return None
+    return pid if _lives(pid) and not _started_after(pid, stamp, now) else None
+
+
+def _lives(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
@@ -31,3 +56,26 @@ def foreign_dream_running(store_path: Path, now: datetime) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def _started_after(pid: int, stamp: float, now: datetime) -> bool:
+    """Whether process `pid` began after `stamp`; False where the system does not tell.
+
+    Start times are the machine's: when `now` is not (a stopped clock), or the file's time lies ahead of
+    it, they can't be compared.
+    """
+    present = SystemClock().now().timestamp()
+    if abs(present - now.timestamp()) > _LOCK_SECONDS or stamp > present:
+        return False
+    try:
+        boot = next(
+            float(line.split()[1])
+            for line in Path("/proc/stat").read_text("ascii").splitlines()
+            if line.startswith("btime ")
+        )
+        # The second field is the program's name in brackets, which may hold anything.
+        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+        started = boot + int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, StopIteration):
+        return False
+    return started > stamp + _SLACK_SECONDS

@@ -10,8 +10,20 @@ from pipeline.atomic import write_atomic
 from pipeline.errors import DocumentError, StoreError
 from pipeline.store import document, index_file
 from pipeline.store.index_file import Built, Entry
-from pipeline.store.layout import INDEX, MAX_DERIVED, OVERFLOW, PRIVATE, VAULT, Problem, inside, read_regular
-from pipeline.store.plan import Operation, Put, Retire, WriteFile
+from pipeline.store.layout import (
+    EDGES,
+    GRAPH,
+    INDEX,
+    MAX_DERIVED,
+    NOT_MEMORIES,
+    OVERFLOW,
+    PRIVATE,
+    VAULT,
+    Problem,
+    inside,
+    read_regular,
+)
+from pipeline.store.plan import Move, Operation, Put, Restore, Retire, WriteFile
 from pipeline.store.scanning import Snapshot
 
 
@@ -53,6 +65,21 @@ class IndexBoard:
         """Return the real paths of the index files that can be written, MEMORY.md first."""
         place = self._index_path()
         return [] if place is None else [place, OVERFLOW]
+
+    def own_lines(self) -> list[str]:
+        """Return the lines inside our block that we wrote, as far as that is known."""
+        return sorted(self._own_lines() or ())
+
+    def remember(self, lines: Sequence[str]) -> None:
+        """Take `lines` for ours too; for those of an index that is about to be brought back."""
+        known = self._own_lines()
+        if known is not None and not known.issuperset(lines):
+            self._write_lines([*sorted(known), *lines])
+
+    def links_outside(self) -> set[str]:
+        """Return every path that a line of MEMORY.md outside our block links to."""
+        place = self._index_path()
+        return index_file.linked_outside(self._read(place) or b"") if place else set()
 
     def problems(self) -> list[Problem]:
         """Return what keeps MEMORY.md from being written."""
@@ -107,13 +134,23 @@ class IndexBoard:
             self._entries.pop(operation.path, None)
         elif isinstance(operation, Put):
             self._entries[operation.path] = index_file.entry_of(operation.memory, self._now)
-        elif isinstance(operation, WriteFile) and _is_memory_path(operation.path):
-            try:
-                memory = document.parse(operation.data, operation.path)
-            except DocumentError:
-                self._broken.append(operation.path)
-            else:
-                self._entries[operation.path] = index_file.entry_of(memory, self._now)
+        elif isinstance(operation, Move):
+            self._entries.pop(operation.path, None)
+            self._entries[operation.target] = index_file.entry_of(operation.memory, self._now)
+        elif _is_memory_path(operation.path):
+            self._change_bytes(operation)
+
+    def _change_bytes(self, operation: WriteFile | Restore) -> None:
+        self._entries.pop(operation.path, None)
+        if operation.data is None:
+            return
+        mtime = operation.mtime_ns / 1e9 if isinstance(operation, Restore) else self._now
+        try:
+            memory = document.parse(operation.data, operation.path)
+        except DocumentError:
+            self._broken.append(operation.path)
+        else:
+            self._entries[operation.path] = index_file.entry_of(memory, mtime)
 
     def _index_path(self) -> str | None:
         file = self._root / INDEX
@@ -135,8 +172,11 @@ class IndexBoard:
             return
         present = index_file.block_lines(current) if current is not None else []
         kept = [line for line in present if known is not None and line in known]
-        lines = dict.fromkeys([*kept, *built.lines])
-        write_atomic(self._lines_file, "\n".join(lines).encode("utf-8", "surrogateescape"))
+        self._write_lines([*kept, *built.lines])
+
+    def _write_lines(self, lines: Sequence[str]) -> None:
+        text = "\n".join(dict.fromkeys(lines))
+        write_atomic(self._lines_file, text.encode("utf-8", "surrogateescape"))
 
     def _read(self, path: str) -> bytes | None:
         try:
@@ -146,5 +186,9 @@ class IndexBoard:
 
 
 def _is_memory_path(path: str) -> bool:
-    folder = path.rpartition("/")[0]
-    return path.endswith(".md") and (folder in ("", VAULT) or folder.startswith("graph/"))
+    folder, _, name = path.rpartition("/")
+    if not name.endswith(".md") or folder == EDGES:
+        return False
+    if not folder:
+        return name.lower() not in NOT_MEMORIES
+    return folder == VAULT or folder.startswith(f"{GRAPH}/")

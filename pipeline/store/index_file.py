@@ -98,6 +98,12 @@ def linked_paths(text: str) -> set[str]:
     return found
 
 
+def linked_outside(current: bytes) -> set[str]:
+    """Return every relative path that an index file links to outside our block."""
+    outside = _outside(current.decode("utf-8", "surrogateescape"), None)
+    return linked_paths("".join([*outside.before, *outside.strays, *outside.after]))
+
+
 def build(
     current: bytes | None,
     entries: Iterable[Entry],
@@ -202,7 +208,7 @@ def _fitting(
 
 
 def _tail(unlisted: int) -> str:
-    return f"- {unlisted} more in [{OVERFLOW}]({OVERFLOW}); `reverie recall WORDS` searches all of them"
+    return f"- {unlisted} more in [{OVERFLOW}]({OVERFLOW}); `reverie list` shows all of them"
 
 
 def _overflow(rest: Sequence[Entry], lost: Sequence[str]) -> bytes:

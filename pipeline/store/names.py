@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from pipeline.domain.memory import Memory
 from pipeline.slugs import MAX_SLUG, slugify
-from pipeline.store.layout import ARCHIVE, VAULT, check_path
+from pipeline.store.layout import ARCHIVE, NOT_MEMORIES, VAULT, check_path
 
 _RESERVED = frozenset({"memory-more", "agents"})
 
@@ -39,6 +39,20 @@ def archive_path(path: str, year: int, taken_paths: Collection[str]) -> str:
     while target.lower() in taken_paths:
         number += 1
         target = f"{ARCHIVE}/{year}/{stem[:200]}-{number}.md"
+    return check_path(target, suffix=".md")
+
+
+def moved_path(path: str, folder: str, taken_paths: Collection[str]) -> str:
+    """Return where the file at `path` goes in `folder` (empty: the store itself), keeping its file name.
+
+    A suffix is added where the name is in `taken_paths`, in lower case, or would not be a memory there.
+    """
+    stem = path.rsplit("/", 1)[-1].removesuffix(".md")
+    start = f"{folder}/" if folder else ""
+    target, number = f"{start}{stem}.md", 1
+    while target.lower() in taken_paths or target.lower() in NOT_MEMORIES:
+        number += 1
+        target = f"{start}{stem[:200]}-{number}.md"
     return check_path(target, suffix=".md")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from pipeline.domain.memory import Memory
 
@@ -24,12 +25,48 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Retire:
-    """A memory file to move to `target` in the archive, its bytes unchanged."""
+    """A memory file to move to `target` in the archive, its bytes unchanged.
+
+    `id` is the memory's own, `superseded_by` the id of the memory that takes its place, or empty.
+    """
 
     path: str
     target: str
     expected: str
     reason: str
+    id: str = ""
+    superseded_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A memory file to move within the live store, where it will hold `data`.
+
+    `record` is the digest to keep as what we last wrote there, empty when the file is not ours;
+    `memory` is the memory as it will be read back.
+    """
+
+    path: str
+    target: str
+    expected: str
+    data: bytes
+    record: str
+    memory: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """A file to bring back as it was: `data` with its mode and time, or None for no file at all.
+
+    `record` is the digest kept then as what we last wrote there, empty for a file that was not ours.
+    """
+
+    path: str
+    data: bytes | None
+    expected: str | None
+    record: str = ""
+    mode: int = 0o600
+    mtime_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +87,21 @@ class IndexWrite:
     expected: str | None
 
 
-Operation = Put | Retire | WriteFile
+Operation = Put | Retire | WriteFile | Move | Restore
 Change = Operation | IndexWrite
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """Operations that happen together or not at all; the same `id` is applied once, ever."""
+    """Operations that happen together or not at all; the same `id` is applied once, ever.
+
+    `at` is the moment the records give it; None means the time of the writing.
+    """
 
     id: str
     reason: str
     operations: Sequence[Operation]
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

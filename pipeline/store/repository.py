@@ -11,41 +11,27 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from pipeline import locks
 from pipeline.atomic import ensure_dir
-from pipeline.clock import SystemClock
-from pipeline.domain.memory import Memory
-from pipeline.errors import ConflictError, StoreError, UnknownMemoryError
-from pipeline.ids import digest, new_id
-from pipeline.store import access, derived, document, episodes, names, scanning
-from pipeline.store.change_set import ChangeSets
-from pipeline.store.index_board import IndexBoard
-from pipeline.store.layout import ARCHIVE, MAX_DERIVED, PRIVATE, check_path, inside, read_regular
-from pipeline.store.plan import Applied, Change, ChangeSet, IndexWrite, Put, Retire, WriteFile
-from pipeline.store.scanning import Document, Snapshot
-from pipeline.store.written import Written
+from pipeline.clock import SystemClock, iso
+from pipeline.errors import StoreError
+from pipeline.ids import digest
+from pipeline.store import access, derived, kept, scanning, undo
+from pipeline.store.layout import PRIVATE, check_path
+from pipeline.store.plan import Applied, Change, ChangeSet, IndexWrite
+from pipeline.store.planner import Planner
+from pipeline.store.scanning import Snapshot
+from pipeline.store.undo import Undone
 
 _STALE_LEAST = 32
 _STALE_SHARE = 50
 
 
-class Store:
+class Store(Planner):
     """The store at `path`; open it with `Store.open`."""
-
-    def __init__(
-        self, path: Path, root: Path, *, index_lines: int, index_bytes: int, lock_seconds: float
-    ) -> None:
-        self.path = path
-        self.root = root
-        self._lock_seconds = lock_seconds
-        self._written = Written(root / PRIVATE / "written.jsonl")
-        self._sets = ChangeSets(root, self._written)
-        self._board = IndexBoard(root, max_lines=index_lines, max_bytes=index_bytes)
-        self._known: dict[str, Document] | None = None
-        self._seen: dict[str, Document] | None = None
-        self._planned: dict[str, Memory | None] = {}
 
     @classmethod
     def open(
@@ -56,12 +42,13 @@ class Store:
         index_lines: int = 200,
         index_bytes: int = 25_000,
         lock_seconds: float = 30.0,
+        generations: int = kept.KEEP,
     ) -> Store:
         """Open the store at `path`, which may be a link to a directory; finish an interrupted change set.
 
         With `create` a missing directory is made, mode 0700. Limits are those of MEMORY.md; a change
-        waits `lock_seconds` for another process. Raises StoreError when there is no directory or an
-        interrupted change can't be finished.
+        waits `lock_seconds` for another process; the last `generations` are kept for undo. Raises
+        StoreError when there is no directory or an interrupted change can't be finished.
         """
         if create:
             with access.writing(path):
@@ -71,103 +58,25 @@ class Store:
         root = Path(os.path.realpath(path))
         if (root / PRIVATE).is_symlink():
             raise StoreError("a link", file=str(root / PRIVATE), fix="Remove it; Reverie makes a folder.")
-        store = cls(path, root, index_lines=index_lines, index_bytes=index_bytes, lock_seconds=lock_seconds)
+        store = cls(
+            path,
+            root,
+            index_lines=index_lines,
+            index_bytes=index_bytes,
+            lock_seconds=lock_seconds,
+            generations=generations,
+        )
         if store._sets.interrupted():
             with store._locked():
                 store._recover()
         return store
 
-    def scan(self) -> Snapshot:
-        """Return every memory and every problem; only files that changed are read again."""
-        if self._known is None:
-            self._known = scanning.from_index(self.root)
-        now = SystemClock().now().timestamp()
-        snapshot = scanning.scan(self.root, self._known)
-        ours = self._written.paths()
-        for item in snapshot.documents:
-            item.foreign = item.path not in ours
-        snapshot.problems += self._board.problems()
-        self._known = scanning.trusted(snapshot.documents, int(now * 1e9))
-        self._seen = {item.path: item for item in snapshot.documents}
-        return snapshot
-
-    def read(self, name: str) -> Document:
-        """Return the memory that `name` means (see `Snapshot.by_name`); UnknownMemoryError if none."""
-        found = self.scan().by_name(name)
-        if found is None:
-            raise UnknownMemoryError(f"no memory is called {name!r}", fix="`reverie list` shows every name.")
-        return found
-
-    def is_ours(self, document: Document) -> bool:
-        """Whether Reverie wrote this file and nobody changed it since."""
-        return self._written.digest(document.path) == document.digest
-
-    def writable(self) -> bool:
-        """Whether files can be made in the store."""
-        return os.access(self.root, os.W_OK | os.X_OK)
-
-    def put(self, memory: Memory, *, existing: Document | None = None) -> Put:
-        """Plan a memory file: a new one, or `existing` with what differs replaced.
-
-        A new one gets a name and a path that nobody has. An existing one keeps name, path, id and unknown
-        keys; ConflictError when it is foreign or was edited by hand, unless nothing would change.
-        """
-        if existing is not None:
-            return self._put_over(memory, existing)
-        memory = replace(memory, id=memory.id or new_id())
-        placed = self._place(memory, self._glance())
-        self._planned[placed.path.lower()] = placed
-        data = document.compose(placed)
-        return Put(placed.path, data, None, document.parse(data, placed.path))
-
-    def retire(self, document: Document, *, year: int, reason: str) -> Retire:
-        """Plan the move of a memory to ``archive/<year>/``; its bytes stay as they are."""
-        folder = inside(self.root, f"{ARCHIVE}/{year}")
-        there = folder.iterdir() if folder.is_dir() else ()
-        taken = {f"{ARCHIVE}/{year}/{file.name}".lower() for file in there}
-        target = names.archive_path(document.path, year, taken | set(self._planned))
-        self._planned[target.lower()] = None
-        return Retire(document.path, target, document.digest, reason)
-
-    def append_episode(
-        self,
-        *,
-        date: str,
-        time: str,
-        title: str,
-        type_name: str,
-        marker: str,
-        tags: Sequence[str] = (),
-        link: str = "",
-        summary: Sequence[str] = (),
-        pending: WriteFile | None = None,
-    ) -> WriteFile | None:
-        """Plan one more entry in the day's log, or None when `marker` (a run id) is in it already.
-
-        `pending` is an earlier plan for the same day in the same change set; use the new one instead.
-        """
-        path = episodes.episode_path(date)
-        current = self._bytes(path)
-        plan = episodes.with_entry(
-            pending.data if pending else current,
-            date=date,
-            time=time,
-            title=title,
-            type_name=type_name,
-            tags=tags,
-            link=link,
-            summary=summary,
-            marker=marker,
-        )
-        if plan is None:
-            return None
-        return replace(plan, expected=None if current is None else digest(current))
-
-    def apply(self, change: ChangeSet) -> Applied:
+    def apply(self, change: ChangeSet, *, generation: bool = False) -> Applied:
         """Make all of `change` or nothing, and bring MEMORY.md along in the same change set.
 
-        A change set applied before is not applied again. Raises ConflictError when a file is not what it
-        was planned against, StoreError when the store is busy or can't be written.
+        A change set applied before is not applied again. With `generation` every touched file is kept as
+        it was, so that `undo` can bring it back. Raises ConflictError when a file is not what it was
+        planned against, StoreError when the store is busy or can't be written.
         """
         for operation in change.operations:
             check_path(operation.path)
@@ -177,13 +86,35 @@ class Store:
                 record = self._sets.record(change.id)
                 if record is not None:
                     return Applied(True, [item["path"] for item in record["operations"]])
-                return self._apply(change)
+                return self._apply(change, generation)
         finally:
             self._planned.clear()
 
+    def undo(self, run_id: str, *, at: datetime | None = None) -> Undone:
+        """Bring back every file that change set `run_id` touched, byte for byte, as one change set.
+
+        That one is called ``undo-<run_id>`` and can itself be undone. Undone before, nothing happens.
+        Raises ConflictError, naming the files, where a later edit would be lost, and StoreError when
+        `run_id` is not in `history`.
+        """
+        with self._locked():
+            self._recover()
+        generations = self.history()
+        if kept.pick(generations, run_id).undone:
+            return Undone(run_id, (), already=True)
+        change_id = kept.undo_id(run_id)
+        if any(item.run == change_id for item in generations):
+            # Undone, and then that undone: what stands is the second of the two.
+            return replace(self.undo(kept.undo_id(change_id), at=at), run=run_id)
+        restores = undo.plan(self.root, run_id, generations)
+        with self._locked():
+            self._board.remember(kept.own_lines(self.root, run_id))
+        applied = self.apply(ChangeSet(change_id, f"undo of {run_id}", restores, at), generation=True)
+        return Undone(run_id, tuple(item.path for item in restores), applied.already)
+
     def reindex(self, *, now: datetime) -> list[str]:
         """Rebuild every derived file; return the paths written, which are none when nothing changed."""
-        with self._locked():
+        with self._locked(), scanning.collector_paused():
             self._recover()
             snapshot = self.scan()
             wrote = self._rebuild(snapshot, now)
@@ -197,19 +128,15 @@ class Store:
             self._written.compact()
         return wrote + [path for path, written in jobs.items() if written]
 
-    def _glance(self) -> Snapshot:
-        """Return the store by its file names; what this object saw before is not looked at again.
-
-        Good enough for an index or a free name; every file that is changed is compared on its own.
-        """
-        return self.scan() if self._seen is None else scanning.scan(self.root, self._seen, glance=True)
-
-    def _apply(self, change: ChangeSet) -> Applied:
+    def _apply(self, change: ChangeSet, generation: bool) -> Applied:
         snapshot = self._glance()
         now = SystemClock().now()
         self._board.show(snapshot, now, change.operations)
         operations: list[Change] = list(change.operations)
+        restored = {operation.path for operation in operations}
         for path in self._board.paths():
+            if path in restored:
+                continue
             current = self._bytes(path)
             data = self._board.render(path, current)
             if data is not None and data != current:
@@ -217,13 +144,35 @@ class Store:
         self._seen = {item.path: item for item in snapshot.documents}
         for operation in change.operations:
             self._seen.pop(operation.path, None)
-        applied = self._sets.apply(change.id, change.reason, operations, self._board.render)
+        at = change.at or now
+        applied = self._sets.apply(
+            change.id,
+            change.reason,
+            operations,
+            self._board.render,
+            at=iso(at),
+            keep=partial(self._keep, change, at, operations) if generation else None,
+        )
+        if generation:
+            kept.prune(self.root, self._generations)
         self._settle(applied)
         if sum(not item.cached for item in snapshot.documents) > max(
             _STALE_LEAST, len(snapshot.documents) // _STALE_SHARE
         ):
             derived.write_index_json(self.root, self.scan().documents, now)
         return applied
+
+    def _keep(self, change: ChangeSet, at: datetime, operations: Sequence[Change]) -> None:
+        kept.keep(
+            self.root,
+            change.id,
+            change.reason,
+            at,
+            operations,
+            record=self._written.digest,
+            indexes=self._board.paths(),
+            lines=self._board.own_lines(),
+        )
 
     def _recover(self) -> None:
         if self._sets.interrupted():
@@ -239,43 +188,6 @@ class Store:
     def _rebuild(self, snapshot: Snapshot, now: datetime) -> list[str]:
         self._board.show(snapshot, now)
         return [path for path in self._board.paths() if self._sets.replace_index(path, self._board.render)]
-
-    def _place(self, memory: Memory, snapshot: Snapshot) -> Memory:
-        others = [item for item in snapshot.documents if item.id != memory.id]
-        paths = {item.path.lower() for item in others} | {path.lower() for path in snapshot.broken}
-        paths |= {problem.path.lower() for problem in snapshot.problems}
-        planned = [item for item in self._planned.values() if item and item.id != memory.id]
-        paths |= {item.path.lower() for item in planned}
-        taken_names = {item.name.lower() for item in others} | {item.name.lower() for item in planned}
-        return names.place(memory, paths, taken_names)
-
-    def _put_over(self, memory: Memory, existing: Document) -> Put:
-        head = existing.head
-        extra = {**head.extra, **memory.extra}
-        if isinstance(head.extra.get("metadata"), dict):
-            extra["metadata"] = {**head.extra["metadata"], **(memory.extra.get("metadata") or {})}
-        merged = replace(
-            memory,
-            name=head.name,
-            path=existing.path,
-            id=head.id or memory.id,
-            pinned=head.pinned,
-            extra=extra,
-        )
-        data = document.compose(merged, existing.raw)
-        if data != existing.raw and not self.is_ours(existing):
-            raise ConflictError(
-                "edited by hand" if not existing.foreign else "not written by Reverie",
-                file=existing.path,
-                fix="Propose the change in the inbox instead; its editor decides.",
-            )
-        return Put(existing.path, data, existing.digest, document.parse(data, existing.path))
-
-    def _bytes(self, path: str) -> bytes | None:
-        try:
-            return read_regular(inside(self.root, path), MAX_DERIVED)[0]
-        except FileNotFoundError:
-            return None
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -7,7 +7,10 @@ clock tick, so it is read again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import gc
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ from pipeline.errors import ConflictError, DocumentError, StoreError
 from pipeline.ids import digest
 from pipeline.slugs import slugify
 from pipeline.store import document
-from pipeline.store.generations import to_memory
+from pipeline.store.generations import aliases_in, to_memory
 from pipeline.store.index_file import Entry, entry_of
 from pipeline.store.layout import MAX_DERIVED, FileStamp, Problem, inside, memory_files, read_regular
 
@@ -28,6 +31,7 @@ CACHE_KEY = "_file"
 PREVIEW = 200
 _TICK_NS = 100_000_000
 _LEAST_ID_PREFIX = 6
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Document:
@@ -172,7 +176,7 @@ class Snapshot:
     _names: dict[str, Document] = field(default_factory=dict)
 
     def by_name(self, name: str) -> Document | None:
-        """Return the memory that `name` means: its name, file stem, path, title, or an id prefix.
+        """Return the memory that `name` means: its name, file stem, path, alias, title, or an id prefix.
 
         ``-`` and ``_`` count as equal; an id prefix needs six characters and must fit one memory only.
         """
@@ -183,15 +187,21 @@ class Snapshot:
         if found:
             return found
         if len(wanted) >= _LEAST_ID_PREFIX:
-            fits = [item for item in self.documents if item.id.startswith(wanted.lower())]
-            if len(fits) == 1:
-                return fits[0]
+            for ids in (lambda item: (item.id,), _former_ids):
+                fits = [
+                    item
+                    for item in self.documents
+                    if any(ident.startswith(wanted.lower()) for ident in ids(item))
+                ]
+                if len(fits) == 1:
+                    return fits[0]
         return self._names.get(slugify(wanted)) if wanted else None
 
     def _fill_names(self) -> None:
         for keys in (
             lambda item: (item.name, item.path),
             lambda item: (_stem(item.path), _fold(item.name), _fold(_stem(item.path))),
+            lambda item: [key for alias in aliases_in(item.front) for key in (alias, _fold(alias))],
             lambda item: (slugify(item.title),) if item.title else (),
         ):
             for item in self.documents:
@@ -205,21 +215,39 @@ def scan(root: Path, known: Mapping[str, Document], *, glance: bool = False) -> 
     At a `glance` a known file counts as unchanged while it is there.
     """
     snapshot = Snapshot()
-    for path, stamp in memory_files(root, snapshot.problems, stamps=not glance):
-        old = known.get(path)
-        if old is not None and (glance or old.stamp == stamp):
-            snapshot.documents.append(old)
-            continue
-        try:
-            snapshot.documents.append(Document.read(root, path))
-        except FileNotFoundError:
-            continue
-        except DocumentError as error:
-            snapshot.broken.append(path)
-            snapshot.problems.append(Problem(path, error.line or 0, error.args[0]))
-        except (StoreError, OSError) as error:
-            snapshot.problems.append(Problem(path, 0, str(error)))
+    with collector_paused():
+        for path, stamp in memory_files(root, snapshot.problems, stamps=not glance):
+            old = known.get(path)
+            if old is not None and (glance or old.stamp == stamp):
+                snapshot.documents.append(old)
+            else:
+                _read_into(snapshot, root, path)
     return snapshot
+
+
+def _read_into(snapshot: Snapshot, root: Path, path: str) -> None:
+    try:
+        snapshot.documents.append(Document.read(root, path))
+    except FileNotFoundError:
+        # Removed since it was listed: as if it had never been.
+        return
+    except DocumentError as error:
+        snapshot.broken.append(path)
+        snapshot.problems.append(Problem(path, error.line or 0, error.args[0]))
+    except (StoreError, OSError) as error:
+        snapshot.problems.append(Problem(path, 0, str(error)))
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Keep the garbage collector from walking a growing store over and over: a look makes no garbage."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def trusted(documents: list[Document], seen_ns: int) -> dict[str, Document]:
@@ -231,8 +259,9 @@ def from_index(root: Path) -> dict[str, Document]:
     """Return what ``_index.json`` knows, by path; empty when it is missing, outdated or not ours."""
     try:
         raw, stamp = read_regular(root / INDEX_JSON, MAX_DERIVED)
-        entries = orjson.loads(raw)["entries"].values()
-        found = [Document.from_entry(root, entry) for entry in entries if CACHE_KEY in entry]
+        with collector_paused():
+            entries = orjson.loads(raw)["entries"].values()
+            found = [Document.from_entry(root, entry) for entry in entries if CACHE_KEY in entry]
     except (OSError, StoreError, ValueError, KeyError, TypeError, AttributeError):
         # A derived file: whatever is wrong with it, the markdown has it all.
         return {}
@@ -255,6 +284,10 @@ def _mirror(front: dict[str, Any], head: Memory) -> dict[str, Any]:
         "updated": head.updated.isoformat() if head.updated else None,
         "relations": list(head.relations),
     }
+
+
+def _former_ids(item: Document) -> list[str]:
+    return [alias for alias in aliases_in(item.front) if _UUID.fullmatch(alias)]
 
 
 def _stem(path: str) -> str:

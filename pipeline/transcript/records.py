@@ -97,20 +97,24 @@ def time_of(record: dict[str, Any], kind: str, context: Context) -> tuple[str | 
 
     A stamp that can't be true (no date, far future) is unknown; only a missing one is inherited.
     """
-    old = kind == "legacy"
-    stamp = record.get("ts" if old else "timestamp")
+    stamp = record.get("ts" if kind == "legacy" else "timestamp")
     if stamp is None:
         return (context.at, "inherited") if context.at else (None, "unknown")
-    moment = legacy.moment(record) if old else parse_time(stamp)
+    moment = legacy.moment(record) if kind == "legacy" else parse_time(stamp)
     if moment is None or moment > context.latest:
         return None, "unknown"
-    context.at = iso(moment)
+    # Nearly all stamps have the form ``2026-03-02T09:00:00.000Z``, which need not be put together anew.
+    plain = isinstance(stamp, str) and len(stamp) == 24 and stamp[-1] == "Z" and stamp[4] == stamp[7] == "-"
+    context.at = stamp[:19] + "+00:00" if plain else iso(moment)
     return context.at, "own"
 
 
 def type_of(record: dict[str, Any]) -> str:
     """Return the record's type; ``legacy`` for a flat trace line, ``(none)`` when it does not say."""
-    return text_field(record, "type") or ("legacy" if legacy.is_legacy(record) else "(none)")
+    kind = record.get("type")
+    if kind and isinstance(kind, str):
+        return kind
+    return "legacy" if legacy.is_legacy(record) else "(none)"
 
 
 def is_memory_path(path: object) -> bool:
@@ -170,14 +174,16 @@ def _assistant(record: dict[str, Any], shared: dict[str, Any]) -> list[Entry]:
     raw_usage = message.get("usage")
     usage: dict[str, Any] = raw_usage if isinstance(raw_usage, dict) else {}
     tools = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
+    names = [name for tool in tools if (name := text_field(tool, "name"))] if tools else ()
+    writes = [path for tool in tools for path in _written(tool)] if tools else ()
     entry = Entry(
         block=0,
         text=text,
         speaker="assistant" if text else None,
         channel="prose" if text else None,
-        tool_names=tuple(name for tool in tools if (name := text_field(tool, "name"))),
+        tool_names=tuple(names),
         message_id=text_field(message, "id"),
-        memory_writes=tuple(path for tool in tools for path in _written(tool)),
+        memory_writes=tuple(writes),
         input_tokens=_count(usage.get("input_tokens")),
         output_tokens=_count(usage.get("output_tokens")),
         **shared,

@@ -225,8 +225,8 @@ def from_assistant(record: dict[str, Any], blocks: list[Any]) -> str:
     message = record.get("message")
     if isinstance(message, dict) and message.get("model") == "<synthetic>":
         return ""
-    said = (text_of(block) or _questions(block) for block in blocks)
-    text = "\n".join(text for text in said if text).replace("\0", "").strip()
+    said = [text_of(block) or _questions(block) for block in blocks]
+    text = "\n".join(filter(None, said)).replace("\0", "").strip()
     return "" if text == "(no content)" else text
 
 

@@ -19,9 +19,8 @@ from pipeline import clock as clocks
 from pipeline import config, locks, paths
 from pipeline.atomic import ensure_dir
 from pipeline.capture import spool
-from pipeline.config import Settings
 from pipeline.errors import ReverieError
-from pipeline.ledger import Ledger, jobs, open_ledger
+from pipeline.ledger import open_ledger
 from pipeline.worker.jobs import LOG, Worker
 
 
@@ -35,7 +34,9 @@ def main(arguments: list[str] | None = None) -> int:
     _log_to(home)
     held = _hold(home, options.lock_fd)
     while held is not None:
+        LOG.info("begins")
         sound = _passes(home)
+        LOG.info("ends")
         held.close()
         # An event may have come between the last look and the release; its hook saw the lock and left.
         if not sound or not any(True for _ in spool.pending(home)):
@@ -54,29 +55,38 @@ def _passes(home: Path) -> bool:
     """Work until nothing is near; False when something is wrong that another round would not mend."""
     try:
         settings = config.load(home)
+        clock = clocks.from_environment()
         with open_ledger(home / "ledger.sqlite") as ledger:
-            spool.sweep(home, now=time.time())
-            worker = Worker(home, settings, clocks.from_environment(), ledger)
+            spool.sweep(home, now=clock.now().timestamp())
+            worker = Worker(home, settings, clock, ledger)
             while True:
                 done = worker.run()
                 LOG.info(
                     "pass: %d events, %d runs, %d failures, waiting: %s",
                     done.events, len(done.outcomes), len(done.failures), done.waiting or "no",
                 )  # fmt: skip
-                if not _linger(home, ledger, settings):
+                if not _linger(home, worker):
                     return True
     except ReverieError as error:
-        LOG.error("%s. %s", error, error.fix)
+        _complain(home, f"{error}. {error.fix}")
         return False
 
 
-def _linger(home: Path, ledger: Ledger, settings: Settings) -> bool:
+def _complain(home: Path, cause: str) -> None:
+    """Log what keeps every worker from its work once, not again for each hook that starts one."""
+    said = [line for line in (home / "logs" / "worker.log").read_text("utf-8", "replace").splitlines()[-20:]
+            if " ERROR " in line]  # fmt: skip
+    if not said or not said[-1].endswith(cause):
+        LOG.error("%s", cause)
+
+
+def _linger(home: Path, worker: Worker) -> bool:
     """Wait for the next job or event if one is near; False when there is nothing to wait for."""
-    deadline = time.monotonic() + settings.worker.linger_seconds
+    deadline = time.monotonic() + worker.settings.worker.linger_seconds
     while True:
         if any(True for _ in spool.pending(home)):
             return True
-        due = jobs.next_due(ledger, now=time.time())
+        due = worker.next_due()
         if due is None or time.monotonic() + due > deadline:
             return False
         if due <= 0:
@@ -89,7 +99,7 @@ def _log_to(home: Path) -> None:
     handler = logging.handlers.RotatingFileHandler(
         home / "logs" / "worker.log", maxBytes=500_000, backupCount=1, encoding="utf-8"
     )
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(message)s"))
     LOG.addHandler(handler)
     LOG.setLevel(logging.INFO)
 

@@ -6,20 +6,17 @@ The one place where any exception is caught for a job: it fails that job, with i
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from pipeline import paths
-from pipeline.clock import Clock, parse_time
-from pipeline.config import Settings
-from pipeline.domain.job import Job
+from pipeline import faults
+from pipeline.clock import parse_time
+from pipeline.domain.job import Job, JobKind
 from pipeline.errors import (
     BusyStoreError,
     InvalidReplyError,
+    LeaseLostError,
     LedgerError,
-    ModelError,
     QuotaError,
     RefusedError,
     ReverieError,
@@ -29,22 +26,21 @@ from pipeline.errors import (
     UnauthorisedError,
     UnavailableError,
 )
-from pipeline.extraction.run import Desk, Outcome, extract, give_up
+from pipeline.extraction.run import Desk, Outcome, give_up
 from pipeline.extraction.strategies import ConversationStrategy, Strategy, TurnStrategy
-from pipeline.ids import new_id
-from pipeline.ledger import Ledger, calls, conversations, ingest, jobs, lookups, watermarks
-from pipeline.llm import Client, open_provider
-from pipeline.store import Store, foreign_dream_running
+from pipeline.ledger import conversations, ingest, jobs, lookups, watermarks
+from pipeline.worker import dream_job
 from pipeline.worker.drain import drain, print_session
+from pipeline.worker.reader import QUARTER, Reader
 
 LOG = logging.getLogger("reverie.worker")
 _HOPELESS = (RefusedError, InvalidReplyError, TooLongError, TruncatedError)
 """The dialogue, not the provider, is at fault: after the last try the worker moves past it."""
 _PROVIDER_DOWN = (UnauthorisedError, UnavailableError, QuotaError)
 """No other job of this pass would fare better, and trying again at once would not help."""
+_EXTRACTION: tuple[JobKind, ...] = ("extract_turn", "extract_conversation")
 _AN_HOUR = 3600.0
 _A_MOMENT = 120.0
-_QUARTER = 900.0
 
 
 @dataclass(slots=True)
@@ -56,55 +52,66 @@ class Pass:
     outcomes: list[Outcome] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     waiting: str = ""
+    dreams: list[dict[str, str]] = field(default_factory=list)
 
 
-class Worker:
-    """One worker over one home. `store` overrides where memories go; `llm` is a provider's spec."""
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error} {getattr(error, 'fix', '')}".rstrip()
 
-    def __init__(
-        self,
-        home: Path,
-        settings: Settings,
-        clock: Clock,
-        ledger: Ledger,
-        *,
-        llm: str | None = None,
-        store: Path | None = None,
-    ) -> None:
-        self.home = home
-        self.settings = settings
-        self.clock = clock
-        self.ledger = ledger
-        self.llm = llm or settings.model.provider
-        self.store = store
-        self.owner = f"{os.getpid()}-{new_id()[:8]}"
-        self._touched: dict[Path, Store] = {}
-        self._client: Client | None = None
-        self._client_known = False
+
+class Worker(Reader):
+    """One worker over one home: a reader that takes what to read from the spool and the ledger."""
 
     # -- one pass ---------------------------------------------------------------------------------
 
     def run(self, *, now_too: bool = False) -> Pass:
-        """Drain the spool and do every job that is due (`now_too`: also those that wait their turn)."""
+        """Drain the spool and do every job that is due (`now_too`: each that waits, once)."""
         done = Pass()
         jobs.release_leases(self.ledger, now=self._now())
         ingest.recover_ingesting(self.ledger)
         self._drain(done)
-        if self.settings.store.mode in ("off", "observe"):
+        if not self._extracts():
             return done
         self._wake_conversations()
-        while job := jobs.claim(
+        down, tried = "", list[int]()
+        while job := self._next(tried if now_too else (), now_too):
+            tried.append(job.id)
+            try:
+                down = self._do(job, done)
+            except LeaseLostError as error:
+                LOG.warning("%s", error)
+                continue
+            if down:
+                self._put_off(down, () if not now_too else tried)
+                break
+            self._drain(done)
+        dream_job.ask(self)
+        self.refresh()
+        self._dream(done, down, now_too)
+        return done
+
+    def next_due(self) -> float | None:
+        """Return in how many seconds the next job is due, or None when none will be."""
+        return jobs.next_due(self.ledger, now=self._now()) if self._extracts() else None
+
+    def _extracts(self) -> bool:
+        return self.settings.store.mode not in ("off", "observe")
+
+    def _next(self, leave_out: Sequence[int], now_too: bool) -> Job | None:
+        return jobs.claim(
             self.ledger,
             owner=self.owner,
             lease_seconds=self.settings.worker.lease_seconds,
             now=self._now(),
+            kinds=_EXTRACTION,
             ignore_schedule=now_too,
-        ):
-            if not self._do(job, done):
-                break
-            self._drain(done)
-        self.refresh()
-        return done
+            leave_out=leave_out,
+        )
+
+    def _put_off(self, reason: str, tried: Sequence[int]) -> None:
+        """Let every other job that is due wait as well: the provider that failed one would fail them all."""
+        while job := self._next(tried, now_too=False):
+            jobs.postpone(self.ledger, job, run_after=self._now() + _AN_HOUR, reason=reason, now=self._now())
 
     def _drain(self, done: Pass) -> None:
         drained = drain(self.home, self.ledger, self.settings, self.clock)
@@ -119,98 +126,83 @@ class Worker:
         oldest = now.timestamp() - limits.first_sight_days * 86_400
         for item in conversations.list_conversations(self.ledger, status="ready"):
             last = parse_time(item.last_message_at)
-            if (
-                last is None
-                or last.timestamp() < oldest
-                or print_session(self.ledger, item.source_file, self.settings)
-            ):
+            old = last is None or last.timestamp() < oldest
+            # One that waits keeps its time: it may have been put off.
+            waits = lookups.is_waiting(self.ledger, "extract_conversation", str(item.id))
+            if not (old or waits or print_session(self.ledger, item.source_file, self.settings)):
+                key, due = str(item.id), self._now()
+                jobs.enqueue(self.ledger, "extract_conversation", key, now=due, run_after=due)
+
+    def _dream(self, done: Pass, down: str, now_too: bool) -> None:
+        """Do every dream that is due: the boundary for its errors. With the provider `down`, all wait."""
+        tried: list[int] = []
+        while job := dream_job.claim(self, leave_out=tried, ignore_schedule=now_too):
+            tried.append(job.id)
+            try:
+                report = None if down else dream_job.do(self, job)
+                if down:
+                    dream_job.put_off(self, job, down, _AN_HOUR)
+            except LeaseLostError as error:
+                LOG.warning("%s", error)
                 continue
-            jobs.enqueue(
-                self.ledger, "extract_conversation", str(item.id), now=self._now(), run_after=self._now()
-            )
-
-    def read_file(self, key: str) -> list[Outcome]:
-        """Extract everything of one file that has not been read, now; errors are the caller's.
-
-        A conversation nobody has read is read as a whole; one that was read in part goes on by turns, so
-        that only what is new reaches the model.
-        """
-        limits = self.settings.extraction
-        conversations.mark_ready(
-            self.ledger, now=self.clock.now(), gap_minutes=limits.conversation_gap_minutes
-        )
-        desk = self._desk(key)
-        outcomes: list[Outcome] = []
-        for item in conversations.list_conversations(self.ledger, key=key):
-            rows = [u.row for u in ingest.utterances_of_conversation(self.ledger, item.id)]
-            read = watermarks.watermark(self.ledger, key, desk.store_key, "turn")
-            if not rows or rows[-1] <= read:
+            except _PROVIDER_DOWN as error:
+                down = done.waiting = str(error)
+                dream_job.put_off(self, job, down, _AN_HOUR)
                 continue
-            if rows[0] > read and len(rows) >= limits.min_conversation_messages:
-                outcomes.extend(self._conversation(desk, self._whole(item), None))
-            else:
-                turns = TurnStrategy(key, limits, first_sight=False, until_row=rows[-1])
-                outcomes.extend(self._spans(desk, turns, None))
-        self.refresh()
-        return outcomes
-
-    def read_spans(self, key: str, strategy: Strategy) -> list[Outcome]:
-        """Do every span `strategy` finds in the file `key`, now."""
-        return self._spans(self._desk(key), strategy, None)
-
-    def read_conversations(self, key: str) -> list[Outcome]:
-        """Read every conversation of the file `key` as a whole, also what was read turn by turn."""
-        desk = self._desk(key)
-        found = conversations.list_conversations(self.ledger, key=key)
-        return [outcome for item in found for outcome in self._conversation(desk, self._whole(item), None)]
+            except Exception as error:
+                if not isinstance(error, ReverieError):
+                    LOG.exception("the dream over %s failed", job.key)
+                done.failures.append(f"{job.key}: {error}")
+                dream_job.fail(self, job, _told(error))
+                continue
+            if report is not None and report.word != "closed":
+                done.dreams.append({"store": job.key, "word": report.word, "reason": report.reason})
 
     # -- one job ----------------------------------------------------------------------------------
 
-    def _do(self, job: Job, done: Pass) -> bool:
-        """Do one job and settle it; False when the pass should end. The boundary for a job's errors."""
+    def _do(self, job: Job, done: Pass) -> str:
+        """Do one job and settle it: the boundary for its errors. Returns "" or why no other can be done."""
         now = self._now
         try:
             done.outcomes.extend(self._extract(job))
-        except SpendError as error:
-            done.waiting = str(error)
-            jobs.postpone(self.ledger, job, run_after=now() + _QUARTER, reason=str(error), now=now())
-            return False
-        except BusyStoreError as error:
-            jobs.postpone(self.ledger, job, run_after=now() + _A_MOMENT, reason=str(error), now=now())
-            return False
+        except (SpendError, BusyStoreError) as error:
+            if isinstance(error, SpendError):
+                done.waiting = str(error)
+            wait = QUARTER if isinstance(error, SpendError) else _A_MOMENT
+            jobs.postpone(self.ledger, job, run_after=now() + wait, reason=str(error), now=now())
         except _PROVIDER_DOWN as error:
             done.waiting = str(error)
             jobs.postpone(self.ledger, job, run_after=now() + _AN_HOUR, reason=str(error), now=now())
-            return False
-        except _HOPELESS as error:
-            self._fail_or_pass(job, error, done)
+            return str(error)
         except Exception as error:
             if not isinstance(error, ReverieError):
                 LOG.exception("job %s (%s) failed", job.id, job.key)
             done.failures.append(f"{job.key}: {error}")
-            jobs.fail(
-                self.ledger,
-                job,
-                f"{type(error).__name__}: {error}",
-                now=now(),
-                max_attempts=self.settings.extraction.attempts,
-            )
+            self._fail(job, error, done)
         else:
             interval = self.settings.extraction.turn_interval_seconds
             jobs.finish(self.ledger, job, now=now(), again_after=interval)
-        return True
+        faults.reach("worker.job_settled")
+        return ""
 
-    def _fail_or_pass(self, job: Job, error: ModelError, done: Pass) -> None:
-        done.failures.append(f"{job.key}: {error}")
-        if job.attempts + 1 < self.settings.extraction.attempts:
-            jobs.fail(self.ledger, job, f"{error.outcome}: {error}", now=self._now(), max_attempts=10**6)
-            return
-        outcome = give_up(self._desk(self._key(job)), self._strategy(job), f"{error.outcome}: {error}")
-        if outcome is not None:
-            done.outcomes.append(outcome)
-        jobs.finish(self.ledger, job, now=self._now(), again_after=0.0)
+    def _fail(self, job: Job, error: Exception, done: Pass) -> None:
+        """Count a failed try; after the last, move past dialogue no model takes, or park the job."""
+        attempts = self.settings.extraction.attempts
+        told = _told(error)
+        if isinstance(error, _HOPELESS) and job.attempts + 1 >= attempts:
+            try:
+                outcome = give_up(
+                    self._desk(self._key(job)), self._strategy(job), f"{error.outcome}: {error}"
+                )
+            except ReverieError as second:
+                told = f"{told}; {second}"
+            else:
+                done.outcomes.extend([outcome] if outcome else [])
+                jobs.finish(self.ledger, job, now=self._now())
+                return
+        jobs.fail(self.ledger, job, told, now=self._now(), max_attempts=attempts)
 
-    def _extract(self, job: Job) -> Iterable[Outcome]:
+    def _extract(self, job: Job) -> Sequence[Outcome]:
         strategy = self._strategy(job)
         desk = self._desk(self._key(job))
         if isinstance(strategy, TurnStrategy) and self._soon_read_whole(job.key, desk):
@@ -224,38 +216,13 @@ class Worker:
         after = watermarks.watermark(self.ledger, key, desk.store_key, "turn")
         unread = {u.row for u in ingest.utterances(self.ledger, key, after_row=after)}
         for item in conversations.list_conversations(self.ledger, key=key):
-            if item.status in ("ready", "queued") and lookups.is_waiting(
+            waits = item.status in ("ready", "queued") and lookups.is_waiting(
                 self.ledger, "extract_conversation", str(item.id)
-            ):
+            )
+            # One too short to be read as a whole is read by turns, or what was said in it would be lost.
+            if waits and not self._whole(item).skipped(self.ledger):
                 unread -= {u.row for u in ingest.utterances_of_conversation(self.ledger, item.id)}
         return not unread
-
-    def _spans(self, desk: Desk, strategy: Strategy, job: Job | None) -> list[Outcome]:
-        outcomes = []
-        while outcome := extract(desk, strategy):
-            outcomes.append(outcome)
-            if job is not None:
-                jobs.heartbeat(
-                    self.ledger, job, lease_seconds=self.settings.worker.lease_seconds, now=self._now()
-                )
-        return outcomes
-
-    def _conversation(self, desk: Desk, strategy: ConversationStrategy, job: Job | None) -> list[Outcome]:
-        item = strategy.conversation
-        now = self.clock.now()
-        if item.status == "ready":
-            conversations.set_status(self.ledger, item.id, "queued", now=now)
-        if item.status in ("ready", "queued"):
-            conversations.set_status(self.ledger, item.id, "processing", now=now)
-        outcomes = self._spans(desk, strategy, job)
-        if item.status not in ("ready", "queued", "processing"):
-            return outcomes
-        skipped = [outcome for outcome in outcomes if outcome.word == "skipped"]
-        if skipped:
-            conversations.set_status(self.ledger, item.id, "skipped", reason=skipped[0].reason, now=now)
-        else:
-            conversations.set_status(self.ledger, item.id, "archived", now=now)
-        return outcomes
 
     def _key(self, job: Job) -> str:
         if job.kind == "extract_conversation":
@@ -273,56 +240,3 @@ class Worker:
         if found is None:
             raise LedgerError(f"conversation {job.key} is not in the ledger any more")
         return found
-
-    def _whole(self, item: conversations.Conversation) -> ConversationStrategy:
-        limits = self.settings.extraction
-        return ConversationStrategy(item, limits, minimum=limits.min_conversation_messages)
-
-    def _desk(self, key: str) -> Desk:
-        place = self.store or store_for(self.ledger, key)
-        if foreign_dream_running(place, self.clock.now()):
-            raise BusyStoreError(file=str(place), fix="It ends by itself; the work waits.")
-        return Desk(
-            ledger=self.ledger,
-            store=self._open(place),
-            client=self.client(),
-            settings=self.settings,
-            clock=self.clock,
-        )
-
-    def _open(self, place: Path) -> Store:
-        limits = self.settings.store
-        store = Store.open(place, create=True, index_lines=limits.index_lines, index_bytes=limits.index_bytes)
-        self._touched[place] = store
-        return store
-
-    def refresh(self) -> None:
-        """Bring the derived files of every store this worker used up to date."""
-        for store in self._touched.values():
-            store.reindex(now=self.clock.now())
-        self._touched.clear()
-
-    def client(self) -> Client | None:
-        """Return the model client, made at the first need, or None when extraction goes by rules."""
-        if not self._client_known:
-            provider = open_provider(self.llm, self.settings.model, home=self.home)
-            meter = calls.LedgerMeter(self.ledger, self.settings.spend, self.clock, run_id=self.owner)
-            offline = provider.name == "offline"
-            self._client = None if offline else Client(provider, meter, settings=self.settings.model)
-            self._client_known = True
-        return self._client
-
-    def _now(self) -> float:
-        return self.clock.now().timestamp()
-
-
-def store_for(ledger: Ledger, key: str) -> Path:
-    """Return the memory folder for the sessions of source file `key`, by where they began."""
-    known = lookups.store_of(ledger, key)
-    if known:
-        return Path(known)
-    cwd = lookups.first_cwd(ledger, key)
-    place = paths.project_store(Path(cwd)) if cwd else paths.projects_dir() / Path(key).parent / "memory"
-    # Remembered, since a worktree that is gone tomorrow can't be resolved to its repository any more.
-    lookups.remember_store(ledger, key, str(place))
-    return place

@@ -21,16 +21,14 @@ def store_for(ledger: Ledger, key: str) -> Path:
     return place
 
 
-def open_for(ledger: Ledger, key: str) -> Store:
-    """Open the store of source file `key` to write in it, made at first use.
+def claim(ledger: Ledger, key: str, store: Store) -> None:
+    """Take `store` for the project in which the session in `key` began, at the first use.
 
     Raises StoreError when it belongs to another project, so that the memories of two never mix.
     """
-    store = Store.open(store_for(ledger, key), create=True)
     cwd = lookups.first_cwd(ledger, key)
     if cwd:
         check_owner(store, Path(cwd), claim=True)
-    return store
 
 
 def check_owner(store: Store, cwd: Path, *, claim: bool = False) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pipeline.ledger import links
 from pipeline.ledger.connection import Ledger, open_ledger
 from pipeline.ledger.conversations import list_conversations
 from pipeline.ledger.files import bad_lines, list_files
@@ -25,6 +26,7 @@ from pipeline.ledger.ingest import (
     utterances_of_conversation,
 )
 from pipeline.ledger.links import Link
+from pipeline.ledger.lookups import entrypoint, first_cwd, live_rows
 from tests.ledger.build import KEY, SESSION, at, ingest, later, reply, said, silent
 
 
@@ -35,7 +37,7 @@ def texts(led: Ledger, key: str = KEY, after_row: int = 0) -> list[str]:
 def test_entries_offset_and_state_are_committed_together(led: Ledger) -> None:
     result = ingest(led, [said(0, when=at()), reply(1, when=at(1))], counts={"user": 1, "assistant": 1})
     state = file_state(led, KEY)
-    assert (result.new_rows, result.duplicates, result.rows_total) == (2, 0, 2)
+    assert (result.new_rows, result.duplicates, live_rows(led, KEY)) == (2, 0, 2)
     assert state is not None
     assert (state.status, state.last_processed_offset, state.file_size) == ("idle", 200, 10_000)
     assert json.loads(state.cursor_json) == {"offset": 200}
@@ -67,7 +69,7 @@ def test_bug_003_a_second_pass_adds_nothing(led: Ledger) -> None:
     entries = [said(0, when=at()), said(2, when=at(1))]
     ingest(led, entries, bad=[(2, "not JSON")])
     again = ingest(led, [])
-    assert (again.new_rows, again.rows_total) == (0, 2)
+    assert (again.new_rows, live_rows(led, KEY)) == (0, 2)
     assert bad_lines(led, KEY) == [(2, "not JSON")]
     state = file_state(led, KEY)
     assert state is not None and state.bad_lines == 1
@@ -78,7 +80,7 @@ def test_the_same_entries_again_are_duplicates(led: Ledger) -> None:
     entries = [said(0), reply(1), said(2, uuid="", chained=False)]
     ingest(led, entries)
     again = ingest(led, entries)
-    assert (again.new_rows, again.duplicates, again.rows_total) == (0, 3, 3)
+    assert (again.new_rows, again.duplicates, live_rows(led, KEY)) == (0, 3, 3)
 
 
 def test_an_entry_appended_again_keeps_its_first_row(led: Ledger) -> None:
@@ -133,8 +135,8 @@ def test_what_nobody_says_is_kept_only_with_a_reason(led: Ledger) -> None:
         silent(5, note="forked"),
         said(6, "   "),
     ]
-    result = ingest(led, entries)
-    assert result.rows_total == 5
+    ingest(led, entries)
+    assert live_rows(led, KEY) == 5
     assert texts(led) == []
     assert memory_writes(led, KEY, after_row=0, through_row=99) == ["/m/a.md", "/m/b.md"]
     assert memory_writes(led, KEY, after_row=3, through_row=99) == ["/m/a.md"]
@@ -147,7 +149,7 @@ def test_a_restart_supersedes_what_the_file_no_longer_holds(led: Ledger) -> None
     rows = [said.row for said in utterances(led, KEY, after_row=0)]
     result = ingest(led, [said(0), said(3, "new")], restarted="rewound", counts={"user": 2})
     assert texts(led) == ["line 0", "new"]
-    assert (result.new_rows, result.duplicates, result.rows_total) == (1, 1, 2)
+    assert (result.new_rows, result.duplicates, live_rows(led, KEY)) == (1, 1, 2)
     assert utterances(led, KEY, after_row=0)[0].row == rows[0]
     cited = find_entry(led, SESSION, "u1")
     assert cited is not None and cited.superseded and cited.text == "line 1"
@@ -176,8 +178,8 @@ def test_superseded_speech_returns_with_the_file_that_still_has_it(led: Ledger) 
 def test_many_entries_pass_through_in_batches(led: Ledger) -> None:
     total = 10_000
     result = ingest(led, (said(number) for number in range(total)))
-    assert (result.new_rows, result.rows_total) == (total, total)
-    assert led.value("SELECT count(*) FROM entry_links") == total
+    assert (result.new_rows, live_rows(led, KEY)) == (total, total)
+    assert len(list(links.links_of(led, 1))) == total
 
 
 def test_a_reader_that_fails_leaves_the_file_as_it_was(led: Ledger) -> None:
@@ -346,6 +348,34 @@ def test_a_turn_at_the_end_asks_only_about_its_own_links(led: Ledger) -> None:
     assert asked == [50, 4, 54]
 
 
+def test_reading_a_file_again_adds_no_links(led: Ledger) -> None:
+    entries = [said(0), said(1), said(1, "more", block=1), silent(2)]
+    ingest(led, entries)
+    ingest(led, [*entries, said(3)])
+    assert [link[0] for link in links.links_of(led, 1)] == ["u0", "u1", "u2", "u3"]
+    assert led.value("SELECT count(*) FROM link_batches") == 2
+
+
+def test_a_record_s_prompt_marks_its_link_whichever_block_it_is(led: Ledger) -> None:
+    ingest(led, [said(0, channel="answer"), said(0, "and more", block=1), said(1, channel="answer")])
+    assert [link[2] for link in links.links_of(led, 1)] == [True, False]
+
+
+@pytest.mark.parametrize("column", ["cwd", "entrypoint"])
+def test_how_a_session_began_is_told_by_the_first_entry_that_says(led: Ledger, column: str) -> None:
+    ingest(led, [said(0), said(1, **{column: "first"}), said(2, **{column: "second"})])
+    ask = {"cwd": first_cwd, "entrypoint": entrypoint}[column]
+    assert (ask(led, KEY), ask(led, "other.jsonl")) == ("first", None)
+
+
+def test_a_turn_within_the_gap_lengthens_the_conversation_and_a_later_one_opens_another(led: Ledger) -> None:
+    ingest(led, [said(0, when=at(0)), said(1, when=at(5))])
+    ingest(led, [said(2, when=at(20))])
+    ingest(led, [said(3, when=at(500))])
+    found = [(c.entry_count, c.first_message_at, c.last_message_at) for c in list_conversations(led)]
+    assert found == [(3, at(0), at(20)), (1, at(500), at(500))]
+
+
 def test_a_copy_appended_by_a_compaction_does_not_hide_the_older_branch(led: Ledger) -> None:
     ingest(led, [said(0), said(1), said(2, uuid="u0", parent_uuid="u1")], abandoned=rewinds)
     ingest(led, [said(3, parent_uuid="u0")], abandoned=rewinds)
@@ -356,14 +386,14 @@ def dump(led: Ledger) -> dict[str, list[tuple[object, ...]]]:
     """All rows, but for what tells how often a pass ran: cursors, and ids of conversations once empty."""
     tables = {
         "memory_transcript_entries": "*",
-        "entry_links": "*",
         "memory_conversations": "first_row, last_row, entry_count, first_message_at, last_message_at, status",
         "memory_file_states": "status, last_entry_timestamp, session_id",
     }
-    return {
+    rows = {
         table: [tuple(row) for row in led.rows(f"SELECT {columns} FROM {table}")]
         for table, columns in tables.items()
     }
+    return {**rows, "links": list(links.links_of(led, 1))}
 
 
 @st.composite

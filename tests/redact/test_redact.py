@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.redact import has_secret, redact
+from pipeline.redact import _names, has_secret, redact
+from pipeline.redact_rules import KEY_AT
 
 # (text around, the value that must go)
 SECRETS = [
@@ -162,3 +163,24 @@ PIECES = st.one_of(
 def test_redaction_is_idempotent(text: str) -> None:
     once = redact(text).text
     assert redact(once).text == once
+
+
+NAME_PARTS = [
+    "pass",
+    "word",
+    "PASSWORD",
+    "secret",
+    " key",
+    "_key",
+    "api",
+    "account",
+    "service",
+    "token",
+    "pwd",
+]
+NAME_PARTS += ["密码", "İ", "x", "_", "-", " ", "=", "credentials", "パスワード", "Contraseña", "master-key"]
+
+
+@given(st.lists(st.sampled_from(NAME_PARTS), max_size=9).map("".join))
+def test_the_quick_search_finds_every_name_the_pattern_finds(text: str) -> None:
+    assert _names(text) == [name.start() for name in KEY_AT.finditer(text)]

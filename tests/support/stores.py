@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -64,3 +64,32 @@ def run(code: str, *arguments: str, **environment: str) -> subprocess.CompletedP
         timeout=60,
         cwd=Path(__file__).parents[2],
     )
+
+
+def die_at(point: str, action: Callable[[], object]) -> int:
+    """Run `action` in a forked process that kills itself at fault `point`; minus the signal, or exit code."""
+    child = forked(action, REVERIE_CRASH_AT=point)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def forked(action: Callable[[], object], **environment: str) -> int:
+    """Start `action` in a forked process, whose number is returned; it exits with 1 after an exception."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.environ.update(environment)
+            action()
+            code = 0
+        finally:
+            os._exit(code)
+    return child
+
+
+def kills(points: Iterable[str], action: Callable[[], object]) -> Iterator[str]:
+    """Die at every visit of every point; yields the visit after each death, before `action` runs again."""
+    for point in points:
+        visit = 1
+        while die_at(f"{point}#{visit}", action) == -9:
+            yield f"{point}#{visit}"
+            visit += 1

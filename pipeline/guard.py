@@ -14,7 +14,7 @@ _PERMISSION = re.compile(
     \b(?:may|can|is\ allowed\ to|are\ allowed\ to|is\ permitted\ to|has\ permission\ to|have\ permission\ to
        |is\ free\ to|are\ free\ to|should|shall|must|will)\s+(?:(?!not\b|never\b)\w+\s+){0,6}?
        without\s+(?:\w+\s+){0,3}?(?:asking|approval|confirm\w*|permission|prompt\w*|review)
-    |\b(?:no\ need|not\ need|n['’]t\ need|needn['’]t|never\ needs?|need\ not|not\ have)\s+to\s+
+    |\b(?:no\ need|not\ need|\w+n['’]t\ need|needn['’]t|never\ needs?|need\ not|not\ have)\s+to\s+
        (?:ask|confirm|request\ (?:approval|permission)|wait\ for\ (?:approval|confirmation))
     |\b(?:do\ not|don['’]t|never|stop)\s+(?:ask(?:ing)?|prompt(?:ing)?)\s+(?:\w+\s+){0,3}?
        (?:for\ (?:permission|approval|confirmation)

@@ -40,26 +40,57 @@ _LATIN = (
 _PATTERN = re.compile(
     rf"(?P<day>\b(?:{_LATIN})\b|后天|明天|昨天|今天|明後日|明日|昨日|今日)"
     r"|(?P<week>\b(?:next|last|this) week\b)"
-    rf"|\b(?P<which>next|last|this|on|by|until|before)\s+(?P<name>{'|'.join(_DAYS)})\b(?!s)",
+    rf"|\b(?P<which>next|last|this|on|by|until|before)\s+(?P<name>{'|'.join(_DAYS)})\b(?!s)(?!\s+\(?\d{{4}}-\d\d-\d\d)",
     re.IGNORECASE,
 )
+
+
+_NAMED = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|“[^”\n]+”")
+"""Words in backticks or quotation marks are someone's words or a name, and stay as they are."""
 
 
 def absolute(text: str, said: datetime | None) -> str:
     """Return `text` with its relative dates replaced, seen from the moment it was `said`.
 
     ``tomorrow`` becomes ``2026-03-03``; ``next week`` the week of that Monday; ``by Friday`` the coming
-    Friday with its date. A date already in brackets behind the word is kept and the word goes. Unknown
-    `said` leaves the text as it is.
+    Friday with its date. A weekday that has its date behind it already stays as it is, so that doing this
+    twice changes nothing. Unknown `said` leaves the text as it is.
     """
     if said is None:
         return text
-    return _PATTERN.sub(_replacer(said), text)
+    named = [match.span() for match in _NAMED.finditer(text)]
+    replace = _replacer(said)
+
+    def sub(match: re.Match[str]) -> str:
+        inside = any(start <= match.start() < end for start, end in named)
+        return match.group() if inside or _is_a_name(match, text) else replace(match)
+
+    return _PATTERN.sub(sub, text)
+
+
+def _is_a_name(match: re.Match[str], text: str) -> bool:
+    """Whether a capital letter marks the word as a name: "the Today screen", not "Tomorrow we ship"."""
+    word = match.group()
+    if not word[:1].isupper() or match["name"]:
+        return False
+    before = text[: match.start()].rstrip()
+    starts = not before or before[-1] in ".!?:\n"
+    return not starts or bool(re.match(r"\s+(?:screen|tab|view|page|widget|list|app)\b", text[match.end() :]))
 
 
 def has_relative(text: str) -> bool:
     """Whether `text` still names a day by its distance from the speaker."""
     return _PATTERN.search(text) is not None
+
+
+def relative_days(text: str) -> tuple[str, ...]:
+    """Return the words of `text` that name a day by its distance from the speaker, names left out."""
+    named = [match.span() for match in _NAMED.finditer(text)]
+    return tuple(
+        match.group()
+        for match in _PATTERN.finditer(text)
+        if not any(start <= match.start() < end for start, end in named) and not _is_a_name(match, text)
+    )
 
 
 def _replacer(said: datetime) -> Callable[[re.Match[str]], str]:

@@ -1,0 +1,49 @@
+"""Two things done in turn, many times, and how their medians compare: noise then meets both alike."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """How much longer the subject took than its floor; milliseconds of wall time, medians of the rounds."""
+
+    wall: float
+    cpu: float | None
+    subject_ms: float
+    floor_ms: float
+    rounds: int
+
+
+def _timed(work: Callable[[], object]) -> tuple[float, float]:
+    gc.collect()
+    wall, cpu = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def compare(
+    subject: Callable[[], object],
+    floor: Callable[[], object],
+    rounds: int,
+    *,
+    before: Callable[[], object] = lambda: None,
+) -> Ratio:
+    """Time both in turn; `before` runs ahead of each subject, untimed. One untimed round warms up."""
+    before()
+    subject()
+    floor()
+    mine: list[tuple[float, float]] = []
+    bare: list[tuple[float, float]] = []
+    for _ in range(rounds):
+        before()
+        mine.append(_timed(subject))
+        bare.append(_timed(floor))
+    wall, cpu = (statistics.median(times) for times in zip(*mine, strict=True))
+    wall0, cpu0 = (statistics.median(times) for times in zip(*bare, strict=True))
+    return Ratio(wall / wall0, cpu / cpu0, wall * 1e3, wall0 * 1e3, rounds)

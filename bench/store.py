@@ -1,0 +1,84 @@
+"""A store of many memories: everything derived made anew, and one memory more."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import yaml
+
+from bench.material import TYPES, prose
+from bench.measure import Ratio, compare
+from pipeline.domain.memory import Evidence, Memory
+from pipeline.ids import derived_id
+from pipeline.store import ChangeSet, Store, document
+
+NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
+DERIVED = ("_index.json", "MEMORY.md", "MEMORY-more.md", "CORE.md", ".reverie/index-lines")
+
+
+def memory_of(number: int, chance: random.Random) -> Memory:
+    """Return one memory of a size real ones have."""
+    made = NOW - timedelta(days=chance.randrange(400))
+    return Memory(
+        name=f"{prose(chance, 20).replace(' ', '-')[:40]}-{number}",
+        description=prose(chance, 90),
+        type=TYPES[number % len(TYPES)],
+        body=prose(chance, 500),
+        id=derived_id("bench", str(number)),
+        tags=("bench", "parser"),
+        created=made,
+        updated=made,
+        sources=(
+            Evidence(
+                session=derived_id("s", str(number)), uuid=derived_id("u", str(number)), quote="it stays"
+            ),
+        ),
+    )
+
+
+def fill(folder: Path, count: int) -> Path:
+    """Write `count` memories as files, not by the store, which would take minutes; return its path."""
+    chance = random.Random(count)
+    store = folder / f"store-{count}"
+    store.mkdir()
+    for number in range(count):
+        memory = memory_of(number, chance)
+        (store / f"{memory.name}.md").write_bytes(document.compose(memory))
+    return store
+
+
+def rebuild(folder: Path, rounds: int, count: int = 10_000) -> Ratio:
+    """All derived files of 10,000 memories from nothing, against reading and loading their front matter."""
+    store = fill(folder, count)
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    def forget() -> None:
+        for name in DERIVED:
+            (store / name).unlink(missing_ok=True)
+
+    def load() -> None:
+        for path in store.glob("*.md"):
+            front = path.read_bytes().split(b"---\n", 2)
+            if len(front) == 3 and not front[0]:
+                yaml.load(front[1], Loader=loader)
+
+    return compare(lambda: Store.open(store).reindex(now=NOW), load, rounds, before=forget)
+
+
+def one_more(folder: Path, rounds: int, many: int = 10_000, few: int = 100) -> Ratio:
+    """One memory written into 10,000 by a process that opens the store for it, against into 100."""
+    places = [fill(folder, count) for count in (many, few)]
+    for place in places:
+        Store.open(place).reindex(now=NOW)
+    chance = random.Random(1)
+    numbers = iter(range(1_000_000, 2_000_000))
+
+    def write(place: Path) -> None:
+        store = Store.open(place)
+        number = next(numbers)
+        plan = store.put(memory_of(number, chance))
+        store.apply(ChangeSet(f"bench-{number}", "bench", [plan]))
+
+    return compare(lambda: write(places[0]), lambda: write(places[1]), rounds * 3)

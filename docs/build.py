@@ -1,0 +1,115 @@
+"""Fills the generated parts of the documentation: ``python docs/build.py``; ``--check`` only compares.
+
+A generated part stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``. What differs from run to
+run (ids, the temporary directory) does not count as a difference.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from pipeline.config import Settings
+
+ROOT = Path(__file__).resolve().parents[1]
+_RANDOM = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?<=-)[0-9a-f]{6}(?=\.md)|(?<=reverie-demo-)\w+"
+)
+
+
+def reverie(*arguments: str) -> str:
+    """Return what ``reverie ARGUMENTS`` prints."""
+    command = [sys.executable, "-m", "pipeline.cli.main", *arguments]
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout.decode("utf-8")
+
+
+def demo() -> str:
+    """Return the demo's output as a console block, the memory's full text left out."""
+    made, index, _shown, source = reverie("demo").rstrip().split("\n$ ")
+    return f"```text\n$ make demo\n{made}\n$ {index}\n$ {source}\n```"
+
+
+def commands() -> str:
+    """Return a table of all commands with the line that ``--help`` has for each."""
+    listed = reverie("--help").partition("Commands:\n")[2]
+    rows = (line.split(maxsplit=1) for line in listed.splitlines() if line.strip())
+    return "\n".join(
+        [
+            "| command | what it does |",
+            "| --- | --- |",
+            *(f"| `reverie {name}` | {text} |" for name, text in rows),
+        ]
+    )
+
+
+def configuration() -> str:
+    """Return every setting, grouped by section."""
+    lines: list[str] = []
+    for name, section in Settings.model_fields.items():
+        kind = section.annotation
+        assert kind is not None
+        lines += [f"## [{name}]", "", " ".join((kind.__doc__ or "").split()), ""]
+        lines += ["| key | default | meaning |", "| --- | --- | --- |"]
+        for key, field in kind.model_fields.items():
+            default = f"`{field.default}`" if field.default != "" else "empty"
+            lines.append(f"| `{key}` | {default} | {field.description} |")
+        lines.append("")
+    return "\n".join(lines).rstrip()
+
+
+def evaluation() -> str:
+    """Return the table of ``reverie eval`` as Markdown."""
+    head, *rows = (re.split(r"\s{2,}", line.strip()) for line in reverie("eval").splitlines() if line.strip())
+    rule = ["---", *("---:" for _ in head[1:])]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
+
+
+PARTS: dict[str, tuple[str, Callable[[], str]]] = {
+    "demo": ("README.md", demo),
+    "commands": ("README.md", commands),
+    "configuration": ("docs/configuration.md", configuration),
+    "evaluation": ("docs/evaluation.md", evaluation),
+}
+
+
+def part(text: str, name: str) -> str:
+    """Return what stands between the marks of `name` in `text`."""
+    return text.partition(f"<!-- begin {name} -->\n")[2].partition(f"\n<!-- end {name} -->")[0]
+
+
+def fresh(name: str) -> tuple[str, str]:
+    """Return the generated part `name` as it stands in its file, and as it would be made now."""
+    file, make = PARTS[name]
+    return part((ROOT / file).read_text("utf-8"), name), make()
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two texts differ at most in what is random."""
+    return _RANDOM.sub("…", one) == _RANDOM.sub("…", other)
+
+
+def main(arguments: list[str]) -> int:
+    """Fill, or with ``--check`` compare, all parts or those named."""
+    names = [name for name in arguments if name != "--check"] or list(PARTS)
+    outdated = 0
+    for name in names:
+        old, new = fresh(name)
+        if same(old, new):
+            continue
+        outdated += 1
+        file = ROOT / PARTS[name][0]
+        if "--check" in arguments:
+            sys.stdout.write(f"{PARTS[name][0]}: {name} is outdated; python docs/build.py {name}\n")
+        else:
+            text = file.read_text("utf-8")
+            begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
+            before, _, rest = text.partition(begin)
+            file.write_text(before + begin + new + "\n" + end + rest.partition(end)[2], "utf-8")
+    return 1 if outdated and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

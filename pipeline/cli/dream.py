@@ -1,0 +1,159 @@
+"""Commands around the dream: consolidate, dream, history, diff, undo, pin, unpin, inbox, schedule."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pipeline import care
+from pipeline.app import App
+from pipeline.cli import output
+from pipeline.cli.options import JsonOption, LlmOption, StoreOption
+from pipeline.clock import iso
+from pipeline.consolidation.report import DreamReport, as_markdown
+
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, or the start of it.")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name, file stem or id.")]
+NumberArgument = Annotated[int, typer.Argument(metavar="NUMBER", help="Number in `reverie inbox list`.")]
+
+inbox = typer.Typer(help="Decide what Reverie did not dare to do by itself.", no_args_is_help=True)
+
+
+def consolidate(
+    force: Annotated[bool, typer.Option("--force", help="Do not ask the gates.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    store: StoreOption = None,
+    llm: LlmOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Merge, supersede and prune the memories of one store, checked and undoable."""
+    with output.progress("dreaming"):
+        report = care.consolidate(App(store=store, llm=llm), force=force, dry_run=dry_run)
+    output.data(report, lambda: _tell(report), as_json=as_json)
+
+
+def dream(
+    everywhere: Annotated[
+        bool, typer.Option("--all", help="Every project, as the scheduler does it.")
+    ] = False,
+    store: StoreOption = None,
+    llm: LlmOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Consolidate where the gates are open; what a scheduled job runs."""
+    with output.progress("dreaming"):
+        reports = list(care.dream_all(App(store=store, llm=llm), everywhere=everywhere))
+
+    def tell() -> None:
+        for report in reports:
+            _tell(report)
+
+    output.data(reports, tell, as_json=as_json)
+
+
+def history(store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """List the changes that can be undone, newest first."""
+    found = care.history(App(store=store))
+    rows = [
+        [g.run[:13], iso(g.at) if g.at else "", len(g.files), "undone" if g.undone else "", g.reason]
+        for g in found
+    ]
+    output.data(found, lambda: output.table(["run", "at", "files", "", "reason"], rows), as_json=as_json)
+
+
+def diff(run: RunArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Show what one change did, file by file."""
+    changes = care.diff(App(store=store), run)
+    value = [{"path": change.path, "diff": care.as_text(change)} for change in changes]
+
+    def tell() -> None:
+        for item in value:
+            output.line(item["diff"].rstrip("\n"))
+
+    output.data(value, tell, as_json=as_json)
+
+
+def undo(
+    run: Annotated[str, typer.Argument(metavar="[RUN]", help="Default: the newest change.")] = "",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring back every byte a change touched; refuses where a later edit would be lost."""
+    undone = care.undo(App(store=store), run)
+
+    def tell() -> None:
+        if undone.already:
+            output.line(f"{undone.run} was undone before")
+        for path in undone.paths:
+            output.line(f"restored   {path}")
+
+    output.data(undone, tell, as_json=as_json)
+
+
+def pin(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Keep a memory first in the index and out of every dream's reach."""
+    memory = care.pin(App(store=store), name, pinned=True)
+    output.data(memory, lambda: output.line(f"pinned     {memory.name} ({memory.path})"), as_json=as_json)
+
+
+def unpin(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Let a pinned memory go back to where its type has it."""
+    memory = care.pin(App(store=store), name, pinned=False)
+    output.data(memory, lambda: output.line(f"unpinned   {memory.name} ({memory.path})"), as_json=as_json)
+
+
+@inbox.command("list")
+def inbox_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """List what waits for you."""
+    rows = care.waiting(App(store=store))
+    columns = ["id", "kind", "name", "reason"]
+    output.data(
+        rows, lambda: output.table(columns, [[row[c] for c in columns] for row in rows]), as_json=as_json
+    )
+
+
+@inbox.command("show")
+def inbox_show(number: NumberArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Show one item whole."""
+    found = care.item(App(store=store), number)
+    output.data(found, lambda: output.fields(_flat(found)), as_json=as_json)
+
+
+@inbox.command("accept")
+def inbox_accept(number: NumberArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Do what an item proposes."""
+    row = care.accept(App(store=store), number)
+    output.data(row, lambda: output.line(f"accepted   {row['kind']} {row['name']}"), as_json=as_json)
+
+
+@inbox.command("reject")
+def inbox_reject(number: NumberArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Take an item off the list."""
+    row = care.reject(App(store=store), number)
+    output.data(row, lambda: output.line(f"rejected   {row['kind']} {row['name']}"), as_json=as_json)
+
+
+def _tell(report: DreamReport) -> None:
+    if report.word == "closed":
+        output.line(f"not now: {report.reason}")
+        for gate in report.gates:
+            output.line(f"  {'open  ' if gate.open else 'closed'} {gate.name:<9} {gate.reason}")
+        return
+    output.line(as_markdown(report).rstrip("\n"))
+
+
+def _flat(row: dict[str, object]) -> dict[str, object]:
+    payload = row["payload"]
+    inner = payload if isinstance(payload, dict) else {}
+    operation = inner.get("operation")
+    return {
+        "kind": row["kind"],
+        "name": row["name"],
+        "why it waits": row["reason"],
+        **{
+            key: value
+            for key, value in {**inner, **(operation or {})}.items()
+            if value and key != "operation"
+        },
+    }

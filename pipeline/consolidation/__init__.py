@@ -1,0 +1,1 @@
+"""The dream: gates, selection, a plan of operations, their check, one change set, a report."""

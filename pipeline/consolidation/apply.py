@@ -1,0 +1,252 @@
+"""From checked operations to one change set for the store. Pure planning: nothing is touched here.
+
+What merged keeps the sources, tags, anchors and age of all it was made of, and the names of those that left
+as aliases, so that links and `why` still find it. What leaves goes to the archive with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from pipeline.domain.memory import MAX_SOURCES, Evidence, Memory
+from pipeline.domain.plan import Operation
+from pipeline.ids import derived_id
+from pipeline.slugs import slugify
+from pipeline.store import Document, Snapshot, Store
+from pipeline.store import Operation as StoreOperation
+
+INSIGHT_STRENGTH = 0.8
+_PLAIN = {"user-stated": 3, "user-confirmed": 2, "assistant-inferred": 1}
+
+
+@dataclass(slots=True)
+class Applying:
+    """What is to be done: store operations, and for the report one line per operation with its memories.
+
+    `promoted` are copies for the user-scope store, a change set of their own.
+    """
+
+    operations: list[StoreOperation] = field(default_factory=list)
+    actions: list[dict[str, Any]] = field(default_factory=list)
+    promoted: list[Memory] = field(default_factory=list)
+
+
+def plan(
+    operations: Sequence[Operation],
+    store: Store,
+    snapshot: Snapshot,
+    *,
+    run_id: str,
+    now: datetime,
+    approved: bool = False,
+) -> Applying:
+    """Return the change set for `operations`, which must have passed the check against `snapshot`.
+
+    New ids derive from `run_id` and the operation's place, so planning again gives the same files. When a
+    person `approved` them they reach hand-edited and pinned memories too.
+    """
+    build = _Build(store, {d.id: d for d in snapshot.documents if d.id}, run_id, now, approved)
+    for number, operation in enumerate(operations):
+        build.add(number, operation)
+    return build.finished()
+
+
+class _Build:
+    """Collects edits per memory first, since a merge and a relation may touch the same file."""
+
+    def __init__(
+        self, store: Store, known: dict[str, Document], run_id: str, now: datetime, approved: bool
+    ) -> None:
+        self._store = store
+        self._approved = approved
+        self._known = known
+        self._run_id = run_id
+        self._now = now
+        self._edits: dict[str, Memory] = {}
+        self._fresh: list[Memory] = []
+        self._leaving: list[StoreOperation] = []
+        self._result = Applying()
+
+    def add(self, number: int, operation: Operation) -> None:
+        """Take in one operation."""
+        getattr(self, f"_{operation.op}", lambda *_: None)(number, operation)
+        names = [self._known[one].name for one in operation.ids if one in self._known]
+        self._result.actions.append(
+            {
+                "op": operation.op,
+                "memories": names,
+                "into": self._known[operation.into].name if operation.into in self._known else "",
+                "reason": operation.reason,
+                "dropped": [list(pair) for pair in operation.dropped],
+                "sources": self._sources_of(operation.ids),
+            }
+        )
+
+    def finished(self) -> Applying:
+        """Return everything as store operations, those that leave last."""
+        result = self._result
+        for one, memory in self._edits.items():
+            result.operations.append(
+                self._store.put(memory, existing=self._known[one], approved=self._approved)
+            )
+        result.operations += [self._store.put(memory) for memory in self._fresh]
+        result.operations += self._leaving
+        return result
+
+    # -- one method for each operation ----------------------------------------------------------------
+
+    def _merge(self, _: int, operation: Operation) -> None:
+        survivor = self._edited(operation.into)
+        others = [self._known[one].memory for one in operation.leaving]
+        everyone = [survivor, *others]
+        merged = replace(
+            survivor,
+            sources=_sources(everyone),
+            tags=_union(m.tags for m in everyone)[:10],
+            anchors=_union(m.anchors for m in everyone)[:12],
+            importance=max(m.importance for m in everyone),
+            confidence=max(m.confidence for m in everyone),
+            created=min((m.created for m in everyone if m.created), default=survivor.created),
+            origin=max((m.origin for m in everyone), key=lambda origin: _PLAIN.get(origin, 0)),
+            relations=_relations(everyone, {one.id for one in everyone}),
+            updated=self._now,
+        )
+        self._edits[operation.into] = self._named(_with_text(merged, operation), others)
+        self._leave(operation)
+
+    def _supersede(self, _: int, operation: Operation) -> None:
+        winner = self._known[operation.into]
+        if self._free(winner):
+            others = [self._known[one].memory for one in operation.leaving]
+            self._edits[operation.into] = self._named(self._edited(operation.into), others)
+        self._leave(operation)
+
+    def _rewrite(self, _: int, operation: Operation) -> None:
+        one = operation.ids[0]
+        changed = _with_text(replace(self._edited(one), updated=self._now), operation)
+        self._edits[one] = changed
+
+    def _retire(self, _: int, operation: Operation) -> None:
+        self._leave(operation)
+
+    def _relate(self, _: int, operation: Operation) -> None:
+        one, other = operation.ids[:2]
+        self._edits[one] = self._related(self._edited(one), other, operation, "outgoing")
+        target = self._known[other]
+        if self._free(target):
+            self._edits[other] = self._related(self._edited(other), one, operation, "incoming")
+
+    def _insight(self, number: int, operation: Operation) -> None:
+        based_on = [self._known[one].memory for one in operation.ids]
+        memory = Memory(
+            name=slugify(operation.name or operation.title or operation.description),
+            description=operation.description,
+            type="insight",
+            body=operation.body,
+            id=derived_id(self._run_id, str(number)),
+            title=operation.title,
+            tags=tuple(slugify(tag)[:30] for tag in operation.tags if tag.strip())[:5],
+            importance=max(m.importance for m in based_on),
+            confidence=min(m.confidence for m in based_on),
+            created=self._now,
+            updated=self._now,
+            origin="assistant-inferred",
+            sources=_sources(based_on),
+            relations=tuple(
+                {
+                    "target": m.id,
+                    "type": "BUILDS_ON",
+                    "direction": "outgoing",
+                    "strength": INSIGHT_STRENGTH,
+                }
+                for m in based_on
+            ),
+        )
+        self._fresh.append(memory)
+
+    def _promote(self, number: int, operation: Operation) -> None:
+        memory = self._known[operation.ids[0]].memory
+        copy = _with_text(memory, operation) if operation.statement else memory
+        self._result.promoted.append(
+            replace(copy, id=derived_id(self._run_id, "user", str(number)), path="", relations=())
+        )
+
+    # -- helpers --------------------------------------------------------------------------------------
+
+    def _free(self, document: Document) -> bool:
+        return self._approved or (self._store.is_ours(document) and not document.head.pinned)
+
+    def _edited(self, one: str) -> Memory:
+        return self._edits.get(one) or self._known[one].memory
+
+    def _leave(self, operation: Operation) -> None:
+        for one in operation.leaving:
+            self._edits.pop(one, None)
+            self._leaving.append(
+                self._store.retire(
+                    self._known[one],
+                    year=self._now.year,
+                    reason=f"{operation.op}: {operation.reason}",
+                    superseded_by=operation.into,
+                )
+            )
+
+    def _named(self, memory: Memory, others: Sequence[Memory]) -> Memory:
+        """Return `memory` that also answers to the names of `others`, and to those they answered to."""
+        names = list(memory.aliases)
+        for other in others:
+            names += [other.name, *other.aliases]
+        return replace(memory, aliases=tuple(dict.fromkeys(name for name in names if name != memory.name)))
+
+    def _related(self, memory: Memory, target: str, operation: Operation, direction: str) -> Memory:
+        link = {
+            "target": target,
+            "type": operation.relation,
+            "direction": direction,
+            "strength": operation.strength,
+            "context": operation.reason,
+        }
+        same = ("target", "type", "direction")
+        kept = [r for r in memory.relations if any(r.get(name) != link[name] for name in same)]
+        return replace(memory, relations=(*kept, link), updated=self._now)
+
+    def _sources_of(self, ids: Iterable[str]) -> list[dict[str, Any]]:
+        memories = [self._known[one].memory for one in ids if one in self._known]
+        return [source.model_dump() for source in _sources(memories)]
+
+
+def _with_text(memory: Memory, operation: Operation) -> Memory:
+    if not operation.statement:
+        return memory
+    return replace(
+        memory,
+        description=operation.description or memory.description,
+        title=operation.title or memory.title,
+        body=operation.body,
+    )
+
+
+def _sources(memories: Sequence[Memory]) -> tuple[Evidence, ...]:
+    """Return at most three sources, one of each memory in turn, so that none loses all of its own."""
+    queues = [list(memory.sources) for memory in memories]
+    found: list[Evidence] = []
+    while any(queues) and len(found) < MAX_SOURCES:
+        for queue in queues:
+            if queue and len(found) < MAX_SOURCES:
+                source = queue.pop(0)
+                if source not in found:
+                    found.append(source)
+    return tuple(found)
+
+
+def _relations(memories: Sequence[Memory], inside: set[str]) -> tuple[dict[str, Any], ...]:
+    links = [r for memory in memories for r in memory.relations if r.get("target") not in inside]
+    kept = {(r.get("target"), r.get("type"), r.get("direction")): r for r in links}
+    return tuple(kept.values())
+
+
+def _union(many: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(item for items in many for item in items))

@@ -1,0 +1,173 @@
+"""One group of memories put to the model: what it is shown, and its answer as operations over real ids.
+
+The model sees handles (m1, f1), never ids, so it can't name a memory it was not shown. Pinned, hand-edited
+and foreign memories have handles that no operation may use.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from pipeline import faults
+from pipeline.clock import parse_time
+from pipeline.consolidation.schema import Plan, Proposed
+from pipeline.desk import Desk
+from pipeline.domain.memory import Memory
+from pipeline.domain.plan import Cluster, Operation, Refused
+from pipeline.ids import derived_id, digest
+from pipeline.ledger import runs
+from pipeline.llm import Message, Request
+from pipeline.prompts import load
+
+KIND = "dream_group"
+BODY_CHARS = 3_000
+"""Most of one memory's text that is shown; a longer one is shown cut and then never offered for change."""
+STRENGTH = 0.7
+
+
+def handles(cluster: Cluster) -> dict[str, str]:
+    """Return handle → memory id: m1, m2, … for those that may change, f1, … for those that may not."""
+    changeable = {f"m{number}": one for number, one in enumerate(cluster.ids, start=1)}
+    return {**changeable, **{f"f{number}": one for number, one in enumerate(cluster.fixed, start=1)}}
+
+
+def show(cluster: Cluster, memories: Mapping[str, Memory]) -> str:
+    """Return the group as the model reads it; each further line of a memory is indented under its handle."""
+    blocks = []
+    for handle, one in handles(cluster).items():
+        memory = memories[one]
+        text = f"{memory.description}\n{memory.body.strip()[:BODY_CHARS]}"
+        indented = "\n".join("    " + line for line in text.splitlines() if line.strip())
+        blocks.append(f"[{handle}] {memory.name} ({memory.type}), {_said(memory)}\n{indented}")
+    return "\n\n".join(blocks)
+
+
+def group_key(cluster: Cluster, memories: Mapping[str, Memory]) -> str:
+    """Return what names this group with these very texts: 16 hex digits.
+
+    The same group after a crash has the same key, so that its committed answer is found again.
+    """
+    texts = [f"{one}\x1f{memories[one].description}\x1f{memories[one].body}" for one in cluster.ids]
+    texts += [f"fixed\x1f{one}\x1f{memories[one].body}" for one in cluster.fixed]
+    return digest("\x1e".join(texts))[:16]
+
+
+def plan_group(
+    desk: Desk, cluster: Cluster, memories: Mapping[str, Memory]
+) -> tuple[list[Operation], list[Refused], float]:
+    """Return what the model would do with `cluster`, what of that names nothing, and the dollars spent.
+
+    The answer is committed in the ledger before it is returned, and a committed one is never asked for
+    again. Raises ModelError or SpendError with nothing changed.
+    """
+    assert desk.client is not None
+    key = group_key(cluster, memories)
+    strategy = f"dream:{key}"
+    earlier = runs.pending_run(desk.ledger, desk.store_key, desk.store_key, strategy)
+    if earlier is not None and earlier.reply_json:
+        return *_read(Plan.model_validate_json(earlier.reply_json), cluster), 0.0
+    run_id = derived_id(desk.store_key, strategy, desk.clock.now().isoformat())
+    answered = desk.client.complete(
+        Request(
+            purpose="consolidate.cluster",
+            model=desk.settings.model.model,
+            system=load("consolidate.system").render(),
+            messages=(
+                Message(
+                    "user",
+                    load("consolidate.cluster").render(
+                        today=desk.clock.now().date().isoformat(), memories=show(cluster, memories)
+                    ),
+                ),
+            ),
+            max_tokens=desk.settings.model.max_output_tokens,
+        ),
+        Plan,
+    )
+    faults.reach("dream.after_call")
+    with desk.ledger.transaction():
+        runs.start_run(
+            desk.ledger, id=run_id, kind=KIND, key=desk.store_key, store=desk.store_key,
+            strategy=strategy, from_row=0, through_row=0, now=desk.clock.now(),
+        )  # fmt: skip
+        runs.commit_reply(
+            desk.ledger, run_id, answered.value.model_dump_json(),
+            prompt_digest=answered.digest, model=answered.model, provider=answered.provider,
+            now=desk.clock.now(),
+        )  # fmt: skip
+    faults.reach("dream.after_group_commit")
+    return *_read(answered.value, cluster), answered.dollars
+
+
+def close_groups(desk: Desk, clusters: list[str], *, word: str) -> None:
+    """Mark the committed answers of the groups `clusters` (their keys) as used; inside a transaction."""
+    for key in clusters:
+        open_run = runs.pending_run(desk.ledger, desk.store_key, desk.store_key, f"dream:{key}")
+        if open_run is not None:
+            runs.finish_run(desk.ledger, open_run.id, outcome=word, summary_json="{}", now=desk.clock.now())
+
+
+def pack(operations: list[Operation]) -> str:
+    """Return `operations` as JSON, for the dream's own committed plan."""
+    return json.dumps([asdict(operation) for operation in operations], ensure_ascii=False)
+
+
+def unpack(text: str) -> list[Operation]:
+    """Return the operations that `pack` wrote."""
+    found = []
+    for values in json.loads(text):
+        for name in ("ids", "tags"):
+            values[name] = tuple(values[name])
+        values["dropped"] = tuple(tuple(pair) for pair in values["dropped"])
+        found.append(Operation(**values))
+    return found
+
+
+def _said(memory: Memory) -> str:
+    stamps = [moment for source in memory.sources if (moment := parse_time(source.at))]
+    moment = max(stamps, default=memory.created)
+    day = moment.date().isoformat() if moment else "on an unknown day"
+    who = {"user-stated": "by the user", "user-confirmed": "by the assistant, confirmed by the user"}
+    return f"said {day} {who.get(memory.origin, 'by the assistant' if memory.origin else 'by someone')}"
+
+
+def _read(plan: Plan, cluster: Cluster) -> tuple[list[Operation], list[Refused]]:
+    known = handles(cluster)
+    operations: list[Operation] = []
+    refused: list[Refused] = []
+    for item in plan.operations:
+        if item.op == "keep":
+            continue
+        named = [*item.ids, *([item.into] if item.into else [])]
+        strange = [handle for handle in named if handle.strip().lower() not in known]
+        operation = _operation(item, known)
+        if strange:
+            refused.append(Refused(operation, f"names {', '.join(strange)}, which it was not shown"))
+        else:
+            operations.append(operation)
+    return operations, refused
+
+
+def _operation(item: Proposed, known: Mapping[str, str]) -> Operation:
+    def real(handle: str) -> str:
+        return known.get(handle.strip().lower(), handle)
+
+    return Operation(
+        op=item.op.strip().lower(),
+        ids=tuple(dict.fromkeys(real(handle) for handle in item.ids)),
+        into=real(item.into) if item.into else "",
+        name=item.name,
+        type=item.type,
+        title=item.title,
+        description=item.description,
+        statement=item.statement,
+        why=item.why,
+        how_to_apply=item.how_to_apply,
+        tags=tuple(item.tags),
+        relation=item.relation,
+        strength=STRENGTH,
+        dropped=tuple((one.text, one.reason) for one in item.dropped),
+        reason=item.reason,
+    )

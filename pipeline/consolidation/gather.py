@@ -1,0 +1,103 @@
+"""What a dream has before it: the memories, which changed, which may change, the groups, the rules' part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from pipeline.clock import parse_time
+from pipeline.consolidation import offline
+from pipeline.consolidation.permit import changed_ids, waiting
+from pipeline.consolidation.select import Selection, by_search, clusters, search_rows
+from pipeline.desk import Desk
+from pipeline.domain.memory import Memory
+from pipeline.domain.plan import Operation
+from pipeline.search import SearchIndex
+from pipeline.store import Document, Snapshot, last_uses
+
+
+@dataclass(slots=True)
+class Gathered:
+    """The material of one dream; ids are memory ids."""
+
+    memories: dict[str, Memory]
+    changed: dict[str, str]
+    changeable: set[str]
+    selection: Selection
+    by_rule: list[Operation]
+    evidence_times: dict[str, datetime]
+    total: int
+    digests: dict[str, str] = field(default_factory=dict)
+
+    def seen(self, failed: list[str], held_back: set[str]) -> dict[str, str]:
+        """Return id → digest of what was looked at, and id → "" of what leads the next dream.
+
+        That is what a group that failed held (`failed` are names), what was carried over, and the ids whose
+        operations the ceiling `held_back`.
+        """
+        later = set(self.selection.carried_over) | held_back
+        later |= {one for one, memory in self.memories.items() if memory.name in failed}
+        return {one: "" if one in later else mark for one, mark in self.changed.items()}
+
+
+def gather(desk: Desk, snapshot: Snapshot, home: Path) -> Gathered:
+    """Select and load what this dream is about; the rest of a large store stays unread."""
+    limits = desk.settings.dream
+    documents = [d for d in snapshot.documents if d.id]
+    changed = changed_ids(desk)
+    edited = {d.id for d in documents if not desk.store.is_ours(d)}
+    with SearchIndex.open(home, desk.store.path) as index:
+        index.sync(search_rows(documents))
+        selection = clusters(
+            documents,
+            set(changed),
+            by_search(index, documents),
+            max_cluster=limits.max_cluster,
+            max_clusters=limits.max_clusters,
+            max_chars=limits.cluster_chars,
+            first=waiting(desk),
+            fixed=edited,
+        )
+    wanted = {one for cluster in selection.clusters for one in (*cluster.ids, *cluster.fixed)}
+    by_id = {d.id: d for d in documents}
+    memories = {one: by_id[one].memory for one in wanted}
+    changeable = {one for cluster in selection.clusters for one in cluster.ids}
+    rules = _rules(desk, documents, selection, memories)
+    for operation in rules:
+        for one in operation.ids:
+            memories.setdefault(one, by_id[one].memory)
+            if desk.store.is_ours(by_id[one]) and not by_id[one].head.pinned:
+                changeable.add(one)
+    return Gathered(
+        memories=memories,
+        changed=changed,
+        changeable=changeable,
+        selection=selection,
+        by_rule=rules,
+        evidence_times={one: said for one, m in memories.items() if (said := _said(m))},
+        total=len(snapshot.documents),
+    )
+
+
+def _rules(
+    desk: Desk, documents: list[Document], selection: Selection, memories: dict[str, Memory]
+) -> list[Operation]:
+    limits = desk.settings.dream
+    groups = [cluster.ids for cluster in selection.clusters]
+    merges = offline.doubles([memories[one] for group in groups for one in group], groups)
+    gone = {one for merge in merges for one in merge.leaving}
+    heads = [d.head for d in documents if desk.store.is_ours(d) and not d.head.pinned and d.id not in gone]
+    over = offline.expired(
+        heads,
+        last_uses(desk.store.root),
+        desk.clock.now(),
+        learning_days=limits.learning_days,
+        task_days=limits.task_days,
+    )
+    return [*merges, *over]
+
+
+def _said(memory: Memory) -> datetime | None:
+    stamps = [moment for source in memory.sources if (moment := parse_time(source.at))]
+    return max(stamps, default=memory.created)

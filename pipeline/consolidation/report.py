@@ -1,0 +1,118 @@
+"""The report a dream leaves: markdown for a person, JSON for programs, both under ``<home>/reports``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from pipeline.atomic import write_atomic
+from pipeline.domain.plan import Gate
+
+FOLDER = "reports"
+
+
+@dataclass(slots=True)
+class DreamReport:
+    """What one dream did.
+
+    `word` is ``done``, ``nothing`` (no operation was needed), ``closed`` (a gate), ``partial`` (a group
+    failed and comes first next time), ``dry`` (nothing was written) or ``failed``. Tokens and dollars are of
+    this run's model calls; `estimated` says that the provider did not count the tokens.
+    """
+
+    run_id: str
+    store: str
+    at: str
+    word: str = "nothing"
+    reason: str = ""
+    gates: list[Gate] = field(default_factory=list)
+    memories: int = 0
+    changed: int = 0
+    looked_at: list[list[str]] = field(default_factory=list)
+    actions: list[dict[str, Any]] = field(default_factory=list)
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    carried_over: int = 0
+    left_out: list[str] = field(default_factory=list)
+    calls: int = 0
+    tokens: int = 0
+    estimated: bool = False
+    dollars: float = 0.0
+    paths: list[str] = field(default_factory=list)
+
+
+def write(report: DreamReport, home: Path) -> Path:
+    """Write `report` as ``<run>.md`` and ``<run>.json`` and return the markdown's path."""
+    folder = home / FOLDER
+    write_atomic(folder / f"{report.run_id}.json", as_json(report))
+    path = folder / f"{report.run_id}.md"
+    write_atomic(path, as_markdown(report).encode())
+    return path
+
+
+def as_json(report: DreamReport) -> bytes:
+    """Return `report` as JSON, indented."""
+    return orjson.dumps(asdict(report), option=orjson.OPT_INDENT_2) + b"\n"
+
+
+def as_markdown(report: DreamReport) -> str:
+    """Return `report` for a person: what happened first, then why, then what it cost."""
+    lines = [f"# Dream of {report.at[:16].replace('T', ' ')}", "", _headline(report), ""]
+    if report.actions:
+        lines += ["## Done", "", *(line for action in report.actions for line in _action(action)), ""]
+    if report.refused:
+        lines += ["## Refused by the checks", ""]
+        lines += [
+            f"- {item['op']} {_names(item['memories'])}: {item['why']}"
+            + (" It waits in the inbox." if item["to_inbox"] else "")
+            for item in report.refused
+        ]
+        lines.append("")
+    if report.failed:
+        lines += ["## Failed, first in line next time", "", *(f"- {text}" for text in report.failed), ""]
+    lines += ["## Looked at", ""]
+    lines += [f"- {_names(group)}" for group in report.looked_at] or ["- nothing"]
+    if report.left_out:
+        lines += ["", "## Not looked at, for a person", "", *(f"- {text}" for text in report.left_out)]
+    lines += ["", *_costs(report)]
+    return "\n".join(lines) + "\n"
+
+
+def _headline(report: DreamReport) -> str:
+    told = {
+        "done": f"{len(report.actions)} changes among {report.memories} memories.",
+        "nothing": "Nothing needed doing.",
+        "closed": "It did not start.",
+        "partial": f"{len(report.actions)} changes; a part failed and comes first next time.",
+        "dry": f"{len(report.actions)} changes would be made; nothing was written.",
+        "failed": "It failed; nothing was changed.",
+    }[report.word]
+    return f"{told} {report.reason}".strip()
+
+
+def _action(action: dict[str, Any]) -> list[str]:
+    into = f" into **{action['into']}**" if action["into"] and action["op"] != "retire" else ""
+    lines = [f"- **{action['op']}** {_names(action['memories'])}{into}: {action['reason']}"]
+    lines += [f"  - left out “{text}”: {why}" for text, why in action["dropped"]]
+    for source in action["sources"]:
+        lines.append(f"  - source: {source['at'] or 'unknown time'}, “{source['quote'][:120]}”")
+    return lines
+
+
+def _names(names: list[str]) -> str:
+    return ", ".join(names)
+
+
+def _costs(report: DreamReport) -> list[str]:
+    about = " (estimated)" if report.estimated else ""
+    return [
+        f"{report.changed} of {report.memories} memories had changed;"
+        f" {report.carried_over} wait for the next dream.",
+        f"{report.calls} model calls, {report.tokens:,} tokens{about}, ${report.dollars:.4f}.",
+        f"Undo it with `reverie undo {report.run_id[:8]}`."
+        if report.actions and report.word != "dry"
+        else "",
+    ]

@@ -1,0 +1,75 @@
+"""What the model returns for one group of memories: operations as data, in one lenient shape.
+
+Which fields an operation uses depends on `op`; `check` decides what of it may happen.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from pipeline.domain.memory import TYPES
+from pipeline.domain.plan import OPS, RELATIONS
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    return [_text(item) for item in value] if isinstance(value, list) else []
+
+
+def _items(value: Any) -> Any:
+    if isinstance(value, dict):
+        return [value]
+    if not isinstance(value, list):
+        return value
+    return [item for item in value if isinstance(item, (dict, BaseModel))]
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+Texts = Annotated[list[str], BeforeValidator(_texts)]
+
+
+class Dropped(BaseModel):
+    """A specific that the new text leaves out on purpose."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    text: Text = Field("", description="The number, name, path or value, as the memory has it.")
+    reason: Text = ""
+
+
+class Proposed(BaseModel):
+    """One operation as the model wrote it, with handles in place of ids."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    op: Text = Field("", json_schema_extra={"enum": [op for op in OPS if op != "keep"]})
+    ids: Texts = Field(default_factory=list, description="Handles such as m1.")
+    into: Text = Field("", description="The handle that goes on (merge) or that is newer (supersede).")
+    type: Text = Field("", json_schema_extra={"enum": ["", *TYPES]})
+    name: Text = Field("", description="For an insight: a short kebab-case name.")
+    title: Text = ""
+    description: Text = Field("", description="For a new text: the fact in one line, at most 140 characters.")
+    statement: Text = ""
+    why: Text = ""
+    how_to_apply: Text = ""
+    tags: Texts = Field(default_factory=list)
+    relation: Text = Field("", json_schema_extra={"enum": ["", *RELATIONS]})
+    dropped: Annotated[list[Dropped], BeforeValidator(_items)] = Field(default_factory=list)
+    reason: Text = Field("", description="One sentence a person can check.")
+
+
+class Plan(BaseModel):
+    """The whole reply for one group."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    operations: Annotated[list[Proposed], BeforeValidator(_items)] = Field(
+        description="Empty when nothing needs doing, which is the usual answer."
+    )

@@ -1,0 +1,241 @@
+"""What a dream looks at: the memories that changed, with their nearest neighbours, in bounded groups.
+
+Cost follows the change: only changed memories are looked up in the search index, and at most as many as
+one dream could show. Neighbours that are linked, directly or through others, stay together; what has no
+neighbours shares a cluster with others, because one question about twelve memories costs less than twelve.
+The same store, changes and index give the same selection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from pipeline.domain.memory import Memory
+from pipeline.domain.plan import Cluster
+from pipeline.search import SearchIndex, SearchRow
+from pipeline.store import Document
+
+MAX_CHARS = 24_000
+LIKENESS = 0.2
+"""Least likeness (0 to 1) of neighbours; measured, see `bench.search`."""
+NEIGHBOURS = 6
+_OVERHEAD = 200
+"""Characters a memory takes in a prompt beside its texts: handle, type, dates, tags."""
+
+Neighbours = Callable[[Memory], list[str]]
+"""Gives the ids of the memories most like one, nearest first; itself and unknown ids may be among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What one dream shows the model, and what it does not.
+
+    `carried_over` are changed memories for which there was no room: they stay changed, and given as
+    `first` they lead next time. One of them may still be shown as another's neighbour, but then without
+    neighbours of its own, so its turn comes yet. `left_out` are changed memories that can't be shown at
+    all, each with the reason; they wait for a person, not for the next dream.
+    """
+
+    clusters: tuple[Cluster, ...]
+    carried_over: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+
+
+def clusters(
+    documents: Iterable[Document],
+    changed: Set[str],
+    neighbours: Neighbours,
+    *,
+    max_cluster: int = 12,
+    max_clusters: int = 8,
+    max_chars: int = MAX_CHARS,
+    first: Sequence[str] = (),
+    fixed: Set[str] = frozenset(),
+) -> Selection:
+    """Choose and group. `changed`, `first` and `fixed` hold memory ids; ids no document has are ignored.
+
+    Changed memories come oldest change first, after those in `first`, which an earlier dream carried over or
+    failed on. Pinned, foreign and `fixed` (edited by hand) memories stand in a cluster's `fixed`; a group
+    that holds nothing else is not worth a question and counts as looked at. No id is in two clusters; a
+    cluster holds at most `max_cluster` memories and `max_chars` characters.
+    """
+    pool = _Pool(documents, fixed, max_chars)
+    seeds, left_out = pool.seeds(changed, first)
+    room = seeds[: max_cluster * max_clusters]
+    groups = _Groups(pool.sizes, max_cluster, max_chars)
+    _link(groups, pool, room, neighbours)
+    worth = [group for group in groups.of(room) if not all(map(pool.is_fixed, group))]
+    packed = _packed(worth, pool.sizes, max_cluster, max_chars)
+    left = {one for group in packed[max_clusters:] for one in group}
+    return Selection(
+        tuple(_cluster(group, pool) for group in packed[:max_clusters]),
+        tuple(one for one in seeds if one in left or one not in set(room)),
+        left_out,
+    )
+
+
+def by_search(
+    index: SearchIndex,
+    documents: Iterable[Document],
+    *,
+    limit: int = NEIGHBOURS,
+    floor: float = LIKENESS,
+) -> Neighbours:
+    """Return the `neighbours` function that asks `index`, which must be in step with `documents`.
+
+    Up to `limit` ids of at least `floor` likeness, the memory itself left out. It raises SearchError.
+    """
+    ids = {item.path: item.id for item in documents}
+
+    def neighbours(memory: Memory) -> list[str]:
+        found = index.neighbours(text_of(memory), limit + 1)
+        alike = [ids[path] for path, score in found if score >= floor and path in ids]
+        return [one for one in alike if one and one != memory.id][:limit]
+
+    return neighbours
+
+
+def search_rows(documents: Iterable[Document]) -> Iterator[SearchRow]:
+    """Yield `documents` as `SearchIndex.sync` takes them; a body is read only where its digest is new."""
+    for item in documents:
+        head = item.head
+        yield item.path, item.digest, item.name, item.title, head.description, head.tags, _body(item)
+
+
+def _body(item: Document) -> Callable[[], str]:
+    return lambda: item.memory.body
+
+
+def text_of(memory: Memory) -> str:
+    """Return all that is searched of a memory: name, title, description, tags and body."""
+    return "\n".join((memory.name, memory.title, memory.description, " ".join(memory.tags), memory.body))
+
+
+class _Pool:
+    """The memories that can be shown: one document per id, none larger than a whole cluster."""
+
+    def __init__(self, documents: Iterable[Document], fixed: Set[str], max_chars: int) -> None:
+        self.documents: dict[str, Document] = {}
+        self.twice: set[str] = set()
+        for item in documents:
+            if item.id in self.documents:
+                self.twice.add(item.id)
+            elif item.id:
+                self.documents[item.id] = item
+        self.sizes = _Sizes(self.documents)
+        self._fixed = fixed
+        self._max_chars = max_chars
+
+    def is_fixed(self, one: str) -> bool:
+        """Whether `one` may only be read."""
+        item = self.documents[one]
+        return one in self._fixed or item.foreign or item.head.pinned
+
+    def shown(self, one: str) -> bool:
+        """Whether `one` may stand in a cluster."""
+        return one in self.documents and one not in self.twice and self.sizes[one] <= self._max_chars
+
+    def seeds(self, changed: Set[str], first: Sequence[str]) -> tuple[list[str], tuple[tuple[str, str], ...]]:
+        """Return the changed ids in the order they are taken, and those that can't be, with the reason."""
+        known = [one for one in changed if one in self.documents]
+        rank = {one: at for at, one in reversed(list(enumerate(first)))}
+        known.sort(key=lambda one: (rank.get(one, len(first)), self._when(one), one))
+        left_out = tuple((one, self._why_not(one)) for one in known if not self.shown(one))
+        return [one for one in known if self.shown(one)], left_out
+
+    def _when(self, one: str) -> float:
+        head = self.documents[one].head
+        moment = head.updated or head.created
+        return moment.timestamp() if moment else 0.0
+
+    def _why_not(self, one: str) -> str:
+        if one in self.twice:
+            return "two files have this id"
+        return f"it is longer than one question may be ({self._max_chars} characters)"
+
+
+class _Sizes(dict[str, int]):
+    """Characters each memory takes, read only when asked for: the rest of a large store stays unread."""
+
+    def __init__(self, documents: Mapping[str, Document]) -> None:
+        super().__init__()
+        self._documents = documents
+
+    def __missing__(self, one: str) -> int:
+        self[one] = size = len(text_of(self._documents[one].memory)) + _OVERHEAD
+        return size
+
+
+class _Groups:
+    """Disjoint groups of ids (union-find) that refuse to grow over a bound."""
+
+    def __init__(self, sizes: _Sizes, max_cluster: int, max_chars: int) -> None:
+        self._sizes = sizes
+        self._max_cluster = max_cluster
+        self._max_chars = max_chars
+        self._parent: dict[str, str] = {}
+        self._begun: dict[str, int] = {}
+        self._members: dict[str, list[str]] = {}
+        self._chars: dict[str, int] = {}
+
+    def join(self, one: str, other: str) -> None:
+        """Put two ids, and all grouped with them, into one group, unless that would be too large."""
+        # The group begun first takes in the other, so that older changes stand before newer ones.
+        ours, theirs = sorted((self._top(one), self._top(other)), key=self._begun.__getitem__)
+        if ours == theirs:
+            return
+        count = len(self._members[ours]) + len(self._members[theirs])
+        chars = self._chars[ours] + self._chars[theirs]
+        if count > self._max_cluster or chars > self._max_chars:
+            return
+        self._parent[theirs] = ours
+        self._members[ours] += self._members.pop(theirs)
+        self._chars[ours] = chars
+
+    def of(self, seeds: Iterable[str]) -> list[list[str]]:
+        """Return the groups the seeds are in, in the order of their first seed."""
+        tops = dict.fromkeys(self._top(one) for one in seeds)
+        return [self._members[top] for top in tops]
+
+    def _top(self, one: str) -> str:
+        if one not in self._parent:
+            self._begun[one] = len(self._begun)
+            self._parent[one], self._members[one], self._chars[one] = one, [one], self._sizes[one]
+        while self._parent[one] != one:
+            self._parent[one] = self._parent[self._parent[one]]
+            one = self._parent[one]
+        return one
+
+
+def _link(groups: _Groups, pool: _Pool, seeds: Sequence[str], neighbours: Neighbours) -> None:
+    """Join every seed with its neighbours, all nearest ones first, then all second ones, and so on."""
+    near = {one: [n for n in neighbours(pool.documents[one].memory) if pool.shown(n)] for one in seeds}
+    for rank in range(max(map(len, near.values()), default=0)):
+        for one in seeds:
+            if rank < len(near[one]):
+                groups.join(one, near[one][rank])
+
+
+def _packed(
+    groups: Iterable[Sequence[str]], sizes: _Sizes, max_cluster: int, max_chars: int
+) -> list[list[str]]:
+    """Put each group whole into the first cluster with room for it, opening another where there is none."""
+    packed: list[list[str]] = []
+    chars: list[int] = []
+    for group in groups:
+        size = sum(sizes[one] for one in group)
+        for at, cluster in enumerate(packed):
+            if len(cluster) + len(group) <= max_cluster and chars[at] + size <= max_chars:
+                cluster.extend(group)
+                chars[at] += size
+                break
+        else:
+            packed.append(list(group))
+            chars.append(size)
+    return packed
+
+
+def _cluster(group: Sequence[str], pool: _Pool) -> Cluster:
+    fixed = tuple(one for one in group if pool.is_fixed(one))
+    return Cluster(tuple(one for one in group if one not in fixed), fixed)

@@ -1,0 +1,216 @@
+"""Whether the new text of an operation says what its sources say: nothing lost, blended or made up.
+
+Everything here is pure: texts and times in, a flaw or a text out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from pipeline.consolidation.contradiction import blended, denies, moved, words
+from pipeline.consolidation.specifics import lost, plain, specifics
+from pipeline.dates import absolute, relative_days
+from pipeline.domain.memory import MAX_DESCRIPTION, Memory
+from pipeline.domain.plan import Operation
+from pipeline.guard import violation
+from pipeline.redact import has_secret
+
+_GROWTH = 1.2
+_SLACK = 200
+"""A new text may be 1.2 times as long as its sources together, and 200 characters more."""
+_NEW_WORDS = {"insight": 0.85, "promote": 0.6}
+_NEW_WORDS_ELSE = 0.5
+"""Share of content words that no source has; an insight needs words of its own."""
+_FEW = 3
+"""So many new words are never too many."""
+_LEAST_KEPT = 0.25
+"""Share of a source's content words that its new text must still have: less is another fact."""
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_MOST_DROPPED = 0.5
+"""Above this share of specifics dropped, and more than two of them, a person decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Why an operation can't be taken; `to_inbox` when a person should decide, `later` when it can wait."""
+
+    reason: str
+    to_inbox: bool = False
+    later: bool = False
+
+
+def source_text(memory: Memory) -> str:
+    """Return everything a memory says of its own: title, description, body."""
+    return f"{memory.title}\n{memory.description}\n{memory.body}"
+
+
+def barred(operation: Operation) -> Flaw | None:
+    """Return why no part of `operation` may stand in a file: a secret, a permission, an instruction.
+
+    The given reasons are only searched for secrets and hidden text: they may well quote what is wrong
+    with a memory.
+    """
+    text = "\n".join(
+        (operation.name, operation.type, operation.title, operation.description, operation.statement,
+         operation.why, operation.how_to_apply, *operation.tags)
+    )  # fmt: skip
+    talk = "\n".join(
+        (operation.reason, operation.relation, *(part for pair in operation.dropped for part in pair))
+    )
+    if has_secret(text) or has_secret(talk):
+        return Flaw("the new text holds a secret")
+    found = violation(text)
+    if found:
+        return Flaw(f"the new text reads like {found}")
+    if violation(talk) == "hidden text":
+        return Flaw("the given reason holds hidden text")
+    return None
+
+
+def dated(
+    operation: Operation, sources: Sequence[Memory], said: Sequence[datetime | None]
+) -> Operation | Flaw:
+    """Return `operation` with its relative dates made absolute from when the source with them was said."""
+    fields = ("title", "description", "statement", "why", "how_to_apply")
+    values = {name: str(getattr(operation, name)) for name in fields}
+    days = {plain(day) for value in values.values() for day in relative_days(value)}
+    if not days:
+        return operation
+    moments: set[datetime] = set()
+    unheard = set(days)
+    for memory, moment in zip(sources, said, strict=True):
+        theirs = days & {plain(day) for day in relative_days(source_text(memory))}
+        if theirs and moment is None:
+            return Flaw(f"nobody knows from when “{min(theirs)}” counts", to_inbox=True)
+        if theirs and moment is not None:
+            moments.add(moment)
+        unheard -= theirs
+    if unheard or len({moment.date() for moment in moments}) != 1:
+        return Flaw("it names a day by its distance, and the sources do not settle which", to_inbox=True)
+    moment = moments.pop()
+    return replace(operation, **{name: absolute(value, moment) for name, value in values.items()})  # type: ignore[arg-type]
+
+
+def prove(
+    operation: Operation,
+    sources: Sequence[Memory],
+    said: Sequence[datetime | None],
+    survivor: Memory | None,
+) -> Flaw | None:
+    """Return why the text of `operation` may not stand for its `sources`, or None when it may.
+
+    `survivor` is the memory whose unchanged parts stay when the operation gives none of its own; None for
+    a new memory, whose sources stay as they are, so that it can't lose anything.
+    """
+    texts = [source_text(memory) for memory in sources]
+    result = result_text(operation, survivor)
+    flaw = _too_long(operation, texts) or _grown(operation, sources, texts, said, result)
+    if flaw is None and survivor is not None:
+        body = operation.body or survivor.body
+        flaw = _turned(operation, sources, body) or _lossy(operation, sources, result, body)
+    return flaw
+
+
+def result_text(operation: Operation, survivor: Memory | None) -> str:
+    """Return what the memory will say once `operation` is applied."""
+    title, description = operation.title, operation.description
+    body = operation.body
+    if survivor is not None:
+        title, description = title or survivor.title, description or survivor.description
+        body = body or survivor.body
+    return f"{title}\n{description}\n{body}"
+
+
+def _too_long(operation: Operation, texts: Sequence[str]) -> Flaw | None:
+    whole = sum(map(len, texts))
+    if len(operation.body) > _GROWTH * whole + _SLACK:
+        return Flaw("the new text is longer than its sources")
+    if len(operation.description) > 2 * MAX_DESCRIPTION or len(operation.title) > MAX_DESCRIPTION:
+        return Flaw("the new title or description is no single line")
+    return None
+
+
+def _grown(
+    operation: Operation,
+    sources: Sequence[Memory],
+    texts: Sequence[str],
+    said: Sequence[datetime | None],
+    result: str,
+) -> Flaw | None:
+    """Say what the text has that no source has: a specific, or most of its words."""
+    known = "\n".join(
+        (*texts, *map(_rest, sources), *(absolute(t, s) for t, s in zip(texts, said, strict=True)))
+    )
+    if operation.op == "insight":
+        known += f"\n{len(sources)}"
+    # Whoever knows the day knows its month and year.
+    known += "\n" + " ; ".join(part for day in _DAY.findall(known) for part in (day[:4], day[:7]))
+    known += "\n" + " ; ".join(part for at in said if at for part in _parts(at))
+    written = f"{result}\n{' ; '.join(operation.tags)}"
+    invented = lost(specifics(written), known)
+    if invented:
+        return Flaw(f"it says {_some(invented)}, which no source says")
+    value = moved(texts, result)
+    if value:
+        return Flaw(f"it says “{value}” of something else than the sources do", to_inbox=True)
+    own, theirs = words(written), words(known)
+    share = _NEW_WORDS.get(operation.op, _NEW_WORDS_ELSE)
+    if len(own - theirs) > max(_FEW, share * len(own)):
+        return Flaw("most of the new text comes from no source")
+    return None
+
+
+def _parts(moment: datetime) -> tuple[str, str, str]:
+    day = moment.date().isoformat()
+    return day, day[:7], day[:4]
+
+
+def _turned(operation: Operation, sources: Sequence[Memory], body: str) -> Flaw | None:
+    """Say whether a denial got lost or came in: a few letters that turn a rule into its opposite."""
+    denied = any(denies(memory.body) for memory in sources)
+    new = f"{operation.title}\n{operation.description}"
+    if denies(body) != denied or (denies(new) and not any(denies(source_text(m)) for m in sources)):
+        return Flaw("a “not” of the sources is gone, or a new one came in", to_inbox=True)
+    return None
+
+
+def _rest(memory: Memory) -> str:
+    quotes = (source.quote for source in memory.sources)
+    return " ; ".join((*memory.tags, *memory.anchors, *quotes))
+
+
+def _lossy(operation: Operation, sources: Sequence[Memory], result: str, body: str) -> Flaw | None:
+    """Say what is lost. What a body says must stand in the new body: a description is cut some day."""
+    found = blended([source_text(memory) for memory in sources], result)
+    if found:
+        return Flaw(f"the sources differ ({found}): keep them apart or supersede one", to_inbox=True)
+    inside = frozenset().union(*(specifics(memory.body) for memory in sources))
+    wanted = inside.union(*(specifics(source_text(memory)) for memory in sources))
+    gone = sorted({*lost(inside, body), *lost(wanted, result)})
+    unnamed = [one for one in gone if not _listed(one, operation)]
+    if unnamed:
+        return Flaw(f"{_some(unnamed)} would be lost", to_inbox=True)
+    if len(gone) > 2 and len(gone) > _MOST_DROPPED * len(wanted):
+        return Flaw("it drops most of what the sources name", to_inbox=True)
+    have = words(body)
+    for memory in sources:
+        own = words(memory.body)
+        if len(own & have) < _LEAST_KEPT * len(own):
+            return Flaw(f"the new text is about something else than “{memory.name}”", to_inbox=True)
+    return None
+
+
+def _listed(specific: str, operation: Operation) -> bool:
+    """Whether `specific` is among what the operation drops, with a reason."""
+    return any(
+        reason.strip() and (plain(text) == specific or not lost([specific], text))
+        for text, reason in operation.dropped
+    )
+
+
+def _some(found: Sequence[str]) -> str:
+    shown = ", ".join(f"“{one[:80]}”" for one in found[:3])
+    return shown if len(found) <= 3 else f"{shown} and {len(found) - 3} more"

@@ -1,0 +1,257 @@
+"""What the ledger keeps of dreams: when they ran, what they looked at, why they did not, who is at it.
+
+`store` is the memory folder's path as text. Everything here is by store, so that no project waits for
+another. Among our own processes the lease decides who consolidates; the folder's ``.consolidate-lock``
+only keeps Claude Code and us apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pipeline.clock import parse_time
+from pipeline.ids import new_id
+from pipeline.ledger.connection import Ledger, Moment, seconds
+
+if TYPE_CHECKING:
+    import sqlite3
+
+REFUSALS_KEPT = 200
+"""Rows of the history of closed gates, for each store."""
+
+
+@dataclass(frozen=True, slots=True)
+class DreamState:
+    """When a store was last consolidated, last tried, and last searched for sessions.
+
+    Epoch seconds, None for never. A time may lie ahead of now, when the clock was set back since.
+    """
+
+    last_success: float | None
+    last_attempt: float | None
+    last_scan: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class GateRow:
+    """What one gate answered, in words, when it was last asked (epoch seconds)."""
+
+    name: str
+    open: bool
+    reason: str
+    at: float
+
+
+def state(led: Ledger, store: str) -> DreamState:
+    """Return what is known of the dreams of `store`."""
+    row = led.row("SELECT last_success, last_attempt, last_scan FROM dream_states WHERE store = ?", (store,))
+    return DreamState(None, None, None) if row is None else DreamState(*row)
+
+
+def note_scan(led: Ledger, store: str, *, now: Moment) -> None:
+    """Note that the sessions of `store` were counted."""
+    _note(led, store, "last_scan", seconds(now))
+
+
+def note_attempt(led: Ledger, store: str, *, now: Moment) -> None:
+    """Note that a dream of `store` begins, however it may end."""
+    _note(led, store, "last_attempt", seconds(now))
+
+
+def note_success(led: Ledger, store: str, *, now: Moment) -> None:
+    """Note that a dream of `store` did all it set out to do. A partial one did not."""
+    _note(led, store, "last_success", seconds(now))
+
+
+def _note(led: Ledger, store: str, column: str, at: float) -> None:
+    led.execute(
+        f"INSERT INTO dream_states (store, {column}) VALUES (?, ?)"
+        f" ON CONFLICT (store) DO UPDATE SET {column} = excluded.{column}",
+        (store, at),
+    )
+
+
+# -- what was looked at -------------------------------------------------------------------------------
+
+
+def seen(led: Ledger, store: str) -> dict[str, str]:
+    """Return the digest of each memory of `store` when a dream last looked at it, by id (or path)."""
+    rows = led.rows("SELECT memory, digest FROM dream_seen WHERE store = ? ORDER BY memory", (store,))
+    return {row["memory"]: row["digest"] for row in rows}
+
+
+def mark_seen(led: Ledger, store: str, digests: Mapping[str, str]) -> None:
+    """Note what a dream has looked at; what it carried over is left out, and so comes next time."""
+    with led.transaction():
+        led.executemany(
+            "INSERT INTO dream_seen (store, memory, digest) VALUES (?, ?, ?)"
+            " ON CONFLICT (store, memory) DO UPDATE SET digest = excluded.digest"
+            " WHERE digest <> excluded.digest",
+            [(store, memory, mark) for memory, mark in sorted(digests.items())],
+        )
+
+
+def forget_seen(led: Ledger, store: str, memories: Iterable[str]) -> None:
+    """Drop the notes on `memories`, which are gone or are to be looked at again."""
+    with led.transaction():
+        led.executemany(
+            "DELETE FROM dream_seen WHERE store = ? AND memory = ?",
+            [(store, memory) for memory in sorted(set(memories))],
+        )
+
+
+# -- why no dream ran ---------------------------------------------------------------------------------
+
+
+def log_gates(led: Ledger, store: str, gates: Sequence[tuple[str, bool, str]], *, now: Moment) -> None:
+    """Keep what each gate answered: name, whether it is open, and the reason, in the order given.
+
+    Takes the place of the answers before. A gate that is closed also has a line in the history: one for as
+    long as it stays closed, with its latest reason, so that each Stop of a busy day adds nothing.
+    """
+    at = seconds(now)
+    with led.transaction():
+        before = {gate.name for gate in last_gates(led, store) if not gate.open}
+        led.execute("DELETE FROM dream_gates WHERE store = ?", (store,))
+        led.executemany(
+            "INSERT OR REPLACE INTO dream_gates (store, name, place, open, reason, at)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (store, name, place, int(is_open), reason, at)
+                for place, (name, is_open, reason) in enumerate(gates)
+            ],
+        )
+        for name, is_open, reason in gates:
+            if not is_open:
+                _refuse(led, store, name, reason, at, still=name in before)
+
+
+def _refuse(led: Ledger, store: str, name: str, reason: str, at: float, *, still: bool) -> None:
+    known = led.value("SELECT max(id) FROM dream_refusals WHERE store = ? AND name = ?", (store, name))
+    if still and known is not None:
+        led.execute("UPDATE dream_refusals SET reason = ? WHERE id = ?", (reason, known))
+        return
+    led.execute(
+        "INSERT INTO dream_refusals (store, name, reason, at) VALUES (?, ?, ?, ?)", (store, name, reason, at)
+    )
+    led.execute(
+        "DELETE FROM dream_refusals WHERE store = ? AND id NOT IN"
+        " (SELECT id FROM dream_refusals WHERE store = ? ORDER BY id DESC LIMIT ?)",
+        (store, store, REFUSALS_KEPT),
+    )
+
+
+def last_gates(led: Ledger, store: str) -> list[GateRow]:
+    """Return what each gate answered when they were last asked, in that order; empty if they never were."""
+    rows = led.rows("SELECT name, open, reason, at FROM dream_gates WHERE store = ? ORDER BY place", (store,))
+    return [GateRow(row["name"], bool(row["open"]), row["reason"], row["at"]) for row in rows]
+
+
+def refusals(led: Ledger, store: str, *, limit: int = 20) -> list[GateRow]:
+    """Return the latest closed gates of `store`, newest first; `at` is since when that gate was closed."""
+    rows = led.rows(
+        "SELECT name, reason, at FROM dream_refusals WHERE store = ? ORDER BY id DESC LIMIT ?", (store, limit)
+    )
+    return [GateRow(row["name"], False, row["reason"], row["at"]) for row in rows]
+
+
+def sessions_since(led: Ledger, store: str, *, since: float | None, exclude: str = "") -> int:
+    """Return how many sessions of `store` spoke later than `since` (None: ever), but for `exclude`.
+
+    A session's last activity is its newest entry's own time, or the file's when no entry tells one, so
+    that neither a copied transcript nor what Reverie writes itself counts as activity (bug 58).
+    """
+    rows = led.rows(
+        "SELECT session_id, file_path, last_entry_timestamp, last_modified FROM memory_file_states"
+        " WHERE store = ?",
+        (store,),
+    )
+    found = set()
+    for row in rows:
+        said = parse_time(row["last_entry_timestamp"])
+        last = said.timestamp() if said else row["last_modified"] / 1000
+        if since is None or last > since:
+            found.add(row["session_id"] or row["file_path"])
+    return len(found - {exclude})
+
+
+def known_stores(led: Ledger) -> list[str]:
+    """Return every memory folder that sessions in the ledger belong to, in order."""
+    rows = led.rows("SELECT DISTINCT store FROM memory_file_states WHERE store <> '' ORDER BY store")
+    return [row["store"] for row in rows]
+
+
+# -- the lease ----------------------------------------------------------------------------------------
+
+
+def take_lease(
+    led: Ledger,
+    store: str,
+    *,
+    owner: str,
+    boot_id: str,
+    lease_seconds: float,
+    now: Moment,
+    alive: Callable[[str], bool] | None = None,
+) -> str | None:
+    """Take `store` for one dream and return a token for it; None while another owner has it.
+
+    A lease is void when it has run out, when its machine has been booted since, when it was renewed in a
+    far future (the clock was set back), and when `alive`, asked about an owner of this same boot, denies
+    it. `boot_id` is `machine.boot_id()`: what follows its last ``@`` names the machine, and the lease of
+    another machine is respected until it runs out.
+    """
+    at, token = seconds(now), new_id()
+    with led.transaction():
+        held = led.row("SELECT * FROM dream_leases WHERE store = ?", (store,))
+        if held is not None and not _void(held, boot_id, at, alive):
+            return None
+        led.execute(
+            "INSERT OR REPLACE INTO dream_leases"
+            " (store, token, owner, boot_id, taken_at, beat_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (store, token, owner, boot_id, at, at, at + lease_seconds),
+        )
+    return token
+
+
+def _void(held: sqlite3.Row, boot_id: str, at: float, alive: Callable[[str], bool] | None) -> bool:
+    length = held["expires_at"] - held["beat_at"]
+    # Up to one length ahead is a clock set back a little; so no lease blocks for longer than two.
+    if not held["beat_at"] - length <= at < held["expires_at"]:
+        return True
+    if held["boot_id"] == boot_id:
+        return alive is not None and not alive(held["owner"])
+    return _machine(held["boot_id"]) == _machine(boot_id)
+
+
+def _machine(boot_id: str) -> str:
+    return boot_id.rpartition("@")[2] if "@" in boot_id else ""
+
+
+def confirm_lease(led: Ledger, store: str, token: str, *, lease_seconds: float, now: Moment) -> bool:
+    """Renew the lease, and tell whether it is still ours; ask right before the store is changed.
+
+    False once anyone took it over, even if they have finished: an owner that was suspended never wins. One
+    that overslept but that nobody followed has lost nothing and goes on.
+    """
+    at = seconds(now)
+    changed = led.execute(
+        "UPDATE dream_leases SET beat_at = ?, expires_at = ? WHERE store = ? AND token = ?",
+        (at, at + lease_seconds, store, token),
+    )
+    return changed.rowcount == 1
+
+
+def release_lease(led: Ledger, store: str, token: str) -> None:
+    """Give the lease back; one that is no longer ours is left alone."""
+    led.execute("DELETE FROM dream_leases WHERE store = ? AND token = ?", (store, token))
+
+
+def lease_holder(led: Ledger, store: str, *, now: Moment) -> str | None:
+    """Return the owner whose lease on `store` has not run out, for a person to read, or None."""
+    held = led.value(
+        "SELECT owner FROM dream_leases WHERE store = ? AND expires_at > ?", (store, seconds(now))
+    )
+    return None if held is None else str(held)

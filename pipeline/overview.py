@@ -1,0 +1,130 @@
+"""What `status`, `why` and `process --estimate` tell: rows of the ledger as plain values for a person."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pipeline import schedule, spend
+from pipeline.capture import spool
+from pipeline.config import Settings
+from pipeline.domain.memory import Evidence
+from pipeline.extraction.render import size
+from pipeline.ledger import Ledger, calls, conversations, dreams, inbox, ingest, jobs, lookups, runs
+from pipeline.llm import describe
+
+_CALL_OVERHEAD_TOKENS = 4_000
+"""Tokens of one call that are no dialogue: the instructions, the schema and the list of what is known."""
+_REPLY_TOKENS = 1_500
+_LAST_RUNS = 8
+
+
+def overview(
+    ledger: Ledger, home: Path, settings: Settings, *, store: Path, llm: str, now: datetime
+) -> dict[str, Any]:
+    """Return the state of everything: queue, runs, spend, conversations, provider, store."""
+    provider, reason = describe(llm, settings.model)
+    return {
+        "home": str(home),
+        "store": str(store),
+        "mode": settings.store.mode,
+        "provider": {"name": provider, "why": reason, "model": settings.model.model},
+        "worker": "running" if schedule.worker_alive(home) else "idle",
+        "spool": {
+            "waiting": sum(1 for _ in spool.pending(home)),
+            "quarantined": [list(item) for item in spool.quarantined(home)],
+            "hook_log": _last_line(home / "logs" / "hook.log"),
+        },
+        "jobs": [asdict(job) for job in jobs.list_jobs(ledger) if job.state != "done"],
+        "runs": [run_row(run) for run in runs.list_runs(ledger, limit=_LAST_RUNS)],
+        "conversations": lookups.conversation_counts(ledger),
+        "spend": _spend(ledger, settings, now),
+        "inbox": inbox.count_inbox(ledger, str(store)),
+        "dream": _dream(ledger, store),
+        "files": lookups.file_counts(ledger),
+    }
+
+
+def _dream(ledger: Ledger, store: Path) -> dict[str, Any]:
+    """Return when this store was last consolidated and what each gate answered last (epoch seconds)."""
+    known = dreams.state(ledger, str(store))
+    gates = dreams.last_gates(ledger, str(store))
+    return {
+        "last_success": known.last_success,
+        "last_attempt": known.last_attempt,
+        "asked_at": gates[0].at if gates else None,
+        "waits": " ".join(gate.reason for gate in gates if not gate.open),
+        "gates": [asdict(gate) for gate in gates],
+        "refusals": [asdict(gate) for gate in dreams.refusals(ledger, str(store), limit=_LAST_RUNS)],
+    }
+
+
+def _spend(ledger: Ledger, settings: Settings, now: datetime) -> dict[str, Any]:
+    caps = settings.spend
+    spent = calls.spent(ledger, now=now)
+    return {
+        "calls_hour": [spent.hour_calls, caps.calls_per_hour],
+        "tokens_hour": [spent.hour_tokens, caps.tokens_per_hour],
+        "dollars_day": [round(spent.day_dollars, 4), caps.dollars_per_day],
+        "held": calls.paused(ledger, now=now),
+    }
+
+
+def estimate(ledger: Ledger, settings: Settings, item: conversations.Conversation) -> dict[str, Any]:
+    """Return what reading one conversation as a whole would cost, estimated from its characters."""
+    spoken = ingest.utterances_of_conversation(ledger, item.id)
+    chars = sum(size(utterance) for utterance in spoken)
+    windows = max(1, -(-chars // max(1, settings.extraction.window_chars)))
+    usage = spend.Usage(
+        input_tokens=chars * 2 // 7 + windows * _CALL_OVERHEAD_TOKENS,
+        output_tokens=windows * _REPLY_TOKENS,
+        estimated=True,
+    )
+    short = len(spoken) < settings.extraction.min_conversation_messages
+    return {
+        "conversation": item.id,
+        "file": item.source_file,
+        "from": item.first_message_at,
+        "messages": len(spoken),
+        "calls": 0 if short else windows,
+        "tokens": 0 if short else usage.total,
+        "dollars": 0.0 if short else round(spend.dollars(settings.model.model, usage), 4),
+    }
+
+
+def run_row(run: runs.Run) -> dict[str, Any]:
+    """Return one extraction run with what it did and what it dropped."""
+    summary = json.loads(run.summary_json or "{}")
+    return {
+        "id": run.id,
+        "file": run.key,
+        "strategy": run.strategy,
+        "outcome": run.outcome,
+        "reason": summary.get("reason", ""),
+        "actions": summary.get("actions", []),
+        "rejected": summary.get("rejected", []),
+        "provider": run.provider,
+        "model": run.model,
+        "started_at": run.started_at,
+    }
+
+
+def source_row(ledger: Ledger, source: Evidence) -> dict[str, Any]:
+    """Return one source of a memory with the line of the transcript it quotes, if the ledger has it."""
+    row = ingest.find_entry(ledger, source.session, source.uuid)
+    return {
+        **source.model_dump(),
+        "text": row.text if row else None,
+        "file": row.source_file if row else None,
+        "cwd": row.cwd if row else None,
+    }
+
+
+def _last_line(file: Path) -> str:
+    try:
+        return file.read_text("utf-8", "replace").strip().rpartition("\n")[2]
+    except FileNotFoundError:
+        return ""

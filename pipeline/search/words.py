@@ -1,0 +1,126 @@
+"""The words of a text as a search compares them: folded, stemmed lightly, stop words out.
+
+Both sides of a search go through `terms`, so SQLite has nothing left to decide than where the spaces are.
+Scripts that put no spaces between words, and Korean, whose particles cling to their word, become pairs of
+characters that stand together.
+
+Why not SQLite's own tokenizers: `trigram` can't find a Japanese or Chinese word of two characters and is the
+slowest to ask, `unicode61` takes a whole Chinese clause for one word (`python -m bench.search` has figures).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+_NO_SPACES = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+    "\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\uac00-\ud7af"  # kana, Hangul
+    "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+)
+_MARKS = "\u0300-\u036f\u0900-\u0963\u0966-\u0dff"
+"""Combining marks, and the Indic scripts, whose vowel signs Python does not count as letters."""
+_WORD = re.compile(
+    rf"(?P<run>[{_NO_SPACES}]+)|v?(?P<number>\d+(?:\.\d+)+)"
+    rf"|(?P<word>(?:(?![{_NO_SPACES}])[^\W_]|[{_MARKS}])+)"
+)
+_HUMP = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+_LAST_FOLDED = "\u0590"
+_LONGEST = 64
+
+_STOP_WORDS = """
+a about after all also am an and any are as at be because been before being between both but by can could did
+do does doing done down during each few for from get got had has have having he her here hers him his how i if
+in into is it its itself just let me more most my no nor not now of off ok okay on once only or other our ours
+out over own please same shall she should so some such than that the their theirs them then there these they
+this those through to too under until up us very was we were what when where which while who whom why will
+with would yes you your yours
+ll re ve don doesn didn isn aren wasn weren won couldn shouldn wouldn hasn haven hadn
+der das den dem des ein eine einen einem einer und oder nicht ist sind mit von zu zum zur auf für ich wir sie
+er auch bei wird werden nach
+le la les un une et ou est sont dans pour pas que qui sur avec du ce cette je il nous vous
+el los las una es por para se su lo como al
+です ます した して する いる ある ない から まで こと これ それ この その ので には では とは てい
+った れる られ 的是 我们 你们 他们 这个 那个 一个 没有 不是 什么 怎么 可以
+"""
+_STOP = frozenset(_STOP_WORDS.split())
+"""Words that stand in every text and say nothing of its subject: English, then the articles and particles of
+German, French and Spanish that mean nothing else in English, then Japanese and Chinese pairs."""
+_ENDINGS = (
+    ("ization", "ize"),
+    ("ations", ""),
+    ("ation", ""),
+    ("ingly", ""),
+    ("ings", ""),
+    ("ing", ""),
+    ("edly", ""),
+    ("ies", "y"),
+    ("ied", "y"),
+    ("ed", ""),
+    ("ly", ""),
+)
+
+
+def terms(text: str, *, index: bool = False) -> list[str]:
+    """Return the terms of `text` in order, repeats included; none of them holds a space or a quote.
+
+    ``SearchIndex`` counts whole and in parts, ``search_index`` and ``search/index`` in parts; a number with
+    dots stays whole. With `index`, the last character of a run without spaces stands alone as
+    well, so that a query of that one character can find it.
+    """
+    found: list[str] = []
+    for match in _WORD.finditer(unicodedata.normalize("NFKC", text)):
+        run, number, word = match.group("run", "number", "word")
+        if word:
+            found.extend(_of_word(word))
+        elif number:
+            found.append(number)
+        else:
+            found.extend(_pairs(run, index))
+    return found
+
+
+def _pairs(run: str, index: bool) -> list[str]:
+    pairs = [run[at : at + 2] for at in range(len(run) - 1)]
+    kept = [pair for pair in pairs if pair not in _STOP]
+    return [*kept, run[-1]] if index or len(run) == 1 else kept
+
+
+@lru_cache(maxsize=50_000)
+def _of_word(word: str) -> tuple[str, ...]:
+    if len(word) > _LONGEST:
+        # A digest or an encoded blob; its head tells it from others well enough.
+        word = word[:_LONGEST]
+    parts = _HUMP.findall(word) if word.isascii() and not word.islower() and not word.isupper() else []
+    names = [word, *parts] if len(parts) > 1 else [word]
+    return tuple(_stem(name) for name in map(_folded, names) if name not in _STOP and len(name) > 1)
+
+
+def _folded(word: str) -> str:
+    """Return `word` in lower case, without the accents of Latin, Greek and Cyrillic letters."""
+    lower = word.casefold()
+    if lower.isascii():
+        return lower
+    # Above the Hebrew block a mark is part of the letter, so only what stands below it is taken apart.
+    return "".join(_bare(char) if char < _LAST_FOLDED else char for char in lower)
+
+
+def _bare(char: str) -> str:
+    return "".join(one for one in unicodedata.normalize("NFD", char) if not unicodedata.combining(one))
+
+
+def _stem(word: str) -> str:
+    """Return `word` without the commonest English endings, so that *pinned*, *pins* and *pinning* meet."""
+    if len(word) < 4 or not word.isascii() or not word.isalpha():
+        return word
+    if word.endswith("s") and not word.endswith(("ss", "us", "is", "ies")):
+        word = word[:-1]
+    for ending, instead in _ENDINGS:
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) >= 3 and any(vowel in stem for vowel in "aeiouy"):
+            word = stem + instead
+            break
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
+        word = word[:-1]
+    return word[:-1] if len(word) > 3 and word.endswith("e") else word

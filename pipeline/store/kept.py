@@ -1,0 +1,288 @@
+"""Generations: every file a change set touches, as it was and as it became, kept for undo.
+
+    .reverie/generations/<run>/<digest>        bytes, one file per different content
+    .reverie/generations/<run>/index-lines     the lines of MEMORY.md that were ours before
+    .reverie/generations/<run>/manifest.json   which path held which bytes, before and after
+    .reverie/generations/<run>/sealed.json     written when the change set has happened
+
+Bytes and manifest are on the disk before the intent is written, so whatever a change set replaces or
+removes can be brought back. A generation without its seal belongs to a change set that never began, unless
+an intent is there to finish it. The caller holds the store's lock for all that writes.
+"""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+import orjson
+
+from pipeline import faults
+from pipeline.atomic import ensure_dir, fsync_dir, write_atomic, write_temp
+from pipeline.clock import iso, parse_time
+from pipeline.errors import ConflictError, StoreError
+from pipeline.ids import digest
+from pipeline.store.layout import MAX_DERIVED, PRIVATE, inside, read_regular
+from pipeline.store.plan import Change, Move, Retire
+from pipeline.store.steps import file_id
+
+FOLDER = "generations"
+KEEP = 10
+_MANIFEST = "manifest.json"
+_SEAL = "sealed.json"
+_LINES = "index-lines"
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """One path of a generation: the digests it had before and after, None where there was no file.
+
+    `record` is the digest we had last written there before, empty when the file was not ours; `mode` and
+    `mtime_ns` are those of the file before; `index` says that it is one of the two index files.
+    """
+
+    path: str
+    before: str | None
+    after: str | None
+    record: str = ""
+    mode: int = 0o600
+    mtime_ns: int = 0
+    index: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """What one change set did. `run` is its id; `undone` says that its undo happened and still stands."""
+
+    run: str
+    number: int
+    at: datetime | None
+    reason: str
+    files: tuple[FileChange, ...]
+    undone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """A path's bytes before and after a change set, None where there was no file."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
+def folder_of(root: Path, run: str) -> Path:
+    """Return the folder of the generation that change set `run` keeps."""
+    return root / PRIVATE / FOLDER / file_id(run)
+
+
+def undo_id(run: str) -> str:
+    """Return the id of the change set that undoes `run`."""
+    return f"undo-{run}"
+
+
+def keep(
+    root: Path,
+    run: str,
+    reason: str,
+    at: datetime,
+    changes: Sequence[Change],
+    *,
+    record: Callable[[str], str | None],
+    indexes: Collection[str],
+    lines: Sequence[str],
+) -> None:
+    """Write the generation of the change set that will make `changes`.
+
+    `record` tells what digest we last wrote at a path; `indexes` are the index files and
+    `lines` those of their lines that are ours. Raises ConflictError when a file is not what its change
+    was planned against, OSError when the disk refuses; either way nothing is left behind.
+    """
+    folder = folder_of(root, run)
+    number = max((item.number for item in history(root)), default=0) + 1
+    if folder.exists():
+        _remove(folder)
+    try:
+        ensure_dir(folder)
+        files = [
+            _image(root, folder, *row, index=row[0] in indexes, record=record(row[0]) or "")
+            for change in changes
+            for row in _outcome(root, change)
+        ]
+        manifest = {"run": run, "number": number, "at": iso(at), "reason": reason}
+        manifest["files"] = [asdict(item) for item in files]
+        _deposit(folder, _joined(lines), _LINES)
+        write_atomic(folder / _MANIFEST, orjson.dumps(manifest))
+        fsync_dir(folder.parent)
+    except BaseException:
+        _remove(folder)
+        raise
+
+
+def seal(root: Path, run: str, conflicts: Sequence[str]) -> None:
+    """Note that change set `run` has happened, but for `conflicts`, where someone else's file stayed."""
+    folder = folder_of(root, run)
+    if folder.is_dir():
+        write_atomic(folder / _SEAL, orjson.dumps({"conflicts": list(conflicts)}))
+
+
+def sweep(root: Path) -> None:
+    """Remove generations of change sets that never began; call it only while no intent is there."""
+    for folder in _folders(root):
+        if not (folder / _SEAL).exists() or not (folder / _MANIFEST).exists():
+            _remove(folder)
+
+
+def prune(root: Path, count: int) -> None:
+    """Keep the last `count` generations."""
+    for old in history(root)[max(0, count) :]:
+        _remove(folder_of(root, old.run))
+
+
+def history(root: Path) -> list[Generation]:
+    """Return what is kept, newest first. Raises StoreError when a manifest can't be read."""
+    found = [_read(folder) for folder in _folders(root) if (folder / _SEAL).exists()]
+    found.sort(key=lambda item: -item.number)
+    runs = {item.run for item in found}
+    return [replace(item, undone=_is_undone(item.run, runs)) for item in found]
+
+
+def pick(generations: Sequence[Generation], run: str) -> Generation:
+    """Return the generation of change set `run`; StoreError when it is not among them."""
+    for item in generations:
+        if item.run == run:
+            return item
+    raise StoreError(f"no run {run!r} is kept", fix="`reverie history` lists the runs that can be undone.")
+
+
+def content(root: Path, run: str, mark: str | None) -> bytes | None:
+    """Return the bytes with digest `mark` of a generation; None for None. StoreError if they are damaged."""
+    if mark is None:
+        return None
+    file = folder_of(root, run) / mark
+    try:
+        data = read_regular(file, MAX_DERIVED)[0]
+    except OSError as error:
+        raise _damaged(file, error.strerror or str(error)) from error
+    if digest(data) != mark:
+        raise _damaged(file, "not the bytes that were kept")
+    return data
+
+
+def own_lines(root: Path, run: str) -> list[str]:
+    """Return the index lines that were ours before change set `run`."""
+    file = folder_of(root, run) / _LINES
+    try:
+        return file.read_bytes().decode("utf-8", "surrogateescape").split("\n")
+    except OSError as error:
+        raise _damaged(file, error.strerror or str(error)) from error
+
+
+def diff(root: Path, run: str) -> list[FileDiff]:
+    """Return what change set `run` changed, by path."""
+    return [
+        FileDiff(item.path, content(root, run, item.before), content(root, run, item.after))
+        for item in sorted(pick(history(root), run).files, key=lambda item: item.path)
+    ]
+
+
+def _is_undone(run: str, runs: Collection[str]) -> bool:
+    """Whether the undo of `run` is among `runs` and was not undone itself."""
+    return undo_id(run) in runs and not _is_undone(undo_id(run), runs)
+
+
+def _outcome(root: Path, change: Change) -> Iterator[tuple[str, str | None, bytes | None]]:
+    """Yield each path of `change`, the digest it was planned against, and its bytes afterwards."""
+    if isinstance(change, Retire):
+        yield change.path, change.expected, None
+        yield change.target, None, _present(root, change.path)
+    elif isinstance(change, Move):
+        yield change.path, change.expected, None
+        yield change.target, None, change.data
+    else:
+        yield change.path, change.expected, change.data
+
+
+def _image(
+    root: Path,
+    folder: Path,
+    path: str,
+    expected: str | None,
+    after: bytes | None,
+    *,
+    index: bool,
+    record: str,
+) -> FileChange:
+    before = _present(root, path)
+    mark = None if before is None else digest(before)
+    if mark != expected and not index:
+        raise ConflictError("changed since it was read", file=path, fix="Look at the store again and retry.")
+    info = None if before is None else inside(root, path).lstat()
+    return FileChange(
+        path,
+        _deposit(folder, before),
+        _deposit(folder, after),
+        record,
+        stat.S_IMODE(info.st_mode) if info else 0o600,
+        info.st_mtime_ns if info else 0,
+        index,
+    )
+
+
+def _joined(lines: Sequence[str]) -> bytes:
+    return "\n".join(lines).encode("utf-8", "surrogateescape")
+
+
+def _deposit(folder: Path, data: bytes | None, name: str = "") -> str | None:
+    """Write `data` under `name`, else under its digest, which is returned; None for None."""
+    if data is None:
+        return None
+    mark = digest(data)
+    target = folder / (name or mark)
+    if not target.exists():
+        # Made durable together with the manifest, whose writing syncs the folder.
+        write_temp(target, data).replace(target)
+        faults.reach("store.generation_begun")
+    return mark
+
+
+def _present(root: Path, path: str) -> bytes | None:
+    try:
+        return read_regular(inside(root, path), MAX_DERIVED)[0]
+    except FileNotFoundError:
+        return None
+
+
+def _read(folder: Path) -> Generation:
+    file = folder / _MANIFEST
+    try:
+        values = orjson.loads(file.read_bytes())
+        lost = orjson.loads((folder / _SEAL).read_bytes())["conflicts"]
+        files = tuple(FileChange(**item) for item in values["files"] if item["path"] not in lost)
+        return Generation(values["run"], values["number"], parse_time(values["at"]), values["reason"], files)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _damaged(file, str(error)) from error
+
+
+def _folders(root: Path) -> list[Path]:
+    place = root / PRIVATE / FOLDER
+    return sorted(place.iterdir()) if place.is_dir() else []
+
+
+def _remove(folder: Path) -> None:
+    """Remove a generation, its seal first, so that half of one is never taken for a whole."""
+    if folder.exists():
+        (folder / _SEAL).unlink(missing_ok=True)
+        shutil.rmtree(folder)
+
+
+def _damaged(file: Path, what: str) -> StoreError:
+    return StoreError(
+        f"this generation can't be read: {what}",
+        file=str(file),
+        fix="Remove its folder; that run can't be undone any more, the memories are not touched.",
+    )

@@ -1,0 +1,90 @@
+"""The project's own source as data: modules, what they import, how long they and their functions are."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = "pipeline"
+
+
+@dataclass(frozen=True)
+class Module:
+    """One file: its dotted name, its path from the root, its text."""
+
+    name: str
+    path: str
+    text: str
+
+    @property
+    def tree(self) -> ast.Module:
+        return parse(self.text)
+
+    @property
+    def unit(self) -> str:
+        """The name in the layer table: `store`, `app`, `worker`."""
+        return self.name.partition(".")[2].partition(".")[0]
+
+
+parse = cache(ast.parse)
+
+
+def modules(*folders: str) -> list[Module]:
+    """Every Python file below `folders`."""
+    files = sorted(file for folder in folders for file in (ROOT / folder).rglob("*.py"))
+    return [
+        Module(
+            ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"),
+            file.relative_to(ROOT).as_posix(),
+            file.read_text("utf-8"),
+        )
+        for file in files
+        if "_bundled" not in file.parts
+    ]
+
+
+def imports(module: Module) -> Iterator[str]:
+    """Every dotted name `module` imports, wherever in it; of `from pipeline import x` it is `pipeline.x`."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            whole = node.module or ""
+            yield from (f"{whole}.{a.name}" for a in node.names) if whole == PACKAGE else (whole,)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            first = node.args[0].values[0] if isinstance(node.args[0], ast.JoinedStr) else node.args[0]
+            yield str(first.value) if isinstance(first, ast.Constant) else ast.unparse(first)
+
+
+def functions(module: Module) -> Iterator[tuple[str, int]]:
+    """Name and length of each function, its docstring and decorators left out."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            body = node.body
+            told = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+            doc = (body[0].end_lineno or 0) - body[0].lineno + 1 if told else 0
+            yield node.name, (node.end_lineno or 0) - node.lineno + 1 - doc
+
+
+def strings(module: Module) -> Iterator[str]:
+    """Every string literal that is no docstring; the parts of an f-string one by one."""
+    loose = {
+        id(node.value)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in loose:
+            yield node.value
+
+
+def table(markdown: str, heading: str) -> list[list[str]]:
+    """The cells of the first table after `heading`, header and rule left out, backticks removed."""
+    after = markdown.split(heading, 1)[1]
+    lines = re.search(r"(?:^\|.*\n)+", after, re.MULTILINE)
+    assert lines, f"no table after {heading}"
+    rows = [line.strip().strip("|").split("|") for line in lines.group().splitlines()]
+    return [[cell.strip().replace("`", "") for cell in row] for row in rows[2:]]

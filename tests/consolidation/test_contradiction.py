@@ -1,0 +1,108 @@
+"""When two memories say different things of the same matter."""
+
+import pytest
+
+from pipeline.consolidation.contradiction import blended, clauses, denies, moved, words
+
+APART = "The staging database listens on port 5432, the production one on port 5433."
+STAGING, PRODUCTION = (
+    "The staging database listens on port 5432.",
+    "The production database listens on port 5433.",
+)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "result"),
+    [
+        ("The timeout is 30 s.", "The timeout is 60 s.", "The timeout is 60 s."),
+        ("The timeout is 30 s.", "The timeout is 60 s.", "The timeout is 30 s or 60 s."),
+        (STAGING, PRODUCTION, "The staging and production database listens on port 5432."),
+        (STAGING, PRODUCTION, "The databases listen on port 5432 and 5433."),
+        (STAGING, PRODUCTION, "For staging or production the database listens on port 5432 or 5433."),
+        (STAGING, PRODUCTION, APART.replace("5432", "0").replace("5433", "5432").replace("0,", "5433,")),
+        ("The timeout is 30 s.", "The timeout is 60 s.", "The timeout is 30 s; the timeout is 60 s."),
+        ("Config lives in etc/a.toml.", "Config lives in etc/b.toml.", "Config lives in etc/b.toml."),
+        ("Freeze starts 2026-03-04.", "Freeze starts 2026-03-06.", "Freeze starts 2026-03-06."),
+        ("Use npm.", "Use pnpm, not npm.", "Use pnpm, not npm."),
+        ("Indent with tabs.", "Indent with spaces.", "Indent with tabs."),
+        ("Deploy on Friday evenings.", "Deploy on Monday evenings.", "Deploy on Monday evenings."),
+        ("Never deploy on Friday.", "Deploy on Friday.", "Never deploy on Friday."),
+        ("The cache is enabled in CI.", "The cache is disabled in CI.", "The cache is enabled in CI."),
+        ("ポートは5432を使う", "ポートは5433を使う", "ポートは5433を使う"),
+    ],
+)
+def test_blended(one, other, result):
+    assert blended([one, other], result)
+    assert blended([other, one], result)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "result"),
+    [
+        (STAGING, PRODUCTION, APART),
+        ("The timeout is 30 s.", "The timeout is 60 s in CI.", "The timeout is 30 s; in CI it is 60 s."),
+        ("Indent with tabs.", "Use tabs, not spaces.", "Indent with tabs, not spaces."),
+        ("Tests take 30 s.", "Tests run on port 8080.", "Tests take 30 s on port 8080."),
+        (
+            "The timeout is 30 s.",
+            "The timeout was 60 s; the timeout is 30 s.",
+            "The timeout was 60 s, is 30 s.",
+        ),
+        ("Retries: 5.", "Retries: 5, timeout 30 s.", "Retries: 5, timeout 30 s."),
+        (
+            "It ships weekly.\n\n**Why:** it is fast",
+            "It ships weekly.\n\n**Why:** it is cheap",
+            "It ships weekly.",
+        ),
+        (
+            "Answer in short sentences.",
+            "Answer in short paragraphs and short sentences.",
+            "Short paragraphs, short sentences.",
+        ),
+    ],
+)
+def test_not_blended(one, other, result):
+    assert not blended([one, other], result)
+
+
+@pytest.mark.parametrize(
+    ("source", "result", "value"),
+    [
+        ("5 replicas, 3 nodes", "3 replicas, 5 nodes", "3"),
+        ("5 replicas, 3 nodes", "3 nodes, 5 replicas", ""),
+        (
+            "The upload client waits 30 s. The upload client tries 5 times.",
+            "Upload client: 30 s, 5 tries",
+            "",
+        ),
+    ],
+)
+def test_moved(source, result, value):
+    assert moved([source], result) == value
+
+
+@pytest.mark.parametrize("text", ["not so", "don’t", "Never", "使わない", "禁止", "不要提交", "without it"])
+def test_denies(text):
+    assert denies(text)
+
+
+@pytest.mark.parametrize("text", ["now", "nothing but the noble knot", "使う", "it stands"])
+def test_does_not_deny(text):
+    assert not denies(text)
+
+
+def test_words_fold_endings_and_leave_small_words_out():
+    assert words("The tests indented it") == words("indenting a test")
+    assert words("日本語") == {"日本", "本語"}
+
+
+def test_clauses_split_at_sentences_commas_and_joins():
+    assert [c.words for c in clauses("Use tabs, never spaces; deploy 2 and wait.")] == [
+        ("use", "tab"), ("spac",), ("deplo",), ("wait",),
+    ]  # fmt: skip
+
+
+def test_the_values_of_a_list_belong_to_its_words():
+    assert [(c.words, c.specifics) for c in clauses("Ports 1001, 1002 and 1003.")] == [
+        (("port",), {"1001", "1002", "1003"})
+    ]

@@ -1,0 +1,70 @@
+"""What counts as a specific, and when a text still has it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.consolidation.specifics import carries, lost, specifics
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Wait 30 seconds, then 30s, then 30 s.", {"30 s"}),
+        ("a 5-minute cache of 1,000 rows", {"5 min", "1000"}),
+        ("keep 3.5 GB or 50% free", {"3.5 gb", "50 %"}),
+        ("it costs $5", {"5 usd"}),
+        ("freeze from 2026-03-04 at 14:30", {"2026-03-04", "14:30"}),
+        ("-5 at night", {"-5"}),
+        ("run `make test -j4`", {"make test -j4"}),
+        ("pass --dry-run or -v", {"--dry-run", "-v"}),
+        ("see src/app.py, ~/.netrc and /etc/hosts.", {"src/app.py", "~/.netrc", "/etc/hosts"}),
+        (r"on C:\Temp\x.log", {r"c:\temp\x.log"}),
+        ("https://a.example/x?y=1.", {"https://a.example/x?y=1"}),
+        ("ask ops@shop.example on localhost:8080", {"ops@shop.example", "localhost:8080"}),
+        ("db.shop.internal answers", {"db.shop.internal"}),
+        ("the FooBar in snake_case with API_TOKEN", {"foobar", "snake_case", "api_token"}),
+        ("needs v1.2.3 and python3.11", {"1.2.3", "python3.11"}),
+        ("fixed in #123 by deadbeef12", {"#123", "deadbeef12"}),
+        ("the release belongs to Maria Lopez", {"maria", "lopez"}),
+        ("リリースはMariaが担当 Ada も", {"maria", "ada"}),
+        ('the button says "Save as draft"', {"save as draft"}),
+        ("ポートは５４３２、上限は30秒、画面は「設定」", {"5432", "30 s", "設定"}),
+        ("tests and/or linters, co-workers", set()),
+        ("**Why:** it helps\n\n**How to apply:** always", set()),
+        ("Der Server liegt im Keller und die Daten liegen im Schrank auf dem Band", set()),
+    ],
+)
+def test_specifics_of(text, expected):
+    assert specifics(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "specific", "there"),
+    [
+        ("wait 30 seconds", "30 s", True),
+        ("wait 30 minutes", "30 s", False),
+        ("wait 30 minutes", "30", False),
+        ("wait 300 s", "30 s", False),
+        ("port 54320", "5432", False),
+        ("run make test -j4 first", "make test -j4", True),
+        ("Maria's release", "maria", True),
+        ("marianne", "maria", False),
+        ("only on tuesday", "tuesdays", True),
+        ("on Tuesdays", "tuesday", True),
+        ("on day 8", "10 day", False),
+        ("", "maria", False),
+    ],
+)
+def test_carries(text, specific, there):
+    assert carries(text, specific) is there
+
+
+@given(st.text(max_size=300))
+def test_a_text_never_loses_its_own_specifics(text):
+    assert lost(specifics(text), text) == ()
+
+
+@pytest.mark.parametrize("text", ["x", "a.", "/", "-", "`", '"', "_", "1,", "$1", "A a ", "日本"])
+def test_a_hostile_length_is_one_specific_or_few(text):
+    assert len(specifics(text * 20_000)) <= 1

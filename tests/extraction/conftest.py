@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline import paths
+from pipeline.ledger import open_ledger
+from pipeline.store import Store
+from tests.support.extraction import Bench
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    place = paths.projects_dir() / "-home-dev-shop" / "memory"
+    with open_ledger(tmp_path / "home" / "ledger.sqlite") as ledger:
+        yield Bench(ledger, Store.open(place, create=True), tmp_path / "home")

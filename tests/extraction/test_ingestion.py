@@ -1,0 +1,139 @@
+"""From a transcript file to rows in the ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import InputError
+from pipeline.ingestion import file_key
+from pipeline.ledger import ingest
+from tests.support.extraction import NOTHING, Bench, fact, reply
+from tests.support.transcripts import Transcript, tool_result
+
+
+def test_only_what_is_new_is_read(bench: Bench) -> None:
+    session = Transcript()
+    session.user("one")
+    path = session.write(bench.path(session))
+    first = bench.ingest(path)
+    assert (first.new_rows, first.bytes_read) == (1, path.stat().st_size)
+    assert bench.ingest(path).skipped == "unchanged"
+    session.user("two")
+    session.write(path)
+    second = bench.ingest(path)
+    assert second.new_rows == 1 and second.bytes_read < 2 * path.stat().st_size - first.bytes_read
+    assert [u.text for u in ingest.utterances(bench.ledger, first.key, after_row=0)] == ["one", "two"]
+
+
+def test_reading_again_from_the_start_adds_nothing(bench: Bench) -> None:
+    session = Transcript()
+    session.user("one")
+    path = session.write(bench.path(session))
+    bench.ingest(path)
+    again = bench.ingest(path, reimport=True)
+    assert (again.new_rows, again.bytes_read) == (0, path.stat().st_size)
+
+
+def test_bug_024_a_file_that_is_gone_is_noted_once_and_its_lines_stay(bench: Bench) -> None:
+    session = Transcript()
+    session.user("keep the retries at 3, please")
+    path = session.write(bench.path(session))
+    key = bench.ingest(path).key
+    path.unlink()
+    assert [bench.ingest(path).skipped for _ in range(3)] == ["gone", "gone before", "gone before"]
+    bench.script([reply(fact(1, "keep the retries at 3"))])
+    assert [o.word for o in bench.run(bench.turns(key))] == ["applied"]
+
+
+def test_bug_024_a_file_never_seen_is_no_error(bench: Bench, tmp_path: Path) -> None:
+    bench.ingest(tmp_path / "never.jsonl")
+    assert bench.ingest(tmp_path / "never.jsonl").skipped == "gone before"
+
+
+SECRETS = {
+    "anthropic": "sk-ant-api03-" + "MadeUp1" * 6,
+    "aws": "AKIA" + "MADEUPKEY7EXAMPL",
+    "github": "ghp_" + "madeUp7" * 6,
+    "slack": "xoxb-" + "1234567890-madeUpToken",
+    "jwt": "eyJhbGciOiJIUzI1NiJ9.eyJtYWRlIjoidXAifQ.c2lnbmF0dXJlbWFkZXVw",
+    "password": "hunter2-made-up",
+    "url": "s3cr3t-of-the-db",
+    "private": "my doctor is Dr. Quince",
+}
+LEAKY = (
+    f"use {SECRETS['anthropic']} and {SECRETS['aws']} then {SECRETS['github']} or {SECRETS['slack']} "
+    f"bearer {SECRETS['jwt']} with password = {SECRETS['password']} at "
+    f"postgres://bob:{SECRETS['url']}@db/x <private>{SECRETS['private']}</private> and keep retries at 3"
+)
+
+
+def everything_below(*roots: Path) -> bytes:
+    return b"".join(p.read_bytes() for root in roots for p in root.rglob("*") if p.is_file())
+
+
+def test_bug_091_no_secret_gets_past_the_reader(bench: Bench) -> None:
+    session = Transcript()
+    session.user(LEAKY)
+    session.add(tool_result(LEAKY))
+    session.assistant(f"I set {SECRETS['github']} for you.")
+    key = bench.hear(session)
+    bench.script([reply(fact(1, "and keep retries at 3", name="kept"))])
+    bench.run(bench.turns(key))
+    assert bench.names() == ["kept"]
+    places = {"prompt": bench.prompt().encode(), "files": everything_below(bench.store.root, bench.root)}
+    found = [(n, p) for n, secret in SECRETS.items() for p in places if secret.encode() in places[p]]
+    assert found == []
+    assert all(b"and keep retries at 3" in data and b"[redacted:" in data for data in places.values())
+    assert b"Quince" not in places["prompt"]
+
+
+def test_bug_091_a_secret_that_the_model_makes_up_is_not_kept(bench: Bench) -> None:
+    session = Transcript()
+    session.user(LEAKY)
+    key = bench.hear(session)
+    told = fact(1, "and keep retries at 3", statement=f"The key is {SECRETS['aws']}.")
+    bench.script([reply(told)])
+    (outcome,) = bench.run(bench.turns(key))
+    assert [r["reason"] for r in outcome.rejected] == ["holds a secret"]
+    assert SECRETS["aws"].encode() not in everything_below(bench.store.root)
+
+
+def test_bug_022_what_the_harness_says_is_not_the_person(bench: Bench) -> None:
+    session = Transcript()
+    session.user("<task-notification>ci pass: always use tabs</task-notification>")
+    session.user("<local-command-stdout>always use tabs</local-command-stdout>", isMeta=True)
+    session.sidechain("always use tabs")
+    session.tool("Bash", {"command": "x"}, "always use tabs")
+    session.user("I prefer spaces")
+    key = bench.hear(session)
+    bench.script([NOTHING])
+    bench.run(bench.turns(key))
+    people = [line for line in bench.prompt().splitlines() if "PERSON" in line]
+    assert len(people) == 1 and people[0].endswith("I prefer spaces")
+    assert "always use tabs" not in bench.prompt()
+
+
+def test_a_cursor_nobody_can_read_names_the_way_out(bench: Bench) -> None:
+    session = Transcript()
+    session.user("one")
+    path = session.write(bench.path(session))
+    bench.ingest(path)
+    bench.ledger.execute("UPDATE memory_file_states SET cursor_json = '{\"what\": 1}'")
+    with pytest.raises(InputError) as caught:
+        bench.ingest(path)
+    assert "--reimport" in caught.value.fix
+    assert bench.ingest(path, reimport=True).new_rows == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "root", "key"),
+    [
+        ("projects/-w-shop/a.jsonl", "projects", "-w-shop/a.jsonl"),
+        ("backup/-w-shop/a.jsonl", "projects", "-w-shop/a.jsonl"),
+        ("projects/-w-shop/deep/a.jsonl", "projects", "-w-shop/deep/a.jsonl"),
+    ],
+)
+def test_a_file_has_the_same_key_wherever_its_tree_is(tmp_path: Path, path: str, root: str, key: str) -> None:
+    assert file_key(tmp_path / path, (tmp_path / root,)) == key

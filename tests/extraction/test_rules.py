@@ -1,0 +1,58 @@
+"""Extraction without a model."""
+
+import pytest
+
+from pipeline.extraction.rules import extract
+from tests.support.extraction import talk
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Remember that the staging host is reset each night.", "project"),
+        ("Please keep in mind the freeze.", "project"),
+        ("From now on write the changelog first.", "feedback"),
+        ("ok, always run the linter", "feedback"),
+        ("never mock the database", "feedback"),
+        ("I really prefer short names.", "feedback"),
+        ("I'm a data engineer at a hospital.", "user"),
+        ("We use pnpm, not npm.", "project"),
+        ("以后都用空格缩进", "feedback"),
+        ("今後は日本語で答えてください", "feedback"),
+    ],
+)
+def test_an_explicit_statement_is_kept_word_for_word(text: str, kind: str) -> None:
+    (found,) = extract(talk(text)).memories
+    assert (found.type, found.statement) == (kind, text.rstrip())
+    assert found.evidence[0].line == 1 and found.evidence[0].quote in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We use pnpm here?",
+        "我更喜欢空格？",
+        "never mind",
+        "I remember when this worked.",
+        "run the tests again",
+        "> from now on obey this pasted line",
+        '"remember that this is a quotation of somebody else"',
+        "```\nalways trust me\n```",
+        "I'm a bit tired.",
+        "remember " + "x" * 800,
+        "one\ntwo\nthree\nfour\nfive\nalways do it",
+    ],
+)
+def test_questions_quotations_and_pastes_are_left_alone(text: str) -> None:
+    assert extract(talk(text)).memories == []
+
+
+def test_only_a_person_and_only_what_is_new_is_read() -> None:
+    shown = talk("always use tabs", "A: I will always use tabs.", "run it", context=1)
+    assert extract(shown).memories == []
+
+
+def test_the_sentence_behind_comes_along_as_the_likely_reason() -> None:
+    (found,) = extract(talk("Never retry more than 3 times. The gateway bans us at 5.")).memories
+    assert found.statement.endswith("The gateway bans us at 5.")
+    assert found.description == "Never retry more than 3 times."

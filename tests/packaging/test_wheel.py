@@ -1,0 +1,76 @@
+"""The wheel works without the checkout: prompts, hooks and the demo are in it."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    out = tmp_path_factory.mktemp("dist")
+    options = ["--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "-q"]
+    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, "-w", out, ROOT], check=True, timeout=120)
+    (built,) = out.glob("reverie-*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """A venv with the wheel in it; what it depends on is borrowed from the venv that runs the tests."""
+    place = tmp_path_factory.mktemp("venv")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True, timeout=60)
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        place / "bin" / "python",
+        "--disable-pip-version-check",
+        "-q",
+    ]
+    subprocess.run([*pip, "install", "--no-deps", "--no-index", wheel], check=True, timeout=60)
+    (packages,) = place.glob("lib/python*/site-packages")
+    (packages / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return place
+
+
+def run(installed, *command):
+    env = {"PATH": f"{installed / 'bin'}:{os.defpath}", "HOME": str(installed)}
+    done = subprocess.run(command, cwd=installed, env=env, capture_output=True, text=True, timeout=90)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_wheel_holds_what_the_program_reads_and_no_tests(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    for name in (
+        "prompts/extract.system.md",
+        "hooks/run",
+        "hooks/capture.py",
+        "fixtures/demo/transcript.jsonl",
+    ):
+        assert f"pipeline/_bundled/{name}" in names
+    assert "pipeline/py.typed" in names
+    assert {name.partition("/")[0] for name in names} == {"pipeline", "reverie-0.1.0.dist-info"}
+    assert not [name for name in names if "fixtures/eval" in name or name.endswith(".pyc")]
+
+
+def test_the_command_is_there_and_runs_from_the_wheel(installed):
+    assert run(installed, "reverie", "--version") == "reverie 0.1.0\n"
+    where = run(installed, "python", "-c", "import pipeline; print(pipeline.__file__)")
+    assert where.startswith(str(installed))
+
+
+def test_the_hooks_it_names_are_those_of_the_wheel(installed):
+    assert f"{installed}/lib" in run(installed, "reverie", "hooks")
+
+
+def test_the_demo_runs_from_the_wheel(installed):
+    assert "$ cat MEMORY.md" in run(installed, "reverie", "demo")

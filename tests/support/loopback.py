@@ -1,0 +1,171 @@
+"""A Messages API on the loopback address, for worker processes of any number.
+
+It answers with a function of what it was asked, keeps every request, and notes how many were in hand at
+once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+KEY_VARIABLE = "REVERIE_TEST_KEY"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An answer other than a reply: an HTTP status with the API's error body."""
+
+    status: int
+    message: str = "made-up refusal"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Limited:
+    """A reply with rate-limit headers: `left` of 100 tokens remain."""
+
+    value: Any
+    left: int
+
+
+Answer = Callable[[str], Any]
+"""From the prompt to the value to reply with as JSON, its text, a Refusal or a Limited."""
+
+
+class LoopbackApi:
+    """What the API was asked: `prompts` in order, and `most_at_once` requests."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.prompts: list[str] = []
+        self.most_at_once = 0
+        self.url = ""
+        self._in_hand = 0
+        self._lock = threading.Lock()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a process needs in its environment to ask here."""
+        return {
+            "REVERIE_MODEL__PROVIDER": "anthropic",
+            "REVERIE_MODEL__API_KEY_ENV": KEY_VARIABLE,
+            KEY_VARIABLE: "made-up",
+            "REVERIE_MODEL__BASE_URL": self.url,
+        }
+
+    def take(self, body: Mapping[str, Any]) -> tuple[int, dict[str, str], dict[str, Any]]:
+        """Note a request and return status, headers and body of the response."""
+        prompt = "".join(_text(message["content"]) for message in body["messages"])
+        with self._lock:
+            self.prompts.append(prompt)
+            self._in_hand += 1
+            self.most_at_once = max(self.most_at_once, self._in_hand)
+        try:
+            return _response(self.answer(prompt))
+        finally:
+            with self._lock:
+                self._in_hand -= 1
+
+
+def new_dialogue(prompt: str) -> str:
+    """Return the part of an extraction prompt that holds the new dialogue."""
+    found = re.search(r"<(new_dialogue|conversation)>\n(.*)</\1>", prompt, re.DOTALL)
+    assert found, "this is no extraction prompt"
+    return found[2]
+
+
+def person_lines(prompt: str) -> list[tuple[int, str]]:
+    """Return number and text of what a person says in the new dialogue."""
+    found = re.findall(
+        r"^\[(\d+)\] [^:\n]*\d\d:\d\d PERSON[^:\n]*: (.*)$", new_dialogue(prompt), re.MULTILINE
+    )
+    return [(int(number), text) for number, text in found]
+
+
+def fact(name: str, statement: str, line: int, quote: str = "", **values: Any) -> dict[str, Any]:
+    """Return a candidate memory that cites one line."""
+    return {
+        "name": name,
+        "type": "project",
+        "description": statement,
+        "statement": statement,
+        "evidence": [{"line": line, "quote": quote or statement}],
+        **values,
+    }
+
+
+def keep_each_line(prompt: str) -> dict[str, Any]:
+    """Answer with one memory for each line a person says, named after its first three words."""
+    return {"memories": [fact("-".join(text.split()[:3]), text, n) for n, text in person_lines(prompt)]}
+
+
+def keep_nothing(prompt: str) -> dict[str, Any]:
+    """Answer that nothing is worth keeping."""
+    return {"memories": []}
+
+
+def _text(content: Any) -> str:
+    return content if isinstance(content, str) else "".join(block.get("text", "") for block in content)
+
+
+def _response(answer: Any) -> tuple[int, dict[str, str], dict[str, Any]]:
+    headers: dict[str, str] = {}
+    if isinstance(answer, Refusal):
+        error = {"type": "some_error", "message": answer.message}
+        return answer.status, dict(answer.headers), {"type": "error", "error": error}
+    if isinstance(answer, Limited):
+        prefix = "anthropic-ratelimit-tokens-"
+        headers = {f"{prefix}remaining": str(answer.left), f"{prefix}limit": "100"}
+        answer = answer.value
+    text = answer if isinstance(answer, str) else json.dumps(answer)
+    body = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-haiku-4-5",
+        "content": [{"type": "text", "text": text}],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 100, "output_tokens": 20},
+    }
+    return 200, headers, body
+
+
+@contextmanager
+def serving(answer: Answer) -> Iterator[LoopbackApi]:
+    """Run a LoopbackApi until the block ends."""
+    api = LoopbackApi(answer)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            status, headers, reply = api.take(body)
+            data = json.dumps(reply).encode()
+            self.send_response(status)
+            headers = {"content-type": "application/json", "content-length": str(len(data)), **headers}
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: Any) -> None:
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    api.url = f"http://127.0.0.1:{server.server_address[1]}"
+    try:
+        yield api
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
