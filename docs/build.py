@@ -6,9 +6,12 @@ run (ids, the temporary directory) does not count as a difference.
 
 from __future__ import annotations
 
+import importlib
+import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +20,7 @@ from pipeline.config import Settings
 ROOT = Path(__file__).resolve().parents[1]
 _RANDOM = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?<=-)[0-9a-f]{6}(?=\.md)|(?<=reverie-demo-)\w+"
+    r"|(?<=reverie undo )[0-9a-f]{8}"
 )
 
 
@@ -67,9 +71,26 @@ def evaluation() -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
 
 
+def dream() -> str:
+    """Return the report of a dream over one of the test stores, with recorded replies."""
+    with tempfile.TemporaryDirectory() as scratch:
+        sys.path[:0] = [str(ROOT / "tests")]
+        lay_out = importlib.import_module("support.dream_cases").lay_out
+        lay_out("stale", Path(scratch) / "memory")
+        replies = ROOT / "fixtures" / "dream" / "cassettes" / "stale"
+        env = {**os.environ, "REVERIE_HOME": scratch, "REVERIE_NOW": "2026-11-27T12:00:00Z"}
+        command = [
+            *(sys.executable, "-m", "pipeline.cli.main", "consolidate", "--force"),
+            *("--store", str(Path(scratch) / "memory"), "--llm", f"replay:{replies}"),
+        ]
+        done = subprocess.run(command, cwd=ROOT, env=env, check=True, capture_output=True)
+    return "```text\n" + done.stdout.decode("utf-8").rstrip() + "\n```"
+
+
 PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "demo": ("README.md", demo),
     "commands": ("README.md", commands),
+    "dream": ("README.md", dream),
     "configuration": ("docs/configuration.md", configuration),
     "evaluation": ("docs/evaluation.md", evaluation),
 }

@@ -95,7 +95,7 @@ class App:
                 file=str(self.store_path),
                 fix="Run it in the project's directory, or name the folder with --store.",
             )
-        store = Store.open(self.store_path, create=create)
+        store = Store.open(self.store_path, create=create, generations=self.settings.dream.generations)
         if self.store_override is None:
             check_owner(store, Path.cwd(), claim=create)
         return store

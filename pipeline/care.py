@@ -21,7 +21,7 @@ from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.plan import Operation
 from pipeline.errors import InputError, StoreError
 from pipeline.ids import new_id
-from pipeline.ledger import Ledger, inbox, lookups
+from pipeline.ledger import Ledger, dreams, inbox, lookups
 from pipeline.slugs import slugify
 from pipeline.store import ChangeSet, Document, FileDiff, Generation, Put, Store, Undone
 
@@ -40,7 +40,7 @@ def dream_all(app: App, *, everywhere: bool) -> Iterator[DreamReport]:
         places = [Path(place) for place in lookups.stores(ledger)] if everywhere else [app.store_path]
         for place in places:
             if place.is_dir():
-                store = Store.open(place)
+                store = worker.open_store(place)
                 desk = Desk(ledger, store, worker.client(), app.settings, app.clock)
                 yield dream(desk, home=app.home)
 
@@ -66,6 +66,10 @@ def undo(app: App, run: str) -> Undone:
         run = max(standing, key=lambda item: item.number).run
     undone = store.undo(_whole_id(store, run), at=app.clock.now())
     store.reindex(now=app.clock.now())
+    back = {d.id: d.digest for d in store.scan().documents if d.id and d.path in undone.paths}
+    with app.ledger() as ledger:
+        # Somebody wants it so: what came back is not put to the next dream until it changes.
+        dreams.mark_seen(ledger, str(app.store_path), back)
     return undone
 
 

@@ -207,8 +207,8 @@ def windows_task(job: Plan) -> bytes:
     )
     arguments = ", ".join(map(_python_text, rest))
     code = (
-        f"import os, runpy, sys; os.environ.update({{{values}}}); "
-        "sys.path.insert(0, os.environ['PYTHONPATH']); "
+        f"import runpy, sys; from os import environ; environ.update({{{values}}}); "
+        "sys.path.insert(0, environ['PYTHONPATH']); "
         f"sys.argv[1:] = [{arguments}]; runpy.run_module('{module}', run_name='__main__')"
     )
     text = _TASK.format(

@@ -27,7 +27,7 @@ def consolidate(
     llm: LlmOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Merge, supersede and prune the memories of one store, checked and undoable."""
+    """Merge and prune one store, checked and undoable."""
     with output.progress("dreaming"):
         report = care.consolidate(App(store=store, llm=llm), force=force, dry_run=dry_run)
     output.data(report, lambda: _tell(report), as_json=as_json)
@@ -41,7 +41,7 @@ def dream(
     llm: LlmOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Consolidate where the gates are open; what a scheduled job runs."""
+    """Consolidate where the gates are open."""
     with output.progress("dreaming"):
         reports = list(care.dream_all(App(store=store, llm=llm), everywhere=everywhere))
 
@@ -79,7 +79,7 @@ def undo(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring back every byte a change touched; refuses where a later edit would be lost."""
+    """Bring back every byte a change touched."""
     undone = care.undo(App(store=store), run)
 
     def tell() -> None:
@@ -92,13 +92,13 @@ def undo(
 
 
 def pin(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Keep a memory first in the index and out of every dream's reach."""
+    """Put a memory out of every dream's reach."""
     memory = care.pin(App(store=store), name, pinned=True)
     output.data(memory, lambda: output.line(f"pinned     {memory.name} ({memory.path})"), as_json=as_json)
 
 
 def unpin(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Let a pinned memory go back to where its type has it."""
+    """Let a pinned memory go back to its place."""
     memory = care.pin(App(store=store), name, pinned=False)
     output.data(memory, lambda: output.line(f"unpinned   {memory.name} ({memory.path})"), as_json=as_json)
 

@@ -6,7 +6,7 @@ as aliases, so that links and `why` still find it. What leaves goes to the archi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -73,17 +73,7 @@ class _Build:
     def add(self, number: int, operation: Operation) -> None:
         """Take in one operation."""
         getattr(self, f"_{operation.op}", lambda *_: None)(number, operation)
-        names = [self._known[one].name for one in operation.ids if one in self._known]
-        self._result.actions.append(
-            {
-                "op": operation.op,
-                "memories": names,
-                "into": self._known[operation.into].name if operation.into in self._known else "",
-                "reason": operation.reason,
-                "dropped": [list(pair) for pair in operation.dropped],
-                "sources": self._sources_of(operation.ids),
-            }
-        )
+        self._result.actions.append(_told(operation, self._known))
 
     def finished(self) -> Applying:
         """Return everything as store operations, those that leave last."""
@@ -213,9 +203,23 @@ class _Build:
         kept = [r for r in memory.relations if any(r.get(name) != link[name] for name in same)]
         return replace(memory, relations=(*kept, link), updated=self._now)
 
-    def _sources_of(self, ids: Iterable[str]) -> list[dict[str, Any]]:
-        memories = [self._known[one].memory for one in ids if one in self._known]
-        return [source.model_dump() for source in _sources(memories)]
+
+def tell(operations: Sequence[Operation], snapshot: Snapshot) -> list[dict[str, Any]]:
+    """Return for the report what each of `operations` does; nothing is planned."""
+    known = {d.id: d for d in snapshot.documents if d.id}
+    return [_told(operation, known) for operation in operations]
+
+
+def _told(operation: Operation, known: Mapping[str, Document]) -> dict[str, Any]:
+    memories = [known[one].memory for one in operation.ids if one in known]
+    return {
+        "op": operation.op,
+        "memories": [memory.name for memory in memories],
+        "into": known[operation.into].name if operation.into in known else "",
+        "reason": operation.reason,
+        "dropped": [list(pair) for pair in operation.dropped],
+        "sources": [source.model_dump() for source in _sources(memories)],
+    }
 
 
 def _with_text(memory: Memory, operation: Operation) -> Memory:

@@ -7,6 +7,7 @@ and foreign memories have handles that no operation may use.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 
@@ -25,6 +26,7 @@ KIND = "dream_group"
 BODY_CHARS = 3_000
 """Most of one memory's text that is shown; a longer one is shown cut and then never offered for change."""
 STRENGTH = 0.7
+_HANDLE = re.compile(r"\b[mf]\d+\b")
 
 
 def handles(cluster: Cluster) -> dict[str, str]:
@@ -67,7 +69,7 @@ def plan_group(
     strategy = f"dream:{key}"
     earlier = runs.pending_run(desk.ledger, desk.store_key, desk.store_key, strategy)
     if earlier is not None and earlier.reply_json:
-        return *_read(Plan.model_validate_json(earlier.reply_json), cluster), 0.0
+        return *_read(Plan.model_validate_json(earlier.reply_json), cluster, memories), 0.0
     run_id = derived_id(desk.store_key, strategy, desk.clock.now().isoformat())
     answered = desk.client.complete(
         Request(
@@ -98,7 +100,7 @@ def plan_group(
             now=desk.clock.now(),
         )  # fmt: skip
     faults.reach("dream.after_group_commit")
-    return *_read(answered.value, cluster), answered.dollars
+    return *_read(answered.value, cluster, memories), answered.dollars
 
 
 def close_groups(desk: Desk, clusters: list[str], *, word: str) -> None:
@@ -133,8 +135,11 @@ def _said(memory: Memory) -> str:
     return f"said {day} {who.get(memory.origin, 'by the assistant' if memory.origin else 'by someone')}"
 
 
-def _read(plan: Plan, cluster: Cluster) -> tuple[list[Operation], list[Refused]]:
+def _read(
+    plan: Plan, cluster: Cluster, memories: Mapping[str, Memory]
+) -> tuple[list[Operation], list[Refused]]:
     known = handles(cluster)
+    names = {handle: memories[one].name for handle, one in known.items()}
     operations: list[Operation] = []
     refused: list[Refused] = []
     for item in plan.operations:
@@ -142,7 +147,7 @@ def _read(plan: Plan, cluster: Cluster) -> tuple[list[Operation], list[Refused]]
             continue
         named = [*item.ids, *([item.into] if item.into else [])]
         strange = [handle for handle in named if handle.strip().lower() not in known]
-        operation = _operation(item, known)
+        operation = _operation(item, known, names)
         if strange:
             refused.append(Refused(operation, f"names {', '.join(strange)}, which it was not shown"))
         else:
@@ -150,9 +155,13 @@ def _read(plan: Plan, cluster: Cluster) -> tuple[list[Operation], list[Refused]]
     return operations, refused
 
 
-def _operation(item: Proposed, known: Mapping[str, str]) -> Operation:
+def _operation(item: Proposed, known: Mapping[str, str], names: Mapping[str, str]) -> Operation:
     def real(handle: str) -> str:
         return known.get(handle.strip().lower(), handle)
+
+    def told(text: str) -> str:
+        # A reason is read long after the handles are forgotten.
+        return _HANDLE.sub(lambda match: names.get(match.group(), match.group()), text)
 
     return Operation(
         op=item.op.strip().lower(),
@@ -168,6 +177,6 @@ def _operation(item: Proposed, known: Mapping[str, str]) -> Operation:
         tags=tuple(item.tags),
         relation=item.relation,
         strength=STRENGTH,
-        dropped=tuple((one.text, one.reason) for one in item.dropped),
-        reason=item.reason,
+        dropped=tuple((one.text, told(one.reason)) for one in item.dropped),
+        reason=told(item.reason),
     )

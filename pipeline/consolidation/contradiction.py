@@ -31,7 +31,8 @@ _STOP = _set(
     because since into onto over under about after before again via per all any each both such same"""
 )
 _NOT = re.compile(
-    r"\b(?:not|never|no|none|nothing(?! but)|nobody|nowhere|nor|neither|without|avoid(?:s|ed|ing)?|cannot|stop(?:s|ped)?|forbidden|banned)\b"
+    r"\b(?:not|never|no|none|nothing(?! but)|nobody|nowhere|nor|neither|without"
+    r"|avoid(?:s|ed|ing)?|cannot|stop(?:s|ped)?|forbidden|banned)\b"
     r"|n't\b|ない|ません|ず(?=に)|なし|禁止|不[要能会可用允]|别|没有|勿",
 )
 _NOT_WORDS = _set("not never no none nothing nobody nowhere nor neither without avoid cannot stop")

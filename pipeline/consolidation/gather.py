@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Set
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from pipeline.clock import parse_time
 from pipeline.consolidation import offline
+from pipeline.consolidation.check import said_at
 from pipeline.consolidation.permit import changed_ids, waiting
 from pipeline.consolidation.select import Selection, by_search, clusters, search_rows
 from pipeline.desk import Desk
@@ -28,24 +29,25 @@ class Gathered:
     by_rule: list[Operation]
     evidence_times: dict[str, datetime]
     total: int
-    digests: dict[str, str] = field(default_factory=dict)
 
-    def seen(self, failed: list[str], held_back: set[str]) -> dict[str, str]:
+    def seen(self, later: Set[str]) -> dict[str, str]:
         """Return id → digest of what was looked at, and id → "" of what leads the next dream.
 
-        That is what a group that failed held (`failed` are names), what was carried over, and the ids whose
-        operations the ceiling `held_back`.
+        That is what was carried over, and the ids in `later`: what groups that failed held, and what
+        operations were about that have to wait for room below the ceiling.
         """
-        later = set(self.selection.carried_over) | held_back
-        later |= {one for one, memory in self.memories.items() if memory.name in failed}
-        return {one: "" if one in later else mark for one, mark in self.changed.items()}
+        first = {*self.selection.carried_over, *later}
+        return {**self.changed, **dict.fromkeys(sorted(first), "")}
 
 
-def gather(desk: Desk, snapshot: Snapshot, home: Path) -> Gathered:
-    """Select and load what this dream is about; the rest of a large store stays unread."""
+def gather(desk: Desk, snapshot: Snapshot, home: Path, *, ceiling: int) -> Gathered:
+    """Select and load what this dream is about; the rest of a large store stays unread.
+
+    Rules retire half of `ceiling` at most, so that a backlog does not keep the model from tidying up.
+    """
     limits = desk.settings.dream
     documents = [d for d in snapshot.documents if d.id]
-    changed = changed_ids(desk)
+    changed = changed_ids(desk, snapshot)
     edited = {d.id for d in documents if not desk.store.is_ours(d)}
     with SearchIndex.open(home, desk.store.path) as index:
         index.sync(search_rows(documents))
@@ -63,7 +65,7 @@ def gather(desk: Desk, snapshot: Snapshot, home: Path) -> Gathered:
     by_id = {d.id: d for d in documents}
     memories = {one: by_id[one].memory for one in wanted}
     changeable = {one for cluster in selection.clusters for one in cluster.ids}
-    rules = _rules(desk, documents, selection, memories)
+    rules = _rules(desk, documents, selection, memories, max(1, ceiling // 2))
     for operation in rules:
         for one in operation.ids:
             memories.setdefault(one, by_id[one].memory)
@@ -75,13 +77,13 @@ def gather(desk: Desk, snapshot: Snapshot, home: Path) -> Gathered:
         changeable=changeable,
         selection=selection,
         by_rule=rules,
-        evidence_times={one: said for one, m in memories.items() if (said := _said(m))},
+        evidence_times={one: said for one, m in memories.items() if (said := said_at(m))},
         total=len(snapshot.documents),
     )
 
 
 def _rules(
-    desk: Desk, documents: list[Document], selection: Selection, memories: dict[str, Memory]
+    desk: Desk, documents: list[Document], selection: Selection, memories: dict[str, Memory], most: int
 ) -> list[Operation]:
     limits = desk.settings.dream
     groups = [cluster.ids for cluster in selection.clusters]
@@ -95,9 +97,4 @@ def _rules(
         learning_days=limits.learning_days,
         task_days=limits.task_days,
     )
-    return [*merges, *over]
-
-
-def _said(memory: Memory) -> datetime | None:
-    stamps = [moment for source in memory.sources if (moment := parse_time(source.at))]
-    return max(stamps, default=memory.created)
+    return [*merges, *over[:most]]

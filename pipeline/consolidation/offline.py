@@ -1,8 +1,9 @@
 """What the dream does without a model: exact and near-exact doubles, and retention.
 
 These rules are deterministic and narrow. A double is a memory whose every word another of the same type has
-too; the fuller one stays, with the names of both. Retention is seed 1's (S-14): learnings nobody used for 90
-days and tasks done for 30 days leave for the archive; everything else only leaves when somebody says so.
+too, in the same order; the fuller one stays, with the names of both. Retention is seed 1's (S-14): learnings
+nobody used for 90 days and tasks done for 30 days leave for the archive; everything else only leaves when
+somebody says so.
 """
 
 from __future__ import annotations
@@ -87,16 +88,25 @@ def _fullest(memory: Memory) -> tuple[int, str, str]:
 
 
 def _covers(keeper: Memory, other: Memory) -> bool:
+    """Whether `keeper` has every word of `other`, in the same order, and none that turns its sense round."""
     if keeper.type != other.type or keeper.id == other.id:
         return False
-    mine = _words(f"{keeper.description} {keeper.body}")
-    theirs = _words(f"{other.description} {other.body}")
-    if not theirs or not theirs <= mine:
+    mine, theirs = _words(keeper.body), _words(other.body)
+    if not theirs or len(theirs) * 2 < len(mine) or not _runs_through(theirs, mine):
         return False
-    # A fuller text may say the opposite with the same words and one more: "not", "never", "except".
-    if (mine - theirs) & _TURNING or len(theirs) * 2 < len(mine):
+    # In another order the same words may say the opposite: tabs, not spaces; spaces, not tabs.
+    if not _runs_through(_words(other.description), [*_words(keeper.description), *mine]):
+        return False
+    # So may a fuller text with one word more.
+    if ({*mine} - {*theirs}) & _TURNING:
         return False
     return specifics(other.body) <= specifics(keeper.body)
+
+
+def _runs_through(few: Sequence[str], many: Sequence[str]) -> bool:
+    """Whether the words `few` stand in `many` in their order, with or without others between."""
+    rest = iter(many)
+    return all(word in rest for word in few)
 
 
 _TURNING = frozenset(
@@ -105,5 +115,5 @@ _TURNING = frozenset(
 )  # fmt: skip
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.casefold()))
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())

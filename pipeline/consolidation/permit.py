@@ -11,11 +11,10 @@ from pipeline.consolidation import gates
 from pipeline.desk import Desk
 from pipeline.domain.plan import Gate
 from pipeline.errors import LeaseLostError
-from pipeline.ids import new_id
 from pipeline.ledger import calls, dreams
-from pipeline.machine import boot_id
+from pipeline.machine import boot_id, lives, process_name
 from pipeline.spend import Usage, refusal
-from pipeline.store import ConsolidateLock
+from pipeline.store import ConsolidateLock, Snapshot
 from pipeline.store.consolidate_lock import Held
 
 LEASE_SECONDS = 900.0
@@ -46,10 +45,10 @@ class Permit:
         self.done = True
 
 
-def changed_ids(desk: Desk) -> dict[str, str]:
-    """Return id → digest of every memory that is not as the last dream saw it."""
+def changed_ids(desk: Desk, snapshot: Snapshot) -> dict[str, str]:
+    """Return id → digest of every memory in `snapshot` that is not as the last dream saw it."""
     seen = dreams.seen(desk.ledger, desk.store_key)
-    return {d.id: d.digest for d in desk.store.scan().documents if d.id and seen.get(d.id) != d.digest}
+    return {d.id: d.digest for d in snapshot.documents if d.id and seen.get(d.id) != d.digest}
 
 
 def waiting(desk: Desk) -> list[str]:
@@ -65,7 +64,7 @@ def judge(desk: Desk, *, record: bool) -> list[Gate]:
     since = None if state.last_success is None else min(state.last_success, now.timestamp())
     facts = gates.GateFacts(
         enabled=desk.settings.store.mode in ("auto", "propose"),
-        changed=len(changed_ids(desk)),
+        changed=len(changed_ids(desk, desk.store.scan())),
         last_success=_moment(state.last_success),
         last_scan=_moment(state.last_scan),
         sessions=dreams.sessions_since(desk.ledger, desk.store_key, since=since),
@@ -74,9 +73,8 @@ def judge(desk: Desk, *, record: bool) -> list[Gate]:
         now=now,
     )
     found = gates.evaluate(facts, desk.settings.dream)
-    if record and gates.settled(facts) != facts:
-        dreams.note_success(desk.ledger, desk.store_key, now=now)
     if record:
+        _settle(desk, facts)
         before_scan = found[: [gate.name for gate in found].index("scan") + 1]
         with desk.ledger.transaction():
             rows = [(gate.name, gate.open, gate.reason) for gate in found]
@@ -84,6 +82,15 @@ def judge(desk: Desk, *, record: bool) -> list[Gate]:
             if all(gate.open for gate in before_scan):
                 dreams.note_scan(desk.ledger, desk.store_key, now=now)
     return found
+
+
+def _settle(desk: Desk, facts: gates.GateFacts) -> None:
+    """Keep moments that a clock put back left in the future as now, so that they delay one interval only."""
+    past = gates.settled(facts)
+    if past.last_success != facts.last_success:
+        dreams.note_success(desk.ledger, desk.store_key, now=facts.now)
+    if past.last_scan != facts.last_scan:
+        dreams.note_scan(desk.ledger, desk.store_key, now=facts.now)
 
 
 @contextmanager
@@ -94,7 +101,13 @@ def take(desk: Desk, *, wanted: bool) -> Iterator[Permit | None]:
         return
     now = desk.clock.now()
     token = dreams.take_lease(
-        desk.ledger, desk.store_key, owner=new_id(), boot_id=boot_id(), lease_seconds=LEASE_SECONDS, now=now
+        desk.ledger,
+        desk.store_key,
+        owner=process_name(),
+        boot_id=boot_id(),
+        lease_seconds=LEASE_SECONDS,
+        now=now,
+        alive=lives,
     )
     if token is None:
         yield None

@@ -63,14 +63,11 @@ def as_markdown(report: DreamReport) -> str:
     lines = [f"# Dream of {report.at[:16].replace('T', ' ')}", "", _headline(report), ""]
     if report.actions:
         lines += ["## Done", "", *(line for action in report.actions for line in _action(action)), ""]
-    if report.refused:
-        lines += ["## Refused by the checks", ""]
-        lines += [
-            f"- {item['op']} {_names(item['memories'])}: {item['why']}"
-            + (" It waits in the inbox." if item["to_inbox"] else "")
-            for item in report.refused
-        ]
-        lines.append("")
+    later = [item for item in report.refused if item.get("later")]
+    refused = [item for item in report.refused if not item.get("later")]
+    for head, items in (("## Held back for the next dream", later), ("## Refused by the checks", refused)):
+        if items:
+            lines += [head, "", *map(_refusal, items), ""]
     if report.failed:
         lines += ["## Failed, first in line next time", "", *(f"- {text}" for text in report.failed), ""]
     lines += ["## Looked at", ""]
@@ -83,11 +80,11 @@ def as_markdown(report: DreamReport) -> str:
 
 def _headline(report: DreamReport) -> str:
     told = {
-        "done": f"{len(report.actions)} changes among {report.memories} memories.",
+        "done": f"{_changes(report)} among {report.memories} memories.",
         "nothing": "Nothing needed doing.",
         "closed": "It did not start.",
-        "partial": f"{len(report.actions)} changes; a part failed and comes first next time.",
-        "dry": f"{len(report.actions)} changes would be made; nothing was written.",
+        "partial": f"{_changes(report)}; a part failed and comes first next time.",
+        "dry": f"{_changes(report)} would be made; nothing was written.",
         "failed": "It failed; nothing was changed.",
     }[report.word]
     return f"{told} {report.reason}".strip()
@@ -102,6 +99,15 @@ def _action(action: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _refusal(item: dict[str, Any]) -> str:
+    inbox = " It waits in the inbox." if item["to_inbox"] else ""
+    return f"- {item['op']} {_names(item['memories'])}: {item['why']}{inbox}"
+
+
+def _changes(report: DreamReport) -> str:
+    return "1 change" if len(report.actions) == 1 else f"{len(report.actions)} changes"
+
+
 def _names(names: list[str]) -> str:
     return ", ".join(names)
 
@@ -111,7 +117,8 @@ def _costs(report: DreamReport) -> list[str]:
     return [
         f"{report.changed} of {report.memories} memories had changed;"
         f" {report.carried_over} wait for the next dream.",
-        f"{report.calls} model calls, {report.tokens:,} tokens{about}, ${report.dollars:.4f}.",
+        f"{report.calls} model call{'' if report.calls == 1 else 's'},"
+        f" {report.tokens:,} tokens{about}, ${report.dollars:.4f}.",
         f"Undo it with `reverie undo {report.run_id[:8]}`."
         if report.actions and report.word != "dry"
         else "",

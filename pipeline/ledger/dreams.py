@@ -177,12 +177,6 @@ def sessions_since(led: Ledger, store: str, *, since: float | None, exclude: str
     return len(found - {exclude})
 
 
-def known_stores(led: Ledger) -> list[str]:
-    """Return every memory folder that sessions in the ledger belong to, in order."""
-    rows = led.rows("SELECT DISTINCT store FROM memory_file_states WHERE store <> '' ORDER BY store")
-    return [row["store"] for row in rows]
-
-
 # -- the lease ----------------------------------------------------------------------------------------
 
 

@@ -159,7 +159,13 @@ class Reader:
     def open_store(self, place: Path) -> Store:
         """Open the memory folder at `place`, making it if there is none."""
         limits = self.settings.store
-        store = Store.open(place, create=True, index_lines=limits.index_lines, index_bytes=limits.index_bytes)
+        store = Store.open(
+            place,
+            create=True,
+            index_lines=limits.index_lines,
+            index_bytes=limits.index_bytes,
+            generations=self.settings.dream.generations,
+        )
         self._stores[place] = store
         return store
 

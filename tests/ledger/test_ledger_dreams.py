@@ -119,13 +119,6 @@ def test_a_file_of_no_session_counts_as_itself(led: Ledger) -> None:
     assert dreams.sessions_since(led, "s", since=None) == 2
 
 
-def test_the_known_stores_are_those_of_sessions(led: Ledger) -> None:
-    for name, store in (("a", "t"), ("b", "s"), ("c", "t")):
-        session(led, name, 1, store=store)
-    session(led, "d", 1, store="")
-    assert dreams.known_stores(led) == ["s", "t"]
-
-
 # -- the lease ----------------------------------------------------------------------------------------
 
 

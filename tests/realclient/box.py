@@ -127,6 +127,19 @@ class Box:
         }
         (self.home / ".claude.json").write_text(json.dumps(answered), encoding="utf-8")
 
+    def watch_hooks(self) -> None:
+        """Give the person hooks of their own, which note every event in `fired`."""
+        command = {"type": "command", "command": 'cat >> "$HOME/fired"'}
+        events = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
+        settings = {"hooks": {event: [{"hooks": [command]}] for event in events}}
+        (self.home / ".claude").mkdir(exist_ok=True)
+        (self.home / ".claude" / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+
+    @property
+    def fired(self) -> Path:
+        """What the hooks of `watch_hooks` noted; no file before the first event."""
+        return self.home / "fired"
+
     @property
     def projects(self) -> Path:
         """Where the client keeps transcripts and memory folders."""

@@ -4,7 +4,7 @@ import json
 import sys
 
 import pytest
-from box import Box, OpenBox
+from box import OpenBox
 from scripted_api import MODEL, Rule, value_reply
 
 pytestmark = pytest.mark.realclient
@@ -28,28 +28,20 @@ print(json.dumps([reply.text, reply.usage.output_tokens > 0]))
 """
 
 
-def with_hooks(machine: Box) -> Box:
-    """Give the person hooks of their own, which note every event."""
-    command = {"type": "command", "command": 'cat >> "$HOME/fired"'}
-    events = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
-    settings = {"hooks": {event: [{"hooks": [command]}] for event in events}}
-    (machine.home / ".claude").mkdir()
-    (machine.home / ".claude" / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
-    return machine
-
-
 def test_a_persons_hooks_do_fire_in_their_own_session(open_box: OpenBox) -> None:
-    machine = with_hooks(open_box())
+    machine = open_box()
+    machine.watch_hooks()
     machine.headless("hello")
-    assert '"Stop"' in (machine.home / "fired").read_text("utf-8")
+    assert '"Stop"' in machine.fired.read_text("utf-8")
 
 
 @pytest.mark.parametrize("schema", [SMALL, LARGE], ids=["as-argument", "in-prompt"])
 def test_provider_gets_its_value_and_leaves_no_trace(open_box: OpenBox, schema: dict[str, object]) -> None:
-    machine = with_hooks(open_box(Rule(lambda asked: value_reply(asked, {"word": "tabs"}), kind=MODEL)))
+    machine = open_box(Rule(lambda asked: value_reply(asked, {"word": "tabs"}), kind=MODEL))
+    machine.watch_hooks()
     text, counted = json.loads(machine.run(sys.executable, "-c", ASK, json.dumps(schema)))
     assert json.loads(text) == {"word": "tabs"}
     assert counted
     assert [request.kind for request in machine.journal.asked()] == [MODEL]
-    assert not (machine.home / "fired").exists()
+    assert not machine.fired.exists()
     assert machine.transcripts() == []

@@ -79,7 +79,7 @@ class _Scripted(Worker):
         super().__init__(bench.root, bench.settings, bench.clock, bench.ledger, llm="scripted", store=store)
         self._scripted = bench.client()
 
-    def _client(self) -> Client:
+    def client(self) -> Client:
         return self._scripted
 
 

@@ -1,0 +1,183 @@
+"""One dream from gates to report: what it changes, what it leaves, what it says, what it costs."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from pipeline.errors import OverloadedError, SpendError
+from pipeline.ledger import dreams, runs
+from pipeline.store import ChangeSet, Store, fsck
+from tests.support.dreaming import KEEP, note, op, planned, shown
+from tests.support.stores import tree
+
+TABS = note("tabs-please", "Indent the shop with tabs. It is a house rule.", type="feedback")
+TABS_TOO = note("shop-tabs", "The shop indents with tabs.", "2026-03-02", type="feedback")
+PORT = note("mailer-port", "The mailer listens on port 8025.")
+MERGE = op(
+    "merge", "tabs-please", "shop-tabs", into="tabs-please",
+    description="The shop is indented with tabs.", statement="Indent the shop with tabs. It is a house rule.",
+)  # fmt: skip
+
+
+def test_a_merge_keeps_one_with_both_names_sources_and_an_archived_copy(bench):
+    bench.keep(TABS, TABS_TOO, PORT)
+    raw = bench.documents()["shop-tabs"].raw
+    bench.model(planned(MERGE))
+    report = bench.dream()
+    assert (report.word, [a["op"] for a in report.actions]) == ("done", ["merge"])
+    assert bench.names() == ["mailer-port", "tabs-please"]
+    merged = bench.store.read("shop-tabs").memory
+    assert merged.name == "tabs-please" and merged.aliases == ("shop-tabs",)
+    assert [source.uuid for source in merged.sources] == ["u-tabs-please", "u-shop-tabs"]
+    (gone,) = bench.store.retired()
+    assert (bench.store.root / gone.target).read_bytes() == raw
+    assert (gone.superseded_by, gone.run) == (merged.id, report.run_id)
+    assert fsck(bench.store) == []
+
+
+def test_a_dream_of_unchanged_memories_asks_nothing_and_writes_nothing(bench):
+    bench.keep(TABS, PORT)
+    assert bench.dream().word == "nothing"
+    before = tree(bench.store.root), len(bench.provider.history)
+    bench.later(hours=25)
+    report = bench.dream()
+    assert (report.word, report.calls, report.changed) == ("nothing", 0, 0)
+    assert (tree(bench.store.root), len(bench.provider.history)) == before
+
+
+def test_what_a_dream_wrote_is_no_change_for_the_next(bench):
+    bench.keep(TABS, TABS_TOO, PORT)
+    bench.model(planned(MERGE))
+    bench.dream()
+    assert bench.dream().changed == 0
+    assert dreams.seen(bench.ledger, str(bench.store.path)).keys() == {
+        d.id for d in bench.documents().values()
+    }
+
+
+def test_a_dry_run_says_what_it_would_do_and_changes_no_file(bench):
+    bench.keep(TABS, TABS_TOO)
+    bench.model(planned(MERGE))
+    before = tree(bench.store.root, skip=())
+    report = bench.dream(dry_run=True)
+    assert (report.word, len(report.actions)) == ("dry", 1)
+    assert tree(bench.store.root, skip=()) == before
+    assert bench.dream().word == "done" and len(bench.provider.history) == 1, "the answer was kept"
+
+
+def test_the_report_names_each_change_with_reason_and_source_and_each_refusal(bench):
+    bench.keep(TABS, TABS_TOO, PORT)
+    lossy = op("rewrite", "mailer-port", description="The mailer.", statement="The mailer listens.")
+    bench.model(planned(MERGE, lossy))
+    report = bench.dream()
+    text = (bench.home / "reports" / f"{report.run_id}.md").read_text("utf-8")
+    for part in ("merge", "“Indent the shop with tabs", "“8025” would be lost", "waits in the inbox", "$"):
+        assert part in text
+    assert json.loads((bench.home / "reports" / f"{report.run_id}.json").read_bytes())["word"] == "done"
+    assert bench.waiting() == [("dream:rewrite", "“8025” would be lost")]
+    assert report.tokens > 0 and report.calls == 1
+
+
+def test_a_handle_that_was_not_shown_is_refused_and_the_rest_is_done(bench):
+    bench.keep(TABS, TABS_TOO)
+    good = planned(MERGE)
+
+    def answer(request):
+        return {"operations": [*good(request)["operations"], op("retire", "m99"), op("retire", "../x")]}
+
+    bench.model(answer)
+    report = bench.dream()
+    assert [a["op"] for a in report.actions] == ["merge"]
+    assert [r["why"] for r in report.refused] == [
+        "names m99, which it was not shown", "names ../x, which it was not shown",
+    ]  # fmt: skip
+
+
+def test_an_answer_bought_before_a_failure_is_not_bought_again(bench):
+    bench.keep(TABS, TABS_TOO)
+    bench.model(planned(MERGE))
+    bench.dream(dry_run=True)
+    assert bench.dream().calls == 0
+    assert runs.pending_run(bench.ledger, str(bench.store.path), str(bench.store.path), "dream") is None
+
+
+def spread(count):
+    """Memories that have no word in common, so that none is another's neighbour."""
+    return [
+        note(f"n{i:02d}", f"{chr(97 + i) * 7} {chr(97 + i) * 8} {chr(97 + i) * 9}.") for i in range(count)
+    ]
+
+
+def test_over_a_spend_cap_all_that_was_not_asked_leads_the_next_dream(bench):
+    bench.set(max_cluster=2)
+    bench.keep(*spread(6))
+    asked = []
+
+    def answer(request):
+        asked.append(sorted(shown(request)))
+        if len(asked) == 2:
+            raise SpendError("60 calls in an hour", fix="Wait.")
+        return KEEP
+
+    bench.model(answer)
+    report = bench.dream()
+    assert (report.word, len(asked), len(report.failed)) == ("partial", 2, 4)
+    assert "60 calls" in report.reason
+    bench.keep(note("older", "Something much older stands here.", "2025-01-01"))
+    bench.dream()
+    first = {name for names in asked[2:4] for name in names}
+    assert first == set(report.failed), "what failed comes before what is new"
+
+
+def test_calls_that_fail_are_in_the_report_s_costs(bench):
+    bench.keep(*spread(2))
+    bench.model(lambda _: OverloadedError("busy", fix=""))
+    report = bench.dream()
+    assert report.word == "partial" and report.calls >= 1 and report.looked_at == []
+
+
+def test_a_promoted_memory_is_copied_once(bench):
+    bench.keep(TABS)
+    promote = op("promote", "tabs-please")
+    bench.model(planned(promote))
+    assert bench.dream().word == "done"
+    user = bench.home / "memory"
+    assert [d.name for d in Store.open(user).scan().documents] == ["tabs-please"]
+    bench.keep(replace(TABS, id="another", name="tabs-again"))
+    bench.model(planned(op("promote", "tabs-again")))
+    bench.dream()
+    assert len(Store.open(user).scan().documents) == 1
+
+
+def test_a_store_that_only_takes_proposals_gets_them_in_the_inbox(bench):
+    only = bench.settings.store.model_copy(update={"mode": "propose"})
+    bench.settings = bench.settings.model_copy(update={"store": only})
+    bench.keep(TABS, TABS_TOO)
+    bench.model(planned(MERGE))
+    before = tree(bench.store.root)
+    assert bench.dream().word == "nothing"
+    after = tree(bench.store.root)
+    assert {name: after[name] for name in before} == before
+    assert [kind for kind, _ in bench.waiting()] == ["dream:merge"]
+
+
+@pytest.mark.parametrize("changed", ["tabs-please", "shop-tabs"])
+def test_what_changed_while_the_model_thought_is_left_out_of_the_plan(bench, changed):
+    """An update that is ours too: a plan made before it must not write over it."""
+    bench.keep(TABS, TABS_TOO)
+    good = planned(MERGE)
+
+    def answer(request):
+        other = Store.open(bench.store.path)
+        old = other.read(changed)
+        body = old.memory.body + "Makefiles too, since Monday.\n"
+        other.apply(ChangeSet("update", "test", [other.put(replace(old.memory, body=body), existing=old)]))
+        return good(request)
+
+    bench.model(answer)
+    report = bench.dream()
+    assert "Makefiles" in bench.body(changed)
+    assert bench.names() == ["shop-tabs", "tabs-please"]
+    assert report.actions == [] and "changed before" in report.refused[0]["why"]
+    assert bench.dream().changed == 1, "the changed one is looked at again"

@@ -1,0 +1,143 @@
+"""A bench for whole dreams: real ledger, real store, a scripted model that speaks of memories by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from pipeline.clock import FixedClock
+from pipeline.config import Settings, SpendSettings
+from pipeline.consolidation.report import DreamReport
+from pipeline.consolidation.run import dream
+from pipeline.desk import Desk
+from pipeline.domain.memory import Evidence, Memory
+from pipeline.ids import derived_id
+from pipeline.ledger import Ledger, calls, inbox, open_ledger
+from pipeline.llm import Client
+from pipeline.llm.fakes import Scripted, ScriptedProvider
+from pipeline.llm.request import Request
+from pipeline.store import ChangeSet, Document, Store
+
+NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
+KEEP: dict[str, Any] = {"operations": []}
+_SHOWN = re.compile(r"^\[([mf]\d+)\] (\S+) \(", re.MULTILINE)
+Model = Callable[[Request], Scripted]
+GENEROUS = SpendSettings(
+    calls_per_run=10_000, calls_per_hour=100_000, tokens_per_hour=10**9, dollars_per_day=10_000
+)
+
+
+def shown(request: Request) -> dict[str, str]:
+    """Return name → handle of the memories in a prompt."""
+    return {name: handle for handle, name in _SHOWN.findall(request.messages[0].content)}
+
+
+def planned(*operations: dict[str, Any]) -> Model:
+    """Return a model that proposes `operations` wherever all they name is shown; they name memories."""
+
+    def answer(request: Request) -> Scripted:
+        known = shown(request)
+        mine = [o for o in operations if {*o["ids"], *([o["into"]] if o.get("into") else [])} <= {*known}]
+        return {
+            "operations": [
+                {**o, "ids": [known[n] for n in o["ids"]], "into": known.get(o.get("into", ""), "")}
+                for o in mine
+            ]
+        }
+
+    return answer
+
+
+def op(kind: str, /, *ids: str, **values: Any) -> dict[str, Any]:
+    return {"op": kind, "ids": list(ids), "reason": f"{kind} for a test", **values}
+
+
+def note(name: str, text: str, said: str | None = "2026-03-01", **values: Any) -> Memory:
+    """A memory that a person stated on day `said`."""
+    at = f"{said}T10:00:00+00:00"
+    source = Evidence(session="s", uuid=f"u-{name}", quote=text[:40], at=at, speaker="person")
+    moment = datetime.fromisoformat(at) if said else None
+    defaults: dict[str, Any] = {
+        "description": text.split(". ")[0][:140],
+        "type": "project",
+        "id": derived_id("dreaming", name),
+        "created": moment,
+        "updated": moment,
+        "origin": "user-stated",
+        "sources": (source,) if said else (),
+    }
+    return Memory(name=name, body=f"{text}\n", **{**defaults, **values})
+
+
+@dataclass
+class Dreaming:
+    """One store and its ledger; `provider` keeps every request."""
+
+    ledger: Ledger
+    store: Store
+    home: Path
+    clock: FixedClock = field(default_factory=lambda: FixedClock(NOW))
+    settings: Settings = field(default_factory=lambda: Settings(spend=GENEROUS))
+    provider: ScriptedProvider = field(default_factory=lambda: ScriptedProvider(lambda _: KEEP))
+    kept: int = 0
+
+    def model(self, script: Model | Iterable[Scripted]) -> None:
+        self.provider = ScriptedProvider(script)
+
+    def keep(self, *memories: Memory) -> None:
+        """Write `memories` as Reverie would."""
+        self.kept += 1
+        puts = [self.store.put(memory) for memory in memories]
+        self.store.apply(ChangeSet(f"kept-{self.kept}", "test", puts))
+
+    def client(self) -> Client:
+        meter = calls.LedgerMeter(self.ledger, self.settings.spend, self.clock)
+        return Client(self.provider, meter, settings=self.settings.model, sleep=lambda seconds: None)
+
+    def desk(self, *, offline: bool = False) -> Desk:
+        client = None if offline else self.client()
+        return Desk(self.ledger, self.store, client, self.settings, self.clock)
+
+    def dream(self, *, offline: bool = False, force: bool = True, dry_run: bool = False) -> DreamReport:
+        return dream(self.desk(offline=offline), home=self.home, force=force, dry_run=dry_run)
+
+    def later(self, **span: float) -> None:
+        self.clock.at += timedelta(**span)
+
+    def set(self, **values: Any) -> None:
+        """Change settings of the dream."""
+        changed = self.settings.dream.model_copy(update=values)
+        self.settings = self.settings.model_copy(update={"dream": changed})
+
+    def documents(self) -> dict[str, Document]:
+        return {d.name: d for d in self.store.scan().documents}
+
+    def names(self) -> list[str]:
+        return sorted(self.documents())
+
+    def body(self, name: str) -> str:
+        return self.documents()[name].memory.body
+
+    def waiting(self) -> list[tuple[str, str]]:
+        """Kind and reason of what is in the inbox."""
+        return [(item.kind, item.reason) for item in inbox.list_inbox(self.ledger)]
+
+    def edit(self, name: str, text: str = "by hand\n") -> bytes:
+        """Change a memory's file as a person does."""
+        file = self.store.root / self.documents()[name].path
+        file.write_bytes(file.read_bytes() + text.encode())
+        return file.read_bytes()
+
+
+@contextmanager
+def dreaming(place: Path) -> Iterator[Dreaming]:
+    """Open a bench below `place`."""
+    home = place / "home"
+    home.mkdir(parents=True, exist_ok=True)
+    with open_ledger(home / "ledger.sqlite") as ledger:
+        yield Dreaming(ledger, Store.open(place / "memory", create=True), home)
