@@ -20,10 +20,22 @@ from pipeline.desk import Desk
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.plan import Operation
 from pipeline.errors import InputError, StoreError
-from pipeline.ids import new_id
+from pipeline.ids import digest, new_id
 from pipeline.ledger import Ledger, dreams, inbox, lookups
 from pipeline.slugs import slugify
-from pipeline.store import ChangeSet, Document, FileDiff, Generation, Put, Store, Undone
+from pipeline.store import (
+    ChangeSet,
+    Document,
+    FileDiff,
+    Generation,
+    Put,
+    Restore,
+    Retired,
+    Store,
+    Undone,
+)
+
+_ID_PREFIX = 6
 
 
 def consolidate(app: App, *, force: bool = False, dry_run: bool = False) -> DreamReport:
@@ -71,6 +83,34 @@ def undo(app: App, run: str) -> Undone:
         # Somebody wants it so: what came back is not put to the next dream until it changes.
         dreams.mark_seen(ledger, str(app.store_path), back)
     return undone
+
+
+def restore(app: App, name: str) -> str:
+    """Bring one memory back from the archive, byte for byte, and return its path.
+
+    `name` is a name, a file stem, or an id or its start; of several the last that left. From then on it
+    counts as written by hand: no rule and no dream takes it again. Raises InputError when the archive
+    has no such memory, StoreError when a file is in its place.
+    """
+    store = app.open_store()
+    found = [item for item in store.retired() if _means(item, name)]
+    if not found:
+        raise InputError(f"the archive has no {name!r}", fix="`reverie history` tells what left, and when.")
+    item = max(found, key=lambda one: one.at or app.clock.now())
+    if (store.root / item.path).exists():
+        raise StoreError("a memory is in its place", file=item.path, fix="Rename that one first.")
+    data = (store.root / item.target).read_bytes()
+    moves = [Restore(item.path, data, None), Restore(item.target, None, digest(data))]
+    change = ChangeSet(new_id(), f"restore {Path(item.path).stem}", moves, app.clock.now())
+    store.apply(change, generation=True)
+    store.reindex(now=app.clock.now())
+    return item.path
+
+
+def _means(item: Retired, name: str) -> bool:
+    stem = Path(item.path).stem
+    named = name in (stem, item.path, stem.removesuffix(f"-{item.id[:_ID_PREFIX]}"))
+    return named or (len(name) >= _ID_PREFIX and item.id.startswith(name))
 
 
 def as_text(change: FileDiff) -> str:

@@ -1,4 +1,4 @@
-"""Commands around the dream: consolidate, dream, history, diff, undo, pin, unpin, inbox, schedule."""
+"""Commands around the dream: consolidate, dream, history, diff, undo, pin, unpin, inbox."""
 
 from __future__ import annotations
 
@@ -89,6 +89,12 @@ def undo(
             output.line(f"restored   {path}")
 
     output.data(undone, tell, as_json=as_json)
+
+
+def restore(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Bring one memory back from the archive; no dream takes it again."""
+    path = care.restore(App(store=store), name)
+    output.data({"path": path}, lambda: output.line(f"restored   {path}"), as_json=as_json)
 
 
 def pin(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:

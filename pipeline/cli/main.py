@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from pipeline import __version__
-from pipeline.cli import change, dream, look, output, read, show_off
+from pipeline.cli import change, dream, look, output, read, scheduled, show_off
 from pipeline.errors import ReverieError
 
 cli = typer.Typer(
@@ -42,9 +42,11 @@ cli.command()(dream.dream)
 cli.command()(dream.history)
 cli.command()(dream.diff)
 cli.command()(dream.undo)
+cli.command()(dream.restore)
 cli.command()(dream.pin)
 cli.command()(dream.unpin)
 cli.add_typer(dream.inbox, name="inbox")
+cli.add_typer(scheduled.schedule, name="schedule")
 cli.command()(show_off.demo)
 cli.command("eval")(show_off.evaluate)
 cli.command()(look.config)

@@ -89,7 +89,13 @@ def _rules(
     groups = [cluster.ids for cluster in selection.clusters]
     merges = offline.doubles([memories[one] for group in groups for one in group], groups)
     gone = {one for merge in merges for one in merge.leaving}
-    heads = [d.head for d in documents if desk.store.is_ours(d) and not d.head.pinned and d.id not in gone]
+    # What somebody brought back is not to leave again the next night.
+    undone = {file.path for item in desk.store.history() if item.undone for file in item.files}
+    heads = [
+        d.head
+        for d in documents
+        if desk.store.is_ours(d) and not d.head.pinned and d.id not in gone and d.path not in undone
+    ]
     over = offline.expired(
         heads,
         last_uses(desk.store.root),

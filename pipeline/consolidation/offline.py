@@ -1,7 +1,7 @@
 """What the dream does without a model: exact and near-exact doubles, and retention.
 
-These rules are deterministic and narrow. A double is a memory whose every word another of the same type has
-too, in the same order; the fuller one stays, with the names of both. Retention is seed 1's (S-14): learnings
+These rules are deterministic and narrow. A double is a memory whose every sentence another of the same type
+has too; the fuller one stays, with the names of both. Retention is seed 1's (S-14): learnings
 nobody used for 90 days and tasks done for 30 days leave for the archive; everything else only leaves when
 somebody says so.
 """
@@ -18,33 +18,37 @@ from pipeline.domain.memory import Memory
 from pipeline.domain.plan import Operation
 
 _WORD = re.compile(r"\w+", re.UNICODE)
+_END = re.compile(r"[.!?](?=\s|$)|[。！？\n]")
 
 
 def doubles(memories: Sequence[Memory], groups: Iterable[Sequence[str]]) -> list[Operation]:
-    """Return a merge for each memory that adds no word to another of its group.
+    """Return a merge for each memory of which others of its group say nothing beyond it.
 
     `groups` are ids of memories that lie near each other; only those are compared. The survivor keeps its
     text; of two equal ones it is the older.
     """
     by_id = {memory.id: memory for memory in memories}
-    gone: set[str] = set()
-    found: list[Operation] = []
+    merges: list[Operation] = []
     for group in groups:
-        members = sorted((by_id[one] for one in group if one in by_id), key=_fullest)
-        for place, memory in enumerate(members):
-            keeper = next((m for m in members[:place] if m.id not in gone and _covers(m, memory)), None)
-            if keeper is None or memory.id in gone:
-                continue
-            gone.add(memory.id)
-            found.append(
-                Operation(
-                    op="merge",
-                    ids=(keeper.id, memory.id),
-                    into=keeper.id,
-                    reason=f"{memory.name} says nothing that {keeper.name} does not say",
-                )
-            )
-    return found
+        keepers: dict[str, list[Memory]] = {}
+        for memory in sorted((by_id[one] for one in group if one in by_id), key=_fullest):
+            keeper = next((one for one in keepers if _covers(by_id[one], memory)), None)
+            if keeper is None:
+                keepers[memory.id] = []
+            else:
+                keepers[keeper].append(memory)
+        merges += [_merge(by_id[one], doubled) for one, doubled in keepers.items() if doubled]
+    return merges
+
+
+def _merge(keeper: Memory, doubled: Sequence[Memory]) -> Operation:
+    names = ", ".join(memory.name for memory in doubled)
+    return Operation(
+        op="merge",
+        ids=(keeper.id, *(memory.id for memory in doubled)),
+        into=keeper.id,
+        reason=f"{names}: nothing that {keeper.name} does not say",
+    )
 
 
 def expired(
@@ -88,25 +92,19 @@ def _fullest(memory: Memory) -> tuple[int, str, str]:
 
 
 def _covers(keeper: Memory, other: Memory) -> bool:
-    """Whether `keeper` has every word of `other`, in the same order, and none that turns its sense round."""
+    """Whether `keeper` has every sentence of `other`, word for word, and none that turns it round."""
     if keeper.type != other.type or keeper.id == other.id:
         return False
-    mine, theirs = _words(keeper.body), _words(other.body)
-    if not theirs or len(theirs) * 2 < len(mine) or not _runs_through(theirs, mine):
+    mine, theirs = _sentences(keeper.body), _sentences(other.body)
+    # Sentence by sentence: one word more, or another order, may say something else (the old shop; spaces,
+    # not tabs), and so may one sentence more that holds a "not" or an "except".
+    if not theirs or not {*theirs} <= {*mine} or len(theirs) * 2 < len(mine):
         return False
-    # In another order the same words may say the opposite: tabs, not spaces; spaces, not tabs.
-    if not _runs_through(_words(other.description), [*_words(keeper.description), *mine]):
-        return False
-    # So may a fuller text with one word more.
-    if ({*mine} - {*theirs}) & _TURNING:
+    more = {word for sentence in {*mine} - {*theirs} for word in sentence}
+    told = {word for sentence in (*mine, *_sentences(keeper.description)) for word in sentence}
+    if more & _TURNING or any(not told.issuperset(part) for part in _sentences(other.description)):
         return False
     return specifics(other.body) <= specifics(keeper.body)
-
-
-def _runs_through(few: Sequence[str], many: Sequence[str]) -> bool:
-    """Whether the words `few` stand in `many` in their order, with or without others between."""
-    rest = iter(many)
-    return all(word in rest for word in few)
 
 
 _TURNING = frozenset(
@@ -115,5 +113,7 @@ _TURNING = frozenset(
 )  # fmt: skip
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
+def _sentences(text: str) -> list[tuple[str, ...]]:
+    """Return the words of each sentence of `text`, without case and marks."""
+    parts = (tuple(_WORD.findall(part)) for part in _END.split(text.casefold()))
+    return [part for part in parts if part]

@@ -32,6 +32,7 @@ from pipeline.store.steps import file_id
 
 FOLDER = "generations"
 KEEP = 10
+_MOST = 4
 _MANIFEST = "manifest.json"
 _SEAL = "sealed.json"
 _LINES = "index-lines"
@@ -138,9 +139,16 @@ def sweep(root: Path) -> None:
 
 
 def prune(root: Path, count: int) -> None:
-    """Keep the last `count` generations."""
-    for old in history(root)[max(0, count) :]:
-        _remove(folder_of(root, old.run))
+    """Keep the last `count` generations that stand.
+
+    One that was undone, and its undo, count for nothing, or undoing many would push out the oldest of them.
+    """
+    standing = 0
+    for place, item in enumerate(history(root)):
+        stands = not item.undone and not item.run.startswith(undo_id(""))
+        if standing >= count or place >= _MOST * max(1, count):
+            _remove(folder_of(root, item.run))
+        standing += stands
 
 
 def history(root: Path) -> list[Generation]:

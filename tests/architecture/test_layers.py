@@ -40,7 +40,7 @@ ENVIRONMENT = {
         "pipeline/llm/live.py",
         "pipeline/llm/auto.py",
     ),
-    *("pipeline/schedule.py", "pipeline/schedule_units.py", "pipeline/demo.py", "pipeline/cli/main.py"),
+    *("pipeline/schedule.py", "pipeline/demo.py", "pipeline/cli/main.py"),
 }
 SOURCE = modules(PACKAGE)
 

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from pipeline.consolidation.check import retire_ceiling
 from pipeline.consolidation.specifics import lost, specifics
 from pipeline.store import fsck
-from tests.consolidation.test_check_properties import MARKS, build
+from tests.consolidation.test_check_properties import build
 from tests.support.dreaming import NOW, Dreaming, dreaming, shown
 from tests.support.stores import tree
 
 pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
 LOOSE = ("CORE.md", "_index.json", "_state.json", ".gitignore", ".consolidate-lock")
 few = settings(
-    max_examples=12,
+    max_examples=8,
     deadline=None,
     derandomize=True,
     phases=[Phase.explicit, Phase.generate],
@@ -82,7 +82,8 @@ def night(case):
 def test_no_more_leave_than_the_ceiling_and_what_may_not_change_keeps_its_bytes(case):
     with night(case) as done:
         bench, limit = done.bench, retire_ceiling(len(done.old), done.bench.settings.dream.retire_share)
-        same = sum(a["op"] == "merge" and "says nothing that" in a["reason"] for a in done.report.actions)
+        rule = [a for a in done.report.actions if ": nothing that" in a["reason"]]
+        same = sum(len(a["memories"]) - 1 for a in rule)
         assert len(done.archived) - same <= limit
         live = {d.name: d for d in bench.documents().values()}
         assert {name: live[name].raw for name in done.held} == done.held
@@ -131,9 +132,8 @@ def test_done_twice_is_done_once_and_its_undo_restores_every_byte(case):
 def test_the_dice_reach_the_cases_that_matter():
     """Else the properties hold for want of anything to try them."""
     seen = set()
-    for seed in range(12):
+    for seed in range(8):
         with night((seed, "")) as done:
             seen |= {action["op"] for action in done.report.actions}
             seen |= {"inbox"} if done.bench.waiting() else set()
-    assert {"merge", "retire", "relate", "inbox"} <= seen, seen
-    assert MARKS
+    assert {"merge", "retire", "rewrite", "inbox"} <= seen, seen

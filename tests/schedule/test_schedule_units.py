@@ -225,6 +225,12 @@ def test_bug_032_a_windows_task_runs_python_with_its_environment(tmp_path: Path)
     assert json.loads(done.stdout) == [["dream", "--all"], home]
 
 
+def test_a_windows_task_names_its_program_in_sound_xml() -> None:
+    program = "C:\\Tools & <Co>\\python.exe"
+    root = ET.fromstring(units.windows_task(job("/h", program)).decode("utf-16"))
+    assert root.findtext("t:Actions/t:Exec/t:Command", "", NS) == program
+
+
 def test_a_windows_task_refuses_a_percent_sign_in_the_interpreter() -> None:
     with pytest.raises(InputError, match="scheduled task"):
         units.windows_task(job("/h", "C:\\50%\\python.exe"))

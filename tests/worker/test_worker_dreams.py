@@ -170,6 +170,10 @@ def test_a_fault_in_a_dream_is_that_dreams_alone(dreamy: Workshop) -> None:
     assert [outcome.word for outcome in done.outcomes] == ["applied"]
     (failure,) = done.failures
     assert failure.startswith("/dev/null/no/folder: ") and list(closed(dreamy)) == ["sessions"]
+    with dreamy.ledger() as ledger:
+        (waits,) = (job for job in jobs.list_jobs(ledger, state="waiting") if job.kind == "dream")
+    assert (waits.attempts, waits.run_after) == (1, at(NOW).timestamp() + HOUR)
+    assert "StoreError" in waits.last_error
 
 
 def test_with_the_provider_down_dreams_wait_and_nothing_spins(dreamy: Workshop, api: LoopbackApi) -> None:

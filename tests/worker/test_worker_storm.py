@@ -111,7 +111,7 @@ def test_bug_043_twenty_hooks_for_the_same_rows_make_one_call(shop: Workshop, ap
     assert one_after_the_other(workers(shop))
 
 
-def test_bug_025_and_054_stop_hooks_without_news_leave_nothing_running(shop: Workshop) -> None:
+def test_bug_054_stop_hooks_without_news_leave_nothing_running(shop: Workshop) -> None:
     shop.env["REVERIE_MODEL__PROVIDER"] = "offline"
     session = shop.session(1, now())
     session.user("Shelf one holds 17 boxes.")

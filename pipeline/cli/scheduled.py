@@ -1,0 +1,62 @@
+"""``reverie schedule``: have the machine's own scheduler look for a dream every few hours."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pipeline import schedule_setup
+from pipeline.app import App
+from pipeline.cli import output
+from pipeline.cli.options import JsonOption
+from pipeline.errors import InputError
+from pipeline.schedule_setup import KINDS, Kind, Scheduled
+
+schedule = typer.Typer(
+    help="Have the scheduler look for a dream now and then.", no_args_is_help=True, add_completion=False
+)
+KindOption = Annotated[
+    str,
+    typer.Option("--kind", metavar="K", help="systemd, launchd, cron or windows; default: this machine's."),
+]
+
+
+@schedule.command()
+def install(kind: KindOption = "", as_json: JsonOption = False) -> None:
+    """Put the job in place; doing it again brings it up to date."""
+    _show(schedule_setup.install(App().home, _kind(kind)), as_json)
+
+
+@schedule.command()
+def status(kind: KindOption = "", as_json: JsonOption = False) -> None:
+    """Say whether the job is in place and up to date."""
+    _show(schedule_setup.status(App().home, _kind(kind)), as_json)
+
+
+@schedule.command()
+def remove(kind: KindOption = "", as_json: JsonOption = False) -> None:
+    """Take the job away."""
+    _show(schedule_setup.remove(App().home, _kind(kind)), as_json)
+
+
+def _kind(name: str) -> Kind | None:
+    if not name:
+        return None
+    found = next((kind for kind in KINDS if kind == name), None)
+    if found is None:
+        raise InputError(f"there is no scheduler {name!r}", fix=f"One of {', '.join(KINDS)}.")
+    return found
+
+
+def _show(found: Scheduled, as_json: bool) -> None:
+    def tell() -> None:
+        state = "installed" if found.installed else "not installed"
+        stale = ", from an earlier install: run `reverie schedule install`"
+        output.line(f"{found.kind}: {state}{stale if found.installed and not found.current else ''}")
+        for file in found.files:
+            output.line(f"  {file}")
+        if found.said:
+            output.talk(found.said)
+
+    output.data(found, tell, as_json=as_json)
