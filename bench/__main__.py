@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import hooks, ingest, search, store
+from bench import dream, hooks, ingest, search, store
 from bench.measure import Ratio
 
 
@@ -44,6 +44,7 @@ def rows(*, big: bool) -> list[Row]:
         Row("rebuild 10,000 memories", "read + CSafeLoader", 2, store.rebuild),
         Row("one memory into 10,000", "one into 100", 3, store.one_more),
         Row("20 searches in 10,000", "20 in 100", 5, search.growth),
+        Row("dream, 10 of 10,000 changed", "10 of 100 changed", 1.2, dream.tokens, "tok"),
         Row(f"peak memory, {size:,} MB", "10 MB transcript", 1.5, lambda p, _: ingest.memory(p, size), "MB"),
     ]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -20,8 +20,6 @@ from pipeline.config import Settings
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.errors import InputError, LedgerError, ReverieError, StoreError
 from pipeline.extraction.run import Outcome
-from pipeline.guard import violation
-from pipeline.ids import new_id
 from pipeline.ingestion import Ingested, Known, file_key, ingest_file
 from pipeline.ledger import (
     Ledger,
@@ -31,13 +29,10 @@ from pipeline.ledger import (
     lookups,
     open_ledger,
     runs,
-    tombstones,
 )
 from pipeline.llm import describe
 from pipeline.overview import estimate, overview, run_row, source_row
-from pipeline.redact import redact
-from pipeline.slugs import slugify
-from pipeline.store import ChangeSet, Document, Problem, Store
+from pipeline.store import Document, Problem, Store
 from pipeline.transcript import find, scan
 from pipeline.worker import Pass, Worker, check_owner, store_for
 
@@ -93,12 +88,20 @@ class App:
             raise InputError(
                 "there is no memory folder here yet",
                 file=str(self.store_path),
-                fix="Run it in the project's directory, or name the folder with --store.",
+                fix="Run it in the project's directory, or name the folder with --store." + self._known(),
             )
         store = Store.open(self.store_path, create=create, generations=self.settings.dream.generations)
         if self.store_override is None:
             check_owner(store, Path.cwd(), claim=create)
         return store
+
+    def _known(self) -> str:
+        """Return a sentence with the memory folders the ledger knows, for who stands in the wrong place."""
+        if not (self.home / "ledger.sqlite").exists():
+            return ""
+        with self.ledger() as ledger:
+            found = [place for place in lookups.stores(ledger) if Path(place).is_dir()]
+        return f" Known here: {', '.join(found[:3])}." if found else ""
 
     @contextmanager
     def alone(self, ledger: Ledger) -> Iterator[Worker]:
@@ -160,7 +163,10 @@ class App:
             conversations.mark_ready(
                 ledger, now=self.clock.now(), gap_minutes=limits.conversation_gap_minutes
             )
-            return [estimate(ledger, self.settings, item) for item in self._ready(ledger, everything)]
+            return [
+                estimate(ledger, self.settings, item, offline=self.offline)
+                for item in self._ready(ledger, everything)
+            ]
 
     def process(self, *, everything: bool) -> Iterator[tuple[str, list[Outcome]]]:
         """Read the ready conversations, oldest first; yields each file's key with its outcomes.
@@ -209,6 +215,10 @@ class App:
         if status is not None and status not in known:
             raise InputError(f"there is no status {status!r}", fix=f"Statuses: {', '.join(known)}.")
         with self.ledger() as ledger:
+            limits = self.settings.extraction
+            conversations.mark_ready(
+                ledger, now=self.clock.now(), gap_minutes=limits.conversation_gap_minutes
+            )
             return [asdict(item) for item in conversations.list_conversations(ledger, status=status)]
 
     def memories(self, kind: str | None) -> tuple[list[Document], list[Problem]]:
@@ -233,48 +243,6 @@ class App:
         return Why(document.memory, store.path / document.path, sources, made, store.is_ours(document))
 
     # -- changing ---------------------------------------------------------------------------------
-
-    def add(self, statement: str, *, kind: str, name: str, description: str, why: str) -> Memory:
-        """Write a memory a person dictates; refuses secrets and what must never be kept."""
-        if kind not in TYPES:
-            raise InputError(f"there is no type {kind!r}", fix=f"Types: {', '.join(TYPES)}.")
-        text = "\n".join((statement, why, description))
-        if redact(text).found:
-            raise InputError("the text holds a secret", fix="Leave the secret out; say where it is kept.")
-        barred = violation(text)
-        if barred:
-            raise InputError(f"the text reads like {barred}", fix="Memories state facts; they grant nothing.")
-        store = self.open_store(create=True)
-        now = self.clock.now()
-        line = " ".join((description or statement).split())[:150]
-        body = statement.strip() + (f"\n\n**Why:** {why.strip()}" if why else "") + "\n"
-        memory = Memory(
-            name=slugify(name or line[:60]), description=line, type=kind, body=body, id=new_id(),
-            created=now, updated=now, origin="hand-written", confidence=1.0,
-        )  # fmt: skip
-        if store.scan().by_name(memory.name):
-            raise InputError(
-                f"there is a memory {memory.name} already",
-                fix=f"See `reverie show {memory.name}`; choose --name.",
-            )
-        put = store.put(memory)
-        store.apply(ChangeSet(id=new_id(), reason="added by hand", operations=[put]))
-        return replace(put.memory, path=put.path)
-
-    def forget(self, name: str) -> str:
-        """Move a memory to the archive and leave a tombstone; returns the memory's name."""
-        store = self.open_store()
-        document = store.read(name)
-        now = self.clock.now()
-        retire = store.retire(document, year=now.year, reason="forgotten on request")
-        with self.ledger() as ledger:
-            # The tombstone first: if we die between the two, the memory is still there to be forgotten.
-            tombstones.add_tombstone(
-                ledger, str(store.path), document.memory.name,
-                memory_id=document.memory.id, now=now, reason="forgotten on request",
-            )  # fmt: skip
-        store.apply(ChangeSet(id=new_id(), reason=f"forget {document.memory.name}", operations=[retire]))
-        return document.memory.name
 
     def reindex(self) -> list[str]:
         """Rebuild every derived file from the markdown; returns the files that changed."""

@@ -11,6 +11,8 @@ import time
 from datetime import UTC, datetime
 from typing import Protocol
 
+from pipeline.errors import ConfigError
+
 
 class Clock(Protocol):
     """Anything that knows the time."""
@@ -41,7 +43,10 @@ class FixedClock:
 
 def from_environment() -> Clock:
     """Return the system clock, or a stopped one when ``REVERIE_NOW`` is set."""
-    stopped = parse_time(os.environ.get("REVERIE_NOW"))
+    wanted = os.environ.get("REVERIE_NOW")
+    stopped = parse_time(wanted)
+    if wanted and stopped is None:
+        raise ConfigError(f"{wanted!r} is no time", file="$REVERIE_NOW", fix="Write 2026-11-27T10:00:00Z.")
     return FixedClock(stopped) if stopped else SystemClock()
 
 

@@ -55,8 +55,8 @@ class ExtractionSettings(_Section):
     """When and how dialogue becomes memories."""
 
     turn_interval_seconds: Positive = Field(120, description="Least time between two runs for one session.")
-    conversation_gap_minutes: Positive = Field(60, description="Silence that ends a conversation (seed 4).")
-    min_conversation_messages: Count = Field(5, description="Shorter conversations are skipped (seed 4).")
+    conversation_gap_minutes: Positive = Field(60, description="Silence that ends a conversation.")
+    min_conversation_messages: Count = Field(5, description="Shorter conversations are skipped.")
     window_chars: Count = Field(60_000, description="New dialogue in one model call, in characters.")
     context_chars: Count = Field(6_000, description="Earlier dialogue shown for context, in characters.")
     first_sight_days: Count = Field(7, description="Days of a long history extracted unasked.")
@@ -72,7 +72,9 @@ class StoreSettings(_Section):
     index_lines: Count = Field(200, description="Lines of MEMORY.md that Claude Code loads.")
     index_bytes: Count = Field(25_000, description="Bytes of MEMORY.md that Claude Code loads.")
     mode: Literal["off", "observe", "propose", "auto"] = Field(
-        "auto", description="off: nothing runs; observe: read only; propose: into the inbox; auto: write."
+        "auto",
+        description="Background work: off: none; observe: only into the ledger; propose: into the inbox;"
+        " auto: write. Commands you type run in any mode, and propose in mode propose.",
     )
 
 
@@ -92,8 +94,8 @@ class DreamSettings(_Section):
     max_cluster: Count = Field(12, description="Memories shown together in one model call.")
     max_clusters: Count = Field(8, description="Groups of memories, and so model calls, in one dream.")
     cluster_chars: Count = Field(24_000, description="Memories in one model call, in characters.")
-    learning_days: Count = Field(90, description="Days without use that retire a learning (seed S-14).")
-    task_days: Count = Field(30, description="Days after which a finished task is retired (seed S-14).")
+    learning_days: Count = Field(90, description="Days without use that retire a learning.")
+    task_days: Count = Field(30, description="Days after which a finished task is retired.")
 
 
 class WorkerSettings(_Section):
@@ -125,17 +127,21 @@ def load(home: Path) -> Settings:
     """
     file = home / "config.toml"
     values = _read(file)
+    named: dict[str, str] = {}
     for name, value in sorted(os.environ.items()):
         section, mark, key = name.removeprefix("REVERIE_").lower().partition("__")
         if name.startswith("REVERIE_") and mark:
             values.setdefault(section, {})[key] = value
+            named[f"{section}.{key}"] = named[section] = name
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
+        told = "there is no such key" if first["type"] == "extra_forbidden" else first["msg"]
+        where = f"${named[key]}" if key in named else str(file)
         raise ConfigError(
-            f"{key}: {first['msg']}", file=str(file), fix="`reverie config` lists every key and its default."
+            f"{key}: {told}", file=where, fix="`reverie config` lists every key and its default."
         ) from error
 
 

@@ -73,8 +73,13 @@ def _spend(ledger: Ledger, settings: Settings, now: datetime) -> dict[str, Any]:
     }
 
 
-def estimate(ledger: Ledger, settings: Settings, item: conversations.Conversation) -> dict[str, Any]:
-    """Return what reading one conversation as a whole would cost, estimated from its characters."""
+def estimate(
+    ledger: Ledger, settings: Settings, item: conversations.Conversation, *, offline: bool
+) -> dict[str, Any]:
+    """Return what reading one conversation as a whole would cost, estimated from its characters.
+
+    Nothing when it goes by rules (`offline`), or is too short to be read as a whole.
+    """
     spoken = ingest.utterances_of_conversation(ledger, item.id)
     chars = sum(size(utterance) for utterance in spoken)
     windows = max(1, -(-chars // max(1, settings.extraction.window_chars)))
@@ -83,7 +88,7 @@ def estimate(ledger: Ledger, settings: Settings, item: conversations.Conversatio
         output_tokens=windows * _REPLY_TOKENS,
         estimated=True,
     )
-    short = len(spoken) < settings.extraction.min_conversation_messages
+    short = offline or len(spoken) < settings.extraction.min_conversation_messages
     return {
         "conversation": item.id,
         "file": item.source_file,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from pipeline import by_hand
 from pipeline.app import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
@@ -13,7 +14,7 @@ from pipeline.doctor import examine
 
 
 def add(
-    statement: Annotated[str, typer.Argument(help="The fact, in one or a few sentences.")],
+    statement: Annotated[str, typer.Argument(metavar="TEXT", help="The fact, in one or a few sentences.")],
     kind: Annotated[str, typer.Option("--type", metavar="T", help="One of the 16 types.")] = "project",
     name: Annotated[str, typer.Option("--name", help="Its name; made from the text if not given.")] = "",
     description: Annotated[str, typer.Option("--description", help="One line for the index.")] = "",
@@ -22,12 +23,12 @@ def add(
     as_json: JsonOption = False,
 ) -> None:
     """Write a memory yourself."""
-    memory = App(store=store).add(statement, kind=kind, name=name, description=description, why=why)
+    memory = by_hand.add(App(store=store), statement, kind=kind, name=name, description=description, why=why)
     output.data(memory, lambda: output.line(f"created    {memory.name} ({memory.path})"), as_json=as_json)
 
 
 def forget(
-    name: Annotated[str, typer.Argument(help="Name, file stem or id.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name, file stem or id.")],
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -35,7 +36,7 @@ def forget(
 
     What was said before can't bring it back; a person saying it anew can.
     """
-    gone = App(store=store).forget(name)
+    gone = by_hand.forget(App(store=store), name)
     output.data(
         {"forgotten": gone}, lambda: output.line(f"forgotten  {gone} (kept in archive/)"), as_json=as_json
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -47,7 +47,11 @@ def dream(
 
     def tell() -> None:
         for report in reports:
+            if everywhere:
+                output.line(f"== {report.store}")
             _tell(report)
+        if not reports:
+            output.line("no memory folder is known yet")
 
     output.data(reports, tell, as_json=as_json)
 
@@ -59,7 +63,7 @@ def history(store: StoreOption = None, as_json: JsonOption = False) -> None:
         [g.run[:13], iso(g.at) if g.at else "", len(g.files), "undone" if g.undone else "", g.reason]
         for g in found
     ]
-    output.data(found, lambda: output.table(["run", "at", "files", "", "reason"], rows), as_json=as_json)
+    output.data(found, lambda: output.table(["run", "at", "files", "state", "what"], rows), as_json=as_json)
 
 
 def diff(run: RunArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
@@ -83,16 +87,15 @@ def undo(
     undone = care.undo(App(store=store), run)
 
     def tell() -> None:
-        if undone.already:
-            output.line(f"{undone.run} was undone before")
+        output.line(f"{undone.run} was undone before" if undone.already else f"undid {undone.run}")
         for path in undone.paths:
-            output.line(f"restored   {path}")
+            output.line(f"as before  {path}")
 
     output.data(undone, tell, as_json=as_json)
 
 
 def restore(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Bring one memory back from the archive; no dream takes it again."""
+    """Bring one memory back from the archive."""
     path = care.restore(App(store=store), name)
     output.data({"path": path}, lambda: output.line(f"restored   {path}"), as_json=as_json)
 
@@ -143,23 +146,34 @@ def inbox_reject(number: NumberArgument, store: StoreOption = None, as_json: Jso
 def _tell(report: DreamReport) -> None:
     if report.word == "closed":
         output.line(f"not now: {report.reason}")
+        output.talk("`reverie consolidate --force` does not ask these gates." if report.gates else "")
         for gate in report.gates:
             output.line(f"  {'open  ' if gate.open else 'closed'} {gate.name:<9} {gate.reason}")
         return
     output.line(as_markdown(report).rstrip("\n"))
 
 
-def _flat(row: dict[str, object]) -> dict[str, object]:
+_TWICE = frozenset({"operation", "statement", "why", "how_to_apply", "name"})
+"""Parts of a proposal whose words stand in its body, or in a row of their own."""
+
+
+def _flat(row: dict[str, Any]) -> dict[str, object]:
     payload = row["payload"]
-    inner = payload if isinstance(payload, dict) else {}
-    operation = inner.get("operation")
+    operation = payload.get("operation") or {}
+    shown = {**payload, **operation}
+    twice = _TWICE if payload.get("body") else _TWICE - {"statement", "why", "how_to_apply"}
     return {
         "kind": row["kind"],
         "name": row["name"],
         "why it waits": row["reason"],
-        **{
-            key: value
-            for key, value in {**inner, **(operation or {})}.items()
-            if value and key != "operation"
-        },
+        **{key: _words(value) for key, value in shown.items() if value and key not in twice},
     }
+
+
+def _words(value: object) -> object:
+    """Return a list as its words, a source as who said what when."""
+    if isinstance(value, dict):
+        return f"{value.get('speaker', '')} {value.get('at') or ''}: “{value.get('quote', '')}”".strip()
+    if isinstance(value, (list, tuple)):
+        return "; ".join(str(_words(item)) for item in value)
+    return value

@@ -14,7 +14,7 @@ from pipeline.cli.options import JsonOption, LlmOption, StoreOption
 from pipeline.clock import iso
 from pipeline.config import Settings
 
-NameArgument = Annotated[str, typer.Argument(help="Name, file stem or id (six digits are enough).")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name, file stem or id.")]
 
 
 def status(store: StoreOption = None, llm: LlmOption = None, as_json: JsonOption = False) -> None:

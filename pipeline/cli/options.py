@@ -9,7 +9,11 @@ import typer
 
 StoreOption = Annotated[
     Path | None,
-    typer.Option("--store", metavar="DIR", help="Memory folder; default: the one of the project here."),
+    typer.Option(
+        "--store",
+        metavar="DIR",
+        help="Memory folder; default: the project's (here, or where the session was).",
+    ),
 ]
 LlmOption = Annotated[
     str | None,

@@ -52,12 +52,14 @@ def _present(staged: stage.Staged) -> None:
         for action in run["actions"]:
             output.line(f"  {action['action']:<9} {action['name']}")
     index = staged.store / "MEMORY.md"
-    if not index.exists():
+    found = (
+        [document.memory for document in Store.open(staged.store).scan().documents] if index.exists() else []
+    )
+    if not found:
         output.line("Nothing in this session was worth keeping, so there is no MEMORY.md.")
         return
     output.line("\n$ cat MEMORY.md            # what the next session is shown")
     output.line(index.read_text("utf-8").rstrip())
-    found = [document.memory for document in Store.open(staged.store).scan().documents]
     chosen = max(found, key=lambda m: (m.type == "feedback", "**Why:**" in m.body, m.importance, m.name))
     for command in ("show", "why"):
         output.line(f"\n$ reverie {command} {chosen.name}")

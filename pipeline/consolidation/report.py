@@ -92,7 +92,8 @@ def _headline(report: DreamReport) -> str:
 
 def _action(action: dict[str, Any]) -> list[str]:
     into = f" into **{action['into']}**" if action["into"] and action["op"] != "retire" else ""
-    lines = [f"- **{action['op']}** {_names(action['memories'])}{into}: {action['reason']}"]
+    others = [name for name in action["memories"] if not into or name != action["into"]]
+    lines = [f"- **{action['op']}** {_names(others)}{into}: {action['reason']}"]
     lines += [f"  - left out “{text}”: {why}" for text, why in action["dropped"]]
     for source in action["sources"]:
         lines.append(f"  - source: {source['at'] or 'unknown time'}, “{source['quote'][:120]}”")

@@ -10,7 +10,7 @@ LAYERS = (
     ("L2", "capture transcript ledger llm prompts store search"),
     ("L3", "desk ingestion extraction consolidation"),
     ("L4", "worker schedule schedule_units schedule_setup"),
-    ("L5", "overview app care doctor evaluation demo"),
+    ("L5", "overview app by_hand care doctor evaluation demo"),
     ("L6", "cli"),
 )
 LEVEL = {unit: level for level, (_, units) in enumerate(LAYERS) for unit in units.split()}

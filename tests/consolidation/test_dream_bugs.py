@@ -12,28 +12,11 @@ import pytest
 from pipeline.errors import InvalidReplyError
 from pipeline.ledger import dreams
 from pipeline.store import ConsolidateLock
-from tests.support.dreaming import KEEP, NOW, Dreaming, note, op, planned, shown
+from tests.support.dreaming import KEEP, NOW, Dreaming, last, note, op, planned, shown, talk
 from tests.support.stores import tree
 
-HOUR = 3600.0
 _WORDS = "amber birch cedar delta ember frost grove heath inlet jetty knoll larch maple north oasis"
 WORDS = _WORDS.split(" ")
-
-
-def talk(bench: Dreaming, sessions: int, days_ago: float = 0.1) -> None:
-    """Let `sessions` sessions of this store have spoken."""
-    at = (NOW - timedelta(days=days_ago)).isoformat()
-    with bench.ledger.transaction():
-        for number in range(sessions):
-            bench.ledger.execute(
-                "INSERT INTO memory_file_states (file_path, last_entry_timestamp, session_id, store)"
-                " VALUES (?, ?, ?, ?)",
-                (f"{days_ago}-{number}.jsonl", at, f"s-{days_ago}-{number}", str(bench.store.path)),
-            )
-
-
-def last(bench: Dreaming, hours: float) -> None:
-    dreams.note_success(bench.ledger, str(bench.store.path), now=NOW.timestamp() - hours * HOUR)
 
 
 def gate(bench: Dreaming) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from pipeline.consolidation.run import dream
 from pipeline.desk import Desk
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.ids import derived_id
-from pipeline.ledger import Ledger, calls, inbox, open_ledger
+from pipeline.ledger import Ledger, calls, dreams, inbox, open_ledger
 from pipeline.llm import Client
 from pipeline.llm.fakes import Scripted, ScriptedProvider
 from pipeline.llm.request import Request
@@ -132,6 +132,23 @@ class Dreaming:
         file = self.store.root / self.documents()[name].path
         file.write_bytes(file.read_bytes() + text.encode())
         return file.read_bytes()
+
+
+def talk(bench: Dreaming, sessions: int, days_ago: float = 0.1) -> None:
+    """Let `sessions` sessions of this store have spoken."""
+    at = (NOW - timedelta(days=days_ago)).isoformat()
+    with bench.ledger.transaction():
+        for number in range(sessions):
+            bench.ledger.execute(
+                "INSERT INTO memory_file_states (file_path, last_entry_timestamp, session_id, store)"
+                " VALUES (?, ?, ?, ?)",
+                (f"{days_ago}-{number}.jsonl", at, f"s-{days_ago}-{number}", str(bench.store.path)),
+            )
+
+
+def last(bench: Dreaming, hours: float) -> None:
+    """Let the last dream be `hours` ago."""
+    dreams.note_success(bench.ledger, str(bench.store.path), now=NOW.timestamp() - hours * 3600.0)
 
 
 @contextmanager

@@ -1,0 +1,76 @@
+"""What a person writes or takes away by hand: `add` and `forget`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pipeline.app import App
+from pipeline.domain.memory import TYPES, Memory
+from pipeline.errors import InputError
+from pipeline.extraction.screen import MAX_PART
+from pipeline.guard import violation
+from pipeline.ids import new_id
+from pipeline.ledger import tombstones
+from pipeline.redact import redact
+from pipeline.slugs import slugify
+from pipeline.store import ChangeSet
+
+
+def add(app: App, statement: str, *, kind: str, name: str, description: str, why: str) -> Memory:
+    """Write a memory a person dictates; refuses secrets and what must never be kept."""
+    if kind not in TYPES:
+        raise InputError(f"there is no type {kind!r}", fix=f"Types: {', '.join(TYPES)}.")
+    text = "\n".join((statement, why, description))
+    if not statement.strip() or max(len(statement), len(why)) > MAX_PART:
+        raise InputError(
+            "there is no fact in it" if not statement.strip() else "it is too long for one fact",
+            fix=f"Write one to three sentences, at most {MAX_PART:,} characters.",
+        )
+    if redact(text).found:
+        raise InputError("the text holds a secret", fix="Leave the secret out; say where it is kept.")
+    barred = violation(text)
+    if barred:
+        raise InputError(f"the text reads like {barred}", fix="Memories state facts; they grant nothing.")
+    store = app.open_store(create=True)
+    now = app.clock.now()
+    line = " ".join((description or statement).split())[:150]
+    body = statement.strip() + (f"\n\n**Why:** {why.strip()}" if why else "") + "\n"
+    words = statement.split()
+    memory = Memory(
+        name=slugify(name or " ".join(words)[:60]),
+        description=line,
+        type=kind,
+        body=body,
+        id=new_id(),
+        title=" ".join(words[:8]).rstrip(".,;:"),
+        created=now,
+        updated=now,
+        origin="hand-written",
+        confidence=1.0,
+    )
+    if store.scan().by_name(memory.name):
+        raise InputError(
+            f"there is a memory {memory.name} already",
+            fix=f"See `reverie show {memory.name}`; choose --name.",
+        )
+    put = store.put(memory)
+    change = ChangeSet(id=new_id(), reason=f"add {put.memory.name}", operations=[put], at=now)
+    store.apply(change, generation=True)
+    return replace(put.memory, path=put.path)
+
+
+def forget(app: App, name: str) -> str:
+    """Move a memory to the archive and leave a tombstone; returns the memory's name."""
+    store = app.open_store()
+    document = store.read(name)
+    now = app.clock.now()
+    retire = store.retire(document, year=now.year, reason="forgotten on request")
+    with app.ledger() as ledger:
+        # The tombstone first: if we die between the two, the memory is still there to be forgotten.
+        tombstones.add_tombstone(
+            ledger, str(store.path), document.memory.name,
+            memory_id=document.memory.id, now=now, reason="forgotten on request",
+        )  # fmt: skip
+    change = ChangeSet(id=new_id(), reason=f"forget {document.name}", operations=[retire], at=now)
+    store.apply(change, generation=True)
+    return document.name

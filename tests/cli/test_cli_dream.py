@@ -1,0 +1,209 @@
+"""The commands around a dream, over a recorded case: consolidate, dream, history, diff, undo, inbox, pin."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.dream_cases import FIXTURES, lay_out, load
+from tests.support.stores import tree
+
+NOW = load("doubles")["now"]
+REPLAY = f"replay:{FIXTURES}/cassettes/doubles"
+
+
+class Case:
+    """A store of the case, and `reverie` called on it."""
+
+    def __init__(self, desk, place: Path) -> None:
+        self.root = place
+        self.desk = desk
+        lay_out("doubles", place)
+
+    def reverie(self, *arguments, code=0, **env):
+        env = {"REVERIE_NOW": NOW, "REVERIE_DREAM__RETIRE_SHARE": "1", **env}
+        return self.desk.here(*arguments, "--store", self.root, code=code, **env)
+
+    def consolidate(self, *arguments, **env):
+        return self.reverie("consolidate", "--force", "--llm", REPLAY, *arguments, **env)
+
+    def files(self):
+        """What a person has in the folder: the memories."""
+        files = tree(self.root, skip=(".reverie", "archive"))
+        return {n: raw for n, raw in files.items() if n.endswith(".md") and n.islower()}
+
+
+@pytest.fixture
+def case(desk, tmp_path):
+    return Case(desk, tmp_path / "memories")
+
+
+def test_consolidate_tells_what_it_did_and_how_to_undo_it(case):
+    said = case.consolidate().out
+    for part in (
+        "4 changes among 10 memories",
+        "**merge**",
+        "source: 2026-11-09",
+        "1 model call",
+        "reverie undo",
+    ):
+        assert part in said
+    assert len(case.files()) == 6
+
+
+def test_a_dry_run_changes_no_memory(case):
+    before = case.files()
+    report = case.consolidate("--dry-run", "--json").json
+    assert (report["word"], len(report["actions"])) == ("dry", 4)
+    assert "would be made" in case.consolidate("--dry-run").out
+    assert case.files() == before
+    assert case.reverie("history", "--json").json == []
+
+
+def test_history_diff_and_undo_go_together(case):
+    before = case.files()
+    run = case.consolidate("--json").json["run_id"]
+    (row,) = case.reverie("history", "--json").json
+    assert (row["run"], row["reason"], row["undone"]) == (run, "dream", False)
+    assert run[:8] in case.reverie("history").out
+    diffs = {item["path"]: item["diff"] for item in case.reverie("diff", run[:8], "--json").json}
+    gone = next(text for path, text in diffs.items() if path.startswith("archive/"))
+    assert "+name: " in gone and "--- a/" in case.reverie("diff", run[:8]).out
+    assert f"undid {run}" in case.reverie("undo", run[:8]).out
+    assert {n: raw for n, raw in case.files().items() if n in before} == before
+    assert "was undone before" in case.reverie("undo", run).out
+    assert case.reverie("undo", run, "--json").json["already"] is True
+    assert [row["undone"] for row in case.reverie("history", "--json").json] == [False, True]
+
+
+def test_undo_without_a_run_takes_the_newest_that_stands(case):
+    case.consolidate()
+    before = case.files()
+    case.reverie("pin", "one-fix-per-commit")
+    case.reverie("undo")
+    assert case.files() == before
+    assert len(case.reverie("undo", "--json").json["paths"]) >= 8
+
+
+def test_what_was_undone_is_not_proposed_again(case):
+    """The replay has no answer to a second question, so that asking one would fail."""
+    case.consolidate()
+    case.reverie("undo")
+    report = case.consolidate("--json").json
+    assert (report["word"], report["changed"], report["calls"]) == ("nothing", 0, 0)
+
+
+def test_undo_refuses_where_an_edit_would_be_lost(case):
+    action = case.consolidate("--json").json["actions"][0]
+    file = case.root / f"{action['into']}.md"
+    file.write_bytes(file.read_bytes() + b"By hand.\n")
+    said = case.reverie("undo", code=1)
+    assert file.name in said.err and "was edited since" in said.err
+    assert file.read_bytes().endswith(b"By hand.\n")
+
+
+def test_restore_brings_one_memory_back_for_good(case):
+    before = case.files()
+    case.consolidate()
+    name = next(n.removesuffix(".md") for n in before if n not in case.files())
+    assert f"restored   {name}.md" in case.reverie("restore", name).out
+    assert case.files()[f"{name}.md"] == before[f"{name}.md"]
+    assert case.reverie("restore", name, code=1).err
+    assert f"name: {name}\n" in case.reverie("show", name).out
+
+
+def test_dream_asks_the_gates_and_says_which_is_closed(case):
+    said = case.reverie("dream", "--llm", "offline").out
+    assert "not now: 0 sessions so far; 5 more sessions needed." in said
+    assert "closed sessions" in said and "open   changed" in said
+    (report,) = case.reverie("dream", "--llm", "offline", "--json").json
+    assert report["word"] == "closed" and len(report["gates"]) == 7
+    dream = case.reverie("status", "--json").json["dream"]
+    assert "5 more sessions needed" in dream["waits"]
+
+
+def test_dream_all_goes_over_every_store_the_ledger_knows(filled):
+    assert isinstance(filled.here("dream", "--all", "--llm", "offline", "--json").json, list)
+
+
+def proposed(case):
+    """Let every merge go to the inbox."""
+    case.consolidate(REVERIE_STORE__MODE="propose")
+    return case.reverie("inbox", "list", "--json").json
+
+
+def test_the_inbox_shows_takes_and_drops(case):
+    rows = proposed(case)
+    assert [row["kind"] for row in rows] == ["dream:merge"] * 4
+    first, second = rows[0]["id"], rows[1]["id"]
+    assert "dream:merge" in case.reverie("inbox", "list").out
+    shown = case.reverie("inbox", "show", first)
+    assert "statement" in shown.out and "only takes proposals" in shown.out
+    before = case.files()
+    assert "rejected" in case.reverie("inbox", "reject", second).out
+    assert case.files() == before
+    assert "accepted" in case.reverie("inbox", "accept", first).out
+    assert len(case.files()) == len(before) - 1
+    assert [row["id"] for row in case.reverie("inbox", "list", "--json").json] == [r["id"] for r in rows[2:]]
+    assert "inbox" in case.reverie("history").out, "what a person accepts can be undone too"
+    case.reverie("undo")
+    assert {n: raw for n, raw in case.files().items() if n in before} == before
+
+
+def test_an_accepted_proposal_reaches_a_pinned_memory(case):
+    rows = proposed(case)
+    names = rows[0]["name"].split(", ")
+    case.reverie("pin", names[0])
+    case.reverie("inbox", "accept", rows[0]["id"])
+    assert len({case.reverie("show", name).out for name in names}) == 1, "both names lead to one memory"
+
+
+def test_a_proposal_about_what_is_gone_is_refused_with_a_way_out(case):
+    row = proposed(case)[0]
+    (case.root / f"{row['name'].split(', ')[0]}.md").unlink()
+    said = case.reverie("inbox", "accept", row["id"], code=1)
+    assert "gone" in said.err and f"reverie inbox reject {row['id']}" in said.err
+    case.reverie("inbox", "reject", row["id"])
+
+
+def test_pin_and_unpin_move_a_memory_and_back(case):
+    raw = case.files()["one-fix-per-commit.md"]
+    assert "vault/one-fix-per-commit.md" in case.reverie("pin", "one-fix-per-commit").out
+    pinned = (case.root / "vault" / "one-fix-per-commit.md").read_bytes()
+    assert b"pinned: true" in pinned and not (case.root / "one-fix-per-commit.md").exists()
+    assert "(vault/one-fix-per-commit.md)" in case.reverie("pin", "one-fix-per-commit").out, "twice is once"
+    assert case.reverie("unpin", "one-fix-per-commit", "--json").json["path"] == "one-fix-per-commit.md"
+    assert case.files()["one-fix-per-commit.md"] == raw
+
+
+WRONG = [
+    (["undo"], "nothing to undo", "reverie history"),
+    (["undo", "nobody"], "no change is called 'nobody'", "reverie history"),
+    (["diff", "nobody"], "no change is called 'nobody'", "reverie history"),
+    (["pin", "nobody"], "'nobody'", "reverie list"),
+    (["unpin", "nobody"], "'nobody'", "reverie list"),
+    (["restore", "nobody"], "'nobody'", "reverie history"),
+    (["inbox", "show", "77"], "number 77", "reverie inbox list"),
+    (["inbox", "accept", "77"], "number 77", "reverie inbox list"),
+    (["inbox", "reject", "77"], "number 77", "reverie inbox list"),
+    (["consolidate", "--force", "--llm", "replay:nowhere"], "nowhere", ""),
+]
+
+
+@pytest.mark.parametrize(("arguments", "what", "fix"), WRONG, ids=lambda value: " ".join(value)[:30])
+def test_what_can_t_be_done_is_said_with_what_to_do(case, arguments, what, fix):
+    before = tree(case.root)
+    said = case.reverie(*arguments, code=1)
+    assert what in said.err and fix in said.err and not said.out
+    assert {n: b for n, b in tree(case.root).items() if n in before} == before
+
+
+def test_a_folder_that_is_not_there_is_said(desk):
+    for command in ("consolidate", "history", "undo"):
+        assert "no memory folder" in desk.here(command, "--store", "missing", code=1).err
+
+
+def test_the_report_is_json_a_program_can_read(case):
+    run = case.consolidate("--json").json["run_id"]
+    home = Path(case.reverie("status", "--json").json["home"])
+    assert json.loads((home / "reports" / f"{run}.json").read_bytes())["actions"]
