@@ -37,6 +37,7 @@ from pipeline.ledger import ingest, open_ledger
 from pipeline.store import Store
 from pipeline.worker import Worker
 
+PIECES = "cassettes-pieces"
 DOUBLED = 0.5
 """Share of words from which on two memories count as one said twice (Jaccard)."""
 _NEGATED = re.compile(
@@ -88,7 +89,9 @@ def sessions(suite: Path, only: str = "") -> list[Path]:
     found = sorted(gold.parent for gold in suite.glob(f"{only or '*'}/gold.json"))
     if not found:
         raise InputError(
-            "no session with a gold.json", file=str(suite), fix="Name a suite: `reverie eval --suite DIR`."
+            "no session with a gold.json",
+            file=str(suite),
+            fix="Name a suite: `reverie eval --suite DIR`. Reverie's own comes with a checkout only.",
         )
     return found
 
@@ -101,6 +104,9 @@ def evaluate(suite: Path, *, only: str = "", llm: str = "", pieces: int = 1) -> 
     read as a whole; its cassettes are then in ``cassettes-pieces``.
     """
     for folder in sessions(suite, only):
+        if pieces > 1 and not llm and not only and not (folder / PIECES).is_dir():
+            # Reading in pieces was recorded for some sessions only.
+            continue
         yield score(*run_session(folder, llm=llm, pieces=pieces), gold_of(folder))
 
 
@@ -114,7 +120,7 @@ def run_session(folder: Path, *, llm: str = "", pieces: int = 1) -> tuple[list[M
     """Extract from one session in a scratch home; returns its memories, ordered by name, and the runs."""
     spec = llm
     if llm in ("", "record"):
-        cassettes = folder / ("cassettes" if pieces == 1 else "cassettes-pieces")
+        cassettes = folder / ("cassettes" if pieces == 1 else PIECES)
         spec = f"{llm or 'replay'}:{cassettes}"
     with tempfile.TemporaryDirectory(prefix="reverie-eval-") as scratch:
         return _run(folder / "transcript.jsonl", Path(scratch), spec, pieces)
