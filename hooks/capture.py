@@ -5,9 +5,14 @@ stdin. The person waits while this runs, so it imports next to nothing, does not
 leaves starting a worker to ``start_worker.py``, which is compiled only when no worker is alive.
 """
 
-import os
-import sys
-import time
+import _signal
+
+# Before anything else is imported: Ctrl-C in the terminal is meant for the session and reaches us as well.
+_signal.signal(_signal.SIGINT, _signal.SIG_IGN)
+
+import os  # noqa: E402
+import sys  # noqa: E402
+import time  # noqa: E402
 
 KEEP = 16 << 20  # bytes of an event that are kept; what comes after is read and dropped
 FIRST_BYTE = 1.0  # seconds to wait for anything at all
@@ -31,7 +36,7 @@ def main() -> None:
         if home:
             write_event(home, event, data)
             ensure_worker(home)
-    except Exception as error:  # noqa: BLE001 - the hook's one boundary: it may never fail
+    except BaseException as error:  # noqa: BLE001 - the hook's one boundary: it may never fail
         log(home, f"{event}: {describe(error)}")
 
 
@@ -130,14 +135,17 @@ def make_dirs(path: str) -> None:
     try:
         os.mkdir(path, 0o700)
     except FileNotFoundError:
-        make_dirs(os.path.dirname(path))
+        parent = os.path.dirname(path)
+        if os.path.isdir(parent):
+            raise  # nothing can be made there: /proc, for one, says so of everything
+        make_dirs(parent)
         make_dirs(path)
     except FileExistsError:
         if not os.path.isdir(path):
             raise
 
 
-def describe(error: Exception) -> str:
+def describe(error: BaseException) -> str:
     """Name the cause without what differs from one hook to the next (process ids, random names)."""
     if isinstance(error, OSError):
         where = (

@@ -2,13 +2,14 @@
 
 The lock belongs to the open file, not to the process, so it passes to the worker without a moment in
 which a second hook could take it. The worker gets its own session, no descriptor of the host's (a pipe
-kept open makes Claude Code wait), and Reverie's home as its directory.
+kept open makes Claude Code wait), Reverie's home as its directory, and SIGINT back, which the hook ignores.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from _signal import SIG_DFL, SIGINT, signal
 
 LOG_LIMIT = 1 << 20
 
@@ -108,7 +109,13 @@ def spawn(arguments: list[str], values: dict[str, str], log: str) -> int:
     ]
     try:
         return os.posix_spawn(
-            arguments[0], arguments, values, file_actions=actions, setsid=True, setsigmask=()
+            arguments[0],
+            arguments,
+            values,
+            file_actions=actions,
+            setsid=True,
+            setsigmask=(),
+            setsigdef=(SIGINT,),
         )
     except NotImplementedError:
         return fork(arguments, values, log)
@@ -121,6 +128,7 @@ def fork(arguments: list[str], values: dict[str, str], log: str) -> int:
         return child
     try:
         os.setsid()
+        signal(SIGINT, SIG_DFL)
         quiet = os.open(os.devnull, os.O_RDWR)
         for number, source in (
             (0, quiet),

@@ -20,12 +20,13 @@ from pipeline.config import Settings
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.errors import InputError, LedgerError, ReverieError, StoreError
 from pipeline.extraction.run import Outcome
-from pipeline.ingestion import Ingested, Known, file_key, ingest_file
+from pipeline.ingestion import Ingested, Known, file_key, ingest_file, stat_of
 from pipeline.ledger import (
     Ledger,
     conversations,
     ingest,
     jobs,
+    look_at_ledger,
     lookups,
     open_ledger,
     runs,
@@ -37,6 +38,8 @@ from pipeline.transcript import find, scan
 from pipeline.worker import Pass, Worker, check_owner, store_for
 
 WORKER_WAIT_SECONDS = 120.0
+_ODD_FILE = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+"""What a file may raise that is odd in a way not thought of; among many, it must not stop the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +77,11 @@ class App:
         return describe(self.llm, self.settings.model)[0] == "offline"
 
     @contextmanager
-    def ledger(self) -> Iterator[Ledger]:
-        """Open the ledger, made at the first use."""
-        with open_ledger(self.home / "ledger.sqlite") as ledger:
-            if not (self.home / "python").exists():
+    def ledger(self, *, to_look: bool = False) -> Iterator[Ledger]:
+        """Open the ledger, made at the first use; `to_look` at it needs nothing that can be written."""
+        path = self.home / "ledger.sqlite"
+        with look_at_ledger(path) if to_look and path.exists() else open_ledger(path) as ledger:
+            if not ledger.note and not (self.home / "python").exists():
                 # So that a hook finds the interpreter that can run the worker.
                 note_interpreter(self.home)
             yield ledger
@@ -99,7 +103,7 @@ class App:
         """Return a sentence with the memory folders the ledger knows, for who stands in the wrong place."""
         if not (self.home / "ledger.sqlite").exists():
             return ""
-        with self.ledger() as ledger:
+        with self.ledger(to_look=True) as ledger:
             found = [place for place in lookups.stores(ledger) if Path(place).is_dir()]
         return f" Known here: {', '.join(found[:3])}." if found else ""
 
@@ -133,18 +137,21 @@ class App:
             roots = (folder,) if folder else (paths.projects_dir(),)
             known = None if file or reimport else Known(ledger)
             for path in [file] if file else scan(folder or paths.projects_dir()):
+                if isinstance(path, InputError):
+                    yield path
+                    continue
                 try:
                     unchanged = known.unchanged(path) if known else None
                     yield unchanged or self._ingest(ledger, path, roots, reimport=reimport)
-                except InputError as error:
+                except (InputError, *_ODD_FILE) as error:
                     if file:
                         raise
-                    yield error
+                    yield error if isinstance(error, InputError) else _odd(path, error)
 
     def _ingest(
         self, ledger: Ledger, path: Path, roots: tuple[Path, ...], *, reimport: bool = False
     ) -> Ingested:
-        if not path.exists():
+        if stat_of(path) is None:
             raise InputError("there is no such file", file=str(path), fix="Check the path.")
         return ingest_file(
             ledger,
@@ -204,7 +211,7 @@ class App:
 
     def status(self) -> dict[str, Any]:
         """Return the state of everything: queue, runs, spend, conversations, provider, store."""
-        with self.ledger() as ledger:
+        with self.ledger(to_look=True) as ledger:
             return overview(
                 ledger, self.home, self.settings, store=self.store_path, llm=self.llm, now=self.clock.now()
             )
@@ -233,7 +240,7 @@ class App:
         """Return where the memory `name` comes from: lines, speakers, runs, models."""
         store = self.open_store()
         document = store.read(name)
-        with self.ledger() as ledger:
+        with self.ledger(to_look=True) as ledger:
             sources = tuple(source_row(ledger, source) for source in document.memory.sources)
             made = tuple(
                 run_row(run)
@@ -249,10 +256,16 @@ class App:
         return self.open_store().reindex(now=self.clock.now())
 
 
+def _odd(path: Path, error: Exception) -> InputError:
+    """Return the error for a transcript at `path` that fails in a way nobody thought of."""
+    message = f"can't be taken in ({type(error).__name__}: {error})"
+    return InputError(message, file=str(path), fix="Run `reverie ingest --file` with it for the details.")
+
+
 def find_transcript(text: str) -> Path:
     """Return the transcript a person means by a path or a session id."""
     path = Path(text).expanduser()
-    if path.exists():
+    if stat_of(path) is not None:
         return path
     found = find(text, None, paths.projects_dir())
     if found is None:

@@ -20,7 +20,7 @@ def add(app: App, statement: str, *, kind: str, name: str, description: str, why
     """Write a memory a person dictates; refuses secrets and what must never be kept."""
     if kind not in TYPES:
         raise InputError(f"there is no type {kind!r}", fix=f"Types: {', '.join(TYPES)}.")
-    text = "\n".join((statement, why, description))
+    text = "\n".join((statement, why, description, name))
     if not statement.strip() or max(len(statement), len(why)) > MAX_PART:
         raise InputError(
             "there is no fact in it" if not statement.strip() else "it is too long for one fact",

@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.app import App
-from pipeline.consolidation import apply
+from pipeline.clock import iso
+from pipeline.consolidation import apply, taken_back
+from pipeline.consolidation.execute import promote
+from pipeline.consolidation.proposals import decode
 from pipeline.consolidation.report import DreamReport
 from pipeline.consolidation.run import dream
 from pipeline.desk import Desk
 from pipeline.domain.memory import Evidence, Memory
-from pipeline.domain.plan import Operation
-from pipeline.errors import InputError, StoreError
+from pipeline.errors import ConflictError, InputError, ReverieError, StoreError
 from pipeline.ids import digest, new_id
 from pipeline.ledger import Ledger, dreams, inbox, lookups
 from pipeline.slugs import slugify
@@ -47,14 +49,25 @@ def consolidate(app: App, *, force: bool = False, dry_run: bool = False) -> Drea
 
 
 def dream_all(app: App, *, everywhere: bool) -> Iterator[DreamReport]:
-    """Dream over the store here, or over every store the ledger knows, where the gates are open."""
+    """Dream over the store here, or over every store the ledger knows, where the gates are open.
+
+    Of many stores one that can't be used does not stop the rest: its report says why it ``failed``.
+    """
     with app.ledger() as ledger, app.alone(ledger) as worker:
         places = [Path(place) for place in lookups.stores(ledger)] if everywhere else [app.store_path]
         for place in places:
-            if place.is_dir():
+            if not place.is_dir():
+                continue
+            try:
                 store = worker.open_store(place)
                 desk = Desk(ledger, store, worker.client(), app.settings, app.clock)
-                yield dream(desk, home=app.home)
+                report = dream(desk, home=app.home)
+            except ReverieError as error:
+                if not everywhere:
+                    raise
+                words = f"{error} {error.fix}".strip()
+                report = DreamReport(new_id(), str(place), iso(app.clock.now()), word="failed", reason=words)
+            yield report
 
 
 def history(app: App) -> list[Generation]:
@@ -76,10 +89,15 @@ def undo(app: App, run: str) -> Undone:
         if not standing:
             raise InputError("there is nothing to undo", file=str(store.path), fix="See `reverie history`.")
         run = max(standing, key=lambda item: item.number).run
-    undone = store.undo(_whole_id(store, run), at=app.clock.now())
-    store.reindex(now=app.clock.now())
-    back = {d.id: d.digest for d in store.scan().documents if d.id and d.path in undone.paths}
+    run = _whole_id(store, run)
     with app.ledger() as ledger:
+        taken_back.note(ledger, store, str(app.store_path), run, app.clock.now())
+        undone = store.undo(run, at=app.clock.now())
+        store.reindex(now=app.clock.now())
+        before = {
+            file.path: file.before for item in store.history() if item.run == run for file in item.files
+        }
+        back = {d.id: d.digest for d in store.scan().documents if d.id and before.get(d.path) == d.digest}
         # Somebody wants it so: what came back is not put to the next dream until it changes.
         dreams.mark_seen(ledger, str(app.store_path), back)
     return undone
@@ -160,10 +178,17 @@ def accept(app: App, number: int) -> dict[str, Any]:
         found = _item(app, ledger, number)
         payload = json.loads(found.payload_json)
         operations = _operations(app, store, found.kind, payload, found.id)
-        change = ChangeSet(
-            f"inbox-{found.id}-{found.run_id}", f"inbox {found.kind}", operations, app.clock.now()
-        )
-        store.apply(change, generation=True)
+        if operations:
+            change = ChangeSet(
+                f"inbox-{found.id}-{found.run_id}", f"inbox {found.kind}", operations, app.clock.now()
+            )
+            lost = store.apply(change, generation=True).conflicts
+            if lost:
+                raise ConflictError(
+                    "somebody wrote it at the same moment; theirs stayed",
+                    file=lost[0],
+                    fix=f"See `reverie show`, then `reverie inbox reject {number}`.",
+                )
         inbox.decide_inbox(ledger, number, "accepted", now=app.clock.now())
     store.reindex(now=app.clock.now())
     return _row(found)
@@ -172,17 +197,11 @@ def accept(app: App, number: int) -> dict[str, Any]:
 def _operations(app: App, store: Store, kind: str, payload: dict[str, Any], number: int) -> list[Any]:
     snapshot = store.scan()
     if kind.startswith("dream:"):
-        values = payload["operation"]
-        values["ids"], values["tags"] = tuple(values["ids"]), tuple(values["tags"])
-        values["dropped"] = tuple(tuple(pair) for pair in values["dropped"])
-        operation = Operation(**values)
-        known = {d.id for d in snapshot.documents}
-        gone = [one for one in operation.ids if one not in known]
-        if gone:
-            raise StoreError("a memory it is about is gone", fix=f"`reverie inbox reject {number}`.")
+        operation = decode(payload, number, snapshot)
         planned = apply.plan(
             [operation], store, snapshot, run_id=f"inbox-{number}", now=app.clock.now(), approved=True
         )
+        promote(app.home, f"inbox-{number}", planned.promoted)
         return planned.operations
     target = snapshot.by_name(payload.get("update_of") or payload["name"])
     if kind == "retire":

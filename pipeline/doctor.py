@@ -79,7 +79,8 @@ def _ledger(app: App) -> Iterator[Finding]:
         yield Finding("note", "ledger", "none yet")
         return
     try:
-        with app.ledger() as ledger:
+        with app.ledger(to_look=True) as ledger:
+            note = ledger.note
             verdict = str(ledger.value("PRAGMA quick_check"))
             parked = jobs.list_jobs(ledger, state="parked")
             counts = lookups.file_counts(ledger)
@@ -92,6 +93,8 @@ def _ledger(app: App) -> Iterator[Finding]:
         )
     else:
         yield Finding("ok", "ledger", f"sound; {counts['files']} transcripts, {counts['spoken']} utterances")
+    if note:
+        yield Finding("error", "ledger", note, "Make room on the disk, or the home writable for you.")
     for job in parked:
         yield Finding(
             "error",
@@ -104,7 +107,7 @@ def _ledger(app: App) -> Iterator[Finding]:
 def _spool(home: Path) -> Iterator[Finding]:
     try:
         waiting = sum(1 for _ in spool.pending(home))
-        quarantined = spool.quarantined(home)
+        quarantined, left = spool.quarantined(home), spool.left(home)
     except ReverieError as error:
         yield Finding("error", "spool", str(error), error.fix)
         return
@@ -118,6 +121,13 @@ def _spool(home: Path) -> Iterator[Finding]:
         )
     else:
         yield Finding("ok", "spool", f"{waiting} events wait; worker {'running' if alive else 'idle'}")
+    for event, reason in left:
+        yield Finding(
+            "error",
+            "spool",
+            f"{event} could not be taken: {reason}",
+            "Mend that; the next worker tries again.",
+        )
     for event, reason in quarantined:
         yield Finding(
             "note", "quarantine", f"{event}: {reason}", "Look at it in spool/quarantine/, then delete it."

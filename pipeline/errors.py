@@ -3,8 +3,10 @@
     ReverieError
     ├── ConfigError            config.toml or the environment is wrong
     ├── InputError             a file or argument the person gave can't be used
+    │   └── UnreadableError    it is there, but the system does not let us read it now
     ├── PromptError            a prompt file is missing, or its variables do not fit
     ├── SpoolError             the spool can't be written or read
+    ├── LockError              a lock file can't be opened
     ├── LedgerError            the ledger can't be used
     │   ├── NewerSchemaError   it was written by a newer Reverie
     │   └── LeaseLostError     the job now belongs to another worker
@@ -64,12 +66,20 @@ class InputError(ReverieError):
     """The input can't be used."""
 
 
+class UnreadableError(InputError):
+    """The file can't be read at the moment; nothing is known of what is in it."""
+
+
 class PromptError(ReverieError):
     """A prompt can't be rendered."""
 
 
 class SpoolError(ReverieError):
     """The spool can't be used."""
+
+
+class LockError(ReverieError):
+    """A lock file can't be opened."""
 
 
 class SearchError(ReverieError):

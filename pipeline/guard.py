@@ -48,8 +48,11 @@ _INSTRUCTION = re.compile(
 
 _HIDDEN = re.compile(
     "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u00ad\U000e0000-\U000e007f]"
-    "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+    "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 )
+_JOINERS = "\u200c\u200d"
+"""Invisible, but part of how Persian, Indic scripts and emoji are written."""
+_MARKER = re.compile(r"<!--\s*(?:reverie|run)\s*:", re.IGNORECASE)
 
 
 _RESTRICTING = re.compile(
@@ -66,7 +69,19 @@ def violation(text: str) -> str | None:
         return "a permission"
     if _INSTRUCTION.search(text):
         return "an instruction"
+    if _MARKER.search(text):
+        return "a marker of our own"
     return None
+
+
+def visible(text: str) -> str:
+    """Return `text` without what can't be seen: controls, direction marks, zero-width characters.
+
+    Line ends, tabs, and the joiners that scripts and emoji need stay; text without any is returned as is.
+    """
+    if text.isprintable():
+        return text
+    return _HIDDEN.sub(lambda found: found[0] if found[0] in _JOINERS else "", text)
 
 
 def _restricted(before: str) -> bool:

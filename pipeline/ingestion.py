@@ -8,22 +8,25 @@ of which only the newest part will be extracted.
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import orjson
 
 from pipeline.clock import Clock
 from pipeline.config import Settings
-from pipeline.domain.speech import Entry
-from pipeline.errors import InputError
+from pipeline.domain.speech import Entry, tally
+from pipeline.errors import UnreadableError
 from pipeline.ledger import Ledger, ingest
 from pipeline.paths import speakable
 from pipeline.redact import redact
 from pipeline.transcript import Cursor, abandoned, read
+
+_WORD_CHARS = 64
+"""Characters kept of a record's type, which for an unknown one is whatever the file says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,8 @@ class Known:
             stat = os.stat(path) if cursor else None  # noqa: PTH116 - half of Path.stat's time
         except (ValueError, OSError):
             return None
+        if not isinstance(cursor, dict):
+            return None
         if stat is None or (cursor.get("mtime_ns"), cursor.get("size")) != (stat.st_mtime_ns, stat.st_size):
             return None
         return Ingested(key, path, skipped="unchanged") if cursor.get("offset") == stat.st_size else None
@@ -89,33 +94,36 @@ def ingest_file(
 
     `quiet` says that nobody is writing any more, so that a last line without a newline is taken.
     `reimport` reads from the first byte again; rows already there stay (D-C5). A file that is gone is marked
-    so, once, and its rows are kept (D-C4). Raises InputError for what is no transcript.
+    so, once, and its rows are kept (D-C4). Raises InputError for what is no transcript, UnreadableError for
+    one that the system does not let us read, of which nothing is noted.
     """
     state = ingest.file_state(ledger, key)
-    try:
-        stat = path.stat()
-    except FileNotFoundError:
-        first = ingest.mark_gone(ledger, key, clock.now())
-        return Ingested(key, path, skipped="gone" if first else "gone before")
-    cursor = Cursor() if state is None or reimport else _cursor(state.cursor_json)
+    stat = stat_of(path)
+    if stat is None:
+        return _gone(ledger, path, key, clock)
+    # A damaged cursor gives the beginning, where rows that are known already stay as they are.
+    cursor = Cursor() if state is None or reimport else Cursor.from_json(state.cursor_json)
     same = cursor.size == stat.st_size and cursor.mtime_ns == stat.st_mtime_ns
     # A prompt that still waits for its copy is told on a quiet pass, though the file did not change.
     if same and cursor.offset == stat.st_size and not (quiet and cursor.queue):
         return Ingested(key, path, skipped="unchanged")
     mtime_ms = stat.st_mtime_ns // 1_000_000
     ingest.begin_ingest(ledger, key, str(path), source=source, size=stat.st_size, mtime_ms=mtime_ms)
-    reading = read(path, cursor, quiet=quiet)
+    try:
+        reading = read(path, cursor, quiet=quiet)
+    except FileNotFoundError:
+        return _gone(ledger, path, key, clock)
     result = ingest.commit_ingest(
         ledger,
         key,
         _redacted(reading.entries),
-        cursor_json=lambda: json.dumps(asdict(reading.cursor)),
+        cursor_json=lambda: reading.cursor.to_json(),
         offset=lambda: reading.cursor.offset,
         size=stat.st_size,
         mtime_ms=mtime_ms,
         restarted=lambda: reading.restarted,
         bad=reading.bad,
-        type_counts=reading.type_counts,
+        type_counts=lambda: _counts(reading.type_counts),
         abandoned=abandoned,
         gap_minutes=settings.extraction.conversation_gap_minutes,
         now=clock.now(),
@@ -130,15 +138,37 @@ def ingest_file(
     )
 
 
-def _cursor(text: str) -> Cursor:
-    if not text:
-        return Cursor()
+def stat_of(path: Path) -> os.stat_result | None:
+    """Return what the system knows of `path`, None when it is not there."""
     try:
-        return Cursor(**json.loads(text))
-    except (ValueError, TypeError) as error:
-        raise InputError(
-            f"the ledger's cursor can't be read: {error}", fix="Run `reverie ingest --file F --reimport`."
+        return path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise UnreadableError(
+            f"can't be seen: {error.strerror or error}",
+            file=str(path),
+            fix="Check the path and its permissions.",
         ) from error
+
+
+def _gone(ledger: Ledger, path: Path, key: str, clock: Clock) -> Ingested:
+    first = ingest.mark_gone(ledger, key, clock.now())
+    return Ingested(key, path, skipped="gone" if first else "gone before")
+
+
+@lru_cache(maxsize=4096)
+def _word(text: str) -> str:
+    """Return a name out of a record without secrets; the same few come again and again."""
+    return redact(text).text
+
+
+def _counts(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return the counts of record types, whose unknown names are as much a stranger's text as the rest."""
+    kept: dict[str, int] = {}
+    for name, count in counts.items():
+        tally(kept, _word(name)[:_WORD_CHARS], count)
+    return kept
 
 
 def _redacted(entries: Iterator[Entry]) -> Iterator[Entry]:
@@ -147,4 +177,15 @@ def _redacted(entries: Iterator[Entry]) -> Iterator[Entry]:
             text, note = redact(entry.text), redact(entry.note)
             if text.found or note.found:
                 entry = replace(entry, text=text.text, note=note.text)
+        kind = _word(entry.type)[:_WORD_CHARS]
+        tools = tuple(map(_word, entry.tool_names))
+        writes = tuple(map(_word, entry.memory_writes))
+        started = _word(entry.entrypoint) if entry.entrypoint else entry.entrypoint
+        if (kind, tools, writes, started) != (
+            entry.type,
+            entry.tool_names,
+            entry.memory_writes,
+            entry.entrypoint,
+        ):
+            entry = replace(entry, type=kind, tool_names=tools, memory_writes=writes, entrypoint=started)
         yield entry

@@ -6,40 +6,69 @@ process waits on it lets two owners hold different inodes (checklist S-C3).
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from pipeline.atomic import ensure_dir
+from pipeline.errors import LockError
+
+try:
+    tempfile.gettempdir()
+except FileNotFoundError:
+    # On a full disk no folder passes Python's trial write, and portalocker asks for one when imported.
+    tempfile.tempdir = str(Path.cwd())
 import portalocker
 
-from pipeline.atomic import ensure_dir
+
+def _open(path: Path) -> int:
+    """Open the lock file, made at the first use, and return its descriptor."""
+    try:
+        ensure_dir(path.parent)
+        # Opening a pipe to write would wait for its reader, and a link may lead anywhere.
+        if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    except OSError as error:
+        raise LockError(
+            f"the lock can't be used: {error.strerror or error}",
+            file=str(path),
+            fix="Make it readable and writable for yourself, or remove it: it is made anew.",
+        ) from error
 
 
 def try_lock(path: Path) -> IO[bytes] | None:
     """Return an open, exclusively locked handle on `path`, or None while another process holds it.
 
     Close the handle to release. The owner's pid is written for a person to read; it decides nothing.
+    Raises LockError when the file can't be opened.
     """
-    ensure_dir(path.parent)
-    handle = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600), "r+b", 0)
+    handle = os.fdopen(_open(path), "r+b", 0)
     try:
         portalocker.lock(handle, portalocker.LOCK_EX | portalocker.LOCK_NB)
     except (portalocker.LockException, portalocker.AlreadyLocked):
         handle.close()
         return None
-    handle.truncate(0)
-    handle.write(f"{os.getpid()}\n".encode())
+    # A full disk takes no number, and nothing hangs on it.
+    with suppress(OSError):
+        handle.truncate(0)
+        handle.write(f"{os.getpid()}\n".encode())
     return handle
 
 
 @contextmanager
 def lock(path: Path, *, timeout: float) -> Iterator[bool]:
-    """Hold `path` exclusively; yields False when `timeout` seconds passed without getting it."""
-    ensure_dir(path.parent)
+    """Hold `path` exclusively; yields False when `timeout` seconds passed without getting it.
+
+    Raises LockError when the file can't be opened.
+    """
     # portalocker would make the file with the umask's mode.
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    os.close(_open(path))
     guard = portalocker.Lock(
         str(path), "a", timeout=timeout, check_interval=0.02, flags=portalocker.LOCK_EX | portalocker.LOCK_NB
     )

@@ -30,12 +30,14 @@ def overview(
     return {
         "home": str(home),
         "store": str(store),
+        "ledger": ledger.note,
         "mode": settings.store.mode,
         "provider": {"name": provider, "why": reason, "model": settings.model.model},
         "worker": "running" if schedule.worker_alive(home) else "idle",
         "spool": {
             "waiting": sum(1 for _ in spool.pending(home)),
             "quarantined": [list(item) for item in spool.quarantined(home)],
+            "left": [list(item) for item in spool.left(home)],
             "hook_log": _last_line(home / "logs" / "hook.log"),
         },
         "jobs": [asdict(job) for job in jobs.list_jobs(ledger) if job.state != "done"],

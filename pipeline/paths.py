@@ -150,7 +150,15 @@ def _chosen(root: Path) -> Path | None:
 
 
 def _real(path: Path) -> Path:
-    return Path(os.path.realpath(path))
+    """Return the real path of `path`; InputError for a name that no file can have."""
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError as error:
+        raise InputError(
+            f"no path can be so called: {error}",
+            file=str(path).replace("\0", "\\0"),
+            fix="Give an existing path.",
+        ) from error
 
 
 def _main_tree(folder: Path) -> Path | None:
@@ -171,7 +179,7 @@ def _main_tree(folder: Path) -> Path | None:
         if not common.is_file():
             return folder
         shared = _real(git_dir / common.read_text("utf-8", "replace").strip())
-    except OSError:
+    except (OSError, InputError):
         return None
     return shared.parent if shared.name == ".git" and shared.is_dir() else folder
 
@@ -179,9 +187,9 @@ def _main_tree(folder: Path) -> Path | None:
 def _auto_memory(settings: Path) -> Path | None:
     try:
         named = json.loads(settings.read_bytes()).get("autoMemoryDirectory")
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         # An unreadable settings file is the host's to report; it names no directory.
         return None
-    if not isinstance(named, str) or not named.startswith(("/", "~/")):
+    if not isinstance(named, str) or not named.startswith(("/", "~/")) or "\0" in named:
         return None
     return Path(named).expanduser()

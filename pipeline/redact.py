@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from typing import Any
 
 from pipeline.redact_rules import (
     ALGORITHM,
@@ -80,6 +81,17 @@ def redact(text: str) -> Redacted:
 def has_secret(text: str) -> bool:
     """Return whether `redact` would take anything out of `text`."""
     return redact(text).found > 0
+
+
+def redact_values(value: Any) -> Any:
+    """Return `value` with every secret taken out of every text in it, through lists and mappings' values."""
+    if isinstance(value, str):
+        return redact(value).text
+    if isinstance(value, dict):
+        return {key: redact_values(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(redact_values(item) for item in value)
+    return value
 
 
 def _without_private(text: str) -> tuple[str, int]:

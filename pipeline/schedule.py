@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from pipeline.atomic import ensure_dir
-from pipeline.errors import InputError, SpoolError
+from pipeline.errors import InputError, LockError, SpoolError
 from pipeline.locks import try_lock
 from pipeline.paths import SENTINEL
 
@@ -96,12 +96,8 @@ def run_tool(command: Sequence[str], *, given: str = "") -> tuple[int, str, str]
 def _try(home: Path) -> IO[bytes] | None:
     try:
         return try_lock(lock_path(home))
-    except OSError as error:
-        raise SpoolError(
-            f"the worker lock can't be used: {error.strerror or error}",
-            file=str(lock_path(home)),
-            fix="Remove what is at that path; the lock file is made anew.",
-        ) from error
+    except LockError as error:
+        raise SpoolError(f"worker.lock: {error.args[0]}", file=error.file, fix=error.fix) from error
 
 
 def _spawn(home: Path, lock: int) -> subprocess.Popen[bytes]:

@@ -27,7 +27,8 @@ def hook_command(event: str, *, python: str = "", hooks: Path | None = None) -> 
     interpreter = shlex.quote(python or sys.executable)
     capture = shlex.quote(str(folder / "capture.py"))
     launcher = shlex.quote(str(folder / "run"))
-    return f"{interpreter} -I -S {capture} {event} || sh {launcher} {event} || :"
+    # Ctrl-C is meant for the session; it would reach Python before our first line can say that we ignore it.
+    return f"trap '' INT; {interpreter} -I -S {capture} {event} || sh {launcher} {event} || :"
 
 
 def settings_snippet(*, python: str = "", hooks: Path | None = None) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The spool: one file per hook event, written by ``hooks/capture.py``, drained by the worker.
 
-A file's life: *pending* until its event is in the ledger, then *retired* (removed); *quarantined*, with the
-reason beside it, when no session can be told from it. Hooks write whatever the host gave them, unparsed,
+A file's life: *pending* until its event is in the ledger, then *retired* (removed); *left*, which is still
+pending with the reason beside it, when it could not be taken this time; *quarantined*, with the reason beside
+it, when no session can be told from it. Hooks write whatever the host gave them, unparsed,
 so everything here expects the worst: cut JSON, other encodings, fields of the wrong type.
 
 File names are ``<epoch ms, 13 digits>-<pid>-<6 hex>-<hook>.json``, so that names sort by time.
@@ -9,32 +10,26 @@ File names are ``<epoch ms, 13 digits>-<pid>-<6 hex>-<hook>.json``, so that name
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from pipeline.atomic import TEMP_MARK, ensure_dir, write_atomic
+from pipeline.capture.payload import PAYLOAD_LIMIT as PAYLOAD_LIMIT
+from pipeline.capture.payload import decode_text, fields_of, payload_of, text_field
 from pipeline.errors import SpoolError
 from pipeline.redact import redact
 
 READ_LIMIT = 16 << 20
 """Bytes of one file that are looked at; the hook keeps no more."""
-PAYLOAD_LIMIT = 20_000
-"""Bytes of redacted JSON kept in the ledger for one event."""
 QUARANTINE_LIMIT = 64_000
 """Characters of an unreadable event that are kept, redacted."""
 STALE_SECONDS = 86_400.0
 
 _NAME = re.compile(r"(\d{13})-\d+-[0-9a-f]{6}-([A-Za-z0-9]{1,40})\.json")
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-_SALVAGE = {
-    name: re.compile(rf'"{name}"\s{{0,20}}:\s{{0,20}}("(?:[^"\\\n]|\\.){{1,4096}}")')
-    for name in ("session_id", "transcript_path", "cwd", "hook_event_name", "agent_id", "reason", "trigger")
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,25 +113,25 @@ def decode(raw: bytes, file: SpoolFile) -> Event | None:
     Missing fields are None or empty; a session id is taken from the transcript's name when it has none
     of its own. None when neither a session nor a transcript can be told.
     """
-    fields = _fields(raw)
-    transcript_path = _text(fields, "transcript_path")
-    session_id = _text(fields, "session_id") or ""
+    fields = fields_of(raw)
+    transcript_path = text_field(fields, "transcript_path")
+    session_id = text_field(fields, "session_id") or ""
     if not _SESSION.fullmatch(session_id):
         stem = Path(transcript_path or "").stem
         session_id = stem if _SESSION.fullmatch(stem) else ""
     if not session_id and not transcript_path:
         return None
-    hook = file.hook if file.hook != "Unknown" else _text(fields, "hook_event_name") or "Unknown"
+    hook = file.hook if file.hook != "Unknown" else text_field(fields, "hook_event_name") or "Unknown"
     return Event(
         id=file.id,
         hook=hook,
         session_id=session_id,
         transcript_path=transcript_path,
-        cwd=_text(fields, "cwd"),
-        payload_json=_payload(fields),
+        cwd=text_field(fields, "cwd"),
+        payload_json=payload_of(fields),
         received_at=file.received_at,
-        last_assistant_message=_text(fields, "last_assistant_message") or "",
-        reason=_text(fields, "reason") or _text(fields, "trigger") or "",
+        last_assistant_message=text_field(fields, "last_assistant_message") or "",
+        reason=text_field(fields, "reason") or text_field(fields, "trigger") or "",
         agent_id=str(fields.get("agent_id") or ""),
     )
 
@@ -145,6 +140,7 @@ def retire(file: SpoolFile) -> None:
     """Remove `file`, whose event is in the ledger. Raises SpoolError when it can't be removed."""
     try:
         file.path.unlink(missing_ok=True)
+        _why(file.path).unlink(missing_ok=True)
     except OSError as error:
         raise _unusable(file.path, error) from error
 
@@ -158,33 +154,66 @@ def quarantine(file: SpoolFile, reason: str) -> Path:
     try:
         with file.path.open("rb") as source:
             raw = source.read(QUARANTINE_LIMIT * 2)
-        text = redact(_decode(raw)[:QUARANTINE_LIMIT]).text
+        text = redact(decode_text(raw)[:QUARANTINE_LIMIT]).text
         ensure_dir(place.parent)
         write_atomic(place, text.encode("utf-8", "replace"))
         write_atomic(place.with_suffix(".reason"), (redact(reason).text + "\n").encode("utf-8", "replace"))
         file.path.unlink()
+        _why(file.path).unlink(missing_ok=True)
     except OSError as error:
         raise _unusable(file.path, error) from error
     return place
 
 
+def leave(file: SpoolFile, reason: str) -> None:
+    """Note why `file` could not be taken, for `left`; it stays pending. Raises SpoolError."""
+    said = (redact(reason).text + "\n").encode("utf-8", "replace")
+    place = _why(file.path)
+    try:
+        if not (place.is_file() and place.read_bytes() == said):
+            write_atomic(place, said)
+    except OSError as error:
+        raise _unusable(place, error) from error
+
+
+def left(home: Path) -> list[tuple[str, str]]:
+    """Return (id, reason) of every pending event that could not be taken so far, oldest first."""
+    return [(file.id, _said(_why(file.path))) for file in pending(home) if _why(file.path).is_file()]
+
+
+def _why(path: Path) -> Path:
+    """Return where the reason stands for the event at `path`."""
+    return path.with_suffix(".reason")
+
+
+def _said(path: Path) -> str:
+    """Return the reason in the file `path`; nothing when it went away meanwhile."""
+    try:
+        return path.read_text("utf-8", "replace").strip()
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return f"the reason can't be read: {error.strerror or error}"
+
+
 def quarantined(home: Path) -> list[tuple[str, str]]:
     """Return (id, reason) of every quarantined event, oldest first."""
     place = directory(home) / "quarantine"
-    found = []
-    for path in sorted(place.glob("*.json")):
-        why = path.with_suffix(".reason")
-        found.append((path.stem, why.read_text("utf-8", "replace").strip() if why.is_file() else ""))
-    return found
+    return [(path.stem, _said(_why(path))) for path in sorted(place.glob("*.json"))]
 
 
 def sweep(home: Path, *, now: float) -> int:
-    """Remove temp files of hooks that died over a day before `now` (epoch seconds); return how many."""
+    """Remove temp files of hooks that died over a day before `now` (epoch seconds); return how many.
+
+    Raises SpoolError when the spool can't be listed or a file in it can't be removed.
+    """
     removed = 0
     place = directory(home)
-    if not place.is_dir():
-        return 0
-    for path in place.iterdir():
+    try:
+        listed = list(place.iterdir()) if place.is_dir() else []
+    except OSError as error:
+        raise _unusable(place, error) from error
+    for path in listed:
         if not (path.name.startswith(".") and TEMP_MARK in path.name):
             continue
         try:
@@ -215,64 +244,3 @@ def _unusable(path: Path, error: OSError) -> SpoolError:
         file=str(path),
         fix="Make the spool folder readable and writable for yourself, and see that the disk is not full.",
     )
-
-
-def _decode(raw: bytes) -> str:
-    """Decode UTF-8, UTF-16 or UTF-32, with or without a mark; what can't be decoded becomes U+FFFD."""
-    return raw.decode(json.detect_encoding(raw), "replace")
-
-
-def _fields(raw: bytes) -> dict[str, Any]:
-    """Return the JSON object at the start of `raw`, or what can be picked out of a broken one."""
-    text = _decode(raw).lstrip()
-    try:
-        value, _ = json.JSONDecoder().raw_decode(text)
-    except (ValueError, RecursionError):
-        value = None
-    if isinstance(value, dict):
-        return value
-    picked = {}
-    for name, pattern in _SALVAGE.items():
-        found = pattern.search(text)
-        if found:
-            try:
-                picked[name] = json.loads(found[1], strict=False)
-            except ValueError:
-                # A broken escape inside this one value; the others may still do.
-                continue
-    return picked
-
-
-def _text(fields: dict[str, Any], name: str) -> str | None:
-    """Return the field `name` if it is text that says something; lone surrogates become U+FFFD."""
-    value = fields.get(name)
-    return _clean(value) if isinstance(value, str) and value.strip() else None
-
-
-def _clean(text: str) -> str:
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _payload(fields: dict[str, Any]) -> str:
-    """Return `fields` as redacted JSON within PAYLOAD_LIMIT, long strings cut first."""
-    for longest in (PAYLOAD_LIMIT, 4000, 500, 100):
-        text = json.dumps(_safe(fields, longest, 0), ensure_ascii=False)
-        if len(text.encode()) <= PAYLOAD_LIMIT:
-            return text
-    few = {name: value for name, value in fields.items() if name in _SALVAGE and isinstance(value, str)}
-    return json.dumps(_safe(few, 1000, 0), ensure_ascii=False)
-
-
-def _safe(value: Any, longest: int, depth: int) -> Any:
-    """Return `value` with its strings redacted and at most `longest` characters, and no deep nesting."""
-    if isinstance(value, str):
-        # Redacted with some text to spare, so that the cut does not hide half a secret from the rules.
-        text = redact(_clean(value[: longest + 4096])).text
-        return text if len(text) <= longest else text[:longest] + "…"
-    if isinstance(value, dict):
-        if depth > 8:
-            return "…"
-        return {str(_safe(name, 200, depth)): _safe(item, longest, depth + 1) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_safe(item, longest, depth + 1) for item in value[:200]] if depth <= 8 else "…"
-    return value

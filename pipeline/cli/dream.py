@@ -54,6 +54,8 @@ def dream(
             output.line("no memory folder is known yet")
 
     output.data(reports, tell, as_json=as_json)
+    if any(report.word == "failed" for report in reports):
+        raise typer.Exit(1)
 
 
 def history(store: StoreOption = None, as_json: JsonOption = False) -> None:
@@ -153,8 +155,8 @@ def _tell(report: DreamReport) -> None:
     output.line(as_markdown(report).rstrip("\n"))
 
 
-_TWICE = frozenset({"operation", "statement", "why", "how_to_apply", "name"})
-"""Parts of a proposal whose words stand in its body, or in a row of their own."""
+_TWICE = frozenset({"operation", "statement", "why", "how_to_apply", "name", "texts"})
+"""Parts of a proposal whose words stand in its body, or in a row of their own, or that are no words."""
 
 
 def _flat(row: dict[str, Any]) -> dict[str, object]:

@@ -132,10 +132,14 @@ def _tell_status(value: dict[str, Any]) -> None:
             "dream": _tell_dream(value["dream"]),
         }
     )
+    if value["ledger"]:
+        output.line(f"ledger: {value['ledger']}")
     if spend["held"]:
         output.line(f"held: {spend['held']}")
     if value["spool"]["hook_log"]:
         output.line(f"last hook trouble: {value['spool']['hook_log']}")
+    for event, reason in value["spool"]["left"]:
+        output.line(f"left for later {event}: {reason}")
     for event, reason in value["spool"]["quarantined"]:
         output.line(f"quarantined {event}: {reason}")
     for job in value["jobs"]:
@@ -144,8 +148,17 @@ def _tell_status(value: dict[str, Any]) -> None:
             f" (attempts {job['attempts']}) {job['last_error']}".rstrip()
         )
     for run in value["runs"]:
-        names = ", ".join(f"{a['action']} {a['name']}" for a in run["actions"]) or run["reason"]
+        names = ", ".join(map(_tell_action, run["actions"])) or run["reason"]
         output.line(f"run {run['id'][:8]} {run['strategy']} {run['outcome'] or 'unfinished'}: {names}")
+
+
+def _tell_action(action: dict[str, Any]) -> str:
+    """Return what a run did in a few words: an extraction names one memory, a dream those it was about."""
+    if "op" not in action:
+        return f"{action['action']} {action['name']}"
+    into = f" into {action['into']}" if action["into"] and action["op"] != "retire" else ""
+    others = [name for name in action["memories"] if not into or name != action["into"]]
+    return f"{action['op']} {' and '.join(others)}{into}"
 
 
 def _tell_dream(dream: dict[str, Any]) -> str:

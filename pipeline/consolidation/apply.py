@@ -13,12 +13,14 @@ from typing import Any
 
 from pipeline.domain.memory import MAX_SOURCES, Evidence, Memory
 from pipeline.domain.plan import Operation
+from pipeline.guard import violation
 from pipeline.ids import derived_id
 from pipeline.slugs import slugify
 from pipeline.store import Document, Snapshot, Store
 from pipeline.store import Operation as StoreOperation
 
 INSIGHT_STRENGTH = 0.8
+IN_REPORT = "see the dream's report"
 _PLAIN = {"user-stated": 3, "user-confirmed": 2, "assistant-inferred": 1}
 
 
@@ -179,7 +181,7 @@ class _Build:
                 self._store.retire(
                     self._known[one],
                     year=self._now.year,
-                    reason=f"{operation.op}: {operation.reason}",
+                    reason=f"{operation.op}: {_fit(operation.reason)}",
                     superseded_by=operation.into,
                 )
             )
@@ -197,7 +199,7 @@ class _Build:
             "type": operation.relation,
             "direction": direction,
             "strength": operation.strength,
-            "context": operation.reason,
+            "context": _fit(operation.reason),
         }
         same = ("target", "type", "direction")
         kept = [r for r in memory.relations if any(r.get(name) != link[name] for name in same)]
@@ -220,6 +222,11 @@ def _told(operation: Operation, known: Mapping[str, Document]) -> dict[str, Any]
         "dropped": [list(pair) for pair in operation.dropped],
         "sources": [source.model_dump() for source in _sources(memories)],
     }
+
+
+def _fit(reason: str) -> str:
+    """Return `reason` as a file of the store may hold it: it may quote what must not stand there."""
+    return IN_REPORT if violation(reason) else reason
 
 
 def _with_text(memory: Memory, operation: Operation) -> Memory:

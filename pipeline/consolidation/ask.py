@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from pipeline import faults
@@ -17,10 +17,12 @@ from pipeline.consolidation.schema import Plan, Proposed
 from pipeline.desk import Desk
 from pipeline.domain.memory import Memory
 from pipeline.domain.plan import Cluster, Operation, Refused
-from pipeline.ids import derived_id, digest
+from pipeline.guard import visible
+from pipeline.ids import digest, new_id
 from pipeline.ledger import runs
 from pipeline.llm import Message, Request
 from pipeline.prompts import load
+from pipeline.redact import redact_values
 
 KIND = "dream_group"
 BODY_CHARS = 3_000
@@ -42,7 +44,8 @@ def show(cluster: Cluster, memories: Mapping[str, Memory]) -> str:
         memory = memories[one]
         text = f"{memory.description}\n{memory.body.strip()[:BODY_CHARS]}"
         indented = "\n".join("    " + line for line in text.splitlines() if line.strip())
-        blocks.append(f"[{handle}] {memory.name} ({memory.type}), {_said(memory)}\n{indented}")
+        name, kind = (visible(" ".join(given.split())) for given in (memory.name, memory.type))
+        blocks.append(f"[{handle}] {name} ({kind}), {_said(memory)}\n{indented}")
     return "\n\n".join(blocks)
 
 
@@ -70,7 +73,7 @@ def plan_group(
     earlier = runs.pending_run(desk.ledger, desk.store_key, desk.store_key, strategy)
     if earlier is not None and earlier.reply_json:
         return *_read(Plan.model_validate_json(earlier.reply_json), cluster, memories), 0.0
-    run_id = derived_id(desk.store_key, strategy, desk.clock.now().isoformat())
+    run_id = new_id()
     answered = desk.client.complete(
         Request(
             purpose="consolidate.cluster",
@@ -89,18 +92,19 @@ def plan_group(
         Plan,
     )
     faults.reach("dream.after_call")
+    reply = Plan.model_validate(redact_values(answered.value.model_dump()))
     with desk.ledger.transaction():
         runs.start_run(
             desk.ledger, id=run_id, kind=KIND, key=desk.store_key, store=desk.store_key,
             strategy=strategy, from_row=0, through_row=0, now=desk.clock.now(),
         )  # fmt: skip
         runs.commit_reply(
-            desk.ledger, run_id, answered.value.model_dump_json(),
+            desk.ledger, run_id, reply.model_dump_json(),
             prompt_digest=answered.digest, model=answered.model, provider=answered.provider,
             now=desk.clock.now(),
         )  # fmt: skip
     faults.reach("dream.after_group_commit")
-    return *_read(answered.value, cluster, memories), answered.dollars
+    return *_read(reply, cluster, memories), answered.dollars
 
 
 def close_groups(desk: Desk, clusters: list[str], *, word: str) -> None:
@@ -149,10 +153,15 @@ def _read(
         strange = [handle for handle in named if handle.strip().lower() not in known]
         operation = _operation(item, known, names)
         if strange:
-            refused.append(Refused(operation, f"names {', '.join(strange)}, which it was not shown"))
+            refused.append(Refused(operation, f"names {_told(strange)}, which it was not shown"))
         else:
             operations.append(operation)
     return operations, refused
+
+
+def _told(handles: Sequence[str]) -> str:
+    """Return handles that the model made up as a report may show them: a few plain letters each."""
+    return ", ".join(ascii(handle[:40])[1:-1] for handle in handles[:5])
 
 
 def _operation(item: Proposed, known: Mapping[str, str], names: Mapping[str, str]) -> Operation:
@@ -164,7 +173,7 @@ def _operation(item: Proposed, known: Mapping[str, str], names: Mapping[str, str
         return _HANDLE.sub(lambda match: names.get(match.group(), match.group()), text)
 
     return Operation(
-        op=item.op.strip().lower(),
+        op=visible(item.op.strip().lower())[:40],
         ids=tuple(dict.fromkeys(real(handle) for handle in item.ids)),
         into=real(item.into) if item.into else "",
         name=item.name,

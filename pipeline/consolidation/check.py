@@ -12,6 +12,7 @@ refused and the rest goes on. Source: DESIGN §6, "Dream". The rules:
 - Of two memories that contradict each other the one *said* last wins, by its evidence. A ``supersede``
   that names the wrong winner is turned round and says so in its reason, so no circle can close; one whose
   times are unknown or equal goes to a person. What only the assistant said never wins against a person's.
+- A person's word is retired only when something said later is about the same, or a day it names is past.
 - A new text holds every specific of its sources or lists it as dropped with a reason, and none of its own.
 """
 
@@ -23,7 +24,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 
-from pipeline.clock import parse_time
+from pipeline.consolidation.grounds import Insights, outlived, said_at, same_matter, vouched
 from pipeline.consolidation.specifics import specifics
 from pipeline.consolidation.wording import Flaw, barred, dated, prove, source_text
 from pipeline.domain.memory import HUMAN_ONLY, MAX_DESCRIPTION, TYPES, Memory
@@ -35,20 +36,13 @@ __all__ = ["Checked", "Refused", "check", "retire_ceiling", "said_at", "specific
 
 _READ_ONLY = frozenset({"keep", "insight"})
 _WRITING = frozenset({"merge", "rewrite", "insight", "promote"})
-_VOUCHED = frozenset({"user-stated", "user-confirmed", "hand-written"})
+_MOST_CONTEXT = 200
+"""Most characters of a reason that stay in a file, beside a relation."""
 
 
 def retire_ceiling(live: int, share: float = 0.05) -> int:
     """Return how many of `live` memories may leave in one dream: the share, and one at least."""
     return max(1, math.floor(live * share))
-
-
-def said_at(memory: Memory) -> datetime | None:
-    """Return when `memory` was last said, by its evidence; None when no source carries a time.
-
-    Never the file's time nor the front matter's: those tell when it was processed (bug case 102).
-    """
-    return max((at for source in memory.sources if (at := parse_time(source.at))), default=None)
 
 
 def check(
@@ -95,6 +89,7 @@ class _Judge:
         self._changed: dict[str, str] = {}
         self._needed: dict[str, str] = {}
         self._leaving = 0
+        self._insights = Insights.of(memories.values())
         self._rules: dict[str, Callable[[Operation], Operation | Flaw]] = {
             "keep": lambda operation: operation,
             "merge": self._merge,
@@ -117,6 +112,8 @@ class _Judge:
             return passed
         count = 0 if from_rule and self._same(passed) else len(passed.leaving)
         flaw = self._conflict(passed) or self._over(count)
+        if flaw is None and passed.op == "insight":
+            flaw = self._insights.flaw(passed)
         return flaw or self._reserve(passed, count)
 
     def _whole(self, operation: Operation) -> Operation:
@@ -177,6 +174,8 @@ class _Judge:
     def _reserve(self, operation: Operation, count: int) -> Operation:
         leaving = operation.leaving
         self._leaving += count
+        if operation.op == "insight":
+            self._insights.add(operation)
         for one in operation.ids:
             if one in _changed_by(operation):
                 self._changed[one] = "leaves" if one in leaving else operation.op
@@ -214,7 +213,13 @@ class _Judge:
         return self._text(replace(operation, name=name, type=operation.type or "insight"), None)
 
     def _retire(self, operation: Operation) -> Operation | Flaw:
-        return operation if operation.reason.strip() else Flaw("it gives no reason to retire anything")
+        if not operation.reason.strip():
+            return Flaw("it gives no reason to retire anything")
+        times = {one: self._said(one) for one in self._memories}
+        for memory in (self._memories[one] for one in operation.ids):
+            if not outlived(memory, self._memories.values(), times):
+                return Flaw(f"nothing said later bears out that “{memory.name}” is over", to_inbox=True)
+        return operation
 
     def _relate(self, operation: Operation) -> Operation | Flaw:
         relation = operation.relation.strip().upper().replace("-", "_").replace(" ", "_")
@@ -229,7 +234,7 @@ class _Judge:
         known = {(str(r.get("target", "")), str(r.get("type", "")).upper()) for r in outgoing}
         if {(target.id, relation), (target.name, relation)} & known:
             return Flaw("the two are related so already")
-        return replace(operation, relation=relation)
+        return replace(operation, relation=relation, reason=operation.reason[:_MOST_CONTEXT])
 
     def _supersede(self, operation: Operation) -> Operation | Flaw:
         """Find out which was said last; a supersede carries no text of its own."""
@@ -242,8 +247,13 @@ class _Judge:
             return Flaw("the evidence does not settle which was said last", to_inbox=True)
         winner = latest[1]
         losers = [self._memories[one] for one in operation.ids if one != winner]
-        if self._memories[winner].origin == "assistant-inferred" and any(map(_vouched, losers)):
+        if self._memories[winner].origin == "assistant-inferred" and any(map(vouched, losers)):
             return Flaw("only the assistant said the newer one, a person the older", to_inbox=True)
+        strange = [m for m in losers if not same_matter(self._memories[winner], m)]
+        if strange:
+            return Flaw(
+                f"“{strange[0].name}” is about something else than what would replace it", to_inbox=True
+            )
         reason = operation.reason
         if operation.into and operation.into != winner:
             told = f"turned round: “{self._memories[winner].name}” was said last"
@@ -259,7 +269,7 @@ class _Judge:
         if (operation.type or stays) not in HUMAN_ONLY:
             return None
         sources = (self._memories[one] for one in operation.ids)
-        lacking = [m for m in sources if m.type not in HUMAN_ONLY and not _vouched(m)]
+        lacking = [m for m in sources if m.type not in HUMAN_ONLY and not vouched(m)]
         if lacking:
             return Flaw(f"no person vouches for “{lacking[0].name}”", to_inbox=True)
         return None
@@ -288,10 +298,3 @@ def _changed_by(operation: Operation) -> tuple[str, ...]:
     if operation.op in _READ_ONLY:
         return ()
     return operation.ids[:1] if operation.op == "relate" else operation.ids
-
-
-def _vouched(memory: Memory) -> bool:
-    """Whether a person's words stand behind `memory`."""
-    if memory.origin == "assistant-inferred":
-        return False
-    return memory.origin in _VOUCHED or any(source.speaker == "person" for source in memory.sources)

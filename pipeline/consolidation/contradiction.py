@@ -33,12 +33,14 @@ _STOP = _set(
 _NOT = re.compile(
     r"\b(?:not|never|no|none|nothing(?! but)|nobody|nowhere|nor|neither|without"
     r"|avoid(?:s|ed|ing)?|cannot|stop(?:s|ped)?|forbidden|banned)\b"
-    r"|n't\b|ない|ません|ず(?=に)|なし|禁止|不[要能会可用允]|别|没有|勿",
+    r"|n't\b|ない|ません|ず(?=に)|なし|禁止|不(?![断同过仅但管])|别(?!名)|没有|勿"
+    r"|\b(?:nicht|nichts|nie|niemals|kein(?:e[mnrs]?)?|ohne|pas|jamais|aucune?|sans|nunca|jamás|ning[uú]na?|sin)\b"
+    r"|않|없|못|(?<!\w)안\s|지\s?(?:마|말)",
 )
 _NOT_WORDS = _set("not never no none nothing nobody nowhere nor neither without avoid cannot stop")
 _QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”|「[^」\n]*」')
 """What stands in quotation marks is named, not said: "not run" as a label denies nothing."""
-_SPLIT = re.compile(r"[.;:!?,](?=\s|$)|[。；！？、\n]|\s(?:and|but|while|whereas|und|et)\s|\s[-–—]\s")
+SPLIT = re.compile(r"[.;:!?,](?=\s|$)|[。；！？、\n]|\s(?:and|but|while|whereas|und|et)\s|\s[-–—]\s")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
 _KINDS = {
@@ -73,7 +75,7 @@ class Clause:
 
 def words(text: str) -> frozenset[str]:
     """Return the content words of `text`: lower case, crudely stemmed, stop words and denials left out."""
-    return frozenset(_words(text))
+    return frozenset(in_order(text))
 
 
 def denies(text: str) -> bool:
@@ -85,8 +87,8 @@ def clauses(text: str) -> list[Clause]:
     """Return the clauses of `text` in order; a further value of a list belongs to the clause before it."""
     normal = unicodedata.normalize("NFKC", LABEL.sub(". ", text)).replace("**", "")
     found: list[Clause] = []
-    for part in _SPLIT.split(normal):
-        clause = Clause(tuple(_words(part)), specifics(part), denies(part))
+    for part in SPLIT.split(normal):
+        clause = Clause(tuple(in_order(part)), specifics(part), denies(part))
         if clause.words or (clause.specifics and not found):
             found.append(clause)
         elif clause.specifics:
@@ -109,18 +111,29 @@ def blended(sources: Sequence[str], result: str) -> str:
     return ""
 
 
-def moved(sources: Sequence[str], result: str) -> str:
-    """Return a value that `result` gives to other words than the sources do, or an empty string."""
-    known = [clause for source in sources for clause in clauses(source) if clause.specifics]
-    for clause in clauses(result):
-        for value in sorted(one for one in clause.specifics if is_value(one)):
+def moved(sources: Sequence[str], result: str, *, only_values: bool = False) -> str:
+    """Return a specific that `result` gives to other words than the sources do, or an empty string.
+
+    With `only_values` paths, names and the like are left alone.
+    """
+    known = [_bare(clause) for source in sources for clause in clauses(source) if clause.specifics]
+    for clause in map(_bare, clauses(result)):
+        for value in sorted(one for one in clause.specifics if is_value(one) or not only_values):
             own = [c for c in known if value in c.specifics]
             rivals = [
                 c for c in known if value not in c.specifics and _kind(value) in map(_kind, c.specifics)
             ]
-            if own and rivals and _closest(clause, rivals) > _closest(clause, own):
+            # Names and paths may stand in a clause that says more than its source did.
+            whole = not is_value(value) and any({*c.words} <= {*clause.words} for c in own)
+            if own and rivals and not whole and _closest(clause, rivals) > _closest(clause, own):
                 return value
     return ""
+
+
+def _bare(clause: Clause) -> Clause:
+    """Return `clause` without the words that are part of its specifics: two hosts share their domain."""
+    inside = {word for one in clause.specifics for word in in_order(one)}
+    return replace(clause, words=tuple(word for word in clause.words if word not in inside))
 
 
 def _closest(clause: Clause, others: Sequence[Clause]) -> int:
@@ -218,8 +231,8 @@ def _swapped(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, str] | None:
     return (x, y) if rival or last else None
 
 
-def _words(text: str) -> list[str]:
-    """Content words in order. Scripts without spaces give every two characters that stand together."""
+def in_order(text: str) -> list[str]:
+    """Return the content words of `text` in order; of scripts without spaces every two characters."""
     folded = plain(text)
     found: list[str] = []
     for match in _WORD.finditer(_UNSPACED.sub(lambda m: f" {m.group()} ", folded)):
@@ -227,11 +240,11 @@ def _words(text: str) -> list[str]:
         if _UNSPACED.match(word):
             found += [word[at : at + 2] for at in range(max(1, len(word) - 1))]
         elif word not in _STOP and word not in _NOT_WORDS and not word.endswith("n't"):
-            found.append(_stem(word))
+            found.append(stem(word))
     return found
 
 
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
     """Cut the commonest English endings: ``indents``, ``indented`` and ``indenting`` are one word."""
     word = word.removesuffix("'s").strip("'-")
     for ending in ("ation", "ing", "ies", "ed", "es", "s", "e", "y"):
@@ -240,4 +253,4 @@ def _stem(word: str) -> str:
     return word
 
 
-_RIVAL_STEMS = tuple(frozenset(map(_stem, group)) for group in _RIVALS)
+_RIVAL_STEMS = tuple(frozenset(map(stem, group)) for group in _RIVALS)

@@ -13,20 +13,23 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import faults
+from pipeline.clock import iso
 from pipeline.consolidation import apply, ask
 from pipeline.consolidation.permit import Permit
 from pipeline.consolidation.report import DreamReport, write
 from pipeline.desk import Desk
 from pipeline.domain.memory import Memory
 from pipeline.domain.plan import Operation, Refused
-from pipeline.errors import ConflictError
+from pipeline.errors import ConflictError, StoreError
 from pipeline.ids import digest
 from pipeline.ledger import dreams, inbox, runs
 from pipeline.ledger.runs import Run
-from pipeline.store import ChangeSet, Document, Snapshot, Store
+from pipeline.store import ChangeSet, Document, Snapshot, Store, require_writable
 
 KIND = "dream"
 USER_STORE = "memory"
+INDEX_LINES = 140
+"""Most lines of MEMORY.md after a dream, so that a day's memories fit below Claude Code's 200."""
 OVERTAKEN = "a memory it is about was changed before it could be done"
 _TRIES = 4
 
@@ -35,13 +38,14 @@ _TRIES = 4
 class Committed:
     """All that finishing a dream takes, as it is kept in the ledger.
 
-    `digests` are those of the memories the operations are about; `groups` the keys of the answers they came
-    from; `seen` is what this dream looked at (see `Gathered.seen`); `waiting` holds one (kind, payload,
-    reason) for each operation that a person is to decide.
+    `digests` and `places` (paths) are those of the memories the operations are about; `groups` the keys
+    of the answers they came from; `seen` is what this dream looked at (see `Gathered.seen`); `waiting`
+    holds one (kind, payload, reason) for each operation that a person is to decide.
     """
 
     operations: list[Operation] = field(default_factory=list)
     digests: dict[str, str] = field(default_factory=dict)
+    places: dict[str, str] = field(default_factory=dict)
     groups: list[str] = field(default_factory=list)
     seen: dict[str, str] = field(default_factory=dict)
     waiting: list[tuple[str, dict[str, Any], str]] = field(default_factory=list)
@@ -51,6 +55,7 @@ class Committed:
         values = {
             "operations": ask.pack(self.operations),
             "digests": self.digests,
+            "places": self.places,
             "groups": self.groups,
             "seen": self.seen,
             "waiting": self.waiting,
@@ -71,8 +76,15 @@ class Committed:
 def waits(item: Refused, memories: Mapping[str, Memory]) -> tuple[str, dict[str, Any], str]:
     """Return `item` as the inbox takes it: kind, payload, reason."""
     names = [memories[one].name for one in item.operation.ids if one in memories]
-    payload = {"name": ", ".join(names), "operation": asdict(item.operation)}
+    texts = {one: text_mark(memories[one]) for one in about(item.operation) if one in memories}
+    payload = {"name": ", ".join(names), "operation": asdict(item.operation), "texts": texts}
     return f"dream:{item.operation.op}", payload, item.reason
+
+
+def text_mark(memory: Memory) -> str:
+    """Return what tells whether a memory still says what it said, and where: 16 hex digits."""
+    said = (memory.name, memory.title, memory.type, memory.description, memory.body)
+    return digest("\x1f".join([*said, memory.path, str(memory.pinned), *memory.tags]))[:16]
 
 
 def interrupted(desk: Desk) -> Run | None:
@@ -89,19 +101,46 @@ def carry_out(
         _commit(desk, report, plan)
         faults.reach("dream.after_plan_commit")
         permit.confirm()
-        _apply(desk, home, report, plan)
+        try:
+            _apply(desk, home, report, plan)
+        except ConflictError as error:
+            return _give_up(desk, home, report, str(error))
         faults.reach("dream.after_store")
     return _finish(desk, home, report, plan, permit)
 
 
 def resume(desk: Desk, home: Path, run: Run, permit: Permit) -> DreamReport:
-    """Finish the interrupted dream `run`: nothing is asked or checked anew."""
-    plan, report = Committed.load(run.reply_json or "")
+    """Finish the interrupted dream `run`: nothing is asked or checked anew.
+
+    A plan that can't be carried out though the store can be written is given up, so that it blocks no
+    other dream. Raises StoreError when the store can't be written, LeaseLostError.
+    """
+    try:
+        plan, report = Committed.load(run.reply_json or "")
+    except (ValueError, KeyError, TypeError) as error:
+        report = DreamReport(run.id, desk.store_key, iso(desk.clock.now()))
+        return _give_up(desk, home, report, f"its plan can't be read: {type(error).__name__} {error}")
     note = "It finished what was begun before a crash."
     report.reason = f"{report.reason} {note}".strip()
-    _apply(desk, home, report, plan)
+    permit.confirm()
+    try:
+        _apply(desk, home, report, plan)
+    except StoreError as error:
+        require_writable(desk.store.root)
+        return _give_up(desk, home, report, str(error))
     faults.reach("dream.after_store")
     return _finish(desk, home, report, plan, permit)
+
+
+def _give_up(desk: Desk, home: Path, report: DreamReport, why: str) -> DreamReport:
+    """End the run of `report` as failed; what it was about is looked at again by the next dream."""
+    report.word, report.reason, report.actions = "failed", why, []
+    write(report, home)
+    runs.finish_run(
+        desk.ledger, report.run_id, outcome="failed:plan",
+        summary_json=json.dumps({"reason": why}, ensure_ascii=False), now=desk.clock.now(),
+    )  # fmt: skip
+    return report
 
 
 def _commit(desk: Desk, report: DreamReport, plan: Committed) -> None:
@@ -120,27 +159,60 @@ def _commit(desk: Desk, report: DreamReport, plan: Committed) -> None:
 
 def _apply(desk: Desk, home: Path, report: DreamReport, plan: Committed) -> None:
     """Apply `plan` as one change set; operations about a memory that somebody changed are left out."""
-    _promote(home, report.run_id, _promotions(desk, report, plan))
+    promote(home, report.run_id, _promotions(desk, report, plan))
     before = next((item for item in desk.store.history() if item.run == report.run_id), None)
     if before is not None:
         report.paths = sorted({file.path for file in before.files if not file.index})
+        _tell_overtaken(desk, report, plan, plan.operations)
         return
     for attempt in range(_TRIES):
         snapshot = desk.store.scan()
-        present = {d.id: d.digest for d in snapshot.documents}
-        wanted = [o for o in plan.operations if all(present.get(i) == plan.digests[i] for i in about(o))]
-        planned = apply.plan(wanted, desk.store, snapshot, run_id=report.run_id, now=desk.clock.now())
-        if planned.operations:
-            try:
+        wanted = [o for o in plan.operations if _fits(o, plan, desk.store, snapshot)]
+        try:
+            # Planning reads files too, so it meets a change made meanwhile as well.
+            planned = apply.plan(wanted, desk.store, snapshot, run_id=report.run_id, now=desk.clock.now())
+            if planned.operations:
                 change = ChangeSet(report.run_id, "dream", planned.operations, desk.clock.now())
                 report.paths = desk.store.apply(change, generation=True).paths
-            except ConflictError:
-                if attempt == _TRIES - 1:
-                    raise
-                continue
+        except ConflictError:
+            desk.store.drop_plans()
+            if attempt == _TRIES - 1:
+                raise
+            continue
         report.actions = planned.actions
-        report.refused += [_overtaken(o, snapshot) for o in plan.operations if o not in wanted]
+        _tell_overtaken(desk, report, plan, wanted)
         return
+
+
+def _fits(operation: Operation, plan: Committed, store: Store, snapshot: Snapshot) -> bool:
+    """Whether every memory `operation` is about is where and as it was, and may still be changed."""
+    found = [d for d in snapshot.documents if d.id in about(operation)]
+    alone = len(found) == len(about(operation)) == len({d.id for d in found})
+    touched = {*operation.leaving, *operation.written}
+    return alone and all(
+        d.digest == plan.digests.get(d.id)
+        and d.path == plan.places.get(d.id)
+        and (d.id not in touched or (store.is_ours(d) and not d.head.pinned))
+        for d in found
+    )
+
+
+def _tell_overtaken(desk: Desk, report: DreamReport, plan: Committed, wanted: Sequence[Operation]) -> None:
+    """Correct `report`, whose actions are those of `wanted`, by what of the plan was not done.
+
+    An operation whose files somebody wrote in the last moment is none of the actions.
+    """
+    snapshot, paths = desk.store.scan(), {*report.paths}
+    done = [bool(not _files(o, plan) or paths & _files(o, plan)) for o in wanted]
+    lost = [o for o, was_done in zip(wanted, done, strict=True) if not was_done]
+    report.actions = [told for told, was_done in zip(report.actions, done, strict=True) if was_done]
+    lost += [o for o in plan.operations if o not in wanted]
+    report.refused += [_overtaken(o, snapshot) for o in lost]
+
+
+def _files(operation: Operation, plan: Committed) -> set[str]:
+    """Return the paths that `operation` itself writes or takes away; none for one that only adds."""
+    return {plan.places[one] for one in (*operation.leaving, *operation.written) if one in plan.places}
 
 
 def about(operation: Operation) -> set[str]:
@@ -155,13 +227,12 @@ def _overtaken(operation: Operation, snapshot: Snapshot) -> dict[str, Any]:
 
 def _promotions(desk: Desk, report: DreamReport, plan: Committed) -> list[Memory]:
     snapshot = desk.store.scan()
-    present = {d.id for d in snapshot.documents}
-    wanted = [o for o in plan.operations if o.op == "promote" and about(o) <= present]
+    wanted = [o for o in plan.operations if o.op == "promote" and _fits(o, plan, desk.store, snapshot)]
     planned = apply.plan(wanted, desk.store, snapshot, run_id=report.run_id, now=desk.clock.now())
     return planned.promoted
 
 
-def _promote(home: Path, run_id: str, promoted: Sequence[Memory]) -> None:
+def promote(home: Path, run_id: str, promoted: Sequence[Memory]) -> None:
     """Copy `promoted` to the user-scope store, but for what it holds already."""
     if not promoted:
         return
@@ -177,7 +248,7 @@ def _finish(desk: Desk, home: Path, report: DreamReport, plan: Committed, permit
     """Bring derived files, report, inbox and ledger in step: the ledger last, so a crash repeats the rest."""
     now = desk.clock.now()
     report.word = "partial" if report.failed else "done" if report.actions else "nothing"
-    desk.store.reindex(now=now)
+    desk.store.reindex(now=now, index_lines=INDEX_LINES)
     if report.actions or report.refused or report.failed:
         write(report, home)
     live = desk.store.scan().documents

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.clock import iso
-from pipeline.consolidation import apply, ask, check
+from pipeline.consolidation import apply, ask, check, taken_back
 from pipeline.consolidation.execute import Committed, about, carry_out, interrupted, resume, waits
 from pipeline.consolidation.gather import Gathered, gather
 from pipeline.consolidation.permit import Permit, judge, take
@@ -82,8 +82,10 @@ def _work(desk: Desk, home: Path, report: DreamReport, permit: Permit, dry_run: 
         evidence_times=found.evidence_times,
         by_rule=found.by_rule,
     )
-    accepted = checked.accepted
-    refused += checked.refused
+    present = {d.id: d.digest for d in snapshot.documents if d.id}
+    taken = taken_back.read(desk.store)
+    accepted, again = taken_back.sift(checked.accepted, taken, present)
+    refused = [*taken_back.settle([*refused, *checked.refused], taken, present), *again]
     if desk.settings.store.mode == "propose":
         refused += [Refused(o, "this store only takes proposals", to_inbox=True) for o in accepted]
         accepted = []
@@ -92,10 +94,11 @@ def _work(desk: Desk, home: Path, report: DreamReport, permit: Permit, dry_run: 
         report.actions = apply.tell(accepted, snapshot)
         report.word = "dry"
         return report
-    digests = {d.id: d.digest for d in snapshot.documents if d.id}
+    meant = {one for operation in accepted for one in about(operation)}
     plan = Committed(
         operations=accepted,
-        digests={one: digests[one] for operation in accepted for one in about(operation)},
+        digests={one: present[one] for one in meant},
+        places={d.id: d.path for d in snapshot.documents if d.id in meant},
         groups=used,
         seen=found.seen(failed | _for_later(refused)),
         waiting=[waits(item, found.memories) for item in refused if item.to_inbox],

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from pipeline.consolidation.contradiction import blended, denies, moved, words
+from pipeline.consolidation.kept import lacking
 from pipeline.consolidation.specifics import lost, plain, specifics
 from pipeline.dates import absolute, relative_days
 from pipeline.domain.memory import MAX_DESCRIPTION, Memory
@@ -29,6 +30,7 @@ _FEW = 3
 _LEAST_KEPT = 0.25
 """Share of a source's content words that its new text must still have: less is another fact."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _MOST_DROPPED = 0.5
 """Above this share of specifics dropped, and more than two of them, a person decides."""
 
@@ -51,7 +53,7 @@ def barred(operation: Operation) -> Flaw | None:
     """Return why no part of `operation` may stand in a file: a secret, a permission, an instruction.
 
     The given reasons are only searched for secrets and hidden text: they may well quote what is wrong
-    with a memory.
+    with a memory. That of a ``relate`` is kept in the file and is judged like a text.
     """
     text = "\n".join(
         (operation.name, operation.type, operation.title, operation.description, operation.statement,
@@ -60,11 +62,15 @@ def barred(operation: Operation) -> Flaw | None:
     talk = "\n".join(
         (operation.reason, operation.relation, *(part for pair in operation.dropped for part in pair))
     )
-    if has_secret(text) or has_secret(talk):
+    if any(has_secret(part) or "[redacted:" in part for part in (text, talk)):
         return Flaw("the new text holds a secret")
     found = violation(text)
     if found:
         return Flaw(f"the new text reads like {found}")
+    if operation.op == "relate" and violation(operation.reason):
+        return Flaw(
+            f"the reason would stand beside the relation and reads like {violation(operation.reason)}"
+        )
     if violation(talk) == "hidden text":
         return Flaw("the given reason holds hidden text")
     return None
@@ -108,9 +114,12 @@ def prove(
     texts = [source_text(memory) for memory in sources]
     result = result_text(operation, survivor)
     flaw = _too_long(operation, texts) or _grown(operation, sources, texts, said, result)
+    if flaw is None and survivor is None and denies(result) and not any(map(denies, texts)):
+        flaw = Flaw("it denies something, and no source does", to_inbox=True)
     if flaw is None and survivor is not None:
         body = operation.body or survivor.body
         flaw = _turned(operation, sources, body) or _lossy(operation, sources, result, body)
+        flaw = flaw or _unkept(operation, sources, said, body)
     return flaw
 
 
@@ -153,7 +162,7 @@ def _grown(
     invented = lost(specifics(written), known)
     if invented:
         return Flaw(f"it says {_some(invented)}, which no source says")
-    value = moved(texts, result)
+    value = moved(texts, result, only_values=operation.op == "insight")
     if value:
         return Flaw(f"it says “{value}” of something else than the sources do", to_inbox=True)
     own, theirs = words(written), words(known)
@@ -203,10 +212,37 @@ def _lossy(operation: Operation, sources: Sequence[Memory], result: str, body: s
     return None
 
 
+def _unkept(
+    operation: Operation, sources: Sequence[Memory], said: Sequence[datetime | None], body: str
+) -> Flaw | None:
+    """Say what the clauses and words of the new text leave unsettled."""
+    head = f"{operation.title}\n{operation.description}"
+    named = [text for text, reason in operation.dropped if _reasoned(reason)]
+    left_out = "\n".join(phrase for text in named for phrase in _phrases(text, sources))
+    bodies = [absolute(memory.body, at) for memory, at in zip(sources, said, strict=True)]
+    known = [absolute(source_text(memory), at) for memory, at in zip(sources, said, strict=True)]
+    found = lacking(bodies, known, body, head, left_out)
+    return Flaw(found, to_inbox=True) if found else None
+
+
+def _phrases(dropped: str, sources: Sequence[Memory]) -> list[str]:
+    """Return `dropped` with the word before it, as the sources have it: a port goes with the word “port”."""
+    found = [dropped]
+    if dropped.strip():
+        pattern = re.compile(rf"[^\W\d_]+[ `\"]+{re.escape(dropped.strip())}")
+        found += [m.group() for memory in sources for m in pattern.finditer(memory.body)]
+    return found
+
+
+def _reasoned(reason: str) -> bool:
+    """Whether `reason` says anything: two words, or four characters where words aren't spaced."""
+    return len(reason.split()) > 1 or len(_UNSPACED.findall(reason)) > 3
+
+
 def _listed(specific: str, operation: Operation) -> bool:
     """Whether `specific` is among what the operation drops, with a reason."""
     return any(
-        reason.strip() and (plain(text) == specific or not lost([specific], text))
+        _reasoned(reason) and (plain(text) == specific or not lost([specific], text))
         for text, reason in operation.dropped
     )
 

@@ -14,6 +14,18 @@ Channel = Literal["typed", "queued", "slash", "answer", "refusal", "beside_tool"
 entry that also carries tool results."""
 
 
+MOST_TYPES = 64
+"""Different record types that are counted by name; a transcript with more is none that the host wrote."""
+OTHER_TYPES = "(other)"
+
+
+def tally(counts: dict[str, int], kind: str, times: int = 1) -> None:
+    """Add `times` records of type `kind` to `counts`, which stays of bounded size."""
+    if kind not in counts and len(counts) >= MOST_TYPES:
+        kind = OTHER_TYPES
+    counts[kind] = counts.get(kind, 0) + times
+
+
 @dataclass(slots=True)
 class Entry:
     """One record of a transcript, as much of it as Reverie keeps; nobody changes one once it is made.

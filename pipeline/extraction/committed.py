@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from typing import TypeVar
 
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.render import Rendering
 from pipeline.extraction.schema import Extraction
 from pipeline.extraction.strategies import Span
 from pipeline.ledger.runs import Run
+from pipeline.redact import redact_values
+
+R = TypeVar("R", bound=Extraction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,14 @@ class Answer:
     rendering: Rendering
     provisional: frozenset[str]
     dollars: float = 0.0
+
+
+def without_secrets(reply: R) -> R:
+    """Return `reply` with the secrets in its texts taken out, fit to be kept.
+
+    A model can hand on what the redaction of the dialogue missed, put together from pieces.
+    """
+    return type(reply).model_validate(redact_values(reply.model_dump()))
 
 
 def pack(answer: Answer, span: Span) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pipeline.domain.memory import Memory
 from pipeline.extraction.write import words
+from pipeline.guard import visible
 from pipeline.store import Snapshot
 
 LIST_CHARS = 12_000
@@ -27,12 +28,18 @@ def listing(snapshot: Snapshot, dialogue: str, *, leave_out: frozenset[str] = fr
     chosen: list[str] = []
     used = 0
     for memory in ranked:
-        line = f"- {memory.name} ({memory.type}): {' '.join(memory.description.split())[:200]}"
+        # A foreign file's name and type can be any text; it must not break out of its line.
+        name, kind, hook = (_plain(text) for text in (memory.name, memory.type, memory.description))
+        line = f"- {name} ({kind}): {hook[:200]}"
         if used + len(line) > LIST_CHARS:
             break
         chosen.append(line)
         used += len(line) + 1
     return "\n".join(sorted(chosen)) or NONE
+
+
+def _plain(text: str) -> str:
+    return visible(" ".join(text.split()))
 
 
 def in_full(memories: Sequence[Memory]) -> str:

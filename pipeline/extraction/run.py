@@ -22,9 +22,10 @@ from pipeline.clock import parse_time
 from pipeline.desk import Desk as Desk
 from pipeline.errors import ConflictError, ModelError, SpendError, TooLongError, TruncatedError
 from pipeline.extraction import existing, rules
-from pipeline.extraction.committed import Answer, pack, unpack
+from pipeline.extraction.committed import Answer, pack, unpack, without_secrets
+from pipeline.extraction.diary import Entry, entry
 from pipeline.extraction.render import render, size
-from pipeline.extraction.schema import ConversationExtraction, Extraction
+from pipeline.extraction.schema import Extraction
 from pipeline.extraction.screen import Verdict, screen
 from pipeline.extraction.strategies import Span, Strategy
 from pipeline.extraction.write import Plan, overtaken, plan, taken_from
@@ -134,7 +135,7 @@ def _ask(desk: Desk, strategy: Strategy, span: Span, run_id: str) -> Answer:
         reply = answered.value
         meta = {"prompt_digest": answered.digest, "model": answered.model, "provider": answered.provider}
         dollars = answered.dollars
-    answer = Answer(reply, rendering, frozenset(m.name for m in mine), dollars)
+    answer = Answer(without_secrets(reply), rendering, frozenset(m.name for m in mine), dollars)
     with desk.ledger.transaction():
         runs.commit_reply(desk.ledger, run_id, pack(answer, span), now=desk.clock.now(), **meta)
     return answer
@@ -148,7 +149,9 @@ def _bring_in(desk: Desk, strategy: Strategy, span: Span, run_id: str, answer: A
         tombstones=tombstones.tombstones(desk.ledger, desk.store_key),
         provisional=answer.provisional,
     )
-    planned = _apply(desk, verdict, span, run_id, answer)
+    diary = entry(answer.reply)
+    verdict.rejected += diary.rejected
+    planned = _apply(desk, verdict, span, run_id, answer.provisional, diary)
     faults.reach("extract.after_store")
     outcome = Outcome(
         run_id=run_id,
@@ -161,25 +164,29 @@ def _bring_in(desk: Desk, strategy: Strategy, span: Span, run_id: str, answer: A
     return _finish(desk, strategy, span, outcome, planned)
 
 
-def _apply(desk: Desk, verdict: Verdict, span: Span, run_id: str, answer: Answer) -> Plan:
+def _apply(
+    desk: Desk, verdict: Verdict, span: Span, run_id: str, provisional: frozenset[str], diary: Entry
+) -> Plan:
     """Plan and apply, again if a file changed in between: Claude itself may write at any time."""
     for attempt in range(4):
-        planned = plan(
-            verdict,
-            desk.store,
-            desk.store.scan(),
-            run_id=run_id,
-            now=desk.clock.now(),
-            provisional=answer.provisional,
-            propose_only=desk.settings.store.mode == "propose",
-        )
-        operations = [*planned.operations, *_episode(desk, span, run_id, answer.reply, planned)]
-        if not operations:
-            return planned
         try:
+            # Planning reads files too, so it meets such a change as well.
+            planned = plan(
+                verdict,
+                desk.store,
+                desk.store.scan(),
+                run_id=run_id,
+                now=desk.clock.now(),
+                provisional=provisional,
+                propose_only=desk.settings.store.mode == "propose",
+            )
+            operations = [*planned.operations, *_episode(desk, span, run_id, diary, planned)]
+            if not operations:
+                return planned
             change = ChangeSet(id=run_id, reason=f"extraction of {span.key}", operations=operations)
             applied = desk.store.apply(change)
         except ConflictError:
+            desk.store.drop_plans()
             if attempt == 3:
                 raise
             continue
@@ -188,8 +195,8 @@ def _apply(desk: Desk, verdict: Verdict, span: Span, run_id: str, answer: Answer
     raise AssertionError("unreachable: the loop returns or raises")
 
 
-def _episode(desk: Desk, span: Span, run_id: str, reply: Extraction, planned: Plan) -> list[WriteFile]:
-    if not isinstance(reply, ConversationExtraction) or not reply.episode.title or not span.last:
+def _episode(desk: Desk, span: Span, run_id: str, diary: Entry, planned: Plan) -> list[WriteFile]:
+    if not diary.title or not span.last:
         return []
     if desk.settings.store.mode == "propose":
         return []
@@ -198,10 +205,10 @@ def _episode(desk: Desk, span: Span, run_id: str, reply: Extraction, planned: Pl
     entry = desk.store.append_episode(
         date=moment.date().isoformat(),
         time=moment.strftime("%H:%M"),
-        title=reply.episode.title,
+        title=diary.title,
         type_name="conversation",
         link=made[0]["path"] if made else "",
-        summary=tuple(reply.episode.summary),
+        summary=diary.summary,
         marker=run_id,
     )
     return [entry] if entry else []

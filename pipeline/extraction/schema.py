@@ -26,7 +26,7 @@ def _texts(value: Any) -> list[str]:
 def _share(value: Any) -> float:
     try:
         return min(1.0, max(0.0, float(value)))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return 0.5
 
 

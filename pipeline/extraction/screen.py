@@ -26,12 +26,14 @@ from pipeline.domain.memory import (
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.render import Rendering
 from pipeline.extraction.schema import Candidate, Cited, Extraction, Withdrawal
-from pipeline.guard import violation
+from pipeline.guard import violation, visible
 from pipeline.redact import has_secret
 from pipeline.slugs import slugify
 
 MAX_PART = 2_000
 """Most characters of a statement, a reason, or how to apply it: more is not one fact."""
+NO_REASON = "the dialogue took it back"
+"""Stands for a given reason that may not be written."""
 LEAST_INFERRED = 0.7
 """Least confidence with which something only the assistant said goes live (DESIGN §9)."""
 
@@ -103,7 +105,7 @@ def screen(
     seen: set[str] = set()
     for number, candidate in enumerate(reply.memories):
         result = (
-            Rejected(candidate.name, f"over the limit of {limit} memories from one reply")
+            Rejected(label(candidate.name), f"over the limit of {limit} memories from one reply")
             if number >= limit
             else _screen_one(candidate, rendering, tombstones, seen)
         )
@@ -113,6 +115,7 @@ def screen(
             verdict.rejected.append(result)
     for withdrawal in reply.withdrawals:
         sources = cite(withdrawal.evidence, rendering)
+        withdrawal = _sound(withdrawal)
         if withdrawal.name in provisional or any(source.speaker == "person" for source in sources):
             verdict.withdrawals.append((withdrawal, sources))
         else:
@@ -177,7 +180,7 @@ def _screen_one(
     if not reason and key in seen:
         reason = "says the same as another of this reply"
     if reason:
-        name = candidate.name or candidate.description[:60]
+        name = label(candidate.name or candidate.description[:60])
         return Rejected(name, reason, to_inbox and bool(sources), candidate)
     seen.add(key)
     return _accept(candidate, origin, sources, said)
@@ -189,7 +192,7 @@ def _kind(candidate: Candidate) -> str:
 
 def _bad_shape(candidate: Candidate) -> str:
     if _kind(candidate) not in TYPES:
-        return f"unknown type {candidate.type!r}"
+        return f"unknown type {candidate.type[:40]!r}"
     if not candidate.statement.strip() or not candidate.description.strip():
         return "empty statement or description"
     if max(len(candidate.statement), len(candidate.why), len(candidate.how_to_apply)) > MAX_PART:
@@ -209,11 +212,27 @@ def _bad_evidence(candidate: Candidate, sources: Sequence[Evidence], rendering: 
 def _barred(candidate: Candidate) -> str:
     parts = (candidate.name, candidate.title, candidate.description, candidate.statement,
              candidate.why, candidate.how_to_apply, *candidate.tags, *candidate.anchors)  # fmt: skip
-    everything = "\n".join(parts)
-    if has_secret(everything) or "[redacted:" in everything:
+    return bar("\n".join(parts))
+
+
+def bar(text: str) -> str:
+    """Return why `text` from a model may not be kept, such as ``holds a secret``, or ""."""
+    if has_secret(text) or "[redacted:" in text:
         return "holds a secret"
-    found = violation(everything)
+    found = violation(text)
     return f"reads like {found}" if found else ""
+
+
+def label(name: str) -> str:
+    """Return `name` as it may be reported: as the model gave it, or in plain letters if that is barred."""
+    line = one_line(name, 200)
+    return slugify(visible(line)) if line and bar(line) else line
+
+
+def _sound(withdrawal: Withdrawal) -> Withdrawal:
+    """Return `withdrawal` with a name and a reason that may be written."""
+    reason = NO_REASON if bar(withdrawal.reason) else one_line(withdrawal.reason, MAX_DESCRIPTION)
+    return withdrawal.model_copy(update={"name": label(withdrawal.name), "reason": reason})
 
 
 def _buried(candidate: Candidate, said: datetime | None, tombstones: Mapping[str, float]) -> str:
@@ -242,13 +261,13 @@ def _accept(
         name=slugify(candidate.name or candidate.description),
         update_of=candidate.update_of.strip(),
         type=_kind(candidate),
-        title=_one_line(candidate.title, 80),
-        description=_one_line(absolute(candidate.description, said), MAX_DESCRIPTION),
+        title=one_line(candidate.title, 80),
+        description=one_line(absolute(candidate.description, said), MAX_DESCRIPTION),
         statement=absolute(candidate.statement.strip(), said),
         why=absolute(candidate.why.strip(), said),
         how_to_apply=absolute(candidate.how_to_apply.strip(), said),
         tags=tuple(dict.fromkeys(slugify(tag)[:30] for tag in candidate.tags if tag.strip()))[:5],
-        anchors=tuple(dict.fromkeys(_one_line(item, 200) for item in candidate.anchors if item.strip()))[:8],
+        anchors=tuple(dict.fromkeys(one_line(item, 200) for item in candidate.anchors if item.strip()))[:8],
         importance=round(candidate.importance, 2),
         confidence=round(candidate.confidence, 2),
         origin=origin,
@@ -272,7 +291,8 @@ def _fold(text: str) -> str:
     return " ".join(plain.split())
 
 
-def _one_line(text: str, limit: int) -> str:
+def one_line(text: str, limit: int) -> str:
+    """Return `text` on one line of at most `limit` characters, cut at a word with ``…``."""
     line = " ".join(text.split())
     if len(line) <= limit:
         return line

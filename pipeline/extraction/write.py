@@ -14,7 +14,7 @@ from typing import Any
 
 from pipeline.domain.memory import MAX_SOURCES, Evidence, Memory
 from pipeline.extraction.schema import Withdrawal
-from pipeline.extraction.screen import Rejected, Screened, Verdict
+from pipeline.extraction.screen import Rejected, Screened, Verdict, bar
 from pipeline.extraction.strategies import Span
 from pipeline.ids import derived_id
 from pipeline.slugs import transliterate
@@ -267,4 +267,7 @@ def _withdrawal(withdrawal: Withdrawal, sources: tuple[Evidence, ...], reason: s
 
 def _rejected(rejected: Rejected) -> Proposal:
     payload = rejected.candidate.model_dump() if rejected.candidate else {}
+    if payload:
+        # Only what was found in the dialogue was screened with the candidate.
+        payload["evidence"] = [item for item in payload["evidence"] if not bar(item["quote"])]
     return Proposal("new", rejected.name, rejected.reason, payload)

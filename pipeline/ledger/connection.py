@@ -6,6 +6,7 @@ The ledger's only module that imports sqlite3. The file is 0600 in a 0700 folder
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,11 +33,15 @@ def seconds(moment: Moment) -> float:
 
 
 class Ledger:
-    """An open ledger. Use it in the thread that opened it; a second thread opens its own."""
+    """An open ledger. Use it in the thread that opened it; a second thread opens its own.
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    `note` says why it can only be looked at, and is empty when it can be written.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, note: str = "") -> None:
         self.connection = connection
         self.path = path
+        self.note = note
         self._depth = 0
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
@@ -121,6 +126,57 @@ def open_ledger(path: Path) -> Ledger:
     return Ledger(connection, path)
 
 
+def look_at_ledger(path: Path) -> Ledger:
+    """Open the ledger at `path` to look at it, also where nothing can be written.
+
+    On a full disk or in a folder that may only be read, what is there is shown without changing it, and
+    `note` says so. Raises the errors of `open_ledger` for all else.
+    """
+    try:
+        ledger = open_ledger(path)
+    except LedgerError as error:
+        if not _cant_write(error.__cause__) or not path.exists():
+            raise
+        return _read_only(path, error)
+    try:
+        # A full disk shows only at the first write, or at the first read that wants the shared index.
+        ledger.rows("SELECT count(*) FROM sqlite_master")
+    except LedgerError as error:
+        ledger.close()
+        if not _cant_write(error.__cause__):
+            raise
+        return _read_only(path, error)
+    return ledger
+
+
+def _cant_write(cause: BaseException | None) -> bool:
+    if isinstance(cause, OSError):
+        return cause.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
+    codes = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
+    return (getattr(cause, "sqlite_errorname", None) or "").startswith(codes)
+
+
+def _read_only(path: Path, why: LedgerError) -> Ledger:
+    """Open `path` without writing: with its -wal file if SQLite can, else the main file alone."""
+    for options, left_out in (
+        ("mode=ro", ""),
+        ("mode=ro&immutable=1", ", the latest changes may be missing"),
+    ):
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?{options}", uri=True, timeout=BUSY_SECONDS, isolation_level=None
+        )
+        connection.row_factory = sqlite3.Row
+        try:
+            if migrations.version(connection, path) == migrations.LATEST:
+                return Ledger(connection, path, f"looked at without writing{left_out}: {why.args[0]}")
+        except sqlite3.Error:
+            connection.close()
+            continue
+        connection.close()
+        break
+    raise why
+
+
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.row_factory = sqlite3.Row
     connection.execute("PRAGMA foreign_keys = ON")
@@ -173,10 +229,12 @@ def translated(path: Path) -> Iterator[None]:
         raise _explain(error, path) from error
 
 
+_NO_ROOM = "Make room on the disk, then try again; nothing was half written."
 _FIXES = {
     "SQLITE_BUSY": "Another process is writing to the ledger; try again when it has finished.",
     "SQLITE_LOCKED": "Another process is writing to the ledger; try again when it has finished.",
-    "SQLITE_FULL": "Make room on the disk, then try again; nothing was half written.",
+    "SQLITE_FULL": _NO_ROOM,
+    "SQLITE_IOERR": _NO_ROOM,
     "SQLITE_READONLY": "Make the ledger and its folder writable for you.",
     "SQLITE_CANTOPEN": "Check that the path is a file you may write, in a folder you may write.",
 }

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from pipeline.domain.speech import tally
 from pipeline.ledger.connection import Ledger, Moment, seconds
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def store_state(
     assert known is not None, "the caller has just looked it up"
     counts: dict[str, int] = {} if restarted else json.loads(known["type_counts"])
     for name, count in type_counts.items():
-        counts[name] = counts.get(name, 0) + count
+        tally(counts, name, count)
     latest, session = led.rows(
         # Told not to take the index of the file's places, which would read all that the file ever had.
         "SELECT max(timestamp), min(session_id) FROM memory_transcript_entries NOT INDEXED"

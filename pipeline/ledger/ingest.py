@@ -79,7 +79,7 @@ def commit_ingest(
     mtime_ms: int,
     restarted: str | Callable[[], str],
     bad: Sequence[tuple[int, str]],
-    type_counts: Mapping[str, int],
+    type_counts: Mapping[str, int] | Callable[[], Mapping[str, int]],
     abandoned: links.Abandoned,
     gap_minutes: float,
     now: Moment,
@@ -87,8 +87,8 @@ def commit_ingest(
     """Commit one pass over the file `key`: all of it or nothing.
 
     `entries` may be an iterator over any amount: a few megabytes are held at a time, and the write lock is
-    taken only when the first of them are there. `cursor_json` and `offset` may be callables, asked once
-    `entries` is exhausted, as `bad` and `type_counts` are read then; `restarted` is asked when the
+    taken only when the first of them are there. `cursor_json`, `offset` and `type_counts` may be callables,
+    asked once `entries` is exhausted, as `bad` is read then; `restarted` is asked when the
     first entries are there. `abandoned` tells from links in file order which uuids lie on branches the
     person left. Entries nobody speaks in are kept when they name a tool, a memory file or an unknown type.
     """
@@ -118,7 +118,7 @@ def commit_ingest(
             size=size,
             mtime_ms=mtime_ms,
             restarted=bool(why),
-            type_counts=type_counts,
+            type_counts=type_counts() if callable(type_counts) else type_counts,
             after_row=last_row,
         )
         new = _new_rows(led, file, last_row)

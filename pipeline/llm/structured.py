@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from pipeline.errors import InvalidReplyError
 from pipeline.llm.request import T
+from pipeline.redact import redact
 
 # The closing fence has a line to itself: inside a JSON text, line breaks are escaped and fences may occur.
 _FENCE = re.compile(r"```[ \t]*[A-Za-z0-9_+-]*[ \t]*\r?\n(.*?)\n[ \t]*```", re.DOTALL)
@@ -148,7 +149,9 @@ def _shape(value: Any, schema: type[BaseModel]) -> dict[str, Any]:
     if listed not in known and _is_item(value, schema, listed):
         return {listed: [value]}
     if not known.keys() & set(_names(schema)):
-        raise _invalid(f"it has no key {listed!r} but {', '.join(sorted(value)[:5]) or 'none at all'}")
+        raise _invalid(
+            f"it has no key {listed!r} but {redact(', '.join(sorted(value)[:5])).text or 'none at all'}"
+        )
     if isinstance(known.get(listed), dict):
         known[listed] = [known[listed]]
     return known

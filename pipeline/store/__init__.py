@@ -4,8 +4,9 @@ from pipeline.store.access import require_owner, require_writable
 from pipeline.store.consolidate_lock import ConsolidateLock, Held
 from pipeline.store.derived import last_uses
 from pipeline.store.host import foreign_dream_running
-from pipeline.store.kept import FileChange, FileDiff, Generation
+from pipeline.store.kept import FileDiff
 from pipeline.store.layout import Problem
+from pipeline.store.manifest import FileChange, Generation
 from pipeline.store.plan import Applied, ChangeSet, Move, Operation, Put, Restore, Retire, WriteFile
 from pipeline.store.repository import Store
 from pipeline.store.retired import Retired

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.atomic import ensure_dir, write_atomic, write_temp
-from pipeline.errors import StoreError
+from pipeline.errors import LockError, StoreError
 from pipeline.store.layout import PRIVATE
 
 OWNER = "root"
@@ -24,6 +24,8 @@ def writing(place: Path) -> Iterator[None]:
     """Turn an OSError inside the block into a StoreError that names the file, or `place`."""
     try:
         yield
+    except LockError as error:
+        raise StoreError(str(error.args[0]), file=error.file, fix=error.fix) from error
     except OSError as error:
         raise StoreError(
             f"the store can't be written: {error.strerror or error}",

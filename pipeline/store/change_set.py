@@ -60,9 +60,13 @@ class ChangeSets:
     def record(self, change_id: str) -> dict[str, Any] | None:
         """Return the record of an applied change set, or None."""
         try:
-            return dict(orjson.loads((self._done / f"{file_id(change_id)}.json").read_bytes()))
+            record = orjson.loads((self._done / f"{file_id(change_id)}.json").read_bytes())
         except FileNotFoundError:
             return None
+        except ValueError:
+            record = None
+        # That it is there says that it has happened, whatever it holds.
+        return record if steps.sound(record) else {"id": change_id, "operations": []}
 
     def apply(
         self,
@@ -109,13 +113,14 @@ class ChangeSets:
             return None
         try:
             intent = orjson.loads(self._intent.read_bytes())
-            operations = [dict(item) for item in intent["operations"]]
-        except (ValueError, KeyError, TypeError):
+        except ValueError:
+            intent = None
+        if not steps.sound(intent):
             # Renamed into place whole, so only a damaged disk explains this: nothing can be finished.
             ensure_dir(self._private / "conflicts")
             self._intent.replace(self._private / "conflicts" / "intent.json")
             return None
-        return self._carry_out({**intent, "operations": operations}, render)
+        return self._carry_out(intent, render)
 
     def sweep(self) -> None:
         """Remove staged files while no change set is under way."""
@@ -193,11 +198,16 @@ class ChangeSets:
     def _carry_out(self, intent: dict[str, Any], render: Render) -> Applied:
         paths: list[str] = []
         conflicts: list[str] = []
+        lost: set[str] = set()
         for item in intent["operations"]:
             try:
-                fine = self._one(item, render)
+                # What was to live on in a file that we could not write stays where it is.
+                orphan = item["kind"] == "retire" and item["superseded_by"] in lost
+                fine = not orphan and self._one(item, render)
             except PathEscapeError:
                 fine = self._give_way(item)
+            if not fine and item["kind"] == "memory" and item.get("id"):
+                lost.add(item["id"])
             (paths if fine else conflicts).append(item["path"])
             faults.reach("store.file_replaced")
         for folder in {
@@ -208,8 +218,8 @@ class ChangeSets:
         self._written.append(steps.written_by(intent["operations"], set(conflicts)))
         retired.note(self._root, intent, conflicts)
         if intent.get("kept"):
-            lost = [item for item in intent["operations"] if item["path"] in conflicts]
-            kept.seal(self._root, intent["id"], [*conflicts, *(item.get("target", "") for item in lost)])
+            stayed = [item for item in intent["operations"] if item["path"] in conflicts]
+            kept.seal(self._root, intent["id"], [*conflicts, *(item.get("target", "") for item in stayed)])
             faults.reach("store.generation_sealed")
         faults.reach("store.files_replaced")
         ensure_dir(self._done)

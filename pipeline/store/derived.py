@@ -19,7 +19,7 @@ from pipeline.clock import iso, parse_time
 from pipeline.domain.memory import Memory
 from pipeline.errors import DocumentError, StoreError
 from pipeline.store import document
-from pipeline.store.index_file import link_target
+from pipeline.store.index_file import inert, link_target
 from pipeline.store.layout import EDGES, MAX_DERIVED, files_in, inside, read_regular
 from pipeline.store.scanning import INDEX_JSON, Document
 
@@ -79,15 +79,13 @@ def read_state(root: Path) -> dict[str, dict[str, Any]]:
             file=str(root / STATE),
             fix="Mend or remove it; it holds access counts.",
         ) from error
-    return entries if isinstance(entries, dict) else {}
+    known = entries.items() if isinstance(entries, dict) else ()
+    return {one: entry for one, entry in known if isinstance(entry, dict)}
 
 
 def last_uses(root: Path) -> dict[str, datetime]:
     """Return when each memory was last asked for, by id; empty where nobody counts."""
-    entries = read_state(root).items()
-    uses = (
-        (one, parse_time(entry.get("last_accessed"))) for one, entry in entries if isinstance(entry, dict)
-    )
+    uses = ((one, parse_time(entry.get("last_accessed"))) for one, entry in read_state(root).items())
     return {one: moment for one, moment in uses if moment is not None}
 
 
@@ -141,8 +139,8 @@ def core_text(memories: Sequence[Memory], state: dict[str, dict[str, Any]], now:
         lines = [f"\n## {section}\n"]
         room -= len(lines[0])
         for memory in members[:CORE_PER_SECTION]:
-            tags = f" ({', '.join(memory.tags)})" if memory.tags else ""
-            line = f"- [{memory.shown_title}]({link_target(memory.path)}){tags}\n"
+            tags = f" ({inert(', '.join(memory.tags))})" if memory.tags else ""
+            line = f"- [{inert(memory.shown_title)}]({link_target(memory.path)}){tags}\n"
             if len(line) > room:
                 break
             room -= len(line)

@@ -19,7 +19,7 @@ from frontmatter.default_handlers import YAMLHandler
 from pipeline.clock import iso
 from pipeline.domain.memory import Memory
 from pipeline.errors import DocumentError
-from pipeline.store.generations import KNOWN, to_memory
+from pipeline.store.generations import KNOWN, clean, plain, to_memory
 
 _BOM = "\ufeff"
 _HANDLER = YAMLHandler()
@@ -127,13 +127,17 @@ def parse(raw: bytes, path: str) -> Memory:
 
 
 def load(raw: bytes, path: str) -> tuple[Memory, dict[str, Any]]:
-    """Return the memory and its front matter as read; see `parse`."""
+    """Return the memory and its front matter as JSON can hold it; see `parse`."""
     parts = split(raw, path)
     data = None if parts.front is None else read_front(parts.front, path)
-    if data is None:
-        # No fence, or two rules around prose: the whole text is the body.
-        return to_memory({}, raw.decode("utf-8").removeprefix(_BOM), path), {}
-    return to_memory(data, parts.body, path), data
+    # No fence, or two rules around prose: the whole text is the body.
+    body = raw.decode("utf-8").removeprefix(_BOM) if data is None else parts.body
+    try:
+        front = plain(data or {})
+        return to_memory(data or {}, body, path), front
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        # One file with a value nobody thought of must not cost the others.
+        raise DocumentError(f"front matter: {error}", file=path, line=1, fix=_MENDING) from error
 
 
 def front_of(memory: Memory) -> dict[str, Any]:
@@ -188,13 +192,6 @@ def one_line(text: str) -> str:
     return _LINE_BREAKS.sub(" ", text).strip()
 
 
-def clean(text: str) -> str:
-    """Return `text` with split surrogate pairs joined and lone halves replaced by U+FFFD."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 def _source(values: dict[str, Any]) -> dict[str, Any]:
     """Drop what is at its default, to keep a source on one short line."""
     if values["at"] is None:
@@ -229,7 +226,8 @@ def _rewrite(memory: Memory, parts: Parts, data: dict[str, Any]) -> bytes:
     below: dict[str, Any] = nested if isinstance(nested, dict) else {}
     changed: dict[str, Any] = {}
     for key in old.keys() | new.keys():
-        if old.get(key) != new.get(key):
+        # Compared as JSON has them: a memory that comes from _index.json holds them so.
+        if plain(old.get(key)) != plain(new.get(key)):
             changed[key] = new.get(key)
     moved = {key: changed.pop(key) for key in list(changed) if key in below and key not in data}
     if moved or "metadata" in changed:

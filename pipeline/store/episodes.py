@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from pipeline.errors import StoreError
 from pipeline.ids import digest
-from pipeline.store.document import clean, one_line
+from pipeline.store.document import one_line
+from pipeline.store.generations import clean
 from pipeline.store.layout import EPISODES, check_path
 from pipeline.store.plan import WriteFile
 

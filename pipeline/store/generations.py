@@ -37,6 +37,11 @@ KNOWN = (
     "pinned",
     "aliases",
 )
+MAX_DEPTH = 64
+"""Deepest nesting of front matter that is read; nobody writes so by hand, and parsers give up later."""
+_INT64 = 2**63
+_SHORT_BITS = 10_000
+"""Integers below this have few enough digits for Python to print (4,300)."""
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 _WORDS = {"high": 0.8, "medium": 0.5, "low": 0.3}
 _TRUE = frozenset({"true", "yes", "y", "on", "1"})
@@ -148,7 +153,39 @@ def _type(data: dict[str, Any], below: dict[str, Any], path: str, stem: str) -> 
 def _text(value: object) -> str:
     if isinstance(value, str):
         return value.strip()
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+    return str(plain(value)) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Return front matter `value` as JSON can hold it: texts without half surrogates, integers of 64 bits.
+
+    A longer integer becomes a text of its digits, an odd key the text of it. Raises ValueError for what
+    is nested more than 64 deep.
+    """
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict | list):
+        if depth >= MAX_DEPTH:
+            raise ValueError(f"nested more than {MAX_DEPTH} deep")
+        if isinstance(value, list):
+            return [plain(item, depth + 1) for item in value]
+        return {_key(key): plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, int) and not -_INT64 <= value < _INT64:
+        return str(value) if value.bit_length() < _SHORT_BITS else hex(value)
+    return value
+
+
+def clean(text: str) -> str:
+    """Return `text` with split surrogate pairs joined and lone halves replaced by U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _key(key: Any) -> Any:
+    if isinstance(key, str):
+        return clean(key)
+    return key if key is None or isinstance(key, bool | float) else str(plain(key))
 
 
 def _strings(value: object) -> tuple[str, ...]:
@@ -168,9 +205,10 @@ def _share(value: object, default: float) -> float:
             value = float(value)
         except ValueError:
             return default
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return default
-    return min(1.0, max(0.0, float(value)))
+    # Compared before it is a float: an integer has no limit, and 400 digits do not fit one.
+    return float(min(1, max(0, value))) if isinstance(value, int) or math.isfinite(value) else default
 
 
 def _sources(value: object) -> tuple[Evidence, ...]:

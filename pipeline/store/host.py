@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pipeline.clock import SystemClock
 from pipeline.errors import StoreError
+from pipeline.store.layout import read_regular
 
 CONSOLIDATE_LOCK = ".consolidate-lock"
 _LOCK_SECONDS = 3_600
@@ -26,7 +27,7 @@ def foreign_dream_running(store_path: Path, now: datetime) -> bool:
 def lock_holder(file: Path, now: datetime) -> int | None:
     """Return the number of the other process that holds lock `file`, or None when nobody does.
 
-    Raises StoreError when the file can't be read.
+    Raises StoreError when it is no regular file or can't be read.
 
     It holds it while it lives and the file is under an hour old. A time up to an hour ahead (the clock
     was set back) counts as just now, one further ahead as no lock, so that none lasts over two hours. A
@@ -34,8 +35,8 @@ def lock_holder(file: Path, now: datetime) -> int | None:
     """
     try:
         stamp = file.lstat().st_mtime
-        pid = int(file.read_bytes()[:32].decode("ascii", "replace").strip())
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError):
+        pid = int(read_regular(file)[0][:32].decode("ascii", "replace").strip())
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
     except OSError as error:
         raise StoreError(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -60,6 +61,17 @@ class IndexBoard:
             self._take(snapshot)
         for operation in operations:
             self._change(operation)
+
+    @contextmanager
+    def at_most(self, max_lines: int | None) -> Iterator[None]:
+        """Render MEMORY.md with `max_lines` lines at most, if that is fewer than else, while this lasts."""
+        usual = self._limits
+        if max_lines is not None:
+            self._limits = (min(max_lines, usual[0]), usual[1])
+        try:
+            yield
+        finally:
+            self._limits, self._built = usual, None
 
     def paths(self) -> list[str]:
         """Return the real paths of the index files that can be written, MEMORY.md first."""

@@ -14,9 +14,10 @@ import math
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from pipeline.domain.memory import Memory
+from pipeline.guard import visible
 from pipeline.store.generations import cut, first_line
 from pipeline.store.layout import INDEX, OVERFLOW
 
@@ -29,6 +30,7 @@ _DECAY_PER_DAY = 0.03
 _FIRST = frozenset({"user", "feedback"})
 _LINK = re.compile(r"\]\(\s*(?:<([^>\n]*)>|([^)\s]+))[^)\n]*\)")
 _OUR_SHAPE = re.compile(r"- (?:\[.*\]\(.+\)|\d+ more )")
+_MUST_ESCAPE = re.compile(r"[%\s()<>]")
 _COMMENT_MARKS = re.compile(r"<!-*|-*->")
 
 
@@ -75,17 +77,19 @@ def entry_of(memory: Memory, mtime: float) -> Entry:
 
 def index_line(memory: Memory) -> str:
     """Return ``- [Title](path) — hook``, at most about 150 characters long."""
-    title = cut(_inert(memory.shown_title), _TITLE_LIMIT) or memory.path
+    title = cut(inert(memory.shown_title), _TITLE_LIMIT) or inert(memory.path)
     start = f"- [{title}]({link_target(memory.path)})"
-    hook = _inert(memory.description or first_line(memory.body))
+    hook = inert(memory.description or first_line(memory.body))
     return f"{start} — {cut(hook, max(40, LINE_LIMIT - len(start) - 3))}" if hook else start
 
 
 def link_target(path: str) -> str:
     """Return `path` as a markdown link target; only what would end the link is escaped."""
-    for char in "% ()<>":
-        path = path.replace(char, f"%{ord(char):02X}")
-    return path
+    if visible(path) == path and not _MUST_ESCAPE.search(path):
+        return path
+    return "".join(
+        quote(char, safe="") if _MUST_ESCAPE.match(char) or not char.isprintable() else char for char in path
+    )
 
 
 def linked_paths(text: str) -> set[str]:
@@ -214,13 +218,13 @@ def _tail(unlisted: int) -> str:
 def _overflow(rest: Sequence[Entry], lost: Sequence[str]) -> bytes:
     lines = [f"# More memories, continued from {INDEX}", "", OVERFLOW_MARK, ""]
     lines += [entry.line for entry in rest]
-    lines += [
-        f"- [{path.rsplit('/', 1)[-1].removesuffix('.md')}]({link_target(path)}) — front matter can't be read"
-        for path in lost
-    ]
+    for path in lost:
+        stem = inert(path.rsplit("/", 1)[-1].removesuffix(".md"))
+        lines.append(f"- [{stem}]({link_target(path)}) — front matter can't be read")
     return ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
 
 
-def _inert(text: str) -> str:
-    """Return `text` on one line, unable to end the link or to open or close a comment."""
-    return _COMMENT_MARKS.sub("", " ".join(text.split())).replace("[", "(").replace("]", ")")
+def inert(text: str) -> str:
+    """Return `text` on one line, all of it visible, unable to end the link or to open or close a comment."""
+    line = visible(" ".join(text.split()))
+    return _COMMENT_MARKS.sub("", line).replace("[", "(").replace("]", ")")

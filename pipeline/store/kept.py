@@ -23,48 +23,18 @@ import orjson
 
 from pipeline import faults
 from pipeline.atomic import ensure_dir, fsync_dir, write_atomic, write_temp
-from pipeline.clock import iso, parse_time
+from pipeline.clock import iso
 from pipeline.errors import ConflictError, StoreError
 from pipeline.ids import digest
+from pipeline.store import manifest
 from pipeline.store.layout import MAX_DERIVED, PRIVATE, inside, read_regular
+from pipeline.store.manifest import MANIFEST, SEAL, FileChange, Generation
 from pipeline.store.plan import Change, Move, Retire
 from pipeline.store.steps import file_id
 
 FOLDER = "generations"
 KEEP = 10
-_MOST = 4
-_MANIFEST = "manifest.json"
-_SEAL = "sealed.json"
 _LINES = "index-lines"
-
-
-@dataclass(frozen=True, slots=True)
-class FileChange:
-    """One path of a generation: the digests it had before and after, None where there was no file.
-
-    `record` is the digest we had last written there before, empty when the file was not ours; `mode` and
-    `mtime_ns` are those of the file before; `index` says that it is one of the two index files.
-    """
-
-    path: str
-    before: str | None
-    after: str | None
-    record: str = ""
-    mode: int = 0o600
-    mtime_ns: int = 0
-    index: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Generation:
-    """What one change set did. `run` is its id; `undone` says that its undo happened and still stands."""
-
-    run: str
-    number: int
-    at: datetime | None
-    reason: str
-    files: tuple[FileChange, ...]
-    undone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +76,7 @@ def keep(
     folder = folder_of(root, run)
     number = max((item.number for item in history(root)), default=0) + 1
     if folder.exists():
-        _remove(folder)
+        remove(folder)
     try:
         ensure_dir(folder)
         files = [
@@ -114,13 +84,13 @@ def keep(
             for change in changes
             for row in _outcome(root, change)
         ]
-        manifest = {"run": run, "number": number, "at": iso(at), "reason": reason}
-        manifest["files"] = [asdict(item) for item in files]
+        values = {"run": run, "number": number, "at": iso(at), "reason": reason}
+        values["files"] = [asdict(item) for item in files]
         _deposit(folder, _joined(lines), _LINES)
-        write_atomic(folder / _MANIFEST, orjson.dumps(manifest))
+        write_atomic(folder / MANIFEST, orjson.dumps(values))
         fsync_dir(folder.parent)
     except BaseException:
-        _remove(folder)
+        remove(folder)
         raise
 
 
@@ -128,40 +98,29 @@ def seal(root: Path, run: str, conflicts: Sequence[str]) -> None:
     """Note that change set `run` has happened, but for `conflicts`, where someone else's file stayed."""
     folder = folder_of(root, run)
     if folder.is_dir():
-        write_atomic(folder / _SEAL, orjson.dumps({"conflicts": list(conflicts)}))
+        write_atomic(folder / SEAL, orjson.dumps({"conflicts": list(conflicts)}))
 
 
 def sweep(root: Path) -> None:
     """Remove generations of change sets that never began; call it only while no intent is there."""
     for folder in _folders(root):
-        if not (folder / _SEAL).exists() or not (folder / _MANIFEST).exists():
-            _remove(folder)
-
-
-def prune(root: Path, count: int) -> None:
-    """Keep the last `count` generations that stand.
-
-    One that was undone, and its undo, count for nothing, or undoing many would push out the oldest of them.
-    """
-    standing = 0
-    for place, item in enumerate(history(root)):
-        stands = not item.undone and not item.run.startswith(undo_id(""))
-        if standing >= count or place >= _MOST * max(1, count):
-            _remove(folder_of(root, item.run))
-        standing += stands
+        if not (folder / SEAL).exists() or not (folder / MANIFEST).exists():
+            remove(folder)
 
 
 def history(root: Path) -> list[Generation]:
-    """Return what is kept, newest first. Raises StoreError when a manifest can't be read."""
-    found = [_read(folder) for folder in _folders(root) if (folder / _SEAL).exists()]
+    """Return what is kept, newest first; what can't be read stands last and says so."""
+    found = [manifest.read(folder) for folder in _folders(root) if (folder / SEAL).exists()]
     found.sort(key=lambda item: -item.number)
     runs = {item.run for item in found}
     return [replace(item, undone=_is_undone(item.run, runs)) for item in found]
 
 
 def pick(generations: Sequence[Generation], run: str) -> Generation:
-    """Return the generation of change set `run`; StoreError when it is not among them."""
+    """Return the generation of change set `run`; StoreError when it is not among them, or damaged."""
     for item in generations:
+        if item.run == run and item.damaged:
+            raise _damaged(Path(PRIVATE, FOLDER, run, MANIFEST), item.damaged)
         if item.run == run:
             return item
     raise StoreError(f"no run {run!r} is kept", fix="`reverie history` lists the runs that can be undone.")
@@ -265,26 +224,18 @@ def _present(root: Path, path: str) -> bytes | None:
         return None
 
 
-def _read(folder: Path) -> Generation:
-    file = folder / _MANIFEST
-    try:
-        values = orjson.loads(file.read_bytes())
-        lost = orjson.loads((folder / _SEAL).read_bytes())["conflicts"]
-        files = tuple(FileChange(**item) for item in values["files"] if item["path"] not in lost)
-        return Generation(values["run"], values["number"], parse_time(values["at"]), values["reason"], files)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise _damaged(file, str(error)) from error
-
-
 def _folders(root: Path) -> list[Path]:
+    """Return the folders of generations; what else may lie there (``.DS_Store``) is none of ours."""
     place = root / PRIVATE / FOLDER
-    return sorted(place.iterdir()) if place.is_dir() else []
+    if not place.is_dir():
+        return []
+    return sorted(item for item in place.iterdir() if item.is_dir() and not item.is_symlink())
 
 
-def _remove(folder: Path) -> None:
+def remove(folder: Path) -> None:
     """Remove a generation, its seal first, so that half of one is never taken for a whole."""
     if folder.exists():
-        (folder / _SEAL).unlink(missing_ok=True)
+        (folder / SEAL).unlink(missing_ok=True)
         shutil.rmtree(folder)
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from pipeline.clock import SystemClock
 from pipeline.domain.memory import Memory
-from pipeline.errors import UnknownMemoryError
+from pipeline.errors import DocumentError, UnknownMemoryError
 from pipeline.ids import digest, new_id
 from pipeline.store import document, episodes, kept, names, planning, retired, scanning
 from pipeline.store.change_set import ChangeSets
 from pipeline.store.index_board import IndexBoard
-from pipeline.store.kept import FileDiff, Generation
+from pipeline.store.kept import FileDiff
 from pipeline.store.layout import ARCHIVE, MAX_DERIVED, PRIVATE, inside, read_regular
+from pipeline.store.manifest import Generation
 from pipeline.store.plan import Move, Put, Retire, WriteFile
 from pipeline.store.retired import Retired
 from pipeline.store.scanning import Document, Snapshot
@@ -150,6 +151,10 @@ class Planner:
             return None
         return replace(plan, expected=None if current is None else digest(current))
 
+    def drop_plans(self) -> None:
+        """Forget what was planned and will not be applied; its names are free again."""
+        self._planned.clear()
+
     def history(self) -> list[Generation]:
         """Return the change sets that were applied with a generation, newest first, as far as kept."""
         return kept.history(self.root)
@@ -157,6 +162,18 @@ class Planner:
     def diff(self, run_id: str) -> list[FileDiff]:
         """Return what change set `run_id` changed, by path; StoreError when it is not in `history`."""
         return kept.diff(self.root, run_id)
+
+    def digests_before(self, run_id: str) -> dict[str, str]:
+        """Return id → digest of the memories that change set `run_id` changed, as they were before it."""
+        found = {}
+        for change in self.diff(run_id):
+            if change.before is not None and change.path not in self._board.paths():
+                try:
+                    found[document.parse(change.before, change.path).id] = digest(change.before)
+                except DocumentError:
+                    # No memory, such as a page of the diary.
+                    continue
+        return found
 
     def retired(self) -> list[Retired]:
         """Return what lies in the archive with its reason and, where there is one, its successor."""

@@ -19,7 +19,7 @@ from pipeline.atomic import ensure_dir
 from pipeline.clock import SystemClock, iso
 from pipeline.errors import StoreError
 from pipeline.ids import digest
-from pipeline.store import access, derived, kept, scanning, undo
+from pipeline.store import access, derived, kept, retention, scanning, undo
 from pipeline.store.layout import PRIVATE, check_path
 from pipeline.store.plan import Applied, Change, ChangeSet, IndexWrite
 from pipeline.store.planner import Planner
@@ -47,8 +47,8 @@ class Store(Planner):
         """Open the store at `path`, which may be a link to a directory; finish an interrupted change set.
 
         With `create` a missing directory is made, mode 0700. Limits are those of MEMORY.md; a change
-        waits `lock_seconds` for another process; the last `generations` are kept for undo. Raises
-        StoreError when there is no directory or an interrupted change can't be finished.
+        waits `lock_seconds` for another process; the last `generations` of each kind are kept for undo.
+        Raises StoreError when there is no directory or an interrupted change can't be finished.
         """
         if create:
             with access.writing(path):
@@ -56,8 +56,10 @@ class Store(Planner):
         if not path.is_dir():
             raise StoreError("no such directory", file=str(path), fix="Check --store, or create it.")
         root = Path(os.path.realpath(path))
-        if (root / PRIVATE).is_symlink():
-            raise StoreError("a link", file=str(root / PRIVATE), fix="Remove it; Reverie makes a folder.")
+        private = root / PRIVATE
+        if private.is_symlink() or (private.exists() and not private.is_dir()):
+            what = "a link" if private.is_symlink() else "no folder"
+            raise StoreError(what, file=str(private), fix="Remove it; Reverie makes a folder.")
         store = cls(
             path,
             root,
@@ -112,9 +114,12 @@ class Store(Planner):
         applied = self.apply(ChangeSet(change_id, f"undo of {run_id}", restores, at), generation=True)
         return Undone(run_id, tuple(item.path for item in restores), applied.already)
 
-    def reindex(self, *, now: datetime) -> list[str]:
-        """Rebuild every derived file; return the paths written, which are none when nothing changed."""
-        with self._locked(), scanning.collector_paused():
+    def reindex(self, *, now: datetime, index_lines: int | None = None) -> list[str]:
+        """Rebuild every derived file; return the paths written, which are none when nothing changed.
+
+        With `index_lines` MEMORY.md gets no more lines than that, until it is next rebuilt.
+        """
+        with self._locked(), scanning.collector_paused(), self._board.at_most(index_lines):
             self._recover()
             snapshot = self.scan()
             wrote = self._rebuild(snapshot, now)
@@ -154,7 +159,7 @@ class Store(Planner):
             keep=partial(self._keep, change, at, operations) if generation else None,
         )
         if generation:
-            kept.prune(self.root, self._generations)
+            retention.prune(self.root, self._generations, at)
         self._settle(applied)
         if sum(not item.cached for item in snapshot.documents) > max(
             _STALE_LEAST, len(snapshot.documents) // _STALE_SHARE
@@ -179,6 +184,7 @@ class Store(Planner):
             self._seen = None
             self._board.show(None, SystemClock().now(), rescan=self.scan)
         self._settle(self._sets.recover(self._board.render))
+        retention.sweep_temps(self.root, SystemClock().now().timestamp())
 
     def _settle(self, applied: Applied | None) -> None:
         """Bring the index in line when someone else's file stayed where ours was planned."""

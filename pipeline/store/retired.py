@@ -16,7 +16,8 @@ import orjson
 
 from pipeline.atomic import ensure_dir
 from pipeline.clock import parse_time
-from pipeline.store.layout import PRIVATE
+from pipeline.errors import PathEscapeError
+from pipeline.store.layout import MAX_DERIVED, PRIVATE, check_path, read_regular
 
 FILE = "retired.jsonl"
 
@@ -65,15 +66,19 @@ def note(root: Path, intent: dict[str, Any], conflicts: Collection[str]) -> None
 def read(root: Path) -> list[Retired]:
     """Return every memory that lies in the archive with a note, by its place there."""
     try:
-        lines = (root / PRIVATE / FILE).read_bytes().splitlines()
+        lines = read_regular(root / PRIVATE / FILE, MAX_DERIVED)[0].splitlines()
     except FileNotFoundError:
         return []
     found: dict[str, Retired] = {}
     for line in filter(None, lines):
         try:
             values = orjson.loads(line)
+            if not all(isinstance(value, str) for value in values.values()):
+                continue
+            for key in ("path", "target"):
+                check_path(values[key])
             found[values["target"]] = Retired(**{**values, "at": parse_time(values["at"])})
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, AttributeError, PathEscapeError):
             # A torn line: that memory is in the archive all the same, without its note.
             continue
     # What an undo brought back is no longer there.

@@ -19,6 +19,7 @@ import orjson
 
 from pipeline.domain.memory import Memory
 from pipeline.errors import ConflictError, DocumentError, StoreError
+from pipeline.guard import visible
 from pipeline.ids import digest
 from pipeline.slugs import slugify
 from pipeline.store import document
@@ -95,7 +96,7 @@ class Document:
         found = cls(root, path, entry, FileStamp(size, mtime, ctime), mark)
         found.fenced, found.preview, found._title = fenced, preview, title
         found.cached = True
-        found._entry = Entry(path, line, (bool(rank[0]), bool(rank[1]), float(rank[2]), path))
+        found._entry = Entry(path, visible(line), (bool(rank[0]), bool(rank[1]), float(rank[2]), path))
         return found
 
     def to_entry(self) -> dict[str, Any]:
@@ -150,7 +151,10 @@ class Document:
     def raw(self) -> bytes:
         """Return the file's bytes."""
         if self._raw is None:
-            raw, _ = read_regular(inside(self._root, self.path))
+            try:
+                raw, _ = read_regular(inside(self._root, self.path))
+            except FileNotFoundError:
+                raw = b""
             if digest(raw) != self.digest:
                 raise ConflictError("changed since it was read", file=self.path, fix="Look again and retry.")
             self._raw = raw
@@ -229,8 +233,7 @@ def _read_into(snapshot: Snapshot, root: Path, path: str) -> None:
     try:
         snapshot.documents.append(Document.read(root, path))
     except FileNotFoundError:
-        # Removed since it was listed: as if it had never been.
-        return
+        pass  # Removed since it was listed: as if it had never been.
     except DocumentError as error:
         snapshot.broken.append(path)
         snapshot.problems.append(Problem(path, error.line or 0, error.args[0]))
@@ -263,8 +266,7 @@ def from_index(root: Path) -> dict[str, Document]:
             entries = orjson.loads(raw)["entries"].values()
             found = [Document.from_entry(root, entry) for entry in entries if CACHE_KEY in entry]
     except (OSError, StoreError, ValueError, KeyError, TypeError, AttributeError):
-        # A derived file: whatever is wrong with it, the markdown has it all.
-        return {}
+        return {}  # A derived file: whatever is wrong with it, the markdown has it all.
     return trusted(found, stamp.mtime_ns)
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.atomic import fsync_dir
+from pipeline.errors import PathEscapeError
 from pipeline.ids import digest
-from pipeline.store.layout import MAX_DERIVED, inside, read_regular
+from pipeline.store.layout import MAX_DERIVED, check_path, inside, read_regular
 from pipeline.store.plan import Change, IndexWrite, Move, Put, Restore, Retire, WriteFile
 
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
@@ -23,6 +24,13 @@ _KINDS: dict[type, str] = {
     Restore: "restore",
     WriteFile: "file",
 }
+_MORE = {
+    "retire": ("target", "expected", "why", "id", "superseded_by"),
+    "move": ("target", "new", "record"),
+    "restore": ("new", "record"),
+}
+"""What an entry of each kind holds beside its path."""
+_STAGED = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def file_id(change_id: str) -> str:
@@ -57,7 +65,36 @@ def describe(operation: Change) -> dict[str, Any]:
         item |= {"target": operation.target}
     if isinstance(operation, Move | Restore):
         item |= {"record": operation.record}
+    if isinstance(operation, Put):
+        item |= {"id": operation.memory.id}
     return item | {"new": None if operation.data is None else digest(operation.data)}
+
+
+def sound(intent: Any) -> bool:
+    """Whether `intent`, as read from the disk, has the shape that `describe` gives its entries."""
+    if not isinstance(intent, dict) or not isinstance(intent.get("operations"), list):
+        return False
+    texts = (intent.get("id"), intent.get("reason", ""), intent.get("at", ""))
+    return all(isinstance(text, str) for text in texts) and all(map(_sound, intent["operations"]))
+
+
+def _sound(item: Any) -> bool:
+    if not isinstance(item, dict) or item.get("kind") not in _KINDS.values():
+        return False
+    must = {"path", *_MORE.get(item["kind"], ("new",))}
+    if not must <= item.keys() or not all(isinstance(item[key], str) for key in must - {"new"}):
+        return False
+    marks = (item.get("expected"), item.get("new"), item.get("staged"))
+    if not all(mark is None or isinstance(mark, str) for mark in marks):
+        return False
+    if item.get("staged") and not _STAGED.fullmatch(item["staged"]):
+        return False
+    try:
+        for path in must & {"path", "target"}:
+            check_path(item[path])
+    except PathEscapeError:
+        return False
+    return True
 
 
 def carry_out(root: Path, staged: Path | None, item: dict[str, Any]) -> bool:

@@ -14,8 +14,8 @@ from pathlib import Path
 from pipeline.errors import ConflictError
 from pipeline.ids import digest
 from pipeline.store import kept
-from pipeline.store.kept import FileChange, Generation
 from pipeline.store.layout import EPISODES, MAX_DERIVED, inside, read_regular
+from pipeline.store.manifest import FileChange, Generation
 from pipeline.store.plan import Restore
 
 

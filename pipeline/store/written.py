@@ -7,12 +7,14 @@ but its bytes differ; *foreign* when we never wrote it.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Set
 from pathlib import Path
 
 import orjson
 
 from pipeline.atomic import ensure_dir, write_atomic
+from pipeline.errors import StoreError
 
 
 class Written:
@@ -62,21 +64,33 @@ class Written:
             opened.seek(-1, os.SEEK_END)
             return opened.read(1) != b"\n"
 
-    def _load(self) -> None:
+    def _bytes_there(self) -> int:
         try:
-            size = self._file.stat().st_size
+            info = self._file.lstat()
         except FileNotFoundError:
-            size = 0
+            return 0
+        if not stat.S_ISREG(info.st_mode):
+            raise StoreError(
+                "not a regular file",
+                file=str(self._file),
+                fix="Move it away; the memories then count as hand-edited until they are written again.",
+            )
+        return info.st_size
+
+    def _load(self) -> None:
+        size = self._bytes_there()
         if size == self._size:
             return
         self._size, self._digests, self._lines = size, {}, 0
         for line in self._file.read_bytes().splitlines() if size else ():
             try:
                 path, digest = orjson.loads(line)
-            except ValueError:
+            except (ValueError, TypeError):
                 # A torn line: its file then counts as hand-edited, which only makes us careful.
                 continue
             self._lines += 1
+            if not isinstance(path, str) or not isinstance(digest, str):
+                continue
             if digest:
                 self._digests[path] = digest
             else:

@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from pipeline.errors import UnreadableError
+
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
+_NO_FILE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EBADF, errno.EINVAL)
+"""What the system answers when there is no such file; any other error only says that it can't be seen now."""
+
+
+def unreadable(path: Path | str, error: OSError) -> UnreadableError:
+    """Return the error for `path`, which the system does not let us read."""
+    return UnreadableError(
+        f"can't be read: {error.strerror or error}", file=str(path), fix="Check the path and its permissions."
+    )
+
+
 def _is_file(path: Path) -> bool:
-    """Say whether `path` is an existing plain file; a name the system can't take is none."""
+    """Say whether `path` is an existing plain file; a name the system can't take is none.
+
+    Raises UnreadableError when that can't be told, since a file out of reach is not a file that is gone.
+    """
     try:
         return path.is_file()
-    except (OSError, ValueError):
+    except ValueError:
         return False
+    except OSError as error:
+        if error.errno in _NO_FILE:
+            return False
+        raise unreadable(path, error) from error
 
 
 def _advertised(text: str | None) -> Path | None:
@@ -31,6 +52,19 @@ def _advertised(text: str | None) -> Path | None:
     return path if path.is_absolute() and _is_file(path) else None
 
 
+def _searched(name: str, projects: Path) -> tuple[list[Path], UnreadableError | None]:
+    """Return the files called `name` in the folders of `projects`, and why one of those can't be seen."""
+    found: list[Path] = []
+    hidden: UnreadableError | None = None
+    for folder in _folders(projects):
+        path = Path(folder.path) / name
+        try:
+            found += [path] if _is_file(path) else []
+        except UnreadableError as error:
+            hidden = hidden or error
+    return found, hidden
+
+
 def _written(path: Path) -> float:
     try:
         return path.stat().st_mtime
@@ -43,15 +77,24 @@ def find(session_id: str, advertised: str | None, projects: Path) -> Path | None
 
     `advertised` is the path a hook gave; it may be absent, stale, or never have existed (bug cases 34
     and 35). Then every folder of `projects` is searched for ``<session_id>.jsonl``; of several, the one
-    written last. An advertised file of another name is taken only when that search finds nothing.
+    written last. An advertised file of another name is taken only when that search finds nothing. Raises
+    UnreadableError when nothing is found and a place where it may be can't be looked into.
     """
-    named = _advertised(advertised)
+    named, hidden = None, None
+    try:
+        named = _advertised(advertised)
+    except UnreadableError as error:
+        hidden = error
     if named and named.stem == session_id:
         return named
     found: list[Path] = []
-    if _SESSION.fullmatch(session_id) and projects.is_dir():
-        found = [path for path in projects.glob(f"*/{session_id}.jsonl") if _is_file(path)]
-    return max(found, key=_written, default=named)
+    if _SESSION.fullmatch(session_id):
+        found, out_of_sight = _searched(f"{session_id}.jsonl", projects)
+        hidden = hidden or out_of_sight
+    path = max(found, key=_written, default=named)
+    if path is None and hidden is not None:
+        raise hidden
+    return path
 
 
 def _folders(projects: Path) -> list[os.DirEntry[str]]:
@@ -61,6 +104,8 @@ def _folders(projects: Path) -> list[os.DirEntry[str]]:
             folders = [entry for entry in listing if entry.is_dir()]
     except (FileNotFoundError, NotADirectoryError):
         return []
+    except OSError as error:
+        raise unreadable(projects, error) from error
     return sorted(folders, key=lambda entry: (entry.is_symlink(), entry.name))
 
 
@@ -75,13 +120,16 @@ def _sessions(folder: str) -> list[os.DirEntry[str]]:
             ]
     except FileNotFoundError:
         return []
+    except OSError as error:
+        raise unreadable(folder, error) from error
     return sorted(found, key=lambda entry: (entry.is_symlink(), entry.name))
 
 
-def scan(projects: Path) -> Iterator[Path]:
+def scan(projects: Path) -> Iterator[Path | UnreadableError]:
     """Yield every session file under `projects` once, whichever links lead to it, in a stable order.
 
-    Paths are as seen below `projects`. Subagents' files (``agent-*``) are left out.
+    Paths are as seen below `projects`. Subagents' files (``agent-*``) are left out. A folder that can't be
+    looked into is yielded as its error; for `projects` itself that error is raised.
     """
     seen_folders: set[str] = set()
     seen_files: set[str] = set()
@@ -91,7 +139,12 @@ def scan(projects: Path) -> Iterator[Path]:
         if identity in seen_folders:
             continue
         seen_folders.add(identity)
-        for entry in _sessions(folder.path):
+        try:
+            sessions = _sessions(folder.path)
+        except UnreadableError as error:
+            yield error
+            continue
+        for entry in sessions:
             place = f"{identity}/{entry.name}"
             real_file = os.path.realpath(place) if entry.is_symlink() else place
             if real_file not in seen_files:

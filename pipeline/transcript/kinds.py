@@ -20,6 +20,8 @@ _FIX = "Name a .jsonl session file of Claude Code."
 def _of_record(record: dict[str, Any]) -> str:
     """Return the kind a first record gives away, or ""."""
     kind = record.get("type")
+    if not isinstance(kind, str):
+        kind = ""
     if kind in _CODEX and "payload" in record:
         return "a Codex rollout"
     if kind in _STREAM or (kind == "system" and record.get("subtype") == "init"):

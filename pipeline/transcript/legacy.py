@@ -15,7 +15,8 @@ KINDS = frozenset({"tool_use", "tool_result", "other"})
 
 def is_legacy(record: dict[str, Any]) -> bool:
     """Say whether `record` is a flat trace line."""
-    return "type" not in record and record.get("kind") in KINDS and "ts" in record
+    kind = record.get("kind")
+    return "type" not in record and isinstance(kind, str) and kind in KINDS and "ts" in record
 
 
 def moment(record: dict[str, Any]) -> datetime | None:

@@ -86,7 +86,8 @@ def _is_whole(value: Any) -> bool:
         return False
     if "sessionId" in value or "session_id" in value:
         return True
-    return value.get("type") in _UNCHAINED or ("ts" in value and "kind" in value)
+    kind = value.get("type")
+    return (isinstance(kind, str) and kind in _UNCHAINED) or ("ts" in value and "kind" in value)
 
 
 def _resume(text: str, start: int) -> int:

@@ -15,13 +15,15 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from pipeline import clock
-from pipeline.domain.speech import Entry
+from pipeline.clock import parse_time
+from pipeline.domain.speech import Entry, tally
 from pipeline.errors import InputError
 from pipeline.ids import digest
 from pipeline.transcript import kinds, lines
+from pipeline.transcript.files import unreadable
 from pipeline.transcript.queued import Queue, enqueued
 from pipeline.transcript.records import Context, entries_of, type_of
 
@@ -30,6 +32,7 @@ TAIL = 256
 BUFFER = 1 << 18
 _THOROUGH = 40 * HEAD
 _TOLERANCE = timedelta(days=1)
+_LARGEST = 2**64
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,13 @@ class Cursor:
             return cls()
         known = {f.name: held[f.name] for f in fields(cls) if f.name in held}
         sound = all(type(value) is type(getattr(START, name)) for name, value in known.items())
-        return cls(**known) if sound else cls()
+        cursor = cls(**known) if sound else cls()
+        return cursor if cursor.plausible() else cls()
+
+    def plausible(self) -> bool:
+        """Say whether the values could be a file's: the ledger may have been damaged or edited."""
+        numbers = (self.offset, self.inode, self.size, self.mtime_ns, self.line)
+        return all(0 <= n < _LARGEST for n in numbers) and (not self.at or parse_time(self.at) is not None)
 
 
 START = Cursor()
@@ -103,9 +112,7 @@ def _open(path: Path) -> BinaryIO:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise InputError(
-            f"can't be read: {error.strerror}", file=str(path), fix="Check the path and its permissions."
-        ) from error
+        raise unreadable(path, error) from error
 
 
 def read(path: Path, cursor: Cursor = START, *, quiet: bool = False, now: datetime | None = None) -> Reading:
@@ -114,12 +121,16 @@ def read(path: Path, cursor: Cursor = START, *, quiet: bool = False, now: dateti
     `quiet` says that nobody is writing to the file now: a complete last record without newline is taken,
     and queued prompts no longer wait for a copy. Stamps more than a day after `now` are no time. Entries
     carry speech as it was written, secrets included: the caller redacts. Raises FileNotFoundError when
-    the file is gone, InputError for a directory, an unreadable file or another format.
+    the file is gone, InputError for a directory or another format, UnreadableError when the system does
+    not let us read it, which may also come while the entries are consumed.
     """
     handle = _open(path)
     try:
         one_pass = _Pass(handle, path, now or clock.from_environment().now())
         reading = one_pass.begin(cursor, quiet=quiet)
+    except OSError as error:
+        handle.close()
+        raise unreadable(path, error) from error
     except BaseException:
         handle.close()
         raise
@@ -192,6 +203,8 @@ class _Pass:
 
     def _fetch(self, offset: int, length: int) -> Entry | None:
         """Read a queue operation again that an earlier pass left waiting."""
+        if offset + length > self.stat.st_size:
+            return None
         for piece in lines.parse(self._take(offset, length), offset, 0):
             if piece.record is not None:
                 return enqueued(piece.record, piece, self.context)
@@ -199,7 +212,10 @@ class _Pass:
 
     def _run(self, *, quiet: bool) -> Iterator[Entry]:
         with self.handle:
-            yield from self._lines(quiet=quiet)
+            try:
+                yield from self._lines(quiet=quiet)
+            except OSError as error:
+                raise unreadable(self.path, error) from error
             if quiet:
                 yield from self.queue.flush()
             self.reading.cursor = self._cursor()
@@ -234,13 +250,24 @@ class _Pass:
             self._pass(raw[:taken], taken)
 
     def _entries(self, piece: lines.Piece) -> list[Entry]:
-        """Return the entries of one piece, counting what it is."""
+        """Return the entries of one piece, counting what it is.
+
+        The boundary for errors that nobody expects of a record: they make it a bad line. One line that is
+        odd in a way not thought of must not keep the rest of the file, and of all files, from being read.
+        """
         record = piece.record
         if record is None:
             self.reading.bad.append((piece.line, piece.reason))
             return []
+        try:
+            return self._of_record(record, piece)
+        except Exception as error:  # noqa: BLE001 - one of the five boundaries
+            self.reading.bad.append((piece.line, f"can't be understood ({type(error).__name__})"))
+            return []
+
+    def _of_record(self, record: dict[str, Any], piece: lines.Piece) -> list[Entry]:
         kind = type_of(record)
-        self.reading.type_counts[kind] = self.reading.type_counts.get(kind, 0) + 1
+        tally(self.reading.type_counts, kind)
         if kind == "queue-operation":
             return self.queue.operate(record, piece, self.context)
         return self.queue.hear(entries_of(record, piece, self.context))

@@ -19,6 +19,8 @@ from pipeline.transcript import legacy, speech
 from pipeline.transcript.lines import Piece
 
 NOTE_CHARS = 2000
+TYPE_CHARS = 4096
+"""Characters of a record's type that are kept: enough to see a secret in it, which the caller takes out."""
 MAX_TOKENS = 2**40
 
 CHAINED = frozenset({"user", "assistant", "system", "attachment", "progress", "result"})
@@ -113,7 +115,7 @@ def type_of(record: dict[str, Any]) -> str:
     """Return the record's type; ``legacy`` for a flat trace line, ``(none)`` when it does not say."""
     kind = record.get("type")
     if kind and isinstance(kind, str):
-        return kind
+        return kind[:TYPE_CHARS]
     return "legacy" if legacy.is_legacy(record) else "(none)"
 
 
@@ -136,12 +138,18 @@ def _envelope(record: dict[str, Any], kind: str, piece: Piece, context: Context)
         "session_id": session,
         "at": at,
         "at_source": source,
-        "cwd": text_field(record, "cwd"),
+        "cwd": _place(record),
         "entrypoint": text_field(record, "entrypoint"),
         "sidechain": record.get("isSidechain") is True,
         "chained": own_id is not None and kind in CHAINED,
         "note": "forked" if record.get("forkedFrom") else "",
     }
+
+
+def _place(record: dict[str, Any]) -> str | None:
+    """Return the directory a record was written in; a name with a zero byte is no directory's."""
+    cwd = text_field(record, "cwd")
+    return None if cwd and "\0" in cwd else cwd
 
 
 def _before_compaction(record: dict[str, Any]) -> str | None:
@@ -194,7 +202,7 @@ def _assistant(record: dict[str, Any], shared: dict[str, Any]) -> list[Entry]:
 def _written(tool: dict[str, Any]) -> list[str]:
     """Return the memory file that one tool use writes, if it does."""
     given = tool.get("input")
-    if tool.get("name") not in _WRITERS or not isinstance(given, dict):
+    if text_field(tool, "name") not in _WRITERS or not isinstance(given, dict):
         return []
     path = text_field(given, "file_path") or text_field(given, "notebook_path") or text_field(given, "path")
     return [path] if path and is_memory_path(path) else []

@@ -137,7 +137,9 @@ def _answers(record: dict[str, Any]) -> list[Said]:
         return []
     annotations = outcome.get("annotations")
     notes = annotations if isinstance(annotations, dict) else {}
-    questions = {item.get("question") for item in asked if isinstance(item, dict)}
+    questions = {
+        item["question"] for item in asked if isinstance(item, dict) and _is_text(item.get("question"))
+    }
     lines = []
     for question, answer in answers.items():
         words = ", ".join(filter(_is_text, answer)) if isinstance(answer, list) else answer
@@ -162,7 +164,8 @@ def _refusal(block: dict[str, Any]) -> list[Said]:
     if not block.get("is_error"):
         return []
     content = block.get("content")
-    text = content if isinstance(content, str) else "\n".join(map(text_of, content or ()))
+    blocks = content if isinstance(content, list) else [content]
+    text = "\n".join(map(text_of, blocks))
     refused = _REFUSED.match(text)
     comment = _COMMENT.search(text, refused.end(), refused.end() + 400) if refused else None
     if not comment:

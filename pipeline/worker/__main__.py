@@ -29,20 +29,40 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="pipeline.worker")
     parser.add_argument("--lock-fd", type=int, default=-1)
     options = parser.parse_args(arguments)
-    home = ensure_dir(paths.home_dir())
-    os.chdir(home)
-    _log_to(home)
-    held = _hold(home, options.lock_fd)
+    try:
+        home = ensure_dir(paths.home_dir())
+        os.chdir(home)
+        _log_to(home)
+    except OSError as error:
+        sys.stderr.write(f"Reverie's home can't be used: {error}\n")
+        return 1
+    try:
+        _work(home, options.lock_fd)
+    except (ReverieError, OSError) as error:
+        _complain(home, _told(error))
+    except BaseException as error:
+        LOG.error("ends by an error that nobody expected: %s: %s", type(error).__name__, error)
+        raise
+    return 0
+
+
+def _work(home: Path, lock_fd: int) -> None:
+    held = _hold(home, lock_fd)
+    left: set[str] = set()
     while held is not None:
         LOG.info("begins")
-        sound = _passes(home)
+        with held:
+            sound = _passes(home, left)
         LOG.info("ends")
-        held.close()
         # An event may have come between the last look and the release; its hook saw the lock and left.
-        if not sound or not any(True for _ in spool.pending(home)):
-            return 0
+        if not sound or not _news(home, left):
+            return
         held = locks.try_lock(home / "worker.lock")
-    return 0
+
+
+def _news(home: Path, left: set[str]) -> bool:
+    """Whether an event waits that this process has not tried in vain."""
+    return any(file.id not in left for file in spool.pending(home))
 
 
 def _hold(home: Path, lock_fd: int) -> IO[bytes] | None:
@@ -51,8 +71,11 @@ def _hold(home: Path, lock_fd: int) -> IO[bytes] | None:
     return locks.try_lock(home / "worker.lock")
 
 
-def _passes(home: Path) -> bool:
-    """Work until nothing is near; False when something is wrong that another round would not mend."""
+def _passes(home: Path, left: set[str]) -> bool:
+    """Work until nothing is near; False when something is wrong that another round would not mend.
+
+    The ids of events that could not be taken are added to `left`: they wait for another process.
+    """
     try:
         settings = config.load(home)
         clock = clocks.from_environment()
@@ -61,15 +84,20 @@ def _passes(home: Path) -> bool:
             worker = Worker(home, settings, clock, ledger)
             while True:
                 done = worker.run()
+                left |= worker.left
                 LOG.info(
-                    "pass: %d events, %d runs, %d failures, waiting: %s",
-                    done.events, len(done.outcomes), len(done.failures), done.waiting or "no",
+                    "pass: %d events, %d left, %d runs, %d failures, waiting: %s",
+                    done.events, done.left, len(done.outcomes), len(done.failures), done.waiting or "no",
                 )  # fmt: skip
-                if not _linger(home, worker):
+                if not _linger(home, worker, left):
                     return True
-    except ReverieError as error:
-        _complain(home, f"{error}. {error.fix}")
+    except (ReverieError, OSError) as error:
+        _complain(home, _told(error))
         return False
+
+
+def _told(error: ReverieError | OSError) -> str:
+    return f"{error}. {error.fix}" if isinstance(error, ReverieError) else f"{type(error).__name__}: {error}"
 
 
 def _complain(home: Path, cause: str) -> None:
@@ -80,11 +108,11 @@ def _complain(home: Path, cause: str) -> None:
         LOG.error("%s", cause)
 
 
-def _linger(home: Path, worker: Worker) -> bool:
+def _linger(home: Path, worker: Worker, left: set[str]) -> bool:
     """Wait for the next job or event if one is near; False when there is nothing to wait for."""
     deadline = time.monotonic() + worker.settings.worker.linger_seconds
     while True:
-        if any(True for _ in spool.pending(home)):
+        if _news(home, left):
             return True
         due = worker.next_due()
         if due is None or time.monotonic() + due > deadline:

@@ -1,7 +1,8 @@
 """From the spool to the ledger: every event's transcript ingested, one job queued, then the file retired.
 
 An event leaves the spool only when the ledger has its rows and its job, so a crash at any point repeats
-harmlessly.
+harmlessly. What goes wrong with one transcript or one spool file leaves its events for a later try and
+stops no other; only what concerns the ledger, and so all of them, ends the drain.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline import faults, paths
@@ -17,7 +19,7 @@ from pipeline.capture import spool
 from pipeline.capture.spool import SpoolFile
 from pipeline.clock import Clock
 from pipeline.config import Settings
-from pipeline.errors import InputError
+from pipeline.errors import InputError, LedgerError, ReverieError, SpoolError, UnreadableError
 from pipeline.ingestion import file_key, ingest_file
 from pipeline.ledger import Ledger, events, jobs, lookups
 from pipeline.redact import redact
@@ -29,41 +31,78 @@ _Taken = list[tuple[SpoolFile, spool.Event]]
 
 @dataclass(slots=True)
 class Drained:
-    """Counts of one drain: events taken, files quarantined."""
+    """What one drain did: events taken, files quarantined, and the ids of events left for a later try."""
 
     events: int = 0
     quarantined: int = 0
+    left: set[str] = field(default_factory=set)
 
 
-def drain(home: Path, ledger: Ledger, settings: Settings, clock: Clock) -> Drained:
-    """Take every event in the spool and return how many there were.
+def drain(
+    home: Path, ledger: Ledger, settings: Settings, clock: Clock, *, leave_out: Collection[str] = ()
+) -> Drained:
+    """Take every event in the spool but those in `leave_out` (ids), and return how many there were.
 
     Events of sub-agents are dropped, as are all in mode ``off``; the transcripts stay where they are and
-    are read from the cursor once the mode allows it. What can't be read is quarantined, never deleted.
+    are read from the cursor once the mode allows it. What is no event or no transcript is quarantined, never
+    deleted; what can't be read now is left, with the reason kept for `spool.left`.
     """
     done = Drained()
     by_path: dict[Path, _Taken] = defaultdict(list)
     for file in spool.pending(home):
-        event = spool.parse(file)
+        if file.id in leave_out:
+            continue
+        try:
+            event = spool.parse(file)
+            path = _path_of(event, settings) if event else None
+        except (SpoolError, UnreadableError) as error:
+            _leave([file], str(error), done)
+            continue
         if event is None:
             done.quarantined += 1
             continue
         done.events += 1
-        path = _path_of(event, settings)
         if path is None:
             events.record_events(ledger, [_row(event)])
             spool.retire(file)
         else:
             by_path[path].append((file, event))
     for path, taken in sorted(by_path.items()):
-        try:
-            _take(path, taken, ledger, settings, clock)
-        except InputError as error:
-            LOG.warning("%s", error)
-            for file, _ in taken:
-                spool.quarantine(file, str(error))
-            done.quarantined += len(taken)
+        _settle(path, taken, done, ledger, settings, clock)
     return done
+
+
+def _settle(
+    path: Path, taken: _Taken, done: Drained, ledger: Ledger, settings: Settings, clock: Clock
+) -> None:
+    """Take the events of one transcript: the boundary for its errors, expected or not."""
+    files = [file for file, _ in taken]
+    try:
+        _take(path, taken, ledger, settings, clock)
+    except LedgerError:
+        raise
+    except UnreadableError as error:
+        _leave(files, str(error), done)
+    except InputError as error:
+        LOG.warning("%s", error)
+        for file in files:
+            spool.quarantine(file, str(error))
+        done.quarantined += len(files)
+    except Exception as error:
+        if not isinstance(error, ReverieError):
+            LOG.exception("the events of %s are left", path)
+        _leave(files, f"{type(error).__name__}: {error}", done)
+
+
+def _leave(files: Sequence[SpoolFile], reason: str, done: Drained) -> None:
+    """Leave the events in `files` for a later try."""
+    LOG.warning("%s: left for later: %s", files[0].id, reason)
+    for file in files:
+        done.left.add(file.id)
+        try:
+            spool.leave(file, reason)
+        except SpoolError as error:
+            LOG.warning("the reason can't be kept: %s", error)
 
 
 def print_session(ledger: Ledger, key: str, settings: Settings) -> bool:

@@ -49,6 +49,7 @@ class Pass:
 
     events: int = 0
     quarantined: int = 0
+    left: int = 0
     outcomes: list[Outcome] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     waiting: str = ""
@@ -60,13 +61,17 @@ def _told(error: Exception) -> str:
 
 
 class Worker(Reader):
-    """One worker over one home: a reader that takes what to read from the spool and the ledger."""
+    """One worker over one home: a reader that takes what to read from the spool and the ledger.
+
+    `left` holds the ids of the events that the present pass could not take; the next pass tries them again.
+    """
 
     # -- one pass ---------------------------------------------------------------------------------
 
     def run(self, *, now_too: bool = False) -> Pass:
         """Drain the spool and do every job that is due (`now_too`: each that waits, once)."""
         done = Pass()
+        self.left.clear()
         jobs.release_leases(self.ledger, now=self._now())
         ingest.recover_ingesting(self.ledger)
         self._drain(done)
@@ -114,7 +119,9 @@ class Worker(Reader):
             jobs.postpone(self.ledger, job, run_after=self._now() + _AN_HOUR, reason=reason, now=self._now())
 
     def _drain(self, done: Pass) -> None:
-        drained = drain(self.home, self.ledger, self.settings, self.clock)
+        drained = drain(self.home, self.ledger, self.settings, self.clock, leave_out=self.left)
+        self.left |= drained.left
+        done.left = len(self.left)
         done.events += drained.events
         done.quarantined += drained.quarantined
 

@@ -24,6 +24,8 @@ from pipeline.worker.places import claim, store_for
 
 LOG = logging.getLogger("reverie.worker")
 QUARTER = 900.0
+_ONE_STORE = (ArithmeticError, LookupError, AttributeError, TypeError, ValueError, RecursionError)
+"""What the files of one store may raise while its derived files are made."""
 
 
 class Reader:
@@ -46,6 +48,7 @@ class Reader:
         self.llm = llm or settings.model.provider
         self.store = store
         self.owner = f"{os.getpid()}-{new_id()[:8]}"
+        self.left: set[str] = set()
         self._stores: dict[Path, Store] = {}
         self._provider: Provider | None = None
 
@@ -97,12 +100,18 @@ class Reader:
                 place = Path(job.key)
                 store = self._stores.get(place) or self.open_store(place)
                 store.reindex(now=self.clock.now())
-            except StoreError as error:
+            except (StoreError, OSError) as error:
                 # The memories are safe; what is derived from them waits.
-                LOG.warning("%s. %s", error, error.fix)
+                LOG.warning("%s: %s", job.key, error)
                 jobs.postpone(
                     self.ledger, job, run_after=self._now() + QUARTER, reason=str(error), now=self._now()
                 )
+            except _ONE_STORE as error:
+                # Whatever one store holds, the others' turn comes.
+                LOG.exception("the derived files of %s can't be made", job.key)
+                told = f"{type(error).__name__}: {error}"
+                limit = self.settings.extraction.attempts
+                jobs.fail(self.ledger, job, told, now=self._now(), max_attempts=limit)
             else:
                 jobs.finish(self.ledger, job, now=self._now())
         self._stores.clear()

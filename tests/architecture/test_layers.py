@@ -108,4 +108,4 @@ def test_the_environment_is_read_in_named_places_only():
 
 def test_hooks_stand_alone():
     found = {name.split(".")[0] for module in modules("hooks") for name in imports(module)}
-    assert found <= {"__future__", "os", "sys", "time", "select", "fcntl", "start_worker"}
+    assert found <= {"__future__", "_signal", "os", "sys", "time", "select", "fcntl", "start_worker"}

@@ -11,7 +11,13 @@ LONGEST_FUNCTION = 50
 LONGEST_PROSE = 60
 """Words in one string literal with sentences; a longer one is a prompt, which belongs into prompts/."""
 SOURCE = modules(PACKAGE, "hooks")
-BOUNDARIES = {"pipeline/worker/jobs.py", "pipeline/cli/main.py", "hooks/capture.py"}
+BOUNDARIES = {
+    "pipeline/transcript/reader.py",
+    "pipeline/worker/drain.py",
+    "pipeline/worker/jobs.py",
+    "pipeline/cli/main.py",
+    "hooks/capture.py",
+}
 MACHINE = re.compile(
     r"/root/|/work/(?:main|shared|spec)|\.pyenv/versions/\d|/tmp/(?:pip|bash)"
     r"|(?:index|extra-index)-url|pypi\.org|pythonhosted|registry\.npmjs"

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -113,6 +114,30 @@ def test_bug_029_nothing_on_stdout_whatever_python_is_told(busy: Stage) -> None:
         busy.run(STOP, event)
         busy.run(b"garbage", event, launcher=True)
     assert len(busy.spooled()) == 6
+
+
+@pytest.mark.parametrize("launcher", [False, True], ids=["direct", "launcher"])
+def test_ctrl_c_in_the_terminal_is_not_for_the_hook(busy: Stage, launcher: bool) -> None:
+    command = ["sh", str(HOOKS / "run"), "Stop"] if launcher else busy.command()
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=pipe, env=busy.env, start_new_session=True
+    ) as hook:
+        assert hook.stdin and hook.stdout and hook.stderr
+        hook.stdin.write(STOP[:-1] + b" " * (1 << 20))  # more than a pipe holds: it is read, so Python runs
+        os.killpg(hook.pid, signal.SIGINT)
+        hook.stdin.write(b"}")
+        hook.stdin.close()
+        told = (hook.stdout.read(), hook.stderr.read())
+        assert (hook.wait(LIMIT), told) == (0, (b"", b""))
+    assert len(busy.spooled()) == 1
+
+
+def test_a_home_where_nothing_can_be_made_is_no_event(busy: Stage) -> None:
+    """``/proc/1/x`` answers that its folder does not exist, which it does, however often it is asked."""
+    busy.env["REVERIE_HOME"] = "/proc/1/no-such-place"
+    busy.run(STOP)
+    assert busy.spooled() == []
 
 
 def test_other_locales_keep_the_bytes(busy: Stage) -> None:

@@ -49,6 +49,18 @@ def test_a_command_outlives_what_it_names(busy: Stage, tmp_path: Path, left: str
     assert len(busy.spooled()) == (1 if left == "launcher" else 0)
 
 
+@pytest.mark.parametrize("kind", ["settings", "launcher"])
+def test_ctrl_c_while_the_interpreter_starts_is_not_for_it(busy: Stage, tmp_path: Path, kind: str) -> None:
+    slow = tmp_path / "slow-python"
+    slow.write_text('#!/bin/sh\nkill -INT $$\ntouch "$REVERIE_HOME/survived"\n')
+    slow.chmod(0o755)
+    command, env = f"sh '{HOOKS}/run' Stop", {**busy.env, "REVERIE_PYTHON_HOOK": str(slow)}
+    if kind == "settings":
+        command, env = commands(settings_snippet(python=str(slow), hooks=HOOKS)["hooks"])["Stop"], busy.env
+    done = subprocess.run(["/bin/sh", "-c", command], input=b"{}", env=env, timeout=LIMIT)
+    assert done.returncode == 0 and (busy.home / "survived").exists()
+
+
 def test_the_noted_interpreter_is_the_running_one(tmp_path: Path) -> None:
     note_interpreter(tmp_path)
     assert (tmp_path / "python").read_text() == f"{sys.executable}\n"

@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.consolidation.execute import waits
+from pipeline.domain.plan import Operation, Refused
+from pipeline.ledger import inbox, open_ledger
+from pipeline.store import Store
 from tests.support.dream_cases import FIXTURES, lay_out, load
 from tests.support.stores import tree
 
@@ -158,12 +162,36 @@ def test_an_accepted_proposal_reaches_a_pinned_memory(case):
     assert len({case.reverie("show", name).out for name in names}) == 1, "both names lead to one memory"
 
 
+def test_an_accepted_promotion_reaches_the_user_s_own_store(case):
+    status = case.reverie("status", "--json").json
+    with open_ledger(Path(status["home"]) / "ledger.sqlite") as ledger:
+        memory = Store.open(case.root).read("one-fix-per-commit").memory
+        refused = Refused(Operation(op="promote", ids=(memory.id,)), "it reads like a rule", to_inbox=True)
+        kind, payload, reason = waits(refused, {memory.id: memory})
+        number = inbox.add_inbox(
+            ledger, status["store"], kind=kind, payload_json=json.dumps(payload), reason=reason,
+            run_id="r", now=0.0,
+        )  # fmt: skip
+    case.reverie("inbox", "accept", number)
+    user = Store.open(Path(status["home"]) / "memory")
+    assert [d.name for d in user.scan().documents] == ["one-fix-per-commit"]
+
+
 def test_a_proposal_about_what_is_gone_is_refused_with_a_way_out(case):
     row = proposed(case)[0]
     (case.root / f"{row['name'].split(', ')[0]}.md").unlink()
     said = case.reverie("inbox", "accept", row["id"], code=1)
     assert "gone" in said.err and f"reverie inbox reject {row['id']}" in said.err
     case.reverie("inbox", "reject", row["id"])
+
+
+def test_a_proposal_about_what_was_changed_since_does_not_write_over_it(case):
+    row = proposed(case)[0]
+    file = case.root / f"{row['name'].split(', ')[0]}.md"
+    file.write_bytes(file.read_bytes() + b"But not on Fridays.\n")
+    before = case.files()
+    assert "changed since" in case.reverie("inbox", "accept", row["id"], code=1).err
+    assert case.files() == before and b"Fridays" in file.read_bytes()
 
 
 def test_pin_and_unpin_move_a_memory_and_back(case):

@@ -201,7 +201,7 @@ def test_one_relative_day_said_on_two_days_is_not_resolved():
         ((Operation(op="keep", ids=("tabs",)), retire("tabs")), "needs “tabs” (keep)"),
         ((Operation(op="keep", ids=("port",)), rewrite("port", PORT.body)), "needs “port” (keep)"),
         ((rewrite("port", PORT.body), retire("port")), "takes “port” already (rewrite)"),
-        ((merge("Indent with tabs.", "tabs", "also"), retire("tabs")), "takes “tabs” already (merge)"),
+        ((merge("Indent every file with tabs.", "tabs", "also"), retire("tabs")), "takes “tabs” already (merge)"),
         ((supersede("tabs", "also"), retire("also")), "takes “also” already (supersede)"),
         ((GOOD[6], retire("port")), "needs “port” (insight)"),
     ],
@@ -244,7 +244,7 @@ def test_only_what_was_said_last_and_by_a_person_wins(one, other, accepted):
 
 
 def test_the_ceiling_counts_every_file_that_leaves():
-    plan = [retire("port"), merge("Indent with tabs.", "tabs", "also"), retire("week")]
+    plan = [retire("port"), merge("Indent every file with tabs.", "tabs", "also"), retire("week")]
     checked = judge([TABS, ALSO, PORT, WEEK], *plan, ceiling=2)
     assert checked.leaving == ("port", "also")
     assert [(one.operation.ids, one.later) for one in checked.refused] == [(("week",), True)]

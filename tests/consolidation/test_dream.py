@@ -144,10 +144,20 @@ def test_a_promoted_memory_is_copied_once(bench):
     assert bench.dream().word == "done"
     user = bench.home / "memory"
     assert [d.name for d in Store.open(user).scan().documents] == ["tabs-please"]
-    bench.keep(replace(TABS, id="another", name="tabs-again"))
-    bench.model(planned(op("promote", "tabs-again")))
-    bench.dream()
+    old = bench.documents()["tabs-please"]
+    put = bench.store.put(replace(old.memory, tags=("style",)), existing=old)
+    bench.store.apply(ChangeSet("tagged", "test", [put]))
+    assert [a["op"] for a in bench.dream().actions] == ["promote"]
     assert len(Store.open(user).scan().documents) == 1
+
+
+def test_a_merge_keeps_what_either_was_related_to(bench):
+    link = {"target": PORT.id, "type": "REQUIRES", "direction": "outgoing", "strength": 0.7}
+    inner = {**link, "target": TABS.id}
+    bench.keep(TABS, replace(TABS_TOO, relations=(link, inner)), PORT)
+    bench.model(planned(MERGE))
+    bench.dream()
+    assert bench.store.read("tabs-please").memory.relations == (link,)
 
 
 def test_a_store_that_only_takes_proposals_gets_them_in_the_inbox(bench):
@@ -181,3 +191,17 @@ def test_what_changed_while_the_model_thought_is_left_out_of_the_plan(bench, cha
     assert bench.names() == ["shop-tabs", "tabs-please"]
     assert report.actions == [] and "changed before" in report.refused[0]["why"]
     assert bench.dream().changed == 1, "the changed one is looked at again"
+
+
+def test_after_a_dream_the_index_has_room_and_still_reaches_every_file(bench):
+    bench.keep(*(note(f"n{at:03d}", f"Shelf {at} of row {at * 7} is empty.") for at in range(160)))
+    index = bench.store.root / "MEMORY.md"
+    assert 160 < len(index.read_text("utf-8").splitlines()) <= 200
+    bench.dream(offline=True)
+    lines = index.read_text("utf-8").splitlines()
+    assert 130 < len(lines) <= 140
+    more = (bench.store.root / "MEMORY-more.md").read_text("utf-8")
+    assert all(f"(n{at:03d}.md)" in "\n".join([*lines, more]) for at in range(160))
+    before = index.stat().st_mtime_ns
+    bench.dream(offline=True)
+    assert index.stat().st_mtime_ns == before and fsck(bench.store) == []

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -139,7 +140,9 @@ def test_bug_048_a_dream_killed_and_started_again(base: Path, tmp_path: Path, po
     place = tmp_path / "work"
     visits = 0
     old, new, told = knowledge(base / "old"), knowledge(base / "new"), books(base / "new")
-    for visit in kills([point], lambda: fresh(base, "old", place) and sleep(place)):
+    # Each kept file is a visit, and before the intent all are alike: tests/store dies at every one of them.
+    most = 3 if point == "store.generation_begun" else None
+    for visit in islice(kills([point], lambda: fresh(base, "old", place) and sleep(place)), most):
         visits += 1
         Store.open(place / "memory")  # what a restart does first: finish or roll back
         assert knowledge(place) == (old if point in BEFORE else new), visit

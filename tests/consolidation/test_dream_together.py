@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from pipeline.clock import FixedClock
 from pipeline.errors import LeaseLostError
 from pipeline.ledger import dreams
 from pipeline.machine import boot_id
@@ -95,6 +97,37 @@ def test_bug_097_of_seven_dreams_at_once_one_dreams(tmp_path):
     (tmp_path / "words").unlink()
     assert at_once(tmp_path, 3) == ["closed"] * 3
     assert (tmp_path / "asked").read_text("utf-8") == "x", "one question was asked in all"
+
+
+class Busy(FixedClock):
+    """A clock that lets `act` happen once `ready` says so, between two looks at it."""
+
+    def __init__(self, ready: Callable[[], bool], act: Callable[[], object]) -> None:
+        super().__init__(NOW)
+        self.ready, self.act = ready, act
+
+    def now(self) -> datetime:
+        if self.ready():
+            self.ready = lambda: False
+            self.act()
+        return self.at
+
+
+def test_bug_097_who_finds_the_work_done_behind_the_lock_stops(tmp_path):
+    """The other dream runs from start to end between this one's gates and its lock."""
+    with dreaming(tmp_path) as bench, dreaming(tmp_path) as other:
+        bench.keep(TABS, TABS_TOO)
+        talk(bench, 6)
+        other.model(PLAN)
+        key, words = str(bench.store.path), []
+        bench.clock = Busy(
+            lambda: dreams.state(bench.ledger, key).last_scan is not None,
+            lambda: words.append(other.dream(force=True).word),
+        )
+        report = bench.dream(force=False)
+        assert words == ["done"]
+        assert (report.word, bench.provider.history) == ("closed", [])
+        assert report.reason == "No memory has changed since the last dream."
 
 
 def test_bug_057_of_three_triggers_after_a_sleep_one_dreams(bench):

@@ -43,6 +43,21 @@ def test_what_differs_in_sense_is_kept_apart(what, text):
     assert pair(text) == []
 
 
+TURNED = [
+    ("Ask the relay before the archive.", "Ask the archive before the relay."),
+    ("Ship the mailer on Friday.", "Ship the old mailer on Friday."),
+    ("Ship the mailer on Friday.", "Ship the mailer on Friday. That no longer holds."),
+    ("Ship the mailer on Friday.", "Ship the mailer on Friday. Except in May."),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), TURNED)
+def test_neither_order_nor_a_word_nor_a_sentence_that_turns_it_makes_a_double(one, other):
+    memories = [note("one", one), note("other", other, "2026-03-02")]
+    memories = [replace(memory, description="The mailer") for memory in memories]
+    assert doubles(memories, [[memory.id for memory in memories]]) == []
+
+
 def test_of_two_types_neither_is_a_double():
     assert pair(SAME[0][1], type="feedback") == []
 

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import InputError
-from pipeline.ingestion import file_key
+from pipeline.ingestion import Known, file_key
 from pipeline.ledger import ingest
 from tests.support.extraction import NOTHING, Bench, fact, reply
-from tests.support.transcripts import Transcript, tool_result
+from tests.support.transcripts import Transcript, assistant, tool_result, tool_use
 
 
 def test_only_what_is_new_is_read(bench: Bench) -> None:
@@ -45,6 +44,20 @@ def test_bug_024_a_file_that_is_gone_is_noted_once_and_its_lines_stay(bench: Ben
     assert [bench.ingest(path).skipped for _ in range(3)] == ["gone", "gone before", "gone before"]
     bench.script([reply(fact(1, "keep the retries at 3"))])
     assert [o.word for o in bench.run(bench.turns(key))] == ["applied"]
+
+
+def test_bug_024_a_file_may_go_between_the_look_and_the_opening(bench: Bench) -> None:
+    session = Transcript()
+    session.user("one")
+    path = session.write(bench.path(session))
+    # The ledger notes a file just before it is opened; that note takes the file away.
+    bench.ledger.connection.create_function("take_away", 0, lambda: path.unlink(missing_ok=True))
+    bench.ledger.execute(
+        "CREATE TEMP TRIGGER noted AFTER INSERT ON memory_file_states BEGIN SELECT take_away(); END"
+    )
+    done = bench.ingest(path)
+    state = ingest.file_state(bench.ledger, done.key)
+    assert done.skipped == "gone" and state and (state.gone, state.status) == (True, "idle")
 
 
 def test_bug_024_a_file_never_seen_is_no_error(bench: Bench, tmp_path: Path) -> None:
@@ -115,16 +128,54 @@ def test_bug_022_what_the_harness_says_is_not_the_person(bench: Bench) -> None:
     assert "always use tabs" not in bench.prompt()
 
 
-def test_a_cursor_nobody_can_read_names_the_way_out(bench: Bench) -> None:
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        *("", "[", "[]", "7", '{"what": 1}', '{"offset": "x"}', '{"offset": -1}', '{"offset": 1e3}'),
+        '{"offset": 9999999999999999999999, "size": 5}',
+        '{"offset": 40, "line": -3}',
+        '{"offset": 40, "at": "not a time"}',
+        '{"offset": 40, "queue": "99999999999999999999999+5w|x"}',
+    ],
+)
+def test_a_damaged_cursor_costs_time_only(bench: Bench, damaged: str) -> None:
     session = Transcript()
     session.user("one")
     path = session.write(bench.path(session))
     bench.ingest(path)
-    bench.ledger.execute("UPDATE memory_file_states SET cursor_json = '{\"what\": 1}'")
-    with pytest.raises(InputError) as caught:
-        bench.ingest(path)
-    assert "--reimport" in caught.value.fix
-    assert bench.ingest(path, reimport=True).new_rows == 0
+    bench.ledger.execute("UPDATE memory_file_states SET cursor_json = ?", (damaged,))
+    assert Known(bench.ledger).unchanged(path) is None
+    session.user("two")
+    session.write(path)
+    again = bench.ingest(path)
+    assert again.new_rows == 1
+    assert [u.text for u in ingest.utterances(bench.ledger, again.key, after_row=0)] == ["one", "two"]
+    assert bench.ingest(path).skipped == "unchanged"
+
+
+def test_no_secret_in_a_name_gets_past_the_reader(bench: Bench, tmp_path: Path) -> None:
+    secret = SECRETS["github"]
+    place = f"/x/projects/p/memory/{secret}.md"
+    session = Transcript(entrypoint=f"cli {secret}")
+    session.user("keep the retries at 3")
+    session.add(assistant([tool_use(secret, {}), tool_use("Write", {"file_path": place})]))
+    session.add({"type": secret, "x": 1})
+    session.add({"type": "x" * 60 + f" {secret} " + "y" * 9000, "x": 1})
+    key = bench.ingest(session.write(bench.path(session))).key
+    assert secret[:8].encode() not in everything_below(tmp_path / "home")
+    state = ingest.file_state(bench.ledger, key)
+    assert state and sorted(map(len, state.type_counts))[-1] == 64
+    assert sum(state.type_counts.values()) == 4
+
+
+def test_types_counted_in_many_passes_stay_few(bench: Bench) -> None:
+    session = Transcript()
+    for number in range(150):
+        session.add({"type": f"odd-{number}", "x": 1})
+        if number % 50 == 49:
+            key = bench.ingest(session.write(bench.path(session))).key
+    state = ingest.file_state(bench.ledger, key)
+    assert state and len(state.type_counts) == 65 and sum(state.type_counts.values()) == 150
 
 
 @pytest.mark.parametrize(

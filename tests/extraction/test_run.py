@@ -18,7 +18,8 @@ from pipeline.ledger import calls, conversations, inbox, runs, tombstones, water
 from pipeline.llm.fakes import Scripted
 from pipeline.llm.request import RawReply, Request
 from pipeline.spend import Usage
-from pipeline.store import Applied, ChangeSet, Store
+from pipeline.store import Applied, ChangeSet, Document, Snapshot, Store
+from pipeline.store.layout import FileStamp
 from tests.support.extraction import NOTHING, NOW, Bench, fact, reply
 from tests.support.stores import tree
 from tests.support.transcripts import Transcript
@@ -228,6 +229,28 @@ def test_what_claude_writes_in_between_stays_and_ours_is_proposed(bench: Bench) 
 class Contested(Store):
     def apply(self, change: ChangeSet) -> Applied:
         raise ConflictError("changed again")
+
+
+class Vanishing(Store):
+    """A store that at its second look lists a memory whose file is gone when planning reads it."""
+
+    looks = 0
+
+    def scan(self) -> Snapshot:
+        found = super().scan()
+        self.looks += 1
+        if self.looks == 2:
+            gone = Document(self.root, "gone.md", {}, FileStamp(1, 1, 1), "0" * 64)
+            return Snapshot([*found.documents, gone], [], [])
+        return found
+
+
+def test_a_file_deleted_while_planning_is_planned_around(bench: Bench) -> None:
+    key = heard(bench)
+    store = bench.store = Vanishing.open(bench.store.path)
+    bench.script([reply(fact(1, SAID))])
+    assert [o.word for o in bench.run(bench.turns(key))] == ["applied"]
+    assert store.looks == 3 and len(bench.provider.history) == 1
 
 
 def test_after_four_conflicts_the_reply_waits_for_the_next_try(bench: Bench) -> None:

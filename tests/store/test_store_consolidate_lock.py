@@ -135,11 +135,18 @@ def test_our_lock_is_seen_by_another_process_and_freed_while_we_live(tmp_path):
     assert (tmp_path / ".consolidate-lock").read_bytes() == b""
 
 
-def test_a_lock_that_cannot_be_read_or_written_is_an_error_that_names_it(lock):
-    lock.file.symlink_to(lock.file)
-    with pytest.raises(StoreError, match=r"\.consolidate-lock: can't tell"):
-        foreign_dream_running(lock.file.parent, NOW)
-    lock.file.unlink()
-    lock.file.mkdir()
-    with pytest.raises(StoreError, match=r"\.consolidate-lock: the store can't be written"):
-        lock.acquire(NOW)
+ODD_LOCKS = {
+    "a loop": lambda file: file.symlink_to(file),
+    "a link to nothing": lambda file: file.symlink_to(file.parent / "nothing"),
+    "a folder": lambda file: file.mkdir(),
+    "a pipe": os.mkfifo,
+}
+
+
+@pytest.mark.parametrize("make", ODD_LOCKS)
+def test_a_lock_that_is_no_regular_file_is_an_error_that_names_it(lock, make):
+    ODD_LOCKS[make](lock.file)
+    for ask in (lambda: foreign_dream_running(lock.file.parent, NOW), lambda: lock.acquire(NOW)):
+        with pytest.raises(StoreError, match=r"\.consolidate-lock: ") as caught:
+            ask()
+        assert caught.value.fix and not (lock.file.parent / "nothing").exists()

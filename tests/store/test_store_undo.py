@@ -33,10 +33,10 @@ def dream(store, id="run-2", at=NOW):
     )
 
 
-def change(store, id, description, **more):
+def change(store, id, description, reason="test", **more):
     old = store.read("old-one")
     put = store.put(replace(old.memory, description=description), existing=old)
-    return store.apply(ChangeSet(id, "test", [put]), **more)
+    return store.apply(ChangeSet(id, reason, [put]), **more)
 
 
 def test_history_tells_what_a_run_did(store):
@@ -277,11 +277,61 @@ def test_damaged_bytes_are_never_restored(store):
     assert tree(store.root) == before
 
 
-def test_a_damaged_manifest_is_named(store):
+WRONG = [
+    ("manifest.json", b"\0"),
+    ("manifest.json", b"[5]"),
+    ("manifest.json", b'{"run": 5, "number": "a", "at": 7, "reason": null, "files": []}'),
+    ("manifest.json", b'{"run": "run-2", "number": 1, "at": "x", "reason": "r", "files": [{"path": 5}]}'),
+    (
+        "manifest.json",
+        b'{"run": "run-2", "number": 1, "at": "", "reason": "r",'
+        b' "files": [{"path": "../../esc", "before": null, "after": null}]}',
+    ),
+    ("sealed.json", b'{"conflicts": 5}'),
+    ("sealed.json", b"5"),
+]
+
+
+@pytest.mark.parametrize(("name", "raw"), WRONG, ids=lambda value: str(value)[:30])
+def test_a_damaged_manifest_is_named_and_stops_nothing_else(store, name, raw):
     dream(store)
-    (store.root / ".reverie/generations/run-2/manifest.json").write_bytes(b"\0")
+    (store.root / ".reverie/generations/run-2" / name).write_bytes(raw)
+    assert [(item.run, item.reason, item.files) for item in store.history()] == [
+        ("run-2", "can't be read", ())
+    ]
     with pytest.raises(StoreError, match=r"run-2/manifest\.json"):
-        store.history()
+        store.undo("run-2")
+    change(store, "run-3", "Three.", generation=True)
+    assert store.undo("run-3").paths and store.history()[-1].run == "run-2"
+
+
+def test_a_file_that_is_no_generation_is_left_alone(store):
+    dream(store)
+    stray = store.root / ".reverie/generations/.DS_Store"
+    stray.write_bytes(b"x")
+    change(store, "run-3", "Three.", generation=True)
+    assert [item.run for item in store.history()] == ["run-3", "run-2"] and stray.exists()
+
+
+def test_pins_push_no_dream_out(tmp_path):
+    store = Store.open(tmp_path, create=True, generations=1)
+    save(store, memory("old-one"))
+    for number in range(3):
+        change(store, f"dream-{number}", f"Text {number}.", "dream", generation=True)
+    for number in range(9):
+        how = store.unpin if number % 2 else store.pin
+        store.apply(ChangeSet(f"pin-{number}", "pin x", how(store.read("old-one")), NOW), generation=True)
+    runs = [item.run for item in store.history()]
+    assert runs == ["pin-8", "dream-2", "dream-1", "dream-0"]
+
+
+def test_a_dream_older_than_ninety_days_gives_way_to_later_ones(tmp_path):
+    store = Store.open(tmp_path, create=True, generations=2)
+    save(store, memory("old-one"))
+    for number, days in enumerate((0, 1, 89, 95)):
+        put = store.put(replace(memory("old-one"), description=f"{number}."), existing=store.read("old-one"))
+        store.apply(ChangeSet(f"d-{number}", "dream", [put], NOW + timedelta(days=days)), generation=True)
+    assert [item.run for item in store.history()] == ["d-3", "d-2"]
 
 
 def test_generations_are_private(store):

@@ -19,6 +19,7 @@ from pipeline.capture import spool
 from pipeline.clock import Clock, FixedClock, parse_time
 from pipeline.ledger import Ledger, open_ledger
 from pipeline.worker import Worker
+from tests.support.bounds import bound
 from tests.support.hooks import wait_for_lock
 from tests.support.stores import tree
 from tests.support.transcripts import Transcript
@@ -102,14 +103,14 @@ class Workshop:
     # -- what Reverie does ------------------------------------------------------------------------
 
     def work(self, **env: str) -> int:
-        """Run the worker as a process of its own until it ends; return its exit status."""
-        command = [sys.executable, "-m", "pipeline.worker"]
+        """Run the worker as a process bound by file modes until it ends; return its exit status."""
+        command = [*bound(), sys.executable, "-m", "pipeline.worker"]
         done = subprocess.run(command, env={**self.env, **env}, cwd=ROOT, timeout=60, check=False)
         return done.returncode
 
     def reverie(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
         """Run a `reverie` command in the project."""
-        command = [sys.executable, "-c", "from pipeline.cli.main import run; run()", *arguments]
+        command = [*bound(), sys.executable, "-c", "from pipeline.cli.main import run; run()", *arguments]
         values = {**self.env, "PYTHONPATH": str(ROOT), **env}
         return subprocess.run(
             command, env=values, cwd=self.project, timeout=60, check=False, capture_output=True, text=True

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.transcripts import Transcript, encode, user, write_lines
 
-from pipeline.errors import InputError
+from pipeline.errors import InputError, UnreadableError
 from pipeline.transcript import Cursor, Reading, lines, read
 
 
@@ -47,6 +47,21 @@ def test_a_tail_cut_inside_a_character_is_left(path: Path) -> None:
             assert (texts(reading), reading.cursor.offset, reading.bad) == ([], 0, [])
     path.write_bytes(whole)
     assert texts(read(path, reading.cursor)) == ["日本 🚀"]
+
+
+def test_a_cursor_that_names_a_place_beyond_the_file_waits_for_nothing(path: Path) -> None:
+    path.write_bytes(row(1))
+    reading = read(path)
+    assert texts(reading) == ["row 1"]
+    path.write_bytes(row(1) + row(2))
+    damaged = replace(reading.cursor, queue="99999999999999999999999+5w,0+99999999999999999999w|")
+    assert texts(read(path, damaged)) == ["row 2"]
+
+
+def test_what_the_system_does_not_let_us_read_says_so() -> None:
+    with pytest.raises(UnreadableError, match="Input/output error") as caught:
+        list(read(Path("/proc/self/mem")).entries)
+    assert caught.value.file == "/proc/self/mem" and caught.value.fix
 
 
 def test_bug_003_a_bad_line_costs_itself_only(path: Path) -> None:

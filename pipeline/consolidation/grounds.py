@@ -1,0 +1,113 @@
+"""What speaks for an operation that gives no text to compare: who said it, when, and about what.
+
+Pure: memories and times in, an answer out. A model's own reason is no ground, since anything can stand there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from pipeline.clock import parse_time
+from pipeline.consolidation.contradiction import blended, words
+from pipeline.consolidation.specifics import plain
+from pipeline.consolidation.wording import Flaw, source_text
+from pipeline.domain.memory import Memory
+from pipeline.domain.plan import Operation
+
+MOST_INSIGHTS = 5
+"""Most insights of one dream; the others' memories lead the next."""
+_VOUCHED = frozenset({"user-stated", "user-confirmed", "hand-written"})
+_SHARED = 0.25
+"""Share of the shorter memory's content words, and two at least, that two of one matter have in common."""
+_DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
+
+
+def said_at(memory: Memory) -> datetime | None:
+    """Return when `memory` was last said, by its evidence; None when no source carries a time.
+
+    Never the file's time nor the front matter's: those tell when it was processed (bug case 102).
+    """
+    return max((at for source in memory.sources if (at := parse_time(source.at))), default=None)
+
+
+def vouched(memory: Memory) -> bool:
+    """Return whether a person's words stand behind `memory`."""
+    if memory.origin == "assistant-inferred":
+        return False
+    return memory.origin in _VOUCHED or any(source.speaker == "person" for source in memory.sources)
+
+
+def same_matter(one: Memory, other: Memory) -> bool:
+    """Return whether two memories share content words, or give rival values for the same words."""
+    mine, theirs = words(source_text(one)), words(source_text(other))
+    shorter = min(len(mine), len(theirs))
+    if len(mine & theirs) >= max(min(2, shorter), _SHARED * shorter, 1):
+        return True
+    return bool(blended([source_text(one), source_text(other)], ""))
+
+
+def outlived(memory: Memory, others: Iterable[Memory], times: Mapping[str, datetime | None]) -> bool:
+    """Return whether `memory` may leave: a later memory is about the same, or a day it names has passed.
+
+    What no person said and is no feedback may leave without either. A day has passed when something in
+    `others` was said after it; `times` gives when each was said, by id.
+    """
+    if memory.type != "feedback" and not vouched(memory):
+        return True
+    own = times.get(memory.id)
+    later = [
+        (at, one)
+        for one in others
+        if one.id != memory.id and (at := times.get(one.id)) and (own is None or at > own)
+    ]
+    days = [moment for day in _DAY.findall(source_text(memory)) if (moment := _moment(day))]
+    latest = max((at for at, _ in later), default=None)
+    if latest is not None and days and max(days).date() < latest.date():
+        return True
+    return own is not None and any(same_matter(memory, one) for _, one in later)
+
+
+def _moment(day: str) -> datetime | None:
+    try:
+        return datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+@dataclass(slots=True)
+class Insights:
+    """The insights there are already: their texts and what each was drawn from."""
+
+    texts: set[str] = field(default_factory=set)
+    drawn_from: set[frozenset[str]] = field(default_factory=set)
+    fresh: int = 0
+
+    @classmethod
+    def of(cls, memories: Iterable[Memory]) -> Insights:
+        """Return those in `memories`; every memory's text counts, since an insight that repeats one is none."""
+        found = cls()
+        for memory in memories:
+            found.texts |= {plain(memory.body), plain(memory.description)}
+            if memory.type == "insight":
+                outgoing = [r for r in memory.relations if r.get("direction") != "incoming"]
+                found.drawn_from.add(frozenset(str(r.get("target", "")) for r in outgoing))
+        return found
+
+    def flaw(self, operation: Operation) -> Flaw | None:
+        """Return why `operation` would add nothing, or too much for one dream."""
+        if frozenset(operation.ids) in self.drawn_from:
+            return Flaw("there is an insight from just these memories already")
+        if plain(operation.body) in self.texts or plain(operation.description) in self.texts:
+            return Flaw("a memory says that already")
+        if self.fresh >= MOST_INSIGHTS:
+            return Flaw(f"more than {MOST_INSIGHTS} insights in one dream; it may come next time", later=True)
+        return None
+
+    def add(self, operation: Operation) -> None:
+        """Note that `operation` was accepted."""
+        self.fresh += 1
+        self.drawn_from.add(frozenset(operation.ids))
+        self.texts |= {plain(operation.body), plain(operation.description)}

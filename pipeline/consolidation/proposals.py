@@ -1,0 +1,57 @@
+"""An operation that waited in the inbox, read back and held against the memories as they are now."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from pipeline.consolidation.execute import about, text_mark
+from pipeline.domain.plan import OPS, Operation
+from pipeline.errors import ConflictError, InputError, StoreError
+from pipeline.store import Snapshot
+
+
+def decode(payload: Mapping[str, Any], number: int, snapshot: Snapshot) -> Operation:
+    """Return the operation of inbox item `number`, which may be done as `snapshot` stands.
+
+    Raises InputError when it does not say what to do, StoreError when a memory it is about is gone,
+    ConflictError when one was edited, pinned, moved or copied since it was proposed.
+    """
+    operation = read(payload, number)
+    present = [d for d in snapshot.documents if d.id in about(operation)]
+    marks = payload.get("texts", {})
+    if {d.id for d in present} != about(operation):
+        raise StoreError("a memory it is about is gone", fix=f"`reverie inbox reject {number}`.")
+    copied = [one for one, count in Counter(d.id for d in present).items() if count > 1]
+    changed = [d for d in present if marks.get(d.id) != text_mark(d.memory) or d.id in copied]
+    if changed:
+        raise ConflictError(
+            "it changed since it was proposed",
+            file=changed[0].path,
+            fix=f"See `reverie inbox show {number}`, or `reverie inbox reject {number}`:"
+            " the next dream looks at it again.",
+        )
+    return operation
+
+
+def read(payload: Mapping[str, Any], number: int) -> Operation:
+    """Return the operation of inbox item `number`; InputError when it does not say what to do."""
+    reject = f"`reverie inbox reject {number}`"
+    try:
+        values = dict(payload["operation"])
+        values["ids"], values["tags"] = tuple(values["ids"]), tuple(values["tags"])
+        values["dropped"] = tuple(tuple(pair) for pair in values["dropped"])
+        operation = Operation(**values)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError("the proposal can't be read", fix=f"{reject}.") from error
+    if operation.op not in OPS or not operation.ids:
+        raise InputError(f"it does not say what to {operation.op}", fix=f"{reject}.")
+    if operation.op in ("merge", "supersede") and operation.into not in operation.ids:
+        raise InputError(
+            "it does not say which of the memories stays",
+            fix=f"`reverie forget` the one that no longer holds, then {reject}.",
+        )
+    if operation.op == "relate" and len(operation.ids) < 2:
+        raise InputError("it does not say what to relate", fix=f"{reject}.")
+    return operation

@@ -1,0 +1,120 @@
+"""What a person took back with an undo, so that no later dream does the same again.
+
+    .reverie/taken-back.jsonl    one line for each operation of a change set, written before its undo
+
+A line holds while the memories have the bytes they had before that change set, and so needs no removal: an
+undo that never came about, or that was itself undone, leaves other bytes or none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import orjson
+
+from pipeline.atomic import ensure_dir
+from pipeline.clock import iso
+from pipeline.consolidation.execute import KIND, Committed, about
+from pipeline.consolidation.proposals import read as read_proposal
+from pipeline.domain.plan import Operation, Refused
+from pipeline.ledger import Ledger, inbox, runs
+from pipeline.store import Store
+from pipeline.store.layout import PRIVATE, read_regular
+
+FILE = "taken-back.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One operation that was undone: what it was, on which day, the digest each of its memories had."""
+
+    op: str
+    day: str
+    leaving: tuple[str, ...]
+    digests: dict[str, str]
+
+    def meets(self, operation: Operation, present: Mapping[str, str]) -> bool:
+        """Whether `operation` would do this again, or take away what this took, on the bytes of then.
+
+        `present` holds the digest of each memory now, by id.
+        """
+        unchanged = {one for one, mark in self.digests.items() if present.get(one) == mark}
+        again = operation.op == self.op and about(operation) == self.digests.keys() == unchanged
+        return again or bool(unchanged & {*self.leaving} & {*operation.leaving})
+
+
+def note(ledger: Ledger, store: Store, key: str, run: str, at: datetime) -> None:
+    """Write down what change set `run` did to `store` (`key` in the ledger): it is about to be undone."""
+    present = {d.id: d.digest for d in store.scan().documents} | store.digests_before(run)
+    lines = [
+        {
+            "run": run,
+            "day": iso(at)[:10],
+            "op": operation.op,
+            "leaving": operation.leaving,
+            "digests": {one: present.get(one, "") for one in about(operation)},
+        }
+        for operation in _operations(ledger, key, run)
+    ]
+    if not lines:
+        return
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+    with os.fdopen(os.open(ensure_dir(store.root / PRIVATE) / FILE, flags, 0o600), "ab") as out:
+        # The line break in front: a line torn by a power loss must not swallow the next one.
+        out.write(b"".join(b"\n" + orjson.dumps(line) + b"\n" for line in lines))
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def read(store: Store) -> list[Taken]:
+    """Return everything that was taken back in `store`; lines that can't be read are left out."""
+    try:
+        lines = read_regular(store.root / PRIVATE / FILE)[0].splitlines()
+    except FileNotFoundError:
+        return []
+    found = []
+    for line in filter(None, lines):
+        try:
+            values = orjson.loads(line)
+            digests = {str(one): str(mark) for one, mark in values["digests"].items()}
+            found.append(Taken(values["op"], values["day"], tuple(values["leaving"]), digests))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            # A torn line: the operation may then be proposed once more.
+            continue
+    return found
+
+
+def sift(
+    operations: Iterable[Operation], taken: Iterable[Taken], present: Mapping[str, str]
+) -> tuple[list[Operation], list[Refused]]:
+    """Part `operations` in those that may be done and those that a person took back."""
+    kept: list[Operation] = []
+    refused: list[Refused] = []
+    for operation in operations:
+        met = [item for item in taken if item.meets(operation, present)]
+        if met:
+            refused.append(Refused(operation, f"you took this back on {met[-1].day}"))
+        else:
+            kept.append(operation)
+    return kept, refused
+
+
+def settle(refused: Iterable[Refused], taken: Iterable[Taken], present: Mapping[str, str]) -> list[Refused]:
+    """Return `refused`, where what was taken back neither asks the person again nor leads the next dream."""
+    return [(sift([item.operation], taken, present)[1] or [item])[0] for item in refused]
+
+
+def _operations(ledger: Ledger, key: str, run: str) -> list[Operation]:
+    """Return the operations that change set `run` carried out; none when it was neither dream nor inbox."""
+    row = runs.run(ledger, run)
+    if row is not None and row.kind == KIND:
+        return Committed.load(row.reply_json or "")[0].operations if row.reply_json else []
+    return [
+        read_proposal(json.loads(item.payload_json), item.id)
+        for item in inbox.list_inbox(ledger, key, "accepted")
+        if item.kind.startswith("dream:") and run == f"inbox-{item.id}-{item.run_id}"
+    ]

@@ -1,0 +1,130 @@
+"""Between a dream's plan and its last file: what somebody else did wins, and nothing is stuck."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import LeaseLostError
+from pipeline.ledger import runs
+from pipeline.store import ConsolidateLock
+from tests.consolidation.test_dream_together import Busy, lock
+from tests.support.dreaming import Dreaming, dreaming, note, op, planned
+from tests.support.stores import die_at, tree
+
+ONE = note("one", "The mailer listens on port 8025 in the lab.")
+TWO = note("two", "The mailer listens on port 8025.", "2026-03-02")
+THREE = note("three", "The fair booth has a banner until May.", origin="assistant-inferred")
+PLAN = planned(op("retire", "three"), op("merge", "one", "two", into="one"))
+
+
+def prepared(bench: Dreaming) -> None:
+    bench.set(retire_share=1.0)
+    bench.model(PLAN)
+
+
+def killed(place: Path, point: str) -> None:
+    """Let a dream over the three die at `point`."""
+
+    def sleep() -> None:
+        with dreaming(place) as bench:
+            prepared(bench)
+            bench.dream()
+
+    with dreaming(place) as bench:
+        bench.keep(ONE, TWO, THREE)
+    assert die_at(point, sleep) == -9
+
+
+def pin(bench: Dreaming, name: str) -> None:
+    """Pin as a person does: the bytes stay, the place changes."""
+    (bench.store.root / "vault").mkdir()
+    (bench.store.root / f"{name}.md").rename(bench.store.root / "vault" / f"{name}.md")
+
+
+@pytest.mark.parametrize(("name", "rest"), [("one", "retire"), ("two", "retire"), ("three", "merge")])
+def test_what_is_pinned_while_the_model_thinks_stays(bench, name, rest):
+    bench.keep(ONE, TWO, THREE)
+    prepared(bench)
+    before = bench.documents()
+    bench.model(lambda request: (pin(bench, name), PLAN(request))[1])
+    report = bench.dream()
+    assert [action["op"] for action in report.actions] == [rest] and report.refused
+    assert bench.documents()[name].raw == before[name].raw
+    bench.later(days=2)
+    bench.model(planned())
+    assert bench.dream().word == "nothing"
+
+
+def lose_record(bench: Dreaming) -> None:
+    (bench.store.root / ".reverie/written.jsonl").unlink()
+
+
+def copy(name: str):
+    return lambda bench: shutil.copy(bench.store.root / "one.md", bench.store.root / name)
+
+
+AFTER = {"record lost": lose_record, "copied before": copy("aaa.md"), "copied behind": copy("zzz.md")}
+
+
+@pytest.mark.parametrize("case", AFTER)
+def test_a_plan_found_after_a_crash_does_only_what_still_fits(tmp_path, case):
+    killed(tmp_path, "dream.after_plan_commit")
+    with dreaming(tmp_path) as bench:
+        AFTER[case](bench)
+        before = {path: raw for path, raw in tree(bench.store.root).items() if path in ("one.md", "two.md")}
+        report = bench.dream()
+        assert "merge" in [refusal["op"] for refusal in report.refused]
+        assert {path: raw for path, raw in tree(bench.store.root).items() if path in before} == before
+        bench.later(days=2)
+        bench.model(planned())
+        assert bench.dream().word == "nothing", "the next dream is its own"
+
+
+def test_a_survivor_edited_at_the_last_moment_keeps_the_other(tmp_path):
+    killed(tmp_path, "store.intent_written")
+    file = tmp_path / "memory/one.md"
+    file.write_bytes(file.read_bytes() + b"By hand.\n")
+    with dreaming(tmp_path) as bench:
+        report = bench.dream()
+        assert [action["op"] for action in report.actions] == ["retire"]
+        assert [refusal["op"] for refusal in report.refused] == ["merge"]
+        assert bench.names() == ["one", "two"] and bench.body("one").endswith("By hand.\n")
+        assert list((bench.store.root / ".reverie/conflicts").iterdir())
+
+
+def test_a_plan_that_can_not_be_done_is_given_up_and_blocks_no_other(tmp_path):
+    killed(tmp_path, "dream.after_plan_commit")
+    with dreaming(tmp_path) as bench:
+        prepared(bench)
+        archive = bench.store.root / "archive"
+        archive.symlink_to(tmp_path)
+        report = bench.dream()
+        assert report.word == "failed" and "link" in report.reason
+        assert runs.run(bench.ledger, report.run_id).outcome == "failed:plan"
+        assert bench.names() == ["one", "three", "two"]
+        archive.unlink()
+        assert bench.dream().word == "done" and bench.names() == ["one"]
+
+
+def test_a_plan_that_can_not_be_read_is_given_up(tmp_path):
+    killed(tmp_path, "dream.after_plan_commit")
+    with dreaming(tmp_path) as bench:
+        bench.ledger.execute("UPDATE runs SET reply_json = '{}' WHERE kind = 'dream'")
+        report = bench.dream()
+        assert report.word == "failed" and "can't be read" in report.reason
+        prepared(bench)
+        assert bench.dream().word == "done"
+
+
+def test_a_lock_taken_over_stops_what_was_begun_before_a_crash(tmp_path):
+    killed(tmp_path, "dream.after_plan_commit")
+    with dreaming(tmp_path) as bench:
+        file = ConsolidateLock(bench.store.path).file
+        file.unlink(missing_ok=True)
+        bench.clock = Busy(lambda: file.exists(), lambda: lock(bench, "1"))
+        with pytest.raises(LeaseLostError):
+            bench.dream()
+        assert bench.names() == ["one", "three", "two"]

@@ -1,0 +1,125 @@
+"""What may lie in ``.reverie`` that Reverie did not put there, or not in that shape."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+from pipeline.errors import StoreError
+from pipeline.store import ChangeSet, Store
+from tests.support.stores import memory, save
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store.open(tmp_path / "memory", create=True)
+    save(store, memory("one"), memory("two"))
+    return store
+
+
+def retire(store, id="leave"):
+    return store.apply(
+        ChangeSet(id, "test", [store.retire(store.read("two"), year=2026, reason="x")]), generation=True
+    )
+
+
+@pytest.mark.parametrize("line", [b"5", b'[[1],"a"]', b'["one.md",5]', b"{}", b"[1,2,3]", b"null"])
+def test_an_odd_line_in_the_record_hides_no_other(store, line):
+    with (store.root / ".reverie/written.jsonl").open("ab") as file:
+        file.write(line + b"\n")
+    again = Store.open(store.root)
+    assert all(again.is_ours(item) for item in again.scan().documents)
+    retire(again)
+    assert not (store.root / "two.md").exists()
+
+
+PLACES = {
+    "the record is a folder": (".reverie/written.jsonl", os.mkdir),
+    "the record is a pipe": (".reverie/written.jsonl", os.mkfifo),
+    "the notes are a folder": (".reverie/retired.jsonl", os.mkdir),
+    "the lock is a pipe": (".reverie/lock", os.mkfifo),
+    "the lock is a folder": (".reverie/lock", os.mkdir),
+    "the lock leads nowhere": (".reverie/lock", lambda path: os.symlink("nowhere", path)),
+    "all of it is a file": (".reverie", lambda path: path.write_bytes(b"x")),
+}
+
+
+@pytest.mark.parametrize("case", PLACES)
+def test_what_is_no_regular_file_is_named_with_what_to_do(store, case):
+    path, make = PLACES[case]
+    place = store.root / path
+    shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
+    make(place)
+    with pytest.raises(StoreError) as caught:
+        retire(Store.open(store.root))
+        Store.open(store.root).retired()
+    assert caught.value.fix and ".reverie" in str(caught.value)
+    assert not (store.root / ".reverie/nowhere").exists()
+
+
+INTENTS = [
+    {"operations": [{"path": "one.md"}]},
+    {"operations": []},
+    {"id": "x", "operations": [{"path": "../../x", "kind": "memory", "expected": None, "new": "a"}]},
+    {"id": "x", "operations": [{"path": "one.md", "kind": "retire", "expected": 1, "target": 5}]},
+    {"id": 5, "operations": [{"path": "one.md", "kind": "memory", "expected": "x", "new": None}]},
+    {
+        "id": "x",
+        "operations": [
+            {"path": "one.md", "kind": "memory", "expected": "x", "new": None, "staged": "../lock"}
+        ],
+    },
+    {"id": "x", "operations": [{"path": "one.md", "kind": "restore", "expected": None, "new": None}]},
+    [],
+]
+
+
+@pytest.mark.parametrize("intent", INTENTS, ids=lambda value: json.dumps(value)[:60])
+def test_an_intent_of_the_wrong_shape_is_set_aside(store, intent):
+    before = (store.root / "one.md").read_bytes()
+    raw = json.dumps(intent).encode()
+    (store.root / ".reverie/intent.json").write_bytes(raw)
+    retire(Store.open(store.root))
+    assert (store.root / ".reverie/conflicts/intent.json").read_bytes() == raw
+    assert (store.root / "one.md").read_bytes() == before and not (store.root / "two.md").exists()
+
+
+@pytest.mark.parametrize("raw", [b"\0", b"5", b"{}"])
+def test_a_change_set_with_a_damaged_record_is_still_done_once(store, raw):
+    retire(store)
+    (store.root / ".reverie/done/leave.json").write_bytes(raw)
+    put = store.put(memory("three"))
+    assert store.apply(ChangeSet("leave", "test", [put])).already
+    assert not (store.root / "three.md").exists()
+
+
+NOTES = [
+    {"path": None, "target": "archive/2026/one.md", "id": 5},
+    {"path": "one.md", "target": "../../ledger.sqlite", "id": "one", "at": ""},
+    {"path": ["a"], "target": "archive/2026/two.md", "at": "2026-01-01"},
+    5,
+]
+
+
+@pytest.mark.parametrize("note", NOTES, ids=str)
+def test_an_odd_note_of_what_left_hides_no_other(store, note):
+    retire(store)
+    with (store.root / ".reverie/retired.jsonl").open("ab") as file:
+        file.write(json.dumps(note).encode() + b"\n")
+    assert [item.path for item in store.retired()] == ["two.md"]
+
+
+def test_what_a_killed_writer_left_is_swept_by_the_next_write(store):
+    name = ".one.md.reverie-tmp-77-0123456789ab"
+    places = [store.root, store.root / ".reverie", store.root / ".reverie/done", store.root / "archive/2026"]
+    places[-1].mkdir(parents=True)
+    for place in places:
+        for file in (place / name, place / ".mine.reverie-tmp-x"):
+            file.write_bytes(b"half")
+            os.utime(file, (1, 1))
+    fresh = store.root / name.replace("77", "78")
+    fresh.write_bytes(b"at work")
+    retire(store)
+    assert not [place for place in places if (place / name).exists()]
+    assert all((place / ".mine.reverie-tmp-x").exists() for place in places) and fresh.exists()
