@@ -26,14 +26,17 @@ except FileNotFoundError:
 import portalocker
 
 
-def _open(path: Path) -> int:
-    """Open the lock file, made at the first use, and return its descriptor."""
+def _open(path: Path, *, to_look: bool = False) -> int:
+    """Open the lock file, made at the first use, and return its descriptor; `to_look` is content to read."""
     try:
         ensure_dir(path.parent)
         # Opening a pipe to write would wait for its reader, and a link may lead anywhere.
         if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
-        return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        cloexec = getattr(os, "O_CLOEXEC", 0)
+        if to_look and path.exists() and not os.access(path, os.W_OK):
+            return os.open(path, os.O_RDONLY | cloexec)
+        return os.open(path, os.O_RDWR | os.O_CREAT | cloexec, 0o600)
     except OSError as error:
         raise LockError(
             f"the lock can't be used: {error.strerror or error}",
@@ -48,13 +51,13 @@ def try_lock(path: Path) -> IO[bytes] | None:
     Close the handle to release. The owner's pid is written for a person to read; it decides nothing.
     Raises LockError when the file can't be opened.
     """
-    handle = os.fdopen(_open(path), "r+b", 0)
+    handle = os.fdopen(_open(path, to_look=True), "r+b", 0)
     try:
         portalocker.lock(handle, portalocker.LOCK_EX | portalocker.LOCK_NB)
     except (portalocker.LockException, portalocker.AlreadyLocked):
         handle.close()
         return None
-    # A full disk takes no number, and nothing hangs on it.
+    # A full or read-only disk takes no number, and nothing hangs on it.
     with suppress(OSError):
         handle.truncate(0)
         handle.write(f"{os.getpid()}\n".encode())

@@ -24,7 +24,7 @@ from pipeline.consolidation.permit import Permit, judge, take
 from pipeline.consolidation.report import DreamReport
 from pipeline.desk import Desk
 from pipeline.domain.plan import Gate, Operation, Refused
-from pipeline.errors import ModelError, SpendError
+from pipeline.errors import ModelError, QuotaError, SpendError, UnauthorisedError, UnavailableError
 from pipeline.ids import new_id
 from pipeline.ledger import calls
 
@@ -134,6 +134,8 @@ def _ask_groups(
             continue
         except ModelError as error:
             report.reason = f"{error.outcome}: {error}"
+            # No other group would fare better with a provider that is down.
+            stopped = isinstance(error, UnauthorisedError | UnavailableError | QuotaError)
             failed += members
             continue
         used.append(ask.group_key(cluster, found.memories))

@@ -58,8 +58,10 @@ class Store(Planner):
         root = Path(os.path.realpath(path))
         private = root / PRIVATE
         if private.is_symlink() or (private.exists() and not private.is_dir()):
-            what = "a link" if private.is_symlink() else "no folder"
-            raise StoreError(what, file=str(private), fix="Remove it; Reverie makes a folder.")
+            what = "a link" if private.is_symlink() else "a file"
+            raise StoreError(
+                f"{what} where a folder must be", file=str(private), fix="Remove it; Reverie makes a folder."
+            )
         store = cls(
             path,
             root,

@@ -57,7 +57,9 @@ class Pass:
 
 
 def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error} {getattr(error, 'fix', '')}".rstrip()
+    said = f"{type(error).__name__}: {error}"
+    fix = getattr(error, "fix", "")
+    return f"{said.rstrip('.')}. {fix}" if fix else said
 
 
 class Worker(Reader):

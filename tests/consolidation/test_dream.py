@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.errors import OverloadedError, SpendError
+from pipeline.errors import OverloadedError, QuotaError, SpendError, UnauthorisedError, UnavailableError
 from pipeline.ledger import dreams, runs
 from pipeline.store import ChangeSet, Store, fsck
 from tests.support.dreaming import KEEP, note, op, planned, shown
@@ -128,6 +128,21 @@ def test_over_a_spend_cap_all_that_was_not_asked_leads_the_next_dream(bench):
     bench.dream()
     first = {name for names in asked[2:4] for name in names}
     assert first == set(report.failed), "what failed comes before what is new"
+
+
+@pytest.mark.parametrize("error", [UnauthorisedError, UnavailableError, QuotaError])
+def test_a_provider_that_is_down_is_asked_once(bench, error):
+    bench.set(max_cluster=2)
+    bench.keep(*spread(6))
+    asked = []
+
+    def answer(request):
+        asked.append(request)
+        raise error("gone", fix="Wait.")
+
+    bench.model(answer)
+    report = bench.dream()
+    assert (len(asked), len(report.failed), report.word) == (1, 6, "partial")
 
 
 def test_calls_that_fail_are_in_the_report_s_costs(bench):

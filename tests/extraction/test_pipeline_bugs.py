@@ -284,7 +284,8 @@ def test_bug_052_the_worker_parks_what_it_cannot_write_and_calls_no_model(bench:
     failures = [bench.worker().run(now_too=True).failures for _ in range(5)]
     assert provider.history == [] and [bool(f) for f in failures] == [True, True, True, False, False]
     for parked in jobs.list_jobs(bench.ledger, state="parked"):
-        assert str(bench.store.root) in parked.last_error and "writable" in parked.last_error
+        assert str(bench.store.root / ".reverie") in parked.last_error
+        assert "Remove it" in parked.last_error
 
 
 def test_bug_052_an_index_that_may_not_be_written_is_replaced_and_keeps_its_mode(bench: Bench) -> None:
