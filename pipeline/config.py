@@ -87,7 +87,9 @@ class DreamSettings(_Section):
         10, description="Least time between two counts of sessions."
     )
     sessions: Count = Field(5, description="Sessions since the last dream that make another worth while.")
-    generations: Count = Field(10, description="Earlier states kept for `reverie undo`.")
+    generations: Count = Field(
+        10, description="Earlier states of each kind kept for `reverie undo`; dreams also for 90 days."
+    )
     retire_share: Annotated[float, Field(ge=0, le=1)] = Field(
         0.05, description="Most of the store that one dream may retire; one memory is always allowed."
     )

@@ -27,6 +27,15 @@ _PERMISSION = re.compile(
        |dangerously-skip-permissions|bypassPermissions)
     |(?:is|are|was|were)\s+(?:always\s+)?(?:allowed|permitted|authori[sz]ed|approved)\s+to\s+
        (?:run|push|commit|delete|deploy|execute|write|merge|install|access|use\ sudo)
+    |\b(?:ist|sind)\s+(?:immer|stets|grundsätzlich|jederzeit)\s+(?:erlaubt|gestattet|genehmigt)
+    |\b(?:darf|dürfen|kann|können)\s+(?:(?!nicht\b|nie\b)\w+\s+){0,6}?ohne\s+(?:\w+\s+){0,2}?
+       (?:Rückfrage|Nachfrage|Rücksprache|Bestätigung|Freigabe|Erlaubnis|zu\s+fragen)
+    |\best\s+toujours\s+(?:autorisée?|permise?|approuvée?)
+    |\b(?:peut|peuvent)\s+(?:(?!pas\b|jamais\b)\w+\s+){0,6}?sans\s+(?:\w+\s+){0,2}?
+       (?:demander|confirmation|autorisation|permission|approbation)
+    |\b(?:está|están)\s+siempre\s+(?:permitid|autorizad|aprobad)[oa]s?
+    |\b(?:puede|pueden)\s+(?:\w+\s+){0,6}?sin\s+(?:\w+\s+){0,2}?
+       (?:preguntar|confirmar|confirmación|permiso|autorización|aprobación)
     |(?:无需|不用|不必|不需要)(?:再)?(?:询问|确认|批准|征得)
     |(?:確認|許可|承認)(?:は|なし|を取らず|不要)[^。]{0,8}(?:不要|実行|よい|いい)
     """,
@@ -56,7 +65,9 @@ _MARKER = re.compile(r"<!--\s*(?:reverie|run)\s*:", re.IGNORECASE)
 
 
 _RESTRICTING = re.compile(
-    r"\b(?:nobody|no\ one|none|never|not|only|nothing|no\ \w+)\b|n['’]t\b", re.IGNORECASE
+    r"\b(?:nobody|no\ one|none|never|not|only|nothing|no\ \w+)\b|n['’]t\b"
+    r"|\b(?:niemand|nie|niemals|nur|kein\w*|personne|aucune?|jamais|nadie|nunca|ningun[ao]?|ningún)\b|\bno\s*$",
+    re.IGNORECASE,
 )
 """Words that turn "is allowed to push" into a restriction when they stand before it in its clause."""
 

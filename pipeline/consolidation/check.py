@@ -24,10 +24,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 
-from pipeline.consolidation.grounds import Insights, outlived, said_at, same_matter, vouched
+from pipeline.consolidation.grounds import Insights, dull_words, outlived, said_at, same_matter, vouched
 from pipeline.consolidation.specifics import specifics
-from pipeline.consolidation.wording import Flaw, barred, dated, prove, source_text
-from pipeline.domain.memory import HUMAN_ONLY, MAX_DESCRIPTION, TYPES, Memory
+from pipeline.consolidation.wording import Flaw, barred, dated, prove, source_text, tidy
+from pipeline.domain.memory import HUMAN_ONLY, TYPES, Memory
 from pipeline.domain.plan import OPS, RELATIONS, Checked, Operation, Refused
 from pipeline.guard import violation
 from pipeline.slugs import slugify
@@ -90,6 +90,7 @@ class _Judge:
         self._needed: dict[str, str] = {}
         self._leaving = 0
         self._insights = Insights.of(memories.values())
+        self._dull = dull_words(memories.values())
         self._rules: dict[str, Callable[[Operation], Operation | Flaw]] = {
             "keep": lambda operation: operation,
             "merge": self._merge,
@@ -114,6 +115,9 @@ class _Judge:
         flaw = self._conflict(passed) or self._over(count)
         if flaw is None and passed.op == "insight":
             flaw = self._insights.flaw(passed)
+        # A rule counts days itself; a model's reason is only a sentence.
+        if flaw is None and passed.op == "retire" and not from_rule:
+            flaw = self._alive(passed)
         return flaw or self._reserve(passed, count)
 
     def _whole(self, operation: Operation) -> Operation:
@@ -213,13 +217,14 @@ class _Judge:
         return self._text(replace(operation, name=name, type=operation.type or "insight"), None)
 
     def _retire(self, operation: Operation) -> Operation | Flaw:
-        if not operation.reason.strip():
-            return Flaw("it gives no reason to retire anything")
+        return operation if operation.reason.strip() else Flaw("it gives no reason to retire anything")
+
+    def _alive(self, operation: Operation) -> Flaw | None:
         times = {one: self._said(one) for one in self._memories}
         for memory in (self._memories[one] for one in operation.ids):
-            if not outlived(memory, self._memories.values(), times):
+            if not outlived(memory, self._memories.values(), times, self._dull):
                 return Flaw(f"nothing said later bears out that “{memory.name}” is over", to_inbox=True)
-        return operation
+        return None
 
     def _relate(self, operation: Operation) -> Operation | Flaw:
         relation = operation.relation.strip().upper().replace("-", "_").replace(" ", "_")
@@ -249,7 +254,7 @@ class _Judge:
         losers = [self._memories[one] for one in operation.ids if one != winner]
         if self._memories[winner].origin == "assistant-inferred" and any(map(vouched, losers)):
             return Flaw("only the assistant said the newer one, a person the older", to_inbox=True)
-        strange = [m for m in losers if not same_matter(self._memories[winner], m)]
+        strange = [m for m in losers if not same_matter(self._memories[winner], m, self._dull)]
         if strange:
             return Flaw(
                 f"“{strange[0].name}” is about something else than what would replace it", to_inbox=True
@@ -278,19 +283,10 @@ class _Judge:
         """Check the new text against its sources and return the operation with a tidy one."""
         sources: Sequence[Memory] = [self._memories[one] for one in operation.ids]
         said = [self._said(one) for one in operation.ids]
-        tidy = dated(operation, sources, said)
-        if isinstance(tidy, Flaw):
-            return tidy
-        return prove(tidy, sources, said, survivor) or _tidy(tidy)
-
-
-def _tidy(operation: Operation) -> Operation:
-    """Return the operation with a description of one line and tags in slug form."""
-    line = " ".join(operation.description.split())
-    if len(line) > MAX_DESCRIPTION:
-        line = line[: MAX_DESCRIPTION - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
-    tags = tuple(dict.fromkeys(slugify(tag)[:30] for tag in operation.tags if tag.strip()))[:5]
-    return replace(operation, description=line, title=" ".join(operation.title.split()), tags=tags)
+        new = dated(operation, sources, said)
+        if isinstance(new, Flaw):
+            return new
+        return prove(new, sources, said, survivor) or tidy(new)
 
 
 def _changed_by(operation: Operation) -> tuple[str, ...]:

@@ -71,6 +71,10 @@ def gather(desk: Desk, snapshot: Snapshot, home: Path, *, ceiling: int) -> Gathe
             memories.setdefault(one, by_id[one].memory)
             if desk.store.is_ours(by_id[one]) and not by_id[one].head.pinned:
                 changeable.add(one)
+    # An insight that was drawn before is known wherever it stands.
+    for document in documents:
+        if document.id and document.head.type == "insight":
+            memories.setdefault(document.id, document.memory)
     return Gathered(
         memories=memories,
         changed=changed,

@@ -6,7 +6,9 @@ Pure: memories and times in, an answer out. A model's own reason is no ground, s
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -22,6 +24,7 @@ MOST_INSIGHTS = 5
 _VOUCHED = frozenset({"user-stated", "user-confirmed", "hand-written"})
 _SHARED = 0.25
 """Share of the shorter memory's content words, and two at least, that two of one matter have in common."""
+_FEW = 6
 _DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 
 
@@ -40,16 +43,28 @@ def vouched(memory: Memory) -> bool:
     return memory.origin in _VOUCHED or any(source.speaker == "person" for source in memory.sources)
 
 
-def same_matter(one: Memory, other: Memory) -> bool:
-    """Return whether two memories share content words, or give rival values for the same words."""
-    mine, theirs = words(source_text(one)), words(source_text(other))
+def dull_words(memories: Iterable[Memory]) -> frozenset[str]:
+    """Return the words that more than half of `memories` have: they tell no two apart. None of a few."""
+    texts = [words(source_text(memory)) for memory in memories]
+    count = Counter(word for text in texts for word in text)
+    return frozenset(word for word, times in count.items() if len(texts) >= _FEW and 2 * times > len(texts))
+
+
+def same_matter(one: Memory, other: Memory, dull: AbstractSet[str] = frozenset()) -> bool:
+    """Return whether two memories share content words but `dull` ones, or give rival values for the same."""
+    mine, theirs = words(source_text(one)) - dull, words(source_text(other)) - dull
     shorter = min(len(mine), len(theirs))
     if len(mine & theirs) >= max(min(2, shorter), _SHARED * shorter, 1):
         return True
     return bool(blended([source_text(one), source_text(other)], ""))
 
 
-def outlived(memory: Memory, others: Iterable[Memory], times: Mapping[str, datetime | None]) -> bool:
+def outlived(
+    memory: Memory,
+    others: Iterable[Memory],
+    times: Mapping[str, datetime | None],
+    dull: AbstractSet[str] = frozenset(),
+) -> bool:
     """Return whether `memory` may leave: a later memory is about the same, or a day it names has passed.
 
     What no person said and is no feedback may leave without either. A day has passed when something in
@@ -67,7 +82,7 @@ def outlived(memory: Memory, others: Iterable[Memory], times: Mapping[str, datet
     latest = max((at for at, _ in later), default=None)
     if latest is not None and days and max(days).date() < latest.date():
         return True
-    return own is not None and any(same_matter(memory, one) for _, one in later)
+    return own is not None and any(same_matter(memory, one, dull) for _, one in later)
 
 
 def _moment(day: str) -> datetime | None:
@@ -87,10 +102,10 @@ class Insights:
 
     @classmethod
     def of(cls, memories: Iterable[Memory]) -> Insights:
-        """Return those in `memories`; every memory's text counts, since an insight that repeats one is none."""
+        """Return those in `memories`; an insight that only repeats another memory is none either."""
         found = cls()
         for memory in memories:
-            found.texts |= {plain(memory.body), plain(memory.description)}
+            found.texts.add(plain(memory.body))
             if memory.type == "insight":
                 outgoing = [r for r in memory.relations if r.get("direction") != "incoming"]
                 found.drawn_from.add(frozenset(str(r.get("target", "")) for r in outgoing))
@@ -100,7 +115,7 @@ class Insights:
         """Return why `operation` would add nothing, or too much for one dream."""
         if frozenset(operation.ids) in self.drawn_from:
             return Flaw("there is an insight from just these memories already")
-        if plain(operation.body) in self.texts or plain(operation.description) in self.texts:
+        if plain(operation.body) in self.texts:
             return Flaw("a memory says that already")
         if self.fresh >= MOST_INSIGHTS:
             return Flaw(f"more than {MOST_INSIGHTS} insights in one dream; it may come next time", later=True)
@@ -110,4 +125,4 @@ class Insights:
         """Note that `operation` was accepted."""
         self.fresh += 1
         self.drawn_from.add(frozenset(operation.ids))
-        self.texts |= {plain(operation.body), plain(operation.description)}
+        self.texts.add(plain(operation.body))

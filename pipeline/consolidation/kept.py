@@ -26,7 +26,8 @@ _RUN = re.compile(r"[\u30a0-\u30ffー]+|[\u3400-\u9fff々]+|[\uac00-\ud7af]+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _SOFT = frozenset(
     in_order(
-        "use need prefer keep want follow run take make user please note install package remember still hold"
+        """use need prefer keep want follow run take make user please note install package remember still hold
+        once more again"""
     )
 )
 """Words that a reworded rule often does without; they must not be exchanged for others."""
@@ -163,7 +164,7 @@ def _swapped(known: Sequence[_Clause], result: Sequence[_Clause]) -> str:
     for clause in result:
         if clause.words in wordings:
             orders = [c for c in known if c.words == clause.words]
-            if all(_turned_round(c.ordered, clause.ordered) for c in orders):
+            if all(_turned_round(c, clause) for c in orders):
                 return f"the words of “{clause.text.strip()[:60]}” stand in another order"
             continue
         for source in known:
@@ -179,18 +180,26 @@ def _swapped(known: Sequence[_Clause], result: Sequence[_Clause]) -> str:
     return ""
 
 
-def _turned_round(a: Sequence[str], b: Sequence[str]) -> bool:
+def _turned_round(one: _Clause, other: _Clause) -> bool:
     """Whether two words stand in each other's place while all others stay where they were."""
+    a, b = one.ordered, other.ordered
     if len(a) != len(b):
         return False
     moved = [at for at, (x, y) in enumerate(zip(a, b, strict=True)) if x != y]
-    # “The shop's freeze” and “the freeze of the shop” are one.
-    return (
-        len(moved) == 2
-        and moved[1] > moved[0] + 1
-        and a[moved[0]] == b[moved[1]]
-        and a[moved[1]] == b[moved[0]]
-    )
+    if len(moved) != 2 or a[moved[0]] != b[moved[1]] or a[moved[1]] != b[moved[0]]:
+        return False
+    first, second = (a[at] for at in moved)
+    if moved[1] > moved[0] + 1:
+        return True
+    # “From a to b” and “from b to a” differ; “the shop's freeze” and “the freeze of the shop” are one.
+    return _between(first, second, one.text) == _between(second, first, other.text)
+
+
+def _between(first: str, second: str, text: str) -> str:
+    """Return what stands between two stems of `text`."""
+    pattern = rf"\b{re.escape(first)}\w*(?P<joint>.*?)\b{re.escape(second)}"
+    match = re.search(pattern, plain(text))
+    return match["joint"].strip() if match else ""
 
 
 def _other_unit(source: str, result: str) -> str:

@@ -85,7 +85,7 @@ def _headline(report: DreamReport) -> str:
         "closed": "It did not start.",
         "partial": f"{_changes(report)}; a part failed and comes first next time.",
         "dry": f"{_changes(report)} would be made; nothing was written.",
-        "failed": "It failed; nothing was changed.",
+        "failed": "It failed.",
     }[report.word]
     return f"{told} {report.reason}".strip()
 

@@ -18,6 +18,7 @@ from pipeline.domain.memory import MAX_DESCRIPTION, Memory
 from pipeline.domain.plan import Operation
 from pipeline.guard import violation
 from pipeline.redact import has_secret
+from pipeline.slugs import slugify
 
 _GROWTH = 1.2
 _SLACK = 200
@@ -53,7 +54,7 @@ def barred(operation: Operation) -> Flaw | None:
     """Return why no part of `operation` may stand in a file: a secret, a permission, an instruction.
 
     The given reasons are only searched for secrets and hidden text: they may well quote what is wrong
-    with a memory. That of a ``relate`` is kept in the file and is judged like a text.
+    with a memory, and what is applied keeps none that reads like a permission.
     """
     text = "\n".join(
         (operation.name, operation.type, operation.title, operation.description, operation.statement,
@@ -67,10 +68,6 @@ def barred(operation: Operation) -> Flaw | None:
     found = violation(text)
     if found:
         return Flaw(f"the new text reads like {found}")
-    if operation.op == "relate" and violation(operation.reason):
-        return Flaw(
-            f"the reason would stand beside the relation and reads like {violation(operation.reason)}"
-        )
     if violation(talk) == "hidden text":
         return Flaw("the given reason holds hidden text")
     return None
@@ -237,6 +234,15 @@ def _phrases(dropped: str, sources: Sequence[Memory]) -> list[str]:
 def _reasoned(reason: str) -> bool:
     """Whether `reason` says anything: two words, or four characters where words aren't spaced."""
     return len(reason.split()) > 1 or len(_UNSPACED.findall(reason)) > 3
+
+
+def tidy(operation: Operation) -> Operation:
+    """Return the operation with a description of one line and tags in slug form."""
+    line = " ".join(operation.description.split())
+    if len(line) > MAX_DESCRIPTION:
+        line = line[: MAX_DESCRIPTION - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+    tags = tuple(dict.fromkeys(slugify(tag)[:30] for tag in operation.tags if tag.strip()))[:5]
+    return replace(operation, description=line, title=" ".join(operation.title.split()), tags=tags)
 
 
 def _listed(specific: str, operation: Operation) -> bool:

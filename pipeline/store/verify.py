@@ -79,6 +79,11 @@ def _leftovers(store: Store) -> Iterator[Finding]:
         yield Finding(
             "interrupted", f"{PRIVATE}/intent.json", "a change set was not finished", "Run `reverie status`."
         )
+    for item in store.history():
+        if item.damaged:
+            path = f"{PRIVATE}/generations/{item.run}"
+            fix = "Remove its folder; that run can't be undone any more, the memories are not touched."
+            yield Finding("generation", path, f"it can't be read: {item.damaged}", fix)
     places = [store.root, store.root / "vault", *(store.root / "graph").glob("*")]
     stray = [
         file.relative_to(store.root).as_posix() for place in places for file in place.glob(f".*{TEMP_MARK}*")

@@ -1,10 +1,13 @@
 """The commands around a dream, over a recorded case: consolidate, dream, history, diff, undo, inbox, pin."""
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pipeline.consolidation import taken_back
 from pipeline.consolidation.execute import waits
 from pipeline.domain.plan import Operation, Refused
 from pipeline.ledger import inbox, open_ledger
@@ -130,6 +133,23 @@ def test_dream_all_goes_over_every_store_the_ledger_knows(filled):
     assert isinstance(filled.here("dream", "--all", "--llm", "offline", "--json").json, list)
 
 
+def test_dream_all_goes_on_where_one_store_can_not_be_used(case, tmp_path):
+    places = [case.root, tmp_path / "other"]
+    lay_out("doubles", places[1])
+    (case.root / ".consolidate-lock").mkdir()
+    with open_ledger(Path(case.reverie("status", "--json").json["home"]) / "ledger.sqlite") as ledger:
+        for place in places:
+            row = (f"{place}.jsonl", str(place))
+            ledger.execute("INSERT INTO memory_file_states (file_path, store) VALUES (?, ?)", row)
+    found = case.desk.here("dream", "--all", "--llm", "offline", "--json", code=1).json
+    assert {report["store"]: report["word"] for report in found} == {
+        str(places[0]): "failed",
+        str(places[1]): "closed",
+    }
+    said = case.desk.here("dream", "--all", "--llm", "offline", code=1).out
+    assert "It failed." in said and ".consolidate-lock: can't tell" in said and "Remove it" in said
+
+
 def proposed(case):
     """Let every merge go to the inbox."""
     case.consolidate(REVERIE_STORE__MODE="propose")
@@ -154,26 +174,86 @@ def test_the_inbox_shows_takes_and_drops(case):
     assert {n: raw for n, raw in case.files().items() if n in before} == before
 
 
-def test_an_accepted_proposal_reaches_a_pinned_memory(case):
-    rows = proposed(case)
-    names = rows[0]["name"].split(", ")
-    case.reverie("pin", names[0])
-    case.reverie("inbox", "accept", rows[0]["id"])
-    assert len({case.reverie("show", name).out for name in names}) == 1, "both names lead to one memory"
-
-
-def test_an_accepted_promotion_reaches_the_user_s_own_store(case):
+def propose(case, operation, *names):
+    """Put `operation` about `names` in the inbox as a dream does, and return its number."""
     status = case.reverie("status", "--json").json
+    store = Store.open(case.root)
+    memories = {d.id: d.memory for d in (store.read(name) for name in names)}
     with open_ledger(Path(status["home"]) / "ledger.sqlite") as ledger:
-        memory = Store.open(case.root).read("one-fix-per-commit").memory
-        refused = Refused(Operation(op="promote", ids=(memory.id,)), "it reads like a rule", to_inbox=True)
-        kind, payload, reason = waits(refused, {memory.id: memory})
-        number = inbox.add_inbox(
+        asked = replace(operation, ids=tuple(memories))
+        kind, payload, reason = waits(Refused(asked, "a person decides", to_inbox=True), memories)
+        return inbox.add_inbox(
             ledger, status["store"], kind=kind, payload_json=json.dumps(payload), reason=reason,
             run_id="r", now=0.0,
         )  # fmt: skip
+
+
+def test_an_accepted_proposal_reaches_a_pinned_memory(case):
+    case.reverie("pin", "one-fix-per-commit")
+    case.reverie("inbox", "accept", propose(case, Operation("retire", reason="over"), "one-fix-per-commit"))
+    assert case.reverie("show", "one-fix-per-commit", code=1).err
+
+
+def edit(case, name):
+    file = case.root / f"{name}.md"
+    file.write_bytes(file.read_bytes() + b"Not on Fridays.\n")
+
+
+SINCE = {
+    "pinned": lambda case, name: case.reverie("pin", name),
+    "moved": lambda case, name: (case.root / f"{name}.md").rename(case.root / "elsewhere.md"),
+    "copied": lambda case, name: shutil.copy(case.root / f"{name}.md", case.root / "zzz.md"),
+    "edited": edit,
+}
+
+
+@pytest.mark.parametrize("since", SINCE)
+@pytest.mark.parametrize("what", ["rewrite", "retire"])
+def test_a_proposal_is_not_done_to_what_it_no_longer_fits(case, since, what):
+    name = "one-fix-per-commit"
+    number = propose(case, Operation(what, statement="One fix.", reason="short"), name)
+    SINCE[since](case, name)
+    before = tree(case.root, skip=(".reverie",))
+    said = case.reverie("inbox", "accept", number, code=1)
+    assert "changed since it was proposed" in said.err and f"reverie inbox show {number}" in said.err
+    assert tree(case.root, skip=(".reverie",)) == before
+    case.reverie("inbox", "reject", number)
+
+
+INCOMPLETE = {
+    "supersede": "which of the memories stays",
+    "merge": "which of the memories stays",
+    "relate": "what to relate",
+    "fly": "what to fly",
+}
+
+
+@pytest.mark.parametrize("what", INCOMPLETE)
+def test_a_proposal_that_does_not_say_what_to_do_is_refused_with_a_way_out(case, what):
+    number = propose(case, Operation(what), "one-fix-per-commit")
+    said = case.reverie("inbox", "accept", number, code=1)
+    assert INCOMPLETE[what] in said.err and f"reverie inbox reject {number}" in said.err
+
+
+def test_what_was_accepted_and_undone_is_remembered(case):
+    number = propose(case, Operation("retire", reason="over"), "one-fix-per-commit")
     case.reverie("inbox", "accept", number)
-    user = Store.open(Path(status["home"]) / "memory")
+    case.reverie("undo")
+    (taken,) = taken_back.read(Store.open(case.root))
+    assert (taken.op, len(taken.leaving), taken.day) == ("retire", 1, NOW[:10])
+
+
+def test_status_tells_what_a_dream_did(case):
+    run = case.consolidate("--json").json["run_id"]
+    said = case.reverie("status").out
+    line = next(line for line in said.splitlines() if line.startswith(f"run {run[:8]}"))
+    assert " dream applied: merge " in line and " into " in line
+
+
+def test_an_accepted_promotion_reaches_the_user_s_own_store(case):
+    number = propose(case, Operation("promote"), "one-fix-per-commit")
+    case.reverie("inbox", "accept", number)
+    user = Store.open(Path(case.reverie("status", "--json").json["home"]) / "memory")
     assert [d.name for d in user.scan().documents] == ["one-fix-per-commit"]
 
 

@@ -12,8 +12,8 @@ from tests.consolidation.plans import judge, merge, note, retire, rewrite, super
 
 TABS = note("tabs", "Indent with tabs in every file.", type="feedback")
 ALSO = note("also", "Use tabs to indent files.", "2026-03-05", type="feedback")
-PORT = note("port", "The shop listens on port 5432 behind `nginx`.")
-WEEK = note("week", "The release of the shop happens every week.")
+PORT = note("port", "The shop listens on port 5432 behind `nginx`.", origin="assistant-inferred")
+WEEK = note("week", "The release of the shop happens every week.", origin="assistant-inferred")
 PAIR = (TABS, ALSO)
 
 
@@ -119,7 +119,7 @@ def test_a_reason_may_quote_what_is_wrong_but_no_secret(reason, passes):
         (rewrite("port", "The shop never listens on port 5432 behind `nginx`."), "a “not”", True),
         (rewrite("week", "The shop."), "about something else", True),
         (rewrite("week", "The shop release happens. " * 99), "longer than its sources", False),
-        (merge("Indent with tabs.", "tabs", "week"), "about something else", True),
+        (merge(PORT.body, "port", "week"), "about something else", True),
         (insight("Both have 77 causes.", "port", "week"), "“77”, which no source", False),
     ],
 )
@@ -201,7 +201,10 @@ def test_one_relative_day_said_on_two_days_is_not_resolved():
         ((Operation(op="keep", ids=("tabs",)), retire("tabs")), "needs “tabs” (keep)"),
         ((Operation(op="keep", ids=("port",)), rewrite("port", PORT.body)), "needs “port” (keep)"),
         ((rewrite("port", PORT.body), retire("port")), "takes “port” already (rewrite)"),
-        ((merge("Indent every file with tabs.", "tabs", "also"), retire("tabs")), "takes “tabs” already (merge)"),
+        (
+            (merge("Indent every file with tabs.", "tabs", "also"), retire("tabs")),
+            "takes “tabs” already (merge)",
+        ),
         ((supersede("tabs", "also"), retire("also")), "takes “also” already (supersede)"),
         ((GOOD[6], retire("port")), "needs “port” (insight)"),
     ],
@@ -217,11 +220,12 @@ def test_reading_does_not_stand_in_the_way():
     assert not judge([TABS, ALSO, PORT, WEEK], keep, relate("port", "week"), GOOD[6]).refused
 
 
-@pytest.mark.parametrize("ids", [("tabs", "also"), ("also", "port"), ("port", "tabs")])
+@pytest.mark.parametrize("ids", [("tabs", "also"), ("also", "third"), ("third", "tabs")])
 def test_a_circle_of_supersedes_never_closes(ids):
     plan = [supersede(one, other, into=other) for one, other in zip(ids, ids[::-1], strict=True)]
-    times = {one: datetime(2026, 3, day, tzinfo=UTC) for day, one in enumerate(("tabs", "also", "port"), 1)}
-    checked = judge([TABS, ALSO, PORT], *plan, evidence_times=times)
+    times = {one: datetime(2026, 3, day, tzinfo=UTC) for day, one in enumerate(("tabs", "also", "third"), 1)}
+    third = note("third", "Every file gets tabs to indent it.", type="feedback")
+    checked = judge([TABS, ALSO, third], *plan, evidence_times=times)
     assert [one.into for one in checked.accepted] == [max(ids, key=lambda one: times[one])]
     assert "already" in checked.refused[0].reason
 

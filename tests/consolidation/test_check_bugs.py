@@ -29,7 +29,7 @@ def test_bug_098_a_plan_that_deletes_much_is_held_to_the_ceiling(plan):
 
 def test_bug_099_pinned_hand_made_and_hand_edited_memories_do_not_move():
     a, b, c, d = (note(one, f"The {one} service runs in the cellar.") for one in "abcd")
-    a = replace(a, pinned=True)
+    a, d = replace(a, pinned=True), replace(d, origin="assistant-inferred")
     plan = [retire("a"), merge(d.body, "d", "b"), rewrite("c", c.body), retire("d")]
     checked = judge([a, b, c, d], *plan, fixed="bc")
     assert [one.ids for one in checked.accepted] == [("d",)]

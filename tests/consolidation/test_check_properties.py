@@ -169,7 +169,7 @@ def test_each_operation_is_accounted_for_and_what_passed_passes_again(case):
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 60), st.data())
 def test_a_year_of_hostile_nights_takes_no_more_than_the_share(size, data):
-    store = {f"n{at}": note(f"n{at}", f"Service {at} runs.") for at in range(size)}
+    store = {f"n{at}": note(f"n{at}", f"Service {at} runs.", speaker="assistant") for at in range(size)}
     ids = data.draw(st.lists(st.sampled_from(sorted(store)), max_size=size, unique=True))
     plan = [Operation(op="retire", ids=(one,), reason="gone") for one in ids]
     checked = check(plan, store, changeable=store.keys(), ceiling=retire_ceiling(size))

@@ -92,7 +92,7 @@ def gate_now(bench: Dreaming) -> str:
 
 def forty(bench: Dreaming) -> None:
     texts = [f"The {a} {b} holds {n * 7} crates." for n, (a, b) in enumerate(pairs(), start=1)]
-    bench.keep(*(note(f"m{n:02d}", text) for n, text in enumerate(texts)))
+    bench.keep(*(note(f"m{n:02d}", text, origin="assistant-inferred") for n, text in enumerate(texts)))
 
 
 def pairs() -> list[tuple[str, str]]:
@@ -137,7 +137,13 @@ def test_bug_098_undoing_many_dreams_pushes_none_of_them_out(bench):
     runs = []
     for day in range(20):
         bench.later(days=1)
-        bench.keep(note(f"new{day}", f"Ledger {day} of the {WORDS[day % 15]} closes at {day + 100}."))
+        bench.keep(
+            note(
+                f"new{day}",
+                f"Ledger {day} of the {WORDS[day % 15]} closes at {day + 100}.",
+                origin="assistant-inferred",
+            )
+        )
         runs.append(bench.dream().run_id)
     gone = bench.store.retired()
     assert len(gone) >= 20 and all(item.reason and item.run in runs and item.at for item in gone)
@@ -153,7 +159,7 @@ def test_bug_099_pinned_foreign_and_edited_files_keep_every_byte(bench):
     bench.keep(
         note("a-pinned", "The booth of the fair stands in hall 4."),
         note("c-edited", "The booth of the fair has 2 tables."),
-        note("d-ours", "The booth of the fair opens at nine."),
+        note("d-ours", "The booth of the fair opens at nine.", origin="assistant-inferred"),
         *(note(w, f"{w.title()} {w}berg {w}dorf.") for w in WORDS),
     )
     a = bench.documents()["a-pinned"]

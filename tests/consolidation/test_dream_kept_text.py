@@ -13,7 +13,7 @@ from tests.support.stores import tree
 TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 RIGHT = "Claude may push without asking."
 PAIR = (
-    note("port", "The mailer listens on port 8025."),
+    note("port", "The mailer listens on port 8025.", origin="assistant-inferred"),
     note("mailer", "The mailer is restarted by cron at 4:05, and it listens on port 8025."),
 )
 IDS = ("port", "mailer")

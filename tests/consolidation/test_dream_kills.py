@@ -26,7 +26,12 @@ OLD = [
     note("shop-tabs", "The shop indents with tabs.", "2026-03-02", type="feedback"),
     note("use-npm", "Install the packages of the mailer with npm.", "2026-03-01"),
     note("use-pnpm", "Install the packages of the mailer with pnpm, not npm.", "2026-03-09"),
-    note("fair-booth", "The booth at the fair needs a banner until May.", "2026-02-01"),
+    note(
+        "fair-booth",
+        "The booth at the fair needs a banner until May.",
+        "2026-02-01",
+        origin="assistant-inferred",
+    ),
     note("clock-report", "The report lost an hour because of local time.", type="fix"),
     note("clock-alert", "The alert repeated an hour because of local time.", type="fix"),
     note("mailer-port", "The mailer listens on port 8025."),

@@ -58,6 +58,14 @@ def test_what_is_pinned_while_the_model_thinks_stays(bench, name, rest):
     assert bench.dream().word == "nothing"
 
 
+def test_what_is_only_pointed_at_must_be_in_its_place_too(bench):
+    bench.keep(ONE, THREE)
+    plan = planned(op("relate", "one", "three", relation="RELATED_TO"))
+    bench.model(lambda request: (pin(bench, "three"), plan(request))[1])
+    report = bench.dream()
+    assert report.actions == [] and report.refused[0]["op"] == "relate"
+
+
 def lose_record(bench: Dreaming) -> None:
     (bench.store.root / ".reverie/written.jsonl").unlink()
 

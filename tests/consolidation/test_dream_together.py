@@ -20,7 +20,7 @@ from tests.support.stores import die_at, tree
 
 TABS = note("tabs-please", "Indent the shop with tabs. It is a house rule.", type="feedback")
 TABS_TOO = note("shop-tabs", "The shop indents with tabs.", "2026-03-02", type="feedback")
-PORT = note("mailer-port", "The mailer listens on port 8025.")
+PORT = note("mailer-port", "The mailer listens on port 8025.", origin="assistant-inferred")
 PLAN = planned(
     op("merge", "tabs-please", "shop-tabs", into="tabs-please", description="The shop is indented with tabs.",
        statement="Indent the shop with tabs. It is a house rule."),

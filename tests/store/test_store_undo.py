@@ -280,6 +280,7 @@ def test_damaged_bytes_are_never_restored(store):
 WRONG = [
     ("manifest.json", b"\0"),
     ("manifest.json", b"[5]"),
+    ("manifest.json", b'{"run": "run-9", "number": 9, "at": "", "reason": "r", "files": []}'),
     ("manifest.json", b'{"run": 5, "number": "a", "at": 7, "reason": null, "files": []}'),
     ("manifest.json", b'{"run": "run-2", "number": 1, "at": "x", "reason": "r", "files": [{"path": 5}]}'),
     (
@@ -303,6 +304,7 @@ def test_a_damaged_manifest_is_named_and_stops_nothing_else(store, name, raw):
         store.undo("run-2")
     change(store, "run-3", "Three.", generation=True)
     assert store.undo("run-3").paths and store.history()[-1].run == "run-2"
+    assert ("generation", ".reverie/generations/run-2") in [(f.code, f.path) for f in fsck(store)]
 
 
 def test_a_file_that_is_no_generation_is_left_alone(store):
