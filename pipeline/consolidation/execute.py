@@ -14,7 +14,7 @@ from typing import Any
 
 from pipeline import faults
 from pipeline.clock import iso
-from pipeline.consolidation import apply, ask
+from pipeline.consolidation import apply, ask, reflection
 from pipeline.consolidation.permit import Permit
 from pipeline.consolidation.report import DreamReport, write
 from pipeline.desk import Desk
@@ -251,6 +251,8 @@ def _finish(desk: Desk, home: Path, report: DreamReport, plan: Committed, permit
     desk.store.reindex(now=now, index_lines=INDEX_LINES)
     if report.actions or report.refused or report.failed:
         write(report, home)
+    if report.actions:
+        reflection.write(desk.store, home, now)
     live = desk.store.scan().documents
     seen = {**plan.seen, **_written(desk, report, live, {one for one, mark in plan.seen.items() if not mark})}
     with desk.ledger.transaction():

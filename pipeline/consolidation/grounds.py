@@ -24,6 +24,8 @@ MOST_INSIGHTS = 5
 _VOUCHED = frozenset({"user-stated", "user-confirmed", "hand-written"})
 _SHARED = 0.25
 """Share of the shorter memory's content words, and two at least, that two of one matter have in common."""
+_MOST_SHARED = 0.5
+"""The same for one that leaves with nothing in its place: half of its words, or rival values."""
 _FEW = 6
 _DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 
@@ -50,11 +52,13 @@ def dull_words(memories: Iterable[Memory]) -> frozenset[str]:
     return frozenset(word for word, times in count.items() if len(texts) >= _FEW and 2 * times > len(texts))
 
 
-def same_matter(one: Memory, other: Memory, dull: AbstractSet[str] = frozenset()) -> bool:
+def same_matter(
+    one: Memory, other: Memory, dull: AbstractSet[str] = frozenset(), share: float = _SHARED
+) -> bool:
     """Return whether two memories share content words but `dull` ones, or give rival values for the same."""
     mine, theirs = words(source_text(one)) - dull, words(source_text(other)) - dull
     shorter = min(len(mine), len(theirs))
-    if len(mine & theirs) >= max(min(2, shorter), _SHARED * shorter, 1):
+    if len(mine & theirs) >= max(min(2, shorter), share * shorter, 1):
         return True
     return bool(blended([source_text(one), source_text(other)], ""))
 
@@ -82,7 +86,7 @@ def outlived(
     latest = max((at for at, _ in later), default=None)
     if latest is not None and days and max(days).date() < latest.date():
         return True
-    return own is not None and any(same_matter(memory, one, dull) for _, one in later)
+    return own is not None and any(same_matter(memory, one, dull, _MOST_SHARED) for _, one in later)
 
 
 def _moment(day: str) -> datetime | None:

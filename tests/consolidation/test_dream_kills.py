@@ -51,7 +51,7 @@ BEFORE = (
     "dream.after_call", "dream.after_group_commit", "dream.after_plan_commit",
     "store.staged", "store.generation_begun", "store.generation_written",
 )  # fmt: skip
-LOOSE = ("CORE.md", "_index.json", "_state.json", ".gitignore", ".consolidate-lock")
+LOOSE = ("CORE.md", "REFLECTION.md", "_index.json", "_state.json", ".gitignore", ".consolidate-lock")
 """What is made from the memories, or says when: compared by `fsck`, not by byte."""
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _KNOWN = {memory.id for memory in OLD}

@@ -19,7 +19,7 @@ from tests.support.dreaming import NOW, Dreaming, dreaming, shown
 from tests.support.stores import tree
 
 pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
-LOOSE = ("CORE.md", "_index.json", "_state.json", ".gitignore", ".consolidate-lock")
+LOOSE = ("CORE.md", "REFLECTION.md", "_index.json", "_state.json", ".gitignore", ".consolidate-lock")
 few = settings(
     max_examples=8,
     deadline=None,

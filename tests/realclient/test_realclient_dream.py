@@ -57,7 +57,9 @@ def entries(machine: Box) -> set[str]:
 
 def memories(machine: Box) -> list[str]:
     """Return the memory files of the folder, without the two that are made from them."""
-    return sorted({file.name for file in machine.memory.glob("*.md")} - {"MEMORY.md", "CORE.md"})
+    return sorted(
+        {file.name for file in machine.memory.glob("*.md")} - {"MEMORY.md", "CORE.md", "REFLECTION.md"}
+    )
 
 
 def test_a_dream_merges_two_memories_and_archives_one(open_box: OpenBox) -> None:
