@@ -214,6 +214,14 @@ def _operations(app: App, store: Store, kind: str, payload: dict[str, Any], numb
             file=payload["name"],
             fix=f"Compare the two by hand, then `reverie inbox reject {number}`.",
         )
+    if target is not None and target.digest != payload.get("was"):
+        raise ConflictError(
+            "it changed since this was proposed"
+            if payload.get("was")
+            else "a memory of that name is there now",
+            file=target.path,
+            fix=f"See `reverie inbox show {number}` and edit the file, then `reverie inbox reject {number}`.",
+        )
     return [_written(app, store, payload, target)]
 
 

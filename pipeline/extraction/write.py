@@ -126,7 +126,10 @@ def _place(
     reason = _hands_off(target, store, taken, propose_only)
     if reason:
         name = target.memory.name if target else item.name
-        payload = {"update_of": target.memory.name if target else "", **_payload(item)}
+        payload = {"update_of": "", **_payload(item)}
+        if target:
+            # What it would replace, so that accepting it later can't take an edit made meanwhile along.
+            payload |= {"update_of": target.memory.name, "was": target.digest}
         result.proposals.append(Proposal("update" if target else "new", name, reason, payload))
         return
     put = store.put(memory, existing=target)

@@ -220,6 +220,37 @@ def test_a_proposal_is_not_done_to_what_it_no_longer_fits(case, since, what):
     case.reverie("inbox", "reject", number)
 
 
+def put_in(case, name, **more):
+    """Put a new text for `name` in the inbox as extraction does, and return its number."""
+    status = case.reverie("status", "--json").json
+    payload = {"name": name, "type": "feedback", "description": "Two.", "body": "Two fixes.\n", **more}
+    with open_ledger(Path(status["home"]) / "ledger.sqlite") as ledger:
+        return inbox.add_inbox(
+            ledger, status["store"], kind="update" if "was" in more else "new", reason="yours",
+            payload_json=json.dumps(payload), run_id="r", now=0.0,
+        )  # fmt: skip
+
+
+def test_an_update_that_waited_is_written_only_over_what_it_was_made_for(case):
+    name = "one-fix-per-commit"
+    file = case.root / f"{name}.md"
+    was = Store.open(case.root).read(name).digest
+    number = put_in(case, name, update_of=name, was=was)
+    edit(case, name)
+    said = case.reverie("inbox", "accept", number, code=1)
+    assert "changed since this was proposed" in said.err and f"reverie inbox show {number}" in said.err
+    assert b"Not on Fridays." in file.read_bytes()
+    number = put_in(case, name, update_of=name, was=Store.open(case.root).read(name).digest)
+    case.reverie("inbox", "accept", number)
+    assert "Two fixes." in file.read_text("utf-8")
+
+
+def test_a_new_memory_that_waited_takes_no_other_s_name(case):
+    before = case.files()
+    said = case.reverie("inbox", "accept", put_in(case, "one-fix-per-commit"), code=1)
+    assert "of that name is there now" in said.err and case.files() == before
+
+
 INCOMPLETE = {
     "supersede": "which of the memories stays",
     "merge": "which of the memories stays",

@@ -157,6 +157,8 @@ def test_hands_off_what_a_person_wrote_edited_or_pinned(store: Store, make: Any,
     assert (result.operations, result.actions) == ([], [])
     (proposal,) = result.proposals
     assert (proposal.kind, proposal.name) == ("update" if how == "update" else "retire", "retries")
+    if how == "update":
+        assert proposal.payload["was"] == store.read("retries").digest
     assert ("pinned" in proposal.reason) == (make is pinned)
     assert tree(store.root) == before
 
