@@ -18,9 +18,10 @@ BOUNDARIES = {
     "pipeline/cli/main.py",
     "hooks/capture.py",
 }
+# A letter in brackets each, so that this file, too, can be searched for what it forbids.
 MACHINE = re.compile(
-    r"/root/|/work/(?:main|shared|spec)|\.pyenv/versions/\d|/tmp/(?:pip|bash)"
-    r"|(?:index|extra-index)-url|pypi\.org|pythonhosted|registry\.npmjs"
+    r"/roo[t]/|/wor[k]/(?:main|shared|spec)|(?<![\w.~-])/wor[k]/\w|\.pyen[v]/versions/\d|/tm[p]/(?:pip|bash)"
+    r"|(?:inde[x]|extra-inde[x])-url|pyp[i]\.org|python[h]osted|registry\.np[m]js"
 )
 SQL = re.compile(r"\s*(?:--|SELECT|INSERT|UPDATE|DELETE|CREATE|PRAGMA)\s")
 
@@ -76,7 +77,7 @@ def test_no_machine_path_and_no_registry_host_stands_in_the_project():
     found = []
     for name in listed.stdout.splitlines():
         file = ROOT / name
-        if file.is_file() and "cassettes" not in name and name != "tests/architecture/test_shape.py":
+        if file.is_file() and "cassettes" not in name:
             found += [
                 f"{name}: {match.group()}" for match in MACHINE.finditer(file.read_text("utf-8", "replace"))
             ]
