@@ -78,11 +78,6 @@ def _is_a_name(match: re.Match[str], text: str) -> bool:
     return not starts or bool(re.match(r"\s+(?:screen|tab|view|page|widget|list|app)\b", text[match.end() :]))
 
 
-def has_relative(text: str) -> bool:
-    """Whether `text` still names a day by its distance from the speaker."""
-    return _PATTERN.search(text) is not None
-
-
 def relative_days(text: str) -> tuple[str, ...]:
     """Return the words of `text` that name a day by its distance from the speaker, names left out."""
     named = [match.span() for match in _NAMED.finditer(text)]

@@ -40,7 +40,7 @@ _NOT = re.compile(
 _NOT_WORDS = _set("not never no none nothing nobody nowhere nor neither without avoid cannot stop")
 _QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”|「[^」\n]*」')
 """What stands in quotation marks is named, not said: "not run" as a label denies nothing."""
-SPLIT = re.compile(r"[.;:!?,](?=\s|$)|[。；！？、\n]|\s(?:and|but|while|whereas|und|et)\s|\s[-–—]\s")
+_SPLIT = re.compile(r"[.;:!?,](?=\s|$)|[。；！？、\n]|\s(?:and|but|while|whereas|und|et)\s|\s[-–—]\s")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
 _KINDS = {
@@ -83,11 +83,16 @@ def denies(text: str) -> bool:
     return _NOT.search(_QUOTED.sub(" ", plain(text))) is not None
 
 
+def split(text: str) -> list[str]:
+    """Return the parts of `text` between sentence marks, list commas and conjunctions, width folded."""
+    normal = unicodedata.normalize("NFKC", LABEL.sub(". ", text)).replace("**", "")
+    return _SPLIT.split(normal)
+
+
 def clauses(text: str) -> list[Clause]:
     """Return the clauses of `text` in order; a further value of a list belongs to the clause before it."""
-    normal = unicodedata.normalize("NFKC", LABEL.sub(". ", text)).replace("**", "")
     found: list[Clause] = []
-    for part in SPLIT.split(normal):
+    for part in split(text):
         clause = Clause(tuple(in_order(part)), specifics(part), denies(part))
         if clause.words or (clause.specifics and not found):
             found.append(clause)

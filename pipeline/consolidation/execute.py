@@ -251,9 +251,9 @@ def _finish(desk: Desk, home: Path, report: DreamReport, plan: Committed, permit
     desk.store.reindex(now=now, index_lines=INDEX_LINES)
     if report.actions or report.refused or report.failed:
         write(report, home)
-    if report.actions:
-        reflection.write(desk.store, home, now)
     live = desk.store.scan().documents
+    if report.actions:
+        reflection.write(desk.store, live, home, now)
     seen = {**plan.seen, **_written(desk, report, live, {one for one, mark in plan.seen.items() if not mark})}
     with desk.ledger.transaction():
         for kind, payload, reason in plan.waiting:

@@ -13,9 +13,9 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pipeline.consolidation.contradiction import SPLIT, in_order, stem
+from pipeline.consolidation.contradiction import in_order, split, stem
 from pipeline.consolidation.marks import implied, marks, unreadable
-from pipeline.consolidation.specifics import LABEL, plain
+from pipeline.consolidation.specifics import plain
 
 _TOLERANCE = 0.15
 """Share of a source's content words that the result may lack, when none stands in their place."""
@@ -221,9 +221,8 @@ def _counted(text: str) -> dict[str, set[str]]:
 
 def _clauses(text: str) -> list[_Clause]:
     """Return the clauses of `text`; one without a content word belongs to the one before it."""
-    normal = unicodedata.normalize("NFKC", LABEL.sub(". ", text)).replace("**", "")
     found: list[_Clause] = []
-    for part in SPLIT.split(normal):
+    for part in split(text):
         ordered = _ordered(part)
         clause = _Clause(frozenset(ordered), ordered, marks(part), implied(part), part)
         if clause.words or not found:

@@ -19,7 +19,7 @@ from pipeline.atomic import write_atomic
 from pipeline.consolidation.report import FOLDER
 from pipeline.domain.memory import Memory
 from pipeline.errors import StoreError
-from pipeline.store import Store
+from pipeline.store import Document, Store
 from pipeline.store.derived import read_state
 from pipeline.store.index_file import inert, link_target
 from pipeline.store.layout import MAX_DERIVED, read_regular
@@ -29,10 +29,11 @@ _HEAD = "# Memory Reflection (auto-generated)\n"
 _THEMES, _TITLES, _MOST, _INSIGHTS, _DREAMS, _PREVIEW = 8, 3, 10, 10, 20, 80
 
 
-def write(store: Store, home: Path, now: datetime) -> bool:
+def write(store: Store, live: Sequence[Document], home: Path, now: datetime) -> bool:
     """Write ``REFLECTION.md`` if more than its times would change; True if it was written.
 
-    A file of that name which somebody else wrote stays as it is.
+    `live` are the documents of `store` as they are now. A file of that name which somebody else wrote stays
+    as it is.
     """
     file = store.root / FILE
     try:
@@ -43,8 +44,7 @@ def write(store: Store, home: Path, now: datetime) -> bool:
         return False
     if not old.startswith(_HEAD):
         return False
-    memories = [item.head for item in store.scan().documents]
-    new = text(memories, read_state(store.root), [*_reports(home, str(store.path))], now)
+    new = text([item.head for item in live], read_state(store.root), [*_reports(home, str(store.path))], now)
     if old.partition("\n\n")[2] == new.partition("\n\n")[2]:
         return False
     write_atomic(file, new.encode("utf-8", "replace"))

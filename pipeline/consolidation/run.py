@@ -19,6 +19,7 @@ from pathlib import Path
 from pipeline.clock import iso
 from pipeline.consolidation import apply, ask, check, taken_back
 from pipeline.consolidation.execute import Committed, about, carry_out, interrupted, resume, waits
+from pipeline.consolidation.gates import first_closed
 from pipeline.consolidation.gather import Gathered, gather
 from pipeline.consolidation.permit import Permit, judge, take
 from pipeline.consolidation.report import DreamReport
@@ -43,7 +44,7 @@ def dream(desk: Desk, *, home: Path, force: bool = False, dry_run: bool = False)
     report = DreamReport(run_id=new_id(), store=desk.store_key, at=iso(desk.clock.now()))
     if not force and (dry_run or interrupted(desk) is None):
         report.gates = judge(desk, record=not dry_run)
-        closed = next((gate for gate in report.gates if not gate.open), None)
+        closed = first_closed(report.gates)
         if closed is not None:
             report.word, report.reason = "closed", closed.reason
             return report
@@ -64,7 +65,7 @@ def dream(desk: Desk, *, home: Path, force: bool = False, dry_run: bool = False)
 
 def _late(desk: Desk) -> Gate | None:
     again = judge(desk, record=False)
-    return next((gate for gate in again if not gate.open and gate.name in ("interval", "changed")), None)
+    return first_closed(gate for gate in again if gate.name in ("interval", "changed"))
 
 
 def _work(desk: Desk, home: Path, report: DreamReport, permit: Permit, dry_run: bool) -> DreamReport:

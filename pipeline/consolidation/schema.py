@@ -5,34 +5,13 @@ Which fields an operation uses depends on `op`; `check` decides what of it may h
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline.domain.memory import TYPES
 from pipeline.domain.plan import OPS, RELATIONS
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
-
-
-def _texts(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    return [_text(item) for item in value] if isinstance(value, list) else []
-
-
-def _items(value: Any) -> Any:
-    if isinstance(value, dict):
-        return [value]
-    if not isinstance(value, list):
-        return value
-    return [item for item in value if isinstance(item, (dict, BaseModel))]
-
-
-Text = Annotated[str, BeforeValidator(_text)]
-Texts = Annotated[list[str], BeforeValidator(_texts)]
+from pipeline.llm.lenient import ITEMS, Text, Texts
 
 
 class Dropped(BaseModel):
@@ -61,7 +40,7 @@ class Proposed(BaseModel):
     how_to_apply: Text = ""
     tags: Texts = Field(default_factory=list)
     relation: Text = Field("", json_schema_extra={"enum": ["", *RELATIONS]})
-    dropped: Annotated[list[Dropped], BeforeValidator(_items)] = Field(default_factory=list)
+    dropped: Annotated[list[Dropped], ITEMS] = Field(default_factory=list)
     reason: Text = Field("", description="One sentence a person can check.")
 
 
@@ -70,6 +49,6 @@ class Plan(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    operations: Annotated[list[Proposed], BeforeValidator(_items)] = Field(
+    operations: Annotated[list[Proposed], ITEMS] = Field(
         description="Empty when nothing needs doing, which is the usual answer."
     )

@@ -11,16 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from pipeline.domain.memory import TYPES
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
-
-
-def _texts(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    return [_text(item) for item in value] if isinstance(value, list) else []
+from pipeline.llm.lenient import ITEMS, Text, Texts
 
 
 def _share(value: Any) -> float:
@@ -37,16 +28,6 @@ def _number(value: Any) -> int:
         return -1
 
 
-def _items(value: Any) -> Any:
-    if isinstance(value, dict):
-        return [value]
-    if not isinstance(value, list):
-        return value
-    return [item for item in value if isinstance(item, (dict, BaseModel))]
-
-
-Text = Annotated[str, BeforeValidator(_text)]
-Texts = Annotated[list[str], BeforeValidator(_texts)]
 Share = Annotated[float, BeforeValidator(_share)]
 
 
@@ -96,7 +77,7 @@ class Candidate(BaseModel):
     confidence: Share = Field(
         0.8, description="How sure the dialogue makes it: 0.9 said outright; 0.6 hedged."
     )
-    evidence: Annotated[list[Cited], BeforeValidator(_items)] = Field(
+    evidence: Annotated[list[Cited], ITEMS] = Field(
         default_factory=list, description="One to three lines that say it."
     )
 
@@ -108,7 +89,7 @@ class Withdrawal(BaseModel):
 
     name: Text = Field("", description="Name of the existing memory.")
     reason: Text = Field("", description="Why it no longer holds.")
-    evidence: Annotated[list[Cited], BeforeValidator(_items)] = Field(default_factory=list)
+    evidence: Annotated[list[Cited], ITEMS] = Field(default_factory=list)
 
 
 class Extraction(BaseModel):
@@ -116,10 +97,10 @@ class Extraction(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    memories: Annotated[list[Candidate], BeforeValidator(_items)] = Field(
+    memories: Annotated[list[Candidate], ITEMS] = Field(
         description="Facts worth keeping; empty when there are none, which is often right."
     )
-    withdrawals: Annotated[list[Withdrawal], BeforeValidator(_items)] = Field(default_factory=list)
+    withdrawals: Annotated[list[Withdrawal], ITEMS] = Field(default_factory=list)
 
 
 class Episode(BaseModel):

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipeline.dates import absolute, has_relative
+from pipeline.dates import absolute, relative_days
 
 MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -40,12 +40,12 @@ MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
 )
 def test_a_day_is_counted_from_the_moment_it_was_said(text: str, expected: str) -> None:
     assert absolute(text, MONDAY) == expected
-    assert not has_relative("Freeze starts 2026-03-03.")
+    assert relative_days("Freeze starts 2026-03-03.") == ()
 
 
 def test_without_a_moment_the_text_stays() -> None:
     assert absolute("tomorrow", None) == "tomorrow"
-    assert has_relative("tomorrow")
+    assert relative_days("tomorrow") == ("tomorrow",)
 
 
 def test_a_month_and_a_year_are_crossed() -> None:
