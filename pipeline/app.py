@@ -247,7 +247,7 @@ class App:
                 for run_id in lookups.runs_of_memory(ledger, document.memory.id)
                 if (run := runs.run(ledger, run_id)) is not None
             )
-        return Why(document.memory, store.path / document.path, sources, made, store.is_ours(document))
+        return Why(document.memory, store.path / document.path, sources, made, store.is_as_written(document))
 
     # -- changing ---------------------------------------------------------------------------------
 

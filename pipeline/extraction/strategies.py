@@ -1,7 +1,8 @@
 """The two ways to extract, behind one interface (seed 4, D-16): by turn (s09) and by conversation (Claudia).
 
-A strategy finds the next span of dialogue to read and says how to ask about it; `run` does the rest. Both
-share the ledger's watermarks, so a row is new material to each strategy at most once.
+A strategy finds the next span of dialogue to read and says how to ask about it; `run` does the rest. What was
+read stands in the ledger (a file's watermark for turns, the runs for conversations), so a row is new material
+to each strategy at most once.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pipeline.config import ExtractionSettings
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.render import windows
 from pipeline.extraction.schema import ConversationExtraction, Extraction
-from pipeline.ledger import Ledger, conversations, ingest, watermarks
+from pipeline.ledger import Ledger, conversations, ingest, runs, watermarks
 
 _ACK = re.compile(
     r"(?:ok(?:ay)?|k|thanks?(?: you)?|thx|ty|cool|great|nice|perfect|awesome|good|lgtm|continue|go on|"
@@ -162,10 +163,10 @@ class ConversationStrategy:
         return self.conversation.source_file
 
     def next_span(self, ledger: Ledger, store: str, *, max_chars: int, now: datetime) -> Span | None:
-        """Return the first window of the conversation beyond the watermark."""
+        """Return the first window of the conversation that was not read yet."""
         key = self.conversation.source_file
         spoken = ingest.utterances_of_conversation(ledger, self.conversation.id)
-        after = watermarks.watermark(ledger, key, store, self.id)
+        after = self._through(ledger, store, spoken)
         fresh = [u for u in spoken if u.row > after]
         if not fresh:
             return None
@@ -183,6 +184,16 @@ class ConversationStrategy:
             ended_at=next((u.at for u in reversed(new) if u.at), None),
             sessions=frozenset(u.session_id for u in spoken),
         )
+
+    def _through(self, ledger: Ledger, store: str, spoken: Sequence[Utterance]) -> int:
+        """Return the last row read of this very conversation, 0 for none.
+
+        The file's watermark would not do: conversations are not always read in their order, and one that
+        is read late must not count as read because a later one was.
+        """
+        read = runs.rows_read(ledger, self.conversation.source_file, store, self.id)
+        own = (last for _, last in read if spoken and spoken[0].row <= last <= spoken[-1].row)
+        return max(own, default=0)
 
     def skipped(self, ledger: Ledger) -> str:
         """Return why the conversation is not read, or an empty string when it is."""

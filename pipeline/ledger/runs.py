@@ -109,6 +109,22 @@ def run(led: Ledger, run_id: str) -> Run | None:
     return None if row is None else Run(*row)
 
 
+def rows_read(led: Ledger, key: str, store: str, *strategies: str) -> list[tuple[int, int]]:
+    """Return the first and last row of every stretch of `key` that `strategies` have done with for `store`.
+
+    A stretch no model could read (``failed:unextractable``) was passed over and counts; one whose run
+    failed in another way is tried again and does not.
+    """
+    marks = ", ".join("?" * len(strategies))
+    rows = led.rows(
+        "SELECT from_row, through_row FROM runs WHERE key = ? AND store = ?"
+        f" AND strategy IN ({marks}) AND outcome IN ('applied', 'nothing', 'skipped', 'failed:unextractable')"
+        " ORDER BY from_row",
+        (key, store, *strategies),
+    )
+    return [(row["from_row"], row["through_row"]) for row in rows]
+
+
 def list_runs(led: Ledger, *, limit: int = 20, key: str | None = None) -> list[Run]:
     """Return the latest runs, newest first, all or those of one key."""
     rows = led.rows(

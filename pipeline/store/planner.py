@@ -68,9 +68,13 @@ class Planner:
             raise UnknownMemoryError(f"no memory is called {name!r}", fix="`reverie list` shows every name.")
         return found
 
-    def is_ours(self, document: Document) -> bool:
-        """Whether Reverie wrote this file and nobody changed it since."""
+    def is_as_written(self, document: Document) -> bool:
+        """Whether this file went through Reverie's hands and nobody else changed it since."""
         return self._written.digest(document.path) == document.digest
+
+    def is_ours(self, document: Document) -> bool:
+        """Whether Reverie wrote this file of itself, not at a person's word, and nobody changed it since."""
+        return document.head.origin != "hand-written" and self.is_as_written(document)
 
     def writable(self) -> bool:
         """Whether files can be made in the store."""

@@ -17,7 +17,7 @@ from pipeline.errors import BusyStoreError, StoreError
 from pipeline.extraction.run import Desk, Outcome, extract
 from pipeline.extraction.strategies import ConversationStrategy, Strategy, TurnStrategy
 from pipeline.ids import new_id
-from pipeline.ledger import Ledger, calls, conversations, ingest, jobs, watermarks
+from pipeline.ledger import Ledger, calls, conversations, ingest, jobs, runs, watermarks
 from pipeline.llm import Client, Provider, open_provider
 from pipeline.store import Store, foreign_dream_running
 from pipeline.worker.places import claim, store_for
@@ -56,7 +56,8 @@ class Reader:
         """Extract everything of one file that has not been read, now; errors are the caller's.
 
         A conversation nobody has read is read as a whole; one that was read in part goes on by turns, so
-        that only what is new reaches the model.
+        that only what is new reaches the model. What turns have passed by for good, the old part of a
+        history at its first sight, is read as a whole as well.
         """
         limits = self.settings.extraction
         conversations.mark_ready(
@@ -66,10 +67,14 @@ class Reader:
         outcomes: list[Outcome] = []
         for item in conversations.list_conversations(self.ledger, key=key):
             rows = [u.row for u in ingest.utterances_of_conversation(self.ledger, item.id)]
-            read = watermarks.watermark(self.ledger, key, desk.store_key, "turn")
-            if not rows or rows[-1] <= read:
+            past = watermarks.watermark(self.ledger, key, desk.store_key, "turn")
+            read = runs.rows_read(self.ledger, key, desk.store_key, "turn", "conversation")
+            unread = [row for row in rows if not any(first <= row <= last for first, last in read)]
+            if not unread:
                 continue
-            if rows[0] > read and len(rows) >= limits.min_conversation_messages:
+            if unread[0] <= past:
+                outcomes.extend(self._conversation(desk, self._whole(item, minimum=1), None))
+            elif unread == rows and len(rows) >= limits.min_conversation_messages:
                 outcomes.extend(self._conversation(desk, self._whole(item), None))
             else:
                 turns = TurnStrategy(key, limits, first_sight=False, until_row=rows[-1])
@@ -145,9 +150,10 @@ class Reader:
             conversations.set_status(self.ledger, item.id, status, reason=reason, now=now)
         return outcomes
 
-    def _whole(self, item: conversations.Conversation) -> ConversationStrategy:
+    def _whole(self, item: conversations.Conversation, *, minimum: int | None = None) -> ConversationStrategy:
         limits = self.settings.extraction
-        return ConversationStrategy(item, limits, minimum=limits.min_conversation_messages)
+        least = limits.min_conversation_messages if minimum is None else minimum
+        return ConversationStrategy(item, limits, minimum=least)
 
     def _desk(self, key: str) -> Desk:
         place = self.store or store_for(self.ledger, key)

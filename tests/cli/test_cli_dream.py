@@ -274,6 +274,15 @@ def test_what_was_accepted_and_undone_is_remembered(case):
     assert (taken.op, len(taken.leaving), taken.day) == ("retire", 1, NOW[:10])
 
 
+def test_what_a_person_added_no_dream_merges(case):
+    for name in ("linter-first", "linter-twice"):
+        case.reverie("add", "Always run the linter before a commit.", "--name", name)
+    added = {n: b for n, b in case.files().items() if n.startswith("linter-")}
+    case.consolidate()
+    assert len(added) == 2 and {n: case.files().get(n) for n in added} == added
+    assert "changed since by someone else  no" in case.reverie("why", "linter-twice").out
+
+
 def test_status_tells_what_a_dream_did(case):
     run = case.consolidate("--json").json["run_id"]
     said = case.reverie("status").out

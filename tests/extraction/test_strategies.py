@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline.extraction.strategies import ConversationStrategy, Span
-from pipeline.ledger import conversations, watermarks
+from pipeline.ledger import conversations, runs, watermarks
 from tests.support.extraction import NOTHING, NOW, Bench
 from tests.support.transcripts import Transcript, tool_use
 
@@ -22,6 +22,16 @@ def next_span(bench: Bench, key: str, *, max_chars: int = 60_000, **more: Any) -
 
 def read_to(bench: Bench, key: str, row: int) -> None:
     watermarks.set_watermark(bench.ledger, key, bench.desk().store_key, "turn", row)
+
+
+def done(bench: Bench, key: str, span: Span) -> None:
+    """Note `span` as read by a conversation run of the store "s"."""
+    run = f"run-{span.from_row}"
+    runs.start_run(
+        bench.ledger, id=run, kind="extract", key=key, store="s", strategy="conversation",
+        from_row=span.from_row, through_row=span.through_row, now=NOW,
+    )  # fmt: skip
+    runs.finish_run(bench.ledger, run, outcome="nothing", summary_json="{}", now=NOW)
 
 
 def texts(span: Span | None) -> list[str]:
@@ -165,7 +175,7 @@ def test_a_long_conversation_is_read_in_windows_each_line_once(bench: Bench) -> 
         read += [u.text for u in span.new]
         lasts.append(span.last)
         assert (span.context != []) == (len(lasts) > 1)
-        watermarks.set_watermark(bench.ledger, strategy.source, "s", "conversation", span.through_row)
+        done(bench, strategy.source, span)
     assert [text.split()[1] for text in read] == [str(n) for n in range(30)]
     assert lasts == [False] * (len(lasts) - 1) + [True] and len(lasts) > 2
 
