@@ -14,11 +14,16 @@ import os  # noqa: E402
 import sys  # noqa: E402
 import time  # noqa: E402
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 KEEP = 16 << 20  # bytes of an event that are kept; what comes after is read and dropped
 FIRST_BYTE = 1.0  # seconds to wait for anything at all
 QUIET = 0.15  # seconds of silence after "}" that end an event whose sender never closes the pipe
 TOTAL = 1.8  # seconds for all of stdin; the host gives SessionEnd hooks 1.5 to 2 s
 LOG_LIMIT = 64 << 10
+BINARY = getattr(os, "O_BINARY", 0)  # Windows would turn line ends
 
 
 def main() -> None:
@@ -49,12 +54,9 @@ def own_standard_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def read_stdin() -> bytes:
+def read_stdin(system: str = os.name) -> bytes:
     """Return what arrives on stdin until EOF, silence after a complete-looking object, or the deadline."""
-    import select
-
-    poll = select.poll()
-    poll.register(0, select.POLLIN)
+    more = by_thread() if system == "nt" else by_poll()
     start = time.monotonic()
     chunks: list[bytes] = []
     size = 0
@@ -65,12 +67,7 @@ def read_stdin() -> bytes:
             left = min(left, start + FIRST_BYTE - time.monotonic())
         elif last.rstrip().endswith(b"}"):
             left = min(left, QUIET)
-        if left <= 0 or not poll.poll(left * 1000):
-            break
-        try:
-            chunk = os.read(0, 1 << 20)
-        except OSError:
-            break  # a directory or a terminal that went away: there is no event
+        chunk = more(left) if left > 0 else b""
         if not chunk:
             break
         last = last[-64:] + chunk if len(chunk) < 64 else chunk
@@ -78,6 +75,49 @@ def read_stdin() -> bytes:
             chunks.append(chunk[: KEEP - size])
         size += len(chunk)
     return b"".join(chunks)
+
+
+def by_poll() -> "Callable[[float], bytes]":
+    """Return a function that waits so many seconds for bytes on stdin; empty when none came or will come."""
+    import select
+
+    poll = select.poll()
+    poll.register(0, select.POLLIN)
+
+    def more(seconds: float) -> bytes:
+        try:
+            return os.read(0, 1 << 20) if poll.poll(seconds * 1000) else b""
+        except OSError:
+            return b""  # a directory or a terminal that went away: there is no event
+
+    return more
+
+
+def by_thread() -> "Callable[[float], bytes]":
+    """Do what `by_poll` does for Windows, which can't wait for a pipe: a thread reads."""
+    import queue
+    import threading
+
+    arrived: queue.Queue[bytes] = queue.Queue()
+
+    def read() -> None:
+        chunk = b"-"
+        while chunk:
+            try:
+                chunk = os.read(0, 1 << 20)
+            except OSError:
+                chunk = b""
+            arrived.put(chunk)
+
+    threading.Thread(target=read, daemon=True).start()
+
+    def more(seconds: float) -> bytes:
+        try:
+            return arrived.get(timeout=seconds)
+        except queue.Empty:
+            return b""
+
+    return more
 
 
 def home_dir() -> str:
@@ -95,7 +135,7 @@ def write_event(home: str, event: str, data: bytes) -> None:
     now = time.time()
     name = f"{int(now * 1000):013d}-{os.getpid()}-{os.urandom(3).hex()}-{event}.json"
     temp = f"{spool}/.{name}.reverie-tmp-"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY
     try:
         handle = os.open(temp, flags, 0o600)
     except FileNotFoundError:
@@ -116,18 +156,37 @@ def write_event(home: str, event: str, data: bytes) -> None:
 
 def ensure_worker(home: str) -> None:
     """Start a worker unless one is alive, which is to say unless one holds the lock."""
-    import fcntl
-
-    lock = os.open(home + "/worker.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    lock = os.open(home + "/worker.lock", os.O_RDWR | os.O_CREAT | BINARY, 0o600)
+    if not (taken_on_windows(lock) if os.name == "nt" else taken(lock)):
         return
     sys.dont_write_bytecode = True
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     import start_worker
 
     start_worker.start(home, lock)
+
+
+def taken(lock: int) -> bool:
+    """Lock the open file `lock`, for as long as any process has it open; False when another holds it."""
+    import fcntl
+
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def taken_on_windows(lock: int) -> bool:
+    """Whether the open file `lock` can be locked; it is let go, since a child must take its own there."""
+    import msvcrt
+
+    try:
+        msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)
+        msvcrt.locking(lock, msvcrt.LK_UNLCK, 1)
+    except OSError:
+        return False
+    return True
 
 
 def make_dirs(path: str) -> None:
@@ -161,7 +220,7 @@ def log(home: str, cause: str) -> None:
         return
     try:
         make_dirs(home + "/logs")
-        handle = os.open(home + "/logs/hook.log", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        handle = os.open(home + "/logs/hook.log", os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o600)
         try:
             size = os.fstat(handle).st_size
             os.lseek(handle, max(0, size - 4096), os.SEEK_SET)

@@ -12,6 +12,7 @@ import sys
 from _signal import SIG_DFL, SIGINT, signal
 
 LOG_LIMIT = 1 << 20
+DETACHED, BREAKAWAY = 0x8 | 0x200, 0x0100_0000  # no console and a group of its own; out of the host's job
 
 
 def start(home: str, lock: int) -> int:
@@ -22,11 +23,14 @@ def start(home: str, lock: int) -> int:
     os.makedirs(home + "/logs", 0o700, exist_ok=True)
     if os.path.exists(log) and os.path.getsize(log) > LOG_LIMIT:
         os.replace(log, log + ".1")
-    close_on_exec(lock)
-    arguments = [python, "-m", "pipeline.worker", "--lock-fd", str(lock)]
+    arguments = [python, "-m", "pipeline.worker"]
     values = environment(home, path)
     os.chdir(home)
-    worker = spawn(arguments, values, log)
+    if os.name == "nt":
+        os.close(lock)
+        return spawn_on_windows(arguments, values, log)
+    close_on_exec(lock)
+    worker = spawn([*arguments, "--lock-fd", str(lock)], values, log)
     os.ftruncate(lock, 0)
     os.pwrite(lock, b"%d\n" % worker, 0)  # for a person to read; the lock itself decides
     return worker
@@ -59,11 +63,12 @@ def interpreter(home: str, root: str) -> tuple[str, str]:
     if runnable(noted):
         return noted, ""
     beside = root if os.path.isdir(root + "/pipeline") else ""
-    if runnable(root + "/.venv/bin/python"):
-        return root + "/.venv/bin/python", beside
-    folders = [*os.environ.get("PATH", "").split(":"), os.path.expanduser("~/.local/bin")]
+    for own in (root + "/.venv/bin/python", root + "/.venv/Scripts/python.exe"):
+        if runnable(own):
+            return own, beside
+    folders = [*os.environ.get("PATH", "").split(os.pathsep), os.path.expanduser("~/.local/bin")]
     for folder in folders:
-        line = first_line(folder + "/reverie") if folder.startswith("/") else ""
+        line = first_line(folder + "/reverie") if os.path.isabs(folder) else ""
         if line.startswith("#!") and runnable(line[2:].strip()):
             return line[2:].strip(), ""
     return sys.executable, beside
@@ -72,7 +77,7 @@ def interpreter(home: str, root: str) -> tuple[str, str]:
 def first_line(path: str) -> str:
     """Return the first line of the file `path`, or "" when there is none to read."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError:
         return ""
     try:
@@ -85,7 +90,7 @@ def first_line(path: str) -> str:
 
 def runnable(path: str) -> bool:
     """Say whether `path` is absolute and a program we may run."""
-    return path.startswith("/") and os.path.isfile(path) and os.access(path, os.X_OK)
+    return os.path.isabs(path) and os.path.isfile(path) and os.access(path, os.X_OK)
 
 
 def close_on_exec(lock: int) -> None:
@@ -119,6 +124,27 @@ def spawn(arguments: list[str], values: dict[str, str], log: str) -> int:
         )
     except NotImplementedError:
         return fork(arguments, values, log)
+
+
+def spawn_on_windows(arguments: list[str], values: dict[str, str], log: str) -> int:
+    """Start `arguments` apart from the console and, if allowed, from the job the host ends."""
+    import subprocess
+
+    for flags in (DETACHED | BREAKAWAY, DETACHED):
+        try:
+            with open(log, "ab") as errors:
+                worker = subprocess.Popen(
+                    arguments,
+                    env=values,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=errors,
+                    creationflags=flags,
+                )
+        except PermissionError:
+            continue  # the job lets nobody leave
+        return worker.pid
+    return 0
 
 
 def fork(arguments: list[str], values: dict[str, str], log: str) -> int:

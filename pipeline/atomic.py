@@ -9,6 +9,8 @@ import os
 import stat
 from pathlib import Path
 
+from pipeline import system
+
 TEMP_MARK = ".reverie-tmp-"
 
 
@@ -25,8 +27,10 @@ def ensure_dir(path: Path) -> Path:
 
 
 def fsync_dir(path: Path) -> None:
-    """Make renames inside `path` durable; a file system that can't is left alone."""
-    handle = os.open(path, os.O_RDONLY)
+    """Make renames inside `path` durable; a system or file system that can't is left alone."""
+    if not system.syncs_folders():
+        return
+    handle = os.open(path, os.O_RDONLY | system.OPEN)
     try:
         os.fsync(handle)
     except OSError:
@@ -45,10 +49,10 @@ def temp_path(target: Path) -> Path:
 def write_temp(target: Path, data: bytes, *, mode: int = 0o600) -> Path:
     """Write `data` to a new temp file beside `target`, fsynced, and return its path."""
     temp = temp_path(target)
-    handle = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), mode)
+    handle = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | system.NO_LINK | system.OPEN, mode)
     try:
         with os.fdopen(handle, "wb") as out:
-            os.fchmod(out.fileno(), mode)
+            system.keep_private(out.fileno(), mode)
             out.write(data)
             out.flush()
             os.fsync(out.fileno())

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from pipeline import system
 from pipeline.atomic import ensure_dir
 from pipeline.errors import LockError
 
@@ -33,10 +34,9 @@ def _open(path: Path, *, to_look: bool = False) -> int:
         # Opening a pipe to write would wait for its reader, and a link may lead anywhere.
         if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
-        cloexec = getattr(os, "O_CLOEXEC", 0)
         if to_look and path.exists() and not os.access(path, os.W_OK):
-            return os.open(path, os.O_RDONLY | cloexec)
-        return os.open(path, os.O_RDWR | os.O_CREAT | cloexec, 0o600)
+            return os.open(path, os.O_RDONLY | system.OPEN)
+        return os.open(path, os.O_RDWR | os.O_CREAT | system.OPEN, 0o600)
     except OSError as error:
         raise LockError(
             f"the lock can't be used: {error.strerror or error}",

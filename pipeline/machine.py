@@ -11,6 +11,8 @@ import socket
 import uuid
 from pathlib import Path
 
+from pipeline.system import running
+
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -39,15 +41,10 @@ def lives(name: str) -> bool:
     """
     pid, _, rest = name.partition(".")
     started = rest.partition(".")[0]
-    if not pid.isascii() or not pid.isdigit() or os.name == "nt":
-        # Windows has no signal that only asks.
+    if not pid.isascii() or not pid.isdigit():
         return True
-    try:
-        os.kill(int(pid), 0)
-    except (ProcessLookupError, OverflowError):
+    if not running(int(pid)):
         return False
-    except PermissionError:
-        pass
     now = _started(int(pid))
     return not started or not now or started == now
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from pipeline import system
 from pipeline.atomic import ensure_dir
 from pipeline.errors import InputError, LockError, SpoolError
 from pipeline.locks import try_lock
@@ -60,8 +61,11 @@ def ensure_worker(home: Path) -> bool:
     if handle is None:
         return False
     with handle:
+        if not system.passes_locks():
+            # The child takes it itself; of two that are started meanwhile one finds it held and leaves.
+            handle.close()
         try:
-            _started.append(_spawn(home.resolve(), handle.fileno()))
+            _started.append(_spawn(home.resolve(), None if handle.closed else handle.fileno()))
         except OSError as error:
             raise SpoolError(
                 f"the worker can't be started: {error.strerror or error}",
@@ -100,21 +104,24 @@ def _try(home: Path) -> IO[bytes] | None:
         raise SpoolError(f"worker.lock: {error.args[0]}", file=error.file, fix=error.fix) from error
 
 
-def _spawn(home: Path, lock: int) -> subprocess.Popen[bytes]:
+def _spawn(home: Path, lock: int | None, *, breakaway: bool = True) -> subprocess.Popen[bytes]:
     python = os.environ.get("REVERIE_PYTHON") or sys.executable
     log = ensure_dir(home / "logs") / "worker.log"
-    error_log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    error_log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | system.OPEN, 0o600)
     try:
         return subprocess.Popen(
-            [python, "-m", "pipeline.worker", "--lock-fd", str(lock)],
+            [python, "-m", "pipeline.worker", *(() if lock is None else ("--lock-fd", str(lock)))],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=error_log,
             cwd=home,
             env=_environment(home),
-            pass_fds=(lock,),
-            start_new_session=True,
+            **system.detached(lock, breakaway=breakaway),
         )
+    except PermissionError:
+        if not breakaway or not system.is_windows():
+            raise
+        return _spawn(home, lock, breakaway=False)
     finally:
         os.close(error_log)
 

@@ -16,6 +16,7 @@ from datetime import datetime
 
 import orjson
 
+from pipeline import system
 from pipeline.atomic import ensure_dir
 from pipeline.clock import iso
 from pipeline.consolidation.execute import KIND, Committed, about
@@ -62,7 +63,7 @@ def note(ledger: Ledger, store: Store, key: str, run: str, at: datetime) -> None
     ]
     if not lines:
         return
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | system.NO_LINK | system.OPEN
     with os.fdopen(os.open(ensure_dir(store.root / PRIVATE) / FILE, flags, 0o600), "ab") as out:
         # The line break in front: a line torn by a power loss must not swallow the next one.
         out.write(b"".join(b"\n" + orjson.dumps(line) + b"\n" for line in lines))

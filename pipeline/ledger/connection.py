@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from pipeline import locks
+from pipeline import locks, system
 from pipeline.atomic import ensure_dir
 from pipeline.errors import LedgerError
 from pipeline.ledger import migrations
@@ -199,10 +199,10 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 def _make_file(path: Path) -> None:
     ensure_dir(path.parent)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | system.OPEN, 0o600)
     try:
         if os.fstat(handle).st_mode & 0o077:
-            os.fchmod(handle, 0o600)
+            system.keep_private(handle, 0o600)
     finally:
         os.close(handle)
 

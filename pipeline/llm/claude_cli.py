@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -18,11 +17,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from pipeline import system
 from pipeline.atomic import ensure_dir, write_atomic
 from pipeline.config import ModelSettings
 from pipeline.errors import OverloadedError, TimedOutError, UnavailableError
+from pipeline.live import forbid_live
 from pipeline.llm import claude_call, claude_result
-from pipeline.llm.live import forbid_live
 from pipeline.llm.request import RawReply, Request
 from pipeline.locks import try_lock
 
@@ -136,7 +136,7 @@ class ClaudeCliProvider:
             given.seek(0)
             try:
                 child = subprocess.Popen(
-                    argv, stdin=given, stdout=out, stderr=err, cwd=cwd, env=env, start_new_session=True
+                    argv, stdin=given, stdout=out, stderr=err, cwd=cwd, env=env, **system.grouped()
                 )
             except OSError as error:
                 raise UnavailableError(f"{argv[0]} can't be run: {error}", fix=_INSTALL) from error
@@ -156,20 +156,20 @@ class ClaudeCliProvider:
 def _end(child: subprocess.Popen[bytes], grace: float) -> None:
     """End the child's whole process group; politely first when the child itself still runs."""
     if child.poll() is None:
-        _signal(child.pid, signal.SIGTERM)
+        _stop(child.pid, force=False)
         # It may ignore SIGTERM; what follows can't be ignored.
         with suppress(subprocess.TimeoutExpired):
             child.wait(grace)
-    _signal(child.pid, signal.SIGKILL)
+    _stop(child.pid, force=True)
     child.wait()
 
 
-def _signal(group: int, number: signal.Signals) -> None:
-    try:
-        os.killpg(group, number)
-    except (ProcessLookupError, PermissionError):
-        # Nobody is left in the group; macOS says so with EPERM when only zombies are.
-        return
+def _stop(pid: int, *, force: bool) -> None:
+    command = system.ending(pid, force=force)
+    if command:
+        subprocess.run(command, check=False, capture_output=True)
+    else:
+        system.end_group(pid, force=force)
 
 
 def _runs(path: Path) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pipeline import system
 from pipeline.atomic import ensure_dir, write_atomic
 from pipeline.clock import iso
 from pipeline.store.access import writing
@@ -96,7 +97,7 @@ def _claim(file: Path, *, fresh: bool, now: datetime) -> bool:
     with writing(file):
         ensure_dir(file.parent)
         try:
-            handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | system.OPEN, 0o600)
         except FileExistsError:
             return False
         with os.fdopen(handle, "wb") as out:

@@ -9,6 +9,7 @@ from pathlib import Path
 from pipeline.clock import SystemClock
 from pipeline.errors import StoreError
 from pipeline.store.layout import read_regular
+from pipeline.system import running
 
 CONSOLIDATE_LOCK = ".consolidate-lock"
 _LOCK_SECONDS = 3_600
@@ -46,17 +47,7 @@ def lock_holder(file: Path, now: datetime) -> int | None:
         ) from error
     if abs(now.timestamp() - stamp) >= _LOCK_SECONDS or pid <= 0 or pid == os.getpid():
         return None
-    return pid if _lives(pid) and not _started_after(pid, stamp, now) else None
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
+    return pid if running(pid) and not _started_after(pid, stamp, now) else None
 
 
 def _started_after(pid: int, stamp: float, now: datetime) -> bool:

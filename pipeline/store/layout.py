@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline import system
 from pipeline.errors import PathEscapeError, StoreError
 
 INDEX = "MEMORY.md"
@@ -96,7 +97,7 @@ def read_regular(file: Path, limit: int = MAX_FILE) -> tuple[bytes, FileStamp]:
 
     Raises FileNotFoundError when it is gone, StoreError when it is no regular file or over `limit` bytes.
     """
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    flags = os.O_RDONLY | system.NO_LINK | system.NO_WAIT | system.OPEN
     handle = os.open(file, flags)
     with os.fdopen(handle, "rb") as opened:
         info = os.fstat(opened.fileno())
@@ -118,15 +119,21 @@ def memory_files(
     ``graph/`` except ``edges``. Links are reported in `problems` and skipped. Without `stamps` files are
     listed only, with a stamp of zeros.
     """
-    folders = ["", VAULT]
-    graph = root / GRAPH
-    if graph.is_symlink():
+    if (root / GRAPH).is_symlink():
         problems.append(Problem(GRAPH, 0, "a link; it is not followed"))
-    elif graph.is_dir():
-        names = sorted(item.name for item in graph.iterdir() if not item.name.startswith("."))
-        folders += [f"{GRAPH}/{name}" for name in names if f"{GRAPH}/{name}" != EDGES]
-    for folder in folders:
-        yield from files_in(root, folder, problems, stamps=stamps)
+    for folder in memory_folders(root):
+        if folder != GRAPH:
+            yield from files_in(root, folder, problems, stamps=stamps)
+
+
+def memory_folders(root: Path) -> list[str]:
+    """Return the folders that memories may be in, and ``graph``, where such folders come and go."""
+    graph = root / GRAPH
+    if graph.is_symlink() or not graph.is_dir():
+        return ["", VAULT]
+    names = sorted(item.name for item in graph.iterdir() if not item.name.startswith("."))
+    below = [f"{GRAPH}/{name}" for name in names if f"{GRAPH}/{name}" != EDGES]
+    return ["", VAULT, GRAPH, *below]
 
 
 def _unfit(entry: os.DirEntry[str], path: str) -> str:

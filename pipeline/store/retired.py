@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from pipeline import system
 from pipeline.atomic import ensure_dir
 from pipeline.clock import parse_time
 from pipeline.errors import PathEscapeError
@@ -55,7 +56,9 @@ def note(root: Path, intent: dict[str, Any], conflicts: Collection[str]) -> None
     ]
     if not lines:
         return
-    handle = os.open(ensure_dir(root / PRIVATE) / FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    handle = os.open(
+        ensure_dir(root / PRIVATE) / FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND | system.OPEN, 0o600
+    )
     with os.fdopen(handle, "ab") as out:
         # The line break in front: a line torn by a power loss must not swallow the next one.
         out.write(b"".join(b"\n" + line + b"\n" for line in lines))

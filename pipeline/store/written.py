@@ -13,6 +13,7 @@ from pathlib import Path
 
 import orjson
 
+from pipeline import system
 from pipeline.atomic import ensure_dir, write_atomic
 from pipeline.errors import StoreError
 
@@ -43,7 +44,7 @@ class Written:
             return
         self._load()
         ensure_dir(self._file.parent)
-        handle = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        handle = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_APPEND | system.OPEN, 0o600)
         with os.fdopen(handle, "ab") as out:
             # A line torn by a power loss must not swallow the next one.
             out.write((b"\n" if self._torn() else b"") + b"".join(lines))

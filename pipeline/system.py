@@ -1,0 +1,126 @@
+"""What Linux, macOS and Windows do differently about files, processes and groups of them: one place to look.
+
+Standard library only and cheap to import, since hooks' modules use it too. Functions that must do another
+thing elsewhere take the `system` they are for (as in `sys.platform`) and, on Windows, its `kernel`, so that
+every branch can be tried on any system.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+OPEN = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
+"""Flags of every `os.open`: bytes as they are (Windows would turn line ends), nothing a child inherits."""
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+"""Refuse a link; Windows has no such flag, and makes links only for who is privileged."""
+NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+"""Do not wait for the other end of a pipe; Windows has no pipes among files."""
+
+_DETACHED, _NEW_GROUP, _NO_WINDOW, _BREAKAWAY = 0x8, 0x200, 0x0800_0000, 0x0100_0000
+_ASK_ONLY, _STILL_ACTIVE, _ACCESS_DENIED = 0x1000, 259, 5
+
+
+def is_windows(system: str = sys.platform) -> bool:
+    """Whether `system` is Windows."""
+    return system == "win32"
+
+
+def running(pid: int, *, system: str = sys.platform, kernel: Any = None) -> bool:
+    """Whether a process has the number `pid`, be it ours or another person's; it is only asked.
+
+    On Windows `kernel` is kernel32. `os.kill(pid, 0)` would end the process there.
+    """
+    if pid <= 0:
+        return False
+    if is_windows(system):
+        return _running_on_windows(pid, kernel or _kernel())
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def passes_locks(system: str = sys.platform) -> bool:
+    """Whether a child can be given an open file with its lock; on Windows it must take the lock itself."""
+    return not is_windows(system)
+
+
+def detached(
+    lock: int | None = None, *, system: str = sys.platform, breakaway: bool = True
+) -> dict[str, Any]:
+    """Return Popen's arguments for a child that outlives this process and its terminal, and gets `lock`.
+
+    On Windows it gets no lock (`passes_locks`), and leaves the job its parent is in, unless that is refused
+    with a PermissionError: then ask again without `breakaway`.
+    """
+    if is_windows(system):
+        return {"creationflags": _DETACHED | _NEW_GROUP | (_BREAKAWAY if breakaway else 0)}
+    return {"start_new_session": True, "pass_fds": () if lock is None else (lock,)}
+
+
+def grouped(*, system: str = sys.platform) -> dict[str, Any]:
+    """Return Popen's arguments for a child that can be ended with its own children, and without a window."""
+    if is_windows(system):
+        return {"creationflags": _NEW_GROUP | _NO_WINDOW}
+    return {"start_new_session": True}
+
+
+def end_group(pid: int, *, force: bool) -> None:
+    """Ask the group of the child `pid` to end, or end it by `force`; a group that is gone is fine.
+
+    For systems with process groups; on others run what `ending` returns.
+    """
+    try:
+        os.killpg(pid, signal.SIGKILL if force else signal.SIGTERM)
+    except (ProcessLookupError, PermissionError):
+        # Nobody is left in the group; macOS says so with EPERM when only zombies are.
+        return
+
+
+def ending(pid: int, *, force: bool, system: str = sys.platform) -> list[str]:
+    """Return the command that ends the child `pid` and its children where no process groups are, else []."""
+    if not is_windows(system):
+        return []
+    return ["taskkill", "/T", *(["/F"] if force else []), "/PID", str(pid)]
+
+
+def keep_private(handle: int, mode: int) -> None:
+    """Give an open file its `mode`, where files have one; elsewhere the folder of the person protects it."""
+    if hasattr(os, "fchmod"):
+        os.fchmod(handle, mode)
+
+
+def syncs_folders(system: str = sys.platform) -> bool:
+    """Whether a folder can be opened and fsynced, which makes a rename in it durable."""
+    return not is_windows(system)
+
+
+def _kernel() -> Any:
+    # Deferred: only Windows asks for it.
+    import ctypes
+
+    library = getattr(ctypes, "WinDLL")("kernel32", use_last_error=True)  # noqa: B009 - not on other systems
+    library.OpenProcess.restype = ctypes.c_void_p
+    return library
+
+
+def _running_on_windows(pid: int, kernel: Any) -> bool:
+    import ctypes
+
+    handle = kernel.OpenProcess(_ASK_ONLY, False, pid)
+    if not handle:
+        return bool(kernel.GetLastError() == _ACCESS_DENIED)
+    code = ctypes.c_ulong()
+    try:
+        return bool(kernel.GetExitCodeProcess(handle, ctypes.byref(code))) and code.value == _STILL_ACTIVE
+    finally:
+        kernel.CloseHandle(handle)
