@@ -118,6 +118,8 @@ def environment(program: Path, settings: ModelSettings) -> dict[str, str]:
         "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
         "CLAUDE_CODE_SKIP_PROMPT_HISTORY": "1",
         "DISABLE_AUTOUPDATER": "1",
+        # Clients such as 2.1.197 would ask a model for a title of the prompt, which no ledger row would show.
+        "CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1",
     }
     key = os.environ.get(settings.api_key_env) if settings.api_key_env else None
     if key:

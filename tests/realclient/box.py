@@ -9,6 +9,7 @@ Linux only; needs `unshare` (util-linux), `tmux` and `git`.
 from __future__ import annotations
 
 import fcntl
+import itertools
 import json
 import os
 import re
@@ -84,10 +85,17 @@ class Box:
     """One person's machine: a home, a project under git, the client on PATH."""
 
     def __init__(
-        self, root: Path, client: Path, base_url: str, journal: Journal, extra: Mapping[str, str]
+        self,
+        root: Path,
+        client: Path,
+        base_url: str,
+        journal: Journal,
+        project: str,
+        extra: Mapping[str, str],
     ) -> None:
         self.root, self.journal, self.base_url = root, journal, base_url
-        self.home, self.project = root / "home", root / "work"
+        self.home, self.project = root / "home", root / project
+        self._terminals = itertools.count(1)
         tools = root / "bin"
         for folder in (self.home, self.project, tools):
             folder.mkdir()
@@ -112,17 +120,18 @@ class Box:
             "REVERIE_WORKER__LINGER_SECONDS": "0",
             **extra,
         }
-        self._accept_everything()
+        self.trust(self.project)
 
-    def _accept_everything(self) -> None:
-        """Answer beforehand what a first start asks: theme, key, trust in the folder."""
+    def trust(self, *folders: Path) -> None:
+        """Answer beforehand what a first start in one of `folders` asks: theme, key, trust in the folder."""
         answered = {
             "hasCompletedOnboarding": True,
             "theme": "dark",
             "numStartups": 5,
             "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
             "projects": {
-                str(self.project): {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+                str(folder): {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+                for folder in folders
             },
         }
         (self.home / ".claude.json").write_text(json.dumps(answered), encoding="utf-8")
@@ -147,15 +156,17 @@ class Box:
 
     @property
     def memory(self) -> Path:
-        """The memory folder of the box's project."""
-        return self.projects / re.sub(r"[^A-Za-z0-9]", "-", str(self.project.resolve())) / "memory"
+        """The memory folder of the box's project; the client counts a name in UTF-16 units."""
+        real = str(self.project.resolve())
+        name = re.sub(r"[^A-Za-z0-9]", lambda odd: "-" * (len(odd[0].encode("utf-16-le")) // 2), real)
+        return self.projects / name / "memory"
 
     def transcripts(self) -> list[Path]:
         """Return every session file in any project, sub-agents' included."""
         found = self.projects.rglob("*.jsonl") if self.projects.exists() else ()
         return sorted(path for path in found if "memory" not in path.parts)
 
-    def headless(self, prompt: str, *arguments: str, resume: str = "") -> Turn:
+    def headless(self, prompt: str, *arguments: str, resume: str = "", cwd: Path | None = None) -> Turn:
         """Run one `claude -p` turn to its end; the journal gets `client-exit` the moment it is reaped."""
         require_sealed()
         command = [
@@ -170,7 +181,7 @@ class Box:
         command += [*(["--resume", resume] if resume else []), *arguments]
         done = subprocess.run(
             command,
-            cwd=self.project,
+            cwd=cwd or self.project,
             env=self.env,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -194,10 +205,10 @@ class Box:
         return done.stdout.decode()
 
     @contextmanager
-    def terminal(self, *arguments: str) -> Iterator[Terminal]:
+    def terminal(self, *arguments: str, cwd: Path | None = None) -> Iterator[Terminal]:
         """Open an interactive session in a terminal; leaves it with /exit if the block did not."""
         require_sealed()
-        terminal = Terminal(self, arguments)
+        terminal = Terminal(self, arguments, cwd or self.project, f"tmux-{next(self._terminals)}")
         try:
             yield terminal
             terminal.leave()
@@ -236,14 +247,14 @@ class Box:
 class Terminal:
     """An interactive session, typed into through tmux."""
 
-    def __init__(self, box: Box, arguments: Sequence[str]) -> None:
+    def __init__(self, box: Box, arguments: Sequence[str], cwd: Path, socket_name: str) -> None:
         self._box, self._left = box, False
-        self._tmux = ["tmux", "-S", str(box.root / "tmux"), "-f", "/dev/null"]
+        self._tmux = ["tmux", "-S", str(box.root / socket_name), "-f", "/dev/null"]
         env = [f"{name}={value}" for name, value in box.env.items()]
         inside = shlex.join(["env", "-i", *env, "claude", *arguments])
         # The shell stays a moment longer than the client, to say that it has gone.
         line = f"{inside}; {shlex.join([*self._tmux, 'wait-for', '-S', 'left'])}"
-        self._run("new-session", "-d", "-s", "box", "-x", "160", "-y", "50", "-c", str(box.project), line)
+        self._run("new-session", "-d", "-s", "box", "-x", "160", "-y", "50", "-c", str(cwd), line)
         self.shows("❯")
 
     def _run(self, *command: str) -> str:
@@ -274,6 +285,12 @@ class Terminal:
             "request", lambda n: n.detail.kind == SESSION and text in n.detail.said, after=before
         )
 
+    def command(self, text: str) -> None:
+        """Type a command of the client's own, such as /compact, and press Enter."""
+        self._run("send-keys", "-t", "box", "-l", text)
+        self.shows(text)
+        self._run("send-keys", "-t", "box", "Enter")
+
     def leave(self) -> Noted:
         """Type /exit and wait until the client has gone; gives the journal line of its exit."""
         if not self._left:
@@ -294,14 +311,14 @@ OpenBox = Callable[..., Box]  # the fixture `open_box`: rules of the script in, 
 
 
 @contextmanager
-def opened(root: Path, client: Path, script: Script, **extra: str) -> Iterator[Box]:
+def opened(root: Path, client: Path, script: Script, *, project: str = "work", **extra: str) -> Iterator[Box]:
     """Open a box whose API plays `script`; afterwards nothing of it runs any more."""
     require_sealed()
     for tool in ("git", "tmux"):
         assert shutil.which(tool), f"{tool} is needed for the real client tests"
     journal = Journal(root / "journal.jsonl")
     with serving(script, journal) as base_url:
-        box = Box(root, client, base_url, journal, extra)
+        box = Box(root, client, base_url, journal, project, extra)
         try:
             yield box
         finally:

@@ -23,8 +23,10 @@ def open_box(tmp_path: Path) -> Iterator[OpenBox]:
     assert os.access(client, os.X_OK), f"REVERIE_CLAUDE={client} is not an executable"
     with ExitStack() as boxes:
 
-        def opening(*rules: Rule, **extra: str) -> Box:
-            made: AbstractContextManager[Box] = opened(tmp_path, client, Script(list(rules)), **extra)
+        def opening(*rules: Rule, project: str = "work", **extra: str) -> Box:
+            made: AbstractContextManager[Box] = opened(
+                tmp_path, client, Script(list(rules)), project=project, **extra
+            )
             return boxes.enter_context(made)
 
         yield opening
