@@ -12,12 +12,15 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 
 from bench.measure import Ratio, compare
-from pipeline.search import SearchIndex, SearchRow
+from pipeline.search.fts import SearchIndex
+from pipeline.search.rows import Content, SearchRow
 
 _PARTS = "ba co de fi gu ha jo ke li mu na po ri so te vu wa xi yo zu"
 SYLLABLES = _PARTS.split(" ")
@@ -41,29 +44,38 @@ def prose(chance: random.Random, count: int) -> str:
     return " ".join(map(word, chance.choices(range(VOCABULARY), cum_weights=_CUMULATED, k=count)))
 
 
-def rows(count: int) -> list[SearchRow]:
-    """Return the documents of a store, the same in each run; one in ten restates the one before it."""
+def memories(count: int) -> list[Content]:
+    """Return the memories of a store, the same in each run; one in ten restates the one before it."""
     chance = random.Random(count)
-    made: list[SearchRow] = []
+    made: list[Content] = []
     for number in range(count):
         description, body = prose(chance, 14), prose(chance, 80)
         if number % 10 == 9:
-            kept = str(made[-1][6]).split()
+            kept = made[-1].body.split()
             body = " ".join(chance.sample(kept, len(kept) // 2)) + " " + prose(chance, 40)
-        made.append((f"m{number}.md", str(number), f"memory-{number}", "", description, ("bench",), body))
+        made.append(Content(f"memory-{number}", "", description, ("bench",), body))
     return made
+
+
+def rows(made: list[Content]) -> list[SearchRow]:
+    """Return `made` as the index takes them, in files ``m0.md``, ``m1.md`` and so on."""
+    return [SearchRow(f"m{at}.md", str(at), partial(_itself, one)) for at, one in enumerate(made)]
+
+
+def _itself(one: Content) -> Content:
+    return one
 
 
 def opened(folder: Path, count: int) -> SearchIndex:
     """Return the index of a store of `count` memories."""
     index = SearchIndex.open(folder, folder / f"store-{count}")
-    index.sync(rows(count))
+    index.sync(rows(memories(count)))
     return index
 
 
 def growth(folder: Path, rounds: int, many: int = 10_000, few: int = 100) -> Ratio:
     """Twenty questions to an index of 10,000 memories, against the same to one of 100."""
-    asked = [str(row[4]) for row in rows(few)[::5]]
+    asked = [row.description for row in memories(few)[::5]]
     with opened(folder, many) as large, opened(folder, few) as small:
         return compare(
             lambda: [large.search(text, 5) for text in asked],
@@ -74,21 +86,21 @@ def growth(folder: Path, rounds: int, many: int = 10_000, few: int = 100) -> Rat
 
 def costs(folder: Path, count: int = 10_000) -> Iterator[tuple[str, float]]:
     """Yield what was done and its milliseconds, one after another."""
-    made = rows(count)
+    made = memories(count)
     with SearchIndex.open(folder, folder / "costs") as index:
-        yield "ours: build", _ms(lambda: index.sync(made))
-        yield "ours: sync, nothing new", _ms(lambda: index.sync(made))
-        changed = [(*row[:1], "new", *row[2:]) for row in made[:10]] + made[10:]
-        yield "ours: sync, 10 new", _ms(lambda: index.sync(changed))  # type: ignore[arg-type]
-        yield "ours: search", _median([lambda r=row: index.search(str(r[4]), 5) for row in made[::200]])
-        near = [lambda r=row: index.neighbours(f"{r[4]} {r[6]}", 7) for row in made[::200]]
+        yield "ours: build", _ms(lambda: index.sync(rows(made)))
+        yield "ours: sync, nothing new", _ms(lambda: index.sync(rows(made)))
+        changed = [replace(row, digest="new") for row in rows(made)[:10]] + rows(made)[10:]
+        yield "ours: sync, 10 new", _ms(lambda: index.sync(changed))
+        yield "ours: search", _median([partial(index.search, one.description, 5) for one in made[::200]])
+        near = [partial(index.neighbours, f"{one.description} {one.body}", 7) for one in made[::200]]
         yield "ours: neighbours", _median(near)
         yield "ours: MB", index.path.stat().st_size / 1e6
     for tokenizer in TOKENIZERS:
         yield from _plain(folder, tokenizer, made)
 
 
-def _plain(folder: Path, tokenizer: str, made: list[SearchRow]) -> Iterator[tuple[str, float]]:
+def _plain(folder: Path, tokenizer: str, made: list[Content]) -> Iterator[tuple[str, float]]:
     """Yield the costs of SQLite's own tokenizer, asked for every word of the question."""
     path = folder / "plain.sqlite"
     path.unlink(missing_ok=True)
@@ -97,7 +109,9 @@ def _plain(folder: Path, tokenizer: str, made: list[SearchRow]) -> Iterator[tupl
 
     def fill() -> None:
         connection.execute("BEGIN")
-        connection.executemany("INSERT INTO words VALUES (?)", [(f"{r[4]} {r[6]}",) for r in made])
+        connection.executemany(
+            "INSERT INTO words VALUES (?)", [(f"{one.description} {one.body}",) for one in made]
+        )
         connection.execute("COMMIT")
 
     def ask(text: str) -> object:
@@ -107,19 +121,19 @@ def _plain(folder: Path, tokenizer: str, made: list[SearchRow]) -> Iterator[tupl
         ).fetchall()
 
     yield f"{tokenizer}: build", _ms(fill)
-    yield f"{tokenizer}: search", _median([lambda r=row: ask(str(r[4])) for row in made[::200]])
+    yield f"{tokenizer}: search", _median([partial(ask, one.description) for one in made[::200]])
     yield f"{tokenizer}: MB", path.stat().st_size / 1e6
     connection.close()
 
 
 def likeness(folder: Path, count: int) -> Iterator[tuple[str, float]]:
     """Yield the likeness of restated memories, and of the nearest unrelated one: a floor goes between."""
-    made = rows(count)
+    made = memories(count)
     with opened(folder, count) as index:
         twins, others = [], []
         for number in range(9, count, max(10, count // 100)):
             number -= number % 10 - 9
-            found = dict(index.neighbours(f"{made[number][4]} {made[number][6]}", 7))
+            found = dict(index.neighbours(f"{made[number].description} {made[number].body}", 7))
             twins.append(found.pop(f"m{number - 1}.md", 0.0))
             found.pop(f"m{number}.md", None)
             others.append(max(found.values(), default=0.0))
@@ -133,7 +147,7 @@ def _ms(work: Callable[[], object]) -> float:
     return (time.perf_counter() - start) * 1e3
 
 
-def _median(work: list[Callable[[], object]]) -> float:
+def _median(work: Sequence[Callable[[], object]]) -> float:
     return statistics.median(map(_ms, work))
 
 

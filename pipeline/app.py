@@ -20,6 +20,7 @@ from pipeline.config import Settings
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.errors import InputError, LedgerError, ReverieError, StoreError
 from pipeline.extraction.run import Outcome
+from pipeline.indexing import refresh_index, sweep_indexes
 from pipeline.ingestion import Ingested, Known, file_key, ingest_file, stat_of
 from pipeline.ledger import (
     Ledger,
@@ -252,8 +253,15 @@ class App:
     # -- changing ---------------------------------------------------------------------------------
 
     def reindex(self) -> list[str]:
-        """Rebuild every derived file from the markdown; returns the files that changed."""
-        return self.open_store().reindex(now=self.clock.now())
+        """Rebuild every derived file from the markdown; returns the files that changed.
+
+        The search index is built anew as well, and those of stores that are gone are deleted.
+        """
+        store, now = self.open_store(), self.clock.now()
+        wrote = store.reindex(now=now)
+        refresh_index(self.home, store, now, rebuild=True)
+        sweep_indexes(self.home)
+        return wrote
 
 
 def _odd(path: Path, error: Exception) -> InputError:

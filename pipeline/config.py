@@ -100,6 +100,51 @@ class DreamSettings(_Section):
     task_days: Count = Field(30, description="Days after which a finished task is retired.")
 
 
+class RecallSettings(_Section):
+    """Which memories are put before the next prompt, and how many."""
+
+    enabled: bool = Field(True, description="Whether memories are put before prompts and sessions.")
+    memories: Count = Field(5, description="Most memories before one prompt.")
+    prompt_chars: Count = Field(
+        9_500, description="Characters before one prompt, frame included; Claude Code takes 10,000."
+    )
+    session_chars: Count = Field(
+        60_000, description="Characters before all prompts of a session, counted anew after a compaction."
+    )
+    floor: Annotated[float, Field(ge=0)] = Field(
+        1.0, description="How relevant a memory must be: 2 asks for twice as much, 0.5 for half."
+    )
+    user_scope: bool = Field(True, description="Also take from the memories meant for all projects.")
+    session_start: bool = Field(True, description="Tell a new session what changed and what waits.")
+    session_start_tokens: Count = Field(1_500, description="Tokens at the start of a session, estimated.")
+    model_selection: bool = Field(
+        False, description="Let a model choose memories for the next prompt after each reply; costs a call."
+    )
+
+
+class EmbeddingSettings(_Section):
+    """Vectors of memories, for `reverie recall`, `reverie search` and the dream's groups; never for hooks."""
+
+    provider: Literal["off", "auto", "wordllama", "ollama", "openai"] = Field(
+        "off",
+        description="Who makes vectors. wordllama: in this process (extra `semantic`); ollama: a server, by"
+        " default on this machine; openai: any server with that interface; auto: the first that is there.",
+    )
+    ollama_url: str = Field("http://localhost:11434", description="Where Ollama answers.")
+    ollama_model: str = Field(
+        "", description="Empty: what the store's `_config.json` says, else nomic-embed-text."
+    )
+    openai_base_url: str = Field(
+        "", description="A server with OpenAI's interface, with its /v1; empty means OpenAI's own."
+    )
+    openai_model: str = Field(
+        "", description="Empty: what the store's `_config.json` says, else text-embedding-3-small."
+    )
+    openai_key_env: str = Field(
+        "", description="Name of the variable that holds the key. A key in `_config.json` is never used."
+    )
+
+
 class WorkerSettings(_Section):
     """The background process."""
 
@@ -119,6 +164,8 @@ class Settings(_Section):
     store: StoreSettings = StoreSettings()
     worker: WorkerSettings = WorkerSettings()
     dream: DreamSettings = DreamSettings()
+    recall: RecallSettings = RecallSettings()
+    embeddings: EmbeddingSettings = EmbeddingSettings()
 
 
 def load(home: Path) -> Settings:

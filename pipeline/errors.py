@@ -3,7 +3,8 @@
     ReverieError
     ├── ConfigError            config.toml or the environment is wrong
     ├── InputError             a file or argument the person gave can't be used
-    │   └── UnreadableError    it is there, but the system does not let us read it now
+    │   ├── UnreadableError    it is there, but the system does not let us read it now
+    │   └── NoSchedulerError   this machine has no scheduler we know
     ├── PromptError            a prompt file is missing, or its variables do not fit
     ├── SpoolError             the spool can't be written or read
     ├── LockError              a lock file can't be opened
@@ -11,6 +12,7 @@
     │   ├── NewerSchemaError   it was written by a newer Reverie
     │   └── LeaseLostError     the job now belongs to another worker
     ├── SearchError            a search index can't be used; it may always be deleted
+    ├── EmbeddingError         no vectors could be made; nothing else depends on them
     ├── StoreError             the memory folder can't be used
     │   ├── DocumentError      one memory file can't be read as a memory
     │   ├── ConflictError      a file changed since it was read
@@ -70,6 +72,10 @@ class UnreadableError(InputError):
     """The file can't be read at the moment; nothing is known of what is in it."""
 
 
+class NoSchedulerError(InputError):
+    """This machine has no scheduler we know."""
+
+
 class PromptError(ReverieError):
     """A prompt can't be rendered."""
 
@@ -84,6 +90,10 @@ class LockError(ReverieError):
 
 class SearchError(ReverieError):
     """A search index can't be used; the files it was made from are not touched by that."""
+
+
+class EmbeddingError(ReverieError):
+    """No vectors could be made; whatever would have used them goes on with words alone."""
 
 
 class LedgerError(ReverieError):

@@ -33,6 +33,9 @@ POINTS = (
     "dream.after_plan_commit",
     "dream.after_store",
     "dream.after_ledger",
+    "recall.before_commit",
+    "recall.after_commit",
+    "recall.after_counts",
 )
 
 _visits: dict[str, int] = {}

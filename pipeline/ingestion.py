@@ -180,12 +180,21 @@ def _redacted(entries: Iterator[Entry]) -> Iterator[Entry]:
         kind = _word(entry.type)[:_WORD_CHARS]
         tools = tuple(map(_word, entry.tool_names))
         writes = tuple(map(_word, entry.memory_writes))
+        reads = tuple(map(_word, entry.memory_reads))
         started = _word(entry.entrypoint) if entry.entrypoint else entry.entrypoint
-        if (kind, tools, writes, started) != (
+        if (kind, tools, writes, reads, started) != (
             entry.type,
             entry.tool_names,
             entry.memory_writes,
+            entry.memory_reads,
             entry.entrypoint,
         ):
-            entry = replace(entry, type=kind, tool_names=tools, memory_writes=writes, entrypoint=started)
+            entry = replace(
+                entry,
+                type=kind,
+                tool_names=tools,
+                memory_writes=writes,
+                memory_reads=reads,
+                entrypoint=started,
+            )
         yield entry

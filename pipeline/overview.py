@@ -13,13 +13,28 @@ from pipeline.capture import spool
 from pipeline.config import Settings
 from pipeline.domain.memory import Evidence
 from pipeline.extraction.render import size
-from pipeline.ledger import Ledger, calls, conversations, dreams, inbox, ingest, jobs, lookups, runs
+from pipeline.ledger import (
+    Ledger,
+    calls,
+    conversations,
+    dreams,
+    events,
+    inbox,
+    ingest,
+    jobs,
+    lookups,
+    runs,
+)
 from pipeline.llm import describe
 
 _CALL_OVERHEAD_TOKENS = 4_000
 """Tokens of one call that are no dialogue: the instructions, the schema and the list of what is known."""
 _REPLY_TOKENS = 1_500
 _LAST_RUNS = 8
+OFFLINE_MEANS = (
+    "Without a model, turns are read by rules, which keep only what says outright that it should last; they"
+    " count as read, and a model that comes later does not read them again."
+)
 
 
 def overview(
@@ -32,7 +47,13 @@ def overview(
         "store": str(store),
         "ledger": ledger.note,
         "mode": settings.store.mode,
-        "provider": {"name": provider, "why": reason, "model": settings.model.model},
+        "at": now.timestamp(),
+        "provider": {
+            "name": provider,
+            "why": reason,
+            "model": settings.model.model,
+            "means": OFFLINE_MEANS if provider == "offline" else "",
+        },
         "worker": "running" if schedule.worker_alive(home) else "idle",
         "spool": {
             "waiting": sum(1 for _ in spool.pending(home)),
@@ -45,18 +66,30 @@ def overview(
         "conversations": lookups.conversation_counts(ledger),
         "spend": _spend(ledger, settings, now),
         "inbox": inbox.count_inbox(ledger, str(store)),
-        "dream": _dream(ledger, store),
+        "dream": _dream(ledger, settings, store),
+        "last_event": _last_event(ledger, home),
         "files": lookups.file_counts(ledger),
     }
 
 
-def _dream(ledger: Ledger, store: Path) -> dict[str, Any]:
+def _last_event(ledger: Ledger, home: Path) -> dict[str, Any] | None:
+    """Return hook and time (epoch seconds) of the last event, drained or still in the spool."""
+    found = [(item.received_at, item.hook) for item in spool.pending(home)]
+    found += [(event.received_at, event.hook) for event in events.list_events(ledger, limit=1)]
+    return {"hook": max(found)[1], "at": max(found)[0]} if found else None
+
+
+def _dream(ledger: Ledger, settings: Settings, store: Path) -> dict[str, Any]:
     """Return when this store was last consolidated and what each gate answered last (epoch seconds)."""
     known = dreams.state(ledger, str(store))
     gates = dreams.last_gates(ledger, str(store))
     return {
         "last_success": known.last_success,
         "last_attempt": known.last_attempt,
+        "enabled": settings.dream.enabled and settings.store.mode in ("auto", "propose"),
+        "not_before": None
+        if known.last_success is None
+        else known.last_success + settings.dream.interval_hours * 3600,
         "asked_at": gates[0].at if gates else None,
         "waits": " ".join(gate.reason for gate in gates if not gate.open),
         "gates": [asdict(gate) for gate in gates],
@@ -107,7 +140,9 @@ def run_row(run: runs.Run) -> dict[str, Any]:
     summary = json.loads(run.summary_json or "{}")
     return {
         "id": run.id,
+        "kind": run.kind,
         "file": run.key,
+        "store": run.store,
         "strategy": run.strategy,
         "outcome": run.outcome,
         "reason": summary.get("reason", ""),
@@ -116,6 +151,7 @@ def run_row(run: runs.Run) -> dict[str, Any]:
         "provider": run.provider,
         "model": run.model,
         "started_at": run.started_at,
+        "finished_at": run.finished_at,
     }
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 from pipeline import paths
 from pipeline import schedule_units as units
 from pipeline.atomic import ensure_dir, write_atomic
-from pipeline.errors import InputError
+from pipeline.errors import InputError, NoSchedulerError
 from pipeline.schedule import run_tool
 
 Kind = Literal["systemd", "launchd", "cron", "windows"]
@@ -21,15 +21,22 @@ KINDS: tuple[Kind, ...] = ("systemd", "launchd", "cron", "windows")
 _TASK_NAME = "Reverie\\dream"
 
 
+NO_SCHEDULER = "no scheduler was found: neither systemd for this user nor cron"
+_NONE_NEEDED = "None is needed where sessions are frequent: after each, Reverie looks whether a dream is due."
+MADE = "schedule-made"
+"""File in the home: the folders that `install` had to make, one a line, so that `remove` takes them too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """What stands with the scheduler `kind`: whether it is `installed`, and with what we would write now.
+    """What stands with the scheduler `kind`; ``none`` says that this machine has none we know.
 
-    `current` is False when an earlier install named another interpreter or home: install again. `files`
-    are those written (none for cron), `said` is the scheduler's own answer.
+    `installed` says whether our job is there, `current` whether it is what we would write now: an earlier
+    install may have named another interpreter or home. `files` are those written (none for cron), `said` is
+    the scheduler's own answer.
     """
 
-    kind: Kind
+    kind: Kind | Literal["none"]
     installed: bool
     current: bool
     files: tuple[Path, ...]
@@ -46,10 +53,7 @@ def detect() -> Kind:
         return "systemd"
     if shutil.which("crontab"):
         return "cron"
-    raise InputError(
-        "no scheduler was found: neither systemd for this user nor cron",
-        fix="None is needed where sessions are frequent: after each, Reverie looks whether a dream is due.",
-    )
+    raise NoSchedulerError(NO_SCHEDULER, fix=_NONE_NEEDED)
 
 
 def install(home: Path, kind: Kind | None = None) -> Scheduled:
@@ -62,6 +66,7 @@ def install(home: Path, kind: Kind | None = None) -> Scheduled:
     if kind == "cron":
         _write_crontab(units.with_block(_crontab(), units.cron_block(plan)))
         return status(home, kind)
+    made = _missing_folders(home, kind)
     before = {file: file.read_bytes() if file.exists() else None for file in files(home, kind)}
     for file, data in _wanted(home, kind).items():
         ensure_dir(file.parent)
@@ -72,13 +77,17 @@ def install(home: Path, kind: Kind | None = None) -> Scheduled:
     except InputError:
         for file, data_before in before.items():
             _put_back(file, data_before)
+        _take_away(made)
         raise
+    _note_made(home, made)
     return status(home, kind)
 
 
 def remove(home: Path, kind: Kind | None = None) -> Scheduled:
     """Take away what `install` put in place; what is not there is no error."""
-    kind = kind or detect()
+    kind = kind or _detected()
+    if kind is None:
+        return _nowhere()
     if kind == "cron":
         old = _crontab()
         new = units.with_block(old, "")
@@ -92,12 +101,18 @@ def remove(home: Path, kind: Kind | None = None) -> Scheduled:
         file.unlink(missing_ok=True)
     if kind == "systemd" and present:
         _run(("systemctl", "--user", "daemon-reload"))
+    noted = home / MADE
+    if noted.exists():
+        _take_away([Path(line) for line in noted.read_text("utf-8").splitlines()])
+        noted.unlink()
     return status(home, kind)
 
 
 def status(home: Path, kind: Kind | None = None) -> Scheduled:
     """Return whether the look for a dream is scheduled, and whether as `install` would do it now."""
-    kind = kind or detect()
+    kind = kind or _detected()
+    if kind is None:
+        return _nowhere()
     if kind == "cron":
         crontab, block = _crontab(), units.cron_block(units.plan(home))
         return Scheduled(kind, units.BEGIN in crontab, block in crontab, ())
@@ -109,6 +124,41 @@ def status(home: Path, kind: Kind | None = None) -> Scheduled:
         code, out, err = run_tool(_ask_command(kind))
         said = (out if code == 0 else err or out).strip()
     return Scheduled(kind, installed, current, tuple(wanted), said)
+
+
+def _detected() -> Kind | None:
+    try:
+        return detect()
+    except NoSchedulerError:
+        return None
+
+
+def _nowhere() -> Scheduled:
+    return Scheduled("none", False, False, (), f"{NO_SCHEDULER}. {_NONE_NEEDED}")
+
+
+def _missing_folders(home: Path, kind: Kind) -> list[Path]:
+    """Return the folders that are not there yet and will be, ours or the scheduler's, the outermost first."""
+    folders = {file.parent for file in files(home, kind)}
+    if kind == "systemd":
+        folders |= {folder / "timers.target.wants" for folder in folders}
+    wanted = {place for folder in folders for place in (folder, *folder.parents)}
+    return sorted(place for place in wanted if not place.exists() and home not in (place, *place.parents))
+
+
+def _note_made(home: Path, made: list[Path]) -> None:
+    noted = home / MADE
+    old = noted.read_text("utf-8").splitlines() if noted.exists() else []
+    new = list(dict.fromkeys([*old, *map(str, made)]))
+    if new != old:
+        write_atomic(noted, "".join(f"{line}\n" for line in new).encode())
+
+
+def _take_away(made: list[Path]) -> None:
+    """Remove the folders that were made and hold nothing, the innermost first."""
+    for folder in sorted(made, reverse=True):
+        if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def files(home: Path, kind: Kind) -> tuple[Path, ...]:

@@ -1,8 +1,8 @@
 """The spend governor's arithmetic: what a call may cost, and whether the caps allow it. Pure.
 
 Prices are US dollars per million tokens (input, output, cache write, cache read) as published for each
-model family; an unknown model is priced as the dearest, so that a cap errs on the safe side. Token
-estimates are characters / 3.5, rounded up.
+model family; an unknown model is priced as the dearest of its kind, so that a cap errs on the safe side.
+Token estimates are characters / 3.5, rounded up.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ _PRICES: tuple[tuple[str, tuple[float, float, float, float]], ...] = (
     ("haiku", (1.0, 5.0, 1.25, 0.10)),
     ("sonnet", (3.0, 15.0, 3.75, 0.30)),
     ("opus", (5.0, 25.0, 6.25, 0.50)),
+    ("text-embedding-3-small", (0.02, 0.0, 0.0, 0.0)),
+    ("embed", (0.20, 0.0, 0.0, 0.0)),
 )
 _DEAREST = (15.0, 75.0, 18.75, 1.50)
 

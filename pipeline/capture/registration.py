@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -10,10 +11,15 @@ from typing import Any
 from pipeline.atomic import write_atomic
 from pipeline.paths import bundled
 
-EVENTS = ("Stop", "SessionEnd", "PreCompact")
+ANSWERED = ("SessionStart", "UserPromptSubmit")
+"""The hook events to which Reverie may answer with what it remembers."""
+
+EVENTS = ("Stop", "SessionEnd", "PreCompact", *ANSWERED)
 """The hook events that Reverie listens to."""
 
 TIMEOUT_SECONDS = 10
+
+_OURS = re.compile(r" -I -S \S.*[/\\]hooks[/\\](?:capture|recall)\.py['\"]* (\w+)")
 
 
 def hook_command(event: str, *, python: str = "", hooks: Path | None = None) -> str:
@@ -25,10 +31,15 @@ def hook_command(event: str, *, python: str = "", hooks: Path | None = None) -> 
     """
     folder = hooks or bundled("hooks")
     interpreter = shlex.quote(python or sys.executable)
-    capture = shlex.quote(str(folder / "capture.py"))
+    script = shlex.quote(str(folder / ("recall.py" if event in ANSWERED else "capture.py")))
     launcher = shlex.quote(str(folder / "run"))
     # Ctrl-C is meant for the session; it would reach Python before our first line can say that we ignore it.
-    return f"trap '' INT; {interpreter} -I -S {capture} {event} || sh {launcher} {event} || :"
+    return f"trap '' INT; {interpreter} -I -S {script} {event} || sh {launcher} {event} || :"
+
+
+def is_ours(command: str, event: str) -> bool:
+    """Whether `command` is one that `hook_command` made for `event`, with whatever Python and folder."""
+    return event in _OURS.findall(command)
 
 
 def settings_snippet(*, python: str = "", hooks: Path | None = None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Commands that change the store: add, forget, reindex; and doctor, which only looks."""
+"""Commands that change the store: add, forget, reindex."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import typer
 from pipeline import by_hand
 from pipeline.app import App
 from pipeline.cli import output
-from pipeline.cli.options import JsonOption, LlmOption, StoreOption
-from pipeline.doctor import examine
+from pipeline.cli.options import JsonOption, StoreOption
 
 
 def add(
@@ -43,7 +42,7 @@ def forget(
 
 
 def reindex(store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Rebuild MEMORY.md and all derived files."""
+    """Rebuild MEMORY.md, all derived files and the search index."""
     with output.progress("rebuilding"):
         changed = App(store=store).reindex()
 
@@ -52,21 +51,3 @@ def reindex(store: StoreOption = None, as_json: JsonOption = False) -> None:
             output.line(path)
 
     output.data(changed, tell, as_json=as_json)
-
-
-def doctor(store: StoreOption = None, llm: LlmOption = None, as_json: JsonOption = False) -> None:
-    """Examine the installation and the store.
-
-    Changes nothing. Exit code 1 when something is wrong.
-    """
-    findings = examine(App(store=store, llm=llm))
-
-    def tell() -> None:
-        for finding in findings:
-            output.line(f"{finding.level:<5} {finding.what}: {finding.message}")
-            if finding.fix:
-                output.line(f"      {finding.fix}")
-
-    output.data(findings, tell, as_json=as_json)
-    if any(finding.level == "error" for finding in findings):
-        raise typer.Exit(1)

@@ -65,7 +65,8 @@ def history(store: StoreOption = None, as_json: JsonOption = False) -> None:
         [g.run[:13], iso(g.at) if g.at else "", len(g.files), "undone" if g.undone else "", g.reason]
         for g in found
     ]
-    output.data(found, lambda: output.table(["run", "at", "files", "state", "what"], rows), as_json=as_json)
+    columns, empty = ["run", "at", "files", "state", "what"], "nothing to undo: no change was kept yet"
+    output.data(found, lambda: output.table(columns, rows, empty=empty), as_json=as_json)
 
 
 def diff(run: RunArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
@@ -89,7 +90,9 @@ def undo(
     undone = care.undo(App(store=store), run)
 
     def tell() -> None:
-        output.line(f"{undone.run} was undone before" if undone.already else f"undid {undone.run}")
+        when = f" of {iso(undone.at)}" if undone.at else ""
+        what = f"{undone.reason}{when} ({undone.run})" if undone.reason else undone.run
+        output.line(f"{what} was undone before" if undone.already else f"undid {what}")
         for path in undone.paths:
             output.line(f"as before  {path}")
 
@@ -120,7 +123,11 @@ def inbox_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
     rows = care.waiting(App(store=store))
     columns = ["id", "kind", "name", "reason"]
     output.data(
-        rows, lambda: output.table(columns, [[row[c] for c in columns] for row in rows]), as_json=as_json
+        rows,
+        lambda: output.table(
+            columns, [[row[c] for c in columns] for row in rows], empty="nothing waits for you"
+        ),
+        as_json=as_json,
     )
 
 

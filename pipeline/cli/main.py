@@ -12,7 +12,22 @@ from typing import Annotated
 import typer
 
 from pipeline import __version__
-from pipeline.cli import change, dream, look, output, read, scheduled, show_off
+from pipeline.cli import (
+    change,
+    checks,
+    dream,
+    find,
+    installing,
+    look,
+    output,
+    read,
+    recollect,
+    scheduled,
+    show_off,
+    status,
+    status_line,
+    vectors,
+)
 from pipeline.errors import ReverieError
 
 cli = typer.Typer(
@@ -24,19 +39,29 @@ cli = typer.Typer(
     rich_markup_mode=None,
 )
 
+cli.command()(installing.init)
+cli.command()(installing.install)
+cli.command()(installing.uninstall)
+cli.command()(installing.mode)
 cli.command()(read.extract)
 cli.command()(read.ingest)
 cli.command()(read.process)
 cli.command()(read.work)
-cli.command()(look.status)
+cli.command()(status.status)
+cli.command()(status_line.statusline)
 cli.command()(look.conversations)
 cli.command("list")(look.list_memories)
 cli.command()(look.show)
 cli.command()(look.why)
+cli.command()(recollect.recall)
+cli.command()(recollect.injected)
+cli.command()(find.search)
 cli.command()(change.add)
 cli.command()(change.forget)
 cli.command()(change.reindex)
-cli.command()(change.doctor)
+cli.command()(vectors.embed)
+cli.command("doctor")(checks.examine)
+cli.command()(checks.audit)
 cli.command()(dream.consolidate)
 cli.command()(dream.dream)
 cli.command()(dream.history)

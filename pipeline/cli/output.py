@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
+import textwrap
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
@@ -14,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -23,6 +27,7 @@ from pipeline.errors import ReverieError
 
 _talk = Console(stderr=True, highlight=False, soft_wrap=True)
 _WIDE = 10_000
+_COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
 """What could move the cursor, recolour a terminal or turn text round. Not all text is ours."""
 
@@ -78,8 +83,77 @@ def _write(text: str) -> None:
         raise SystemExit(0) from None
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table without frames, as wide as the terminal, or unwrapped into a pipe."""
+def width() -> int | None:
+    """Return the columns of the terminal that data goes to, None when it goes elsewhere."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def hanging(lead: str, text: str, *, mark: str = "") -> None:
+    """Print `lead` and `text` on one line; on a terminal wrapped below the text, coloured as `mark` says."""
+    columns = width()
+    if columns is None:
+        line(lead + text)
+        return
+    wrapped = textwrap.wrap(
+        harmless(text), max(20, columns - len(lead)), break_long_words=True, break_on_hyphens=False
+    ) or [""]
+    _write(f"{_coloured(lead, mark)}{wrapped[0]}\n")
+    for more in wrapped[1:]:
+        _write(" " * len(lead) + more + "\n")
+
+
+def _coloured(text: str, mark: str) -> str:
+    colour = _COLOURS.get(mark)
+    return text if colour is None or _talk.no_color else f"\x1b[{colour}m{text}\x1b[0m"
+
+
+def screens(draw: Callable[[int, int], Sequence[str]], *, seconds: float, frames: int = 0) -> None:
+    """Show what `draw` (columns, lines) returns again every `seconds`, until Ctrl-C or for so many `frames`.
+
+    On a terminal each frame is written over the last one, line by line, so that nothing flickers; elsewhere
+    frames follow one another.
+    """
+    shown = 0
+    terminal = sys.stdout.isatty()
+    _write("\x1b[?1049h\x1b[?25l" if terminal else "")
+    try:
+        while True:
+            size = shutil.get_terminal_size()
+            lines = [harmless(text) for text in draw(size.columns, size.lines)]
+            if terminal:
+                kept = [_cut(text, size.columns) for text in lines[: size.lines]]
+                _write("\x1b[H" + "\x1b[K\r\n".join(kept) + "\x1b[K\x1b[J")
+            else:
+                _write("\n".join(lines) + "\n")
+            shown += 1
+            if shown == frames:
+                return
+            time.sleep(seconds)
+    except KeyboardInterrupt:
+        return
+    finally:
+        _write("\x1b[?25h\x1b[?1049l" if terminal else "")
+
+
+def _cut(text: str, columns: int) -> str:
+    """Return `text` cut to what fits into `columns`, wide characters counted as two."""
+    if cell_len(text) <= columns:
+        return text
+    return set_cell_size(text, columns - 1).rstrip() + "…"
+
+
+def fit(text: str, columns: int) -> str:
+    """Return `text`, on one line, cut or filled up to exactly `columns`."""
+    flat = " ".join(harmless(text).split())
+    return set_cell_size(_cut(flat, columns), columns)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str = "nothing") -> None:
+    """Print a table without frames, wrapped on a terminal and not in a pipe; `empty` without rows."""
+    rows = list(rows)
+    if not rows:
+        line(empty)
+        return
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
@@ -103,6 +177,14 @@ def failure(error: ReverieError) -> None:
     talk(f"error: {error}")
     if error.fix:
         talk(f"\n{error.fix}")
+
+
+def ask(question: str) -> bool:
+    """Return whether a person says yes to `question`; True without asking where no terminal is."""
+    if not sys.stdin.isatty():
+        return True
+    _talk.print(f"{harmless(question)} [y/N] ", markup=False, end="")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from pipeline.cli.options import JsonOption, LlmOption, StoreOption
 from pipeline.errors import InputError
 from pipeline.extraction.rules import BLIND_SPOTS
 from pipeline.extraction.run import Outcome
+from pipeline.words import count
 
 
 def extract(
@@ -60,12 +61,16 @@ def ingest(
                     "note": done.skipped or done.restarted,
                 }
             )
-            tell(f"ingesting: {len(rows)} files")
+            tell(f"ingesting: {count(len(rows), 'file')}")
     if not rows:
         output.talk(f"no session files (<project>/<session>.jsonl) under {folder}")
     output.data(
         rows,
-        lambda: output.table(["file", "new rows", "bad lines", "note"], [list(r.values()) for r in rows]),
+        lambda: output.table(
+            ["file", "new rows", "bad lines", "note"],
+            [list(r.values()) for r in rows],
+            empty="nothing was read",
+        ),
         as_json=as_json,
     )
 
@@ -84,14 +89,13 @@ def process(
         output.data(backlog, lambda: _tell_estimate(backlog), as_json=as_json)
         return
     dollars = sum(row["dollars"] for row in backlog)
-    output.talk(
-        f"{len(backlog)} conversations, about {sum(r['calls'] for r in backlog)} calls and ${dollars:.2f}"
-    )
+    calls = count(sum(row["calls"] for row in backlog), "call")
+    output.talk(f"{count(len(backlog), 'conversation')}, about {calls} and ${dollars:.2f}")
     result: dict[str, list[Outcome]] = {}
     with output.progress("extracting") as tell:
         for number, (key, outcomes) in enumerate(app.process(everything=everything), start=1):
             result[key] = outcomes
-            tell(f"extracting: {number} files done")
+            tell(f"extracting: {count(number, 'file')} done")
 
     def tell_all() -> None:
         for found in result.values() or [[]]:
@@ -114,7 +118,8 @@ def work(
         done = App(store=store, llm=llm).work(retry=retry)
 
     def tell() -> None:
-        output.line(f"{done.events} events, {len(done.outcomes)} runs, {len(done.failures)} failures")
+        runs, failures = count(len(done.outcomes), "run"), count(len(done.failures), "failure")
+        output.line(f"{count(done.events, 'event')}, {runs}, {failures}")
         _tell(done.outcomes, None)
         for failure in done.failures:
             output.talk(f"failed: {failure}")
@@ -142,7 +147,9 @@ def _tell(outcomes: list[Outcome], place: Path | None) -> None:
 
 def _tell_estimate(backlog: list[dict[str, Any]]) -> None:
     columns = ["conversation", "from", "messages", "calls", "tokens", "dollars", "file"]
-    output.table(columns, [[row[name] for name in columns] for row in backlog])
-    calls = sum(row["calls"] for row in backlog)
+    output.table(
+        columns, [[row[name] for name in columns] for row in backlog], empty="nothing is left to read"
+    )
+    calls = count(sum(row["calls"] for row in backlog), "call")
     dollars = sum(row["dollars"] for row in backlog)
-    output.line(f"about {calls} calls, ${dollars:.2f} (estimated from characters)")
+    output.line(f"about {calls}, ${dollars:.2f} (estimated from characters)")

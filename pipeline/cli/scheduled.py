@@ -53,7 +53,8 @@ def _show(found: Scheduled, as_json: bool) -> None:
     def tell() -> None:
         state = "installed" if found.installed else "not installed"
         stale = ", from an earlier install: run `reverie schedule install`"
-        output.line(f"{found.kind}: {state}{stale if found.installed and not found.current else ''}")
+        name = "scheduler" if found.kind == "none" else found.kind
+        output.line(f"{name}: {state}{stale if found.installed and not found.current else ''}")
         for file in found.files:
             output.line(f"  {file}")
         if found.said:

@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from pipeline import embeddings
 from pipeline.consolidation import offline
+from pipeline.consolidation.alike import with_vectors
 from pipeline.consolidation.check import said_at
 from pipeline.consolidation.permit import changed_ids, waiting
-from pipeline.consolidation.select import Selection, by_search, clusters, search_rows
+from pipeline.consolidation.select import Selection, by_search, clusters
 from pipeline.desk import Desk
 from pipeline.domain.memory import Memory
 from pipeline.domain.plan import Operation
-from pipeline.search import SearchIndex
-from pipeline.store import Document, Snapshot, last_uses
+from pipeline.indexing import search_rows
+from pipeline.search.fts import SearchIndex
+from pipeline.store import Document, Snapshot, counted_since, last_uses
 
 
 @dataclass(slots=True)
@@ -50,11 +53,14 @@ def gather(desk: Desk, snapshot: Snapshot, home: Path, *, ceiling: int) -> Gathe
     changed = changed_ids(desk, snapshot)
     edited = {d.id for d in documents if not desk.store.is_ours(d)}
     with SearchIndex.open(home, desk.store.path) as index:
-        index.sync(search_rows(documents))
+        index.sync(search_rows(snapshot.documents))
+        neighbours = by_search(index, documents)
+        if desk.settings.embeddings.provider != "off":
+            neighbours = with_vectors(neighbours, documents, embeddings.load(desk.store.root))
         selection = clusters(
             documents,
             set(changed),
-            by_search(index, documents),
+            neighbours,
             max_cluster=limits.max_cluster,
             max_clusters=limits.max_clusters,
             max_chars=limits.cluster_chars,
@@ -100,10 +106,12 @@ def _rules(
         for d in documents
         if desk.store.is_ours(d) and not d.head.pinned and d.id not in gone and d.path not in undone
     ]
+    now = desk.clock.now()
     over = offline.expired(
         heads,
         last_uses(desk.store.root),
-        desk.clock.now(),
+        now,
+        since=counted_since(desk.store.root, now),
         learning_days=limits.learning_days,
         task_days=limits.task_days,
     )

@@ -56,29 +56,38 @@ def expired(
     used: Mapping[str, datetime],
     now: datetime,
     *,
+    since: datetime | None,
     learning_days: int,
     task_days: int,
 ) -> list[Operation]:
     """Return a retirement for each learning and each finished task whose time is over.
 
-    `used` is when a memory was last asked for, by id; a memory never asked for counts from its last change.
-    Where nothing was ever asked for, nobody counts uses, and no learning is taken for unused.
+    `used` is when a memory was last of use, by id; one that never was counts from its last change. `since`
+    is since when uses are counted: what was not used before that could not be, and with None nobody counts,
+    so that no learning is taken for unused.
     """
     found = []
     for memory in memories:
-        reason = _over(memory, used.get(memory.id), now, learning_days if used else None, task_days)
+        reason = _unused(memory, used.get(memory.id), since, now, learning_days) or _done(
+            memory, now, task_days
+        )
         if reason:
             found.append(Operation(op="retire", ids=(memory.id,), reason=reason))
     return found
 
 
-def _over(
-    memory: Memory, used: datetime | None, now: datetime, learning_days: int | None, task_days: int
+def _unused(
+    memory: Memory, used: datetime | None, since: datetime | None, now: datetime, learning_days: int
 ) -> str:
-    if memory.kind.tier == "learning" and learning_days is not None:
-        last = max((t for t in (used, memory.updated, memory.created) if t), default=None)
-        if last and now - last > timedelta(days=learning_days):
-            return f"a learning that nobody used since {last.date().isoformat()}"
+    if memory.kind.tier != "learning" or since is None:
+        return ""
+    last = max((moment for moment in (used, memory.updated, memory.created) if moment), default=None)
+    if last and now - (last := max(last, since)) > timedelta(days=learning_days):
+        return f"a learning that nobody used since {last.date().isoformat()}"
+    return ""
+
+
+def _done(memory: Memory, now: datetime, task_days: int) -> str:
     if memory.kind.tier == "task":
         done = parse_time(memory.extra.get("completed_at"))
         if done and now - done > timedelta(days=task_days):

@@ -20,9 +20,9 @@ from pipeline.consolidation.report import FOLDER
 from pipeline.domain.memory import Memory
 from pipeline.errors import StoreError
 from pipeline.store import Document, Store
-from pipeline.store.derived import read_state
 from pipeline.store.index_file import inert, link_target
 from pipeline.store.layout import MAX_DERIVED, read_regular
+from pipeline.store.uses import read_state
 
 FILE = "REFLECTION.md"
 _HEAD = "# Memory Reflection (auto-generated)\n"

@@ -20,7 +20,8 @@ class DreamReport:
 
     `word` is ``done``, ``nothing`` (no operation was needed), ``closed`` (a gate), ``partial`` (a group
     failed and comes first next time), ``dry`` (nothing was written) or ``failed``. Tokens and dollars are of
-    this run's model calls; `estimated` says that the provider did not count the tokens.
+    this run's model calls; `estimated` says that the provider did not count the tokens, `by_rules` that there
+    was no model to ask.
     """
 
     run_id: str
@@ -42,6 +43,7 @@ class DreamReport:
     estimated: bool = False
     dollars: float = 0.0
     paths: list[str] = field(default_factory=list)
+    by_rules: bool = False
 
 
 def write(report: DreamReport, home: Path) -> Path:
@@ -70,7 +72,8 @@ def as_markdown(report: DreamReport) -> str:
             lines += [head, "", *map(_refusal, items), ""]
     if report.failed:
         lines += ["## Failed, first in line next time", "", *(f"- {text}" for text in report.failed), ""]
-    lines += ["## Looked at", ""]
+    how = ", by rules alone: there is no model" if report.by_rules else ""
+    lines += [f"## Looked at{how}", ""]
     lines += [f"- {_names(group)}" for group in report.looked_at] or ["- nothing"]
     if report.left_out:
         lines += ["", "## Not looked at, for a person", "", *(f"- {text}" for text in report.left_out)]
@@ -115,9 +118,9 @@ def _names(names: list[str]) -> str:
 
 def _costs(report: DreamReport) -> list[str]:
     about = " (estimated)" if report.estimated else ""
+    waits = "1 waits" if report.carried_over == 1 else f"{report.carried_over} wait"
     return [
-        f"{report.changed} of {report.memories} memories had changed;"
-        f" {report.carried_over} wait for the next dream.",
+        f"{report.changed} of {report.memories} memories had changed; {waits} for the next dream.",
         f"{report.calls} model call{'' if report.calls == 1 else 's'},"
         f" {report.tokens:,} tokens{about}, ${report.dollars:.4f}.",
         f"Undo it with `reverie undo {report.run_id[:8]}`."

@@ -122,7 +122,12 @@ def _ask_groups(
     used: list[str] = []
     failed: list[str] = []
     stopped = False
-    for cluster in found.selection.clusters if desk.client is not None else ():
+    if desk.client is None:
+        report.by_rules = True
+        groups = [(*cluster.ids, *cluster.fixed) for cluster in found.selection.clusters]
+        report.looked_at = [[found.memories[one].name for one in group] for group in groups]
+        return used, set()
+    for cluster in found.selection.clusters:
         members = (*cluster.ids, *cluster.fixed)
         if stopped:
             failed += members

@@ -8,12 +8,12 @@ The same store, changes and index give the same selection.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from pipeline.domain.memory import Memory
 from pipeline.domain.plan import Cluster
-from pipeline.search import SearchIndex, SearchRow
+from pipeline.search.fts import POOL, SearchIndex
 from pipeline.store import Document
 
 MAX_CHARS = 24_000
@@ -82,29 +82,19 @@ def by_search(
     limit: int = NEIGHBOURS,
     floor: float = LIKENESS,
 ) -> Neighbours:
-    """Return the `neighbours` function that asks `index`, which must be in step with `documents`.
+    """Return the `neighbours` function that asks `index`, which must hold `documents` as they are.
 
     Up to `limit` ids of at least `floor` likeness, the memory itself left out. It raises SearchError.
     """
     ids = {item.path: item.id for item in documents}
 
     def neighbours(memory: Memory) -> list[str]:
-        found = index.neighbours(text_of(memory), limit + 1)
+        # Memories without an id can't be shown to the model; they must not take the place of those that can.
+        found = index.neighbours(text_of(memory), max(POOL, limit + 1))
         alike = [ids[path] for path, score in found if score >= floor and path in ids]
         return [one for one in alike if one and one != memory.id][:limit]
 
     return neighbours
-
-
-def search_rows(documents: Iterable[Document]) -> Iterator[SearchRow]:
-    """Yield `documents` as `SearchIndex.sync` takes them; a body is read only where its digest is new."""
-    for item in documents:
-        head = item.head
-        yield item.path, item.digest, item.name, item.title, head.description, head.tags, _body(item)
-
-
-def _body(item: Document) -> Callable[[], str]:
-    return lambda: item.memory.body
 
 
 def text_of(memory: Memory) -> str:

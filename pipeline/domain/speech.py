@@ -30,7 +30,7 @@ def tally(counts: dict[str, int], kind: str, times: int = 1) -> None:
 class Entry:
     """One record of a transcript, as much of it as Reverie keeps; nobody changes one once it is made.
 
-    Not frozen, though: guarding 21 fields makes an Entry take five times as long, and transcripts have
+    Not frozen, though: guarding 22 fields makes an Entry take five times as long, and transcripts have
     hundreds of thousands.
 
     `offset` and `length` are bytes in the file (two glued records share a line but not an offset).
@@ -60,6 +60,8 @@ class Entry:
     """Whether the record is part of the parentUuid tree: user, assistant, system, attachment, progress."""
     memory_writes: tuple[str, ...] = ()
     """Paths inside a memory folder that this entry shows the assistant writing."""
+    memory_reads: tuple[str, ...] = ()
+    """Paths of markdown files in a folder called memory that this entry shows the assistant reading."""
     note: str = ""
     """For a record of unknown type, its first 2,000 characters; else empty."""
     input_tokens: int = 0

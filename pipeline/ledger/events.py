@@ -36,3 +36,18 @@ def list_events(led: Ledger, *, limit: int = 50) -> list[Event]:
     """Return the latest events, newest first."""
     rows = led.rows("SELECT * FROM events ORDER BY received_at DESC, id DESC LIMIT ?", (limit,))
     return [Event(**dict(row)) for row in rows]
+
+
+def last_hook(led: Ledger, session_id: str) -> str:
+    """Return the hook of the latest event of a session, "" when there is none."""
+    row = led.row(
+        "SELECT hook FROM events WHERE session_id = ? ORDER BY received_at DESC, id DESC LIMIT 1",
+        (session_id,),
+    )
+    return row["hook"] if row else ""
+
+
+def first_received(led: Ledger) -> float | None:
+    """Return when the first event ever came (epoch seconds), None before it."""
+    value = led.value("SELECT min(received_at) FROM events")
+    return None if value is None else float(value)

@@ -19,10 +19,11 @@ from itertools import chain
 from typing import Any
 
 from pipeline import faults
+from pipeline.clock import parse_time
 from pipeline.domain.speech import Entry
 from pipeline.ids import digest
-from pipeline.ledger import conversations, links
-from pipeline.ledger.connection import Ledger, Moment
+from pipeline.ledger import conversations, links, recalls
+from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.ledger.files import FileState as FileState
 from pipeline.ledger.files import begin_ingest as begin_ingest
 from pipeline.ledger.files import cursors as cursors
@@ -105,6 +106,7 @@ def commit_ingest(
         for batch in chain([first], batches):
             reached = links.add(led, file, batch, after=reached)
             offered += _insert(led, file, key, batch)
+            recalls.note_reads(led, _reads(batch, seconds(now)))
         judged = links.mark_branches(led, file, tip, abandoned)
         conversations.rebuild(
             led, file, gap_minutes=gap_minutes, now=now, grown_after=None if judged else last_row
@@ -160,6 +162,15 @@ def _insert(led: Ledger, file: int, key: str, batch: Sequence[Entry]) -> int:
     rows = [_row(entry, file, key) for entry in batch if _is_kept(entry)]
     led.executemany(_INSERT, rows)
     return len(rows)
+
+
+def _reads(batch: Sequence[Entry], now: float) -> Iterator[tuple[str, str, str, float]]:
+    """Yield the memory files that a batch shows being read, as `recalls.note_reads` takes them."""
+    for entry in batch:
+        for number, path in enumerate(entry.memory_reads):
+            said = parse_time(entry.at)
+            mark = f"{entry.uuid or digest(f'{entry.session_id} {entry.offset}')}/{number}"
+            yield entry.session_id, mark, path, said.timestamp() if said else now
 
 
 def _is_kept(entry: Entry) -> bool:

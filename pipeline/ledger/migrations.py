@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pipeline import clock
 from pipeline.errors import LedgerError, NewerSchemaError
-from pipeline.ledger.later_steps import dreams
+from pipeline.ledger.later_steps import dreams, recall_log
 
 if TYPE_CHECKING:
     import sqlite3
@@ -243,7 +243,7 @@ def stores(connection: sqlite3.Connection) -> None:
 Step = Callable[["sqlite3.Connection"], None]
 STEPS: tuple[Step, ...] = (
     *(files, entries, entry_indexes, conversations, work, spending, judgements, stores),
-    dreams,
+    *(dreams, recall_log),
 )
 LATEST = len(STEPS)
 

@@ -125,6 +125,12 @@ def rows_read(led: Ledger, key: str, store: str, *strategies: str) -> list[tuple
     return [(row["from_row"], row["through_row"]) for row in rows]
 
 
+def first_started(led: Ledger, store: str) -> float | None:
+    """Return when the first run over `store` began (epoch seconds), None when there was none."""
+    value = led.value("SELECT min(started_at) FROM runs WHERE store = ?", (store,))
+    return None if value is None else float(value)
+
+
 def list_runs(led: Ledger, *, limit: int = 20, key: str | None = None) -> list[Run]:
     """Return the latest runs, newest first, all or those of one key."""
     rows = led.rows(

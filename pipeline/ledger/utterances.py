@@ -73,6 +73,16 @@ def utterances_before(led: Ledger, key: str, *, row: int, max_chars: int) -> lis
     return found[::-1]
 
 
+def spoken_size(led: Ledger, key: str) -> tuple[int, int]:
+    """Return how many characters were said in the file `key`, and the row of the last utterance (0: none)."""
+    row = led.row(
+        "SELECT coalesce(sum(length(content)), 0), coalesce(max(id), 0) FROM memory_transcript_entries"
+        f" INDEXED BY entries_speech WHERE {_OF_FILE} AND {SPEECH}",
+        (key,),
+    )
+    return (0, 0) if row is None else (int(row[0]), int(row[1]))
+
+
 def utterances_of_conversation(led: Ledger, conversation_id: int) -> list[Utterance]:
     """Return all that was said in one conversation, oldest first. Raises LedgerError for an unknown id."""
     bounds = led.row(

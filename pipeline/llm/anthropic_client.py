@@ -19,8 +19,8 @@ from pipeline.errors import (
     UnauthorisedError,
     UnavailableError,
 )
+from pipeline.live import forbid_live
 from pipeline.llm import verdicts
-from pipeline.llm.live import forbid_live
 from pipeline.llm.request import RawReply, Request
 from pipeline.spend import Usage
 

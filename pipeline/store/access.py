@@ -46,9 +46,14 @@ def private_dir(root: Path) -> Path:
 def require_writable(root: Path) -> None:
     """Raise StoreError unless files can be made in the store at `root` and in our own folder there.
 
-    A file is really made and removed again, since permissions alone don't show a full disk.
+    A file is really made and removed again, since permissions alone don't show a full disk. Where the store
+    is not there yet, that is tried in the nearest folder above it, and the store is not made.
     """
+    above = next(folder for folder in (root, *root.parents) if folder.is_dir())
     with writing(root):
+        if above != root:
+            write_temp(above / "probe", b"").unlink()
+            return
         if not os.access(root, os.W_OK | os.X_OK):
             raise PermissionError(0, "no permission to make files", str(root))
         write_temp(private_dir(root) / "probe", b"").unlink()

@@ -1,7 +1,7 @@
-"""Files made from the memories alone: ``_index.json``, ``CORE.md``, ``.gitignore``; and ``_state.json``.
+"""Files made from the memories alone: ``_index.json``, ``CORE.md``, ``.gitignore``.
 
-All but ``_state.json`` (access counts, which exist nowhere else) can be deleted and made again, identical
-but for times. Source: schema v3, checklist C-07, C-08, C-11, C-13 to C-16.
+They can be deleted and made again, identical but for times. Source: schema v3, checklist C-07, C-11, C-13
+to C-16.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from pipeline.store import document
 from pipeline.store.index_file import inert, link_target
 from pipeline.store.layout import EDGES, MAX_DERIVED, files_in, inside, read_regular
 from pipeline.store.scanning import INDEX_JSON, Document
+from pipeline.store.uses import read_state
 
 CORE = "CORE.md"
-STATE = "_state.json"
 IGNORED = ("_index.json", "_state.json", "_embeddings.json", "_config.json")
 VAULT_SCORE = 999.0
 CORE_LEAST = 0.2
@@ -65,28 +65,6 @@ def band(score: float) -> str:
         if score >= least - _TOLERANCE:
             return name
     return "archived"
-
-
-def read_state(root: Path) -> dict[str, dict[str, Any]]:
-    """Return the access entries of ``_state.json`` by memory id; empty when there are none."""
-    try:
-        entries = orjson.loads(read_regular(root / STATE, MAX_DERIVED)[0])["entries"]
-    except FileNotFoundError:
-        return {}
-    except (OSError, StoreError, ValueError, KeyError, TypeError) as error:
-        raise StoreError(
-            f"can't be read: {error}",
-            file=str(root / STATE),
-            fix="Mend or remove it; it holds access counts.",
-        ) from error
-    known = entries.items() if isinstance(entries, dict) else ()
-    return {one: entry for one, entry in known if isinstance(entry, dict)}
-
-
-def last_uses(root: Path) -> dict[str, datetime]:
-    """Return when each memory was last asked for, by id; empty where nobody counts."""
-    uses = ((one, parse_time(entry.get("last_accessed"))) for one, entry in read_state(root).items())
-    return {one: moment for one, moment in uses if moment is not None}
 
 
 def write_index_json(root: Path, documents: Sequence[Document], now: datetime) -> bool:
@@ -159,14 +137,6 @@ def write_gitignore(root: Path) -> bool:
         return False
     gap = b"\n" if old and not old.endswith(b"\n") else b""
     write_atomic(file, old + gap + "".join(f"{name}\n" for name in missing).encode())
-    return True
-
-
-def write_state(root: Path, now: datetime) -> bool:
-    """Create ``_state.json`` if there is none; it is never reset. True if it was written."""
-    if (root / STATE).exists():
-        return False
-    write_atomic(root / STATE, orjson.dumps({"version": 1, "updated": iso(now), "entries": {}}))
     return True
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -44,6 +45,7 @@ _SHORT_BITS = 10_000
 """Integers below this have few enough digits for Python to print (4,300)."""
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 _WORDS = {"high": 0.8, "medium": 0.5, "low": 0.3}
+_RETIRED = frozenset({"archived", "superseded", "retired", "deleted"})
 _TRUE = frozenset({"true", "yes", "y", "on", "1"})
 _BY_FOLDER = {row.folder: row.name for row in TYPES.values() if row.folder}
 _HOST_PREFIX = re.compile(r"(user|feedback|project|reference)[_-]")
@@ -105,6 +107,14 @@ def aliases_in(data: dict[str, Any]) -> tuple[str, ...]:
 def is_true(value: object) -> bool:
     """Whether `value` is one of the ways people write yes: true, "Yes", 1, "on"."""
     return value is True or str(value).strip().lower() in _TRUE
+
+
+def is_retired(front: Mapping[str, Any]) -> bool:
+    """Whether front matter says that its memory is no longer in use, as the agent-memory format lets it."""
+    nested = front.get("metadata")
+    below = nested if isinstance(nested, dict) else {}
+    status = str(front.get("status") or below.get("status") or "").strip().lower()
+    return is_true(front.get("archived", below.get("archived"))) or status in _RETIRED
 
 
 def first_line(body: str, limit: int = MAX_DESCRIPTION) -> str:

@@ -39,6 +39,7 @@ class Planner:
         self.path = path
         self.root = root
         self._lock_seconds = lock_seconds
+        self._claimant: Path | None = None
         self._generations = generations
         self._written = Written(root / PRIVATE / "written.jsonl")
         self._sets = ChangeSets(root, self._written)

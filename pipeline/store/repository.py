@@ -19,7 +19,7 @@ from pipeline.atomic import ensure_dir
 from pipeline.clock import SystemClock, iso
 from pipeline.errors import StoreError
 from pipeline.ids import digest
-from pipeline.store import access, derived, kept, retention, scanning, undo
+from pipeline.store import access, derived, kept, retention, scanning, undo, uses
 from pipeline.store.layout import PRIVATE, check_path
 from pipeline.store.plan import Applied, Change, ChangeSet, IndexWrite
 from pipeline.store.planner import Planner
@@ -39,6 +39,7 @@ class Store(Planner):
         path: Path,
         *,
         create: bool = False,
+        later: bool = False,
         index_lines: int = 200,
         index_bytes: int = 25_000,
         lock_seconds: float = 30.0,
@@ -46,14 +47,15 @@ class Store(Planner):
     ) -> Store:
         """Open the store at `path`, which may be a link to a directory; finish an interrupted change set.
 
-        With `create` a missing directory is made, mode 0700. Limits are those of MEMORY.md; a change
+        With `create` a missing directory is made, mode 0700; with `later` it is made when the first change is.
+        Limits are those of MEMORY.md; a change
         waits `lock_seconds` for another process; the last `generations` of each kind are kept for undo.
         Raises StoreError when there is no directory or an interrupted change can't be finished.
         """
         if create:
             with access.writing(path):
                 ensure_dir(path)
-        if not path.is_dir():
+        if not path.is_dir() and (not later or os.path.lexists(path)):
             raise StoreError("no such directory", file=str(path), fix="Check --store, or create it.")
         root = Path(os.path.realpath(path))
         private = root / PRIVATE
@@ -74,6 +76,15 @@ class Store(Planner):
             with store._locked():
                 store._recover()
         return store
+
+    def claim(self, project: Path) -> None:
+        """Take this store for the project at `project`, when it is first written if it is not there yet.
+
+        Raises StoreError, now or then, when it belongs to another project.
+        """
+        self._claimant = project
+        if self.root.is_dir():
+            access.require_owner(self.root, project, claim=True)
 
     def apply(self, change: ChangeSet, *, generation: bool = False) -> Applied:
         """Make all of `change` or nothing, and bring MEMORY.md along in the same change set.
@@ -104,17 +115,19 @@ class Store(Planner):
         with self._locked():
             self._recover()
         generations = self.history()
-        if kept.pick(generations, run_id).undone:
-            return Undone(run_id, (), already=True)
+        chosen = kept.pick(generations, run_id)
+        if chosen.undone:
+            return Undone(run_id, (), True, chosen.reason, chosen.at)
         change_id = kept.undo_id(run_id)
         if any(item.run == change_id for item in generations):
             # Undone, and then that undone: what stands is the second of the two.
             return replace(self.undo(kept.undo_id(change_id), at=at), run=run_id)
-        restores = undo.plan(self.root, run_id, generations)
+        restores = undo.plan(self.root, run_id, generations, self._written.digest)
         with self._locked():
             self._board.remember(kept.own_lines(self.root, run_id))
         applied = self.apply(ChangeSet(change_id, f"undo of {run_id}", restores, at), generation=True)
-        return Undone(run_id, tuple(item.path for item in restores), applied.already)
+        paths = tuple(item.path for item in restores)
+        return Undone(run_id, paths, applied.already, chosen.reason, chosen.at)
 
     def reindex(self, *, now: datetime, index_lines: int | None = None) -> list[str]:
         """Rebuild every derived file; return the paths written, which are none when nothing changed.
@@ -125,15 +138,23 @@ class Store(Planner):
             self._recover()
             snapshot = self.scan()
             wrote = self._rebuild(snapshot, now)
-            state = derived.write_state(self.root, now)
+            state = uses.write_state(self.root, now)
             jobs = {
-                derived.STATE: state,
+                uses.STATE: state,
                 derived.CORE: derived.write_core(self.root, snapshot.documents, now),
                 ".gitignore": derived.write_gitignore(self.root),
                 scanning.INDEX_JSON: derived.write_index_json(self.root, snapshot.documents, now),
             }
             self._written.compact()
         return wrote + [path for path, written in jobs.items() if written]
+
+    def count_uses(self, found: Sequence[uses.Use], ledger: str, *, now: datetime) -> int:
+        """Add `found`, of the ledger with that identity, to ``_state.json``; return how many were new.
+
+        Told again, they are not counted again. No memory is touched. Raises StoreError as `apply` does.
+        """
+        with self._locked():
+            return uses.count_uses(self.root, found, ledger, now)
 
     def _apply(self, change: ChangeSet, generation: bool) -> Applied:
         snapshot = self._glance()
@@ -201,6 +222,8 @@ class Store(Planner):
     def _locked(self) -> Iterator[None]:
         with access.writing(self.path):
             private = access.private_dir(self.root)
+            if self._claimant is not None and not access.owner(self.root):
+                access.require_owner(self.root, self._claimant, claim=True)
             with locks.lock(private / "lock", timeout=self._lock_seconds) as held:
                 if not held:
                     raise StoreError(

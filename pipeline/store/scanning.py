@@ -1,8 +1,7 @@
 """Looking at a whole store: which memories it holds, and which files can't be read.
 
-Only files whose size or times changed are read; the rest comes from ``_index.json`` or from this process's
-last look. A file stamped within a tenth of a second of that look may have changed once more in the same
-clock tick, so it is read again.
+Only files whose size or times changed are read; the rest comes from ``_index.json`` or this process's last
+look, unless stamped within a tenth of a second of it: a file may change twice in one tick of the clock.
 """
 
 from __future__ import annotations
@@ -225,11 +224,12 @@ def scan(root: Path, known: Mapping[str, Document], *, glance: bool = False) -> 
             if old is not None and (glance or old.stamp == stamp):
                 snapshot.documents.append(old)
             else:
-                _read_into(snapshot, root, path)
+                read_into(snapshot, root, path)
     return snapshot
 
 
-def _read_into(snapshot: Snapshot, root: Path, path: str) -> None:
+def read_into(snapshot: Snapshot, root: Path, path: str) -> None:
+    """Put the memory in the file at `path` into `snapshot`, or what is wrong with it."""
     try:
         snapshot.documents.append(Document.read(root, path))
     except FileNotFoundError:

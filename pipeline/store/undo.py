@@ -7,8 +7,9 @@ around their lines. Anything else changed since is refused, and then nothing is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from pipeline.errors import ConflictError
@@ -21,15 +22,24 @@ from pipeline.store.plan import Restore
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What `Store.undo` did: `paths` are the files brought back; `already` means it was undone before."""
+    """What `Store.undo` did: `paths` are the files brought back; `already` means it was undone before.
+
+    `reason` and `at` are those of what was undone.
+    """
 
     run: str
     paths: tuple[str, ...]
     already: bool = False
+    reason: str = ""
+    at: datetime | None = None
 
 
-def plan(root: Path, run: str, generations: Sequence[Generation]) -> list[Restore]:
+def plan(
+    root: Path, run: str, generations: Sequence[Generation], written: Callable[[str], str | None]
+) -> list[Restore]:
     """Return what undoes `run`, one of `generations` (newest first).
+
+    `written` tells the digest that Reverie last wrote at a path.
 
     Raises ConflictError that names every file with a later edit, StoreError when the kept bytes are
     damaged.
@@ -38,6 +48,7 @@ def plan(root: Path, run: str, generations: Sequence[Generation]) -> list[Restor
     later = [item for item in generations if item.number > chosen.number and not item.undone]
     restores: list[Restore] = []
     refused: list[str] = []
+    causes: list[Generation] = []
     for change in chosen.files:
         current, mode, mtime = _present(root, change.path)
         mark = None if current is None else digest(current)
@@ -51,12 +62,14 @@ def plan(root: Path, run: str, generations: Sequence[Generation]) -> list[Restor
         if grown is not None:
             restores.append(Restore(change.path, grown, mark, change.record, mode, mtime))
         elif not change.index:
-            refused.append(f"{change.path} {_why(change, current, later)}")
+            causes += [item for item in later if any(file.path == change.path for file in item.files)][-1:]
+            ours = mark is not None and written(change.path) == mark
+            refused.append(f"{change.path} {_why(change, current, later, ours=ours)}")
     if refused:
         raise ConflictError(
-            f"undoing {run} would lose a later edit: {'; '.join(refused)}",
+            f"undoing {called(chosen)} would lose what came after it: {'; '.join(refused)}",
             file=str(root),
-            fix="Undo the later run first, or put the named files back by hand: `reverie diff` shows them.",
+            fix=_fix(run, causes),
         )
     # Files that come back stand before files that go, so that no text is ever in neither place.
     return sorted(restores, key=lambda item: item.data is None)
@@ -72,12 +85,26 @@ def _without_ours(root: Path, run: str, change: FileChange, current: bytes | Non
     return (before or b"") + current[len(after) :]
 
 
-def _why(change: FileChange, current: bytes | None, later: Sequence[Generation]) -> str:
-    runs = [item.run for item in later if any(file.path == change.path for file in item.files)]
+def called(item: Generation) -> str:
+    """Return a change as a person knows it: what it was, with the start of its id."""
+    return f"“{item.reason}” ({item.run[:8]})" if item.reason else item.run
+
+
+def _fix(run: str, causes: Sequence[Generation]) -> str:
+    if causes:
+        newest = max(causes, key=lambda item: item.number)
+        return f"Undo the later one first: `reverie undo {newest.run}`."
+    return f"`reverie diff {run}` shows what it did; put the named files back by hand where you want it."
+
+
+def _why(change: FileChange, current: bytes | None, later: Sequence[Generation], *, ours: bool) -> str:
+    runs = [item for item in later if any(file.path == change.path for file in item.files)]
     if runs:
-        return f"was changed again by {runs[-1]}"
+        return f"was changed again by {called(runs[-1])}"
     if current is None:
         return "was removed since"
+    if ours:
+        return "was brought up to date by Reverie since, from a later session"
     return "was edited since" if change.after is not None else "is a new file"
 
 

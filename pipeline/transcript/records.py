@@ -67,6 +67,8 @@ _SILENT_PREFIXES = ("api-request", "artifact-", "marble-origami-")
 _WRITERS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 _IN_MEMORY = re.compile(r"(?:\A|/)projects/[^/]+/memory/(?!(?:.*/)?\.\.(?:/|\Z)).+", re.DOTALL)
 
+_MAY_BE_MEMORY = re.compile(r"\A[^\0]{0,4000}/memory/[^\0]{1,1000}\.md\Z")
+
 AtSource = Literal["own", "inherited", "unknown"]
 
 
@@ -184,6 +186,7 @@ def _assistant(record: dict[str, Any], shared: dict[str, Any]) -> list[Entry]:
     tools = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
     names = [name for tool in tools if (name := text_field(tool, "name"))] if tools else ()
     writes = [path for tool in tools for path in _written(tool)] if tools else ()
+    reads = [path for tool in tools for path in _read(tool)] if tools else ()
     entry = Entry(
         block=0,
         text=text,
@@ -192,6 +195,7 @@ def _assistant(record: dict[str, Any], shared: dict[str, Any]) -> list[Entry]:
         tool_names=tuple(names),
         message_id=text_field(message, "id"),
         memory_writes=tuple(writes),
+        memory_reads=tuple(reads),
         input_tokens=_count(usage.get("input_tokens")),
         output_tokens=_count(usage.get("output_tokens")),
         **shared,
@@ -206,6 +210,15 @@ def _written(tool: dict[str, Any]) -> list[str]:
         return []
     path = text_field(given, "file_path") or text_field(given, "notebook_path") or text_field(given, "path")
     return [path] if path and is_memory_path(path) else []
+
+
+def _read(tool: dict[str, Any]) -> list[str]:
+    """Return the file that one tool use reads, if it may be a memory: who knows the stores decides."""
+    given = tool.get("input")
+    path = text_field(given, "file_path") if isinstance(given, dict) else None
+    if path is None or text_field(tool, "name") != "Read":
+        return []
+    return [path] if _MAY_BE_MEMORY.search(path.replace("\\", "/")) else []
 
 
 def _system(record: dict[str, Any], shared: dict[str, Any]) -> list[Entry]:

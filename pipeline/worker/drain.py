@@ -26,16 +26,24 @@ from pipeline.redact import redact
 from pipeline.transcript import find
 
 LOG = logging.getLogger("reverie.worker")
+START = "SessionStart"
+_NO_HURRY = ("Stop", START)
+"""Events after which the session goes on, so that what was said can wait for its turn."""
 _Taken = list[tuple[SpoolFile, spool.Event]]
 
 
 @dataclass(slots=True)
 class Drained:
-    """What one drain did: events taken, files quarantined, and the ids of events left for a later try."""
+    """What one drain did: events taken, files quarantined, and the ids of events left for a later try.
+
+    `keys` are the source files that were read, `started` the events that told of a session's start.
+    """
 
     events: int = 0
     quarantined: int = 0
     left: set[str] = field(default_factory=set)
+    keys: set[str] = field(default_factory=set)
+    started: list[spool.Event] = field(default_factory=list)
 
 
 def drain(
@@ -62,6 +70,7 @@ def drain(
             done.quarantined += 1
             continue
         done.events += 1
+        done.started += [event] if event.hook == START else []
         if path is None:
             events.record_events(ledger, [_row(event)])
             spool.retire(file)
@@ -78,7 +87,7 @@ def _settle(
     """Take the events of one transcript: the boundary for its errors, expected or not."""
     files = [file for file, _ in taken]
     try:
-        _take(path, taken, ledger, settings, clock)
+        done.keys.add(_take(path, taken, ledger, settings, clock))
     except LedgerError:
         raise
     except UnreadableError as error:
@@ -120,13 +129,13 @@ def _path_of(event: spool.Event, settings: Settings) -> Path | None:
     return path
 
 
-def _take(path: Path, taken: _Taken, ledger: Ledger, settings: Settings, clock: Clock) -> None:
+def _take(path: Path, taken: _Taken, ledger: Ledger, settings: Settings, clock: Clock) -> str:
     key = file_key(path, (paths.projects_dir(),))
     last = taken[-1][1]
     faults.reach("drain.before_ledger")
     _read_whole(path, key, last.last_assistant_message, ledger, settings, clock)
     now = clock.now().timestamp()
-    waits = all(event.hook == "Stop" for _, event in taken)
+    waits = all(event.hook in _NO_HURRY for _, event in taken)
     due = _next_turn(ledger, key, settings, now) if waits else now
     with ledger.transaction():
         events.record_events(ledger, [_row(event) for _, event in taken])
@@ -135,6 +144,7 @@ def _take(path: Path, taken: _Taken, ledger: Ledger, settings: Settings, clock: 
     faults.reach("drain.after_ledger")
     for file, _ in taken:
         spool.retire(file)
+    return key
 
 
 def _read_whole(

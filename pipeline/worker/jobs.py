@@ -29,7 +29,7 @@ from pipeline.errors import (
 from pipeline.extraction.run import Desk, Outcome, give_up
 from pipeline.extraction.strategies import ConversationStrategy, Strategy, TurnStrategy
 from pipeline.ledger import conversations, ingest, jobs, lookups, watermarks
-from pipeline.worker import dream_job
+from pipeline.worker import board, choosing, dream_job, indexes, orphans, recalled, session_memory
 from pipeline.worker.drain import drain, print_session
 from pipeline.worker.reader import QUARTER, Reader
 
@@ -77,7 +77,9 @@ class Worker(Reader):
         jobs.release_leases(self.ledger, now=self._now())
         ingest.recover_ingesting(self.ledger)
         self._drain(done)
+        recalled.take(self.ledger, self.home, self._now())
         if not self._extracts():
+            self._tell_hooks()
             return done
         self._wake_conversations()
         down, tried = "", list[int]()
@@ -92,10 +94,21 @@ class Worker(Reader):
                 self._put_off(down, () if not now_too else tried)
                 break
             self._drain(done)
+        recalled.count(self)
         dream_job.ask(self)
         self.refresh()
         self._dream(done, down, now_too)
+        indexes.refresh(self)
+        session_memory.sweep(self.home, self._now())
+        self._tell_hooks()
         return done
+
+    def _tell_hooks(self) -> None:
+        """Leave what the hooks may know; a board that can't be written only makes them know less."""
+        try:
+            board.write(self.ledger, self.home, self.settings, self.clock)
+        except OSError as error:
+            LOG.warning("the hooks' board can't be written: %s", error.strerror or error)
 
     def next_due(self) -> float | None:
         """Return in how many seconds the next job is due, or None when none will be."""
@@ -126,6 +139,9 @@ class Worker(Reader):
         done.left = len(self.left)
         done.events += drained.events
         done.quarantined += drained.quarantined
+        session_memory.keep_all(self.ledger, self.home, drained.keys)
+        if drained.started and self._extracts():
+            orphans.read(self.ledger, self.settings, self.clock, drained.started)
 
     def _wake_conversations(self) -> None:
         """Queue the conversations that fell silent lately; older ones wait for `reverie process`."""
@@ -191,6 +207,8 @@ class Worker(Reader):
         else:
             interval = self.settings.extraction.turn_interval_seconds
             jobs.finish(self.ledger, job, now=now(), again_after=interval)
+            if job.kind == "extract_turn":
+                choosing.choose(lambda: self._desk(job.key), self.settings.recall, self.home, job.key)
         faults.reach("worker.job_settled")
         return ""
 

@@ -39,4 +39,7 @@ def check_owner(store: Store, cwd: Path, *, claim: bool = False) -> None:
     """
     root = paths.named_root(cwd)
     if root is not None and paths.project_store(cwd) == store.path:
-        require_owner(store.root, root, claim=claim)
+        if claim:
+            store.claim(root)
+        else:
+            require_owner(store.root, root, claim=False)

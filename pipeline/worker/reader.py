@@ -10,6 +10,7 @@ import logging
 import os
 from pathlib import Path
 
+from pipeline import semantic
 from pipeline.clock import Clock
 from pipeline.config import Settings
 from pipeline.domain.job import Job
@@ -20,12 +21,12 @@ from pipeline.ids import new_id
 from pipeline.ledger import Ledger, calls, conversations, ingest, jobs, runs, watermarks
 from pipeline.llm import Client, Provider, open_provider
 from pipeline.store import Store, foreign_dream_running
+from pipeline.worker import indexes
+from pipeline.worker.indexes import ONE_STORE
 from pipeline.worker.places import claim, store_for
 
 LOG = logging.getLogger("reverie.worker")
 QUARTER = 900.0
-_ONE_STORE = (ArithmeticError, LookupError, AttributeError, TypeError, ValueError, RecursionError)
-"""What the files of one store may raise while its derived files are made."""
 
 
 class Reader:
@@ -49,6 +50,7 @@ class Reader:
         self.store = store
         self.owner = f"{os.getpid()}-{new_id()[:8]}"
         self.left: set[str] = set()
+        self.touched: set[Path] = set()
         self._stores: dict[Path, Store] = {}
         self._provider: Provider | None = None
 
@@ -80,6 +82,7 @@ class Reader:
                 turns = TurnStrategy(key, limits, first_sight=False, until_row=rows[-1])
                 outcomes.extend(self._spans(desk, turns, None))
         self.refresh()
+        indexes.refresh(self)
         return outcomes
 
     def read_spans(self, key: str, strategy: Strategy) -> list[Outcome]:
@@ -103,15 +106,17 @@ class Reader:
         ):
             try:
                 place = Path(job.key)
-                store = self._stores.get(place) or self.open_store(place)
-                store.reindex(now=self.clock.now())
+                if place.is_dir():
+                    store = self._stores.get(place) or self.open_store(place)
+                    store.reindex(now=self.clock.now())
+                    semantic.keep_fresh(store, self.settings, self.ledger, self.clock, run_id=new_id())
             except (StoreError, OSError) as error:
                 # The memories are safe; what is derived from them waits.
                 LOG.warning("%s: %s", job.key, error)
                 jobs.postpone(
                     self.ledger, job, run_after=self._now() + QUARTER, reason=str(error), now=self._now()
                 )
-            except _ONE_STORE as error:
+            except ONE_STORE as error:
                 # Whatever one store holds, the others' turn comes.
                 LOG.exception("the derived files of %s can't be made", job.key)
                 told = f"{type(error).__name__}: {error}"
@@ -172,16 +177,17 @@ class Reader:
         )
 
     def open_store(self, place: Path) -> Store:
-        """Open the memory folder at `place`, making it if there is none."""
+        """Open the memory folder at `place`; one that is not there is made when something is written into it."""
         limits = self.settings.store
         store = Store.open(
             place,
-            create=True,
+            later=True,
             index_lines=limits.index_lines,
             index_bytes=limits.index_bytes,
             generations=self.settings.dream.generations,
         )
         self._stores[place] = store
+        self.touched.add(place)
         return store
 
     def client(self) -> Client | None:

@@ -5,28 +5,31 @@ import pytest
 from tests.architecture.source import PACKAGE, ROOT, imports, modules, table
 
 LAYERS = (
-    ("L0", "errors ids clock paths atomic faults machine"),
-    ("L1", "domain config redact redact_rules dates guard spend slugs locks"),
-    ("L2", "capture transcript ledger llm prompts store search"),
-    ("L3", "desk ingestion extraction consolidation"),
+    ("L0", "errors ids clock paths atomic faults machine system lean words"),
+    ("L1", "domain config redact redact_rules dates guard spend slugs locks live"),
+    ("L2", "capture transcript ledger llm prompts store search embeddings"),
+    ("L3", "desk indexing semantic ingestion extraction consolidation recall"),
     ("L4", "worker schedule schedule_units schedule_setup"),
-    ("L5", "overview app by_hand care doctor evaluation demo"),
+    ("L5", "finding overview app by_hand embed care recollect install doctor audit evaluation demo"),
     ("L6", "cli"),
 )
 LEVEL = {unit: level for level, (_, units) in enumerate(LAYERS) for unit in units.split()}
 APART = ("L2", "L3")
 """Layers whose units never import each other."""
-SHARED = {"desk"}
+SHARED = {"desk", "indexing"}
 """What the phases have in common: their siblings may import it, and it imports none of them."""
 OWNERS = {
     "anthropic": {"pipeline/llm/anthropic_client.py"},
     "tenacity": {"pipeline/llm/retry.py"},
     "portalocker": {"pipeline/locks.py"},
     "frontmatter": {"pipeline/store/document.py", "pipeline/prompts.py"},
-    "sqlite3": {"pipeline/ledger/connection.py", "pipeline/search/fts.py"},
+    "sqlite3": {"pipeline/ledger/connection.py", "pipeline/search/fts.py", "pipeline/search/ask.py"},
+    "_sqlite3": {"pipeline/search/ask.py"},
     "subprocess": {"pipeline/schedule.py", "pipeline/llm/claude_cli.py", "pipeline/demo.py"},
     "detect_secrets": {"pipeline/redact.py"},
     "anyascii": {"pipeline/slugs.py"},
+    "wordllama": {"pipeline/embeddings/embedded.py"},
+    "numpy": {"pipeline/embeddings/nearest.py"},
     "typer": {"pipeline/cli"},
     "rich": {"pipeline/cli/output.py"},
 }
@@ -35,12 +38,18 @@ TYPES_ONLY = {"sqlite3": "pipeline/ledger/"}
 ENVIRONMENT = {
     *("pipeline/paths.py", "pipeline/config.py", "pipeline/clock.py", "pipeline/faults.py"),
     *(
+        "pipeline/lean/places.py",
+        "pipeline/lean/settings.py",
+        "pipeline/lean/times.py",
+        "pipeline/recall/hook.py",
+    ),
+    *(
         "pipeline/llm/cassette.py",
         "pipeline/llm/claude_call.py",
-        "pipeline/llm/live.py",
+        "pipeline/live.py",
         "pipeline/llm/auto.py",
     ),
-    *("pipeline/schedule.py", "pipeline/demo.py", "pipeline/cli/main.py"),
+    *("pipeline/schedule.py", "pipeline/demo.py", "pipeline/cli/main.py", "pipeline/embeddings/http.py"),
 }
 SOURCE = modules(PACKAGE)
 
@@ -97,7 +106,7 @@ def test_only_the_clock_asks_for_the_time_of_day():
     calls = ("datetime.now(", "datetime.utcnow(", "date.today(", "time.time(", "time.time_ns(")
     found = {module.path for module in SOURCE if any(call in module.text for call in calls)}
     # The process compares with the times of files and waits in real time.
-    assert found <= {"pipeline/clock.py", "pipeline/worker/__main__.py"}
+    assert found <= {"pipeline/clock.py", "pipeline/lean/times.py", "pipeline/worker/__main__.py"}
 
 
 def test_the_environment_is_read_in_named_places_only():
@@ -108,4 +117,28 @@ def test_the_environment_is_read_in_named_places_only():
 
 def test_hooks_stand_alone():
     found = {name.split(".")[0] for module in modules("hooks") for name in imports(module)}
-    assert found <= {"__future__", "_signal", "os", "sys", "time", "select", "fcntl", "start_worker"}
+    assert found <= {
+        "__future__",
+        "_signal",
+        "os",
+        "sys",
+        "time",
+        "select",
+        "fcntl",
+        "start_worker",
+        "capture",
+        "pipeline",
+        *("msvcrt", "queue", "subprocess", "threading"),  # for Windows, imported there only
+        "collections",  # for types only
+    }
+
+
+def test_two_hooks_use_the_package_and_only_its_lean_parts():
+    found = {(m.path, name) for m in modules("hooks") for name in imports(m) if name.startswith(PACKAGE)}
+    assert found == {("hooks/recall.py", "pipeline.recall"), ("hooks/statusline.py", "pipeline.lean")}
+
+
+def test_the_lean_part_needs_nothing_else_of_ours():
+    for module in SOURCE:
+        if module.unit == "lean":
+            assert not own_imports(module)

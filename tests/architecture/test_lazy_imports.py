@@ -24,7 +24,17 @@ def loaded(code, *arguments):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["status"], ["list"], ["why", "x"], ["config"], ["conversations"], ["doctor"], ["--help"]],
+    [
+        ["status"],
+        ["list"],
+        ["why", "x"],
+        ["config"],
+        ["conversations"],
+        ["doctor"],
+        ["--help"],
+        ["recall", "x"],
+        ["injected"],
+    ],
     ids=" ".join,
 )
 def test_looking_loads_no_model_library(arguments):

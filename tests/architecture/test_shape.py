@@ -17,6 +17,8 @@ BOUNDARIES = {
     "pipeline/worker/jobs.py",
     "pipeline/cli/main.py",
     "hooks/capture.py",
+    "hooks/recall.py",
+    "hooks/statusline.py",
 }
 # A letter in brackets each, so that this file, too, can be searched for what it forbids.
 MACHINE = re.compile(
@@ -60,9 +62,7 @@ def test_no_prompt_is_a_string_literal():
 
 def test_sql_stands_in_the_ledger_and_the_search_index_only():
     found = {module.path for module in SOURCE for text in strings(module) if SQL.match(text)}
-    assert {path for path in found if not path.startswith(("pipeline/ledger/", "pipeline/search/"))} <= {
-        "pipeline/doctor.py"
-    }
+    assert not {path for path in found if not path.startswith(("pipeline/ledger/", "pipeline/search/"))}
 
 
 def test_nothing_is_mocked():

@@ -29,7 +29,7 @@ def test_bug_017_text_is_utf_8_whatever_the_locale(desk, tmp_path):
     done = desk.run(
         "work", **ASCII, REVERIE_NOW="2026-11-20T12:00:00+00:00", REVERIE_WORKER__FLUSH_WAIT_SECONDS="0"
     )
-    assert done.out.startswith("1 events, 1 runs, 0 failures")
+    assert done.out.startswith("1 event, 1 run, 0 failures")
     assert SAID in desk.run("list", **ASCII).out
     assert SAID in (desk.store / "MEMORY.md").read_text("utf-8")
 

@@ -11,7 +11,7 @@ SHOWN = [
     (["list", "--type", "feedback"], SAID),
     (["status"], "conversation applied"),
     (["conversations"], "archived"),
-    (["conversations", "--status", "ready"], "id"),
+    (["conversations", "--status", "ready"], "no conversations"),
     (["config"], "spend.dollars_per_day"),
     (["doctor"], "2 memories, nothing wrong"),
     (["process", "--estimate"], "about 0 calls"),
@@ -20,7 +20,7 @@ SHOWN = [
         "name: from-now-on-name-branches",
     ),
     (["why", "from-now-on-name-branches-after-the-ticket"], "the person said at 2026-11-20T09:00:10+00:00"),
-    (["ingest", "--dir", "."], "new rows"),
+    (["ingest", "--dir", "."], "nothing was read"),
     (["hooks"], "capture.py Stop"),
 ]
 
@@ -139,7 +139,7 @@ def test_process_reads_what_was_left_for_later(desk):
     desk.here("ingest", "--file", "old.jsonl")
     assert len(desk.here("process", "--all", "--estimate", "--json").json) == 1
     done = desk.here("process", "--all")
-    assert "1 conversations, about 0 calls" in done.err
+    assert "1 conversation, about 0 calls" in done.err
     assert "created " in done.out
     assert desk.here("process", "--all", "--estimate", "--json").json == []
 

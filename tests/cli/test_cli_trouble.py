@@ -56,6 +56,22 @@ def test_doctor_says_that_the_ledger_can_not_be_written(filled):
     assert "without writing" in found[1]["message"] and "room on the disk" in found[1]["fix"]
 
 
+def test_a_memory_is_shown_where_its_use_cant_be_noted(filled):
+    for command in (
+        ["show", "from-now-on-name-branches-after-the-ticket"],
+        ["recall", "name branches after the ticket"],
+    ):
+        said = full(filled, *command)
+        assert said.returncode == 0 and "board links them" in said.stdout
+        assert "this use is not counted" in said.stderr
+        assert "not counted" not in filled.here(*command).err
+
+
+def test_what_was_injected_is_shown_on_a_full_disk(filled):
+    said = full(filled, "injected")
+    assert said.returncode == 0 and said.stdout == "recall has put nothing into any session yet\n"
+
+
 def test_why_needs_no_room(filled):
     said = full(filled, "why", "from-now-on-name-branches-after-the-ticket")
     assert said.returncode == 0 and "the person said at" in said.stdout

@@ -86,14 +86,15 @@ def old(name, kind, days, **values):
     )
 
 
-def used(bench, **days):
-    entries = {
-        bench.documents()[name].id: {
-            "access_count": 1, "last_accessed": (NOW - timedelta(days=ago)).isoformat(),
-        }
-        for name, ago in days.items()
-    }  # fmt: skip
-    (bench.store.root / "_state.json").write_bytes(orjson.dumps({"version": 1, "entries": entries}))
+def ago(days):
+    return (NOW - timedelta(days=days)).isoformat()
+
+
+def used(bench, *, since=1000, last=0, how="last_accessed", **days):
+    entries = {bench.documents()[name].id: {how: ago(past)} for name, past in days.items()}
+    counting = {"counting_since": ago(since), "last_counted": ago(last)} if since is not None else {}
+    state = {"version": 1, "entries": entries, **counting}
+    (bench.store.root / "_state.json").write_bytes(orjson.dumps(state))
 
 
 def done(days):
@@ -123,6 +124,25 @@ def test_s14_learnings_unused_and_tasks_long_done_leave(bench, memory, asked, le
     assert [a["op"] for a in report.actions] == ["retire"] * leaves
     if leaves:
         assert "nobody used since" in report.actions[0]["reason"] or "done on" in report.actions[0]["reason"]
+
+
+COUNTING = [
+    ("counted long enough", {"since": 91}, True),
+    ("counted for less than a learning lives", {"since": 89}, False),
+    ("counts of another program, which tell nothing of the rest", {"since": None, "birch": 1}, False),
+    ("recall has been off for a month", {"since": 900, "last": 31}, False),
+    ("recall is still at work", {"since": 900, "last": 29}, True),
+    ("put before a prompt lately", {"how": "last_injected", "amber": 10}, False),
+    ("put before a prompt long ago", {"how": "last_injected", "amber": 95}, True),
+]
+
+
+@pytest.mark.parametrize(("counting", "leaves"), [c[1:] for c in COUNTING], ids=[c[0] for c in COUNTING])
+def test_only_while_uses_are_counted_can_a_learning_be_left_unused(bench, counting, leaves):
+    bench.keep(old("amber", "fix", 400), old("birch", "decision", 1), old("cedar", "decision", 1))
+    used(bench, **counting)
+    bench.dream(offline=True)
+    assert ("amber" not in bench.names()) == leaves
 
 
 def test_s14_where_nobody_counts_uses_nothing_is_unused(bench):

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.consolidation.select import by_search, clusters, search_rows, text_of
+from pipeline.consolidation.select import by_search, clusters, text_of
 from pipeline.domain.plan import Cluster
-from pipeline.search import SearchIndex
+from pipeline.indexing import search_rows
+from pipeline.search.fts import SearchIndex
 from pipeline.store import Store, document
 from tests.support.stores import NOW, memory, save
 

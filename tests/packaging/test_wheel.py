@@ -1,5 +1,6 @@
 """The wheel works without the checkout: prompts, hooks and the demo are in it."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,6 +9,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+from pipeline.lean.places import sanitise
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -54,6 +57,7 @@ def test_the_wheel_holds_what_the_program_reads_and_no_tests(wheel):
         "prompts/extract.system.md",
         "hooks/run",
         "hooks/capture.py",
+        "hooks/recall.py",
         "fixtures/demo/transcript.jsonl",
     ):
         assert f"pipeline/_bundled/{name}" in names
@@ -74,3 +78,21 @@ def test_the_hooks_it_names_are_those_of_the_wheel(installed):
 
 def test_the_demo_runs_from_the_wheel(installed):
     assert "$ cat MEMORY.md" in run(installed, "reverie", "demo")
+
+
+def test_the_recall_hook_of_the_wheel_finds_the_package_around_it(installed):
+    project = installed / "project"
+    store = installed / ".claude" / "projects" / sanitise(str(project)) / "memory"
+    for folder in (project, store):
+        folder.mkdir(parents=True)
+    (store / "staging.md").write_bytes(b"---\nname: staging\n---\nDeploy to staging with make ship.\n")
+    (hook,) = installed.glob("lib/python*/site-packages/pipeline/_bundled/hooks/recall.py")
+    payload = {"session_id": "s", "cwd": str(project), "prompt": "how do we deploy to staging?"}
+    done = subprocess.run(
+        [installed / "bin" / "python", "-I", "-S", hook, "UserPromptSubmit"],
+        input=json.dumps(payload).encode(),
+        env={"PATH": os.defpath, "HOME": str(installed)},
+        capture_output=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, b"") and b"make ship" in done.stdout

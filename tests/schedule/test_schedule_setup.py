@@ -139,6 +139,33 @@ def test_the_scheduler_is_the_one_that_answers(
     assert schedule_setup.detect() == kind
 
 
+def test_without_a_scheduler_nothing_is_installed_and_nothing_wrong(machine: Machine) -> None:
+    for ask in (schedule_setup.status, schedule_setup.remove):
+        found = ask(machine.reverie)
+        assert (found.kind, found.installed) == ("none", False) and "None is needed" in found.said
+
+
+def test_removing_takes_the_folders_that_installing_made_and_no_other(machine: Machine) -> None:
+    machine.have("systemctl")
+    (machine.home / ".config").mkdir()
+    before = {place for place in machine.home.rglob("*") if place.name != "told"}
+    schedule_setup.install(machine.reverie)
+    (machine.home / ".config/systemd/user/timers.target.wants").mkdir()  # as systemctl enable does
+    schedule_setup.install(machine.reverie)
+    schedule_setup.remove(machine.reverie)
+    after = {place for place in machine.home.rglob("*") if place.name != "told"}
+    assert after - before <= {machine.reverie} and before <= after
+
+
+def test_removing_leaves_a_folder_that_holds_somebody_else_s_unit(machine: Machine) -> None:
+    machine.have("systemctl")
+    schedule_setup.install(machine.reverie)
+    theirs = machine.home / ".config/systemd/user/theirs.service"
+    theirs.write_text("[Unit]\n")
+    schedule_setup.remove(machine.reverie)
+    assert theirs.exists()
+
+
 def test_without_a_scheduler_the_hooks_are_enough(machine: Machine) -> None:
     with pytest.raises(InputError, match="no scheduler") as caught:
         schedule_setup.install(machine.reverie)

@@ -12,11 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import ConflictError, SearchError
-from pipeline.search import SearchIndex, index_file
+from pipeline.search.ask import Reader
+from pipeline.search.fts import SearchIndex, index_file
+from pipeline.search.rows import NO_STAMP, Content, SearchRow
 
 
-def row(path, body="", *, digest="1", name="", title="", description="", tags=()):
-    return path, digest, name or path.removesuffix(".md"), title, description, tags, body
+def row(path, body="", *, digest="1", name="", title="", description="", tags=(), stamp=None):
+    def content():
+        text = body if isinstance(body, str) else body()
+        return Content(name or path.removesuffix(".md"), title, description, tags, text)
+
+    return SearchRow(path, digest, content, stamp)
+
+
+def whole(memory):
+    content = memory.content()
+    return "\n".join((content.name, content.title, content.description, content.body))
 
 
 PNPM = row("pnpm.md", "Use pnpm for installs.", description="The package manager is pnpm, not npm.")
@@ -77,14 +88,14 @@ def test_equal_memories_stand_in_path_order_whatever_the_order_they_came_in(inde
 
 
 def test_neighbours_are_those_of_like_words_itself_first(index):
-    found = index.neighbours(f"{PNPM[2]}\n{PNPM[4]}\n{PNPM[6]}", 5)
+    found = index.neighbours(whole(PNPM), 5)
     assert found[0] == ("pnpm.md", 1.0)
     assert paths(found) == ["pnpm.md", "npm.md"]
     assert 0.2 < found[1][1] < 0.9
 
 
 def test_a_memory_in_any_script_is_wholly_like_itself(index):
-    assert index.neighbours(f"{KEYS[2]} {KEYS[3]} {KEYS[6]}", 1) == [("keys.md", 1.0)]
+    assert index.neighbours(whole(KEYS), 1) == [("keys.md", 1.0)]
 
 
 def test_likeness_is_mutual_and_a_part_is_not_the_whole(index):
@@ -96,7 +107,7 @@ def test_likeness_is_mutual_and_a_part_is_not_the_whole(index):
 
 
 def test_a_likeness_hardly_changes_as_the_store_grows(index):
-    text = f"{PNPM[4]} {PNPM[6]}"
+    text = whole(PNPM)
     before = dict(index.neighbours(text, 5))["npm.md"]
     index.sync([*STORE, *(row(f"{n}.md", f"filler{n} words{n % 7}") for n in range(500))])
     assert dict(index.neighbours(text, 5))["npm.md"] == pytest.approx(before, abs=0.15)
@@ -140,6 +151,70 @@ def test_a_body_that_can_not_be_read_leaves_the_index_as_it_was(index, error):
     assert index.sync(STORE) == 0
 
 
+def stamps(index):
+    with Reader(str(index.path)) as reader:
+        return reader.all_paths()
+
+
+@pytest.mark.parametrize(
+    ("digest", "stamp", "kept"),
+    [
+        ("1", (2, 2, 2), (2, 2, 2)),
+        ("1", None, (1, 1, 1)),
+        ("1", NO_STAMP, NO_STAMP),
+        ("2", (2, 2, 2), (2, 2, 2)),
+        ("2", None, NO_STAMP),
+    ],
+)
+def test_a_stamp_is_that_of_the_bytes_that_were_read(index, digest, stamp, kept):
+    index.sync([row("a.md", "otters", stamp=(1, 1, 1))])
+    assert index.sync([row("a.md", "otters", digest=digest, stamp=stamp)]) == int(digest == "2")
+    assert stamps(index) == {"a.md": kept}
+
+
+@pytest.mark.parametrize(
+    ("later", "kept"), [(None, {"": (1, 2)}), ({}, {}), ({"": (3, 4), "vault": (5, 6)},) * 2]
+)
+def test_folders_stay_until_they_are_looked_at_anew(index, later, kept):
+    index.sync(STORE, folders={"": (1, 2)})
+    index.sync(STORE, folders=later)
+    with Reader(str(index.path)) as reader:
+        assert reader.folders() == kept
+
+
+def test_one_that_is_built_anew_reads_everything_again(index):
+    index.rebuild()
+    assert (index.search("snow", 5), index.sync(STORE)) == ([], len(STORE))
+    assert paths(index.search("snow", 5)) == ["snow.md"]
+
+
+def test_asking_again_after_a_change_counts_again(index):
+    assert len(index.search("pnpm", 5)) == 1
+    index.sync([*STORE, *(row(f"{n}.md", "pnpm", name="-") for n in range(3))])
+    assert len(index.search("pnpm", 5)) == 4
+
+
+@pytest.mark.parametrize(
+    ("body", "shown", "cut"),
+    [
+        ("", "", False),
+        ("x\n" * 200, "x\n" * 199 + "x", False),
+        ("x\n" * 201, "x\n" * 199 + "x", True),
+        ("x\n" * 199 + "x", "x\n" * 199 + "x", False),
+        ("x" * 4096, "x" * 4096, False),
+        ("x" * 4097, "x" * 4096, True),
+        ("x" + "é" * 3000, "x" + "é" * 2047, True),
+        ("日" * 2000, "日" * 1365, True),
+        ("half \ud800 pair", "half ? pair", False),
+    ],
+)
+def test_what_is_shown_of_a_body_has_a_bound_and_ends_with_a_character(index, body, shown, cut):
+    index.sync([row("a.md", body)])
+    with Reader(str(index.path)) as reader:
+        told = reader.rows(["a.md"])[0].shown
+    assert (told["body"], told["cut"]) == (shown, cut)
+
+
 VERSIONS = st.dictionaries(
     st.sampled_from("abcdef"),
     st.lists(st.sampled_from(["otter", "crane", "鍵", "v1.2"]), max_size=4),
@@ -167,7 +242,7 @@ def _garbage(file):
 
 def _other_version(file):
     with sqlite3.connect(file) as connection:
-        connection.execute("PRAGMA user_version = 99")
+        connection.execute("PRAGMA user_version = 1")
     connection.close()
 
 
@@ -239,10 +314,13 @@ def test_a_change_by_another_process_is_seen(index):
 SYNC = """
 import sys
 from pathlib import Path
-from pipeline.search import SearchIndex
+from pipeline.search.fts import SearchIndex
+from pipeline.search.rows import Content, SearchRow
 sys.stdin.readline()
 with SearchIndex.open(Path(sys.argv[1]), Path("/s")) as index:
-    index.sync((f"{n}.md", "1", "m", "", "", (), f"otter word{n}") for n in range(300))
+    index.sync(
+        SearchRow(f"{n}.md", "1", lambda n=n: Content("m", body=f"otter word{n}")) for n in range(300)
+    )
     print(len(index.search("otter", 500)))
 """
 

@@ -130,7 +130,7 @@ LATER = {
     "name used again": (_reuse, "gone-one.md is a new file"),
     "changed by a later run": (
         lambda store: change(store, "run-3", "Again.", generation=True),
-        "old-one.md was changed again by run-3",
+        r"old-one.md was changed again by “test” \(run-3\)",
     ),
 }
 

@@ -105,6 +105,26 @@ def test_writes_into_memory_are_noted(tmp_path: Path, name: str, given: Any, kep
     assert not kept or entry.memory_writes == (given.get("file_path") or given["notebook_path"],)
 
 
+@pytest.mark.parametrize(
+    ("name", "path", "kept"),
+    [
+        ("Read", f"{MEMORY}/tabs.md", True),
+        ("Read", f"{MEMORY}/graph/fixes/a.md", True),
+        ("Read", MEMORY.replace("/", "\\") + "\\tabs.md", True),
+        ("Read", "/home/dev/.claude/reverie/memory/a.md", True),
+        ("Read", f"{MEMORY}/a.txt", False),
+        ("Read", "/home/dev/shop/README.md", False),
+        ("Read", f"{MEMORY}/a\0.md", False),
+        ("Read", f"/memory/{'a' * 5000}.md", False),
+        ("Read", 7, False),
+        ("Write", f"{MEMORY}/tabs.md", False),
+    ],
+)
+def test_reads_of_what_may_be_a_memory_are_noted(tmp_path: Path, name: str, path: Any, kept: bool) -> None:
+    [entry] = entries(tmp_path, assistant([tool_use(name, {"file_path": path}), tool_use("Read", {})]))
+    assert entry.memory_reads == ((path,) if kept else ())
+
+
 def test_the_clients_own_memory_writes_are_noted(tmp_path: Path) -> None:
     saved = {"type": "system", "subtype": "memory_saved", "writtenPaths": ["/m/a.md", 3], "uuid": "s"}
     other = {"type": "system", "subtype": "turn_duration", "writtenPaths": ["/m/a.md"], "uuid": "t"}

@@ -19,7 +19,7 @@ def forbid_live(what: str, *, base_url: str = "", named_program: bool = False) -
     """Raise LiveCallError when the switch is on and this call would leave the machine."""
     if os.environ.get(SWITCH, "0") in ("", "0"):
         return
-    if named_program or (base_url and _is_loopback(base_url)):
+    if named_program or (base_url and is_loopback(base_url)):
         return
     raise LiveCallError(
         f"{what} would make a live model call, and {SWITCH} is set",
@@ -27,11 +27,12 @@ def forbid_live(what: str, *, base_url: str = "", named_program: bool = False) -
     )
 
 
-def _is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    if host == "localhost":
-        return True
+def is_loopback(url: str) -> bool:
+    """Whether `url` leads to this machine."""
     try:
+        host = urlsplit(url).hostname or ""
+        if host == "localhost":
+            return True
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False

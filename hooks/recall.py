@@ -1,0 +1,72 @@
+"""Put what Reverie remembers before a prompt or at a session's start; fail in silence, exit 0.
+
+Run by Claude Code as ``python -I -S recall.py <UserPromptSubmit|SessionStart>`` with the event's JSON on
+stdin; what it prints becomes context. A person waits for it, so what it runs is the lean part of the package
+(``pipeline.recall``, ``pipeline.lean``), found beside this folder. A session's start is an event for the
+worker as well: it is spooled after the answer has been given.
+"""
+
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# At the end, so that nothing of ours or beside us stands before a module of the interpreter.
+sys.path.append(HERE)
+import capture  # noqa: E402 - the other hook: it also sees to Ctrl-C
+
+EVENTS = ("UserPromptSubmit", "SessionStart")
+
+
+def main() -> None:
+    """Answer the event; every error ends here, since a hook that fails disturbs the session."""
+    event = sys.argv[1] if len(sys.argv) > 1 else ""
+    home = ""
+    try:
+        capture.own_standard_streams()
+        data = capture.read_stdin()
+        if event not in EVENTS or not data.strip() or os.environ.get("REVERIE_INSIDE"):
+            return
+        home = capture.home_dir()
+        if home:
+            try:
+                answer(event, data, home)
+            finally:
+                if event == "SessionStart":
+                    note_start(event, data, home)
+    except BaseException as error:  # noqa: BLE001 - the hook's one boundary: it may never fail
+        capture.log(home, f"{event}: {capture.describe(error)}")
+
+
+def answer(event: str, data: bytes, home: str) -> None:
+    """Print what recall has to say; what it could not use goes to the log."""
+    problems: list[str] = []
+    sys.path.append(package_folder())
+    from pipeline.recall import hook
+
+    told = hook.run(event, data, home, problems).encode("utf-8", "replace")
+    # The answer is complete before its first byte is written, so nothing half-made can become context.
+    view = memoryview(told)
+    while view:
+        view = view[os.write(1, view) :]
+    for problem in problems:
+        capture.log(home, f"{event}: {problem}")
+
+
+def note_start(event: str, data: bytes, home: str) -> None:
+    """Tell the worker of the session, once Claude Code has all that it waits for."""
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.close(quiet)
+    capture.write_event(home, event, data)
+    capture.ensure_worker(home)
+
+
+def package_folder() -> str:
+    """Return the folder that holds the package: beside `hooks` in a checkout, around it in a wheel."""
+    parent = os.path.dirname(HERE)
+    return os.path.dirname(os.path.dirname(parent)) if os.path.basename(parent) == "_bundled" else parent
+
+
+if __name__ == "__main__":
+    main()
+    os._exit(0)

@@ -1,0 +1,111 @@
+"""Each memory file by itself: front matter, secrets, what no memory may say, dates that never were, age."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from pipeline.audit.finding import Finding
+from pipeline.audit.folder import File
+from pipeline.dates import relative_days
+from pipeline.domain.memory import TYPES
+from pipeline.guard import violation
+from pipeline.redact import redact
+from pipeline.store.layout import INDEX
+
+STALE_DAYS = 90
+LONG_DESCRIPTION = 300
+_AGING = frozenset({"project", "task", "problem", "error"})
+"""Types that say how things stand, which time overtakes; a preference or a decision does not go bad so."""
+
+
+def check(file: File, now: datetime) -> Iterator[Finding]:
+    """Yield what is wrong with one memory file."""
+    yield from secrets(file.path, file.text)
+    if file.memory is None:
+        return
+    yield from _front(file)
+    yield from _words(file)
+    yield from _age(file, now)
+
+
+def secrets(path: str, text: str) -> Iterator[Finding]:
+    """Yield where `text` holds what looks like a secret; the message names its kind and never the value."""
+    whole = [kind for kind in redact(text).kinds if kind != "private"]
+    if not whole:
+        return
+    lines = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        kinds = [kind for kind in redact(line).kinds if kind != "private"] if line.strip() else []
+        if kinds:
+            lines.append((number, ", ".join(kinds)))
+    for number, kinds_here in lines or [(0, ", ".join(whole))]:
+        fix = "Take it out, and change it where it is used: sessions have read it."
+        yield Finding("error", "secret", path, number, f"looks like a secret ({kinds_here})", fix)
+
+
+def _front(file: File) -> Iterator[Finding]:
+    memory = file.memory
+    assert memory is not None
+    if file.front is None:
+        what = "no front matter, so its name, type and description are guesses"
+        yield Finding("note", "no-front-matter", file.path, 1, what, "Give it name, description and type.")
+        return
+    if not file.given("description"):
+        what = "no description, by which a memory is found and chosen"
+        yield Finding(
+            "warning", "no-description", file.path, 1, what, "Add one line that says what it is about."
+        )
+    elif len(file.given("description")) > LONG_DESCRIPTION:
+        what = f"a description of {len(file.given('description'))} characters"
+        line = file.line_of("description:")
+        yield Finding("note", "long-description", file.path, line, what, "One line of up to 150 is enough.")
+    if file.given("type") not in TYPES:
+        line = file.line_of("type:")
+        what = f"no known type: {file.given('type')}" if file.given("type") else "no type"
+        yield Finding("note", "type", file.path, line, what, f"One of {', '.join(list(TYPES)[:4])}, …")
+    if not memory.body.strip():
+        yield Finding(
+            "warning", "empty", file.path, 0, "no text below the front matter", "Write it, or remove it."
+        )
+
+
+def _words(file: File) -> Iterator[Finding]:
+    for number, line in _body_lines(file):
+        barred = violation(line)
+        if barred:
+            what = f"reads like {barred}, and every session that loads it reads it so"
+            yield Finding(
+                "warning", "not-a-fact", file.path, number, what, "State a fact instead, or remove it."
+            )
+        days = relative_days(line)
+        if days:
+            what = f"says “{days[0]}”, which is another day whenever it is read"
+            yield Finding("note", "relative-date", file.path, number, what, "Write the date.")
+
+
+def _body_lines(file: File) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(file.text.splitlines(), start=1):
+        if number >= file.body_line and line.strip():
+            yield number, line
+
+
+def _age(file: File, now: datetime) -> Iterator[Finding]:
+    memory = file.memory
+    assert memory is not None
+    if memory.kind.name not in _AGING or memory.pinned:
+        return
+    dated = file.dated()
+    moment = dated or datetime.fromtimestamp(file.mtime, UTC)
+    days = (now - moment).days
+    if days > STALE_DAYS:
+        by = "" if dated else ", by its file's time"
+        what = f"says how things stood {days} days ago{by} ({moment.date().isoformat()})"
+        yield Finding(
+            "note", "stale", file.path, 0, what, "See whether it still holds; correct or remove it."
+        )
+
+
+def index_secrets(text: str | None) -> Iterator[Finding]:
+    """Yield the secrets in MEMORY.md."""
+    yield from secrets(INDEX, text or "")

@@ -1,0 +1,133 @@
+"""Reading a folder of memories as it is, whoever wrote it: bounded, through no link, with nothing written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pipeline.audit.finding import Finding
+from pipeline.domain.memory import Memory
+from pipeline.errors import DocumentError, StoreError
+from pipeline.store import document
+from pipeline.store.layout import INDEX, NOT_MEMORIES, OVERFLOW, read_regular
+
+MAX_FILES = 20_000
+_APART = ("archive", "episodes", "graph/edges", "logs")
+"""Folders whose files no session is shown: the archive, the diary, relations, logs."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One memory file: its text, where its body begins (line, from 1), and the memory if it can be read.
+
+    `front` is its front matter, None where it has none; `mtime` is in epoch seconds.
+    """
+
+    path: str
+    text: str
+    body_line: int
+    front: dict[str, Any] | None
+    memory: Memory | None
+    mtime: float
+
+    @property
+    def body(self) -> str:
+        """Return the text below the front matter."""
+        return self.memory.body if self.memory else self.text
+
+    def given(self, key: str) -> str:
+        """Return what the front matter has for `key`, at its top or under ``metadata``; "" for nothing."""
+        front = self.front or {}
+        below = front.get("metadata")
+        value = front.get(key) or (below.get(key) if isinstance(below, dict) else None)
+        return str(value or "").strip()
+
+    def line_of(self, part: str) -> int:
+        """Return the line of the file on which `part` first stands, 0 when it does not."""
+        at = self.text.find(part)
+        return self.text.count("\n", 0, at) + 1 if part and at >= 0 else 0
+
+    def dated(self) -> datetime | None:
+        """Return the day its front matter gives: changed, else made."""
+        return (self.memory.updated or self.memory.created) if self.memory else None
+
+
+@dataclass(slots=True)
+class Folder:
+    """All memory files in path order, the texts of MEMORY.md and its overflow page, what can't be read."""
+
+    root: Path
+    files: list[File] = field(default_factory=list)
+    index: str | None = None
+    overflow: str = ""
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def memories(self) -> list[File]:
+        """Return the files that can be read as a memory."""
+        return [file for file in self.files if file.memory is not None]
+
+
+def read(root: Path) -> Folder:
+    """Return what `root`, an existing directory, holds."""
+    folder = Folder(root)
+    for number, path in enumerate(_paths(root, folder.findings)):
+        if number == MAX_FILES:
+            message = f"more than {MAX_FILES:,} files; the rest was not looked at"
+            folder.findings.append(Finding("warning", "too-many", ".", 0, message, "Audit a smaller folder."))
+            break
+        _take(folder, path)
+    return folder
+
+
+def _paths(root: Path, findings: list[Finding]) -> Iterator[str]:
+    for here, folders, names in os.walk(root):
+        at = Path(here).relative_to(root).as_posix().removeprefix(".")
+        start = f"{at}/" if at else ""
+        for name in sorted([*folders, *names]):
+            if (Path(here) / name).is_symlink() and not name.startswith("."):
+                fix = "Replace the link by the file it names."
+                findings.append(
+                    Finding("warning", "link", start + name, 0, "a link; it is not followed", fix)
+                )
+                if name in folders:
+                    folders.remove(name)
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and start + f not in _APART)
+        for name in sorted(names):
+            file = Path(here) / name
+            if name.endswith(".md") and not name.startswith(".") and not file.is_symlink():
+                yield start + name
+
+
+def _take(folder: Folder, path: str) -> None:
+    shown = os.fsencode(path).decode("utf-8", "backslashreplace")
+    try:
+        raw, stamp = read_regular(folder.root / path)
+    except (OSError, StoreError) as error:
+        told = error.args[0] if isinstance(error, StoreError) else error.strerror
+        fix = "Make the file readable, or move it out."
+        folder.findings.append(Finding("error", "unreadable", shown, 0, f"can't be read: {told}", fix))
+        return
+    text = raw.decode("utf-8", "replace")
+    if path in (INDEX, OVERFLOW):
+        folder.index, folder.overflow = (text, folder.overflow) if path == INDEX else (folder.index, text)
+        return
+    if path.lower() in NOT_MEMORIES:
+        return
+    memory: Memory | None = None
+    front: dict[str, Any] | None = None
+    body_line = 1
+    try:
+        parts = document.split(raw, path)
+        body_line = (parts.opening + (parts.front or "") + parts.closing).count("\n") + 1
+        memory, given = document.load(raw, path)
+        front = None if parts.front is None else given
+    except DocumentError as error:
+        message = str(error.args[0])
+        fix = error.fix.partition(";")[0].rstrip(".") + "."
+        folder.findings.append(Finding("error", "front-matter", shown, error.line or 0, message, fix))
+    folder.files.append(File(shown, text, body_line, front, memory, stamp.mtime_ns / 1e9))

@@ -1,0 +1,96 @@
+"""MEMORY.md against the files: what it leaves out, what it links to in vain, what the host does not load."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pipeline.audit.finding import Finding
+from pipeline.audit.folder import Folder
+from pipeline.store.index_file import linked_paths
+from pipeline.store.layout import INDEX, OVERFLOW
+
+MAX_LINES = 200
+MAX_BYTES = 25_000
+LONG_LINE = 300
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_FRONT = re.compile(r"\A---\r?\n.*?^---\r?\n", re.DOTALL | re.MULTILINE)
+
+
+def check(folder: Folder) -> Iterator[Finding]:
+    """Yield what is wrong with the index of `folder`."""
+    if folder.index is None:
+        if folder.files:
+            what = "there is no MEMORY.md, so a session is shown none of the files"
+            yield Finding("error", "no-index", INDEX, 0, what, "`reverie reindex --store DIR` writes one.")
+        return
+    yield from _links(folder, INDEX, folder.index)
+    yield from _links(folder, OVERFLOW, folder.overflow)
+    yield from _orphans(folder, linked_paths(folder.index + "\n" + folder.overflow))
+    yield from _overflow(folder.index)
+    for number, line in enumerate(folder.index.splitlines(), start=1):
+        if len(line) > LONG_LINE:
+            what = f"a line of {len(line)} characters, where one line a memory is loaded in every session"
+            yield Finding("note", "long-line", INDEX, number, what, "Move the detail into the memory's file.")
+
+
+def _links(folder: Folder, name: str, text: str) -> Iterator[Finding]:
+    first: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        for target in sorted(linked_paths(line)):
+            if not target or target.startswith(("/", "mailto:")):
+                continue
+            if not _there(folder, target):
+                what = f"links to {target}, which is not there"
+                yield Finding(
+                    "error", "dangling", name, number, what, "Remove the line, or bring the file back."
+                )
+            elif target in first and target != OVERFLOW:
+                what = f"links to {target} again, as line {first[target]} does"
+                yield Finding("note", "listed-twice", name, number, what, "Keep one of the two lines.")
+            first.setdefault(target, number)
+
+
+def _there(folder: Folder, target: str) -> bool:
+    try:
+        return (folder.root / target).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _orphans(folder: Folder, linked: set[str]) -> Iterator[Finding]:
+    for file in folder.files:
+        if file.path not in linked:
+            what = f"no line of {INDEX} leads to it, so no session is told of it"
+            yield Finding(
+                "warning", "orphan", file.path, 0, what, f"Add a line to {INDEX}, or remove the file."
+            )
+
+
+def _overflow(text: str) -> Iterator[Finding]:
+    """Find the line at which the host stops reading: it drops front matter and comments, then counts."""
+    front = _FRONT.match(text)
+    kept = _blanked(text, front.end() if front else 0)
+    bytes_read = 0
+    total = len(text.splitlines())
+    for lines, (number, line) in enumerate(kept, start=1):
+        bytes_read += len(line.encode("utf-8", "replace")) + 1
+        if lines > MAX_LINES or bytes_read > MAX_BYTES:
+            limit = f"{MAX_LINES} lines" if lines > MAX_LINES else f"{MAX_BYTES:,} bytes"
+            left = total - number + 1
+            what = f"from here on ({left} of {total} lines) it is past {limit} and not loaded"
+            yield Finding(
+                "error", "overflow", INDEX, number, what, "Shorten lines, or drop the least useful."
+            )
+            return
+
+
+def _blanked(text: str, start: int) -> list[tuple[int, str]]:
+    """Return number and text of each line from `start` on, comments taken out as the host does."""
+    first = text.count("\n", 0, start) + 1
+    gone = _COMMENT.sub(lambda match: "\x00" * match.group().count("\n"), text[start:])
+    found, number = [], first
+    for line in gone.split("\n"):
+        found.append((number, line.replace("\x00", "")))
+        number += 1 + line.count("\x00")
+    return found[:-1] if found and not found[-1][1] else found

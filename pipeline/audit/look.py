@@ -1,0 +1,51 @@
+"""The audit of one folder: every check, in an order that does not change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from pipeline.audit import files, index, mentions, pairs
+from pipeline.audit.finding import ORDER, Finding
+from pipeline.audit.folder import read
+from pipeline.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What was found, worst first; `project` is where relative paths were looked for, None for nowhere."""
+
+    folder: Path
+    project: Path | None
+    memories: int
+    findings: tuple[Finding, ...]
+
+    def count(self) -> dict[str, int]:
+        """Return how many findings there are of each level, worst first."""
+        counted = Counter(finding.level for finding in self.findings)
+        return {level: counted[level] for level in ORDER}
+
+
+def audit(folder: Path, *, now: datetime, project: Path | None = None) -> Audit:
+    """Look through the memory folder `folder`; relative paths are looked for in `project`, if it is known.
+
+    Raises InputError when there is no such directory or it can't be listed. Nothing is written.
+    """
+    try:
+        listed = any(folder.iterdir()) or True
+    except OSError as error:
+        told = "there is no such directory" if not folder.is_dir() else error.strerror
+        fix = "Name a memory folder, such as ~/.claude/projects/<project>/memory."
+        raise InputError(str(told), file=str(folder), fix=fix) from error
+    assert listed
+    root = folder.resolve()
+    seen = read(root)
+    project = project.resolve() if project else mentions.project_of(root)
+    found = [*seen.findings, *index.check(seen), *files.index_secrets(seen.index)]
+    for file in seen.files:
+        found += files.check(file, now)
+    found += [*pairs.check(seen.memories), *mentions.check(seen, project)]
+    found.sort(key=lambda one: (ORDER.index(one.level), one.path, one.line, one.code))
+    return Audit(folder, project, len(seen.files), tuple(found))

@@ -1,0 +1,123 @@
+"""What memories point at: files of the project that are gone, and memories that are not there."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+
+from pipeline import paths
+from pipeline.audit.finding import Finding, Level
+from pipeline.audit.folder import File, Folder
+from pipeline.errors import ReverieError
+from pipeline.store.access import owner
+
+_CODE = re.compile(r"`([^`\n]{3,200})`")
+_PATH = re.compile(r"(?:~/|/|\.{1,2}/)?(?:[\w.@+-]+/)+[\w.@+-]+/?")
+_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
+_WIKI = re.compile(r"\[\[([^\]\n|#]{1,120})")
+_HEAD_BYTES = 1 << 16
+
+
+def project_of(root: Path) -> Path | None:
+    """Return the project that the memory folder at `root` is about, as far as its surroundings tell.
+
+    Known from Reverie's own mark in it, from the directory its sessions ran in (the transcripts beside it),
+    or from the repository it lies in. None when nothing tells.
+    """
+    try:
+        noted = owner(root)
+    except ReverieError:
+        noted = ""
+    found = Path(noted) if noted else _ran_in(root.parent)
+    if found is None and root.parent.parent.name != "projects":
+        inside = paths.project_root(root)
+        found = inside if inside != root.resolve() else None
+    return found if found is not None and found.is_dir() else None
+
+
+def _ran_in(folder: Path) -> Path | None:
+    for file in sorted(folder.glob("*.jsonl"))[:20]:
+        try:
+            with file.open("rb") as opened:
+                lines = opened.read(_HEAD_BYTES).split(b"\n")
+        except OSError:
+            continue
+        for line in lines:
+            try:
+                record = orjson.loads(line)
+            except ValueError:
+                continue
+            cwd = record.get("cwd") if isinstance(record, dict) else None
+            if isinstance(cwd, str) and cwd.startswith("/"):
+                return paths.project_root(Path(cwd))
+    return None
+
+
+def check(folder: Folder, project: Path | None) -> Iterator[Finding]:
+    """Yield paths that lead nowhere and links to memories that are not there."""
+    names = _names(folder)
+    for file in folder.memories:
+        yield from _dead(file, project)
+        for number, line in enumerate(file.text.splitlines(), start=1):
+            for target in _WIKI.findall(line) if number >= file.body_line else ():
+                if _fold(target) not in names:
+                    what = f"links to [[{target}]], and no memory is called so"
+                    yield Finding(
+                        "note", "dangling-name", file.path, number, what, "Mend the name, or take it out."
+                    )
+
+
+def _dead(file: File, project: Path | None) -> Iterator[Finding]:
+    told: set[str] = set()
+    anchors = file.memory.anchors if file.memory else ()
+    for text, sure in [*((a, True) for a in anchors), *((m, False) for m in _CODE.findall(file.body))]:
+        path = text.strip().partition(":")[0] if not re.match(r"[A-Za-z]+://", text) else ""
+        if path in told or not _PATH.fullmatch(path) or not (sure or _looks_like_a_file(path)):
+            continue
+        told.add(path)
+        if _is_there(path, project) is False:
+            place = f"in {project}" if project and not path.startswith(("/", "~")) else "on this machine"
+            what = f"names {path}, which is not {place}"
+            fix = "See whether the fact still holds: the file may have moved."
+            level: Level = "warning" if sure else "note"
+            yield Finding(level, "dead-path", file.path, file.line_of(path), what, fix)
+
+
+def _looks_like_a_file(path: str) -> bool:
+    """Whether it surely means a file: it has an extension, and no part of it is a stand-in."""
+    parts = path.split("/")
+    stand_in = any(part.lower() in ("path", "to", "foo", "bar", "...", "example") for part in parts)
+    return bool(_EXTENSION.search(path)) and not stand_in
+
+
+def _is_there(path: str, project: Path | None) -> bool | None:
+    """Return whether `path` leads somewhere; None when nobody can tell."""
+    try:
+        if path.startswith(("/", "~/")):
+            return os.path.lexists(Path(path).expanduser())
+        if project is None:
+            return None
+        plain = path.removeprefix("./")
+        if os.path.lexists(project / plain):
+            return True
+        # A package of a monorepo names its files from its own root.
+        return any(os.path.lexists(place / plain) for place in project.iterdir() if place.is_dir())
+    except (OSError, ValueError, RuntimeError):
+        return None
+
+
+def _names(folder: Folder) -> set[str]:
+    found: set[str] = set()
+    for file in folder.files:
+        found.add(_fold(file.path.rsplit("/", 1)[-1]))
+        if file.memory:
+            found |= {_fold(name) for name in (file.memory.name, file.memory.title, *file.memory.aliases)}
+    return found
+
+
+def _fold(name: str) -> str:
+    return name.strip().lower().rsplit("/", 1)[-1].removesuffix(".md").replace("_", "-").replace(" ", "-")

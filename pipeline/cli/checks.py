@@ -1,0 +1,83 @@
+"""Commands that look for what is wrong: doctor at the installation, audit at any folder of memories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline import clock, doctor
+from pipeline.app import App
+from pipeline.audit import Audit
+from pipeline.audit import audit as look_through
+from pipeline.cli import output
+from pipeline.cli.options import JsonOption, LlmOption, StoreOption
+from pipeline.words import count
+
+
+def examine(
+    online: Annotated[
+        bool, typer.Option("--online", help="Also make one small model call, which costs a little.")
+    ] = False,
+    store: StoreOption = None,
+    llm: LlmOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Examine the installation and the store.
+
+    Changes nothing. Exit code 1 when something is wrong.
+    """
+    findings = doctor.examine(App(store=store, llm=llm), online=online)
+
+    def tell() -> None:
+        for finding in findings:
+            output.hanging(f"{finding.level:<6}", f"{finding.what}: {finding.message}", mark=finding.level)
+            if finding.fix:
+                output.hanging("      ", f"→ {finding.fix}")
+        wrong = sum(finding.level == "error" for finding in findings)
+        noted = sum(finding.level == "note" for finding in findings)
+        output.line()
+        output.line(f"{count(wrong, 'error')}, {count(noted, 'note')}, {len(findings)} things looked at")
+
+    output.data(findings, tell, as_json=as_json)
+    if any(finding.level == "error" for finding in findings):
+        raise typer.Exit(1)
+
+
+def audit(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A memory folder, whoever wrote it.")],
+    project: Annotated[
+        Path | None,
+        typer.Option("--project", metavar="P", help="Where the files named in memories are looked for."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Look through any memory folder; no model, nothing written.
+
+    Exit code 1 when there are errors.
+    """
+    found = look_through(folder.expanduser(), now=clock.from_environment().now(), project=project)
+    counts = found.count()
+    value = {
+        "folder": str(found.folder),
+        "project": found.project,
+        "memories": found.memories,
+        "counts": counts,
+        "findings": found.findings,
+    }
+    output.data(value, lambda: _tell(found), as_json=as_json)
+    if counts["error"]:
+        raise typer.Exit(1)
+
+
+def _tell(found: Audit) -> None:
+    for one in found.findings:
+        text = f"{one.where}: {one.code}: {one.message}. {one.fix}"
+        output.hanging(f"{one.level:<8}", text, mark=one.level)
+    if found.findings:
+        output.line()
+    counts = ", ".join(count(number, level) for level, number in found.count().items() if number)
+    output.line(f"{count(found.memories, 'memory', 'memories')}: {counts or 'nothing wrong'}")
+    if found.project is None:
+        output.talk("relative paths were not looked for: --project names the project's directory")

@@ -1,0 +1,175 @@
+"""Commands for coming and going: init, install, uninstall, mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pipeline import paths
+from pipeline.app import App
+from pipeline.capture.registration import note_interpreter
+from pipeline.cli import output
+from pipeline.cli.options import JsonOption
+from pipeline.errors import InputError
+from pipeline.install import claude_settings, first_run, installing, purging
+from pipeline.install.installing import Edit
+from pipeline.install.mode import EFFECT, MODES, set_mode
+
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+_OPEN = "Sessions that are open now keep the hooks they began with; new ones have the change."
+
+
+def init(dry_run: DryRunOption = False, yes: YesOption = False, as_json: JsonOption = False) -> None:
+    """Start here: put the hooks in, say what happens from now on.
+
+    Where the hooks are in already, it only tells.
+    """
+    found = first_run.wired(paths.project_root(Path.cwd()))
+    if not found:
+        tell = output.talk if as_json else output.line
+        _install(claude_settings.user_file(), dry_run=dry_run, yes=yes, tell=tell)
+    _facts(as_json)
+    output.talk("`reverie doctor` looks whether all is well, `reverie status` what it does.")
+
+
+def install(
+    user: Annotated[bool, typer.Option("--user", help="For all projects (the default).")] = False,
+    project: Annotated[bool, typer.Option("--project", help="For the project here only.")] = False,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+) -> None:
+    """Put the hooks into Claude Code's settings.json.
+
+    Shows the change first, keeps the file as it was, and changes nothing else in it.
+    """
+    if user and project:
+        raise InputError("--user and --project exclude each other", fix="Name one of them.")
+    root = paths.project_root(Path.cwd())
+    done = _install(
+        claude_settings.project_file(root) if project else claude_settings.user_file(),
+        dry_run=dry_run,
+        yes=yes,
+    )
+    if done and project:
+        output.talk("The file names places on this machine: keep it out of the repository.")
+    if not dry_run:
+        _facts(as_json=False)
+
+
+def uninstall(
+    purge: Annotated[
+        bool,
+        typer.Option("--purge", help="Also delete Reverie's home (ledger, settings, logs), not memories."),
+    ] = False,
+    with_memories: Annotated[
+        bool, typer.Option("--with-memories", help="With --purge: the memories for all projects as well.")
+    ] = False,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+) -> None:
+    """Take the hooks out again; the file becomes as it was.
+
+    Memories stay: they are yours.
+    """
+    if with_memories and not purge:
+        raise InputError("--with-memories goes with --purge", fix="Add --purge.")
+    home, root = paths.home_dir(), paths.project_root(Path.cwd())
+    edits = installing.plan_removal(home, claude_settings.files(root))
+    for edit in edits:
+        output.line(edit.diff.rstrip("\n"))
+    if not edits:
+        output.line("no hooks of Reverie in any settings file")
+    plugin = claude_settings.plugin(root)
+    if plugin:
+        output.talk(f"The plugin runs still: `claude plugin uninstall {plugin}` takes it out.")
+    if dry_run or not (edits or purge) or not _agreed(_question(edits, home, purge, with_memories), yes):
+        return
+    installing.remove(home, edits)
+    for edit in edits:
+        output.line(f"{'removed' if edit.after is None else 'hooks taken out of'} {edit.file}")
+    if purge:
+        _purge(home, with_memories)
+    output.talk(_OPEN)
+
+
+def mode(
+    name: Annotated[str, typer.Argument(metavar="MODE", help="off, observe, propose or auto.")] = "",
+) -> None:
+    """Show or set what background work may do: off, observe, propose, auto."""
+    home = paths.home_dir()
+    if name:
+        changed = set_mode(home, name)
+        output.line(f"{'set' if changed else 'it was so already'} in {home / 'config.toml'}")
+    now = App().settings.store.mode
+    if name and now != name:
+        output.talk(
+            f"REVERIE_STORE__MODE is set in the environment and stands above the file: {now} holds here."
+        )
+    for one in MODES if not name else (now,):
+        output.line(f"{'*' if one == now else ' '} {one:<8} {EFFECT[one]}")
+
+
+def _install(file: Path, *, dry_run: bool, yes: bool, tell: Callable[[str], None] = output.line) -> bool:
+    """Put the hooks into `file` unless a plugin runs them; return whether it was changed."""
+    home = paths.home_dir()
+    plugin = claude_settings.plugin(paths.project_root(Path.cwd()))
+    if plugin:
+        tell(f"the plugin {plugin} runs the hooks already; nothing to put into settings.json")
+        if not dry_run:
+            note_interpreter(home)
+        return False
+    edit = installing.plan(file)
+    if not edit.changes:
+        tell(f"already there: {file} has all hooks")
+        return False
+    tell(edit.diff.rstrip("\n"))
+    if dry_run or not _agreed(f"Write this to {file}?", yes):
+        return False
+    installing.install(home, edit)
+    tell(f"installed into {file}")
+    if edit.before is not None:
+        output.talk(f"The file as it was is kept in {home / installing.BACKUPS}.")
+    output.talk(_OPEN)
+    return True
+
+
+def _purge(home: Path, with_memories: bool) -> None:
+    with output.progress("waiting for the background worker"):
+        left = purging.purge(home, with_memories=with_memories)
+    output.line(f"removed {home}" if not (left.memories or left.strange) else f"emptied {home}")
+    if left.memories:
+        output.line(f"kept {left.memories}: the memories for all projects (--with-memories removes them)")
+    for place in left.strange:
+        output.line(f"kept {place}: not made by Reverie")
+    output.line("kept the memory folders of projects: they are Claude Code's and yours")
+
+
+def _question(edits: list[Edit], home: Path, purge: bool, with_memories: bool) -> str:
+    parts = [f"change {len(edits)} settings file{'s' if len(edits) != 1 else ''}"] if edits else []
+    if purge:
+        parts.append(f"delete {home}{'' if with_memories else ' but for memories'}")
+    return f"{' and '.join(parts).capitalize()}?"
+
+
+def _agreed(question: str, yes: bool) -> bool:
+    """Whether to go on: asked only in a terminal, since elsewhere nobody could answer."""
+    return yes or output.ask(question)
+
+
+def _facts(as_json: bool) -> None:
+    found = first_run.facts(App())
+    names: dict[str, Any] = {
+        name.replace("_", " "): getattr(found, name) for name in type(found).__dataclass_fields__
+    }
+
+    def tell() -> None:
+        width = max(map(len, names)) + 2
+        output.line()
+        for name, text in names.items():
+            output.hanging(f"{name:<{width}}", str(text))
+
+    output.data(found, tell, as_json=as_json)

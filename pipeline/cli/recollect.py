@@ -1,0 +1,141 @@
+"""Commands about recall: what it would say, and what it said."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from pipeline import recollect
+from pipeline.app import App
+from pipeline.cli import output
+from pipeline.cli.options import JsonOption, StoreOption
+from pipeline.ledger.recalls import Line, SessionTotals
+from pipeline.recall import Recollections
+from pipeline.recollect import Told
+
+
+def recall(
+    query: Annotated[list[str], typer.Argument(metavar="QUERY", help="A prompt, as you would type it.")],
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Every memory that was looked at, with score and verdict.")
+    ] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what recall would put before a prompt."""
+    found = recollect.recall(App(store=store), " ".join(query), explain=explain)
+    output.data(_plain(found), lambda: _tell(found, explain=explain), as_json=as_json)
+    for problem in found.problems:
+        output.talk(problem)
+
+
+def injected(
+    session: Annotated[
+        str | None,
+        typer.Argument(metavar="SESSION", help="A session's id, or its start; default: the latest."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="The totals of the latest sessions.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what recall put into a session, when and why."""
+    if everything:
+        rows = recollect.sessions(App())
+        output.data(rows, lambda: _tell_sessions(rows), as_json=as_json)
+        return
+    told = recollect.injected(App(), session)
+    output.data(told, lambda: _tell_session(told), as_json=as_json)
+
+
+def _plain(found: Recollections) -> dict[str, Any]:
+    return {
+        "text": found.text,
+        "chars": found.chars,
+        "tokens": found.tokens,
+        "left_out": found.left_out,
+        "items": [
+            {
+                **item.as_item(),
+                "type": item.type,
+                "said": item.said,
+                "origin": item.origin,
+                "freshness": item.freshness,
+            }
+            for item in found.items
+        ],
+        "considered": [
+            {"memory": memory, "score": round(score, 4), "verdict": verdict}
+            for memory, score, verdict in found.considered
+        ],
+        "problems": found.problems,
+    }
+
+
+def _tell(found: Recollections, *, explain: bool) -> None:
+    if explain:
+        if found.considered:
+            rows = [[f"{score:.2f}", verdict, memory] for memory, score, verdict in found.considered]
+            output.table(["score", "verdict", "memory"], rows)
+        else:
+            output.line("no memory has a word of it")
+    elif found.text:
+        output.line(found.text.rstrip("\n"))
+    if not found.items:
+        output.talk("recall would say nothing")
+    else:
+        output.talk(f"{_number(len(found.items), 'memory', 'memories')}, {_size(found.chars, found.tokens)}")
+
+
+def _tell_session(told: Told | None) -> None:
+    if told is None:
+        output.line("recall has put nothing into any session yet")
+        return
+    output.line(_tell_totals(told.totals))
+    output.table(
+        ["at (UTC)", "when", "memory", "score", "tokens", "why"],
+        [r for line in told.lines for r in _rows(line)],
+    )
+    for bad in told.bad:
+        output.talk(f"a line of its file can't be understood (byte {bad.place}): {bad.reason}")
+
+
+def _rows(line: Line) -> list[list[str]]:
+    at = _moment(line.at)
+    if line.kind == "reset":
+        return [[at, line.hook or "reset", "the context was made anew"]]
+    when = "session start" if line.kind == "start" else "prompt"
+    rows = [
+        [at, when, item.name or item.path, f"{item.score:.2f}", f"{item.tokens:,}", ", ".join(item.why)]
+        for item in line.items
+    ]
+    whole = "the whole text" + (f"; {line.left_out} more found no room" if line.left_out else "")
+    return [*rows, [at, when, whole, "", f"{line.tokens:,}", ""]]
+
+
+def _tell_totals(one: SessionTotals) -> str:
+    what = f"{_number(one.times, 'time', 'times')}, {_number(one.memories, 'memory', 'memories')}"
+    return f"session {one.session} in {one.cwd or 'an unknown place'}: {what}, {_size(one.chars, one.tokens)}"
+
+
+def _tell_sessions(rows: list[SessionTotals]) -> None:
+    if not rows:
+        output.line("recall has put nothing into any session yet")
+        return
+    columns = ["last (UTC)", "session", "memories", "times", "tokens", "directory"]
+    output.table(
+        columns,
+        [[_moment(r.last), r.session, r.memories, r.times, f"{r.tokens:,}", r.cwd] for r in rows],
+    )
+
+
+def _size(chars: int, tokens: int) -> str:
+    return f"{_number(chars, 'character', 'characters')}, about {_number(tokens, 'token', 'tokens')}"
+
+
+def _number(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def _moment(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"

@@ -1,0 +1,185 @@
+"""``reverie status``: the state of everything on one screen, once or redrawn while one watches."""
+
+from __future__ import annotations
+
+import textwrap
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pipeline.app import App
+from pipeline.cli import output
+from pipeline.cli.options import JsonOption, LlmOption, StoreOption
+from pipeline.words import ago, bar, count, day_and_time
+
+_REDRAW_SECONDS = 2.0
+_LABEL = 10
+_TROUBLE = 3
+
+
+def status(
+    watch: Annotated[bool, typer.Option("--watch", help="Redraw every two seconds until Ctrl-C.")] = False,
+    frames: Annotated[int, typer.Option("--frames", min=0, hidden=True)] = 0,
+    store: StoreOption = None,
+    llm: LlmOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show queue, last runs, spend against caps, inbox."""
+    app = App(store=store, llm=llm)
+    if watch and not as_json:
+        draw = lambda columns, lines: screen(app.status(), columns, lines)  # noqa: E731
+        output.screens(draw, seconds=_REDRAW_SECONDS, frames=frames)
+        return
+    value = app.status()
+
+    def tell() -> None:
+        for text in screen(value, output.width() or 0, 0):
+            output.line(text)
+
+    output.data(value, tell, as_json=as_json)
+
+
+def screen(value: dict[str, Any], columns: int, lines: int) -> list[str]:
+    """Return the lines of the screen: cut to `columns` (0: not), the runs to what `lines` (0: all) leave."""
+    now = datetime.fromtimestamp(value["at"], UTC)
+    head = [*_head(value, now, columns), "", *_work(value, now), *_spend(value["spend"])]
+    head += _dream(value["dream"], now, columns)
+    trouble = [line for text in _trouble(value) for line in _wrapped("!", text, columns)]
+    if lines:
+        trouble = trouble[: max(_TROUBLE, lines - len(head) - 6)]
+    room = (
+        max(1, lines - len(head) - len(trouble) - (2 if trouble else 0) - 2) if lines else len(value["runs"])
+    )
+    runs = [_run(run, now) for run in value["runs"][:room]] or ["nothing was read yet"]
+    found = [*head, *(["", *trouble] if trouble else []), "", "Last runs", *runs]
+    return [_cut(text, columns) for text in found]
+
+
+def _head(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
+    provider = value["provider"]
+    model = (
+        "no model, by rules" if provider["name"] == "offline" else f"{provider['name']} {provider['model']}"
+    )
+    left = f"Reverie  {value['mode']} · worker {value['worker']} · {model}"
+    clock = now.astimezone().strftime("%H:%M:%S")
+    gap = max(2, columns - len(left) - len(clock)) if columns else 2
+    return [left + " " * gap + clock, _short(value["store"])]
+
+
+def _work(value: dict[str, Any], now: datetime) -> list[str]:
+    jobs = value["jobs"]
+    waiting = [job for job in jobs if job["state"] == "waiting"]
+    parts = [count(value["spool"]["waiting"], "new event") if value["spool"]["waiting"] else ""]
+    parts.append(f"{count(len(waiting), 'job')} waiting" if waiting else "")
+    if waiting:
+        parts.append(f"next {ago(max(now.timestamp(), min(j['run_after'] for j in waiting)), now)}")
+    running = [job for job in jobs if job["state"] == "leased"]
+    parts.append(f"{count(len(running), 'job')} at work" if running else "")
+    parked = [job for job in jobs if job["state"] == "parked"]
+    parts.append(f"{len(parked)} given up" if parked else "")
+    queue = ", ".join(part for part in parts if part) or "empty"
+    inbox = f"{value['inbox']} for you: reverie inbox list" if value["inbox"] else "nothing for you"
+    event = value["last_event"]
+    hooks = f"{event['hook']} {ago(event['at'], now)}" if event else "no event has come yet"
+    files, talks = value["files"], value["conversations"]
+    read = f"{count(files['files'], 'transcript')}, {count(files['spoken'], 'utterance')}"
+    odd = [f"{files['gone']} gone" if files["gone"] else ""]
+    odd.append(count(files["bad_lines"], "bad line") if files["bad_lines"] else "")
+    odd += [f"{number} {name}" for name, number in talks.items()]
+    found = {
+        "queue": queue,
+        "inbox": inbox,
+        "last hook": hooks,
+        "read": ", ".join([read, *(text for text in odd if text)]),
+    }
+    return [f"{name:<{_LABEL}} {text}" for name, text in found.items()]
+
+
+def _spend(spend: dict[str, Any]) -> list[str]:
+    calls, tokens, dollars = spend["calls_hour"], spend["tokens_hour"], spend["dollars_day"]
+    rows = (
+        ("calls", bar(*calls), f"{calls[0]:,} of {calls[1]:,} this hour"),
+        ("tokens", bar(*tokens), f"{tokens[0]:,} of {tokens[1]:,} this hour"),
+        ("dollars", bar(*dollars), f"{dollars[0]:.4f} of {dollars[1]:.2f} in 24 h"),
+    )
+    return ["", *(f"{name:<{_LABEL}} {drawn}  {text}" for name, drawn, text in rows)]
+
+
+def _dream(dream: dict[str, Any], now: datetime, columns: int) -> list[str]:
+    last = "none yet" if dream["last_success"] is None else f"last {ago(dream['last_success'], now)}"
+    if not dream["enabled"]:
+        when = "switched off"
+    elif dream["asked_at"] is None:
+        when = "its gates were not asked yet"
+    elif not dream["waits"]:
+        when = "all gates open: it comes after the next session"
+    else:
+        closed = [gate["name"] for gate in dream["gates"] if not gate["open"]]
+        when = f"held by {' and '.join(closed)}: {dream['waits']}"
+    found = ["", *_wrapped("dream", f"{last}; {when}", columns)]
+    if dream["not_before"] is not None and dream["not_before"] > now.timestamp():
+        found += _wrapped("", f"not before {day_and_time(dream['not_before'], now)}", columns)
+    return found
+
+
+def _trouble(value: dict[str, Any]) -> list[str]:
+    found = [value["provider"]["means"]]
+    found.append(f"ledger: {value['ledger']}" if value["ledger"] else "")
+    found.append(f"model calls wait: {value['spend']['held']}" if value["spend"]["held"] else "")
+    found += [
+        f"{job['kind']} {job['key']} {_STATES[job['state']]} (tries: {job['attempts']}): {job['last_error']}"
+        for job in value["jobs"]
+        if job["last_error"]
+    ]
+    spool = value["spool"]
+    found.append(f"last hook trouble: {spool['hook_log']}" if spool["hook_log"] else "")
+    found += [f"left for later {event}: {reason}" for event, reason in spool["left"]]
+    found += [f"quarantined {event}: {reason}" for event, reason in spool["quarantined"]]
+    return [text for text in found if text]
+
+
+_STATES = {"waiting": "waits", "leased": "is at work", "parked": "was given up"}
+
+
+def _run(run: dict[str, Any], now: datetime) -> str:
+    names = ", ".join(map(_action, run["actions"])) or run["reason"]
+    outcome = run["outcome"] or "unfinished"
+    told = f"{run['strategy']} {outcome}" + (f": {names}" if names else "")
+    return f"  {day_and_time(run['started_at'], now):>12}  {_place(run['store']):<14}  {told}"
+
+
+def _place(store: str) -> str:
+    """Return the project that a memory folder belongs to, as short as it can be told from others."""
+    folder = Path(store)
+    name = folder.parent.name if folder.name == "memory" else folder.name
+    return name if len(name) <= 14 else f"…{name[-13:]}"
+
+
+def _action(action: dict[str, Any]) -> str:
+    """Return what a run did in a few words: an extraction names one memory, a dream those it was about."""
+    if "op" not in action:
+        return f"{action['action']} {action['name']}"
+    into = f" into {action['into']}" if action["into"] and action["op"] != "retire" else ""
+    others = [name for name in action["memories"] if not into or name != action["into"]]
+    return f"{action['op']} {' and '.join(others)}{into}"
+
+
+def _short(path: str) -> str:
+    home = str(Path.home())
+    return f"~{path[len(home) :]}" if path.startswith(home + "/") else path
+
+
+def _wrapped(label: str, text: str, columns: int) -> list[str]:
+    """Return `text` behind `label`, wrapped below itself where there is a width."""
+    lead = f"{label:<{_LABEL}} " if label != "!" else "! "
+    flat = " ".join(text.split())
+    if not columns:
+        return [lead + flat]
+    parts = textwrap.wrap(flat, max(20, columns - len(lead)), break_on_hyphens=False) or [""]
+    return [lead + parts[0], *(" " * len(lead) + part for part in parts[1:])]
+
+
+def _cut(text: str, columns: int) -> str:
+    return output.fit(text, columns).rstrip() if columns and len(text) > columns else text

@@ -1,0 +1,42 @@
+"""Neighbours by vectors, in addition to those by words: two notes on one thing may share no word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pipeline.consolidation.select import Neighbours
+from pipeline.domain.memory import Memory
+from pipeline.embeddings import Nearest, VectorFile, text_of
+from pipeline.store import Document
+
+LIKENESS = 0.75
+"""Least cosine of neighbours (seed 2, defaults of `reflect`)."""
+MOST = 3
+
+
+def with_vectors(
+    by_words: Neighbours,
+    documents: Iterable[Document],
+    vectors: VectorFile,
+    *,
+    limit: int = MOST,
+    floor: float = LIKENESS,
+) -> Neighbours:
+    """Return a `neighbours` function that gives what `by_words` does, then up to `limit` more by vectors.
+
+    Only vectors of the present texts count; without any, `by_words` itself comes back.
+    """
+    fresh = vectors.fresh({item.id: text_of(item.head, item.preview) for item in documents if item.id})
+    if not fresh:
+        return by_words
+    index = Nearest(fresh)
+
+    def neighbours(memory: Memory) -> list[str]:
+        found = by_words(memory)
+        if memory.id not in fresh:
+            return found
+        near = index.nearest(fresh[memory.id], limit + len(found) + 1, floor)
+        more = [one for one, _ in near if one != memory.id and one not in found]
+        return [*found, *more[:limit]]
+
+    return neighbours

@@ -1,0 +1,26 @@
+"""``reverie doctor``: is all as it should be? Looks only; every finding has its fix.
+
+No model is called unless a person asks for it with ``--online``.
+"""
+
+from __future__ import annotations
+
+from pipeline.app import App
+from pipeline.doctor import hooks, machine, memories, online, work
+from pipeline.doctor.finding import Finding, Level
+
+__all__ = ["Finding", "Level", "examine"]
+
+
+def examine(app: App, *, online: bool = False) -> list[Finding]:
+    """Return what was found, in the order looked at; with `online` one small model call is made."""
+    return [
+        *machine.check(app),
+        *hooks.check(app),
+        *work.check(app),
+        *(ask(app) if online else ()),
+        *memories.check(app),
+    ]
+
+
+ask = online.ask

@@ -1,0 +1,147 @@
+"""Claude Code's side: are the hooks in its settings or by a plugin, do their files exist, do they fire."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pipeline import paths
+from pipeline.app import App
+from pipeline.capture import spool
+from pipeline.capture.registration import EVENTS
+from pipeline.doctor.finding import Finding
+from pipeline.errors import ReverieError
+from pipeline.ledger import events
+from pipeline.words import ago
+
+_OURS = re.compile(r"(?:capture|recall)\.py['\"]?\s+(\w+)|/hooks/run['\"]?\s+(\w+)")
+_FILE = re.compile(r"\.py$|/run$|/python[\d.]*$")
+_INSTALL = "Run `reverie install`, or merge what `reverie hooks` prints into settings.json."
+
+
+def check(app: App) -> Iterator[Finding]:
+    """Yield how the hooks are wired, and when the last event came."""
+    found: dict[Path, dict[str, list[str]]] = {}
+    plugins: list[str] = []
+    for file in settings_files():
+        values, trouble = _read(file)
+        if trouble:
+            yield Finding(
+                "error", "hooks", f"{file}: {trouble}", "Mend it: Claude Code can't read it either."
+            )
+        if values.get("disableAllHooks") is True:
+            fix = "Remove disableAllHooks there."
+            yield Finding("error", "hooks", f"{file} switches all hooks off (disableAllHooks)", fix)
+        plugins += _plugins(values)
+        ours = _commands(values)
+        if ours:
+            found[file] = ours
+    for file, commands in found.items():
+        yield from _wired(file, commands)
+    if len(found) + bool(plugins) > 1:
+        places = ", ".join([*map(str, found), *(f"the plugin {name}" for name in plugins[:1])])
+        message = f"each event is noted more than once ({places}); it is taken once all the same"
+        yield Finding("note", "hooks", message, "Keep one of them.")
+    elif plugins:
+        yield Finding("ok", "hooks", f"by the plugin {plugins[0]}")
+    elif not found:
+        message = "none in settings.json and no plugin enabled; --plugin-dir can't be seen from here"
+        yield Finding("note", "hooks", message, _INSTALL)
+    yield from _firing(app, bool(found or plugins))
+
+
+def settings_files() -> tuple[Path, ...]:
+    """Return the settings of Claude Code that count here: the person's, the project's, the local ones."""
+    project = paths.project_root(Path.cwd()) / ".claude"
+    return (
+        paths.config_dir() / "settings.json",
+        project / "settings.json",
+        project / "settings.local.json",
+    )
+
+
+def _read(file: Path) -> tuple[dict[str, Any], str]:
+    try:
+        values = json.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}, ""
+    except (OSError, ValueError, RecursionError) as error:
+        return {}, f"can't be read: {error}"
+    return (values, "") if isinstance(values, dict) else ({}, "is no JSON object")
+
+
+def _plugins(values: dict[str, Any]) -> list[str]:
+    enabled = values.get("enabledPlugins")
+    items = enabled.items() if isinstance(enabled, dict) else ()
+    return [name for name, on in items if on is True and name.partition("@")[0] == "reverie"]
+
+
+def _commands(values: dict[str, Any]) -> dict[str, list[str]]:
+    """Return our commands by event; odd shapes are passed over, as Claude Code passes them over."""
+    found: dict[str, list[str]] = {}
+    by_event = values.get("hooks")
+    for event, groups in by_event.items() if isinstance(by_event, dict) else ():
+        for group in groups if isinstance(groups, list) else ():
+            hooks = group.get("hooks") if isinstance(group, dict) else None
+            for hook in hooks if isinstance(hooks, list) else ():
+                command = str(hook.get("command", "")) if isinstance(hook, dict) else ""
+                if any(event in match for match in _OURS.findall(command)):
+                    found.setdefault(str(event), []).append(command)
+    return found
+
+
+def _wired(file: Path, commands: dict[str, list[str]]) -> Iterator[Finding]:
+    missing = [event for event in EVENTS if event not in commands]
+    gone = sorted({path for lines in commands.values() for line in lines for path in _gone(line)})
+    if missing:
+        message = f"{file} has no hook for {', '.join(missing)}"
+        yield Finding("error", "hooks", message, _INSTALL)
+    if gone:
+        message = f"{file} names what is not there: {', '.join(gone)}"
+        yield Finding("error", "hooks", message, f"Reverie moved. {_INSTALL}")
+    if not missing and not gone:
+        yield Finding("ok", "hooks", f"all {len(EVENTS)} in {file}")
+
+
+def _gone(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return []
+    return [word for word in words if word.startswith("/") and _FILE.search(word) and not Path(word).exists()]
+
+
+def _firing(app: App, wired: bool) -> Iterator[Finding]:
+    now = app.clock.now()
+    last = last_event(app)
+    if last is not None:
+        yield Finding("ok", "events", f"the last one, {last[0]}, came {ago(last[1], now)}")
+    elif wired:
+        fix = "Finish a turn in a new session: hooks are read at its start."
+        yield Finding("note", "events", "none has come yet", fix)
+    log = app.home / "logs" / "hook.log"
+    try:
+        written, lines = log.stat().st_mtime, log.read_text("utf-8", "replace").strip().split("\n")
+    except OSError:
+        return
+    if lines[-1]:
+        message = f"it wrote {ago(written, now)}: {lines[-1]}"
+        yield Finding("note", "hook.log", message, f"Mend that, then remove {log}.")
+
+
+def last_event(app: App) -> tuple[str, float] | None:
+    """Return hook and time (epoch seconds) of the last event, drained or not, or None."""
+    found: list[tuple[float, str]] = []
+    try:
+        found += [(item.received_at, item.hook) for item in spool.pending(app.home)]
+        if (app.home / "ledger.sqlite").exists():
+            with app.ledger(to_look=True) as ledger:
+                found += [(event.received_at, event.hook) for event in events.list_events(ledger, limit=1)]
+    except ReverieError:
+        # Told by the checks of spool and ledger.
+        pass
+    return (max(found)[1], max(found)[0]) if found else None

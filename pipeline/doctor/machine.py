@@ -1,0 +1,160 @@
+"""The machine: Python and its packages, the client, the home and who may read it, room, the clock."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from pipeline import __version__, paths, schedule
+from pipeline.app import App
+from pipeline.clock import FixedClock, SystemClock, iso
+from pipeline.doctor.finding import Finding
+from pipeline.errors import InputError
+from pipeline.llm.claude_cli import find_claude
+
+PACKAGES: tuple[str, ...] = (
+    "anthropic",
+    "anyascii",
+    "detect_secrets",
+    "frontmatter",
+    "orjson",
+    "portalocker",
+    "pydantic",
+)
+PACKAGES += ("rich", "tenacity", "typer", "yaml")
+_LEAST_FREE = 100 << 20
+_VERSION = re.compile(r"\d+\.\d+\.\d+")
+_PROBE = "import importlib.util as u, sys; print(*(n for n in sys.argv[1:] if u.find_spec(n) is None))"
+_EARLIEST = 2025
+
+
+def check(app: App) -> Iterator[Finding]:
+    """Yield what there is to say about the machine that Reverie runs on."""
+    yield from _python()
+    yield from _noted(app.home)
+    yield from _client(app)
+    yield from _home(app.home)
+    yield from _room(app.home)
+    yield from _clock(app)
+
+
+def _python() -> Iterator[Finding]:
+    version = f"Reverie {__version__}, Python {sys.version.split()[0]} at {sys.executable}"
+    lacking = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
+    if lacking:
+        fix = "Install Reverie again: pipx install reverie, or pip install in that environment."
+        yield Finding("error", "python", f"{version} lacks {', '.join(lacking)}", fix)
+    else:
+        yield Finding("ok", "python", version)
+    if not hasattr(yaml, "CSafeLoader"):
+        message = "PyYAML runs without its C library, so reading memories takes six times as long"
+        yield Finding("note", "libyaml", message, "Install PyYAML from a wheel.")
+
+
+def _noted(home: Path) -> Iterator[Finding]:
+    """Look at the interpreter that the hooks will take: the one noted in the home."""
+    file = home / "python"
+    again = "Run any `reverie` command that writes, such as `reverie work`, after removing that file."
+    try:
+        noted = file.read_text("utf-8").strip()
+    except FileNotFoundError:
+        if home.is_dir():
+            message = "none is noted, so hooks look for one themselves"
+            yield Finding("note", "interpreter", message, "`reverie work` notes this one.")
+        return
+    except (OSError, UnicodeDecodeError) as error:
+        yield Finding("error", "interpreter", f"{file} can't be read: {error}", "Remove it; it is made anew.")
+        return
+    if not os.access(noted, os.X_OK):
+        yield Finding("error", "interpreter", f"the hooks' Python is gone: {noted}", f"{again} ({file})")
+        return
+    if Path(noted) == Path(sys.executable):
+        yield Finding("ok", "interpreter", "hooks and worker run under this Python")
+        return
+    try:
+        code, out, err = schedule.run_tool((noted, "-c", _PROBE, *PACKAGES))
+    except InputError as error:
+        code, out, err = 1, "", str(error)
+    if code or out.strip():
+        why = f"lacks {', '.join(out.split())}" if not code else f"does not run: {err.strip()[-200:]}"
+        yield Finding("error", "interpreter", f"the hooks' Python, {noted}, {why}", f"{again} ({file})")
+    else:
+        yield Finding("ok", "interpreter", f"hooks and worker run under {noted}")
+
+
+def _client(app: App) -> Iterator[Finding]:
+    program = find_claude(app.settings.model)
+    if program is None:
+        return
+    version = _version_of(program)
+    yield Finding("ok", "claude", f"{program}{f', version {version}' if version else ''}")
+
+
+def _version_of(program: Path) -> str:
+    """Return the client's version by its place or package.json, "" if neither tells; nothing is run."""
+    real = Path(os.path.realpath(program))
+    named = _VERSION.fullmatch(real.name)
+    if named:
+        return named.group()
+    for folder in list(real.parents)[:3]:
+        try:
+            package = json.loads((folder / "package.json").read_text("utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(package, dict) and "claude-code" in str(package.get("name")):
+            return str(package.get("version", ""))
+    return ""
+
+
+def _home(home: Path) -> Iterator[Finding]:
+    if not home.is_dir():
+        yield Finding("note", "home", f"{home} does not exist yet; the first event makes it")
+        return
+    places = (home, home / "spool", home / "ledger.sqlite", home / "memory", home / "recall", home / "search")
+    loose = [place for place in places if place.exists() and _open_to_others(place)]
+    for path in loose:
+        mode = "700" if path.is_dir() else "600"
+        yield Finding("error", "permissions", f"others can read {path}", f"chmod {mode} '{path}'")
+    if not os.access(home, os.W_OK):
+        yield Finding("error", "home", f"{home} can't be written", "Make it writable for you.")
+    elif not loose:
+        yield Finding("ok", "home", str(home))
+
+
+def _open_to_others(path: Path) -> bool:
+    return os.name != "nt" and bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
+
+
+def _room(home: Path) -> Iterator[Finding]:
+    place = next((folder for folder in (home, *home.parents) if folder.is_dir()), None)
+    if place is None:
+        return
+    free = shutil.disk_usage(place).free
+    if free < _LEAST_FREE:
+        message = f"only {free >> 20} MB are free where {place} is"
+        yield Finding("error", "disk", message, "Make room: below it, events and memories can't be written.")
+
+
+def _clock(app: App) -> Iterator[Finding]:
+    now, real = app.clock.now(), SystemClock().now()
+    if isinstance(app.clock, FixedClock):
+        yield Finding("note", "clock", f"REVERIE_NOW stops it at {iso(now)}", "Unset REVERIE_NOW.")
+    newest = max(
+        (file.stat().st_mtime for file in (app.home, paths.projects_dir()) if file.exists()), default=0.0
+    )
+    ahead = newest - real.timestamp()
+    if real.year < _EARLIEST or ahead > 3600:
+        message = f"it says {iso(real)}" + (", but files here are newer" if ahead > 3600 else "")
+        fix = "Set the machine's clock: waits, caps and dates go by it."
+        yield Finding("error", "clock", message, fix)
+    else:
+        yield Finding("ok", "clock", iso(real))

@@ -1,0 +1,90 @@
+"""Memories: the store's own rules, Claude Code's lock in it, and the search index beside it."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipeline.app import App
+from pipeline.doctor.finding import Finding
+from pipeline.errors import ReverieError, StoreError
+from pipeline.search.ask import NoIndexError, Reader, index_path
+from pipeline.store import Store, fsck
+from pipeline.store.host import CONSOLIDATE_LOCK, lock_holder
+
+_REINDEX = "`reverie reindex` builds it anew; until then hooks look at the files."
+
+
+def check(app: App) -> Iterator[Finding]:
+    """Yield how the store of this place, and the one for all projects, are."""
+    place = app.store_path
+    if place.is_dir():
+        yield from _store(app, place)
+    else:
+        yield Finding("note", "store", f"{place} does not exist yet; the first memory makes it")
+    shared = app.home / "memory"
+    if shared.is_dir() and shared != place:
+        yield from _faults("user store", Store.open(shared))
+
+
+def _store(app: App, place: Path) -> Iterator[Finding]:
+    try:
+        store = app.open_store()
+        if not store.writable():
+            yield Finding("error", "store", f"{place} can't be written", "Make the folder writable for you.")
+        yield from _faults("store", store)
+        yield from _lock(app, place)
+        yield from _index(app, store)
+    except ReverieError as error:
+        yield Finding("error", "store", str(error), error.fix)
+
+
+def _faults(what: str, store: Store) -> Iterator[Finding]:
+    findings = fsck(store)
+    for finding in findings:
+        yield Finding("error", f"{what} {finding.code}", f"{finding.path}: {finding.message}", finding.fix)
+    if not findings:
+        memories = len(store.scan().documents)
+        told = "1 memory" if memories == 1 else f"{memories} memories"
+        yield Finding("ok", what, f"{store.path}: {told}, nothing wrong")
+
+
+def _lock(app: App, place: Path) -> Iterator[Finding]:
+    file = place / CONSOLIDATE_LOCK
+    if not file.exists() and not file.is_symlink():
+        return
+    if not stat.S_ISREG(file.lstat().st_mode):
+        message = f"{file} is no regular file, so neither Claude Code nor a dream can take it"
+        yield Finding("error", "lock", message, "Remove it.")
+        return
+    try:
+        holder = lock_holder(file, app.clock.now())
+    except StoreError as error:
+        yield Finding("error", "lock", str(error), error.fix)
+        return
+    if holder is not None:
+        message = f"process {holder} consolidates this folder; Reverie waits for it"
+        yield Finding("note", "lock", message, f"It ends by itself within the hour: {file}.")
+
+
+def _index(app: App, store: Store) -> Iterator[Finding]:
+    documents = {item.path: item for item in store.scan().documents}
+    try:
+        with Reader(index_path(str(app.home), str(store.path))) as reader:
+            known = reader.all_paths()
+    except NoIndexError as error:
+        if documents:
+            yield Finding("note", "search index", str(error) or "there is none", _REINDEX)
+        return
+    stale = [
+        path
+        for path, item in documents.items()
+        if known.get(path) != (item.stamp.size, item.stamp.mtime_ns, item.stamp.ctime_ns)
+    ]
+    behind = len(stale) + len(known.keys() - documents.keys())
+    if behind:
+        message = f"behind by {behind} of {len(documents)} memories; the next worker pass brings it up"
+        yield Finding("note", "search index", message, _REINDEX)
+    else:
+        yield Finding("ok", "search index", f"{len(known)} memories, up to date")

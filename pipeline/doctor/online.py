@@ -1,0 +1,52 @@
+"""One real, small model call, on a person's word: does the provider answer?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import BaseModel
+
+from pipeline import prompts
+from pipeline.app import App
+from pipeline.doctor.finding import Finding
+from pipeline.errors import ReverieError
+from pipeline.ids import new_id
+from pipeline.ledger import calls
+from pipeline.llm import Client, Message, Request, describe, open_provider
+
+_REPLY_TOKENS = 200
+
+
+class Answer(BaseModel):
+    """What the model is asked for."""
+
+    ok: bool
+
+
+def ask(app: App) -> Iterator[Finding]:
+    """Ask the provider one question within the caps, booked as every call is, and yield how that went."""
+    try:
+        name, _ = describe(app.llm, app.settings.model)
+        if name == "offline":
+            yield Finding("note", "online", "there is no model to ask", "See provider above.")
+            return
+        provider = open_provider(app.llm, app.settings.model, home=app.home)
+        with app.ledger() as ledger:
+            meter = calls.LedgerMeter(ledger, app.settings.spend, app.clock, run_id=new_id())
+            client = Client(provider, meter, settings=app.settings.model)
+            text = prompts.load("doctor.ping").render()
+            request = Request(
+                purpose="doctor.ping",
+                model=app.settings.model.model,
+                system="",
+                messages=(Message("user", text),),
+                max_tokens=_REPLY_TOKENS,
+            )
+            reply = client.complete(request, Answer)
+    except ReverieError as error:
+        yield Finding("error", "online", str(error), error.fix or "See `reverie status`.")
+        return
+    message = (
+        f"{reply.provider} answered with {reply.model}: {reply.usage.total:,} tokens, ${reply.dollars:.4f}"
+    )
+    yield Finding("ok", "online", message)

@@ -1,0 +1,146 @@
+"""Work: the ledger, jobs, the spool, the worker, the scheduler, which model answers and what it spent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipeline import schedule, schedule_setup
+from pipeline.app import App
+from pipeline.capture import spool
+from pipeline.doctor.finding import Finding, Level
+from pipeline.errors import InputError, ReverieError
+from pipeline.ledger import Ledger, calls, health, jobs, lookups
+from pipeline.llm import describe
+from pipeline.overview import OFFLINE_MEANS
+
+_MODES = {
+    "off": "no background work is done (store.mode)",
+    "observe": "background work only fills the ledger and makes no memory (store.mode)",
+    "propose": "background work puts what it finds into the inbox (store.mode)",
+}
+
+
+def check(app: App) -> Iterator[Finding]:
+    """Yield how the work stands."""
+    yield from _mode(app)
+    yield from _ledger(app)
+    yield from _spool(app.home)
+    yield from _scheduled(app.home)
+    yield from _provider(app)
+
+
+def _mode(app: App) -> Iterator[Finding]:
+    mode = app.settings.store.mode
+    if mode in _MODES:
+        fix = f'Set mode = "auto" under [store] in {app.home / "config.toml"}, if that is not wanted.'
+        yield Finding("note", "mode", f"{mode}: {_MODES[mode]}", fix)
+
+
+def _ledger(app: App) -> Iterator[Finding]:
+    if not (app.home / "ledger.sqlite").exists():
+        yield Finding("note", "ledger", "none yet; the first event or command makes it")
+        return
+    try:
+        with app.ledger(to_look=True) as ledger:
+            yield from _sound(ledger)
+            yield from _jobs(ledger)
+            yield from _spend(app, ledger)
+    except ReverieError as error:
+        yield Finding("error", "ledger", str(error), error.fix)
+
+
+def _sound(ledger: Ledger) -> Iterator[Finding]:
+    verdict = health.verdict(ledger)
+    if verdict:
+        fix = "Move ledger.sqlite aside; `reverie ingest --dir` builds a new one."
+        yield Finding("error", "ledger", verdict, fix)
+    else:
+        counts = lookups.file_counts(ledger)
+        message = f"sound; {counts['files']} transcripts, {counts['spoken']} utterances"
+        yield Finding("ok", "ledger", message)
+    if ledger.note:
+        fix = "Make room on the disk, or the home writable for you."
+        yield Finding("error", "ledger", ledger.note, fix)
+
+
+def _jobs(ledger: Ledger) -> Iterator[Finding]:
+    for job in jobs.list_jobs(ledger, state="parked"):
+        message = f"{job.kind} {job.key} was given up after {job.attempts} tries: {job.last_error}"
+        yield Finding("error", "jobs", message, "Mend the cause, then run `reverie work --retry`.")
+    held = [job for job in jobs.list_jobs(ledger, state="waiting") if job.last_error]
+    for job in held[:3]:
+        yield Finding("note", "jobs", f"{job.kind} {job.key} waits: {job.last_error}", "It is tried again.")
+
+
+def _spend(app: App, ledger: Ledger) -> Iterator[Finding]:
+    caps, now = app.settings.spend, app.clock.now()
+    spent, held = calls.spent(ledger, now=now), calls.paused(ledger, now=now)
+    if held:
+        yield Finding("note", "spend", held, "It goes on by itself.")
+    pairs = (
+        (spent.hour_calls, caps.calls_per_hour, "calls in the last hour (spend.calls_per_hour)"),
+        (spent.hour_tokens, caps.tokens_per_hour, "tokens in the last hour (spend.tokens_per_hour)"),
+        (spent.day_dollars, caps.dollars_per_day, "dollars in 24 h (spend.dollars_per_day)"),
+    )
+    full = [f"{part:,.4g} of {cap:,.4g} {what}" for part, cap, what in pairs if part >= cap]
+    if full:
+        yield Finding("note", "spend", f"at its cap: {'; '.join(full)}", "The work waits; nothing is lost.")
+    elif not held:
+        yield Finding("ok", "spend", f"${spent.day_dollars:.4f} of ${caps.dollars_per_day:.2f} in 24 h")
+
+
+def _spool(home: Path) -> Iterator[Finding]:
+    try:
+        waiting = sum(1 for _ in spool.pending(home))
+        quarantined, left = spool.quarantined(home), spool.left(home)
+        alive = schedule.worker_alive(home)
+    except ReverieError as error:
+        yield Finding("error", "spool", str(error), error.fix)
+        return
+    events = "1 event waits" if waiting == 1 else f"{waiting} events wait"
+    if waiting and not alive:
+        message = f"{events} and no worker runs"
+        yield Finding("note", "spool", message, "Run `reverie work`; see logs/worker.log.")
+    else:
+        yield Finding("ok", "spool", f"{events}; worker {'running' if alive else 'idle'}")
+    for event, reason in left:
+        message = f"{event} could not be taken: {reason}"
+        yield Finding("error", "spool", message, "Mend that; the next worker tries again.")
+    for event, reason in quarantined:
+        fix = "Look at it in spool/quarantine/, then delete it."
+        yield Finding("note", "quarantine", f"{event}: {reason}", fix)
+
+
+def _scheduled(home: Path) -> Iterator[Finding]:
+    try:
+        found = schedule_setup.status(home)
+    except InputError as error:
+        yield Finding("note", "schedule", str(error), error.fix)
+        return
+    if not found.installed:
+        message = "dreams are looked for after sessions only"
+        yield Finding("ok", "schedule", f"{message}; `reverie schedule install` adds the scheduler")
+        return
+    level: Level = "ok" if found.current else "error"
+    stale = "" if found.current else ", from an earlier install: it may start a Python that is gone"
+    fix = "" if found.current else "Run `reverie schedule install`."
+    yield Finding(level, "schedule", f"{found.kind} looks for a dream every few hours{stale}", fix)
+
+
+def _provider(app: App) -> Iterator[Finding]:
+    try:
+        name, reason = describe(app.llm, app.settings.model)
+    except ReverieError as error:
+        yield Finding("error", "provider", str(error), error.fix)
+        return
+    if name == "offline":
+        fix = (
+            'Log in with `claude`, or set model.api_key_env in config.toml. Until then mode = "observe"'
+            " under [store] keeps turns for a model."
+        )
+        yield Finding("note", "provider", f"offline: {reason}. {OFFLINE_MEANS}", fix)
+    elif "but" in reason.split():
+        yield Finding("error", "provider", f"{name}: {reason}", "Mend that, or set model.provider.")
+    else:
+        yield Finding("ok", "provider", f"{name}: {reason}; --online tries it")

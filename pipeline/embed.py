@@ -1,0 +1,42 @@
+"""`reverie embed`: the vectors of a store, or of all, made because somebody asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline import semantic
+from pipeline.app import App
+from pipeline.embeddings import Refreshed
+from pipeline.ids import new_id
+from pipeline.ledger import Ledger, calls, lookups
+from pipeline.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """One store and how its vectors stand."""
+
+    store: Path
+    vectors: Refreshed
+
+
+def embed(app: App, *, everywhere: bool = False, anew: bool = False) -> Iterator[Embedded]:
+    """Make the missing vectors of the store here, or `everywhere` Reverie knows one, one after the other.
+
+    With `anew` all are made again. A provider that does not answer may be replaced by the next of the chain.
+    Raises EmbeddingError when vectors are off or nobody can make them.
+    """
+    with app.ledger() as ledger:
+        for store in _stores(app, ledger) if everywhere else [app.open_store()]:
+            meter = calls.LedgerMeter(ledger, app.settings.spend, app.clock, run_id=new_id())
+            done = semantic.refresh(
+                store, app.settings.embeddings, app.clock.now(), meter, anew=anew, change=True
+            )
+            yield Embedded(store.path, done)
+
+
+def _stores(app: App, ledger: Ledger) -> list[Store]:
+    places = [*map(Path, lookups.stores(ledger)), app.home / "memory"]
+    return [Store.open(place) for place in dict.fromkeys(places) if place.is_dir()]

@@ -1,0 +1,124 @@
+"""Vectors from a server: Ollama's own interface, and the one OpenAI has made common.
+
+A server on another machine gets texts without secrets (`pipeline.redact`), and only because the settings
+name it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pipeline.embeddings.base import BATCH, MAX_CHARS, unit_vectors
+from pipeline.embeddings.http import ask, key_in
+from pipeline.errors import EmbeddingError
+from pipeline.live import is_loopback
+from pipeline.redact import redact
+
+FIRST_SECONDS = 300.0
+"""Longest wait for the first vectors: a model may have to be loaded, or fetched (seed 2, C-09)."""
+LATER_SECONDS = 60.0
+PROBE_SECONDS = 2.0
+"""Longest wait for a sign of life before a provider counts as absent (seed 2, C-C13)."""
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+class _Server:
+    """What both have in common: batches, waiting, the length of the vectors, no secrets leaving."""
+
+    name = ""
+
+    def __init__(self, url: str, model: str) -> None:
+        self.url = url.rstrip("/")
+        self.model = model
+        self.dim = 0
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return a unit vector for each text, 50 in one question. Raises EmbeddingError."""
+        vectors: list[list[float]] = []
+        for start in range(0, len(texts), BATCH):
+            batch = [self._sendable(text) for text in texts[start : start + BATCH]]
+            raw = self._ask(batch, LATER_SECONDS if self.dim else FIRST_SECONDS)
+            found = unit_vectors(raw, count=len(batch), dim=self.dim, who=self._who)
+            self.dim = len(found[0])
+            vectors += found
+        return vectors
+
+    def _ask(self, batch: list[str], timeout: float) -> Any:
+        raise NotImplementedError
+
+    @property
+    def _who(self) -> str:
+        return f"{self.name} ({self.model})"
+
+    def _sendable(self, text: str) -> str:
+        text = text[:MAX_CHARS].encode("utf-8", "replace").decode()
+        if not is_loopback(self.url):
+            text = redact(text).text
+        # An empty text is refused by some servers.
+        return text or " "
+
+
+class OllamaEmbedder(_Server):
+    """Ollama's ``POST /api/embed``, which takes several texts. Models are not fetched unasked."""
+
+    name = "ollama"
+
+    def answers(self) -> bool:
+        """Whether an Ollama answers within 2 seconds."""
+        try:
+            ask(f"{self.url}/api/version", timeout=PROBE_SECONDS, who=self.name)
+        except EmbeddingError:
+            return False
+        return True
+
+    def _ask(self, batch: list[str], timeout: float) -> Any:
+        fix = f"Start Ollama and fetch the model: ollama pull {self.model}"
+        body = {"model": self.model, "input": batch}
+        found = ask(f"{self.url}/api/embed", body, timeout=timeout, who=self._who, fix=fix)
+        return found.get("embeddings") if isinstance(found, dict) else None
+
+
+class OpenAIEmbedder(_Server):
+    """``POST <base>/embeddings`` as OpenAI and many others answer it.
+
+    The key is taken from the environment variable that the settings name, and from nowhere else. A server
+    that is not OpenAI's own may do without.
+    """
+
+    name = "openai"
+
+    def __init__(self, url: str, model: str, key_env: str) -> None:
+        super().__init__(url or OPENAI_URL, model)
+        self._key_env = key_env
+
+    def answers(self) -> bool:
+        """Whether all is there that a question needs; nothing is sent to find out."""
+        return bool(key_in(self._key_env)) or (not self._key_env and self.url != OPENAI_URL)
+
+    def _ask(self, batch: list[str], timeout: float) -> Any:
+        if not self.answers():
+            raise EmbeddingError(
+                f"there is no key for {self._who}: {self._key_env or 'no variable is named'}",
+                fix="Put the key into an environment variable and its name into embeddings.openai_key_env.",
+            )
+        body = {"model": self.model, "input": batch, "encoding_format": "float"}
+        key = key_in(self._key_env)
+        fix = "See [embeddings] in config.toml: openai_base_url, openai_model, openai_key_env."
+        found = ask(f"{self.url}/embeddings", body, key=key, timeout=timeout, who=self._who, fix=fix)
+        return _in_order(found.get("data") if isinstance(found, dict) else None)
+
+
+def _in_order(data: Any) -> Any:
+    """Return the vectors of `data` by their ``index``; None when it is not what is documented."""
+    if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
+        return None
+    places = [item.get("index") for item in data]
+    if not all(type(place) is int for place in places) or sorted(places) != list(range(len(data))):
+        return None
+    return [item.get("embedding") for _, item in sorted(zip(places, data, strict=True), key=lambda p: p[0])]
+
+
+def is_remote(embedder: object) -> bool:
+    """Whether texts leave this machine when `embedder` is asked."""
+    return isinstance(embedder, _Server) and not is_loopback(embedder.url)

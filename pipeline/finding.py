@@ -1,0 +1,161 @@
+"""Plain search for a person: the words of a question in the memories of one store, or of all.
+
+Unlike recall it has no floor and no budget, and it looks at the files first, so it finds what was written
+a moment ago.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from pipeline import semantic
+from pipeline.app import App
+from pipeline.errors import EmbeddingError, InputError, SpendError
+from pipeline.indexing import refresh_archive_index, refresh_index
+from pipeline.ledger import calls, lookups
+from pipeline.search import ask
+from pipeline.search.words import terms
+from pipeline.store import ARCHIVE, Store
+
+SNIPPET = 100
+"""Characters of a memory's text that are shown beside its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A memory found.
+
+    `score` is the share of the question that it holds, from 0 to 1, rare words weighing more; `said` is when
+    it was last said (ISO 8601), or "" when nobody knows; `path` is relative to `store`.
+    """
+
+    name: str
+    type: str
+    said: str
+    score: float
+    snippet: str
+    description: str
+    store: str
+    path: str
+    archived: bool
+
+
+def search(
+    app: App,
+    query: str,
+    *,
+    limit: int = 10,
+    everywhere: bool = False,
+    archived: bool = False,
+    problems: list[str] | None = None,
+) -> list[Hit]:
+    """Return up to `limit` memories that hold words of `query`, best first.
+
+    Where ``[embeddings]`` names a provider, those whose vectors are like the query's count as well; why that
+    could not be is added to `problems`.
+
+    Looked at are the store here and the user-scope one, and every store the ledger knows if `everywhere`;
+    what is archived only when asked for. Raises InputError when `query` has no word to look for or there is
+    no store, and SearchError.
+    """
+    asked = terms(query)
+    if not asked:
+        raise InputError("there is no word to look for", fix="Give a word of the memory, not a stop word.")
+    hits: list[Hit] = []
+    for store in _stores(app, everywhere):
+        now = app.clock.now()
+        refresh_index(app.home, store, now)
+        alike = _likeness(app, store, query, problems)
+        hits += _hits(app.home, store, asked, limit, archived, alike=alike)
+        if archived:
+            refresh_archive_index(app.home, store, now)
+            hits += _hits(app.home, store, asked, limit, archived, ARCHIVE)
+    return sorted(hits, key=lambda hit: (-hit.score, hit.store, hit.path))[:limit]
+
+
+def _stores(app: App, everywhere: bool) -> Iterator[Store]:
+    """Yield the stores to look at, each once."""
+    everyone = app.home / "memory"
+    more = [everyone] if everyone.is_dir() else []
+    if everywhere and (app.home / "ledger.sqlite").exists():
+        with app.ledger(to_look=True) as ledger:
+            more += [place for place in map(Path, lookups.stores(ledger)) if place.is_dir()]
+    seen = set[Path]()
+    if app.store_path.is_dir() or not more:
+        here = app.open_store()
+        seen.add(here.root)
+        yield here
+    for store in map(Store.open, more):
+        if store.root not in seen:
+            seen.add(store.root)
+            yield store
+
+
+def _hits(
+    home: Path,
+    store: Store,
+    asked: list[str],
+    limit: int,
+    archived: bool,
+    folder: str = "",
+    alike: Mapping[str, float] | None = None,
+) -> Iterator[Hit]:
+    with ask.Reader(ask.index_path(str(home), str(store.root / folder))) as reader:
+        # What is hidden must not take the place of what is shown, so all are asked for.
+        rows = reader.candidates(asked, reader.count())
+        if alike:
+            rows = semantic.fused(reader, rows, alike)
+        weights = {term: math.log(1 + reader.count() / max(1, reader.document_count(term))) for term in asked}
+    for row in rows:
+        row.score = _share(row, weights)
+    rows.sort(key=lambda row: -row.score)  # those of equal scores stay as BM25 has them
+    for row in islice((row for row in rows if archived or not row.shown["archived"]), limit):
+        told = row.shown
+        yield Hit(
+            name=told["name"],
+            type=told["type"],
+            said=told["said"],
+            score=round(row.score, 4),
+            snippet=_snippet(told["body"], set(asked)) or told["description"],
+            description=told["description"],
+            store=str(store.path),
+            path=row.path,
+            archived=bool(folder) or told["archived"],
+        )
+
+
+def _share(row: ask.Row, weights: Mapping[str, float]) -> float:
+    held = set(" ".join(row.fields).split())
+    found = [term for term in weights if term in held or (ask.is_lone(term) and _begins(term, held))]
+    return math.fsum(weights[term] for term in found) / math.fsum(weights.values())
+
+
+def _begins(term: str, held: set[str]) -> bool:
+    return any(other.startswith(term) for other in held)
+
+
+def _likeness(app: App, store: Store, query: str, problems: list[str] | None) -> dict[str, float]:
+    """Return how like `query` each memory is, by path; nothing while vectors are off or can't be had."""
+    if not semantic.is_on(app.settings.embeddings):
+        return {}
+    try:
+        with app.ledger() as ledger:
+            meter = calls.LedgerMeter(ledger, app.settings.spend, app.clock)
+            return semantic.cosines(store, store.scan().documents, query, app.settings.embeddings, meter)
+    except (EmbeddingError, SpendError) as error:
+        if problems is not None:
+            problems.append(f"{store.path}: by words alone: {error} {error.fix}")
+        return {}
+
+
+def _snippet(body: str, asked: set[str]) -> str:
+    """Return the line of `body` that holds most of the words, cut to fit; the first of equals, "" if none."""
+    lines = [" ".join(line.split()) for line in body.splitlines()]
+    best = max(lines, key=lambda line: len(asked & set(terms(line))), default="")
+    if not asked & set(terms(best)):
+        return ""
+    return best if len(best) <= SNIPPET else best[: SNIPPET - 1].rstrip() + "…"

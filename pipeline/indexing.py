@@ -1,0 +1,148 @@
+"""A store's documents as its search index takes them, and the index brought up to date with the store."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pipeline.clock import iso, parse_time
+from pipeline.domain.memory import Memory
+from pipeline.search import ask
+from pipeline.search.fts import SearchIndex
+from pipeline.search.rows import NO_STAMP, Content, SearchRow
+from pipeline.store import ARCHIVE, Document, Store, is_retired, memory_folders, scan_archive
+
+TICK_NS = 20_000_000
+"""Two changes of a file within one tick of the kernel's clock leave the same stamp; ticks are shorter."""
+_SOON_NS = 60_000_000_000
+
+
+def refresh_index(home: Path, store: Store, now: datetime, *, rebuild: bool = False) -> int:
+    """Bring the search index of `store` up to date; return how many memories of it changed.
+
+    With `rebuild` it is thrown away first. Waits out the tick of the clock in which the store was last
+    written to, so that the stamps it keeps tell of every later change. Raises SearchError, StoreError, and
+    ConflictError when a file changes meanwhile.
+    """
+    with SearchIndex.open(home, store.root) as index:
+        if rebuild:
+            index.rebuild()
+        _let_settle(store.root, index)
+        moment = index.file_time()
+        folders = folder_times(store.root)
+        rows = search_rows(store.scan().documents, moment)
+        return index.sync(
+            rows,
+            folders={p: (0, 0) if _is_hot(times[1], moment) else times for p, times in folders.items()},
+            notes={"store": str(store.root), "synced": iso(now)},
+        )
+
+
+def refresh_archive_index(home: Path, store: Store, now: datetime) -> int:
+    """Do as `refresh_index` does for the archive of `store`, which has an index of its own."""
+    with SearchIndex.open(home, store.root / ARCHIVE) as index:
+        return index.sync(
+            search_rows(scan_archive(store.root).documents),
+            notes={"store": str(store.root / ARCHIVE), "synced": iso(now)},
+        )
+
+
+def sweep_indexes(home: Path) -> list[Path]:
+    """Delete the indexes of stores that are gone, and those that can't be read; return their files."""
+    gone = []
+    for file in sorted((home / "search").glob("*.sqlite")):
+        try:
+            with ask.Reader(str(file)) as reader:
+                store = reader.notes().get("store", "")
+        except ask.NoIndexError:
+            store = ""
+        if not store or not Path(store).is_dir():
+            gone.append(file)
+            for suffix in ("", "-wal", "-shm"):
+                file.with_name(file.name + suffix).unlink(missing_ok=True)
+    return gone
+
+
+def search_rows(documents: Iterable[Document], moment: int | None = None) -> Iterator[SearchRow]:
+    """Yield `documents` as `SearchIndex.sync` takes them; one is read only where its digest is new.
+
+    `moment` is the file system's time in ns before they were looked at, without which they have no stamps. A
+    file that changed just then may do so once more with the same stamp, so its is of zeros.
+    """
+    for item in documents:
+        stamp = None if moment is None else (item.stamp.size, item.stamp.mtime_ns, item.stamp.ctime_ns)
+        if stamp is not None and moment is not None and _is_hot(stamp[2], moment):
+            stamp = NO_STAMP
+        yield SearchRow(item.path, item.digest, partial(content, item), stamp)
+
+
+def content(item: Document) -> Content:
+    """Return what the index keeps of a memory, which is read for it. Raises ConflictError."""
+    memory = item.memory
+    return Content(
+        memory.name, memory.title, memory.description, memory.tags, memory.body, _about(memory, item.front)
+    )
+
+
+def folder_times(root: Path) -> dict[str, tuple[int, int]]:
+    """Return path ("" is the root), mtime and ctime (ns) of each folder in which memories come and go."""
+    found = {}
+    for folder in memory_folders(root):
+        try:
+            info = (root / folder).lstat()
+        except FileNotFoundError:
+            continue
+        found[folder] = (info.st_mtime_ns, info.st_ctime_ns)
+    return found
+
+
+def _about(memory: Memory, front: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "id": memory.id,
+        "type": memory.type,
+        "origin": memory.origin,
+        "said": _said(memory),
+        "created": iso(memory.created) if memory.created else "",
+        "updated": iso(memory.updated) if memory.updated else "",
+        "importance": memory.importance,
+        "confidence": memory.confidence,
+        "pinned": memory.pinned,
+        "weight": memory.kind.weight,
+        "anchors": list(memory.anchors),
+        "sessions": _sessions(memory, front),
+        "archived": is_retired(front),
+    }
+
+
+def _said(memory: Memory) -> str:
+    """Return when a memory was last said, else updated or created (ISO 8601), or "" when nobody knows."""
+    told = [moment for source in memory.sources if (moment := parse_time(source.at))]
+    moment = max(told, default=None) or memory.updated or memory.created
+    return iso(moment) if moment else ""
+
+
+def _sessions(memory: Memory, front: Mapping[str, Any]) -> list[str]:
+    """Return the sessions a memory was learned in; the host notes one in its own files."""
+    nested = front.get("metadata")
+    noted = [
+        front.get("originSessionId"),
+        nested.get("originSessionId") if isinstance(nested, dict) else None,
+    ]
+    return list(
+        dict.fromkeys([*(source.session for source in memory.sources), *(str(n) for n in noted if n)])
+    )
+
+
+def _is_hot(ctime_ns: int, moment: int) -> bool:
+    # A time far ahead is that of a clock set back since, and no sign of a change just now.
+    return -TICK_NS < ctime_ns - moment < _SOON_NS
+
+
+def _let_settle(root: Path, index: SearchIndex) -> None:
+    moment = index.file_time()
+    if any(_is_hot(ctime, moment) for _, ctime in folder_times(root).values()):
+        time.sleep(TICK_NS / 1e9)

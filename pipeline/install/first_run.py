@@ -1,0 +1,92 @@
+"""What a person should know before anything runs: where memories go, what it costs, how to stop it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline import paths
+from pipeline.app import App
+from pipeline.capture.registration import EVENTS
+from pipeline.errors import InputError
+from pipeline.install import claude_settings as settings
+from pipeline.install.mode import EFFECT
+from pipeline.llm import describe
+
+_COST = {
+    "offline": "nothing: no model is asked, so only sentences that say they should last are kept",
+    "claude-cli": "from your Claude account, counted as if by the token",
+    "anthropic": "by the token, on your API key",
+}
+_LEAVES = (
+    "the dialogue of finished turns, secrets taken out first, to {provider}; nothing else, to nobody else"
+)
+
+_STOP = "`reverie mode off` for now; `reverie uninstall` takes it out, with --purge everything but memories"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What `reverie init` tells; every field is a sentence or a place."""
+
+    hooks: str
+    memories: str
+    for_all_projects: str
+    model: str
+    cost: str
+    leaves_the_machine: str
+    mode: str
+    stop: str
+    state: str
+
+
+def facts(app: App) -> Facts:
+    """Return what holds here and now. Asks no model and writes nothing."""
+    provider, why = describe(app.llm, app.settings.model)
+    mode = app.settings.store.mode
+    return Facts(
+        hooks=_hooks(paths.project_root(Path.cwd())),
+        memories=f"{app.store_path}, which Claude Code loads by itself",
+        for_all_projects=str(app.home / "memory"),
+        model=f"{provider}: {why}" + ("" if provider == "offline" else f" ({app.settings.model.model})"),
+        cost=_cost(app, provider),
+        leaves_the_machine="nothing" if provider == "offline" else _LEAVES.format(provider=_maker(app)),
+        mode=f"{mode}: {EFFECT[mode]}",
+        stop=_STOP,
+        state=str(app.home),
+    )
+
+
+def wired(project: Path) -> list[str]:
+    """Return by what the hooks run in `project`: settings files, and ``the plugin NAME``."""
+    found = [str(file) for file in settings.files(project) if _events(file)]
+    name = settings.plugin(project)
+    return found + ([f"the plugin {name}"] if name else [])
+
+
+def _events(file: Path) -> list[str]:
+    try:
+        return settings.ours(settings.read(file) or "", file)
+    except InputError:
+        # Claude Code can't read it either; `doctor` and `install` say so.
+        return []
+
+
+def _hooks(project: Path) -> str:
+    found = wired(project)
+    return (
+        f"{', '.join(EVENTS)} in {', '.join(found)}" if found else "none yet: `reverie install` puts them in"
+    )
+
+
+def _cost(app: App, provider: str) -> str:
+    spend = app.settings.spend
+    said = _COST.get(provider, "as that provider asks")
+    if provider == "offline":
+        return said
+    caps = f"{spend.calls_per_hour} calls and {spend.tokens_per_hour:,} tokens an hour"
+    return f"at most ${spend.dollars_per_day:.2f} a day, {caps}; {said}"
+
+
+def _maker(app: App) -> str:
+    return app.settings.model.base_url or "Anthropic"

@@ -1,0 +1,229 @@
+"""Putting the hooks into a settings file, and taking them out again: what would change, then the change.
+
+What was done is noted in ``<home>/installed.json``: for each file where its earlier bytes are kept
+(``<home>/backups/``) and the digest of what we wrote, and the folders that had to be made. As long as a file
+is as we left it, its earlier bytes come back; after that only our own entries go.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipeline.atomic import ensure_dir, write_atomic
+from pipeline.capture.registration import note_interpreter
+from pipeline.errors import InputError
+from pipeline.ids import digest
+from pipeline.install import claude_settings as settings
+
+RECORD = "installed.json"
+BACKUPS = "backups"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change of a settings file: its text `before` and `after`, each None where there is no file."""
+
+    file: Path
+    before: str | None
+    after: str | None
+
+    @property
+    def changes(self) -> bool:
+        """Whether the file would differ afterwards."""
+        return self.before != self.after
+
+    @property
+    def diff(self) -> str:
+        """Return the change as a unified diff, "" when there is none."""
+        old, new = ((text or "").splitlines(keepends=True) for text in (self.before, self.after))
+        here, there = ("/dev/null" if text is None else str(self.file) for text in (self.before, self.after))
+        lines = difflib.unified_diff(old, new, here, there)
+        ends = (line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)
+        return "".join(ends)
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What is noted of one file: what it was (`backup`, or `absent`), and the digest of what we `wrote`."""
+
+    file: str
+    wrote: str
+    backup: str = ""
+    absent: bool = False
+
+
+@dataclass(slots=True)
+class Record:
+    """What installing did: settings `files`, folders `made` (outermost first), whether the home was there."""
+
+    files: list[_Kept] = field(default_factory=list)
+    made: list[str] = field(default_factory=list)
+    home_was_there: bool = False
+
+    def of(self, file: Path) -> _Kept | None:
+        """Return what is noted of `file`."""
+        return next((kept for kept in self.files if kept.file == str(file)), None)
+
+
+def plan(file: Path) -> Edit:
+    """Return what would change in `file` for it to have our hooks. Raises InputError if it can't be used."""
+    before = settings.read(file)
+    return Edit(file, before, settings.with_hooks(before or "", file))
+
+
+def install(home: Path, edit: Edit) -> None:
+    """Make `edit`, which `plan` returned, and note in `home` what is needed to take it back.
+
+    Raises InputError when the file changed since or can't be written.
+    """
+    _require_unchanged(edit)
+    record = read_record(home)
+    first = not (home / RECORD).exists()
+    target = _target(edit.file)
+    made = _missing([home, target.parent])
+    kept = _Kept(str(edit.file), _digest(edit.after), absent=edit.before is None)
+    noted = record.of(edit.file)
+    if first:
+        record.home_was_there = home.is_dir() and not any(home.iterdir())
+    try:
+        ensure_dir(home)
+        if edit.before is not None:
+            kept.backup = _keep(home, edit.file, edit.before)
+        if noted is not None:
+            _carry_over(noted, kept, edit)
+        record.files = [one for one in record.files if one.file != kept.file] + [kept]
+        record.made = list(dict.fromkeys([*record.made, *map(str, made)]))
+        # Before the file: what is noted and did not happen does no harm.
+        _write_record(home, record)
+        write_atomic(target, (edit.after or "").encode("utf-8"))
+        note_interpreter(home)
+    except OSError as error:
+        raise _unwritable(edit.file, error) from error
+
+
+def plan_removal(home: Path, files: Iterable[Path]) -> list[Edit]:
+    """Return what would change so that our hooks are gone from `files` and from every file noted in `home`.
+
+    Raises InputError when one of them can't be used.
+    """
+    record = read_record(home)
+    names = dict.fromkeys([*(Path(kept.file) for kept in record.files), *files])
+    return [edit for file in names if (edit := _removal(home, record, file)).changes]
+
+
+def remove(home: Path, edits: Sequence[Edit]) -> None:
+    """Make `edits`, which `plan_removal` returned; then the folders we made for them go, where empty.
+
+    Raises InputError when a file changed since or can't be written; those before it are done then.
+    """
+    record = read_record(home)
+    for edit in edits:
+        _require_unchanged(edit)
+        target = _target(edit.file)
+        try:
+            if edit.after is None:
+                target.unlink(missing_ok=True)
+            else:
+                write_atomic(target, edit.after.encode("utf-8"))
+        except OSError as error:
+            raise _unwritable(edit.file, error) from error
+    if record.files:
+        record.files = []
+        _write_record(home, record)
+    take_away(record.made)
+
+
+def read_record(home: Path) -> Record:
+    """Return what is noted in `home`; an empty record when nothing is, or nothing that can be read."""
+    try:
+        value = json.loads((home / RECORD).read_text("utf-8"))
+        files = [_Kept(**one) for one in value["files"]]
+        return Record(files, [str(one) for one in value["made"]], bool(value["home_was_there"]))
+    except (OSError, ValueError, TypeError, KeyError):
+        # Without it our entries are taken out one by one, which needs no note.
+        return Record()
+
+
+def take_away(folders: Sequence[str]) -> None:
+    """Remove those of `folders` that are empty, the innermost first."""
+    for folder in sorted(map(Path, folders), reverse=True):
+        if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def _removal(home: Path, record: Record, file: Path) -> Edit:
+    now = settings.read(file)
+    kept = record.of(file)
+    if now is None:
+        return Edit(file, None, None)
+    before = _earlier(home, kept) if kept else None
+    if kept is not None and _digest(now) == kept.wrote and (kept.absent or before is not None):
+        return Edit(file, now, None if kept.absent else before)
+    return Edit(file, now, settings.without_hooks(now, file, before=before or ""))
+
+
+def _carry_over(noted: _Kept, kept: _Kept, edit: Edit) -> None:
+    """Let `kept` go back to what was before our first change, if nobody changed the file since that."""
+    if edit.before is not None and _digest(edit.before) == noted.wrote:
+        kept.backup, kept.absent = noted.backup, noted.absent
+    elif edit.before is not None and settings.ours(edit.before, edit.file):
+        # It holds entries of ours and a person's changes: no bytes to go back to.
+        kept.backup = ""
+
+
+def _keep(home: Path, file: Path, text: str) -> str:
+    """Keep `text` among the backups under a name of its own; return it, relative to `home`."""
+    data = text.encode("utf-8")
+    name = f"{BACKUPS}/{file.name}.{digest(data)[:16]}"
+    if not (home / name).exists():
+        write_atomic(home / name, data)
+    return name
+
+
+def _earlier(home: Path, kept: _Kept) -> str | None:
+    if not kept.backup:
+        return None
+    try:
+        data = (home / kept.backup).read_bytes()
+    except OSError:
+        return None
+    # A backup that somebody edited is not what was there before.
+    return data.decode("utf-8") if kept.backup.endswith(digest(data)[:16]) else None
+
+
+def _digest(text: str | None) -> str:
+    return digest((text or "").encode("utf-8"))
+
+
+def _target(file: Path) -> Path:
+    """Return where `file` really is: a link stays one and is written through."""
+    return file.resolve()
+
+
+def _missing(folders: Iterable[Path]) -> list[Path]:
+    """Return `folders` and parents that are not there, the outermost first."""
+    wanted = {place for folder in folders for place in (folder, *folder.parents)}
+    return sorted(place for place in wanted if not place.exists())
+
+
+def _require_unchanged(edit: Edit) -> None:
+    if settings.read(edit.file) != edit.before:
+        raise InputError("changed while you were asked", file=str(edit.file), fix="Run the command again.")
+
+
+def _write_record(home: Path, record: Record) -> None:
+    value: dict[str, Any] = {"version": 1, **asdict(record)}
+    write_atomic(home / RECORD, (json.dumps(value, indent=1) + "\n").encode())
+
+
+def _unwritable(file: Path, error: OSError) -> InputError:
+    return InputError(
+        f"can't be written: {error.strerror or error}",
+        file=str(error.filename or file),
+        fix="Make the file and its folder writable for yourself.",
+    )

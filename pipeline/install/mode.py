@@ -1,0 +1,76 @@
+"""The mode of background work, set in ``config.toml`` without touching the rest of that file."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, get_args
+
+from pipeline.atomic import write_atomic
+from pipeline.config import StoreSettings
+from pipeline.errors import ConfigError, InputError
+
+MODES: tuple[str, ...] = get_args(StoreSettings.model_fields["mode"].annotation)
+EFFECT = {
+    "off": "Nothing runs in the background: no model call, nothing written, nothing put before prompts.",
+    "observe": "Sessions are read into the ledger only: no model call, no memory written, none recalled.",
+    "propose": "What is found goes into the inbox; `reverie inbox` decides what becomes a memory.",
+    "auto": "What is found is written into the project's memory folder; every change can be looked up.",
+}
+_HEADER = re.compile(r"^[ \t]*\[[ \t]*store[ \t]*\][ \t]*(?:#[^\n]*)?\r?$", re.MULTILINE)
+_ANY_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
+_KEY = re.compile(
+    r"""^([ \t]*{name}[ \t]*=[ \t]*)("[^"\n]*"|'[^'\n]*')""".replace("{name}", "mode"), re.MULTILINE
+)
+_DOTTED = re.compile(r"""^([ \t]*store[ \t]*\.[ \t]*mode[ \t]*=[ \t]*)("[^"\n]*"|'[^'\n]*')""", re.MULTILINE)
+
+
+def set_mode(home: Path, mode: str) -> bool:
+    """Write `mode`, one of MODES, into ``config.toml`` of `home`; return whether that changed the file.
+
+    Comments, order and everything else in it stay as they are. Raises InputError for another word, and
+    ConfigError when the file is no TOML, can't be written, or has the mode in a form not known here.
+    """
+    if mode not in MODES:
+        raise InputError(f"there is no mode {mode!r}", fix=f"Modes: {', '.join(MODES)}.")
+    file = (home / "config.toml").resolve()
+    try:
+        old = file.read_bytes().decode("utf-8") if file.exists() else ""
+        before = tomllib.loads(old)
+        new = _edited(old, mode)
+        if tomllib.loads(new) != _wanted(before, mode):
+            raise ConfigError(
+                "the mode stands there in a form that can't be changed for you",
+                file=str(file),
+                fix=f'Write mode = "{mode}" under [store] yourself.',
+            )
+        if new != old:
+            write_atomic(file, new.encode("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(str(error), file=str(file), fix="Mend the file, then run it again.") from error
+    return new != old
+
+
+def _edited(text: str, mode: str) -> str:
+    newline = "\r\n" if "\r\n" in text else "\n"
+    header = _HEADER.search(text)
+    if header is None:
+        if _DOTTED.search(text):
+            return _DOTTED.sub(rf'\g<1>"{mode}"', text, count=1)
+        apart = "" if not text else newline if text.endswith("\n") else newline * 2
+        return f'{text}{apart}[store]{newline}mode = "{mode}"{newline}'
+    after = _ANY_HEADER.search(text, header.end())
+    end = after.start() if after else len(text)
+    key = _KEY.search(text, header.end(), end)
+    if key is None:
+        # Right below the header, where no other table can have begun.
+        at = header.end() + 1
+        apart = "" if text[header.end() : at] else newline
+        return f'{text[:at]}{apart}mode = "{mode}"{newline}{text[at:]}'
+    return f'{text[: key.start(2)]}"{mode}"{text[key.end(2) :]}'
+
+
+def _wanted(before: dict[str, Any], mode: str) -> dict[str, Any]:
+    section = before.get("store")
+    return {**before, "store": {**(section if isinstance(section, dict) else {}), "mode": mode}}

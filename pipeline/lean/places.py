@@ -1,0 +1,195 @@
+"""Where things live, as plain strings: the rules behind ``pipeline.paths``, which has them as paths.
+
+Reads `os.environ` and looks at directories; writes nothing. Source: DESIGN §4 and the host's own rules for
+naming project folders (every character outside ``[A-Za-z0-9]`` of the real path, counted in UTF-16 code
+units, becomes ``-``).
+"""
+
+import os
+
+from pipeline.lean import jsonish
+
+OPEN = 0
+for _flag in ("O_BINARY", "O_CLOEXEC", "O_NOINHERIT", "O_NONBLOCK"):
+    OPEN |= getattr(os, _flag, 0)
+"""Flags of every `os.open` for reading: bytes as they are, nothing a child inherits, no waiting at a pipe."""
+_LONGEST = 200
+_LONGEST_NAMED = 64
+_OFF = ("1", "true", "yes", "on")
+_MOST_SETTINGS = 4 << 20
+
+
+def config_dir() -> str:
+    """Return Claude Code's configuration directory: ``$CLAUDE_CONFIG_DIR``, else ``~/.claude``."""
+    return os.path.expanduser(os.environ.get("CLAUDE_CONFIG_DIR") or "~/.claude")
+
+
+def home_dir() -> str:
+    """Return Reverie's own state directory: ``$REVERIE_HOME``, else ``<config dir>/reverie``."""
+    named = os.environ.get("REVERIE_HOME")
+    return os.path.expanduser(named) if named else config_dir() + "/reverie"
+
+
+def sanitise(path: str) -> str:
+    """Return the host's folder name for `path`, which should already be a real path.
+
+    Names over 200 characters are cut there; the host adds a hash we can't compute, so callers match
+    such names by prefix (`project_folder`).
+    """
+    if not path.isascii():
+        import unicodedata
+
+        path = unicodedata.normalize("NFC", path)
+    return "".join(
+        [char if char.isascii() and char.isalnum() else "--" if char > "\uffff" else "-" for char in path]
+    )
+
+
+def project_folder(root: str) -> str:
+    """Return the host's folder under ``projects/`` for the project at `root` (a real path).
+
+    Honours ``CLAUDE_CODE_PROJECT_DIR_NAME``, which the host accepts only beside ``CLAUDE_CONFIG_DIR``.
+    """
+    projects = config_dir() + "/projects"
+    named = dir_named()
+    if named:
+        return f"{projects}/{named}"
+    name = sanitise(root)
+    if len(name) <= _LONGEST:
+        return f"{projects}/{name}"
+    prefix = name[:_LONGEST] + "-"
+    if os.path.isdir(projects):
+        for entry in sorted(os.listdir(projects)):
+            if entry.startswith(prefix):
+                return f"{projects}/{entry}"
+    return f"{projects}/{prefix.rstrip('-')}"
+
+
+def dir_named() -> str:
+    """Return the folder name that ``CLAUDE_CODE_PROJECT_DIR_NAME`` sets, or "" when it sets none."""
+    named = os.environ.get("CLAUDE_CODE_PROJECT_DIR_NAME", "")
+    plain = named.isascii() and named.replace("-", "").replace("_", "").isalnum()
+    dashes = named and not named.strip("-_")
+    fits = len(named) <= _LONGEST_NAMED and (plain or dashes)
+    return named if fits and os.environ.get("CLAUDE_CONFIG_DIR") else ""
+
+
+def project_root(cwd: str) -> str:
+    """Return the directory that stands for the project `cwd` is in.
+
+    That is the main work tree of its git repository (so linked worktrees and sub-directories share
+    one store), else `cwd` itself. Reads ``.git`` files directly: git need not be installed, and a
+    broken ``.git`` counts as none. A repository at the file system root is ignored. Raises ValueError for
+    a name that no file can have.
+    """
+    here = folder = os.path.realpath(cwd)
+    while True:
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return here
+        found = _main_tree(folder)
+        if found:
+            return found
+        folder = parent
+
+
+def project_store(cwd: str) -> str:
+    """Return the memory folder Claude Code loads for a session in `cwd`.
+
+    ``autoMemoryDirectory`` from the user's or the project's settings wins (absolute or ``~/`` paths
+    only, as the host has it); else ``<config dir>/projects/<sanitised git root>/memory``. Raises ValueError
+    for a name that no file can have.
+    """
+    root = project_root(cwd)
+    return chosen_store(root) or project_folder(root) + "/memory"
+
+
+def chosen_store(root: str) -> str:
+    """Return the folder that a setting names for the project at `root`, or "" when none does."""
+    for file in _settings_files(root):
+        named = _auto_memory(file)
+        if named:
+            return named
+    return ""
+
+
+def read_file(path: str, limit: int) -> bytes:
+    """Return the first `limit` bytes of the file at `path`, or raise OSError; a pipe is not waited for."""
+    handle = os.open(path, os.O_RDONLY | OPEN)
+    try:
+        chunks = []
+        while limit > 0:
+            chunk = os.read(handle, min(limit, 1 << 20))
+            if not chunk:
+                break
+            chunks.append(chunk)
+            limit -= len(chunk)
+        return b"".join(chunks)
+    finally:
+        os.close(handle)
+
+
+def _main_tree(folder: str) -> str:
+    """Return the main work tree if `folder` is the top of one, else ""."""
+    mark = folder + "/.git"
+    try:
+        if os.path.isdir(mark):
+            return folder if os.path.exists(mark + "/HEAD") else ""
+        if not os.path.isfile(mark):
+            return ""
+        text = _text(mark)
+        if not text.startswith("gitdir:"):
+            return ""
+        git_dir = os.path.realpath(os.path.join(folder, text.removeprefix("gitdir:").strip()))
+        if not os.path.isdir(git_dir):
+            return ""
+        if not os.path.isfile(git_dir + "/commondir"):
+            return folder
+        shared = os.path.realpath(os.path.join(git_dir, _text(git_dir + "/commondir")))
+    except (OSError, ValueError):
+        return ""
+    parent, name = os.path.split(shared)
+    return parent if name == ".git" and os.path.isdir(shared) else folder
+
+
+def _text(file: str) -> str:
+    return read_file(file, 1 << 20).decode("utf-8", "replace").strip()
+
+
+def _settings_files(root: str) -> "tuple[str, ...]":
+    """Return Claude Code's settings files for the project at `root`, the one that wins first."""
+    own = root + "/.claude/"
+    return own + "settings.local.json", own + "settings.json", config_dir() + "/settings.json"
+
+
+def _setting(file: str, key: str) -> "object":
+    """Return what the settings file `file` has for `key`, None when nothing can be told."""
+    try:
+        value = jsonish.loads(jsonish.decode(read_file(file, _MOST_SETTINGS)), strict=True)
+    except (OSError, ValueError):
+        # An unreadable settings file is the host's to report; it says nothing.
+        return None
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def _auto_memory(settings: str) -> str:
+    named = _setting(settings, "autoMemoryDirectory")
+    if not isinstance(named, str) or not named.startswith(("/", "~/")) or "\0" in named:
+        return ""
+    return os.path.expanduser(named)
+
+
+def host_loads_memory(root: str) -> bool:
+    """Whether Claude Code loads the ``MEMORY.md`` of the project at `root`: unless its memory is switched off.
+
+    ``CLAUDE_CODE_DISABLE_AUTO_MEMORY`` decides, then ``autoMemoryEnabled`` in the settings files, the
+    project's before the user's.
+    """
+    switch = os.environ.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "").lower()
+    if switch:
+        return switch not in _OFF
+    for file in _settings_files(root):
+        chosen = _setting(file, "autoMemoryEnabled")
+        if isinstance(chosen, bool):
+            return chosen
+    return True

@@ -1,0 +1,126 @@
+"""The settings the recall hooks obey, read without TOML or pydantic as long as nobody has changed them.
+
+The worker leaves them in ``<home>/recall/board.json`` with the stamp of the ``config.toml`` they came from.
+While that file still has this stamp, the board's values hold; when it has another, it is parsed.
+``REVERIE_RECALL__KEY`` and ``REVERIE_STORE__MODE`` stand above both, as everywhere.
+"""
+
+import os
+
+from pipeline.lean import jsonish, places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+DEFAULTS: "dict[str, Any]" = {
+    "enabled": True,
+    "memories": 5,
+    "prompt_chars": 9_500,
+    "session_chars": 60_000,
+    "user_scope": True,
+    "session_start": True,
+    "session_start_tokens": 1_500,
+    "model_selection": False,
+    "floor": 1.0,
+}
+"""``[recall]`` as ``pipeline.config`` has it; a test holds the two together."""
+MODES = ("off", "observe", "propose", "auto")
+_WORDS = {
+    **dict.fromkeys(("1", "true", "yes", "on", "y", "t"), True),
+    **dict.fromkeys(("0", "false", "no", "off", "n", "f"), False),
+}
+_MOST_BOARD = 4 << 20
+_MOST_CONFIG = 1 << 20
+
+
+def hook_settings(home: str, problems: "list[str] | None" = None) -> "dict[str, Any]":
+    """Return the values of ``[recall]`` and, as ``mode``, the one of ``[store]``, each of its proper type.
+
+    Never raises: a value that can't be used means its default, and a line about it is added to `problems`.
+    """
+    told = [] if problems is None else problems
+    sections = _from_board(home)
+    if sections is None:
+        sections = _from_config(home, told)
+    for name, value in os.environ.items():
+        if name.startswith(("REVERIE_RECALL__", "REVERIE_STORE__")):
+            section, _, key = name[len("REVERIE_") :].lower().partition("__")
+            sections = {**sections, section: {**_section(sections, section), key: value}}
+    return _checked(sections, told)
+
+
+def board(home: str) -> "dict[str, Any]":
+    """Return what the worker last left for the hooks in ``board.json``, {} when there is none to read."""
+    try:
+        value = jsonish.loads(jsonish.decode(places.read_file(home + "/recall/board.json", _MOST_BOARD)))
+    except (OSError, ValueError):
+        # No worker ran yet, or it is of a version that writes other things: nothing is lost but speed.
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def config_stamp(home: str) -> "list[int] | None":
+    """Return size, mtime_ns and ctime_ns of ``config.toml``, or None when there is none."""
+    try:
+        info = os.stat(home + "/config.toml")
+    except (OSError, ValueError):
+        return None
+    return [info.st_size, info.st_mtime_ns, info.st_ctime_ns]
+
+
+def _from_board(home: str) -> "dict[str, Any] | None":
+    """Return the board's settings by section, or None when ``config.toml`` is another than they came from."""
+    seen = board(home)
+    stamp = config_stamp(home)
+    if stamp is None:
+        return {}
+    kept = seen.get("settings")
+    return kept if isinstance(kept, dict) and seen.get("config_stamp") == stamp else None
+
+
+def _from_config(home: str, problems: "list[str]") -> "dict[str, Any]":
+    import tomllib
+
+    try:
+        return tomllib.loads(places.read_file(home + "/config.toml", _MOST_CONFIG).decode("utf-8"))
+    except (OSError, ValueError) as error:
+        problems.append(f"config.toml can't be read, so recall goes by its defaults: {error}")
+        return {}
+
+
+def _checked(sections: "dict[str, Any]", problems: "list[str]") -> "dict[str, Any]":
+    given = _section(sections, "recall")
+    found: dict[str, Any] = {}
+    for key, default in DEFAULTS.items():
+        found[key] = _as(default, given[key]) if key in given else default
+        if found[key] is None:
+            problems.append(f"recall.{key}: {given[key]!r} can't be used; it counts as {default}")
+            found[key] = default
+    mode = _section(sections, "store").get("mode", MODES[-1])
+    if mode not in MODES:
+        # Somebody wanted less than everything; until the word is mended, nothing is the safe reading.
+        problems.append(f"store.mode: there is no mode {mode!r}; recall is off")
+        mode = "off"
+    found["mode"] = mode
+    return found
+
+
+def _section(sections: "dict[str, Any]", name: str) -> "dict[str, Any]":
+    section = sections.get(name)
+    return section if isinstance(section, dict) else {}
+
+
+def _as(default: "Any", value: "Any") -> "Any":
+    """Return `value` as the type of `default`, or None when it is no such thing."""
+    if isinstance(default, bool):
+        return value if isinstance(value, bool) else _WORDS.get(str(value).lower())
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    if isinstance(value, bool) or not 0 <= number < 1e12:
+        return None
+    if isinstance(default, float):
+        return number
+    return int(number) if number == int(number) else None

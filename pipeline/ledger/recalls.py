@@ -1,0 +1,294 @@
+"""What recall put into contexts, line by line and memory by memory, and which memories were asked for.
+
+The hooks leave one file for each session; what the worker read of it is here. A row of `recall_log` is one
+memory in one line of such a file, or a use: somebody asked for the memory itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass, fields
+from typing import Any, Literal
+
+from pipeline import faults
+from pipeline.ledger.connection import Ledger, Moment, seconds
+
+Use = Literal["show", "recall", "read"]
+"""How a memory was asked for: by a person's `reverie show` or `recall`, or read from its file."""
+USES = ("show", "recall", "read")
+LEFT_OUT = -1
+"""The mark in `counted` of a row that can't be counted: no store of ours has that memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a session's file was read: `taken` bytes of it, of which `head` holds the first few.
+
+    `base` counts the bytes of earlier files of the same session, so that `base` plus an offset names a line
+    for good.
+    """
+
+    taken: int = 0
+    base: int = 0
+    head: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One memory in a line: `why` are the words that led to it; `chars` and `tokens` measure its piece."""
+
+    memory: str
+    name: str
+    path: str
+    store: str
+    digest: str
+    score: float
+    why: tuple[str, ...]
+    chars: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: `kind` is ``sent``, ``start`` or ``reset``, `at` epoch seconds, `hook` the event or source.
+
+    `chars` and `tokens` measure all that was put in, the frame included; `prompt` is a short digest.
+    """
+
+    place: int
+    kind: str
+    at: float
+    hook: str
+    cwd: str
+    store: str
+    chars: int
+    tokens: int
+    left_out: int
+    prompt: str
+    items: tuple[Item, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line, or a part of one, that can't be understood, with the beginning of its text."""
+
+    place: int
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """One row of the log, to be counted; `use` is "" for a memory that was merely put into a context."""
+
+    id: int
+    at: float
+    use: str
+    store: str
+    memory: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTotals:
+    """What one session was given in all; times are epoch seconds."""
+
+    session: str
+    cwd: str
+    first: float
+    last: float
+    times: int
+    memories: int
+    chars: int
+    tokens: int
+
+
+_LINE = "place, kind, at, hook, cwd, store, chars, tokens, left_out, prompt"
+_ITEM = "memory, name, path, store, digest, score, why, chars, tokens"
+_TOTALS = """
+SELECT session, max(cwd) AS cwd, min(at) AS first, max(at) AS last, sum(kind <> 'reset') AS times,
+  (SELECT count(*) FROM recall_log g WHERE g.session = l.session AND g.place IS NOT NULL) AS memories,
+  sum(chars) AS chars, sum(tokens) AS tokens
+FROM recall_lines l
+"""
+
+
+def identity(led: Ledger) -> str:
+    """Return what tells this ledger from every other: counts kept elsewhere name it."""
+    return str(led.value("SELECT id FROM identity"))
+
+
+# -- the hooks' files ---------------------------------------------------------------------------------
+
+
+def progress(led: Ledger) -> dict[str, Progress]:
+    """Return how far each session's file was read."""
+    rows = led.rows("SELECT session, taken, base, head FROM recall_files")
+    return {row["session"]: Progress(row["taken"], row["base"], row["head"]) for row in rows}
+
+
+def add_lines(
+    led: Ledger,
+    session: str,
+    lines: Iterable[Line],
+    bad: Iterable[BadLine],
+    *,
+    before: Progress | None,
+    after: Progress,
+) -> bool:
+    """Keep what was read of a session's file, together with how far that is; all of it or nothing.
+
+    Nothing, and False, when it is no longer read as far as `before` says: another process was faster.
+    """
+    with led.transaction():
+        if _progress(led, session) != before:
+            return False
+        for line in lines:
+            _add(led, session, line)
+        add_bad(led, session, bad)
+        led.execute(
+            "INSERT OR REPLACE INTO recall_files (session, taken, base, head) VALUES (?, ?, ?, ?)",
+            (session, after.taken, after.base, after.head),
+        )
+        faults.reach("recall.before_commit")
+    faults.reach("recall.after_commit")
+    return True
+
+
+def begin_anew(led: Ledger, session: str) -> None:
+    """Note that the file of `session` was removed: the next one of that name is read from its start."""
+    led.execute(
+        "UPDATE recall_files SET base = base + taken, taken = 0, head = ? WHERE session = ?", (b"", session)
+    )
+
+
+def _progress(led: Ledger, session: str) -> Progress | None:
+    row = led.row("SELECT taken, base, head FROM recall_files WHERE session = ?", (session,))
+    return None if row is None else Progress(*row)
+
+
+def _add(led: Ledger, session: str, line: Line) -> None:
+    values = astuple(line)[:-1]
+    led.execute(
+        f"INSERT OR IGNORE INTO recall_lines (session, {_LINE}) VALUES (?, {_marks(values)})",
+        (session, *values),
+    )
+    led.executemany(
+        f"INSERT OR IGNORE INTO recall_log (session, place, item, at, hook, {_ITEM})"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (session, line.place, number, line.at, line.hook, *_item_values(item))
+            for number, item in enumerate(line.items)
+        ],
+    )
+
+
+def _item_values(item: Item) -> tuple[Any, ...]:
+    return tuple(
+        json.dumps(value, ensure_ascii=False) if isinstance(value, tuple) else value
+        for value in (getattr(item, field.name) for field in fields(item))
+    )
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def add_bad(led: Ledger, session: str, bad: Iterable[BadLine]) -> None:
+    """Keep what can't be understood of a session's file."""
+    led.executemany(
+        "INSERT OR IGNORE INTO recall_bad_lines (session, place, reason, text) VALUES (?, ?, ?, ?)",
+        [(session, *astuple(line)) for line in bad],
+    )
+
+
+# -- uses ---------------------------------------------------------------------------------------------
+
+
+def note_use(
+    led: Ledger, use: Use, *, store: str, memory: str, name: str, path: str, digest: str, now: Moment
+) -> None:
+    """Note that a person asked for a memory; `path` is relative to `store`."""
+    led.execute(
+        "INSERT INTO recall_log (session, item, at, hook, store, memory, name, path, digest, score, why,"
+        " chars, tokens) VALUES ('', 0, ?, ?, ?, ?, ?, ?, ?, 0, '[]', 0, 0)",
+        (seconds(now), use, store, memory, name, path, digest),
+    )
+
+
+def note_reads(led: Ledger, reads: Iterable[tuple[str, str, str, float]]) -> None:
+    """Note that the assistant read files: session, what marks that very read, absolute path, epoch seconds.
+
+    A read that another session's file repeats, as a fork does, is noted once.
+    """
+    led.executemany(
+        "INSERT OR IGNORE INTO recall_log (session, item, at, hook, store, memory, name, path, digest, score,"
+        " why, chars, tokens, mark) VALUES (?, 0, ?, 'read', '', '', '', ?, '', 0, '[]', 0, 0, ?)",
+        [(session, at, path, mark) for session, mark, path, at in reads],
+    )
+
+
+def uncounted(led: Ledger, *, limit: int) -> list[Logged]:
+    """Return the oldest rows that no store's counts have yet."""
+    rows = led.rows(
+        "SELECT id, at, hook, place, store, memory, path FROM recall_log WHERE counted = 0"
+        " ORDER BY id LIMIT ?",
+        (limit,),
+    )
+    return [
+        Logged(row["id"], row["at"], "" if row["place"] is not None else row["hook"], *tuple(row)[4:])
+        for row in rows
+    ]
+
+
+def set_counted(led: Ledger, rows: Iterable[int], mark: int = 1) -> None:
+    """Note that `rows` are counted, or with `LEFT_OUT` that they can't be."""
+    with led.transaction():
+        led.executemany("UPDATE recall_log SET counted = ? WHERE id = ?", [(mark, row) for row in rows])
+
+
+# -- looking ------------------------------------------------------------------------------------------
+
+
+def sessions(led: Ledger, *, limit: int = 20) -> list[SessionTotals]:
+    """Return the totals of the sessions that were given something, the latest first."""
+    rows = led.rows(f"{_TOTALS} GROUP BY session ORDER BY last DESC, session LIMIT ?", (limit,))
+    return [SessionTotals(*row) for row in rows]
+
+
+def matching(led: Ledger, start: str) -> list[str]:
+    """Return the sessions whose name begins with `start`, the latest first."""
+    rows = led.rows(
+        "SELECT session FROM recall_lines WHERE substr(session, 1, ?) = ? GROUP BY session"
+        " ORDER BY max(at) DESC",
+        (len(start), start),
+    )
+    return [row["session"] for row in rows]
+
+
+def totals(led: Ledger, session: str) -> SessionTotals | None:
+    """Return what `session` was given in all, None when that is nothing."""
+    row = led.row(f"{_TOTALS} WHERE session = ? GROUP BY session", (session,))
+    return None if row is None else SessionTotals(*row)
+
+
+def lines(led: Ledger, session: str) -> list[Line]:
+    """Return what `session` was given, in order."""
+    items: dict[int, list[Item]] = {}
+    for row in led.rows(
+        f"SELECT place, {_ITEM} FROM recall_log WHERE session = ? AND place IS NOT NULL ORDER BY place, item",
+        (session,),
+    ):
+        values = {**dict(row), "why": tuple(json.loads(row["why"]))}
+        items.setdefault(values.pop("place"), []).append(Item(**values))
+    rows = led.rows(f"SELECT {_LINE} FROM recall_lines WHERE session = ? ORDER BY place", (session,))
+    return [Line(**dict(row), items=tuple(items.get(row["place"], ()))) for row in rows]
+
+
+def bad_lines(led: Ledger, session: str) -> list[BadLine]:
+    """Return what can't be understood of the file of `session`, in order."""
+    rows = led.rows(
+        "SELECT place, reason, text FROM recall_bad_lines WHERE session = ? ORDER BY place", (session,)
+    )
+    return [BadLine(*row) for row in rows]

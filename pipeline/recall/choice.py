@@ -1,0 +1,220 @@
+"""Choosing the memories for a prompt: `retrieve`.
+
+Reads the search index, the files where they differ, and nothing else; writes nothing.
+"""
+
+import os
+
+from pipeline.lean import places, times
+from pipeline.recall import anchors, fence, rank
+from pipeline.recall.question import ask, surface
+from pipeline.recall.shelf import Shelf
+from pipeline.recall.values import Budget, Recollection, Recollections
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from os import PathLike
+
+    from pipeline.recall.files import Found
+    from pipeline.recall.question import Question
+
+FEW_TERMS = 8
+"""A prompt with fewer words than this is also looked up by the words before it."""
+
+
+class _Fitting:
+    """A memory that was weighed: how it fits, with what score, and why it is left out, "" if it is not."""
+
+    __slots__ = ("fit", "found", "score", "verdict")
+
+    def __init__(self, found: "Found", fit: rank.Fit, score: float, verdict: str) -> None:
+        self.found = found
+        self.fit = fit
+        self.score = score
+        self.verdict = verdict
+
+
+def retrieve(
+    prompt: str,
+    store: "str | PathLike[str]",
+    budget: "Budget | None" = None,
+    *,
+    home: "str | PathLike[str] | None" = None,
+    user_store: "str | PathLike[str] | None" = None,
+    session: str = "",
+    context: str = "",
+    sent: "Mapping[str, str] | None" = None,
+    picks: "Collection[str]" = (),
+    now: "float | None" = None,
+    root: str = "",
+) -> Recollections:
+    """Return the memories of `store`, and of `user_store`, that belong before `prompt`, usually none.
+
+    `home` is Reverie's own folder, where the search indexes are; `session` the session that asks, to which
+    nothing it taught is told again; `context` what was said before the prompt; `sent` what the session
+    holds already (id or path to digest); `picks` names of memories that something better than words chose;
+    `now` seconds since 1970; `root` the project's folder, for paths that memories are about. Never raises for
+    what the stores or the index hold: what can't be looked at is told in `problems`.
+    """
+    limits = budget or Budget()
+    moment = times.now() if now is None else now
+    question = ask(prompt, context)
+    problems: list[str] = []
+    if not question.own or limits.memories < 1:
+        return Recollections([], "", 0, [], 0, problems)
+    stores = [*([(os.fspath(user_store), True)] if user_store else []), (os.fspath(store), False)]
+    place = os.fspath(home) if home else places.home_dir()
+    fitting = _weighed(
+        question, _shelves(place, stores, problems), limits, session, sent or {}, picks, moment
+    )
+    fitting.sort(key=lambda item: (-item.score, item.found.store, item.found.path))
+    _drop_doubles(fitting)
+    chosen = [item for item in fitting if not item.verdict]
+    for item in chosen[limits.memories :]:
+        item.verdict = f"relevant, but not among the best {limits.memories}"
+    best = sorted(chosen[: limits.memories], key=lambda item: not item.found.shown.get("pinned"))
+    return _told(best, fitting, question, limits, moment, root, problems)
+
+
+def _shelves(home: str, stores: "list[tuple[str, bool]]", problems: "list[str]") -> "list[Shelf]":
+    found: list[Shelf] = []
+    for place, everywhere in stores:
+        if os.path.realpath(place) not in [shelf.root for shelf in found]:
+            found.append(Shelf(home, place, everywhere, problems))
+    return found
+
+
+def _weighed(
+    question: "Question",
+    shelves: "list[Shelf]",
+    limits: Budget,
+    session: str,
+    sent: "Mapping[str, str]",
+    picks: "Collection[str]",
+    now: float,
+) -> "list[_Fitting]":
+    asked = [*question.own, *(question.context if len(question.own) < FEW_TERMS else ())]
+    try:
+        found = [item for shelf in shelves for item in shelf.find(asked)]
+        weights = _weights([*question.own, *question.context], shelves, found)
+    finally:
+        for shelf in shelves:
+            shelf.close()
+    floor = rank.FLOOR * (1.0 if limits.floor is None else limits.floor)
+    known = set(sent.values())
+    weighed = []
+    for item in found:
+        fit = rank.relevance(question, weights, item.fields, _haystack(item) if question.exact else "")
+        if not fit.words:
+            continue
+        fit.score *= _standing(item, now)
+        verdict = rank.verdict(fit, weights, floor, str(item.shown.get("name")) in picks)
+        weighed.append(_Fitting(item, fit, fit.score, verdict or _barred(item, session, known)))
+    return weighed
+
+
+def _weights(terms: "list[str]", shelves: "list[Shelf]", found: "list[Found]") -> "dict[str, float]":
+    total = sum(shelf.total for shelf in shelves)
+    fresh = [set(" ".join(item.fields).split()) for item in found if item.fresh]
+    weights = {}
+    for term in terms:
+        documents = sum(shelf.documents(term) for shelf in shelves) + sum(term in held for held in fresh)
+        weights[term] = rank.weight(term, documents, total)
+    return weights
+
+
+def _haystack(item: "Found") -> str:
+    shown = item.shown
+    parts = (shown.get("name"), shown.get("title"), shown.get("description"), shown.get("body"))
+    texts = [str(part) for part in parts if part] + [str(anchor) for anchor in shown.get("anchors") or ()]
+    return "\n".join(texts).casefold()
+
+
+def _standing(item: "Found", now: float) -> float:
+    shown = item.shown
+    said = times.parse(shown.get("said"))
+    return rank.standing(
+        None if said is None else (now - said) / 86_400,
+        _number(shown.get("weight"), 1.0),
+        _number(shown.get("importance"), 0.5),
+        bool(shown.get("pinned")),
+        item.everywhere,
+    )
+
+
+def _number(value: object, default: float) -> float:
+    return float(value) if isinstance(value, int | float) else default
+
+
+def _barred(item: "Found", session: str, known: "set[str]") -> str:
+    """Return why a memory that fits is not told all the same, or ""."""
+    if item.shown.get("archived"):
+        return "archived"
+    if session and session in (item.shown.get("sessions") or ()):
+        return "learned in this very session"
+    return "already in the context" if item.digest in known else ""
+
+
+def _drop_doubles(fitting: "list[_Fitting]") -> None:
+    """Keep the best of several files that are one memory: the same id, or the same bytes."""
+    seen: set[str] = set()
+    for item in fitting:
+        keys = {key for key in (item.found.shown.get("id"), item.found.digest) if key}
+        if not item.verdict and keys & seen:
+            item.verdict = "the same as a better one"
+        if not item.verdict:
+            seen |= keys
+
+
+def _told(
+    best: "list[_Fitting]",
+    fitting: "list[_Fitting]",
+    question: "Question",
+    limits: Budget,
+    now: float,
+    root: str,
+    problems: "list[str]",
+) -> Recollections:
+    room = min(limits.chars, limits.session_chars_left)
+    # Room for the header and the longest notice is set aside, so that no later piece decides over an earlier.
+    left = room - fence.size(fence.brief([""], len(fitting)))
+    items: list[Recollection] = []
+    for item in best:
+        made = _recollection(item, question, limits, now, root)
+        left -= fence.size(made.text) + 1
+        if left < 0:
+            left += fence.size(made.text) + 1
+            item.verdict = "relevant, but there is no room left"
+            continue
+        item.verdict = "chosen"
+        items.append(made)
+    left_out = sum(item.verdict.startswith("relevant") for item in fitting)
+    text = fence.brief([item.text for item in items], left_out)
+    considered = [(f"{item.found.store}/{item.found.path}", item.score, item.verdict) for item in fitting]
+    return Recollections(items, text, left_out, considered, fence.size(text), problems)
+
+
+def _recollection(
+    item: _Fitting, question: "Question", limits: Budget, now: float, root: str
+) -> Recollection:
+    found, shown = item.found, item.found.shown
+    body, was_cut = fence.cut(fence.neutralise(str(shown.get("body") or "")), limits.lines, limits.bytes)
+    files = (
+        "" if found.everywhere else anchors.freshness([str(one) for one in shown.get("anchors") or ()], root)
+    )
+    rest = f"{found.store}/{found.path}" if was_cut or shown.get("cut") else ""
+    return Recollection(
+        id=str(shown.get("id") or ""),
+        name=str(shown.get("name") or ""),
+        path=found.path,
+        store=found.store,
+        type=str(shown.get("type") or ""),
+        digest=found.digest,
+        score=item.score,
+        why=surface(question.text, item.fit.words) + item.fit.exact,
+        text=fence.piece(shown, body, now=now, files=files, everywhere=found.everywhere, rest=rest),
+        freshness=files,
+        said=str(shown.get("said") or ""),
+        origin=str(shown.get("origin") or ""),
+    )

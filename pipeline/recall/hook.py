@@ -1,0 +1,194 @@
+"""The two hooks that a person waits for: what to print for an event, given its bytes.
+
+Nothing here opens the ledger, drains the spool, calls a model or waits for anybody.
+"""
+
+import os
+
+from pipeline.lean import jsonish, places, settings, times
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SENTINEL = "REVERIE_INSIDE"
+PROMPT = "UserPromptSubmit"
+START = "SessionStart"
+SILENT_MODES = ("off", "observe")
+_TAIL = 48 << 10
+"""Bytes of the end of a transcript in which the words before the prompt are looked for."""
+_MOST_SAID = 1_200
+_OWNER = "/.reverie/root"
+
+
+def run(event: str, data: bytes, home: str, problems: "list[str] | None" = None) -> str:
+    """Return what the hook for `event` prints when it is given `data`: one line of JSON, or "" for nothing.
+
+    `problems` gets a line for each thing that could not be used, for the hook's log.
+    """
+    told = [] if problems is None else problems
+    if event not in (PROMPT, START) or os.environ.get(SENTINEL):
+        return ""
+    fields = payload(data)
+    if not fields or fields.get("agent_id"):
+        return ""
+    values = settings.hook_settings(home, told)
+    if not values["enabled"] or values["mode"] in SILENT_MODES:
+        return ""
+    text = _at_start(fields, home, values) if event == START else _at_prompt(fields, home, values, told)
+    if not text:
+        return ""
+    return jsonish.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}) + "\n"
+
+
+def payload(data: bytes) -> "dict[str, Any]":
+    """Return the object in `data`, {} when there is none: an event we can't read is no reason to speak."""
+    try:
+        value = jsonish.loads(jsonish.decode(data))
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def project_of(cwd: str) -> "tuple[str, str]":
+    """Return root and store of the project a session in `cwd` belongs to; the store "" when it is another's.
+
+    Claude Code names a project's folder after its path with every odd character made ``-``, so two projects
+    can meet in one; what the first one taught is none of the second's business.
+    """
+    root = places.project_root(cwd)
+    chosen = places.chosen_store(root)
+    store = chosen or places.project_folder(root) + "/memory"
+    if chosen or places.dir_named():
+        return root, store
+    try:
+        owner = os.fsdecode(places.read_file(store + _OWNER, 8192)).strip("\n")
+    except OSError:
+        return root, store  # nobody has claimed it
+    if owner and not root.isascii():
+        import unicodedata
+
+        return root, store if owner == unicodedata.normalize("NFC", root) else ""
+    return root, store if owner in ("", root) else ""
+
+
+def before(transcript: str) -> str:
+    """Return what was said last in the file `transcript`: the end of the last prose by either side, or ""."""
+    try:
+        size = os.stat(transcript).st_size
+        handle = os.open(transcript, os.O_RDONLY | places.OPEN)
+    except (OSError, ValueError):
+        return ""
+    try:
+        os.lseek(handle, max(0, size - _TAIL), os.SEEK_SET)
+        lines = os.read(handle, _TAIL).split(b"\n")
+    except OSError:
+        return ""
+    finally:
+        os.close(handle)
+    said: dict[str, str] = {}
+    for line in reversed(lines if size <= _TAIL else lines[1:]):
+        who, text = _prose(line)
+        if text and who not in said:
+            said[who] = text[-_MOST_SAID:]
+        if len(said) == 2:
+            break
+    return "\n".join(said.values())
+
+
+def _prose(line: bytes) -> "tuple[str, str]":
+    if b'"text"' not in line and b'"content"' not in line:
+        return "", ""
+    try:
+        entry = jsonish.loads(line.decode("utf-8", "replace"))
+    except ValueError:
+        return "", ""
+    who = entry.get("type") if isinstance(entry, dict) else None
+    if who not in ("user", "assistant") or entry.get("isMeta") or entry.get("isSidechain"):
+        return "", ""
+    message = entry.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return who, content.strip()
+    blocks = content if isinstance(content, list) else []
+    texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
+    return who, "\n".join([text for text in texts if isinstance(text, str)]).strip()
+
+
+def _at_start(fields: "dict[str, Any]", home: str, values: "dict[str, Any]") -> str:
+    now = times.now()
+    if values["session_start"]:
+        from pipeline.recall.session_start import session_start
+
+        return session_start(fields, home, now)
+    source = _text(fields, "source")
+    if source != "resume":
+        from pipeline.recall import session_file
+
+        # The context is new all the same, so what it was given before may be given again.
+        session_file.reset(home, _text(fields, "session_id"), source or "unknown", now)
+    return ""
+
+
+def _at_prompt(fields: "dict[str, Any]", home: str, values: "dict[str, Any]", told: "list[str]") -> str:
+    from pipeline.recall.question import ask
+
+    prompt, cwd = _text(fields, "prompt"), _text(fields, "cwd")
+    if not cwd or not ask(prompt).own:
+        return ""  # Said before anything is opened: most prompts that ask for nothing end here.
+    from pipeline.recall import choice, session_file
+    from pipeline.recall.values import Budget
+
+    root, store = project_of(cwd)
+    user_store = home + "/memory" if values["user_scope"] else ""
+    if not (store or user_store):
+        return ""
+    session = _text(fields, "session_id")
+    given = session_file.read(home, session)
+    now = times.now()
+    made = choice.retrieve(
+        prompt,
+        store or user_store,
+        Budget(
+            memories=values["memories"],
+            chars=values["prompt_chars"],
+            session_chars_left=values["session_chars"] - given.chars,
+            floor=values["floor"],
+        ),
+        home=home,
+        user_store=user_store,
+        session=session,
+        context=before(_text(fields, "transcript_path")),
+        sent=given.sent,
+        picks=session_file.picks(home, session, store),
+        now=now,
+        root=root,
+    )
+    told.extend(made.problems)
+    if not made.items:
+        return ""
+    line = {
+        "k": "sent",
+        "at": round(now, 3),
+        "hook": PROMPT,
+        "cwd": cwd,
+        "store": store,
+        "chars": made.chars,
+        "tokens": made.tokens,
+        "left_out": made.left_out,
+        "prompt": _mark(prompt),
+        "items": [item.as_item() for item in made.items],
+    }
+    return made.text if session_file.append(home, session, line, given) else ""
+
+
+def _text(fields: "dict[str, Any]", name: str) -> str:
+    value = fields.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _mark(prompt: str) -> str:
+    """Return eight digits that tell whether two lines are about the same prompt, and nothing of its text."""
+    from binascii import crc32
+
+    return f"{crc32(prompt.encode('utf-8', 'surrogatepass')):08x}"

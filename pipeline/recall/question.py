@@ -1,0 +1,164 @@
+"""What a prompt asks for: the person's own words in it, and whether it asks for anything at all.
+
+A prompt may be a slash command, a shell line, a thank-you, or four hundred pasted lines of a log below one
+question. What memories are looked up by is the question.
+"""
+
+import re
+
+from pipeline.search.words import terms
+
+LONGEST = 4_000
+"""Characters of a prompt that count."""
+MOST_TERMS = 40
+MOST_CONTEXT = 24
+PASTED_LINES = 12
+"""A prompt with more lines than this holds a paste; only its first and last lines are the person's."""
+KEPT_LINES = 4
+"""Lines kept at either end of a prompt with a paste."""
+LONGEST_LINE = 600
+"""A longer line is nobody's typing; its start is kept."""
+
+# Compiled by `re` when they are first used.
+_COMMAND = r"/[A-Za-z][\w:-]*(?:\s|$)"
+_MACHINE = (
+    "<command-",
+    "<local-command-",
+    "<bash-",
+    "<task-notification",
+    "<teammate-message",
+    "<agent-message",
+    "[Request interrupted",
+    "This session is being continued",
+    "Caveat: The messages below",
+)
+_FENCED = r"(?ms)^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)"
+_MARKED = (
+    r"(?s)<(system-reminder|ide_opened_file|ide_selection|recollection|[a-z]+-hook)\b.*?(?:</\1>|\Z)"
+    r"|\[(?:Image|Pasted text) #[^\]\n]{1,40}\]"
+)
+_AROUND = str.maketrans(dict.fromkeys(",;()[]{}\"'<>`|“”„‘’«»、。，；（）「」", " "))
+_EXACT = (
+    r"--?[A-Za-z][\w-]+(?:=\S+)?"  # --no-verify
+    r"|~?[\w.@-]*/[\w./@~-]*\w"  # src/app.py, /etc/hosts
+    r"|[\w-]+\.[A-Za-z][A-Za-z0-9]{0,5}"  # pyproject.toml
+    r"|[A-Za-z][^\W_]*(?:(?:_+|::|\.|#)[^\W_]+)+"  # snake_case, a::b
+    r"|[a-z]+(?:[A-Z][a-z0-9]+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+"  # camelCase
+    r"|[A-Za-z]+-?\d[\w.-]*"  # E1234, python3.12, utf-8
+    r"|v?\d+(?:\.\d+)+|\d{3,}"  # 2.1.197, 5433
+)
+
+_PAIRS = "お願 願い くだ ださ さい あり りが がと とう 続け 谢谢 好的 继续 请问 可以"
+NOISE = frozenset(
+    terms(
+        """again ahead alright another anything anyway awesome bit btw bye cheers continue cool correct damn
+    done else everything exactly excellent fine go going gonna gotta good great guess hello help hey
+    hi hmm idk keep kinda lgtm like lol look looks lot love maybe mean much need nice nah never nope
+    nothing oh one ones ooh oops perfect pls please proceed question really right said say see seem
+    seems show sorry sounds stuff super sure tell thank thanks thing things think thought tho though
+    time today told tomorrow try trying two um want wanna wants way well what's whatever wait works
+    wow yeah yep yesterday yup ya ty thx np yo first second next last back still ever already
+    actually basically literally simply quite rather pretty little big small new old many any able
+    best better bad different kind sort happen happens happened start started stop stopped come came
+    give gave take took put get got let know knew find found ask asked work working use used using
+    make made bitte danke ja nein doch mal weiter gut genau okay super noch schon jetzt hier dann
+    wie was warum kannst mach machen soll sollte muss kann haben hat hatte wenn aber als so wieder
+    alles etwas merci oui non bien voila gracias si vale bueno ahora"""
+    )
+) | frozenset(
+    [
+        "お願",
+        "願い",
+        "くだ",
+        "ださ",
+        "さい",
+        "あり",
+        "りが",
+        "がと",
+        "とう",
+        "続け",
+        "谢谢",
+        "好的",
+        "继续",
+        "请问",
+        "可以",
+    ]
+)
+"""Words that people say in passing, as terms; a prompt of nothing else asks for no memory."""
+
+
+class Question:
+    """The terms of a prompt, as the search index has them.
+
+    `own` are those of the person's words, `context` those of what was said just before and not again,
+    each once and in order; `exact` are specifics as they were typed, in lower case: paths, flags,
+    identifiers, numbers; `text` is what the person typed.
+    """
+
+    __slots__ = ("context", "exact", "own", "text")
+
+    def __init__(self, own: "list[str]", context: "list[str]", exact: "list[str]", text: str) -> None:
+        self.own = own
+        self.context = context
+        self.exact = exact
+        self.text = text
+
+
+def ask(prompt: str, context: str = "") -> Question:
+    """Return what `prompt` asks for, with `context` (what was said before) to understand it by.
+
+    A prompt that asks for nothing has no own terms.
+    """
+    text = "" if is_no_question(prompt) else own_words(prompt)
+    own = [term for term in dict.fromkeys(terms(text)) if term not in NOISE][:MOST_TERMS]
+    if not own:
+        return Question([], [], [], text)
+    before = dict.fromkeys(terms(own_words(context[-LONGEST:])))
+    others = [term for term in before if term not in NOISE and term not in own]
+    return Question(own, others[-MOST_CONTEXT:], exact_in(text), text)
+
+
+def is_no_question(prompt: str) -> bool:
+    """Whether `prompt` is a slash command, a shell line, or something no person typed."""
+    start = prompt.lstrip()[:LONGEST]
+    if start.startswith("/"):
+        return re.match(_COMMAND, start) is not None
+    return start.startswith(("!", *_MACHINE))
+
+
+def own_words(prompt: str) -> str:
+    """Return what the person typed of `prompt`: no fenced blocks, no quotes, of a paste the ends."""
+    text = prompt[:LONGEST]
+    if "```" in text or "~~~" in text:
+        text = re.sub(_FENCED, "\n", text)
+    if "<" in text or "[" in text:
+        text = re.sub(_MARKED, " ", text)
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith(("> ", ">>"))]
+    if len(lines) > PASTED_LINES:
+        lines = lines[:KEPT_LINES] + lines[-KEPT_LINES:]
+    return "\n".join([line[:LONGEST_LINE] for line in lines])
+
+
+def exact_in(text: str) -> "list[str]":
+    """Return the specifics in `text` as typed but in lower case, each once: paths, flags, names, numbers."""
+    found: dict[str, None] = {}
+    for piece in text.translate(_AROUND).split():
+        token = piece.strip(".:!?*")
+        plain = token.isalpha() and (token.islower() or token.istitle() or token.isupper())
+        if len(token) > 2 and not plain and re.fullmatch(_EXACT, token):
+            found[token.casefold()] = None
+    return list(found)[:MOST_TERMS]
+
+
+def surface(text: str, wanted: "list[str]") -> "list[str]":
+    """Return `wanted` terms as they stand in `text`, such as *deploying* for ``deploy``; others as is."""
+    left = dict.fromkeys(wanted)
+    shown: dict[str, str] = {}
+    for piece in text.translate(_AROUND).split():
+        if len(shown) == len(left):
+            break
+        token = piece.strip(".:!?*_")
+        for term in terms(token):
+            if term in left and term not in shown:
+                shown[term] = token if token.isascii() else term
+    return list(dict.fromkeys(shown.get(term, term)[:40] for term in wanted))

@@ -1,0 +1,182 @@
+"""How well a memory fits a prompt: pure functions, and every constant that decides.
+
+The score does not depend on the size of the store: a word weighs by the share of memories that hold it. It
+is evidence (how much of what the prompt says stands in the memory, names before bodies) times coverage (how
+much of the prompt that is), made a little smaller by age and larger by importance. Most prompts need no
+memory, so the floor is meant to be hard to reach.
+"""
+
+import math
+
+from pipeline.search.words import terms
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pipeline.recall.question import Question
+
+FLOOR = 0.30
+"""The score below which a memory is left out."""
+FIELDS = (1.0, 1.0, 0.9, 0.5)
+"""What a word found in name, description, tags or body counts."""
+RARE_SHARE = 100
+"""A word in one of so many memories, or fewer, has the full weight of 1."""
+LEAST_TOTAL = 60
+"""Memories a store counts as having at least: in a store of five, every word looks rare or common."""
+COMMON_FACTOR = 0.4
+"""What is left of the weight of a word that stands in all talk about programs."""
+PAIR_FACTOR = 0.5
+"""The same for a pair of characters, of which one word of a script without spaces makes several."""
+UNKNOWN = 0.6
+"""The weight of a word of the prompt that no memory holds."""
+CONTEXT_FACTOR = 0.3
+"""What a word counts that was only said before the prompt."""
+MOST_COUNTED = 10
+"""Words of a prompt that coverage is measured by: the heaviest ones."""
+HALF_EVIDENCE = 1.2
+"""Evidence worth half of what any amount of it can be worth."""
+COVERAGE_SHARE = 0.5
+"""The part of the score that hangs on coverage."""
+EXACT_BONUS = 0.2
+EXACT_MOST = 2
+"""Bonus for each specific of the prompt, such as a path or a flag, found word for word; how many count."""
+INFORMATIVE = 0.3
+"""Weight from which a word says something of the subject."""
+RARE = 0.7
+"""Weight from which one word in name, description or tags is enough."""
+NEEDED = 2
+"""Informative words a memory must share with the prompt, unless one is rare and in a prominent place."""
+AGE_LOSS = 0.15
+AGE_DAYS = 365.0
+"""Share of the score lost by a memory said `AGE_DAYS` or more ago."""
+TYPE_SHARE = 0.1
+IMPORTANCE_SHARE = 0.1
+"""How far the type's decay weight (0.8 to 1.4) and the importance (0 to 1) move the score."""
+PINNED_FACTOR = 1.05
+USER_SCOPE = 0.95
+"""Factor for memories of the user scope beside those of the project."""
+PICK_FLOOR = 0.5
+"""Factor on the floor for a memory the worker picked in advance for this session."""
+
+_COMMON_PAIRS = "文件 代码 错误 测试 修改 修正 エラ ラー ファ ァイ イル テス スト コー ード"
+COMMON = frozenset(
+    terms(
+        """add added app application bug build change changed changes check class code command commit config
+    create data delete directory edit error errors example fail failed failing feature file files
+    fix fixed folder function git implement import improve input install issue job line lines list
+    log logs main method module move name names note number object option output package page path
+    problem project pull push read refactor remove rename repo request response result return review
+    run running save script set setup server string table task test tests tool type update value
+    variable version write written wrong broken user datei fehler andern prufen laufen schreiben loschen"""
+    )
+) | frozenset(
+    [
+        "文件",
+        "代码",
+        "错误",
+        "测试",
+        "修改",
+        "修正",
+        "エラ",
+        "ラー",
+        "ファ",
+        "ァイ",
+        "イル",
+        "テス",
+        "スト",
+        "コー",
+        "ード",
+    ]
+)
+"""Words of all talk about programs, as terms: folded, and others as the pairs of `search.words`."""
+
+
+class Fit:
+    """How a memory fits: `score`, the terms that led to it, heaviest first, and why it fails ("" if not)."""
+
+    __slots__ = ("exact", "failing", "score", "words")
+
+    def __init__(self, score: float, words: "list[str]", exact: "list[str]", failing: str) -> None:
+        self.score = score
+        self.words = words
+        self.exact = exact
+        self.failing = failing
+
+
+def weight(term: str, documents: int, total: int) -> float:
+    """Return the weight of `term`, 0 to 1, when it stands in `documents` of `total` memories."""
+    share = max(total, LEAST_TOTAL) / max(1, documents)
+    found = min(1.0, math.log(1 + share) / math.log(1 + RARE_SHARE)) if documents else UNKNOWN
+    if term in COMMON:
+        found *= COMMON_FACTOR
+    if len(term) <= 2 and not term.isascii():
+        found *= PAIR_FACTOR
+    return found
+
+
+def relevance(
+    question: "Question", weights: "dict[str, float]", fields: "Sequence[str]", haystack: str
+) -> Fit:
+    """Return how the memory whose tokenised columns are `fields` fits `question`, apart from what it is.
+
+    `weights` has the weight of every term of the question; `haystack` is the memory's text in lower case, for
+    specifics.
+    """
+    held = _held(fields)
+    own = [(weights[term] * held[term], term) for term in question.own if term in held]
+    own.sort(key=lambda found: (-found[0], found[1]))
+    if not own:
+        return Fit(0.0, [], [], "none of the prompt's words")
+    evidence = sum(value for value, _ in own)
+    counted = sum(sorted([weights[term] for term in question.own], reverse=True)[:MOST_COUNTED])
+    coverage = min(1.0, evidence / counted) if counted else 0.0
+    evidence += CONTEXT_FACTOR * sum(weights[term] * held[term] for term in question.context if term in held)
+    exact = [text for text in question.exact if text in haystack]
+    score = evidence / (evidence + HALF_EVIDENCE) * (1 - COVERAGE_SHARE + COVERAGE_SHARE * coverage)
+    score += EXACT_BONUS * min(EXACT_MOST, len(exact))
+    words = [term for _, term in own]
+    return Fit(score, words, exact, "" if exact or _enough(words, weights, held) else "too few shared words")
+
+
+def standing(
+    age_days: "float | None", type_weight: float, importance: float, pinned: bool, everywhere: bool
+) -> float:
+    """Return the factor for what a memory is: its age (None: unknown), type, importance, and scope."""
+    factor = 1.0
+    if age_days is not None:
+        factor -= AGE_LOSS * min(1.0, max(0.0, age_days / AGE_DAYS))
+    factor *= 1 + TYPE_SHARE * (type_weight - 1) + IMPORTANCE_SHARE * (importance - 0.5)
+    factor *= PINNED_FACTOR if pinned else 1.0
+    return factor * (USER_SCOPE if everywhere else 1.0)
+
+
+def verdict(fit: Fit, weights: "dict[str, float]", floor: float, picked: bool) -> str:
+    """Return why a memory that fits so is left out, or "" when it is chosen.
+
+    A memory `picked` in advance needs half the score, and one informative word.
+    """
+    if picked:
+        floor *= PICK_FLOOR
+        shared = any(weights[term] >= INFORMATIVE for term in fit.words)
+        failing = "" if shared else fit.failing or "picked in advance, but none of the prompt's words"
+    else:
+        failing = fit.failing
+    if failing:
+        return failing
+    return "" if fit.score >= floor else f"below the floor of {floor:.2f}"
+
+
+def _held(fields: "Sequence[str]") -> "dict[str, float]":
+    """Return what each term of the memory counts by the best place it stands in."""
+    held: dict[str, float] = {}
+    for value, column in sorted(zip(FIELDS, fields, strict=True)):
+        held.update(dict.fromkeys(column.split(), value))
+    return held
+
+
+def _enough(words: "list[str]", weights: "dict[str, float]", held: "dict[str, float]") -> bool:
+    prominent = FIELDS[2]
+    if any(weights[word] >= RARE and held[word] >= prominent for word in words):
+        return True
+    return sum(weights[word] >= INFORMATIVE for word in words) >= NEEDED

@@ -1,0 +1,180 @@
+"""What one session was given: ``<home>/recall/sessions/<session>.jsonl``, a line for each time.
+
+The hooks append and read, the worker copies the lines to the ledger. A line is written with one call, so
+two hooks never mix theirs, and a torn line costs only itself.
+"""
+
+import os
+
+from pipeline.lean import jsonish, places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_LONGEST_NAME = 80
+_MOST_READ = 2 << 20
+_MOST_PICKS = 64 << 10
+
+
+class Given:
+    """What the context of a session holds since it was last made anew.
+
+    `sent` maps each memory (its id, or store and path) to the digest it had; `chars` counts what was put
+    in; `end` is the size of the file that tells it, in bytes.
+    """
+
+    __slots__ = ("chars", "end", "sent")
+
+    def __init__(self) -> None:
+        self.sent: dict[str, str] = {}
+        self.chars = 0
+        self.end = 0
+
+
+def session_path(home: str, session: str) -> str:
+    """Return the file of `session`, or "" when its name can't be one."""
+    if not _is_name(session):
+        return ""
+    return f"{home}/recall/sessions/{session}.jsonl"
+
+
+def read(home: str, session: str) -> Given:
+    """Return what `session` was given since its last reset; nothing, for one that is not known."""
+    found = Given()
+    path = session_path(home, session)
+    if path:
+        _read_on(found, path)
+    return found
+
+
+def append(home: str, session: str, line: "dict[str, Any]", given: "Given | None" = None) -> bool:
+    """Add `line` to the file of `session`; return whether that was done and its text may be printed.
+
+    With `given`, what the caller knew when it chose: when another hook has meanwhile put one of the same
+    memories in, nothing is written and the answer is no, so that two installs don't say everything twice. A
+    session without a usable name is kept nowhere, and the answer is yes. Raises OSError.
+    """
+    path = session_path(home, session)
+    if not path:
+        return True
+    handle = _open(path)
+    try:
+        if given is not None and not _is_first(handle, path, line, given):
+            return False
+        size = os.fstat(handle).st_size
+        torn = size > 0 and _read_at(handle, size - 1, 1) != b"\n"
+        data = (b"\n" if torn else b"") + jsonish.dumps(line).encode("ascii") + b"\n"
+        if os.write(handle, data) != len(data):
+            raise OSError(28, "the disk is full", path)
+    finally:
+        os.close(handle)
+    return True
+
+
+def reset(home: str, session: str, source: str, at: float) -> None:
+    """Note that the context of `session` was made anew, so that everything may be sent once more.
+
+    A session that was given nothing yet has no file, and gets none.
+    """
+    if os.path.exists(session_path(home, session)):
+        append(home, session, {"k": "reset", "at": round(at, 3), "source": source})
+
+
+def picks(home: str, session: str, store: str) -> "list[str]":
+    """Return the names of memories that the worker chose in advance for `session` in `store`."""
+    if not _is_name(session):
+        return []
+    try:
+        raw = places.read_file(f"{home}/recall/sessions/{session}.picks.json", _MOST_PICKS)
+        value = jsonish.loads(jsonish.decode(raw))
+    except (OSError, ValueError):
+        # None were made, or the file is being written by something we don't know: words decide alone.
+        return []
+    chosen_in = value.get("store") if isinstance(value, dict) else None
+    if not isinstance(chosen_in, str) or os.path.realpath(chosen_in) != os.path.realpath(store):
+        return []
+    names = value.get("names")
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+
+def _is_name(session: str) -> bool:
+    plain = session.replace("-", "").replace("_", "")
+    return 0 < len(session) <= _LONGEST_NAME and session.isascii() and (plain.isalnum() or not plain)
+
+
+def _open(path: str) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | places.OPEN
+    try:
+        return os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        folder = os.path.dirname(path)
+        for place in (os.path.dirname(os.path.dirname(folder)), os.path.dirname(folder), folder):
+            if not os.path.isdir(place):
+                os.makedirs(place, 0o700, exist_ok=True)
+        return os.open(path, flags, 0o600)
+
+
+def _is_first(handle: int, path: str, line: "dict[str, Any]", given: Given) -> bool:
+    """Take the file's lock and say whether nobody else has put one of `line`'s memories in since `given`.
+
+    The lock goes with the handle. Who finds it taken is second.
+    """
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:
+        pass  # Windows has no such lock; both may write, and the same memory is said twice
+    except BlockingIOError:
+        return False
+    if os.fstat(handle).st_size == given.end:
+        return True
+    known = given.sent
+    now = Given()
+    _read_on(now, path)
+    new = {digest for key, digest in now.sent.items() if known.get(key) != digest}
+    return not any(item.get("digest") in new for item in line.get("items", ()))
+
+
+def _read_on(found: Given, path: str) -> None:
+    try:
+        size = os.stat(path).st_size
+        handle = os.open(path, os.O_RDONLY | places.OPEN)
+    except OSError:
+        return  # nothing was given yet
+    try:
+        start = max(0, size - _MOST_READ)
+        raw = _read_at(handle, start, _MOST_READ)
+    finally:
+        os.close(handle)
+    found.end = start + len(raw)
+    for line in raw.split(b"\n"):
+        if line:
+            _take(found, line)
+
+
+def _read_at(handle: int, place: int, most: int) -> bytes:
+    os.lseek(handle, place, os.SEEK_SET)
+    return os.read(handle, most)
+
+
+def _take(found: Given, line: bytes) -> None:
+    try:
+        value = jsonish.loads(line.decode("utf-8", "replace"))
+    except ValueError:
+        return  # torn by a crash; whatever it told of may be sent again
+    if not isinstance(value, dict):
+        return
+    if value.get("k") == "reset":
+        found.sent.clear()
+        found.chars = 0
+        return
+    chars = value.get("chars")
+    if isinstance(chars, int):
+        found.chars += max(0, chars)
+    items = value.get("items")
+    for item in items if isinstance(items, list) else ():
+        if isinstance(item, dict) and isinstance(item.get("digest"), str):
+            key = item.get("id") or f"{item.get('store')}/{item.get('path')}"
+            found.sent[str(key)] = item["digest"]

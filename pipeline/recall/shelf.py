@@ -1,0 +1,126 @@
+"""One store at this moment: what its search index suggests, corrected by the files that are on disk.
+
+No worker need be alive: a file that is gone is not suggested, one that changed is read, and one that the
+index does not know is read as well. Of a store with more than `SMALL` memories only the folders' own times
+are compared, and the files that the index suggests; an edit in place of a file it does not suggest is found
+after the next worker pass.
+"""
+
+import os
+
+from pipeline.recall import files
+from pipeline.search import ask
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pipeline.recall.files import Found, Stamp
+
+SMALL = 1_000
+"""Memories up to which every file is looked at for each prompt; to do so costs a bare start for 1,500."""
+CANDIDATES = 60
+MOST_HOLDING = 2_000
+"""A word that more memories hold than this is not looked up: it leads nowhere, and slowly."""
+MOST_READ = 50
+"""Changed and new files read for one prompt: the suggested ones first, then the newest."""
+
+
+class Shelf:
+    """The store at `root`, a real path; `everywhere` says that it holds memories for all projects.
+
+    `total` counts its memories; `problems` gets a line for what can't be looked at.
+    """
+
+    def __init__(self, home: str, store: str, everywhere: bool, problems: "list[str]") -> None:
+        self.root = os.path.realpath(store)
+        self.everywhere = everywhere
+        self.total = 0
+        self._problems = problems
+        self._reader: ask.Reader | None = None
+        self._file = ask.index_path(home, self.root)
+        try:
+            self._reader = ask.Reader(self._file)
+            self.total = self._reader.count()
+        except ask.NoIndexError as error:
+            self._drop(str(error))
+
+    def find(self, terms: "list[str]") -> "list[Found]":
+        """Return the memories that may hold `terms`: what the index suggests and what it does not know."""
+        try:
+            return self._find(terms)
+        except ask.NoIndexError as error:
+            self._drop(str(error))
+            return self._find(terms)
+
+    def documents(self, term: str) -> int:
+        """Return how many memories hold `term` as the index knows them."""
+        try:
+            return self._reader.document_count(term) if self._reader else 0
+        except ask.NoIndexError as error:
+            self._drop(str(error))
+            return 0
+
+    def close(self) -> None:
+        """Close the index."""
+        if self._reader:
+            self._reader.close()
+            self._reader = None
+
+    def _find(self, terms: "list[str]") -> "list[Found]":
+        few = [term for term in terms if self.documents(term) <= MOST_HOLDING]
+        rows = self._reader.candidates(few, CANDIDATES) if self._reader else []
+        try:
+            disk, changed = self._compare()
+        except OSError as error:
+            if isinstance(error, ask.NoIndexError):
+                raise
+            self._problems.append(f"{error.strerror}: {self.root}")
+            return []
+        found: list[Found] = []
+        reading: list[str] = []
+        for row in rows:
+            stamp = files.stamp_of(self.root, row.path) if disk is None else disk.get(row.path)
+            if stamp is not None and stamp == row.stamp:
+                found.append(self._from_row(row))
+            elif stamp is not None:
+                reading.append(row.path)
+        reading += [path for path in changed if path not in set(reading)]
+        read = [files.read(self.root, path, self.everywhere) for path in reading[:MOST_READ]]
+        found += [item for item in read if item is not None]
+        self.total = max(self.total, len(found))
+        return found
+
+    def _compare(self) -> "tuple[dict[str, Stamp] | None, list[str]]":
+        """Return the files on disk (None: not all looked at), and those that the index has otherwise or not.
+
+        The latter newest first, by the time that can't be set back.
+        """
+        if self._reader and self.total > SMALL:
+            new = self._new_names(self._reader) if self._moved(self._reader) else []
+            stamps = {path: found for path in new if (found := files.stamp_of(self.root, path))}
+            return None, sorted(stamps, key=lambda path: (-stamps[path][2], path))
+        listed = files.listing(self.root)
+        known = self._reader.all_paths() if self._reader else {}
+        other = [path for path, stamp in listed.items() if known.get(path) != stamp]
+        return listed, sorted(other, key=lambda path: (-listed[path][2], path))
+
+    def _new_names(self, reader: "ask.Reader") -> "list[str]":
+        known = reader.all_paths()
+        return [path for path in files.listing(self.root, stamps=False) if path not in known]
+
+    def _moved(self, reader: "ask.Reader") -> bool:
+        """Whether a file came to or left one of the folders since the index was made."""
+        known = reader.folders()
+        return not known or any(
+            files.folder_stamp(self.root, folder) != stamp for folder, stamp in known.items()
+        )
+
+    def _from_row(self, row: "ask.Row") -> "Found":
+        return files.Found(
+            self.root, row.path, row.digest, row.stamp, row.fields, row.shown, False, self.everywhere
+        )
+
+    def _drop(self, cause: str) -> None:
+        """Go on without the index: the newest files are read instead. Having none yet is no problem."""
+        self.close()
+        if os.path.exists(self._file):
+            self._problems.append(f"only the newest memories are looked at, as the index can't be: {cause}")

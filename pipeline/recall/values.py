@@ -1,0 +1,129 @@
+"""What recall takes and gives: a budget, a recollection, and the recollections of one prompt."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Budget:
+    """How much may be put before one prompt.
+
+    `memories` counts memories; `lines` and `bytes` (UTF-8) bound each one's body; `chars` bounds the whole
+    text with its wrapper and notices, counted as the larger of code points and UTF-16 units, since hosts
+    count either; `session_chars_left` is what the session may still get; `floor` multiplies the score a
+    memory needs, None for the usual one.
+    """
+
+    __slots__ = ("bytes", "chars", "floor", "lines", "memories", "session_chars_left")
+
+    def __init__(
+        self,
+        memories: int = 5,
+        lines: int = 200,
+        bytes: int = 4096,
+        chars: int = 9_500,
+        session_chars_left: int = 60_000,
+        floor: "float | None" = None,
+    ) -> None:
+        self.memories = memories
+        self.lines = lines
+        self.bytes = bytes
+        self.chars = chars
+        self.session_chars_left = session_chars_left
+        self.floor = floor
+
+
+class Recollection:
+    """One memory chosen for a prompt.
+
+    `path` is relative to `store`; `digest` is that of the file's bytes; `score` runs from 0 to about 1.5;
+    `why` holds the words of the prompt that led here; `text` is the fenced piece; `freshness` tells of the
+    files the memory is about, "" when there is nothing to tell; `said` is when it was last said (ISO 8601,
+    "" when nobody knows); `origin` is who said it, in the store's words.
+    """
+
+    __slots__ = (
+        "digest",
+        "freshness",
+        "id",
+        "name",
+        "origin",
+        "path",
+        "said",
+        "score",
+        "store",
+        "text",
+        "type",
+        "why",
+    )
+
+    def __init__(
+        self,
+        *,
+        id: str,
+        name: str,
+        path: str,
+        store: str,
+        type: str,
+        digest: str,
+        score: float,
+        why: "list[str]",
+        text: str,
+        freshness: str,
+        said: str,
+        origin: str,
+    ) -> None:
+        self.id = id
+        self.name = name
+        self.path = path
+        self.store = store
+        self.type = type
+        self.digest = digest
+        self.score = score
+        self.why = why
+        self.text = text
+        self.freshness = freshness
+        self.said = said
+        self.origin = origin
+
+    def as_item(self) -> "dict[str, Any]":
+        """Return the line's entry for it in the session file."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "path": self.path,
+            "store": self.store,
+            "digest": self.digest,
+            "score": round(self.score, 4),
+            "why": self.why,
+            "chars": len(self.text),
+        }
+
+
+class Recollections:
+    """The answer to one prompt.
+
+    `items` are the memories put before it, in their order; `text` is the brief that holds them, "" when
+    there is nothing to say; `left_out` counts memories that were relevant and found no room; `considered`
+    has every candidate as (store and path, score, verdict); `chars` and `tokens` measure `text`, the latter
+    by the rule of thumb of four characters a token; `problems` tells of what could not be looked at.
+    """
+
+    __slots__ = ("chars", "considered", "items", "left_out", "problems", "text", "tokens")
+
+    def __init__(
+        self,
+        items: "list[Recollection]",
+        text: str,
+        left_out: int,
+        considered: "list[tuple[str, float, str]]",
+        chars: int,
+        problems: "list[str]",
+    ) -> None:
+        self.items = items
+        self.text = text
+        self.left_out = left_out
+        self.considered = considered
+        self.chars = chars
+        self.tokens = -(-chars // 4)
+        self.problems = problems

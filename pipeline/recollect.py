@@ -1,0 +1,132 @@
+"""What a person asks about recall: what it would say to a prompt, and what it said in a session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline import paths
+from pipeline.app import App
+from pipeline.errors import InputError, LedgerError
+from pipeline.ledger import recalls
+from pipeline.ledger.recalls import BadLine, Line, SessionTotals, Use
+from pipeline.recall import Budget, Recollections, retrieve
+from pipeline.store import Document
+from pipeline.worker import recalled
+
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one session was given: its totals, its lines in order, and lines that can't be understood."""
+
+    totals: SessionTotals
+    lines: tuple[Line, ...]
+    bad: tuple[BadLine, ...]
+
+
+def recall(app: App, query: str, *, explain: bool = False) -> Recollections:
+    """Return what the hook would put before the prompt `query`, were it the first of a session.
+
+    Asking counts as a use of the memories that come, unless it is to `explain`.
+    """
+    limits = app.settings.recall
+    everywhere = app.home / "memory" if limits.user_scope and (app.home / "memory").is_dir() else None
+    own = app.store_override is not None or app.store_path.is_dir() or everywhere is None
+    store = app.open_store().path if own else everywhere
+    assert store is not None, "without a store of its own the project has the user-scope one"
+    found = retrieve(
+        query,
+        store,
+        Budget(
+            memories=limits.memories,
+            chars=limits.prompt_chars,
+            session_chars_left=limits.session_chars,
+            floor=limits.floor,
+        ),
+        home=app.home,
+        user_store=everywhere,
+        now=app.clock.now().timestamp(),
+        root=str(paths.project_root(Path.cwd())),
+    )
+    asked = [] if explain else found.items
+    found.problems += _note(
+        app, "recall", [(one.store, one.id, one.name, one.path, one.digest) for one in asked]
+    )
+    return found
+
+
+def show(app: App, name: str) -> tuple[Document, list[str]]:
+    """Return one memory of the store, and why it can't be noted that somebody asked for it, if so."""
+    store = app.open_store()
+    found = store.read(name)
+    return found, _note(app, "show", [(str(store.path), found.id, found.name, found.path, found.digest)])
+
+
+def _note(app: App, use: Use, asked: list[tuple[str, str, str, str, str]]) -> list[str]:
+    """Note uses (store, id, name, path, digest), for the worker to count; return why that can't be.
+
+    Where there is no ledger yet none is made. To see a memory must not depend on noting that it was seen.
+    """
+    if not asked or not (app.home / "ledger.sqlite").exists():
+        return []
+    now = app.clock.now()
+    try:
+        with app.ledger(to_look=True) as ledger:
+            if ledger.note:
+                return [f"this use is not counted: {ledger.note}"]
+            with ledger.transaction():
+                for store, memory, name, path, digest in asked:
+                    recalls.note_use(
+                        ledger, use, store=store, memory=memory, name=name, path=path, digest=digest, now=now
+                    )
+    except LedgerError as error:
+        return [f"this use is not counted: {error}"]
+    return []
+
+
+def injected(app: App, session: str | None) -> Told | None:
+    """Return what recall gave to `session` (its name or the start of it; None: the latest).
+
+    None when no session was ever given anything. What the hooks wrote since the worker last ran is there,
+    too. Raises InputError for a session that is not known, or for the start of several.
+    """
+    with app.ledger(to_look=True) as ledger:
+        if not ledger.note:
+            recalled.take(ledger, app.home, app.clock.now().timestamp())
+        names = recalls.matching(ledger, session or "")
+        if session is None:
+            names = names[:1]
+            if not names:
+                return None
+        elif session in names:
+            names = [session]
+        if len(names) != 1:
+            raise _which(session or "", names, [one.session for one in recalls.sessions(ledger)])
+        totals = recalls.totals(ledger, names[0])
+        assert totals is not None, "it was found by its lines"
+        return Told(
+            totals, tuple(recalls.lines(ledger, names[0])), tuple(recalls.bad_lines(ledger, names[0]))
+        )
+
+
+def sessions(app: App) -> list[SessionTotals]:
+    """Return the totals of the latest sessions that recall gave something to."""
+    with app.ledger(to_look=True) as ledger:
+        if not ledger.note:
+            recalled.take(ledger, app.home, app.clock.now().timestamp())
+        return recalls.sessions(ledger)
+
+
+def _which(session: str, found: list[str], known: list[str]) -> InputError:
+    if found:
+        return InputError(
+            f"{len(found)} sessions begin with {session!r}",
+            fix=f"Give more of it: {', '.join(found[:_NAMED])}.",
+        )
+    latest = f" The latest: {', '.join(known[:_NAMED])}." if known else ""
+    return InputError(
+        f"recall gave nothing to a session {session!r}",
+        fix=f"`reverie injected --all` lists sessions.{latest}",
+    )

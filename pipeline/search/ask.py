@@ -1,0 +1,293 @@
+"""Asking a search index, by the cheapest parts of the standard library: a person waits while hooks do it.
+
+`SearchIndex` asks through the same `Lookup`. What a question costs does not grow with the store for ordinary
+words: it goes to the index with its rarest terms only, as many as `CANDIDATES` documents hold between them.
+"""
+
+import os
+
+from pipeline.lean import jsonish
+from pipeline.lean.digests import sha256
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    Stamp = tuple[int, int, int]
+
+try:
+    # The package around it costs a hook as much again as this does; an interpreter may lack either.
+    import _sqlite3 as sqlite
+except ImportError:
+    import sqlite3 as sqlite  # type: ignore[no-redef]
+
+VERSION = 2
+CANDIDATES = 1_000
+"""Documents the terms of one question may lead to, counted per term; its rarest term always counts."""
+MOST_TERMS = 24
+WAIT_SECONDS = 0.05
+"""How long a reader waits for a process that has the file to itself, which is while it is being made."""
+
+_WEIGHTS = "4.0, 3.0, 2.0, 1.0"
+_RANKED = (
+    f"SELECT d.id, d.path, -bm25(words, {_WEIGHTS}) AS score"
+    " FROM words JOIN documents d ON d.id = words.rowid"
+    " WHERE words MATCH ? ORDER BY score DESC, d.path LIMIT ?"
+)
+_ROW = (
+    "SELECT d.path, d.digest, d.size, d.mtime_ns, d.ctime_ns, d.shown, w.name, w.description, w.tags, w.body"
+    " FROM documents d JOIN words w ON w.rowid = d.id"
+)
+
+
+class NoIndexError(OSError):
+    """There is no index that can be asked: none yet, damaged, of another version, or being made just now."""
+
+
+class Row:
+    """One memory as the index has it, which may not be as its file is now.
+
+    `path` is relative to the store; `digest` is the SHA-256 of the file's bytes; `stamp` is the size, mtime
+    and ctime (ns) it had; `score` is BM25, 0.0 where nothing was asked; `fields` are the indexed terms of
+    name with title, description, tags, and body, each joined by spaces; `shown` is what a person would be
+    told of the memory (see ``pipeline.search.fts``).
+    """
+
+    __slots__ = ("_shown", "_text", "digest", "fields", "path", "score", "stamp")
+
+    def __init__(
+        self,
+        path: str,
+        digest: str,
+        stamp: "Stamp",
+        score: float,
+        fields: "tuple[str, str, str, str]",
+        text: str,
+    ) -> None:
+        self.path = path
+        self.digest = digest
+        self.stamp = stamp
+        self.score = score
+        self.fields = fields
+        self._text = text
+        self._shown: dict[str, Any] | None = None
+
+    @property
+    def shown(self) -> "dict[str, Any]":
+        """What a person would be told; read from its JSON when first asked for. Raises NoIndexError."""
+        if self._shown is None:
+            try:
+                self._shown = jsonish.loads(self._text)
+            except ValueError as error:
+                raise NoIndexError(f"{self.path}: {error}") from error
+        return self._shown
+
+
+class Lookup:
+    """Questions to an open index, over one connection; its errors are SQLite's."""
+
+    def __init__(self, connection: "Any") -> None:
+        self._connection = connection
+        self._counts: dict[str, int] = {}
+
+    def forget(self) -> None:
+        """Count anew: the index has changed."""
+        self._counts.clear()
+
+    def ranked(self, terms: "Sequence[str]", limit: int) -> "list[tuple[int, str, float]]":
+        """Return row, path and BM25 score of up to `limit` documents that hold `terms`, best first.
+
+        A name weighs more than a description, that more than tags, and they more than a body. Equal scores
+        stand in path order.
+        """
+        chosen = self._rarest(terms)
+        if not chosen or limit < 1:
+            return []
+        match = " OR ".join(f'"{term}"*' if is_lone(term) else f'"{term}"' for term in chosen)
+        found: list[tuple[int, str, float]] = self._connection.execute(_RANKED, (match, limit)).fetchall()
+        return found
+
+    def count(self, term: str) -> int:
+        """Return how many documents hold `term`; a lone character of a script without spaces, as a prefix."""
+        if term not in self._counts:
+            found, values = "term = ?", [term]
+            if is_lone(term):
+                found, values = "term >= ? AND term < ?", [term, chr(ord(term) + 1)]
+            sql = f"SELECT coalesce(sum(doc), 0) FROM vocabulary WHERE {found}"
+            self._counts[term] = self.value(sql, values)
+        return self._counts[term]
+
+    def value(self, sql: str, values: "Sequence[Any]" = ()) -> int:
+        """Return the one number that `sql` asks for."""
+        return int(self._connection.execute(sql, values).fetchone()[0])
+
+    def _rarest(self, terms: "Iterable[str]") -> "list[str]":
+        """Return the terms of the question to look for: those in fewest documents, up to CANDIDATES."""
+        counted = sorted((count, term) for term in set(terms) if (count := self.count(term)))
+        chosen: list[str] = []
+        led_to = 0
+        for count, term in counted[:MOST_TERMS]:
+            led_to += count
+            if chosen and led_to > CANDIDATES:
+                break
+            chosen.append(term)
+        return chosen
+
+
+class Reader:
+    """The index in `file` as it is at this moment; what is written afterwards is not seen.
+
+    Nothing is written but the two small files that SQLite keeps beside it, and those only where they can be;
+    another process may write meanwhile. Every method raises NoIndexError when the file can't be asked, and so
+    does opening it.
+    """
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._connection: Any = None
+        self._lookup = Lookup(None)
+        with self._translated():
+            self._open(file)
+
+    def candidates(self, terms: "Sequence[str]", limit: int) -> "list[Row]":
+        """Return up to `limit` memories that hold `terms` (of ``words.terms``), best first by BM25."""
+        with self._translated():
+            ranked = self._lookup.ranked(terms, limit)
+            found = self._rows("d.id", [row for row, _, _ in ranked])
+            rows = [found[path] for _, path, _ in ranked]
+        for row, (_, _, score) in zip(rows, ranked, strict=True):
+            row.score = score
+        return rows
+
+    def rows(self, paths: "Iterable[str]") -> "list[Row]":
+        """Return the memories at `paths`, in that order, leaving out those it does not know."""
+        wanted = [path for path in paths if _is_text(path)]
+        with self._translated():
+            found = self._rows("d.path", wanted)
+        return [found[path] for path in wanted if path in found]
+
+    def all_paths(self) -> "dict[str, Stamp]":
+        """Return path and stamp (size, mtime and ctime in ns) of every memory it knows."""
+        found = self._all("SELECT path, size, mtime_ns, ctime_ns FROM documents")
+        return {path: (size, mtime, ctime) for path, size, mtime, ctime in found}
+
+    def folders(self) -> "dict[str, tuple[int, int]]":
+        """Return path ("" is the store itself) and mtime and ctime (ns) of the folders it was made from.
+
+        They were read before the files: a folder that still has these times has lost and won no file since.
+        """
+        found = self._all("SELECT path, mtime_ns, ctime_ns FROM folders")
+        return {path: (mtime, ctime) for path, mtime, ctime in found}
+
+    def count(self) -> int:
+        """Return how many memories it knows."""
+        with self._translated():
+            return self._lookup.value("SELECT count(*) FROM documents")
+
+    def document_count(self, term: str) -> int:
+        """Return how many memories hold `term`."""
+        with self._translated():
+            return self._lookup.count(term)
+
+    def notes(self) -> "dict[str, str]":
+        """Return what was noted when it was made: ``store``, the folder, and ``synced``, when (ISO 8601)."""
+        return dict(self._all("SELECT key, value FROM meta"))
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        if self._connection is not None:
+            self._connection.close()
+
+    def __enter__(self) -> "Reader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _open(self, file: str) -> None:
+        try:
+            self._connect(file, "mode=ro")
+        except sqlite.OperationalError as error:
+            # Where SQLite may not put its two small files beside it, a file at rest can be read all the same.
+            refused = error.sqlite_errorname.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY"))
+            if not refused or not _is_at_rest(file):
+                raise
+            self.close()
+            self._connect(file, "immutable=1")
+
+    def _connect(self, file: str, how: str) -> None:
+        self._connection = sqlite.connect(
+            uri(file, how), timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False, uri=True
+        )
+        # One transaction over all questions: what they tell belongs together.
+        self._connection.execute("BEGIN")
+        version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        if version != VERSION:
+            raise sqlite.DatabaseError(f"its version is {version}")
+        self._lookup = Lookup(self._connection)
+
+    def _rows(self, key: str, values: "Sequence[int | str]") -> "dict[str, Row]":
+        found = {}
+        for at in range(0, len(values), 500):
+            some = values[at : at + 500]
+            sql = f"{_ROW} WHERE {key} IN ({','.join('?' * len(some))})"
+            for path, digest, size, mtime, ctime, text, *fields in self._connection.execute(sql, some):
+                found[path] = Row(path, digest, (size, mtime, ctime), 0.0, tuple(fields), text)
+        return found
+
+    def _all(self, sql: str) -> "list[Any]":
+        with self._translated():
+            found: list[Any] = self._connection.execute(sql).fetchall()
+        return found
+
+    def _translated(self) -> "_Translated":
+        return _Translated(self, self._file)
+
+
+class _Translated:
+    """What SQLite complains of, a reader that is closed among it, becomes NoIndexError and ends the reader."""
+
+    def __init__(self, reader: Reader, file: str) -> None:
+        self._reader = reader
+        self._file = file
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: "BaseException | None", trace: object) -> None:
+        if isinstance(error, sqlite.Error):
+            self._reader.close()
+            raise NoIndexError(f"{self._file}: {error}") from error
+
+
+def index_path(home: str, store: str) -> str:
+    """Return the index file of the store at `store` in the home `home`; links to one store share it."""
+    return f"{home}/search/{sha256(os.fsencode(os.path.realpath(store)))[:16]}.sqlite"
+
+
+def uri(file: str, how: str) -> str:
+    """Return the URI by which SQLite opens `file`, whatever bytes are in its name."""
+    name = file.replace(os.sep, "/")
+    start = "/" if name[1:3] == ":/" else ""  # before the letter of a drive
+    plain = frozenset(b"/-_.~ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789:")
+    text = "".join(chr(byte) if byte in plain else f"%{byte:02x}" for byte in os.fsencode(name))
+    return f"file:{start}{text}?{how}"
+
+
+def _is_at_rest(file: str) -> bool:
+    """Whether all that `file` holds is in it, and nothing waits beside it to be brought in."""
+    try:
+        return os.path.getsize(file) > 0 and os.path.getsize(f"{file}-wal") == 0
+    except FileNotFoundError:
+        return os.path.exists(file)
+
+
+def is_lone(term: str) -> bool:
+    """Whether `term` is a single character, which only scripts without spaces make."""
+    return len(term) == 1
+
+
+def _is_text(path: str) -> bool:
+    """Whether `path` can stand in the index: half a surrogate pair, from a name that is not UTF-8, can't."""
+    return path.isascii() or not any("\ud800" <= char <= "\udfff" for char in path)

@@ -1,0 +1,57 @@
+"""What a search index is made from, and the part of it that is kept to be shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+NO_STAMP = (0, 0, 0)
+SHOWN_LINES = 200
+SHOWN_BYTES = 4096
+"""How much of a body is kept to be shown: lines, and bytes of UTF-8."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What is searched of a memory, and in `about` what else a person would be told, as JSON can hold it."""
+
+    name: str
+    title: str = ""
+    description: str = ""
+    tags: Sequence[str] = ()
+    body: str = ""
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRow:
+    """A memory as `SearchIndex.sync` takes it.
+
+    `digest` is the SHA-256 of the file's bytes; only when it is new is `content` called. `stamp` is the
+    file's size, mtime and ctime in nanoseconds, zeros when it is not sure that they tell of a later change;
+    with None the index keeps what it has.
+    """
+
+    path: str
+    digest: str
+    content: Callable[[], Content]
+    stamp: tuple[int, int, int] | None = None
+
+
+def shown(found: Content) -> str:
+    """Return the JSON of all that a person would be told of a memory, with as much body as there is room."""
+    text = "\n".join(found.body.split("\n", SHOWN_LINES)[:SHOWN_LINES])
+    # Half a surrogate pair is nothing that SQLite could keep.
+    text = text.encode("utf-8", "replace")[:SHOWN_BYTES].decode("utf-8", "ignore")
+    whole = {
+        **found.about,
+        "name": found.name,
+        "title": found.title,
+        "description": found.description,
+        "tags": list(found.tags),
+        "body": text,
+        "cut": len(text) < len(found.body.rstrip()),
+    }
+    return json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace").decode()

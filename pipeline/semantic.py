@@ -1,0 +1,166 @@
+"""Vectors in use: those of a store kept in step, and asked. Nothing is done while ``[embeddings]`` is off.
+
+Each question that leaves the machine is booked and bounded like any model call; what is made here or by a
+server on this machine costs nothing and is not.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from pipeline import embeddings
+from pipeline.clock import Clock
+from pipeline.config import EmbeddingSettings, Settings
+from pipeline.embeddings import Embedder, Nearest, Refreshed
+from pipeline.embeddings.base import BATCH
+from pipeline.embeddings.remote import is_remote
+from pipeline.errors import EmbeddingError, ReverieError
+from pipeline.ids import digest
+from pipeline.ledger import Ledger, calls
+from pipeline.llm import Meter
+from pipeline.search import ask
+from pipeline.spend import Usage, dollars, estimate_tokens
+from pipeline.store import Document, Store
+
+LOG = logging.getLogger("reverie.worker")
+PER_PASS = 500
+"""Vectors made in one pass of the worker, so that a large store's first ones don't hold up the rest."""
+
+
+class Metered:
+    """An embedder whose questions are booked with `meter`, which may refuse one (SpendError)."""
+
+    def __init__(self, embedder: Embedder, meter: Meter) -> None:
+        self._embedder = embedder
+        self._meter = meter
+
+    @property
+    def name(self) -> str:
+        """Return the provider's name."""
+        return self._embedder.name
+
+    @property
+    def model(self) -> str:
+        """Return the model's name."""
+        return self._embedder.model
+
+    @property
+    def dim(self) -> int:
+        """Return how many numbers a vector has, 0 while that is not known."""
+        return self._embedder.dim
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return a unit vector for each text. Raises EmbeddingError, and SpendError at a cap."""
+        vectors: list[list[float]] = []
+        for start in range(0, len(texts), BATCH):
+            vectors += self._ask(texts[start : start + BATCH])
+        return vectors
+
+    def _ask(self, batch: Sequence[str]) -> list[list[float]]:
+        whole = "\x1e".join(batch)
+        usage = Usage(estimate_tokens(whole), estimated=True)
+        call = self._meter.begin(
+            purpose="embed", provider=self.name, model=self.model, prompt_digest=digest(whole), estimate=usage
+        )
+        try:
+            vectors = self._embedder.embed(batch)
+        except ReverieError:
+            self._meter.end(call, outcome="failed", usage=Usage(), dollars=0.0)
+            raise
+        self._meter.end(call, outcome="ok", usage=usage, dollars=dollars(self.model, usage))
+        return vectors
+
+
+def is_on(settings: EmbeddingSettings) -> bool:
+    """Whether a provider of vectors is set."""
+    return settings.provider != "off"
+
+
+def by_key(documents: Iterable[Document]) -> dict[str, Document]:
+    """Return each memory under what names its vector: its id, or its path when it has none of its own."""
+    found: dict[str, Document] = {}
+    for item in documents:
+        found[item.id if item.id and item.id not in found else f"path:{item.path}"] = item
+    return found
+
+
+def texts(documents: Iterable[Document]) -> dict[str, str]:
+    """Return the text that stands for each memory, by its key. No file is read."""
+    return {key: embeddings.text_of(item.head, item.preview) for key, item in by_key(documents).items()}
+
+
+def refresh(
+    store: Store,
+    settings: EmbeddingSettings,
+    now: datetime,
+    meter: Meter,
+    *,
+    most: int | None = None,
+    anew: bool = False,
+    change: bool = False,
+) -> Refreshed:
+    """Give every memory of `store` a vector of its present text; see `embeddings.refresh`.
+
+    With `change` another provider may take over from one that does not answer. Raises EmbeddingError when
+    nobody can make vectors, ConfigError, and StoreError or OSError for the store.
+    """
+    made_by = "" if anew else embeddings.load(store.root).provider
+    embedder = embeddings.open_embedder(settings, store.root, made_by=made_by, change=change or anew)
+    wanted = texts(store.scan().documents)
+    return embeddings.refresh(store.root, wanted, _booked(embedder, meter), now, most=most, anew=anew)
+
+
+def keep_fresh(store: Store, settings: Settings, ledger: Ledger, clock: Clock, *, run_id: str = "") -> None:
+    """Do in the background what `refresh` does, in bounded steps: the boundary for its errors.
+
+    What can't be made now is pending; the next pass tries again.
+    """
+    if not is_on(settings.embeddings):
+        return
+    meter = calls.LedgerMeter(ledger, settings.spend, clock, run_id=run_id)
+    try:
+        done = refresh(store, settings.embeddings, clock.now(), meter, most=PER_PASS)
+    except (ReverieError, OSError) as error:
+        LOG.warning("%s: no vectors: %s", store.path, error)
+        return
+    if done.reason:
+        LOG.warning("%s: %d memories without a vector: %s", store.path, done.pending, done.reason)
+
+
+def cosines(
+    store: Store, documents: Iterable[Document], query: str, settings: EmbeddingSettings, meter: Meter
+) -> dict[str, float]:
+    """Return, by path, how like `query` each memory is whose vector is fresh (-1 to 1).
+
+    Raises EmbeddingError when there are no vectors to ask, or nobody to make one of `query`.
+    """
+    held = embeddings.load(store.root)
+    if not held.entries:
+        raise EmbeddingError("no vectors were made yet", fix="Make them: reverie embed")
+    embedder = embeddings.open_embedder(settings, store.root, made_by=held.provider)
+    keys = by_key(documents)
+    fresh = held.fresh({key: embeddings.text_of(item.head, item.preview) for key, item in keys.items()})
+    fits = held.fits(embedder.name, embedder.model, embedder.dim)
+    vector = _booked(embedder, meter).embed([query])[0] if fits and query.strip() else []
+    if len(vector) != held.dim:
+        raise EmbeddingError("the vectors were made by another model", fix="Make them anew: reverie embed")
+    return {keys[key].path: score for key, score in Nearest(fresh).scores(vector).items()}
+
+
+def fused(reader: ask.Reader, rows: Sequence[ask.Row], cosines: Mapping[str, float]) -> list[ask.Row]:
+    """Return `rows`, which words found, and those like the question, by their common score, best first.
+
+    Each row's `score` becomes that one, 0 to 1. Raises NoIndexError.
+    """
+    found = {row.path: row for row in rows}
+    scores = embeddings.fuse({row.path: row.score for row in rows}, cosines)
+    found |= {row.path: row for row in reader.rows(path for path in scores if path not in found)}
+    for path, row in found.items():
+        row.score = scores[path]
+    return [found[path] for path in scores if path in found]
+
+
+def _booked(embedder: Embedder, meter: Meter) -> Embedder:
+    return Metered(embedder, meter) if is_remote(embedder) else embedder

@@ -1,0 +1,46 @@
+"""Words around values: counts with the right plural, times as a person says them, bars."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+_BAR = 20
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """Return ``1 file``, ``2 files``; `many` is the plural where it is not `one` with an s."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def ago(seconds: float, now: datetime) -> str:
+    """Return how far from `now` the moment `seconds` (epoch) is: ``3 min ago``, ``in 3 min``."""
+    apart = now.timestamp() - seconds
+    if -1 < apart < 60:
+        return "just now"
+    words = span(abs(apart))
+    return f"{words} ago" if apart > 0 else f"in {words}"
+
+
+def span(seconds: float) -> str:
+    """Return a length of time in its largest unit: minutes, hours below two days, else days."""
+    minutes = int(seconds // 60)
+    if minutes < 1:
+        return "under a minute"
+    if minutes < 120:
+        return f"{minutes} min"
+    hours = minutes // 60
+    return f"{hours} h" if hours < 48 else f"{hours // 24} days"
+
+
+def day_and_time(seconds: float, now: datetime) -> str:
+    """Return local ``14:02`` for the last 20 hours, ``27 Nov 14:02`` before, five or twelve characters."""
+    moment = datetime.fromtimestamp(seconds, UTC).astimezone()
+    recent = 0 <= now.timestamp() - seconds < 72_000
+    return moment.strftime("%H:%M" if recent else "%d %b %H:%M")
+
+
+def bar(part: float, whole: float) -> str:
+    """Return a bar of twenty characters for `part` of `whole`; anything above nothing shows."""
+    share = min(1.0, part / whole) if whole > 0 else 1.0
+    filled = max(int(share * _BAR + 0.5), 1 if part > 0 else 0)
+    return "█" * filled + "░" * (_BAR - filled)

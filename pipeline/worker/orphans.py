@@ -1,0 +1,87 @@
+"""Sessions whose end no hook told of (a killed terminal), read when the next session starts (bug case 36).
+
+Looked at are the transcripts the ledger knows, and those that lie beside a session that starts and were
+written after Reverie's first event: what is older is history, which nobody asked to be read.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from pipeline import paths
+from pipeline.capture import spool
+from pipeline.clock import Clock
+from pipeline.config import Settings
+from pipeline.errors import InputError, UnreadableError
+from pipeline.ingestion import Known, file_key, ingest_file
+from pipeline.ledger import Ledger, events, ingest, jobs
+from pipeline.transcript import scan
+from pipeline.worker.drain import print_session
+
+LOG = logging.getLogger("reverie.worker")
+MOST = 50
+"""Orphans read at one session's start; the next start takes more."""
+
+
+def read(ledger: Ledger, settings: Settings, clock: Clock, started: Iterable[spool.Event]) -> list[str]:
+    """Take in what grew without an event, queue it to be extracted, and return the keys of those files.
+
+    `started` are the events of sessions that began; their own files are left to their own events. One that
+    can't be read is logged and tried again at the next start.
+    """
+    begun = list(started)
+    own = {event.session_id for event in begun}
+    now = clock.now().timestamp()
+    found: list[str] = []
+    for path in _grown(ledger, begun):
+        if path.stem in own:
+            continue
+        if len(found) == MOST:
+            break
+        key = file_key(path, (paths.projects_dir(),))
+        try:
+            done = ingest_file(ledger, path, key=key, settings=settings, clock=clock)
+        except (InputError, UnreadableError, OSError) as error:
+            LOG.warning("%s grew without an event and can't be read: %s", path, error)
+            continue
+        if done.new_rows and not print_session(ledger, key, settings):
+            jobs.enqueue(ledger, "extract_turn", key, now=now, run_after=now)
+            found.append(key)
+    if found:
+        LOG.info("read %d transcripts that grew without an event", len(found))
+    return found
+
+
+def _grown(ledger: Ledger, begun: Iterable[spool.Event]) -> Iterator[Path]:
+    known = Known(ledger)
+    seen = set(ingest.cursors(ledger))
+    for place in sorted(seen):
+        path = Path(place)
+        if known.unchanged(path) is None and path.is_file():
+            yield path
+    first = events.first_received(ledger)
+    if first is None:
+        return
+    folders = {Path(event.transcript_path).parent for event in begun if event.transcript_path}
+    for path in _beside(folders):
+        if str(path) not in seen and _written(path) >= first:
+            yield path
+
+
+def _beside(folders: Iterable[Path]) -> Iterator[Path]:
+    """Yield the session files in `folders` of the projects' directory."""
+    projects = paths.projects_dir()
+    names = {folder.name for folder in folders if folder.parent == projects}
+    for path in scan(projects) if names else ():
+        if isinstance(path, Path) and path.parent.name in names:
+            yield path
+
+
+def _written(path: Path) -> float:
+    try:
+        return os.stat(path).st_mtime  # noqa: PTH116
+    except OSError:
+        return 0.0

@@ -1,0 +1,133 @@
+"""What a long session is about, kept for its context when compaction makes that anew (checklist L-13).
+
+``<home>/session-memory/<session>/memory.md`` begins once the dialogue has `START_TOKENS`, is made again after
+each further `STEP_TOKENS`, and goes `KEEP_SECONDS` after the session fell silent. It is made from the ledger
+without a model: what was asked, where things stood, what was kept. A model would summarise better, but at a
+call for every few turns of a session that may never be compacted, beside the summary that the host makes
+anyway. The ledger's text has no secrets in it, so the file has none.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from pipeline.atomic import ensure_dir, write_atomic
+from pipeline.domain.speech import Utterance
+from pipeline.ledger import Ledger, runs, utterances
+
+LOG = logging.getLogger("reverie.worker")
+FOLDER = "session-memory"
+START_TOKENS = 10_000
+STEP_TOKENS = 5_000
+SECTION_TOKENS = 2_000
+KEEP_SECONDS = 30 * 86_400
+_CHARS = 4
+"""Characters that count as a token."""
+_TAIL_CHARS = 60_000
+_ASKED_CHARS = 400
+_MARK = "<!-- made at {tokens} tokens of dialogue -->"
+
+
+def keep_all(ledger: Ledger, home: Path, keys: Iterable[str]) -> None:
+    """Make the session memories that are due for the source files `keys`; without one, recall knows less."""
+    for key in sorted(keys):
+        try:
+            keep(ledger, home, key)
+        except OSError as error:
+            LOG.warning("%s: no session memory: %s", key, error.strerror or error)
+
+
+def keep(ledger: Ledger, home: Path, key: str) -> bool:
+    """Make the session memory of the session in source file `key` if it is due; return whether it was made.
+
+    Raises LedgerError and OSError.
+    """
+    chars, last = utterances.spoken_size(ledger, key)
+    tokens = chars // _CHARS
+    if tokens < START_TOKENS:
+        return False
+    file = home / FOLDER / Path(key).stem / "memory.md"
+    if 0 <= tokens - _made_at(file) < STEP_TOKENS:
+        return False
+    spoken = utterances.utterances_before(ledger, key, row=last + 1, max_chars=_TAIL_CHARS)
+    ensure_dir(file.parent)
+    write_atomic(file, _text(tokens, spoken, _kept(ledger, key)).encode("utf-8", "replace"))
+    return True
+
+
+def sweep(home: Path, now: float) -> None:
+    """Remove the memories of sessions silent for `KEEP_SECONDS` before `now` (epoch seconds)."""
+    folder = home / FOLDER
+    for place in sorted(folder.iterdir()) if folder.is_dir() else ():
+        try:
+            old = now - (place / "memory.md").stat().st_mtime > KEEP_SECONDS
+        except OSError:
+            continue  # not one of ours
+        if old and not place.is_symlink():
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def _made_at(file: Path) -> int:
+    """Return at how many tokens `file` was made; far below any number when there is none to trust."""
+    try:
+        first = file.read_text("utf-8").partition("\n")[0]
+    except (FileNotFoundError, UnicodeDecodeError):
+        return -STEP_TOKENS
+    number = first.removeprefix(_MARK.partition("{")[0]).partition(" ")[0]
+    return int(number) if number.isascii() and number.isdigit() else -STEP_TOKENS
+
+
+def _text(tokens: int, spoken: list[Utterance], kept: list[str]) -> str:
+    asked = [f"- {_line(one.text)}" for one in spoken if one.speaker == "person"]
+    said = next((one.text for one in reversed(spoken) if one.speaker == "assistant"), "")
+    where = next((one.cwd for one in reversed(spoken) if one.cwd), "")
+    parts = [_MARK.format(tokens=tokens)]
+    for title, lines in (
+        ("What the user asked, newest last", _newest(asked)),
+        ("Where it stood", [_end(said)] if said.strip() else []),
+        ("Kept as memories", _newest(kept)),
+        ("Worked in", [where] if where else []),
+    ):
+        parts += [f"## {title}", *lines] if lines else []
+    return "\n".join(parts) + "\n"
+
+
+def _newest(lines: list[str]) -> list[str]:
+    """Return the last of `lines` that fit into a section."""
+    room = SECTION_TOKENS * _CHARS
+    taken: list[str] = []
+    for line in reversed(lines):
+        room -= len(line) + 1
+        if room < 0:
+            break
+        taken.append(line)
+    return taken[::-1]
+
+
+def _end(text: str) -> str:
+    """Return the end of what was said last, as much as a section holds."""
+    whole, most = text.strip(), SECTION_TOKENS * _CHARS
+    return whole if len(whole) <= most else "…" + whole[1 - most :]
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _ASKED_CHARS else line[: _ASKED_CHARS - 1] + "…"
+
+
+def _kept(ledger: Ledger, key: str) -> list[str]:
+    """Return a line for each memory that the session's own extraction wrote or withdrew, oldest first."""
+    found: dict[str, str] = {}
+    for run in reversed(runs.list_runs(ledger, limit=200, key=key)):
+        for action in _actions(run.summary_json):
+            found[str(action.get("name"))] = f"- {action.get('action')}: {action.get('name')}"
+    return list(found.values())
+
+
+def _actions(summary: str | None) -> Iterable[dict[str, object]]:
+    actions = json.loads(summary or "{}").get("actions", [])
+    return [action for action in actions if isinstance(action, dict) and "op" not in action]

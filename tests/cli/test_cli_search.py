@@ -1,0 +1,142 @@
+"""`reverie search`: what it finds and where it looks, and that `reindex` builds the index anew."""
+
+import pytest
+
+from pipeline.search.fts import index_file
+from pipeline.store import Store
+from tests.cli.conftest import session
+from tests.support.stores import memory, save
+
+OTTERS = memory(
+    "otters",
+    description="Where otters swim.",
+    body="# Otters\n\n- Otters swim in the river.\n- They eat fish.\n",
+)
+LONG = memory("long-walk", description="A walk.", body="before " * 40 + "heron\n")
+
+
+def home(desk):
+    return desk.project.parent / ".claude" / "reverie"
+
+
+@pytest.fixture
+def lake(desk):
+    """A project with two memories, one of them very long, and a user-scope store with one."""
+    save(Store.open(desk.store, create=True), OTTERS, LONG)
+    save(
+        Store.open(home(desk) / "memory", create=True), memory("everywhere", body="Otters are everywhere.\n")
+    )
+    return desk
+
+
+def names(desk, *arguments):
+    return [hit["name"] for hit in desk.here("search", *arguments, "--json").json]
+
+
+def test_it_shows_name_type_date_score_and_the_line_that_fits(lake):
+    head, first, *_ = lake.here("search", "where", "otters", "swim").out.splitlines()
+    assert head.split() == ["score", "name", "type", "said", "snippet"]
+    score, name, kind, said, *snippet = first.split()
+    assert (score, name, kind, said) == ("1.00", "otters", "feedback", "2026-11-27")
+    assert " ".join(snippet) == "- Otters swim in the river."
+
+
+def test_json_has_all_of_it(lake):
+    (hit,) = lake.here("search", "fish", "--json").json
+    assert hit == {
+        "score": 1.0, "name": "otters", "type": "feedback", "said": "2026-11-27T10:00:00+00:00",
+        "snippet": "- They eat fish.", "description": "Where otters swim.", "store": str(lake.store),
+        "path": "otters.md", "archived": False,
+    }  # fmt: skip
+
+
+def test_a_long_line_is_cut_and_a_name_that_fits_needs_no_line(lake):
+    (cut,) = lake.here("search", "heron", "--json").json
+    assert (len(cut["snippet"]), cut["snippet"][-1]) == (100, "…")
+    (named,) = lake.here("search", "walk", "--json").json
+    assert named["snippet"] == "A walk."
+
+
+def test_the_score_is_the_share_of_the_question_rare_words_weighing_more(lake):
+    save(Store.open(lake.store), memory("fish", body="Fish swim. Some swim fast."), id="run-2")
+    found = lake.here("search", "otters", "fish", "swim", "--json").json
+    scores = {hit["name"]: hit["score"] for hit in found}
+    assert scores["otters"] == 1.0
+    assert list(scores) == ["otters", "fish", "everywhere"]
+    assert 0.4 < scores["fish"] < 0.67
+
+
+def test_a_single_character_finds_what_begins_with_it(lake):
+    (lake.store / "keys.md").write_text("本番の鍵は使わない。\n")
+    (hit,) = lake.here("search", "鍵", "--json").json
+    assert (hit["name"], hit["score"]) == ("keys", 1.0)
+
+
+def test_both_scopes_are_looked_at_and_the_limit_holds(lake):
+    assert sorted(names(lake, "otters")) == ["everywhere", "otters"]
+    assert len(names(lake, "otters", "--limit", "1")) == 1
+
+
+def test_it_finds_what_was_written_a_moment_ago_and_not_what_is_gone(lake):
+    (lake.store / "new.md").write_text("A kingfisher.\n")
+    assert names(lake, "kingfisher") == ["new"]
+    (lake.store / "new.md").unlink()
+    assert lake.here("search", "kingfisher").out == "no memory has these words\n"
+
+
+def test_a_project_without_a_store_still_has_the_user_scope(desk):
+    save(Store.open(home(desk) / "memory", create=True), memory("everywhere", body="Otters."))
+    assert names(desk, "otters") == ["everywhere"]
+
+
+def test_every_known_store_is_looked_at_on_demand(desk, tmp_path):
+    folder = (
+        desk.project.parent / ".claude" / "projects" / str(desk.project).replace("/", "-").replace("_", "-")
+    )
+    folder.mkdir(parents=True)
+    desk.here("extract", "--transcript", session(desk.project).write(folder))
+    elsewhere = tmp_path / "elsewhere"
+    save(Store.open(elsewhere, create=True), OTTERS)
+    assert names(desk, "branches", "--store", elsewhere) == []
+    (hit,) = desk.here("search", "branches", "--all", "--store", elsewhere, "--json").json
+    assert hit["store"] == str(desk.store)
+    assert str(desk.store) in desk.here("search", "branches", "--all", "--store", elsewhere).out
+
+
+def test_what_is_archived_comes_on_demand_only(lake):
+    lake.here("forget", "otters")
+    (lake.store / "said.md").write_text("---\nname: said\narchived: true\n---\nOtters were here.\n")
+    assert names(lake, "otters") == ["everywhere"]
+    found = lake.here("search", "otters", "--archived", "--json").json
+    assert {(hit["name"], hit["archived"]) for hit in found} == {
+        ("everywhere", False),
+        ("otters", True),
+        ("said", True),
+    }
+    assert "otters (archived)" in lake.here("search", "otters", "--archived").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "fix"),
+    [
+        (["the", "of"], "no word to look for", "not a stop word"),
+        (["otters", "--store", "missing"], "there is no memory folder", "--store"),
+    ],
+)
+def test_what_can_not_be_asked_is_an_error_that_says_what_to_do(desk, arguments, message, fix):
+    said = desk.here("search", *arguments, code=1)
+    assert message in said.err
+    assert fix in said.err
+
+
+def test_reindex_builds_the_index_anew_and_sweeps_those_of_stores_that_are_gone(lake, tmp_path):
+    lake.here("search", "otters")
+    file, gone = index_file(home(lake), lake.store), tmp_path / "gone"
+    save(Store.open(gone, create=True), OTTERS)
+    lake.here("reindex", "--store", gone)
+    left = index_file(home(lake), gone)
+    gone.rename(tmp_path / "moved")
+    file.write_bytes(b"no database" * 500)
+    assert left.exists()
+    lake.here("reindex")
+    assert (left.exists(), names(lake, "heron")) == (False, ["long-walk"])

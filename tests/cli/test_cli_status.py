@@ -1,0 +1,173 @@
+"""`status` as a screen, once and watched; `list` and empty lists; what `undo` says; the status line."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from pipeline.cli.status import screen
+from tests.cli.conftest import session
+from tests.support.transcripts import Transcript
+
+LONG = "a-name-that-is-so-long-that-no-table-of-eighty-columns-has-it"
+
+
+def test_status_tells_each_run_with_its_time_and_project(filled):
+    said = filled.here("status").out
+    last = said.partition("Last runs\n")[2].splitlines()
+    assert len(last) == 1 and ":" in last[0].split()[0]
+    assert "shop" in last[0] and "conversation applied: created " in last[0]
+    assert "1 transcript, 6 utterances" in said and "1 archived" in said
+    assert "nothing: \n" not in said
+
+
+def test_status_says_what_no_model_means(desk):
+    assert "count as read" in desk.here("status").out
+    assert desk.here("status", "--json").json["provider"]["means"]
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (140, 40), (40, 10)])
+def test_the_screen_fits_the_terminal(filled, columns, lines):
+    value = filled.here("status", "--json").json
+    value["runs"] *= 60
+    value["spool"]["left"] = [["event", "because " * 40]] * 5
+    drawn = screen(value, columns, lines)
+    assert max(map(len, drawn)) <= columns
+    assert len(drawn) <= max(lines, 22) and "Last runs" in drawn
+
+
+def test_watching_in_a_pipe_prints_frames_without_escapes(filled):
+    said = filled.here("status", "--watch", "--frames", "1").out
+    assert "Last runs" in said and "\x1b" not in said
+
+
+def test_watching_ends_on_ctrl_c_and_gives_the_terminal_back(filled):
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "pipeline.cli.main", "status", "--watch"]
+    watching = subprocess.Popen(
+        command,
+        cwd=filled.project,
+        env={**filled.env, "TERM": "xterm"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    shown = read_until(ours, b"Last runs")
+    watching.send_signal(signal.SIGINT)
+    shown += read_until(ours, b"\x1b[?1049l")
+    assert watching.wait(30) == 0
+    assert b"\x1b[2J" not in shown and b"Traceback" not in shown and shown.rstrip().endswith(b"\x1b[?1049l")
+    os.close(ours)
+
+
+def read_until(terminal, mark):
+    shown, end = b"", time.monotonic() + 30
+    while mark not in shown and time.monotonic() < end:
+        if select.select([terminal], [], [], 1)[0]:
+            shown += os.read(terminal, 65536)
+    assert mark in shown
+    return shown
+
+
+EMPTY = {
+    "list": "no memories yet",
+    "history": "nothing to undo",
+    "inbox list": "nothing waits for you",
+    "conversations": "no conversations",
+    "process --estimate": "nothing is left to read",
+}
+
+
+@pytest.mark.parametrize(("command", "words"), EMPTY.items(), ids=EMPTY)
+def test_an_empty_list_says_so(desk, command, words):
+    desk.store.mkdir(parents=True)
+    said = desk.here(*command.split()).out
+    assert words in said and "reason" not in said.splitlines()[0]
+
+
+def test_a_pinned_memory_is_marked(desk):
+    desk.here("add", "Deploys happen on Tuesdays.", "--name", "deploy-day")
+    desk.here("add", "Tests run on two cores.", "--name", "two-cores")
+    desk.here("pin", "deploy-day")
+    lines = desk.here("list").out.splitlines()
+    assert [line.startswith("*") for line in lines if "deploy-day" in line or "two-cores" in line] == [
+        True,
+        False,
+    ]
+    assert {row["name"]: row["pinned"] for row in desk.here("list", "--json").json}["deploy-day"] is True
+
+
+def test_a_name_stays_whole_on_a_narrow_terminal(desk):
+    desk.here("add", "Deploys happen on Tuesdays.", "--name", LONG)
+    ours, theirs = pty.openpty()
+    code = (
+        "import fcntl,struct,termios; fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 80, 0, 0));"
+    )
+    code += "import sys; sys.argv = ['reverie', 'list']; from pipeline.cli.main import run; run()"
+    env = {**desk.env, "TERM": "xterm"}
+    subprocess.run([sys.executable, "-c", code], cwd=desk.project, env=env, stdout=theirs, timeout=60)
+    os.close(theirs)
+    assert LONG[:60].rstrip("-").encode() in read_until(ours, b"Tuesdays")
+    os.close(ours)
+
+
+def test_undo_says_what_it_undid_and_why_it_can_not(desk):
+    desk.here("add", "Deploys happen on Tuesdays.", "--name", "deploy-day")
+    desk.here("forget", "deploy-day")
+    (forget, add) = desk.here("history", "--json").json
+    refused = desk.here("undo", add["run"], code=1).err
+    assert "“add deploy-day”" in refused and "was changed again by “forget deploy-day”" in refused
+    assert f"reverie undo {forget['run']}" in refused
+    assert desk.here("undo").out.startswith("undid forget deploy-day of ")
+    file = desk.store / "deploy-day.md"
+    file.write_bytes(file.read_bytes() + b"By hand.\n")
+    refused = desk.here("undo", add["run"], code=1).err
+    assert "was edited since" in refused and "Undo the later" not in refused
+
+
+def test_a_session_with_nothing_worth_keeping_makes_no_folder(desk, tmp_path):
+    talk = Transcript(cwd=str(desk.project), start="2026-11-20T09:00:00Z")
+    for text in ("what does this do?", "ok", "and that?", "thanks"):
+        talk.user(text)
+        talk.assistant("It does this.")
+    assert "nothing" in desk.here("extract", "--transcript", talk.write(tmp_path)).out
+    assert not desk.store.exists() and not desk.store.parent.exists()
+    assert desk.here("list", code=1).err
+
+
+def test_the_folder_that_is_made_later_is_claimed_all_the_same(filled):
+    assert (filled.store / ".reverie" / "root").read_text().strip() == str(filled.project)
+
+
+def test_audit_is_one_line_a_finding_and_fails_on_errors(desk, tmp_path):
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    assert desk.here("audit", folder).out == "0 memories: nothing wrong\n"
+    (folder / "MEMORY.md").write_text("- [Gone](gone.md) — x\n")
+    said = desk.here("audit", folder, code=1)
+    assert said.out.splitlines()[0].startswith("error   MEMORY.md:1: dangling: ")
+    assert desk.here("audit", folder, "--json", code=1).json["counts"] == {
+        "error": 1,
+        "warning": 0,
+        "note": 0,
+    }
+    assert "no such directory" in desk.here("audit", tmp_path / "none", code=1).err
+
+
+def test_schedule_status_without_a_scheduler_is_no_error(desk, tmp_path):
+    said = desk.here("schedule", "status", PATH=str(tmp_path))
+    assert said.out == "scheduler: not installed\n" and "None is needed" in said.err
+
+
+def test_a_dream_without_a_model_says_what_its_rules_looked_at(desk, tmp_path):
+    desk.here("extract", "--transcript", session(desk.project).write(tmp_path))
+    said = desk.here("consolidate", "--force", "--llm", "offline").out
+    assert "## Looked at, by rules alone: there is no model" in said
+    assert json.loads(desk.here("consolidate", "--force", "--json").out)["by_rules"] is True

@@ -1,0 +1,102 @@
+"""The settings the hooks go by: the board while nothing changed, else the file, and variables above both."""
+
+import json
+from typing import get_args
+
+import pytest
+
+from pipeline.config import RecallSettings, StoreSettings
+from pipeline.lean import settings
+
+
+@pytest.fixture
+def home(sealed_environment):
+    place = sealed_environment / "reverie"
+    (place / "recall").mkdir(parents=True)
+    return place
+
+
+def test_they_are_those_of_the_program():
+    assert RecallSettings().model_dump() == settings.DEFAULTS
+    assert get_args(StoreSettings.model_fields["mode"].annotation) == settings.MODES
+
+
+def write(home, config=None, board=None):
+    if config is not None:
+        (home / "config.toml").write_bytes(config)
+    if board is not None:
+        stamp = settings.config_stamp(str(home))
+        (home / "recall" / "board.json").write_text(json.dumps({"config_stamp": stamp, "settings": board}))
+
+
+def test_without_any_file_all_is_at_its_default(home):
+    assert settings.hook_settings(str(home)) == {**settings.DEFAULTS, "mode": "auto"}
+
+
+def test_config_is_read_when_no_board_knows_it(home):
+    write(home, b'[recall]\nmemories = 2\n[store]\nmode = "observe"\n')
+    found = settings.hook_settings(str(home))
+    assert (found["memories"], found["mode"]) == (2, "observe")
+
+
+def test_the_board_is_believed_while_config_is_as_it_was(home):
+    write(home, b"[recall]\nmemories = 2\n", {"recall": {"memories": 3}, "store": {"mode": "propose"}})
+    found = settings.hook_settings(str(home))
+    assert (found["memories"], found["mode"]) == (3, "propose")
+    write(home, b"[recall]\nmemories = 4 # more\n")
+    assert settings.hook_settings(str(home))["memories"] == 4
+
+
+def test_a_config_that_is_gone_no_longer_holds(home):
+    write(home, b"[recall]\nmemories = 2\n", {"recall": {"memories": 2}})
+    (home / "config.toml").unlink()
+    assert settings.hook_settings(str(home))["memories"] == 5
+
+
+@pytest.mark.parametrize("board", [b"", b"{", b"[]", b'{"settings": 5}', b"\xff\xfe", b"[" * 99_999])
+def test_a_damaged_board_means_reading_config(home, board):
+    write(home, b"[recall]\nmemories = 2\n")
+    (home / "recall" / "board.json").write_bytes(board)
+    assert settings.hook_settings(str(home))["memories"] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "key", "value"),
+    [
+        ("REVERIE_RECALL__ENABLED", "false", "enabled", False),
+        ("REVERIE_RECALL__MEMORIES", "1", "memories", 1),
+        ("REVERIE_RECALL__FLOOR", "1.5", "floor", 1.5),
+        ("REVERIE_STORE__MODE", "off", "mode", "off"),
+    ],
+)
+def test_variables_stand_above_files(home, monkeypatch, name, text, key, value):
+    write(home, b'[recall]\nenabled = true\nmemories = 4\nfloor = 2\n[store]\nmode = "auto"\n')
+    monkeypatch.setenv(name, text)
+    assert settings.hook_settings(str(home))[key] == value
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        (b"[recall\n", "config.toml"),
+        (b"\xff", "config.toml"),
+        (b'[recall]\nmemories = "many"\n', "recall.memories"),
+        (b"[recall]\nmemories = 2.5\n", "recall.memories"),
+        (b"[recall]\nfloor = nan\n", "recall.floor"),
+        (b"[recall]\nenabled = 7\n", "recall.enabled"),
+        (b"recall = 3\n", ""),
+    ],
+)
+def test_what_can_not_be_used_is_told_and_at_its_default(home, config, told):
+    write(home, config)
+    problems = []
+    found = settings.hook_settings(str(home), problems)
+    assert found == {**settings.DEFAULTS, "mode": "auto"}
+    assert [told in problem for problem in problems] == [True] * bool(told)
+
+
+def test_an_unknown_mode_is_off(home):
+    write(home, b'[store]\nmode = "sometimes"\n')
+    problems = []
+    assert settings.hook_settings(str(home), problems)["mode"] == "off"
+    assert "sometimes" in problems[0]

@@ -1,0 +1,136 @@
+"""Looking at files: the store's own rules about which, and its own reading of what, as far as a hook goes."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pipeline.domain.memory import Evidence
+from pipeline.ids import digest
+from pipeline.recall import files
+from pipeline.store import document, is_retired
+from pipeline.store.layout import memory_files
+from tests.support.stores import memory
+
+PLAIN = b"Just a note.\n"
+
+
+def make(root: Path, *paths: str) -> None:
+    for path in paths:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(PLAIN)
+
+
+@pytest.fixture
+def odd_store(tmp_path):
+    """A store with everything in it that is no memory."""
+    root = tmp_path / "store"
+    make(root, "a.md", "B c.md", "日本.md", "vault/v.md", "graph/fixes/f.md", "vault/readme.md")
+    make(root, "MEMORY.md", "Readme.MD", "readme.md", "x.txt", ".hidden.md", "notes/n.md", "graph/g.md")
+    make(root, "graph/edges/e.md", "graph/.x/y.md", "archive/2026/old.md", "episodes/e.md", ".reverie/p.md")
+    (root / "graph" / "fixes" / "link.md").symlink_to(root / "a.md")
+    (root / "link.md").symlink_to(root / "a.md")
+    (root / "graph" / "linked").symlink_to(root / "notes")
+    (root / "folder.md").mkdir()
+    os.mkfifo(root / "pipe.md")
+    (root / os.fsdecode(b"bad\xff.md")).write_bytes(PLAIN)
+    return root
+
+
+def test_the_listing_is_that_of_the_store(odd_store):
+    expected = {path: (s.size, s.mtime_ns, s.ctime_ns) for path, s in memory_files(odd_store, [])}
+    assert files.listing(str(odd_store)) == expected
+    assert set(files.listing(str(odd_store), stamps=False)) == set(expected)
+    assert {path: files.stamp_of(str(odd_store), path) for path in expected} == expected
+
+
+@pytest.mark.parametrize("folder", ["vault", "graph"])
+def test_a_linked_folder_is_not_entered(tmp_path, folder):
+    make(tmp_path, "else/x.md", "store/a.md")
+    (tmp_path / "store" / folder).symlink_to(tmp_path / "else")
+    assert set(files.listing(str(tmp_path / "store"))) == {"a.md"}
+    assert files.folder_stamp(str(tmp_path / "store"), folder) is None
+
+
+def test_a_store_that_is_not_there_holds_nothing(tmp_path):
+    assert files.listing(str(tmp_path / "none")) == {}
+    assert files.stamp_of(str(tmp_path), "none.md") is None
+    assert files.folder_stamp(str(tmp_path), "none") is None
+
+
+WRITTEN = memory(
+    "uses-ship",
+    description='Deploy with "make ship": never by hand # really',
+    type="decision",
+    title="Ship: it's the way",
+    body="Deploy with make ship.\n**Why:** drift.\n",
+    tags=("ops", "deploy"),
+    importance=0.7,
+    anchors=("src/x.py", "https://example.org/a,b"),
+    sources=(
+        Evidence(session="s-1", uuid="u", quote="use: it, at: 2030-01-01", at="2026-05-01T10:00:00+00:00"),
+        Evidence(session="s-2", uuid="v", quote="again", at="2026-06-01T10:00:00+00:00"),
+    ),
+)
+
+
+def test_a_file_of_ours_is_understood():
+    shown = files.describe(document.compose(WRITTEN).decode(), "graph/decisions/uses-ship-abc123.md")
+    for key in ("id", "name", "title", "type", "description", "origin", "importance", "pinned", "body"):
+        assert shown[key] == getattr(WRITTEN, key), key
+    assert shown["tags"] == list(WRITTEN.tags)
+    assert shown["anchors"][0] == "src/x.py"
+    assert {"s-1", "s-2"} <= set(shown["sessions"])
+    assert shown["said"] == "2026-06-01T10:00:00+00:00"
+
+
+OTHERS = [
+    ("Just text\n", {"name": "stem", "description": "", "body": "Just text\n", "type": ""}),
+    ("---\nno end\n", {"name": "stem", "body": "---\nno end\n"}),
+    ("---\n- a list\n---\nbody\n", {"name": "stem", "body": "---\n- a list\n---\nbody\n"}),
+    ("\ufeff---\r\nname: x\r\n---\r\nbody\r\n", {"name": "x", "body": "body\r\n"}),
+    ("---\nname: A Title\ntags: 'it''s'\n---\n", {"name": "stem", "title": "A Title", "tags": ["it's"]}),
+    (
+        "---\nname: x\nmetadata:\n  type: user\n  modified: 2026-01-02\n---\n",
+        {"type": "user", "said": "2026-01-02"},
+    ),
+    ("---\nname: x\nmetadata: {type: feedback}\n---\n", {"type": "feedback"}),
+    ("---\nname: x\ndescription: >-\n  two\n  lines\n---\n", {"description": "two lines"}),
+    ("---\nname: x\ntags:\n  - a\n  - b\n---\n", {"tags": ["a", "b"]}),
+    ("---\nname: x\nimportance: high\npinned: yes\n---\n", {"importance": 0.5, "pinned": True}),
+    ("---\nname: x\nupdated: soon\ncreated: 2026-01-02\n---\n", {"said": "2026-01-02"}),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), OTHERS)
+def test_front_matter_of_others_is_read_as_far_as_it_goes(text, expected):
+    shown = files.describe(text, "stem.md")
+    assert {key: shown[key] for key in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "front", ["status: superseded", "status: Archived", "archived: true", "archived: Yes"]
+)
+def test_what_says_that_it_is_retired_is_no_memory(front):
+    assert files.describe(f"---\nname: x\n{front}\n---\nbody", "x.md") == {}
+    assert is_retired(dict([front.split(": ")]))
+
+
+def test_a_file_read_has_the_stores_digest_and_stamp(tmp_path):
+    raw = document.compose(WRITTEN)
+    (tmp_path / "x.md").write_bytes(raw)
+    found = files.read(str(tmp_path), "x.md", False)
+    assert (found.digest, found.stamp) == (digest(raw), files.stamp_of(str(tmp_path), "x.md"))
+    assert "ship" in found.fields[0].split() and "drift" in found.fields[3].split()
+
+
+def test_what_can_not_be_read_is_none_and_nothing_waits(odd_store, tmp_path):
+    (odd_store / "big.md").write_bytes(b"x" * (files.LARGEST + 1))
+    for path in ("link.md", "folder.md", "pipe.md", "gone.md", "big.md", "nul\0.md"):
+        assert files.read(str(odd_store), path, False) is None, path
+
+
+def test_of_a_large_file_the_start_is_read(tmp_path):
+    (tmp_path / "x.md").write_bytes(b"start\n" + b"word " * 300_000)
+    found = files.read(str(tmp_path), "x.md", False)
+    assert len(found.shown["body"]) == files.MOST_BODY and found.shown["cut"]

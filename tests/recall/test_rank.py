@@ -1,0 +1,110 @@
+"""The rules of the score, apart from the constants that tune it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.recall import rank
+from pipeline.recall.question import Question, ask
+
+FIELDS = ("deploy stag", "deploy to the stag server with make ship", "ops", "ship vpn first friday")
+
+
+def fit(prompt, fields=FIELDS, weights=None, haystack="", context=""):
+    asked = ask(prompt, context)
+    known = dict.fromkeys([*asked.own, *asked.context], 1.0)
+    return rank.relevance(asked, {**known, **(weights or {})}, fields, haystack)
+
+
+def test_more_shared_words_score_higher():
+    assert fit("deploy staging").score > fit("deploy mailing").score > fit("office mailing").score == 0
+
+
+def test_the_name_counts_more_than_the_body():
+    assert fit("staging").score > fit("friday").score > 0
+
+
+def test_the_rest_of_the_prompt_counts_against_a_match():
+    assert fit("staging deploy").score > fit("staging deploy of the billing invoices for march").score
+
+
+def test_earlier_words_help_and_decide_nothing():
+    assert fit("staging", context="ship it over the vpn").score > fit("staging").score
+    assert fit("office", context="deploy staging").score == 0
+
+
+def test_a_specific_found_word_for_word_is_worth_extra_and_enough():
+    found = fit("what does --fast do", haystack="use --fast on friday")
+    assert found.exact == [] and found.failing  # none of the words in the tokenised columns
+    found = fit("ship --fast", weights={"ship": 0.1}, haystack="ship --fast")
+    assert found.exact == ["--fast"] and found.failing == ""
+    assert found.score > fit("ship --fast", weights={"ship": 0.1}).score
+
+
+@pytest.mark.parametrize(
+    ("weights", "failing"),
+    [({}, ""), ({"friday": 0.1}, "too few shared words"), ({"vpn": 0.4, "friday": 0.4}, "")],
+)
+def test_one_word_in_the_body_is_not_enough(weights, failing):
+    assert fit("vpn friday", weights=weights).failing == failing
+
+
+def test_one_rare_word_in_the_name_is_enough():
+    assert fit("staging", weights={"stag": rank.RARE}).failing == ""
+    assert fit("staging", weights={"stag": rank.RARE - 0.01}).failing != ""
+
+
+@given(st.integers(1, 10**6), st.integers(1, 100))
+def test_a_weight_goes_by_the_share_and_not_by_the_size(documents, factor):
+    total = documents * 20
+    many = rank.weight("zebra", documents * factor, total * factor)
+    if total >= rank.LEAST_TOTAL:
+        assert many == pytest.approx(rank.weight("zebra", documents, total))
+    assert 0 < many <= 1
+
+
+def test_common_words_and_pairs_weigh_less():
+    assert rank.weight("zebra", 3, 300) > rank.weight("fil", 3, 300) > rank.weight("fil", 200, 300)
+    assert rank.weight("zebra", 3, 300) > rank.weight("設定", 3, 300)
+    assert rank.weight("zebra", 0, 300) == rank.UNKNOWN
+
+
+@given(
+    st.none() | st.floats(-1e6, 1e6),
+    st.floats(0.8, 1.4),
+    st.floats(0, 1),
+    st.booleans(),
+    st.booleans(),
+)
+def test_what_a_memory_is_moves_the_score_a_little_only(age, weight, importance, pinned, everywhere):
+    assert 0.7 < rank.standing(age, weight, importance, pinned, everywhere) < 1.25
+
+
+def test_older_less_important_and_wider_memories_stand_lower():
+    new = rank.standing(0, 1.0, 0.5, False, False)
+    assert new > rank.standing(300, 1.0, 0.5, False, False) > rank.standing(9_999, 1.0, 0.0, False, True)
+    assert rank.standing(0, 1.0, 0.5, True, False) > new
+
+
+@pytest.mark.parametrize(
+    ("score", "floor", "picked", "chosen"),
+    [
+        (0.5, 0.3, False, True),
+        (0.2, 0.3, False, False),
+        (0.2, 0.3, True, True),
+        (0.1, 0.3, True, False),
+        (9, 0, False, True),
+    ],
+)
+def test_the_floor_decides_and_is_lower_for_picks(score, floor, picked, chosen):
+    found = rank.Fit(score, ["deploy"], [], "")
+    assert (rank.verdict(found, {"deploy": 1.0}, floor, picked) == "") is chosen
+
+
+def test_a_pick_still_needs_a_word_of_the_prompt():
+    assert rank.verdict(rank.Fit(0.9, ["deploy"], [], ""), {"deploy": 0.1}, 0.3, True) != ""
+    assert rank.verdict(rank.Fit(0.9, ["vpn"], [], "too few shared words"), {"vpn": 0.9}, 0.3, True) == ""
+
+
+def test_a_question_of_nothing_fits_nothing():
+    assert rank.relevance(Question([], [], [], ""), {}, FIELDS, "").words == []
