@@ -21,7 +21,7 @@ pytestmark = pytest.mark.realclient
 
 WAYS = ("plugin", "settings", "both")
 QUESTION = "How do we indent with tabs or spaces here, what does the linter say?"
-FENCE = "reverie-memor"  # begins the block in which recalled memories arrive
+FENCE = "recollection "  # begins the block in which a recalled memory arrives
 
 
 class Story:
