@@ -12,6 +12,7 @@ from pipeline import schedule, spend
 from pipeline.capture import spool
 from pipeline.config import Settings
 from pipeline.domain.memory import Evidence
+from pipeline.errors import StoreError
 from pipeline.extraction.render import size
 from pipeline.ledger import (
     Ledger,
@@ -26,11 +27,13 @@ from pipeline.ledger import (
     runs,
 )
 from pipeline.llm import describe
+from pipeline.store.access import owner
 
 _CALL_OVERHEAD_TOKENS = 4_000
 """Tokens of one call that are no dialogue: the instructions, the schema and the list of what is known."""
 _REPLY_TOKENS = 1_500
 _LAST_RUNS = 8
+_LOOKED_THROUGH = 60
 OFFLINE_MEANS = (
     "Without a model, turns are read by rules, which keep only what says outright that it should last; they"
     " count as read, and a model that comes later does not read them again."
@@ -62,7 +65,7 @@ def overview(
             "hook_log": _last_line(home / "logs" / "hook.log"),
         },
         "jobs": [asdict(job) for job in jobs.list_jobs(ledger) if job.state != "done"],
-        "runs": [run_row(run) for run in runs.list_runs(ledger, limit=_LAST_RUNS)],
+        "runs": [{**run_row(run), "project": _project(run.store)} for run in _last_runs(ledger)],
         "conversations": lookups.conversation_counts(ledger),
         "spend": _spend(ledger, settings, now),
         "inbox": inbox.count_inbox(ledger, str(store)),
@@ -70,6 +73,22 @@ def overview(
         "last_event": _last_event(ledger, home),
         "files": lookups.file_counts(ledger),
     }
+
+
+def _last_runs(ledger: Ledger) -> list[runs.Run]:
+    """Return the latest runs, without the single questions that a dream asked."""
+    latest = runs.list_runs(ledger, limit=_LOOKED_THROUGH)
+    return [run for run in latest if not run.strategy.startswith("dream:")][:_LAST_RUNS]
+
+
+def _project(store: str) -> str:
+    """Return the name of the project that the memory folder `store` belongs to, as far as it is known."""
+    place = Path(store)
+    try:
+        claimed = owner(place)
+    except StoreError:
+        claimed = ""
+    return Path(claimed).name if claimed else (place.parent if place.name == "memory" else place).name
 
 
 def _last_event(ledger: Ledger, home: Path) -> dict[str, Any] | None:

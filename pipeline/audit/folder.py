@@ -127,7 +127,7 @@ def _take(folder: Folder, path: str) -> None:
         memory, given = document.load(raw, path)
         front = None if parts.front is None else given
     except DocumentError as error:
-        message = str(error.args[0])
+        message = str(error.args[0]).removeprefix("front matter: ")
         fix = error.fix.partition(";")[0].rstrip(".") + "."
         folder.findings.append(Finding("error", "front-matter", shown, error.line or 0, message, fix))
     folder.files.append(File(shown, text, body_line, front, memory, stamp.mtime_ns / 1e9))

@@ -34,7 +34,7 @@ def examine(
         for finding in findings:
             output.hanging(f"{finding.level:<6}", f"{finding.what}: {finding.message}", mark=finding.level)
             if finding.fix:
-                output.hanging("      ", f"→ {finding.fix}")
+                output.hanging("      → ", finding.fix)
         wrong = sum(finding.level == "error" for finding in findings)
         noted = sum(finding.level == "note" for finding in findings)
         output.line()

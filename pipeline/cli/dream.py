@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +12,9 @@ from pipeline.app import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
 from pipeline.clock import iso
+from pipeline.consolidation import report as reports
 from pipeline.consolidation.report import DreamReport, as_markdown
+from pipeline.errors import InputError
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, or the start of it.")]
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name, file stem or id.")]
@@ -56,6 +59,22 @@ def dream(
     output.data(reports, tell, as_json=as_json)
     if any(report.word == "failed" for report in reports):
         raise typer.Exit(1)
+
+
+def report(
+    run: Annotated[str, typer.Argument(metavar="[RUN]", help="Default: the newest dream here.")] = "",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what a dream did, and what it held back."""
+    app = App(store=store)
+    file = reports.find(app.home, app.store_path, run)
+    if file is None:
+        raise InputError(
+            "no dream has left a report here", fix="`reverie status` says when the next one is due."
+        )
+    whole = file.with_suffix(".json").read_text("utf-8")
+    output.data(json.loads(whole), lambda: output.line(file.read_text("utf-8").rstrip()), as_json=as_json)
 
 
 def history(store: StoreOption = None, as_json: JsonOption = False) -> None:

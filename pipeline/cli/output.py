@@ -121,7 +121,7 @@ def screens(draw: Callable[[int, int], Sequence[str]], *, seconds: float, frames
             size = shutil.get_terminal_size()
             lines = [harmless(text) for text in draw(size.columns, size.lines)]
             if terminal:
-                kept = [_cut(text, size.columns) for text in lines[: size.lines]]
+                kept = [cut(text, size.columns) for text in lines[: size.lines]]
                 _write("\x1b[H" + "\x1b[K\r\n".join(kept) + "\x1b[K\x1b[J")
             else:
                 _write("\n".join(lines) + "\n")
@@ -135,7 +135,7 @@ def screens(draw: Callable[[int, int], Sequence[str]], *, seconds: float, frames
         _write("\x1b[?25h\x1b[?1049l" if terminal else "")
 
 
-def _cut(text: str, columns: int) -> str:
+def cut(text: str, columns: int) -> str:
     """Return `text` cut to what fits into `columns`, wide characters counted as two."""
     if cell_len(text) <= columns:
         return text
@@ -145,7 +145,7 @@ def _cut(text: str, columns: int) -> str:
 def fit(text: str, columns: int) -> str:
     """Return `text`, on one line, cut or filled up to exactly `columns`."""
     flat = " ".join(harmless(text).split())
-    return set_cell_size(_cut(flat, columns), columns)
+    return set_cell_size(cut(flat, columns), columns)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str = "nothing") -> None:

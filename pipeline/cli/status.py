@@ -53,6 +53,9 @@ def screen(value: dict[str, Any], columns: int, lines: int) -> list[str]:
         max(1, lines - len(head) - len(trouble) - (2 if trouble else 0) - 2) if lines else len(value["runs"])
     )
     runs = [_run(run, now) for run in value["runs"][:room]] or ["nothing was read yet"]
+    if all(run.startswith(" " * 7) for run in runs):
+        # None is of another day, so no line needs room for a date.
+        runs = [run[5:] for run in runs]
     found = [*head, *(["", *trouble] if trouble else []), "", "Last runs", *runs]
     return [_cut(text, columns) for text in found]
 
@@ -144,17 +147,19 @@ _STATES = {"waiting": "waits", "leased": "is at work", "parked": "was given up"}
 
 
 def _run(run: dict[str, Any], now: datetime) -> str:
-    names = ", ".join(map(_action, run["actions"])) or run["reason"]
+    names = _actions(run["actions"]) or run["reason"]
     outcome = run["outcome"] or "unfinished"
     told = f"{run['strategy']} {outcome}" + (f": {names}" if names else "")
-    return f"  {day_and_time(run['started_at'], now):>12}  {_place(run['store']):<14}  {told}"
+    return f"{day_and_time(run['started_at'], now):>12}  {output.fit(run['project'], 14)}  {told}"
 
 
-def _place(store: str) -> str:
-    """Return the project that a memory folder belongs to, as short as it can be told from others."""
-    folder = Path(store)
-    name = folder.parent.name if folder.name == "memory" else folder.name
-    return name if len(name) <= 14 else f"…{name[-13:]}"
+def _actions(actions: list[dict[str, Any]]) -> str:
+    """Return what a run did, memories of the same fate behind one verb: ``created a, b; updated c``."""
+    told: dict[str, list[str]] = {}
+    for action in actions:
+        verb, _, names = _action(action).partition(" ")
+        told.setdefault(verb, []).append(names)
+    return "; ".join(f"{verb} {', '.join(names)}" for verb, names in told.items())
 
 
 def _action(action: dict[str, Any]) -> str:
@@ -182,4 +187,4 @@ def _wrapped(label: str, text: str, columns: int) -> list[str]:
 
 
 def _cut(text: str, columns: int) -> str:
-    return output.fit(text, columns).rstrip() if columns and len(text) > columns else text
+    return output.cut(text, columns) if columns else text

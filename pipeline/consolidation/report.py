@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,16 @@ def write(report: DreamReport, home: Path) -> Path:
     path = folder / f"{report.run_id}.md"
     write_atomic(path, as_markdown(report).encode())
     return path
+
+
+def find(home: Path, store: Path, run: str = "") -> Path | None:
+    """Return the markdown of the newest dream in `store`, or of the one whose id begins with `run`."""
+    found: list[tuple[str, Path]] = []
+    for file in (home / FOLDER).glob(f"{glob.escape(run)}*.json"):
+        value = orjson.loads(file.read_bytes())
+        if Path(value["store"]).resolve() == store.resolve():
+            found.append((value["at"], file.with_suffix(".md")))
+    return max(found)[1] if found else None
 
 
 def as_json(report: DreamReport) -> bytes:

@@ -13,6 +13,7 @@ from pipeline.errors import InputError, ReverieError
 from pipeline.ledger import Ledger, calls, health, jobs, lookups
 from pipeline.llm import describe
 from pipeline.overview import OFFLINE_MEANS
+from pipeline.words import count
 
 _MODES = {
     "off": "no background work is done (store.mode)",
@@ -57,7 +58,8 @@ def _sound(ledger: Ledger) -> Iterator[Finding]:
         yield Finding("error", "ledger", verdict, fix)
     else:
         counts = lookups.file_counts(ledger)
-        message = f"sound; {counts['files']} transcripts, {counts['spoken']} utterances"
+        read = f"{count(counts['files'], 'transcript')}, {count(counts['spoken'], 'utterance')}"
+        message = f"sound; {read}"
         yield Finding("ok", "ledger", message)
     if ledger.note:
         fix = "Make room on the disk, or the home writable for you."
@@ -98,7 +100,7 @@ def _spool(home: Path) -> Iterator[Finding]:
     except ReverieError as error:
         yield Finding("error", "spool", str(error), error.fix)
         return
-    events = "1 event waits" if waiting == 1 else f"{waiting} events wait"
+    events = "1 event waits" if waiting == 1 else f"{waiting or 'no'} events wait"
     if waiting and not alive:
         message = f"{events} and no worker runs"
         yield Finding("note", "spool", message, "Run `reverie work`; see logs/worker.log.")

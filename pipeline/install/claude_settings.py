@@ -151,9 +151,9 @@ def _root(text: str, file: Path) -> int:
 def _member(text: str, start: int, key: str, opening: str, file: Path) -> Item | None:
     item = jsontext.member(text, start, key)
     if item is not None and text[item.value] != opening:
-        kind = "object" if opening == "{" else "list"
+        kind = "an object" if opening == "{" else "a list"
         line = jsontext.line_of(text, item.value)
-        raise InputError(f"{key!r} must hold an {kind}", file=str(file), line=line, fix=_MEND)
+        raise InputError(f"{key!r} must hold {kind}", file=str(file), line=line, fix=_MEND)
     return item
 
 

@@ -59,11 +59,14 @@ class _Kept:
 
 @dataclass(slots=True)
 class Record:
-    """What installing did: settings `files`, folders `made` (outermost first), whether the home was there."""
+    """What installing did: settings `files`, folders `made`, and what the home `had` when it was a person's.
+
+    `had` is None where there was no home before, or one that Reverie had made.
+    """
 
     files: list[_Kept] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
-    home_was_there: bool = False
+    had: list[str] | None = None
 
     def of(self, file: Path) -> _Kept | None:
         """Return what is noted of `file`."""
@@ -89,7 +92,7 @@ def install(home: Path, edit: Edit) -> None:
     kept = _Kept(str(edit.file), _digest(edit.after), absent=edit.before is None)
     noted = record.of(edit.file)
     if first:
-        record.home_was_there = home.is_dir() and not any(home.iterdir())
+        record.had = _had(home)
     try:
         ensure_dir(home)
         if edit.before is not None:
@@ -143,7 +146,8 @@ def read_record(home: Path) -> Record:
     try:
         value = json.loads((home / RECORD).read_text("utf-8"))
         files = [_Kept(**one) for one in value["files"]]
-        return Record(files, [str(one) for one in value["made"]], bool(value["home_was_there"]))
+        had = value["had"]
+        return Record(files, [str(one) for one in value["made"]], None if had is None else [*map(str, had)])
     except (OSError, ValueError, TypeError, KeyError):
         # Without it our entries are taken out one by one, which needs no note.
         return Record()
@@ -174,6 +178,13 @@ def _carry_over(noted: _Kept, kept: _Kept, edit: Edit) -> None:
     elif edit.before is not None and settings.ours(edit.before, edit.file):
         # It holds entries of ours and a person's changes: no bytes to go back to.
         kept.backup = ""
+
+
+def _had(home: Path) -> list[str] | None:
+    """Return what is in `home` if it is a person's own folder: one in which Reverie never worked."""
+    if not home.is_dir() or any((home / name).exists() for name in ("ledger.sqlite", "spool")):
+        return None
+    return sorted(place.name for place in home.iterdir())
 
 
 def _keep(home: Path, file: Path, text: str) -> str:

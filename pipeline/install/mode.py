@@ -39,7 +39,7 @@ def set_mode(home: Path, mode: str) -> bool:
         old = file.read_bytes().decode("utf-8") if file.exists() else ""
         before = tomllib.loads(old)
         new = _edited(old, mode)
-        if tomllib.loads(new) != _wanted(before, mode):
+        if _parsed(new) != _wanted(before, mode):
             raise ConfigError(
                 "the mode stands there in a form that can't be changed for you",
                 file=str(file),
@@ -69,6 +69,13 @@ def _edited(text: str, mode: str) -> str:
         apart = "" if text[header.end() : at] else newline
         return f'{text[:at]}{apart}mode = "{mode}"{newline}{text[at:]}'
     return f'{text[: key.start(2)]}"{mode}"{text[key.end(2) :]}'
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
 
 
 def _wanted(before: dict[str, Any], mode: str) -> dict[str, Any]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import fnmatch
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline import locks, schedule_setup
+from pipeline import locks, paths, schedule_setup
 from pipeline.atomic import TEMP_MARK
 from pipeline.errors import InputError, ReverieError, SpoolError
 from pipeline.install.installing import RECORD, read_record, take_away
@@ -24,7 +25,7 @@ _OWN = (
     *(schedule_setup.MADE, f".*{TEMP_MARK}*"),
 )
 """What Reverie puts into its home, but for the memories, the record of installing and the worker's lock."""
-_WAIT_SECONDS = 120.0
+WAIT_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,26 +36,27 @@ class Purged:
     strange: tuple[Path, ...]
 
 
-def purge(home: Path, *, with_memories: bool = False) -> Purged:
+def purge(home: Path, *, with_memories: bool = False, wait: float = WAIT_SECONDS) -> Purged:
     """Remove the scheduled look for a dream, then all of Reverie's own in `home`, then `home` if it is empty.
 
-    Waits for a worker that is at work. Raises SpoolError when it does not end, InputError when something
-    can't be removed; what was removed until then stays so, and doing it again goes on.
+    Waits `wait` seconds for a worker that is at work. Raises SpoolError when it does not end, InputError when
+    something can't be removed; what was removed until then stays so, and doing it again goes on.
     """
+    _require_own(home)
     _unschedule(home)
     record = read_record(home)
     if home.is_dir():
-        with locks.lock(lock_path(home), timeout=_WAIT_SECONDS) as held:
+        with locks.lock(lock_path(home), timeout=wait) as held:
             if not held:
                 raise SpoolError(
                     "the background worker is still at work",
                     file=str(home),
                     fix="Run it again in a few minutes; the hooks are gone, so nothing new is begun.",
                 )
-            _empty(home, with_memories=with_memories)
+            _empty(home, record.had or (), with_memories=with_memories)
         _delete(lock_path(home))
         _delete(home / RECORD)
-        if not any(home.iterdir()) and not home.is_symlink() and not record.home_was_there:
+        if not any(home.iterdir()) and not home.is_symlink() and record.had is None:
             home.rmdir()
     take_away(record.made)
     memories = home / MEMORIES
@@ -62,10 +64,23 @@ def purge(home: Path, *, with_memories: bool = False) -> Purged:
     return Purged(memories if memories in left else None, tuple(place for place in left if place != memories))
 
 
-def _empty(home: Path, *, with_memories: bool) -> None:
+def _require_own(home: Path) -> None:
+    """Raise InputError when `home` is a folder of which all the rest is somebody else's."""
+    here = home.resolve()
+    others = (Path.home().resolve(), paths.config_dir().resolve())
+    if any(here in (other, *other.parents) for other in others):
+        raise InputError(
+            "is a folder for other things too, so nothing is deleted in it",
+            file=str(home),
+            fix="Delete by hand what is Reverie's: ledger.sqlite, spool, recall, search, config.toml.",
+        )
+
+
+def _empty(home: Path, had: Sequence[str], *, with_memories: bool) -> None:
     names = (*_OWN, MEMORIES) if with_memories else _OWN
     for place in sorted(home.iterdir()):
-        if any(fnmatch.fnmatchcase(place.name, name) for name in names):
+        # Of a folder that was there before, nobody can tell what in it is whose.
+        if place.name not in had and any(fnmatch.fnmatchcase(place.name, name) for name in names):
             _delete(place)
 
 

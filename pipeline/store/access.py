@@ -43,6 +43,12 @@ def private_dir(root: Path) -> Path:
     return private
 
 
+def can_be_made(root: Path) -> bool:
+    """Whether nothing is at `root`, and what it would be made in is a folder."""
+    above = next((place for place in (root, *root.parents) if os.path.lexists(place)), root)
+    return above != root and above.is_dir()
+
+
 def require_writable(root: Path) -> None:
     """Raise StoreError unless files can be made in the store at `root` and in our own folder there.
 

@@ -47,15 +47,15 @@ class Store(Planner):
     ) -> Store:
         """Open the store at `path`, which may be a link to a directory; finish an interrupted change set.
 
-        With `create` a missing directory is made, mode 0700; with `later` it is made when the first change is.
-        Limits are those of MEMORY.md; a change
+        With `create` a missing directory is made, mode 0700; with `later` it is when the first
+        change is. Limits are those of MEMORY.md; a change
         waits `lock_seconds` for another process; the last `generations` of each kind are kept for undo.
         Raises StoreError when there is no directory or an interrupted change can't be finished.
         """
         if create:
             with access.writing(path):
                 ensure_dir(path)
-        if not path.is_dir() and (not later or os.path.lexists(path)):
+        if not path.is_dir() and not (later and access.can_be_made(path)):
             raise StoreError("no such directory", file=str(path), fix="Check --store, or create it.")
         root = Path(os.path.realpath(path))
         private = root / PRIVATE

@@ -47,12 +47,14 @@ def plan(
     chosen = kept.pick(generations, run)
     later = [item for item in generations if item.number > chosen.number and not item.undone]
     restores: list[Restore] = []
+    overtaken: list[FileChange] = []
     refused: list[str] = []
     causes: list[Generation] = []
     for change in chosen.files:
         current, mode, mtime = _present(root, change.path)
         mark = None if current is None else digest(current)
         if mark == change.before:
+            overtaken += [change] if not change.index and _last(change, later) else []
             continue
         if mark == change.after:
             data = kept.content(root, run, change.before)
@@ -62,9 +64,16 @@ def plan(
         if grown is not None:
             restores.append(Restore(change.path, grown, mark, change.record, mode, mtime))
         elif not change.index:
-            causes += [item for item in later if any(file.path == change.path for file in item.files)][-1:]
+            last = _last(change, later)
+            causes += [last[0]] if last and last[1].after == mark else []
             ours = mark is not None and written(change.path) == mark
-            refused.append(f"{change.path} {_why(change, current, later, ours=ours)}")
+            refused.append(f"{change.path} {_why(change, current, causes, ours=ours)}")
+    if not refused and not any(restore.path in _memories(chosen) for restore in restores):
+        # Nothing of it is left to take back: a later change moved on from it.
+        for change in overtaken:
+            last = _last(change, later)
+            causes += [last[0]] if last else []
+            refused.append(f"{change.path} was changed again by {called(causes[-1])}")
     if refused:
         raise ConflictError(
             f"undoing {called(chosen)} would lose what came after it: {'; '.join(refused)}",
@@ -97,10 +106,19 @@ def _fix(run: str, causes: Sequence[Generation]) -> str:
     return f"`reverie diff {run}` shows what it did; put the named files back by hand where you want it."
 
 
-def _why(change: FileChange, current: bytes | None, later: Sequence[Generation], *, ours: bool) -> str:
-    runs = [item for item in later if any(file.path == change.path for file in item.files)]
-    if runs:
-        return f"was changed again by {called(runs[-1])}"
+def _last(change: FileChange, later: Sequence[Generation]) -> tuple[Generation, FileChange] | None:
+    """Return the newest of `later` that touched the file of `change`, with what it did to it."""
+    touched = [(item, file) for item in later for file in item.files if file.path == change.path]
+    return max(touched, key=lambda pair: pair[0].number, default=None)
+
+
+def _memories(item: Generation) -> set[str]:
+    return {file.path for file in item.files if not file.index}
+
+
+def _why(change: FileChange, current: bytes | None, causes: Sequence[Generation], *, ours: bool) -> str:
+    if causes and any(file.path == change.path for file in causes[-1].files):
+        return f"was changed again by {called(causes[-1])}"
     if current is None:
         return "was removed since"
     if ours:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -65,11 +66,13 @@ def test_the_mode_is_told(told, monkeypatch):
 def test_the_script_prints_the_line_and_loads_nothing_heavy(told, tmp_path):
     told({"inbox": 4})
     session = json.dumps({"cwd": str(tmp_path)}).encode()
-    probe = f"import sys, os, runpy; os._exit = lambda code: print(*sys.modules); sys.argv = ['x'];"
-    probe += f"runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"
+    probe = "import sys, os; os._exit = lambda code: print(*sys.modules); file = sys.argv[1];"
+    probe += "exec(compile(open(file).read(), file, 'exec'), {'__name__': '__main__', '__file__': file})"
+    env = {"REVERIE_HOME": str(tmp_path / "reverie"), "HOME": str(tmp_path)}
+    env["CLAUDE_CONFIG_DIR"] = os.environ["CLAUDE_CONFIG_DIR"]
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", probe], input=session, capture_output=True,
-        env={"REVERIE_HOME": str(tmp_path / "reverie"), "HOME": str(tmp_path)}, timeout=30, check=True,
+        [sys.executable, "-I", "-S", "-c", probe, SCRIPT], input=session, env=env, capture_output=True,
+        timeout=30, check=True,
     )  # fmt: skip
     first, modules = done.stdout.decode().splitlines()
     assert first == "reverie: inbox 4"

@@ -33,8 +33,6 @@ def catalogue(tmp_path: Path) -> Path:
 def test_the_client_finds_nothing_wrong_with_the_plugin(open_box: OpenBox, catalogue: Path) -> None:
     said = open_box().run("claude", "plugin", "validate", "--strict", str(catalogue))
     assert "Validation passed" in said
-    for skill in ("remember", "recall", "forget", "dream-report", "inbox"):
-        assert skill in said
 
 
 def marketed(machine: Box, catalogue: Path) -> Box:

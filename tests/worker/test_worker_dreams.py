@@ -83,7 +83,7 @@ def test_bug_095_the_reason_is_kept_and_shown_until_the_gates_open(
     assert work(dreamy).dreams == [] and asked(api) == 0
     assert list(closed(dreamy)) == ["sessions"]
     shown = dreamy.reverie("status", REVERIE_NOW=NOW).stdout
-    assert "1 more session needed" in shown and "last never" in shown
+    assert "1 more session needed" in shown and "none yet" in shown
     told = json.loads(dreamy.reverie("status", "--json", REVERIE_NOW=NOW).stdout)["dream"]
     assert [(r["name"], r["at"]) for r in told["refusals"]] == [("sessions", at(NOW).timestamp())]
     talk(dreamy, 5)

@@ -1,0 +1,56 @@
+"""`reverie init`: what it says before anything runs, and that it asks nothing."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.install.conftest import Machine
+
+
+def test_it_installs_once_and_then_only_tells(machine: Machine) -> None:
+    assert "installed into" in machine.reverie("init")
+    before = machine.everything()
+    said = machine.reverie("init")
+    assert "installed into" not in said and f"in {machine.settings}" in said
+    assert machine.everything() == before
+
+
+def test_it_names_places_model_cost_and_how_to_stop(machine: Machine) -> None:
+    said = machine.reverie("init")
+    for part in (
+        "/memory, which Claude Code loads",
+        "offline",
+        "nothing: no model",
+        "auto: ",
+        "`reverie mode off`",
+    ):
+        assert part in said
+
+
+@pytest.mark.parametrize(
+    ("provider", "key", "cost", "leaves"),
+    [
+        ("claude-cli", "", "at most $0.50 a day, 60 calls", "secrets taken out first, to Anthropic"),
+        ("auto", "MY_KEY", "on your API key", "secrets taken out first, to Anthropic"),
+        ("offline", "", "nothing", "nothing"),
+    ],
+)
+def test_the_cost_is_the_one_of_the_provider_that_will_be_asked(
+    machine: Machine, provider: str, key: str, cost: str, leaves: str
+) -> None:
+    machine.env |= {
+        "REVERIE_MODEL__PROVIDER": provider,
+        "REVERIE_MODEL__API_KEY_ENV": key,
+        "REVERIE_SPEND__DOLLARS_PER_DAY": "0.5",
+        "MY_KEY": "not-a-key",
+    }
+    claude = Path(machine.env["PATH"], "claude")
+    claude.symlink_to("sh")
+    machine.reverie("init", "--json")
+    told = json.loads(machine.out)
+    assert cost in told["cost"] and leaves in told["leaves_the_machine"]
+
+
+def test_what_no_hook_does_is_said(machine: Machine) -> None:
+    assert "none yet" in machine.reverie("init", "--dry-run")

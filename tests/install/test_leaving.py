@@ -1,0 +1,235 @@
+"""`reverie uninstall --purge`: nothing of Reverie is left, and nothing else is gone."""
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import SpoolError
+from pipeline.install import purging
+from tests.install.conftest import Machine, make_machine
+from tests.support.homes import everything
+from tests.support.hooks import HOOKS
+from tests.support.transcripts import Transcript
+
+CRONTAB = """#!/bin/sh
+case "$1" in
+-l) [ -f "$HOME/tab" ] && cat "$HOME/tab" || { echo "no crontab for me" >&2; exit 1; } ;;
+-r) rm "$HOME/tab" ;;
+-) cat >"$HOME/tab" ;;
+esac
+"""
+SYSTEMCTL = """#!/bin/sh
+wants="$HOME/.config/systemd/user/timers.target.wants"
+case "$*" in
+*enable*--now*) mkdir -p "$wants" ;;
+esac
+"""
+
+
+def bare(machine: Machine) -> None:
+    """Leave the home as it is: without Claude Code's folder."""
+
+
+def lived_in(machine: Machine) -> None:
+    """Let Claude Code have been used there: settings, a transcript, memories, an empty folder, a link."""
+    machine.write('{\n  "model": "opus"\n}')
+    machine.settings.chmod(0o640)
+    store = machine.config / "projects" / "-work" / "memory"
+    store.mkdir(parents=True)
+    (store / "MEMORY.md").write_text("# Memory\n")
+    (machine.config / "todos").mkdir(mode=0o750)
+    (machine.home / ".profile").symlink_to("nowhere")
+    (machine.home / "tab").write_text("0 4 * * * backup\n")
+
+
+def linked(machine: Machine) -> None:
+    """Let the settings live among a person's dotfiles, and the project have settings of its own."""
+    machine.write("{}", machine.home / "dotfiles" / "claude.json")
+    machine.config.mkdir(mode=0o755)
+    machine.settings.symlink_to("../dotfiles/claude.json")
+    machine.write('{"env": {}}', machine.project / ".claude" / "settings.local.json")
+
+
+def prepared(machine: Machine) -> None:
+    """Let Reverie's home be there, empty, and elsewhere."""
+    machine.env["REVERIE_HOME"] = str(machine.home / "state")
+    (machine.home / "state").mkdir(mode=0o700)
+
+
+BEFORE = (bare, lived_in, linked, prepared)
+
+
+@pytest.mark.parametrize("before", BEFORE)
+def test_install_then_purge_leaves_every_byte_mode_and_folder_as_it_was(
+    machine: Machine, before: Callable[[Machine], None]
+) -> None:
+    before(machine)
+    as_it_was = machine.everything()
+    machine.reverie("install")
+    machine.reverie("install", "--project")
+    assert machine.everything() != as_it_was
+    machine.reverie("uninstall", "--purge")
+    assert machine.everything() == as_it_was
+
+
+@pytest.mark.parametrize(("tool", "text"), [("crontab", CRONTAB), ("systemctl", SYSTEMCTL)])
+@pytest.mark.parametrize("before", BEFORE)
+def test_after_all_that_reverie_does_a_purge_leaves_nothing(
+    machine: Machine, before: Callable[[Machine], None], tool: str, text: str
+) -> None:
+    before(machine)
+    provide(machine, tool, text)
+    as_it_was = machine.everything()
+    machine.reverie("install")
+    live(machine)
+    machine.reverie("uninstall", "--purge")
+    assert machine.everything() == as_it_was
+
+
+def provide(machine: Machine, tool: str, text: str) -> None:
+    """Give the machine a scheduler."""
+    program = Path(machine.env["PATH"], tool)
+    program.write_text(text, "utf-8")
+    program.chmod(0o755)
+
+
+def live(machine: Machine) -> None:
+    """Use what leaves something behind, but no memory: hooks, worker, settings, schedule, the looks at it."""
+    machine.reverie("init")
+    machine.reverie("mode", "observe")
+    machine.reverie("schedule", "install")
+    transcript = silent_session(machine)
+    for event in ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"):
+        hook(machine, event, transcript)
+    machine.reverie("ingest", "--file", str(transcript))
+    for command in (("work",), ("status",), ("dream", "--all"), ("conversations",), ("inbox", "list")):
+        machine.reverie(*command)
+    transcript.unlink()
+
+
+def silent_session(machine: Machine) -> Path:
+    """Write a session in which nothing worth keeping is said, outside the home."""
+    talk = Transcript(cwd=str(machine.project), start="2026-11-20T09:00:00Z")
+    talk.user("What a day it is.")
+    talk.assistant("It is.")
+    return Path(talk.write(machine.home.parent))
+
+
+def hook(machine: Machine, event: str, transcript: Path) -> None:
+    """Fire an event as Claude Code does, with the worker's place taken by a program that ends at once."""
+    payload = {
+        "session_id": transcript.stem,
+        "transcript_path": str(transcript),
+        "cwd": str(machine.project),
+        "hook_event_name": event,
+        "prompt": "which tabs do we use?",
+    }
+    script = "recall.py" if event in ("SessionStart", "UserPromptSubmit") else "capture.py"
+    subprocess.run(
+        [sys.executable, "-I", "-S", str(HOOKS / script), event],
+        input=json.dumps(payload).encode(),
+        env={**machine.env, "REVERIE_PYTHON": "/bin/true"},
+        check=True,
+        timeout=60,
+    )
+
+
+def test_memories_stay_unless_they_are_named_to_go(machine: Machine) -> None:
+    machine.reverie("install")
+    memory = machine.state / "memory" / "likes-tea.md"
+    memory.parent.mkdir()
+    memory.write_text("---\nname: likes-tea\n---\nTea.\n")
+    said = machine.reverie("uninstall", "--purge")
+    assert f"kept {memory.parent}" in said
+    assert {*everything(machine.state)} == {".", "memory", "memory/likes-tea.md"}
+    machine.reverie("uninstall", "--purge", "--with-memories")
+    assert not machine.state.exists()
+
+
+def test_what_a_person_put_into_the_home_stays_and_is_named(machine: Machine) -> None:
+    machine.reverie("install")
+    (machine.state / "notes.txt").write_text("mine")
+    (machine.state / "ledger.sqlite").symlink_to(machine.home / "elsewhere")
+    (machine.home / "elsewhere").write_text("mine too")
+    assert f"kept {machine.state / 'notes.txt'}: not made by Reverie" in machine.reverie(
+        "uninstall", "--purge"
+    )
+    assert (machine.home / "elsewhere").exists() and {*everything(machine.state)} == {".", "notes.txt"}
+
+
+def test_what_stood_in_the_home_before_stays_even_if_it_is_called_as_ours(machine: Machine) -> None:
+    machine.env["REVERIE_HOME"] = str(machine.home / "mine")
+    for name in ("logs", "backups"):
+        (machine.home / "mine" / name).mkdir(parents=True)
+        (machine.home / "mine" / name / "thesis.txt").write_text("years of work")
+    machine.write("{}")
+    before = machine.everything()
+    machine.reverie("install")
+    machine.reverie("uninstall", "--purge")
+    backups = [name for name in machine.everything() if name.startswith("mine/backups/settings")]
+    assert len(backups) == 1  # in a folder that is theirs
+    (machine.home / backups[0]).unlink()
+    assert machine.everything() == before
+
+
+@pytest.mark.parametrize("place", ["", ".claude"])
+def test_a_folder_for_everything_is_never_emptied(machine: Machine, place: str) -> None:
+    machine.env["REVERIE_HOME"] = str(machine.home / place)
+    machine.reverie("install")
+    (machine.home / place / "reports").mkdir()
+    assert "for other things too" in machine.reverie("uninstall", "--purge", code=1)
+    assert (machine.home / place / "reports").exists() and not machine.settings.exists()
+
+
+def test_a_worker_at_work_is_waited_for_and_nothing_is_taken_from_under_it(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", machine.env["PATH"])
+    machine.reverie("install")
+    before = machine.everything()
+    with open(machine.state / "worker.lock", "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(SpoolError, match="still at work"):
+            purging.purge(machine.state, wait=0)
+    (machine.state / "worker.lock").unlink()
+    assert machine.everything() == before
+    machine.reverie("uninstall", "--purge")
+    assert {*everything(machine.home)} == {".", "work"}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_what_can_not_be_removed_is_told(machine: Machine) -> None:
+    machine.reverie("install")
+    logs = machine.state / "logs"
+    logs.mkdir()
+    (logs / "worker.log").write_text("")
+    logs.chmod(0o500)
+    assert str(logs) in machine.reverie("uninstall", "--purge", code=1)
+    logs.chmod(0o700)
+
+
+def test_leaving_works_with_a_config_that_is_broken_and_twice(machine: Machine) -> None:
+    machine.reverie("install")
+    (machine.state / "config.toml").write_text("[[[")
+    machine.reverie("uninstall", "--purge")
+    assert "no hooks of Reverie" in machine.reverie("uninstall", "--purge")
+    assert {*everything(machine.home)} == {".", "work"}
+
+
+def test_memories_are_only_named_together_with_a_purge(machine: Machine) -> None:
+    assert "--purge" in machine.reverie("uninstall", "--with-memories", code=1)
+
+
+def test_a_record_that_is_lost_costs_exactness_only(tmp_path: Path) -> None:
+    machine = make_machine(tmp_path)
+    machine.write('{"model": "opus"}')
+    machine.reverie("install")
+    (machine.state / "installed.json").write_text("{")
+    machine.reverie("uninstall", "--purge")
+    assert machine.settings.read_text() == '{"model": "opus"}'
