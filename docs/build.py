@@ -32,8 +32,8 @@ def reverie(*arguments: str) -> str:
 
 def demo() -> str:
     """Return the demo's output as a console block, the memory's full text left out."""
-    made, index, _shown, source = reverie("demo").rstrip().split("\n$ ")
-    return f"```text\n$ make demo\n{made}\n$ {index}\n$ {source}\n```"
+    made, index, _shown, source, recalled = reverie("demo").rstrip().split("\n$ ")
+    return f"```text\n$ make demo\n{made}\n$ {index}\n$ {source}\n$ {recalled}\n```"
 
 
 def commands() -> str:

@@ -22,6 +22,8 @@ from pipeline.capture import spool
 from pipeline.clock import iso, parse_time
 from pipeline.errors import InputError, ReverieError
 
+QUESTION = "can i mock the tide server in the new test?"
+"""A prompt of a later session that one of the sample's memories bears on."""
 LONGEST_SECONDS = 60.0
 LONGEST_LIVE_SECONDS = 1800.0
 _IDLE_LOOKS = 10

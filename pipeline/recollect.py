@@ -48,7 +48,8 @@ def recall(app: App, query: str, *, explain: bool = False) -> Recollections:
         home=app.home,
         user_store=everywhere,
         now=app.clock.now().timestamp(),
-        root=str(paths.project_root(Path.cwd())),
+        # A folder named by hand may be any project's, so its anchors are not looked for here.
+        root=str(paths.project_root(Path.cwd())) if app.store_override is None else "",
     )
     asked = [] if explain else found.items
     found.problems += _note(

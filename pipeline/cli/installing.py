@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,11 +28,11 @@ def init(dry_run: DryRunOption = False, yes: YesOption = False, as_json: JsonOpt
 
     Where the hooks are in already, it only tells.
     """
-    found = first_run.wired(paths.project_root(Path.cwd()))
-    if not found:
+    app = App()
+    if not first_run.wired(paths.project_root(Path.cwd())):
         tell = output.talk if as_json else output.line
         _install(claude_settings.user_file(), dry_run=dry_run, yes=yes, tell=tell)
-    _facts(as_json)
+    _facts(app, as_json=as_json)
     output.talk("`reverie doctor` looks whether all is well, `reverie status` what it does.")
 
 
@@ -49,6 +49,8 @@ def install(
     if user and project:
         raise InputError("--user and --project exclude each other", fix="Name one of them.")
     root = paths.project_root(Path.cwd())
+    # A configuration that is broken is told before anything is changed.
+    app = App()
     done = _install(
         claude_settings.project_file(root) if project else claude_settings.user_file(),
         dry_run=dry_run,
@@ -57,7 +59,7 @@ def install(
     if done and project:
         output.talk("The file names places on this machine: keep it out of the repository.")
     if not dry_run:
-        _facts(as_json=False)
+        _facts(app, as_json=False)
 
 
 def uninstall(
@@ -79,18 +81,18 @@ def uninstall(
         raise InputError("--with-memories goes with --purge", fix="Add --purge.")
     home, root = paths.home_dir(), paths.project_root(Path.cwd())
     edits = installing.plan_removal(home, claude_settings.files(root))
-    for edit in edits:
-        output.line(edit.diff.rstrip("\n"))
-    if not edits:
-        output.line("no hooks of Reverie in any settings file")
-    plugin = claude_settings.plugin(root)
-    if plugin:
-        output.talk(f"The plugin runs still: `claude plugin uninstall {plugin}` takes it out.")
-    if dry_run or not (edits or purge) or not _agreed(_question(edits, home, purge, with_memories), yes):
+    scheduled = purging.scheduled(home)
+    _tell_removal(edits, scheduled, claude_settings.plugin(root))
+    if dry_run or not (edits or purge or scheduled):
+        return
+    if not _agreed(_question(edits, home, purge, with_memories), yes):
         return
     installing.remove(home, edits)
     for edit in edits:
         output.line(f"{'removed' if edit.after is None else 'hooks taken out of'} {edit.file}")
+    if scheduled:
+        purging.unschedule(home)
+        output.line("the scheduler no longer looks for a dream")
     if purge:
         _purge(home, with_memories)
     output.talk(_OPEN)
@@ -125,6 +127,8 @@ def _install(file: Path, *, dry_run: bool, yes: bool, tell: Callable[[str], None
     edit = installing.plan(file)
     if not edit.changes:
         tell(f"already there: {file} has all hooks")
+        if not dry_run:
+            note_interpreter(home)
         return False
     tell(edit.diff.rstrip("\n"))
     if dry_run or not _agreed(f"Write this to {file}?", yes):
@@ -137,6 +141,17 @@ def _install(file: Path, *, dry_run: bool, yes: bool, tell: Callable[[str], None
     return True
 
 
+def _tell_removal(edits: list[Edit], scheduled: Sequence[str], plugin: str) -> None:
+    for edit in edits:
+        output.line(edit.diff.rstrip("\n"))
+    if not edits:
+        output.line("no hooks of Reverie in any settings file")
+    if scheduled:
+        output.line(f"scheduled look for a dream ({', '.join(scheduled)}): goes too")
+    if plugin:
+        output.talk(f"The plugin runs still: `claude plugin uninstall {plugin}` takes it out.")
+
+
 def _purge(home: Path, with_memories: bool) -> None:
     with output.progress("waiting for the background worker"):
         left = purging.purge(home, with_memories=with_memories)
@@ -145,14 +160,17 @@ def _purge(home: Path, with_memories: bool) -> None:
         output.line(f"kept {left.memories}: the memories for all projects (--with-memories removes them)")
     for place in left.strange:
         output.line(f"kept {place}: not made by Reverie")
-    output.line("kept the memory folders of projects: they are Claude Code's and yours")
+    for place in left.stores:
+        output.line(f"kept {place}: memories of a project, in Claude Code's own folder")
 
 
 def _question(edits: list[Edit], home: Path, purge: bool, with_memories: bool) -> str:
-    parts = [f"change {len(edits)} settings file{'s' if len(edits) != 1 else ''}"] if edits else []
+    parts = ["take Reverie out"]
+    parts += [f"change {len(edits)} settings file{'s' if len(edits) != 1 else ''}"] if edits else []
     if purge:
         parts.append(f"delete {home}{'' if with_memories else ' but for memories'}")
-    return f"{' and '.join(parts).capitalize()}?"
+    whole = " and ".join(parts)
+    return f"{whole[:1].upper()}{whole[1:]}?"
 
 
 def _agreed(question: str, yes: bool) -> bool:
@@ -160,8 +178,8 @@ def _agreed(question: str, yes: bool) -> bool:
     return yes or output.ask(question)
 
 
-def _facts(as_json: bool) -> None:
-    found = first_run.facts(App())
+def _facts(app: App, *, as_json: bool) -> None:
+    found = first_run.facts(app)
     names: dict[str, Any] = {
         name.replace("_", " "): getattr(found, name) for name in type(found).__dataclass_fields__
     }

@@ -38,12 +38,12 @@ def demo(
     with tempfile.TemporaryDirectory(prefix="reverie-demo-") as root:
         with output.progress("a finished turn: hook, worker, memories"):
             staged = stage.stage(Path(root), transcript=transcript, llm=llm)
-        _present(staged)
+        _present(staged, "" if transcript else stage.QUESTION)
     if llm == "offline":
         output.line(f"\n{BLIND_SPOTS}")
 
 
-def _present(staged: stage.Staged) -> None:
+def _present(staged: stage.Staged, question: str) -> None:
     status = json.loads(stage.reverie(["status", "--json", "--store", str(staged.store)], staged))
     for job in status["jobs"]:
         raise ReverieError(f"the worker could not extract: {job['last_error']}", fix="Mend the cause named.")
@@ -64,6 +64,9 @@ def _present(staged: stage.Staged) -> None:
     for command in ("show", "why"):
         output.line(f"\n$ reverie {command} {chosen.name}")
         output.line(stage.reverie([command, chosen.name, "--store", str(staged.store)], staged).rstrip())
+    if question:
+        output.line(f"\n$ reverie recall '{question}'   # what Claude gets with this prompt")
+        output.line(stage.reverie(["recall", question, "--store", str(staged.store)], staged).rstrip())
 
 
 def evaluate(

@@ -11,6 +11,7 @@ from pipeline.capture.registration import EVENTS
 from pipeline.errors import InputError
 from pipeline.install import claude_settings as settings
 from pipeline.install.mode import EFFECT
+from pipeline.lean import places
 from pipeline.llm import describe
 
 _COST = {
@@ -46,7 +47,7 @@ def facts(app: App) -> Facts:
     mode = app.settings.store.mode
     return Facts(
         hooks=_hooks(paths.project_root(Path.cwd())),
-        memories=f"{app.store_path}, which Claude Code loads by itself",
+        memories=_memories(app),
         for_all_projects=str(app.home / "memory"),
         model=f"{provider}: {why}" + ("" if provider == "offline" else f" ({app.settings.model.model})"),
         cost=_cost(app, provider),
@@ -77,6 +78,16 @@ def _hooks(project: Path) -> str:
     return (
         f"{', '.join(EVENTS)} in {', '.join(found)}" if found else "none yet: `reverie install` puts them in"
     )
+
+
+def _memories(app: App) -> str:
+    loads = places.host_loads_memory(str(paths.project_root(Path.cwd())))
+    how = (
+        "which Claude Code loads by itself"
+        if loads
+        else "which the hooks show, as Claude Code's memory is off"
+    )
+    return f"{app.store_path}, {how}"
 
 
 def _cost(app: App, provider: str) -> str:

@@ -14,9 +14,11 @@ from pathlib import Path
 
 from pipeline import locks, paths, schedule_setup
 from pipeline.atomic import TEMP_MARK
-from pipeline.errors import InputError, ReverieError, SpoolError
+from pipeline.errors import InputError, LedgerError, ReverieError, SpoolError
 from pipeline.install.installing import RECORD, read_record, take_away
+from pipeline.ledger import look_at_ledger, lookups
 from pipeline.schedule import lock_path
+from pipeline.schedule_setup import KINDS, Kind
 
 MEMORIES = "memory"
 _OWN = (
@@ -30,9 +32,14 @@ WAIT_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """What a purge left behind: `memories` if any, and what stands in the home and is not Reverie's."""
+    """What a purge left behind.
+
+    `memories` are those for all projects, if any; `stores` the memory folders of projects; `strange` is what
+    stands in the home and is not Reverie's.
+    """
 
     memories: Path | None
+    stores: tuple[Path, ...]
     strange: tuple[Path, ...]
 
 
@@ -43,8 +50,9 @@ def purge(home: Path, *, with_memories: bool = False, wait: float = WAIT_SECONDS
     something can't be removed; what was removed until then stays so, and doing it again goes on.
     """
     _require_own(home)
-    _unschedule(home)
+    unschedule(home)
     record = read_record(home)
+    stores = _stores(home)
     if home.is_dir():
         with locks.lock(lock_path(home), timeout=wait) as held:
             if not held:
@@ -61,7 +69,8 @@ def purge(home: Path, *, with_memories: bool = False, wait: float = WAIT_SECONDS
     take_away(record.made)
     memories = home / MEMORIES
     left = sorted(home.iterdir()) if home.is_dir() else []
-    return Purged(memories if memories in left else None, tuple(place for place in left if place != memories))
+    strange = tuple(place for place in left if place != memories)
+    return Purged(memories if memories in left else None, stores, strange)
 
 
 def _require_own(home: Path) -> None:
@@ -98,14 +107,45 @@ def _delete(place: Path) -> None:
         ) from error
 
 
-def _unschedule(home: Path) -> None:
-    """Take the job away from this machine's scheduler, and the files of any other that hold one of ours."""
-    schedule_setup.remove(home)
-    for kind in schedule_setup.KINDS:
-        if kind != "cron" and any(file.exists() for file in schedule_setup.files(home, kind)):
-            try:
-                schedule_setup.remove(home, kind)
-            except ReverieError:
-                # That scheduler is gone; what is left of it are the files.
-                for file in schedule_setup.files(home, kind):
-                    file.unlink(missing_ok=True)
+def scheduled(home: Path) -> list[Kind]:
+    """Return the schedulers in which, or in whose folders, there is a look for a dream of ours."""
+    found: list[Kind] = [
+        kind for kind in KINDS if any(file.exists() for file in schedule_setup.files(home, kind))
+    ]
+    try:
+        here = schedule_setup.status(home)
+    except ReverieError:
+        # One that answers nothing can't be asked to forget anything either.
+        return found
+    if here.installed and here.kind != "none" and here.kind not in found:
+        found.append(here.kind)
+    return found
+
+
+def unschedule(home: Path) -> None:
+    """Take the look for a dream out of every scheduler that holds one, and the folders made for it."""
+    for kind in scheduled(home):
+        try:
+            schedule_setup.remove(home, kind)
+        except ReverieError:
+            # That scheduler is gone; what is left of it are the files.
+            for file in schedule_setup.files(home, kind):
+                file.unlink(missing_ok=True)
+    noted = home / schedule_setup.MADE
+    if noted.exists():
+        take_away(noted.read_text("utf-8").splitlines())
+        noted.unlink()
+
+
+def _stores(home: Path) -> tuple[Path, ...]:
+    """Return the memory folders of projects that the ledger knows and that are there."""
+    ledger = home / "ledger.sqlite"
+    if not ledger.exists():
+        return ()
+    try:
+        with look_at_ledger(ledger) as opened:
+            found = [Path(place) for place in lookups.stores(opened)]
+    except LedgerError:
+        # A ledger that can't be read can go all the same.
+        return ()
+    return tuple(place for place in found if place.is_dir() and home not in place.parents)

@@ -144,12 +144,13 @@ def test_help_fits_eighty_columns(desk):
 
 def test_demo_shows_hook_worker_memories_and_their_source(desk):
     told = desk.run("demo").out
-    made, index, shown, source = told.split("\n$ ")
+    made, index, shown, source, recalled = told.split("\n$ ")
     names = re.findall(r"  created +(\S+)", made)
     assert len(names) >= 5
     assert all(name in index for name in names)
     assert f"name: {source.split()[2]}\n" in shown
     assert "source 1: the person said at 2026-11-18T" in source
+    assert recalled.startswith("reverie recall 'can i mock") and f'name="{source.split()[2]}"' in recalled
     assert not (desk.project.parent / ".claude").exists()
 
 

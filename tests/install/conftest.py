@@ -51,7 +51,10 @@ class Machine:
         """Run a command as from a script, in this process; return what it printed, data and talk."""
         out, err = io.StringIO(), io.StringIO()
         with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-            patch.setattr(os, "environ", dict(self.env))
+            for name in os.environ.keys() - self.env.keys():
+                patch.delenv(name)
+            for name, value in self.env.items():
+                patch.setenv(name, value)
             patch.setattr(sys, "argv", ["reverie", *arguments])
             patch.setattr(sys, "stdin", io.StringIO())
             patch.chdir(self.project)

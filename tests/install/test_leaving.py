@@ -233,3 +233,40 @@ def test_a_record_that_is_lost_costs_exactness_only(tmp_path: Path) -> None:
     (machine.state / "installed.json").write_text("{")
     machine.reverie("uninstall", "--purge")
     assert machine.settings.read_text() == '{"model": "opus"}'
+
+
+def test_leaving_takes_the_scheduled_dream_along(machine: Machine) -> None:
+    provide(machine, "crontab", CRONTAB)
+    (machine.home / "tab").write_text("0 4 * * * backup\n", "utf-8")
+    machine.reverie("install")
+    machine.reverie("schedule", "install")
+    assert "dream" in (machine.home / "tab").read_text("utf-8")
+    said = machine.reverie("uninstall")
+    assert "scheduled look for a dream (cron): goes too" in said
+    assert (machine.home / "tab").read_text("utf-8") == "0 4 * * * backup\n"
+
+
+@pytest.mark.parametrize("left", ["files", "folders"])
+def test_what_a_scheduler_that_is_gone_left_behind_goes(machine: Machine, left: str) -> None:
+    provide(machine, "systemctl", SYSTEMCTL)
+    machine.reverie("install")
+    machine.reverie("schedule", "install")
+    Path(machine.env["PATH"], "systemctl").unlink()
+    if left == "folders":
+        for file in (machine.home / ".config" / "systemd" / "user").glob("reverie-*"):
+            file.unlink()
+    machine.reverie("uninstall", "--purge")
+    assert {*everything(machine.home)} == {".", "work"}
+
+
+def test_the_memory_folders_that_stay_are_named(machine: Machine) -> None:
+    machine.reverie("install")
+    talk = Transcript(cwd=str(machine.project), start="2026-11-20T09:00:00Z")
+    talk.user("From now on name branches after the ticket, because the board links them.")
+    talk.assistant("Branches carry the ticket's name now.")
+    transcript = talk.write(machine.home.parent)
+    machine.reverie("extract", "--transcript", str(transcript), "--llm", "offline")
+    (memory,) = machine.config.glob("projects/*/memory")
+    kept = everything(memory)
+    assert f"kept {memory}: memories of a project" in machine.reverie("uninstall", "--purge")
+    assert everything(memory) == kept and not machine.state.exists()
