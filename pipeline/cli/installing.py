@@ -101,7 +101,7 @@ def uninstall(
 def mode(
     name: Annotated[str, typer.Argument(metavar="MODE", help="off, observe, propose or auto.")] = "",
 ) -> None:
-    """Show or set what background work may do: off, observe, propose, auto."""
+    """Show or set what background work may do."""
     home = paths.home_dir()
     if name:
         changed = set_mode(home, name)

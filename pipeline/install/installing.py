@@ -174,7 +174,7 @@ def _removal(home: Path, record: Record, file: Path) -> Edit:
 def _carry_over(noted: _Kept, kept: _Kept, edit: Edit) -> None:
     """Let `kept` go back to what was before our first change, if nobody changed the file since that."""
     if edit.before is not None and _digest(edit.before) == noted.wrote:
-        pass
+        kept.backup, kept.absent = noted.backup, noted.absent
     elif edit.before is not None and settings.ours(edit.before, edit.file):
         # It holds entries of ours and a person's changes: no bytes to go back to.
         kept.backup = ""
