@@ -49,7 +49,7 @@ def purge(home: Path, *, with_memories: bool = False, wait: float = WAIT_SECONDS
     Waits `wait` seconds for a worker that is at work. Raises SpoolError when it does not end, InputError when
     something can't be removed; what was removed until then stays so, and doing it again goes on.
     """
-    pass
+    _require_own(home)
     unschedule(home)
     record = read_record(home)
     stores = _stores(home)

@@ -46,6 +46,16 @@ def case(desk, tmp_path):
     return Case(desk, tmp_path / "memories")
 
 
+def test_the_report_of_a_dream_can_be_shown_again(case):
+    assert "no dream has left a report" in case.reverie("report", code=1).err
+    told = case.consolidate().out
+    assert case.reverie("report").out == told
+    run = case.reverie("report", "--json").json["run_id"]
+    assert case.reverie("report", run[:8]).out == told
+    assert "no dream" in case.reverie("report", "*", code=1).err
+    assert "no dream" in case.desk.here("report", "--store", case.root.parent, code=1).err
+
+
 def test_consolidate_tells_what_it_did_and_how_to_undo_it(case):
     said = case.consolidate().out
     for part in (

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.capture.registration import EVENTS, hook_command
+from pipeline.ids import digest
 from tests.install.conftest import LIMIT, Machine, make_machine
 
 FOREIGN = """{
@@ -134,6 +135,22 @@ def test_an_outdated_hook_is_brought_up_to_date_where_it_stands(machine: Machine
     assert machine.settings.read_text("utf-8") == text.replace('"timeout": 10\n', '"timeout": 20\n')
     machine.reverie("uninstall")
     assert machine.settings.read_text("utf-8") == FOREIGN
+
+
+@pytest.mark.parametrize("before", [None, "", '{"hooks": {}}'])
+def test_what_was_before_comes_back_even_after_an_upgrade(machine: Machine, before: str | None) -> None:
+    if before is not None:
+        machine.write(before)
+    machine.reverie("install")
+    older = machine.settings.read_bytes().replace(b" -I -S ", b"3.9 -I -S ")
+    record = json.loads((machine.state / "installed.json").read_text("utf-8"))
+    record["files"][0]["wrote"] = digest(older)
+    machine.write(json.dumps(record), machine.state / "installed.json")
+    machine.settings.write_bytes(older)
+    machine.reverie("install")
+    assert machine.settings.read_bytes() != older
+    machine.reverie("uninstall")
+    assert (machine.settings.read_text("utf-8") if machine.settings.exists() else None) == before
 
 
 def test_hooks_merged_by_hand_count_and_doubles_go(machine: Machine) -> None:

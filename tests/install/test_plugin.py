@@ -123,8 +123,10 @@ def test_the_launcher_finds_a_python_that_path_does_not_have(
 
 @pytest.mark.parametrize("noted", ["", "/nonexistent/python", "relative/python"])
 def test_without_packages_the_launcher_says_so_in_one_line(
-    machine: Machine, launcher: Path, noted: str
+    machine: Machine, launcher: Path, python: Path, noted: str
 ) -> None:
+    (machine.project / "relative").mkdir()
+    (machine.project / "relative" / "python").symlink_to(python)
     (machine.state).mkdir(parents=True)
     (machine.state / "python").write_text(f"{noted}\n", "utf-8")
     bare = Path(machine.env["PATH"], "python3")
