@@ -38,6 +38,19 @@ def rows(*, big: bool) -> list[Row]:
             "Stop hook, capture.py", "bare interpreter", 1.5, lambda _, n: hooks.ratio(n * 20, hooks.CAPTURE)
         ),
         Row("Stop hook, sh run", "bare interpreter", 1.5, lambda _, n: hooks.ratio(n * 20, hooks.LAUNCHER)),
+        Row(
+            "prompt hook, 10,000",
+            "bare interpreter",
+            5,
+            lambda _, n: hooks.recall_ratio(n * 8, 10_000, "prompt, a"),
+        ),
+        Row(
+            "session hook, 10,000",
+            "bare interpreter",
+            5,
+            lambda _, n: hooks.recall_ratio(n * 8, 10_000, "session"),
+        ),
+        Row("search index of 10,000", "read + CSafeLoader", 2, store.index_anew),
         Row("ingest 30 MB of transcript", "orjson.loads of its lines", 2, ingest.transcript),
         Row("3 entries after 180,000", "3 entries after 1,800", 2, ingest.one_more_turn),
         Row("re-scan 5,000 unchanged", "scandir + stat", 3, ingest.rescan),

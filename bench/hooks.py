@@ -1,26 +1,38 @@
-"""Stop hook against a bare interpreter start, in alternation on the same machine.
+"""Hooks against a bare interpreter start, in alternation on the same machine.
 
 Prints medians and their ratio: ``python -m bench.hooks [rounds]``. A stand-in holds the worker lock, as a
-live worker does, so that the figure is what a turn costs while one works.
+live worker does, so that the figure is what a turn costs while one works. The recall hooks are asked with
+100, 1,000 and 10,000 memories: a prompt that is answered, one that is not, and a session's start with
+something to say.
 """
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
+import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 from bench.measure import Ratio
+from pipeline.indexing import refresh_index
+from pipeline.paths import sanitise
+from pipeline.store import Store
 
 HOOKS = Path(__file__).resolve().parent.parent / "hooks"
 FLOOR = "python -I -S -c pass"
 CAPTURE = "python -I -S capture.py Stop"
 LAUNCHER = "sh run Stop"
+COUNTS = (100, 1_000, 10_000)
+PROMPT = "how do we deploy to staging, is the vpn needed before?"
+OTHER = "rename the variable in that function to something readable"
+NOW = datetime(2026, 11, 27, 10, tzinfo=UTC)
 PAYLOAD = (
     b'{"session_id":"bench","transcript_path":"/x","hook_event_name":"Stop","last_assistant_message":"%s"}'
     % (b"done " * 200)
@@ -52,6 +64,60 @@ def measure(rounds: int) -> dict[str, list[float]]:
     return times
 
 
+def recalling(rounds: int, count: int) -> dict[str, list[float]]:
+    """Return the seconds the recall hooks took over `count` memories; the first is the floor."""
+    python = os.path.realpath(sys.executable)
+    with tempfile.TemporaryDirectory() as place:
+        home, project = os.path.join(place, "reverie"), os.path.join(place, "shop")
+        os.makedirs(project)
+        config = os.path.join(place, "claude")
+        env = {"PATH": "/usr/bin:/bin", "HOME": place, "CLAUDE_CONFIG_DIR": config, "REVERIE_HOME": home}
+        store = Path(config, "projects", sanitise(os.path.realpath(project)), "memory")
+        _fill(store, Path(home), count)
+        script = [python, "-I", "-S", str(HOOKS / "recall.py")]
+        rows = {
+            FLOOR: ([python, "-I", "-S", "-c", "pass"], b""),
+            f"prompt, answered, {count:,}": ([*script, "UserPromptSubmit"], _asked(project, PROMPT)),
+            f"prompt, silent, {count:,}": ([*script, "UserPromptSubmit"], _asked(project, OTHER)),
+            f"session start, {count:,}": ([*script, "SessionStart"], _asked(project, source="startup")),
+        }
+        times: dict[str, list[float]] = {name: [] for name in rows}
+        with open(os.path.join(home, "worker.lock"), "wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            for number in range(rounds):
+                for name, (command, given) in rows.items():
+                    data = given.replace(b"bench-session", b"bench-%d" % number)
+                    start = time.perf_counter()
+                    done = subprocess.run(command, input=data, env=env, check=True, capture_output=True)
+                    times[name].append(time.perf_counter() - start)
+                    assert ("answered" in name or "start" in name) == bool(done.stdout), (name, done.stdout)
+    return times
+
+
+def _asked(cwd: str, prompt: str = "", **more: str) -> bytes:
+    fields = {"session_id": "bench-session", "cwd": cwd, "prompt": prompt, **more}
+    return json.dumps(fields).encode()
+
+
+def _fill(store: Path, home: Path, count: int) -> None:
+    """Write `count` memories, one of which is about PROMPT, their index, and the person's own store."""
+    from bench.search import prose
+
+    chance = random.Random(count)
+    head = "---\nname: {0}\ndescription: {1}\ntype: project\nid: {2}\n---\n{3}\n"
+    for folder, number in ((store, count), (home / "memory", 20)):
+        folder.mkdir(parents=True)
+        for at in range(number):
+            name, said = f"m-{at}", prose(chance, 14)
+            if folder == store and at == 0:
+                name, said = "vpn-before-staging", "Connect the harbour VPN before deploying to staging."
+            text = head.format(name, said, f"{at:08x}-0000-4000-8000-000000000000", prose(chance, 80))
+            (folder / f"{name}.md").write_text(text, encoding="utf-8")
+        opened = Store.open(folder)
+        opened.reindex(now=NOW)
+        refresh_index(home, opened, NOW)
+
+
 def ratio(rounds: int, name: str) -> Ratio:
     """Compare one of the commands with a bare interpreter."""
     times = measure(rounds)
@@ -67,6 +133,20 @@ def main() -> None:
     for name, taken in times.items():
         middle = statistics.median(taken)
         print(f"{name:32}{middle * 1000:10.2f}{middle / floor:8.2f}")
+    for count in COUNTS:
+        times = recalling(max(10, rounds // 4), count)
+        floor = statistics.median(times.pop(FLOOR))
+        for name, taken in times.items():
+            middle = statistics.median(taken)
+            print(f"{name:32}{middle * 1000:10.2f}{middle / floor:8.2f}   (target 5)", flush=True)
+
+
+def recall_ratio(rounds: int, count: int, name: str) -> Ratio:
+    """Compare the recall hook that `name` begins with, over `count` memories, with a bare interpreter."""
+    times = recalling(rounds, count)
+    found = next(taken for label, taken in times.items() if label.startswith(name))
+    middle, floor = statistics.median(found), statistics.median(times[FLOOR])
+    return Ratio(middle / floor, None, middle * 1e3, floor * 1e3, rounds)
 
 
 if __name__ == "__main__":

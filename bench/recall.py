@@ -239,7 +239,7 @@ def tuned(vectors: Vectors, dev: list[Project]) -> tuple[float, float, float]:
         return found.silent >= silent, found.hit if found.silent >= silent else found.silent, found.precision
 
     least = max((step / 50 for step in range(5, 45)), key=lambda one: worth(score(vectors.alone(one), dev)))
-    pairs = [(weight / 20, floor / 50) for weight in range(1, 15) for floor in range(5, 35)]
+    pairs = [(weight / 20, floor / 50) for weight in range(2, 14, 2) for floor in range(5, 30)]
     return least, *max(pairs, key=lambda pair: worth(score(vectors.fused(*pair), dev)))
 
 

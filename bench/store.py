@@ -12,6 +12,7 @@ from bench.material import TYPES, prose
 from bench.measure import Ratio, compare
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.ids import derived_id
+from pipeline.indexing import refresh_index
 from pipeline.store import ChangeSet, Store, document
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
@@ -52,19 +53,29 @@ def fill(folder: Path, count: int) -> Path:
 def rebuild(folder: Path, rounds: int, count: int = 10_000) -> Ratio:
     """All derived files of 10,000 memories from nothing, against reading and loading their front matter."""
     store = fill(folder, count)
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     def forget() -> None:
         for name in DERIVED:
             (store / name).unlink(missing_ok=True)
 
-    def load() -> None:
-        for path in store.glob("*.md"):
-            front = path.read_bytes().split(b"---\n", 2)
-            if len(front) == 3 and not front[0]:
-                yaml.load(front[1], Loader=loader)
+    return compare(lambda: Store.open(store).reindex(now=NOW), lambda: _load(store), rounds, before=forget)
 
-    return compare(lambda: Store.open(store).reindex(now=NOW), load, rounds, before=forget)
+
+def index_anew(folder: Path, rounds: int, count: int = 10_000) -> Ratio:
+    """The search index of 10,000 memories from nothing, against reading and loading their front matter."""
+    place = fill(folder, count)
+    store = Store.open(place)
+    store.reindex(now=NOW)
+    return compare(lambda: refresh_index(folder, store, NOW, rebuild=True), lambda: _load(place), rounds)
+
+
+def _load(store: Path) -> None:
+    """Read every memory of `store` and load its front matter."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    for path in store.glob("*.md"):
+        front = path.read_bytes().split(b"---\n", 2)
+        if len(front) == 3 and not front[0]:
+            yaml.load(front[1], Loader=loader)
 
 
 def one_more(folder: Path, rounds: int, many: int = 10_000, few: int = 100) -> Ratio:
