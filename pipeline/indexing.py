@@ -145,4 +145,5 @@ def _is_hot(ctime_ns: int, moment: int) -> bool:
 def _let_settle(root: Path, index: SearchIndex) -> None:
     moment = index.file_time()
     if any(_is_hot(ctime, moment) for _, ctime in folder_times(root).values()):
-        time.sleep(TICK_NS / 1e9)
+        # File times stand still between two ticks, so that after exactly one they may lie closer than it.
+        time.sleep(1.5 * TICK_NS / 1e9)

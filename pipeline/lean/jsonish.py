@@ -41,7 +41,7 @@ def loads(text: str, *, strict: bool = False) -> "Any":
     except RecursionError:
         raise ValueError("nested too deep") from None
     except SystemError:
-        # The scanner of Python 3.11 raises the json package's own error, which it lacks while that is not loaded.
+        # The scanner of Python 3.11 raises the json package's own error, which is not loaded.
         raise ValueError("no JSON") from None
     if text[end:].strip(_BLANK):
         raise ValueError(f"more than one value: character {end}")

@@ -180,7 +180,7 @@ def _auto_memory(settings: str) -> str:
 
 
 def host_loads_memory(root: str) -> bool:
-    """Whether Claude Code loads the ``MEMORY.md`` of the project at `root`: unless its memory is switched off.
+    """Whether Claude Code loads the ``MEMORY.md`` of the project at `root`: not with its memory off.
 
     ``CLAUDE_CODE_DISABLE_AUTO_MEMORY`` decides, then ``autoMemoryEnabled`` in the settings files, the
     project's before the user's.

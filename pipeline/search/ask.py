@@ -246,7 +246,7 @@ class Reader:
 
 
 class _Translated:
-    """What SQLite complains of, a reader that is closed among it, becomes NoIndexError and ends the reader."""
+    """What SQLite complains of (a closed reader, too) becomes NoIndexError and ends the reader."""
 
     def __init__(self, reader: Reader, file: str) -> None:
         self._reader = reader

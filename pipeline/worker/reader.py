@@ -177,7 +177,7 @@ class Reader:
         )
 
     def open_store(self, place: Path) -> Store:
-        """Open the memory folder at `place`; one that is not there is made when something is written into it."""
+        """Open the memory folder at `place`; a missing one is made at the first write."""
         limits = self.settings.store
         store = Store.open(
             place,

@@ -1,5 +1,7 @@
 """`reverie search`: what it finds and where it looks, and that `reindex` builds the index anew."""
 
+import sqlite3
+
 import pytest
 
 from pipeline.search.fts import index_file
@@ -101,6 +103,7 @@ def test_every_known_store_is_looked_at_on_demand(desk, tmp_path):
     (hit,) = desk.here("search", "branches", "--all", "--store", elsewhere, "--json").json
     assert hit["store"] == str(desk.store)
     assert str(desk.store) in desk.here("search", "branches", "--all", "--store", elsewhere).out
+    assert len(names(desk, "branches", "--all")) == 1
 
 
 def test_what_is_archived_comes_on_demand_only(lake):
@@ -136,7 +139,9 @@ def test_reindex_builds_the_index_anew_and_sweeps_those_of_stores_that_are_gone(
     lake.here("reindex", "--store", gone)
     left = index_file(home(lake), gone)
     gone.rename(tmp_path / "moved")
-    file.write_bytes(b"no database" * 500)
+    with sqlite3.connect(file) as connection:
+        connection.execute("UPDATE documents SET shown = '{}'")
+    connection.close()
     assert left.exists()
     lake.here("reindex")
     assert (left.exists(), names(lake, "heron")) == (False, ["long-walk"])

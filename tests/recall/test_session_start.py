@@ -1,4 +1,4 @@
-"""What a session hears when it starts: by source, within the limits, and never twice what it already holds."""
+"""What a session hears when it starts: by source, within the limits, never twice what it holds."""
 
 import json
 from pathlib import Path
