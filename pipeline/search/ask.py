@@ -206,6 +206,8 @@ class Reader:
         self.close()
 
     def _open(self, file: str) -> None:
+        if os.path.lexists(file) and not os.path.isfile(file):
+            raise sqlite.DatabaseError("it is no regular file")  # SQLite would wait at a pipe for ever
         try:
             self._connect(file, "mode=ro")
         except sqlite.OperationalError as error:

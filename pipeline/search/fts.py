@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 import os
 import sqlite3
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from pipeline import system
 from pipeline.atomic import ensure_dir
 from pipeline.errors import SearchError
 from pipeline.search.ask import CANDIDATES, VERSION, Lookup, index_path, is_lone
@@ -288,7 +290,9 @@ def _turn_wal_on(connection: sqlite3.Connection) -> None:
 
 def _make_private(path: Path) -> None:
     ensure_dir(path.parent)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
+        raise _OtherVersionError("it is no regular file")
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | system.OPEN, 0o600)
     os.close(handle)
 
 

@@ -110,7 +110,12 @@ def _folder(file):
     file.mkdir()
 
 
-@pytest.mark.parametrize("spoil", [_garbage, _other_version, _holes, _empty, _folder, Path.unlink])
+def _pipe(file):
+    file.unlink()
+    os.mkfifo(file)
+
+
+@pytest.mark.parametrize("spoil", [_garbage, _other_version, _holes, _empty, _folder, _pipe, Path.unlink])
 def test_what_can_not_be_asked_is_no_index(tmp_path, spoil):
     with SearchIndex.open(tmp_path, tmp_path) as index:
         index.sync(STORE)

@@ -256,7 +256,17 @@ def _gone(file):
     file.unlink()
 
 
-@pytest.mark.parametrize("spoil", [_garbage, _other_version, _holes, _gone])
+def _pipe(file):
+    file.unlink()
+    os.mkfifo(file)
+
+
+def _link(file):
+    file.rename(file.with_name("elsewhere"))
+    file.symlink_to(file.with_name("elsewhere"))
+
+
+@pytest.mark.parametrize("spoil", [_garbage, _other_version, _holes, _gone, _pipe, _link])
 def test_a_spoilt_index_is_built_anew(tmp_path, spoil):
     with SearchIndex.open(tmp_path, tmp_path) as index:
         index.sync(STORE)
