@@ -292,8 +292,7 @@ def _make_private(path: Path) -> None:
     ensure_dir(path.parent)
     if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
         raise _OtherVersionError("it is no regular file")
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | system.OPEN, 0o600)
-    os.close(handle)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | system.OPEN, 0o600))
 
 
 def _is_damage(cause: BaseException | None) -> bool:
