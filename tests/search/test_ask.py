@@ -17,6 +17,7 @@ from pipeline.search.fts import SearchIndex
 from pipeline.search.rows import Content, SearchRow
 from pipeline.search.words import terms
 from tests.support.bounds import bound
+from tests.support.spoilt import garbage, holes, other_version, pipe
 
 ROOT = Path(__file__).resolve().parents[2]
 OTTERS = Content("otters", "Otters", "They swim.", ("animals",), "Otters swim in rivers.\n", {"id": "1"})
@@ -85,22 +86,6 @@ def test_a_row_of_no_json_is_an_error_of_the_index(index):
         reader.rows(["otters.md"])[0].shown  # noqa: B018
 
 
-def _garbage(file):
-    file.write_bytes(b"this is no database" * 500)
-
-
-def _other_version(file):
-    with sqlite3.connect(file) as connection:
-        connection.execute("PRAGMA user_version = 1")
-    connection.close()
-
-
-def _holes(file):
-    data = bytearray(file.read_bytes())
-    data[4096:] = b"\xa5" * (len(data) - 4096)
-    file.write_bytes(data)
-
-
 def _empty(file):
     file.write_bytes(b"")
 
@@ -110,12 +95,7 @@ def _folder(file):
     file.mkdir()
 
 
-def _pipe(file):
-    file.unlink()
-    os.mkfifo(file)
-
-
-@pytest.mark.parametrize("spoil", [_garbage, _other_version, _holes, _empty, _folder, _pipe, Path.unlink])
+@pytest.mark.parametrize("spoil", [garbage, other_version, holes, _empty, _folder, pipe, Path.unlink])
 def test_what_can_not_be_asked_is_no_index(tmp_path, spoil):
     with SearchIndex.open(tmp_path, tmp_path) as index:
         index.sync(STORE)

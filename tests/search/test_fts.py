@@ -15,6 +15,7 @@ from pipeline.errors import ConflictError, SearchError
 from pipeline.search.ask import Reader
 from pipeline.search.fts import SearchIndex, index_file
 from pipeline.search.rows import NO_STAMP, Content, SearchRow
+from tests.support.spoilt import garbage, holes, other_version, pipe
 
 
 def row(path, body="", *, digest="1", name="", title="", description="", tags=(), stamp=None):
@@ -236,29 +237,8 @@ def test_any_history_of_syncs_answers_as_a_fresh_index_of_the_last_does(history,
             assert grown.neighbours(text, 9) == fresh.neighbours(text, 9)
 
 
-def _garbage(file):
-    file.write_bytes(b"this is no database" * 500)
-
-
-def _other_version(file):
-    with sqlite3.connect(file) as connection:
-        connection.execute("PRAGMA user_version = 1")
-    connection.close()
-
-
-def _holes(file):
-    data = bytearray(file.read_bytes())
-    data[4096:] = b"\xa5" * (len(data) - 4096)
-    file.write_bytes(data)
-
-
 def _gone(file):
     file.unlink()
-
-
-def _pipe(file):
-    file.unlink()
-    os.mkfifo(file)
 
 
 def _link(file):
@@ -266,7 +246,7 @@ def _link(file):
     file.symlink_to(file.with_name("elsewhere"))
 
 
-@pytest.mark.parametrize("spoil", [_garbage, _other_version, _holes, _gone, _pipe, _link])
+@pytest.mark.parametrize("spoil", [garbage, other_version, holes, _gone, pipe, _link])
 def test_a_spoilt_index_is_built_anew(tmp_path, spoil):
     with SearchIndex.open(tmp_path, tmp_path) as index:
         index.sync(STORE)
@@ -279,7 +259,7 @@ def test_a_spoilt_index_is_built_anew(tmp_path, spoil):
 def test_asking_a_damaged_index_is_an_error_that_says_what_to_do(tmp_path):
     with SearchIndex.open(tmp_path, tmp_path) as index:
         index.sync(STORE)
-    _holes(index.path)
+    holes(index.path)
     with SearchIndex.open(tmp_path, tmp_path) as index, pytest.raises(SearchError) as caught:
         index.search("snow", 5)
     assert caught.value.file == str(index.path)

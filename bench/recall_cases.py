@@ -1,0 +1,113 @@
+"""The stores and labelled prompts of ``fixtures/recall``, laid out as files with their indexes made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from pipeline.domain.memory import Evidence, Memory
+from pipeline.ids import derived_id
+from pipeline.indexing import refresh_index
+from pipeline.search import ask
+from pipeline.store import Store, document
+
+FIXTURES = Path(__file__).resolve().parent.parent / "fixtures" / "recall"
+NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
+HALVES = ("dev", "test")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A prompt, what was said before it, and the names of the memories that belong before it.
+
+    One that is `acceptable` is neither missed when it stays away nor wrong when it comes.
+    """
+
+    prompt: str
+    context: str
+    relevant: frozenset[str]
+    acceptable: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project's store and its person's store for all projects, on disk, and its prompts."""
+
+    name: str
+    half: str
+    home: Path
+    store: Path
+    user_store: Path
+    cases: list[Case]
+
+    def readers(self) -> list[ask.Reader]:
+        """Return a reader of either store's index."""
+        return [ask.Reader(ask.index_path(str(self.home), str(one))) for one in (self.store, self.user_store)]
+
+
+def load(name: str) -> dict[str, Any]:
+    """Return one fixture as it stands in its file."""
+    loaded: dict[str, Any] = json.loads((FIXTURES / f"{name}.json").read_text("utf-8"))
+    return loaded
+
+
+def names() -> list[str]:
+    """Return the projects there are."""
+    return sorted(path.stem for path in FIXTURES.glob("*.json"))
+
+
+@contextmanager
+def laid_out(place: Path, *, together: bool = False) -> Iterator[list[Project]]:
+    """Yield all projects, laid out below `place`.
+
+    With `together` the memories of all projects are in each one's store, those of the others being noise.
+    """
+    loaded = [load(name) for name in names()]
+    everything = [row for one in loaded for row in one["memories"]]
+    projects = []
+    for one in loaded:
+        home = place / one["project"] / "home"
+        (home / "memory").mkdir(parents=True)
+        project = Project(
+            name=one["project"],
+            half=one["half"],
+            home=home,
+            store=_filled(place / one["project"] / "store", everything if together else one["memories"]),
+            user_store=_filled(home / "memory", one["user_memories"]),
+            cases=[_case(row) for row in one["prompts"]],
+        )
+        for store in (project.store, project.user_store):
+            refresh_index(home, Store.open(store), NOW)
+        projects.append(project)
+    yield projects
+
+
+def _filled(store: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    store.mkdir(exist_ok=True)
+    for row in rows:
+        (store / f"{row['name']}.md").write_bytes(document.compose(_memory(row)))
+    return store
+
+
+def _memory(row: dict[str, Any]) -> Memory:
+    said = NOW - timedelta(days=row["days"])
+    source = Evidence(session=row.get("session", "earlier"), uuid=row["name"], at=said.isoformat())
+    return Memory(
+        name=row["name"], description=row["description"], type=row["type"], body=row["body"],
+        id=derived_id("recall", row["name"]), tags=tuple(row["tags"]), importance=row["importance"],
+        created=said, updated=said, origin="user-stated", sources=(source,),
+    )  # fmt: skip
+
+
+def _case(row: dict[str, Any]) -> Case:
+    return Case(
+        row["prompt"],
+        row.get("context", ""),
+        frozenset(row["relevant"]),
+        frozenset(row.get("acceptable", ())),
+    )
