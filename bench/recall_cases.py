@@ -96,7 +96,9 @@ def _filled(store: Path, rows: Sequence[dict[str, Any]]) -> Path:
 
 def _memory(row: dict[str, Any]) -> Memory:
     said = NOW - timedelta(days=row["days"])
-    source = Evidence(session=row.get("session", "earlier"), uuid=row["name"], at=said.isoformat())
+    source = Evidence(
+        session=row.get("session", "earlier"), uuid=row["name"], quote="as said", at=said.isoformat()
+    )
     return Memory(
         name=row["name"], description=row["description"], type=row["type"], body=row["body"],
         id=derived_id("recall", row["name"]), tags=tuple(row["tags"]), importance=row["importance"],
