@@ -218,7 +218,8 @@ def main() -> None:
     parser.add_argument("--together", action="store_true", help="all memories in every project's store")
     parser.add_argument("--details", action="store_true", help="name every miss and every wrong memory")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place, laid_out(Path(place), together=options.together) as all_:
+    with tempfile.TemporaryDirectory() as place:
+        all_ = laid_out(Path(place), together=options.together)
         vectors = Vectors(all_) if has_wordllama() else None
         for half in [options.half] if options.half else HALVES:
             chosen = [project for project in all_ if project.half == half]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -61,9 +60,8 @@ def names() -> list[str]:
     return sorted(path.stem for path in FIXTURES.glob("*.json"))
 
 
-@contextmanager
-def laid_out(place: Path, *, together: bool = False) -> Iterator[list[Project]]:
-    """Yield all projects, laid out below `place`.
+def laid_out(place: Path, *, together: bool = False) -> list[Project]:
+    """Return all projects, laid out below `place`.
 
     With `together` the memories of all projects are in each one's store, those of the others being noise.
     """
@@ -84,7 +82,7 @@ def laid_out(place: Path, *, together: bool = False) -> Iterator[list[Project]]:
         for store in (project.store, project.user_store):
             refresh_index(home, Store.open(store), NOW)
         projects.append(project)
-    yield projects
+    return projects
 
 
 def _filled(store: Path, rows: Sequence[dict[str, Any]]) -> Path:

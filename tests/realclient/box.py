@@ -276,7 +276,10 @@ class Terminal:
         raise AssertionError(f"{text!r} never showed:\n{self.screen()}")
 
     def type(self, text: str) -> Noted:
-        """Type a prompt and press Enter; returns the request it made, once that arrived."""
+        """Type a prompt and press Enter; returns the request it made, once that arrived.
+
+        Its end must not stand on the screen yet, as Enter is pressed when it shows.
+        """
         before = len(self._box.journal.all()) - 1
         self._run("send-keys", "-t", "box", "-l", text)
         self.shows(text[-40:])

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.realclient
 
 WAYS = ("plugin", "settings", "both")
 QUESTION = "How do we indent with tabs or spaces here, what does the linter say?"
+AGAIN = "And what does the linter say of indenting with tabs, once more?"
 FENCE = "recollection "  # begins the block in which a recalled memory arrives
 
 
@@ -107,7 +108,7 @@ def test_a_memory_arrives_with_the_prompt_it_fits_once_and_is_not_learned_again(
     with told.machine.terminal(*told.options) as terminal:
         terminal.type(QUESTION)
         terminal.shows("As you say.")
-        terminal.type(QUESTION.replace("How", "And how"))
+        terminal.type(AGAIN)
     told.machine.settle()
     first, second = told.machine.journal.asked(SESSION)[before:][:2]
     assert briefs(first) == 1, log_of(told.machine)
