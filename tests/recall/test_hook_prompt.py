@@ -327,3 +327,16 @@ def test_a_spool_that_can_not_be_written_costs_no_prompt(full: Desk) -> None:
     full.hook("SessionStart", source="startup")
     assert full.hook(prompt=DEPLOY)
     assert any("spool" in line for line in full.log())
+
+
+def test_a_python_too_old_leaves_the_event_to_the_launchers_next_one(full: Desk, tmp_path: Path) -> None:
+    code = (
+        "import runpy, sys; sys.version_info = (3, 10, 0); sys.argv = ['recall.py', 'UserPromptSubmit'];"
+        f"runpy.run_path({str(HOOKS / 'recall.py')!r}, run_name='__main__')"
+    )
+    old = tmp_path / "old"
+    old.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S -c "{code}"\n', encoding="utf-8")
+    old.chmod(0o755)
+    full.env["REVERIE_PYTHON_HOOK"] = str(old)
+    assert "make ship" in full.hook(prompt=DEPLOY, launcher=True)
+    assert full.log() == []
