@@ -6,6 +6,7 @@ Nothing here opens the ledger, drains the spool, calls a model or waits for anyb
 import os
 
 from pipeline.lean import jsonish, places, settings, times
+from pipeline.recall.project import project_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ SILENT_MODES = ("off", "observe")
 _TAIL = 48 << 10
 """Bytes of the end of a transcript in which the words before the prompt are looked for."""
 _MOST_SAID = 1_200
-_OWNER = "/.reverie/root"
 
 
 def run(event: str, data: bytes, home: str, problems: "list[str] | None" = None) -> str:
@@ -48,28 +48,6 @@ def payload(data: bytes) -> "dict[str, Any]":
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def project_of(cwd: str) -> "tuple[str, str]":
-    """Return root and store of the project a session in `cwd` belongs to; the store "" when it is another's.
-
-    Claude Code names a project's folder after its path with every odd character made ``-``, so two projects
-    can meet in one; what the first one taught is none of the second's business.
-    """
-    root = places.project_root(cwd)
-    chosen = places.chosen_store(root)
-    store = chosen or places.project_folder(root) + "/memory"
-    if chosen or places.dir_named():
-        return root, store
-    try:
-        owner = os.fsdecode(places.read_file(store + _OWNER, 8192)).strip("\n")
-    except OSError:
-        return root, store  # nobody has claimed it
-    if owner and not root.isascii():
-        import unicodedata
-
-        return root, store if owner == unicodedata.normalize("NFC", root) else ""
-    return root, store if owner in ("", root) else ""
 
 
 def before(transcript: str) -> str:

@@ -9,6 +9,7 @@ import os
 
 from pipeline.lean import jsonish, places, settings
 from pipeline.recall import fence, session_file
+from pipeline.recall.project import project_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ def session_start(fields: "dict[str, Any]", home: str, now: float) -> str:
     """
     values = settings.hook_settings(home)
     source, session, cwd = (_text(fields, name) for name in ("source", "session_id", "cwd"))
-    from pipeline.recall.hook import project_of
-
     root, store = project_of(cwd) if cwd else ("", "")
     state = _state(home, store)
     mark = Marker(home, store)
