@@ -1,6 +1,7 @@
 """`reverie search`: what it finds and where it looks, and that `reindex` builds the index anew."""
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -139,7 +140,7 @@ def test_reindex_builds_the_index_anew_and_sweeps_those_of_stores_that_are_gone(
     lake.here("reindex", "--store", gone)
     left = index_file(home(lake), gone)
     gone.rename(tmp_path / "moved")
-    with sqlite3.connect(file) as connection:
+    with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("UPDATE documents SET shown = '{}'")
     connection.close()
     assert left.exists()

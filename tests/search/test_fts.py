@@ -5,6 +5,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -286,7 +287,7 @@ def test_each_store_has_its_own_file_and_a_link_to_it_the_same(tmp_path):
 
 
 def test_a_reader_goes_on_while_another_process_writes(index):
-    with sqlite3.connect(index.path, isolation_level=None) as writer:
+    with closing(sqlite3.connect(index.path, isolation_level=None)) as writer, writer:
         writer.execute("BEGIN EXCLUSIVE")
         writer.execute("DELETE FROM documents")
         assert paths(index.search("snow", 5)) == ["snow.md"]

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from contextlib import closing
 
 
 def garbage(file):
@@ -9,7 +10,7 @@ def garbage(file):
 
 
 def other_version(file):
-    with sqlite3.connect(file) as connection:
+    with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("PRAGMA user_version = 1")
     connection.close()
 
