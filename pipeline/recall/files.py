@@ -200,7 +200,7 @@ class _opened:  # noqa: N801 - used like a function; contextlib would cost a hoo
     """The entries of a folder, read through its handle: a file's stamp then takes half as long."""
 
     def __init__(self, path: str) -> None:
-        self._handle = os.open(path, os.O_RDONLY) if os.scandir in os.supports_fd else -1
+        self._handle = os.open(path, os.O_RDONLY | places.OPEN) if os.scandir in os.supports_fd else -1
         self._entries: Any = None
         try:
             self._entries = os.scandir(path if self._handle < 0 else self._handle)

@@ -82,3 +82,21 @@ def test_no_machine_path_and_no_registry_host_stands_in_the_project():
                 f"{name}: {match.group()}" for match in MACHINE.finditer(file.read_text("utf-8", "replace"))
             ]
     assert not found
+
+
+def test_files_are_opened_as_every_system_needs_it():
+    flags = [
+        (module.path, line)
+        for module in modules(PACKAGE)
+        for line in module.text.splitlines()
+        if "os.O_" in line and module.path not in ("pipeline/system.py", "pipeline/lean/places.py")
+    ]
+    assert flags
+    assert not [(path, line) for path, line in flags if "OPEN" not in line and "devnull" not in line]
+
+
+def test_what_only_some_systems_have_is_asked_for_in_one_place():
+    only = re.compile(r"\bos\.(?:kill|killpg|fork|setsid|fchmod)\b")
+    found = {module.path for module in modules(PACKAGE) if only.search(module.text)}
+    # The second one ends its own process in tests of crashes.
+    assert found <= {"pipeline/system.py", "pipeline/faults.py"}
