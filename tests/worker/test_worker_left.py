@@ -157,7 +157,7 @@ def test_a_directory_with_a_zero_byte_is_no_projects(shop: Workshop) -> None:
 def test_a_git_file_that_names_no_path_is_none(tmp_path: Path) -> None:
     (tmp_path / ".git").write_bytes(b"gitdir: /a\0b\n")
     assert paths.project_root(tmp_path) == tmp_path.resolve()
-    with pytest.raises(InputError, match="null (?:byte|character)"):
+    with pytest.raises(InputError, match=r"null (?:byte|character)"):
         paths.project_root(Path("/a\0b"))
 
 
