@@ -36,6 +36,7 @@ from pipeline.store import (
     Store,
     Undone,
 )
+from pipeline.worker import board
 
 _ID_PREFIX = 6
 
@@ -168,6 +169,7 @@ def reject(app: App, number: int) -> dict[str, Any]:
     with app.ledger() as ledger:
         found = _item(app, ledger, number)
         inbox.decide_inbox(ledger, number, "rejected", now=app.clock.now())
+        board.refresh(ledger, app.home, app.settings, app.clock)
         return _row(found)
 
 
@@ -190,6 +192,7 @@ def accept(app: App, number: int) -> dict[str, Any]:
                     fix=f"See `reverie show`, then `reverie inbox reject {number}`.",
                 )
         inbox.decide_inbox(ledger, number, "accepted", now=app.clock.now())
+        board.refresh(ledger, app.home, app.settings, app.clock)
     store.reindex(now=app.clock.now())
     return _row(found)
 

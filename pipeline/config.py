@@ -168,16 +168,17 @@ class Settings(_Section):
     embeddings: EmbeddingSettings = EmbeddingSettings()
 
 
-def load(home: Path) -> Settings:
+def load(home: Path, *, environment: bool = True) -> Settings:
     """Return the settings of the Reverie whose home is `home`.
 
     ``REVERIE_MODEL__PROVIDER=offline`` sets ``provider`` in ``[model]``: section and key are separated by
-    two underscores. Raises ConfigError naming file and key.
+    two underscores. Without `environment` only the file counts, which is what all processes share. Raises
+    ConfigError naming file and key.
     """
     file = home / "config.toml"
     values = _read(file)
     named: dict[str, str] = {}
-    for name, value in sorted(os.environ.items()):
+    for name, value in sorted(os.environ.items()) if environment else ():
         section, mark, key = name.removeprefix("REVERIE_").lower().partition("__")
         if name.startswith("REVERIE_") and mark:
             values.setdefault(section, {})[key] = value

@@ -51,3 +51,13 @@ def first_received(led: Ledger) -> float | None:
     """Return when the first event ever came (epoch seconds), None before it."""
     value = led.value("SELECT min(received_at) FROM events")
     return None if value is None else float(value)
+
+
+def announced(led: Ledger, hook: str, *, since: float) -> list[tuple[str, str]]:
+    """Return session and transcript path of every event of `hook` that came later than `since`, each once."""
+    rows = led.rows(
+        "SELECT DISTINCT session_id, transcript_path FROM events"
+        " WHERE received_at > ? AND hook = ? AND transcript_path <> '' ORDER BY transcript_path",
+        (since, hook),
+    )
+    return [(row["session_id"], row["transcript_path"]) for row in rows]

@@ -1,8 +1,15 @@
-"""When what was kept of a session can stand in for a summary that a model would have to make.
+"""The memory of a session: its sections, and when it can stand in for a summary that a model would make.
 
 Source: checklist L-13 (the session memory of seed 4).
 """
 
+ASKED, STOOD, KEPT, WHERE = HEADINGS = (
+    "## What the user asked, newest last",
+    "## Where it stood",
+    "## Kept as memories",
+    "## Worked in",
+)
+"""The headings of a session's memory, as the worker writes it and the hook tells its sections."""
 LEAST_TOKENS = 10_000
 MOST_TOKENS = 40_000
 LEAST_MESSAGES = 5

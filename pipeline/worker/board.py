@@ -1,4 +1,5 @@
-"""What hooks may know without opening the ledger: ``<home>/recall/board.json``, left by each worker pass.
+"""What hooks may know without opening the ledger: ``<home>/recall/board.json``, left by each worker pass
+and by what a person decides.
 
 All in it is told as of its ``at``. It holds the settings the hooks obey with the stamp of the file they
 came from, and for each store what a new session should hear of: what waits, what stopped, what changed.
@@ -7,6 +8,7 @@ came from, and for each store what a new session should hear of: what waits, wha
 from __future__ import annotations
 
 import json
+import logging
 from collections import defaultdict
 from datetime import timedelta
 from pathlib import Path
@@ -14,16 +16,26 @@ from typing import Any
 
 import orjson
 
+from pipeline import config
 from pipeline.atomic import write_atomic
 from pipeline.clock import Clock
 from pipeline.config import Settings
+from pipeline.domain.job import Job
+from pipeline.errors import ConfigError
 from pipeline.lean.settings import config_stamp
-from pipeline.ledger import Ledger, calls, dreams, inbox, jobs, lookups, runs
+from pipeline.ledger import Ledger, calls, conversations, dreams, inbox, jobs, lookups, runs
 
+LOG = logging.getLogger("reverie.worker")
 FILE = "recall/board.json"
 DAYS = 14
 MOST_CHANGES = 30
 _RUNS = 200
+_WORK = {
+    "extract_turn": "reading a turn",
+    "extract_conversation": "reading a conversation",
+    "dream": "a dream",
+    "reindex": "a new index",
+}
 _TOLD = ("created", "updated", "withdrawn")
 _DREAMT = {
     "merge": "merged",
@@ -36,39 +48,66 @@ _DREAMT = {
 """What a dream's operations are called for a person; those that change no text are not among them."""
 
 
+def refresh(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> None:
+    """Write the board; one that can't be written is logged and only makes the hooks know less."""
+    try:
+        write(ledger, home, settings, clock)
+    except OSError as error:
+        LOG.warning("the hooks' board can't be written: %s", error.strerror or error)
+
+
 def write(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> None:
     """Write the board of `home`, whole or not at all. Raises LedgerError and OSError."""
     now = clock.now()
     changed = _changes(ledger, (now - timedelta(days=DAYS)).timestamp())
-    held = calls.paused(ledger, now=now) or ""
-    waiting = [job for job in jobs.list_jobs(ledger) if job.state in ("parked", "waiting") and job.last_error]
-    stores = {
-        place: {
+    paused = calls.paused(ledger, now=now) or ""
+    stuck = [
+        (job, _store_of(ledger, job))
+        for job in jobs.list_jobs(ledger)
+        if job.state in ("parked", "waiting") and job.last_error
+    ]
+    stores = {}
+    for place in lookups.stores(ledger):
+        here = [job for job, store in stuck if store in (place, "")]
+        waits = (_short(job.last_error) for job in here if job.state == "waiting")
+        stores[place] = {
             "inbox": inbox.count_inbox(ledger, place),
-            "parked": [
-                f"{job.kind} was given up after {job.attempts} tries: {_short(job.last_error)}"
-                for job in waiting
-                if job.state == "parked" and _store_of(ledger, job.key) in (place, "")
-            ][:3],
-            "held": held or next((_short(job.last_error) for job in waiting if job.state == "waiting"), ""),
+            "parked": [_given_up(job) for job in here if job.state == "parked"][:3],
+            "held": paused or next(waits, ""),
             "dream": _dream(ledger, settings, place),
             "changes": changed[place][:MOST_CHANGES],
         }
-        for place in lookups.stores(ledger)
-    }
-    recall, mode = settings.recall.model_dump(), settings.store.mode
-    value = {
-        "at": now.timestamp(),
-        "settings": {"recall": recall, "store": {"mode": mode}},
-        "config_stamp": config_stamp(str(home)),
-        "stores": stores,
-    }
+    value = {"at": now.timestamp(), **_settings(home), "stores": stores}
     write_atomic(home / FILE, orjson.dumps(value))
 
 
-def _store_of(ledger: Ledger, key: str) -> str:
-    """Return the store a job is about: its key, or that of the source file its key names."""
-    return key if key.startswith("/") else lookups.store_of(ledger, key)
+def _settings(home: Path) -> dict[str, Any]:
+    """Return what ``config.toml`` says to the hooks now, and its stamp.
+
+    Not what this process goes by: that may be older than the file, and variables of its own environment
+    are no other session's business. The stamp is taken first, so that a later change shows.
+    """
+    stamp = config_stamp(str(home))
+    try:
+        found = config.load(home, environment=False)
+    except ConfigError:
+        return {"settings": {}, "config_stamp": None}  # the hooks read the file themselves, and say so
+    sections = {"recall": found.recall.model_dump(), "store": {"mode": found.store.mode}}
+    return {"settings": sections, "config_stamp": stamp}
+
+
+def _store_of(ledger: Ledger, job: Job) -> str:
+    """Return the store a job is about, "" when that is not known (yet)."""
+    if job.kind in ("dream", "reindex"):
+        return job.key
+    if job.kind == "extract_conversation":
+        found = conversations.conversation(ledger, int(job.key))
+        return lookups.store_of(ledger, found.source_file) if found else ""
+    return lookups.store_of(ledger, job.key)
+
+
+def _given_up(job: Job) -> str:
+    return f"{_WORK[job.kind]} was given up after {job.attempts} tries: {_short(job.last_error)}"
 
 
 def _dream(ledger: Ledger, settings: Settings, place: str) -> dict[str, Any]:
@@ -82,13 +121,14 @@ def _dream(ledger: Ledger, settings: Settings, place: str) -> dict[str, Any]:
 
 
 def _changes(ledger: Ledger, since: float) -> dict[str, list[list[Any]]]:
-    """Return by store what runs did since the moment `since`: time, deed, name; newest first."""
+    """Return by store what runs did since the moment `since`, newest first: time, deed, name, session."""
     found: dict[str, list[list[Any]]] = defaultdict(list)
     for run in runs.list_runs(ledger, limit=_RUNS):
         if run.finished_at is None or run.finished_at < since:
             continue
         for action in json.loads(run.summary_json or "{}").get("actions", []):
-            found[run.store] += [[run.finished_at, *said] for said in _said(action)]
+            session = Path(run.key).stem if run.kind == "extract" else ""
+            found[run.store] += [[run.finished_at, *said, session] for said in _said(action)]
     return found
 
 

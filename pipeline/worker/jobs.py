@@ -79,7 +79,7 @@ class Worker(Reader):
         self._drain(done)
         recalled.take(self.ledger, self.home, self._now())
         if not self._extracts():
-            self._tell_hooks()
+            board.refresh(self.ledger, self.home, self.settings, self.clock)
             return done
         self._wake_conversations()
         down, tried = "", list[int]()
@@ -100,15 +100,8 @@ class Worker(Reader):
         self._dream(done, down, now_too)
         indexes.refresh(self)
         session_memory.sweep(self.home, self._now())
-        self._tell_hooks()
+        board.refresh(self.ledger, self.home, self.settings, self.clock)
         return done
-
-    def _tell_hooks(self) -> None:
-        """Leave what the hooks may know; a board that can't be written only makes them know less."""
-        try:
-            board.write(self.ledger, self.home, self.settings, self.clock)
-        except OSError as error:
-            LOG.warning("the hooks' board can't be written: %s", error.strerror or error)
 
     def next_due(self) -> float | None:
         """Return in how many seconds the next job is due, or None when none will be."""

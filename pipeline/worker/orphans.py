@@ -1,7 +1,8 @@
 """Sessions whose end no hook told of (a killed terminal), read when the next session starts (bug case 36).
 
-Looked at are the transcripts the ledger knows, and those that lie beside a session that starts and were
-written after Reverie's first event: what is older is history, which nobody asked to be read.
+Looked at are the transcripts the ledger knows, those of sessions that told of their start lately, in
+whichever project, and those that lie beside a session that starts and were written after Reverie's first
+event: what is older is history, which nobody asked to be read.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from pipeline.errors import InputError, UnreadableError
 from pipeline.ingestion import Known, file_key, ingest_file
 from pipeline.ledger import Ledger, events, ingest, jobs
 from pipeline.transcript import scan
-from pipeline.worker.drain import print_session
+from pipeline.worker.drain import START, print_session
 
 LOG = logging.getLogger("reverie.worker")
 MOST = 50
 """Orphans read at one session's start; the next start takes more."""
+ANNOUNCED_SECONDS = 30 * 86_400.0
+"""How long a session that told of its start may go unread; transcripts vanish after about that time."""
 
 
 def read(ledger: Ledger, settings: Settings, clock: Clock, started: Iterable[spool.Event]) -> list[str]:
@@ -36,7 +39,7 @@ def read(ledger: Ledger, settings: Settings, clock: Clock, started: Iterable[spo
     own = {event.session_id for event in begun}
     now = clock.now().timestamp()
     found: list[str] = []
-    for path in _grown(ledger, begun):
+    for path in _grown(ledger, begun, now):
         if path.stem in own:
             continue
         if len(found) == MOST:
@@ -55,7 +58,7 @@ def read(ledger: Ledger, settings: Settings, clock: Clock, started: Iterable[spo
     return found
 
 
-def _grown(ledger: Ledger, begun: Iterable[spool.Event]) -> Iterator[Path]:
+def _grown(ledger: Ledger, begun: Iterable[spool.Event], now: float) -> Iterator[Path]:
     known = Known(ledger)
     seen = set(ingest.cursors(ledger))
     for place in sorted(seen):
@@ -66,8 +69,16 @@ def _grown(ledger: Ledger, begun: Iterable[spool.Event]) -> Iterator[Path]:
     if first is None:
         return
     folders = {Path(event.transcript_path).parent for event in begun if event.transcript_path}
-    for path in _beside(folders):
-        if str(path) not in seen and _written(path) >= first:
+    unseen = {path for path in _beside(folders) if _written(path) >= first}
+    unseen |= set(_announced(ledger, now))
+    yield from (path for path in sorted(unseen) if str(path) not in seen)
+
+
+def _announced(ledger: Ledger, now: float) -> Iterator[Path]:
+    """Yield the transcripts of sessions whose start was told when there was nothing to read yet."""
+    for session, place in events.announced(ledger, START, since=now - ANNOUNCED_SECONDS):
+        path = Path(place)
+        if path.stem == session and path.is_absolute() and _written(path) and path.is_file():
             yield path
 
 
@@ -83,5 +94,5 @@ def _beside(folders: Iterable[Path]) -> Iterator[Path]:
 def _written(path: Path) -> float:
     try:
         return os.stat(path).st_mtime  # noqa: PTH116
-    except OSError:
+    except (OSError, ValueError):
         return 0.0

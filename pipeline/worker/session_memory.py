@@ -18,6 +18,7 @@ from pathlib import Path
 from pipeline.atomic import ensure_dir, write_atomic
 from pipeline.domain.speech import Utterance
 from pipeline.ledger import Ledger, runs, utterances
+from pipeline.recall import compaction
 
 LOG = logging.getLogger("reverie.worker")
 FOLDER = "session-memory"
@@ -86,13 +87,13 @@ def _text(tokens: int, spoken: list[Utterance], kept: list[str]) -> str:
     said = next((one.text for one in reversed(spoken) if one.speaker == "assistant"), "")
     where = next((one.cwd for one in reversed(spoken) if one.cwd), "")
     parts = [_MARK.format(tokens=tokens)]
-    for title, lines in (
-        ("What the user asked, newest last", _newest(asked)),
-        ("Where it stood", [_end(said)] if said.strip() else []),
-        ("Kept as memories", _newest(kept)),
-        ("Worked in", [where] if where else []),
+    for heading, lines in (
+        (compaction.ASKED, _newest(asked)),
+        (compaction.STOOD, [_end(said)] if said.strip() else []),
+        (compaction.KEPT, _newest(kept)),
+        (compaction.WHERE, [where] if where else []),
     ):
-        parts += [f"## {title}", *lines] if lines else []
+        parts += [heading, *lines] if lines else []
     return "\n".join(parts) + "\n"
 
 

@@ -68,15 +68,30 @@ def test_bug_038_one_copy_after_each_step(desk: Desk) -> None:
 
 
 def test_a_resumed_session_hears_in_one_line_that_something_changed(desk: Desk) -> None:
-    board(desk, changes=[])
     start(desk)
-    board(desk, changes=[[MOMENT + 60, "created", "staging-deploys"]])
-    later(desk, 0.1)
+    board(desk, changes=[[MOMENT + 60, "created", "learned-from-it", "s-1"]])
     assert start(desk, "resume") == ""  # it was there when that was kept
-    start(desk, "startup", "s-2")
-    board(desk, changes=[[MOMENT + 0.2 * DAY, "created", "another"]])
-    text = start(desk, "resume", "s-3")
+    board(desk, changes=[[MOMENT + 60, "merged", "another", ""]])
+    text = start(desk, "resume")
     assert text.startswith("Meanwhile 1 memory of this project changed") and len(text) <= POINTER_CHARS
+
+
+def test_a_resumed_session_is_not_told_again_what_its_start_told(desk: Desk) -> None:
+    start(desk, session="s-0")
+    board(desk, changes=[[MOMENT + 60, "created", "a-b", "s-0"]])
+    later(desk, 0.1)
+    assert "created: a-b" in start(desk, session="s-1")
+    assert start(desk, "resume", session="s-1") == ""
+    assert start(desk, "resume", session="s-0") == ""  # it taught that itself
+
+
+def test_an_older_session_hears_what_changed_since_its_own_start(desk: Desk) -> None:
+    for number in range(3):
+        later(desk, number)
+        start(desk, session=f"s-{number}")
+    board(desk, changes=[[MOMENT + 1.5 * DAY, "created", "a-b", "s-1"]])
+    told = [start(desk, "resume", session=f"s-{number}") != "" for number in range(3)]
+    assert told == [True, False, False]
 
 
 def test_the_projects_own_index_is_left_to_the_host(desk: Desk) -> None:
@@ -137,6 +152,15 @@ def test_bug_119_a_pause_for_the_quota_is_told_once(desk: Desk) -> None:
     assert "1 USD" in start(desk, session="s-4")
 
 
+def test_bug_119_the_same_pause_with_other_numbers_is_told_once_a_day(desk: Desk) -> None:
+    told = []
+    for left, days in ((8, 0.0), (7, 0.2), (5, 0.9), (4, 1.1)):
+        board(desk, held=f"only {left}% of the account's limit is left; until 2026-11-2{left}")
+        later(desk, days)
+        told.append("limit" in start(desk, session=f"s-{left}"))
+    assert told == [True, False, False, True]
+
+
 @pytest.mark.parametrize(
     ("dream", "told"),
     [
@@ -176,6 +200,25 @@ def test_after_a_compaction_a_session_hears_what_it_was_about(desk: Desk) -> Non
     assert start(desk, "compact", "s-2") == ""
 
 
+def test_of_a_long_session_the_newest_of_each_section_is_given(desk: Desk) -> None:
+    asked = [f"- request {number} {'words ' * 50}" for number in range(40)]
+    stood = ["## Where it stood", "First this.", "# A heading of its own", "All green but the crane."]
+    text = "\n".join(["<!-- made -->", "## What the user asked, newest last", *asked, *stood])
+    session_memory(desk, text)
+    told = start(desk, "compact")
+    assert "- request 39 " in told and "- request 0 " not in told and "made" not in told
+    assert "\n".join(stood) in told and fence.size(told) <= 6_000
+    assert f"more lines: {desk.home}/session-memory/s-1/memory.md" in told
+
+
+@pytest.mark.parametrize("letter", ["a", "日", "🚀"])
+def test_of_a_last_line_that_is_too_long_its_end_is_given(desk: Desk, letter: str) -> None:
+    session_memory(desk, f"## Where it stood\n{letter * 9_000} the end\n")
+    told = start(desk, "compact")
+    assert f"\n…{letter}" in told and " the end\n" in told
+    assert 3_000 < fence.size(told) <= 6_000
+
+
 def test_a_session_name_that_is_a_path_reads_nothing(desk: Desk) -> None:
     session_memory(desk, "secret")
     assert start(desk, "compact", "../session-memory/s-1") == ""
@@ -192,6 +235,19 @@ def test_bug_108_the_whole_is_within_the_hosts_limit(desk: Desk, letter: str) ->
     assert 0.8 * FULL_CHARS < fence.size(text) <= FULL_CHARS
     assert "2 proposals wait" in text
     assert text.count("more lines:") == 2 and text.count(f"</{fence.TAG}>") == 2
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [(("x" * 7_000,), "1 more line: "), (("x" * 7_000, "prefers-tabs"), "(prefers-tabs.md)")],
+)
+def test_bug_108_a_line_that_is_too_long_is_counted_and_stops_no_other(
+    desk: Desk, lines: tuple[str, ...], told: str
+) -> None:
+    everywhere(desk, *lines)
+    text = start(desk)
+    assert told in text and "1 more line: " in text and "xxx" not in text
+    assert text.endswith(f"{desk.user_store}/MEMORY.md")
 
 
 def test_the_tokens_are_bounded(desk: Desk) -> None:
@@ -214,7 +270,9 @@ def test_an_odd_board_says_nothing(desk: Desk, value: str) -> None:
     assert start(desk) == "" and desk.log() == []
 
 
-@pytest.mark.parametrize("value", ['{"at": "x", "said": 4}', "[]", "{"])
+@pytest.mark.parametrize(
+    "value", ['{"starts": [["s", "x"], 3], "said": 4}', '{"said": {"held": [1, 2]}}', "[]", "{"]
+)
 def test_an_odd_marker_is_made_anew(desk: Desk, value: str) -> None:
     board(desk, held="no network")
     start(desk)
@@ -222,7 +280,7 @@ def test_an_odd_marker_is_made_anew(desk: Desk, value: str) -> None:
     marker.write_text(value, encoding="utf-8")
     start(desk, session="s-2")
     assert desk.log() == []
-    assert json.loads(marker.read_text("utf-8"))["session"] == "s-2"
+    assert json.loads(marker.read_text("utf-8"))["starts"][-1][0] == "s-2"
 
 
 def test_a_disabled_start_says_nothing(desk: Desk) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.lean.settings import hook_settings
 from pipeline.worker import session_memory
 from tests.support.transcripts import Transcript
 from tests.support.workshop import Workshop, at
@@ -43,7 +44,8 @@ def test_a_pass_leaves_a_board(shop: Workshop) -> None:
     shop.fire(talk(shop, 1))
     assert shop.work() == 0
     state = board(shop)["stores"][str(shop.store)]
-    ((moment, done, name),) = state["changes"]
+    ((moment, done, name, session),) = state["changes"]
+    assert session == shop.session(1).session_id
     assert (done, name) == ("created", "always-run-the-linter") and moment == at(
         "2026-03-02T12:00:00Z"
     ).timestamp()
@@ -63,6 +65,60 @@ def test_the_board_keeps_the_stamp_of_the_settings(shop: Workshop) -> None:
     assert board(shop)["config_stamp"] == [info.st_size, info.st_mtime_ns, info.st_ctime_ns]
     assert board(shop)["settings"]["recall"]["memories"] == 3
     assert board(shop)["settings"]["store"] == {"mode": "observe"}
+
+
+def test_the_board_has_the_settings_of_the_file_and_of_no_process(shop: Workshop) -> None:
+    shop.home.mkdir()
+    (shop.home / "config.toml").write_text("[recall]\nmemories = 3\n", encoding="utf-8")
+    shop.fire(talk(shop, 1))
+    shop.work(REVERIE_RECALL__ENABLED="false", REVERIE_RECALL__MEMORIES="1")
+    recall = board(shop)["settings"]["recall"]
+    assert (recall["enabled"], recall["memories"]) == (True, 3)
+
+
+@pytest.mark.parametrize(("written", "mode"), [('[store]\nmode = "off"\n', "off"), ("[store", "auto")])
+def test_settings_changed_while_a_worker_works_hold_for_the_hooks(
+    shop: Workshop, monkeypatch: pytest.MonkeyPatch, written: str, mode: str
+) -> None:
+    for name, value in shop.env.items():
+        monkeypatch.setenv(name, value)
+    with shop.worker("2026-03-02T12:00:00Z") as worker:
+        (shop.home / "config.toml").write_text(written, encoding="utf-8")
+        worker.run()
+    problems: list[str] = []
+    assert hook_settings(str(shop.home), problems)["mode"] == mode
+    assert len(problems) == (mode == "auto")  # what can't be read is said, not taken from the board
+
+
+@pytest.mark.parametrize(("state", "key"), [("parked", "parked"), ("waiting", "held")])
+@pytest.mark.parametrize("kind", ["extract_turn", "extract_conversation"])
+def test_what_stands_still_is_told_in_its_own_project_only(
+    shop: Workshop, kind: str, state: str, key: str
+) -> None:
+    shop.fire(talk(shop, 1))
+    shop.work()
+    with shop.ledger() as ledger, ledger.transaction():
+        ledger.execute(
+            "UPDATE jobs SET state = ?, attempts = 3, last_error = 'a reply was odd', run_after = 9e9"
+            " WHERE kind = ?",
+            (state, kind),
+        )
+        ledger.execute(
+            "INSERT INTO memory_file_states (file_path, store) VALUES ('other/s.jsonl', '/elsewhere')"
+        )
+    shop.work()
+    stores = board(shop)["stores"]
+    assert "a reply was odd" in str(stores[str(shop.store)][key])
+    assert not stores["/elsewhere"][key]
+
+
+def test_a_decision_about_the_inbox_is_on_the_board_at_once(shop: Workshop) -> None:
+    shop.env["REVERIE_STORE__MODE"] = "propose"
+    shop.fire(talk(shop, 1))
+    shop.work()
+    assert board(shop)["stores"][str(shop.store)]["inbox"] == 1
+    assert shop.reverie("inbox", "reject", "1").returncode == 0
+    assert board(shop)["stores"][str(shop.store)]["inbox"] == 0
 
 
 def test_a_short_session_has_no_memory_of_its_own(shop: Workshop) -> None:
@@ -134,6 +190,22 @@ def test_bug_036_a_session_without_its_end_is_read_when_the_next_one_starts(shop
     shop.work()
     assert spoken(shop).count("Always sign the commits.") == 1
     assert len(shop.books()["runs"]) <= runs + 2  # its own turn and conversation
+
+
+def test_bug_036_a_session_that_told_of_its_start_is_read_from_any_project(shop: Workshop) -> None:
+    orphan = talk(shop, 2, text="Always sign the commits.")
+    elsewhere = shop.projects / "-elsewhere"
+    path = str(elsewhere / f"{orphan.session_id}.jsonl")
+    shop.fire(orphan, "SessionStart", transcript_path=path, source="startup").rename(shop.place / "event")
+    (shop.folder / f"{orphan.session_id}.jsonl").unlink()
+    (shop.place / "event").rename(shop.home / "spool" / "1772445600000-1-00000a-SessionStart.json")
+    shop.work()  # takes the event while nothing was said yet
+    elsewhere.mkdir()
+    orphan.write(elsewhere)
+    for number in (3, 4):
+        shop.fire(talk(shop, number, text="hello"), "SessionStart", source="startup")
+        shop.work()
+    assert spoken(shop).count("Always sign the commits.") == 1
 
 
 def test_history_from_before_the_first_event_is_not_read_unasked(shop: Workshop) -> None:
