@@ -104,7 +104,8 @@ def _rows(line: Line) -> list[list[str]]:
     at = _moment(line.at)
     if line.kind == "reset":
         return [[at, line.hook or "reset", "the context was made anew"]]
-    when = "session start" if line.kind == "start" else "prompt"
+    source = line.hook.partition(":")[2]
+    when = "prompt" if line.kind == "sent" else f"session start ({source})" if source else "session start"
     rows = [
         [at, when, item.name or item.path, f"{item.score:.2f}", f"{item.tokens:,}", ", ".join(item.why)]
         for item in line.items

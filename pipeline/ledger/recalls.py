@@ -51,7 +51,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line: `kind` is ``sent``, ``start`` or ``reset``, `at` epoch seconds, `hook` the event or source.
+    """One line: `kind` is ``sent``, ``start`` or ``reset``, `at` epoch seconds, `hook` what it came from.
 
     `chars` and `tokens` measure all that was put in, the frame included; `prompt` is a short digest.
     """

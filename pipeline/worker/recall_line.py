@@ -49,8 +49,7 @@ def parse(raw: bytes, place: int, now: float) -> tuple[Line | None, list[BadLine
         place=place,
         kind=kind,
         at=at if 0 < at < now + _DAY else now,
-        hook=_text(value.get("source" if kind == "reset" else "hook"), _NAME_CHARS)
-        or ("SessionStart" if kind == "start" else ""),
+        hook=_hook(kind, _text(value.get("hook"), _NAME_CHARS), _text(value.get("source"), _NAME_CHARS)),
         cwd=_text(value.get("cwd"), _PATH_CHARS),
         store=store,
         chars=_count(value.get("chars")),
@@ -60,6 +59,15 @@ def parse(raw: bytes, place: int, now: float) -> tuple[Line | None, list[BadLine
         items=items,
     )
     return line, wrong
+
+
+def _hook(kind: str, hook: str, source: str) -> str:
+    """Return what a line came from: a reset's cause, else the event, as in ``SessionStart:resume``."""
+    if kind == "reset":
+        return source
+    if kind == "start":
+        return ":".join(filter(None, (hook or "SessionStart", source)))
+    return hook
 
 
 def bad(place: int, reason: str, raw: bytes) -> BadLine:

@@ -188,7 +188,7 @@ def test_injected_shows_what_why_score_and_tokens_of_the_latest_session(told):
     hook(told, session="older", at=AT - 999)
     hook(told, left_out=2)
     session_file.reset(str(home(told)), "5e55-1", "compact", AT + 60)
-    hook(told, at=AT + 120, k="start", hook="SessionStart", name="harbour-lights")
+    hook(told, at=AT + 120, k="start", hook="SessionStart", source="compact", name="harbour-lights")
     first, _, *rows = told.here("injected").out.splitlines()
     assert first == (
         f"session 5e55-1 in {told.project}: 2 times, 2 memories, 984 characters, about 246 tokens"
@@ -198,8 +198,8 @@ def test_injected_shows_what_why_score_and_tokens_of_the_latest_session(told):
         "2026-11-27 10:00 prompt staging-deploys 0.61 78 deploy, staging",
         "2026-11-27 10:00 prompt the whole text; 2 more found no room 123",
         "2026-11-27 10:01 compact the context was made anew",
-        "2026-11-27 10:02 session start harbour-lights 0.61 78 deploy, staging",
-        "2026-11-27 10:02 session start the whole text 123",
+        "2026-11-27 10:02 session start (compact) harbour-lights 0.61 78 deploy, staging",
+        "2026-11-27 10:02 session start (compact) the whole text 123",
     ]
 
 

@@ -84,6 +84,21 @@ def test_what_the_hook_wrote_is_in_the_ledger(place):
     assert (second.kind, second.hook, second.at, second.items) == ("reset", "compact", NOW + 1, ())
 
 
+@pytest.mark.parametrize(
+    ("line", "hook"),
+    [
+        ({"k": "start", "source": "resume"}, "SessionStart:resume"),
+        ({"k": "start"}, "SessionStart"),
+        ({"k": "reset", "source": "clear"}, "clear"),
+        ({"k": "sent", "hook": "UserPromptSubmit"}, "UserPromptSubmit"),
+    ],
+)
+def test_a_line_tells_what_it_came_from(place, line, hook):
+    place.hook({"at": NOW, **line})
+    place.take()
+    assert [found.hook for found in place.lines()] == [hook]
+
+
 def test_each_line_is_taken_once(place):
     place.hook(sent(item(1)))
     assert place.take() == 1
