@@ -93,7 +93,8 @@ class App:
             raise InputError(
                 "there is no memory folder here yet",
                 file=str(self.store_path),
-                fix="Run it in the project's directory, or name the folder with --store." + self._known(),
+                fix="The first memory makes it. Is this the project's directory? Else name it with --store."
+                + self._known(),
             )
         store = Store.open(self.store_path, create=create, generations=self.settings.dream.generations)
         if self.store_override is None:

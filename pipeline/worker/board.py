@@ -101,9 +101,8 @@ def _store_of(ledger: Ledger, job: Job) -> str:
     if job.kind in ("dream", "reindex"):
         return job.key
     if job.kind == "extract_conversation":
-        number = (
-            int(job.key) if job.key.isdecimal() else 0
-        )  # an odd key is that job's trouble, not the board's
+        # An odd key is that job's trouble, not the board's.
+        number = int(job.key) if job.key.isdecimal() else 0
         found = conversations.conversation(ledger, number)
         return lookups.store_of(ledger, found.source_file) if found else ""
     return lookups.store_of(ledger, job.key)
