@@ -85,7 +85,12 @@ def uninstall(
     _tell_removal(edits, scheduled, claude_settings.plugin(root))
     if dry_run or not (edits or purge or scheduled):
         return
+    if purge and not yes and not output.can_ask():
+        raise InputError(
+            "nothing was changed: --purge deletes, and here nobody can be asked", fix="Add --yes."
+        )
     if not _agreed(_question(edits, home, purge, with_memories), yes):
+        output.talk("nothing was changed")
         return
     installing.remove(home, edits)
     for edit in edits:

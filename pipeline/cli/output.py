@@ -179,9 +179,14 @@ def failure(error: ReverieError) -> None:
         talk(f"\n{error.fix}")
 
 
+def can_ask() -> bool:
+    """Whether a person sits before a terminal."""
+    return sys.stdin.isatty()
+
+
 def ask(question: str) -> bool:
     """Return whether a person says yes to `question`; True without asking where no terminal is."""
-    if not sys.stdin.isatty():
+    if not can_ask():
         return True
     _talk.print(f"{harmless(question)} [y/N] ", markup=False, end="")
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -169,7 +169,7 @@ def test_a_link_stays_a_link_and_is_written_through(machine: Machine) -> None:
     machine.settings.symlink_to(real)
     machine.reverie("install")
     assert machine.settings.is_symlink() and machine.commands(real)
-    machine.reverie("uninstall", "--purge")
+    machine.reverie("uninstall", "--purge", "--yes")
     assert machine.settings.is_symlink() and real.read_text() == "{}"
 
 

@@ -74,7 +74,7 @@ def test_install_then_purge_leaves_every_byte_mode_and_folder_as_it_was(
     machine.reverie("install")
     machine.reverie("install", "--project")
     assert machine.everything() != as_it_was
-    machine.reverie("uninstall", "--purge")
+    machine.reverie("uninstall", "--purge", "--yes")
     assert machine.everything() == as_it_was
 
 
@@ -88,7 +88,7 @@ def test_after_all_that_reverie_does_a_purge_leaves_nothing(
     as_it_was = machine.everything()
     machine.reverie("install")
     live(machine)
-    machine.reverie("uninstall", "--purge")
+    machine.reverie("uninstall", "--purge", "--yes")
     assert machine.everything() == as_it_was
 
 
@@ -145,10 +145,10 @@ def test_memories_stay_unless_they_are_named_to_go(machine: Machine) -> None:
     memory = machine.state / "memory" / "likes-tea.md"
     memory.parent.mkdir()
     memory.write_text("---\nname: likes-tea\n---\nTea.\n")
-    said = machine.reverie("uninstall", "--purge")
+    said = machine.reverie("uninstall", "--purge", "--yes")
     assert f"kept {memory.parent}" in said
     assert {*everything(machine.state)} == {".", "memory", "memory/likes-tea.md"}
-    machine.reverie("uninstall", "--purge", "--with-memories")
+    machine.reverie("uninstall", "--purge", "--yes", "--with-memories")
     assert not machine.state.exists()
 
 
@@ -158,7 +158,7 @@ def test_what_a_person_put_into_the_home_stays_and_is_named(machine: Machine) ->
     (machine.state / "ledger.sqlite").symlink_to(machine.home / "elsewhere")
     (machine.home / "elsewhere").write_text("mine too")
     assert f"kept {machine.state / 'notes.txt'}: not made by Reverie" in machine.reverie(
-        "uninstall", "--purge"
+        "uninstall", "--purge", "--yes"
     )
     assert (machine.home / "elsewhere").exists() and {*everything(machine.state)} == {".", "notes.txt"}
 
@@ -171,7 +171,7 @@ def test_what_stood_in_the_home_before_stays_even_if_it_is_called_as_ours(machin
     machine.write("{}")
     before = machine.everything()
     machine.reverie("install")
-    machine.reverie("uninstall", "--purge")
+    machine.reverie("uninstall", "--purge", "--yes")
     backups = [name for name in machine.everything() if name.startswith("mine/backups/settings")]
     assert len(backups) == 1  # in a folder that is theirs
     (machine.home / backups[0]).unlink()
@@ -183,7 +183,7 @@ def test_a_folder_for_everything_is_never_emptied(machine: Machine, place: str) 
     machine.env["REVERIE_HOME"] = str(machine.home / place)
     machine.reverie("install")
     (machine.home / place / "reports").mkdir()
-    assert "for other things too" in machine.reverie("uninstall", "--purge", code=1)
+    assert "for other things too" in machine.reverie("uninstall", "--purge", "--yes", code=1)
     assert (machine.home / place / "reports").exists() and not machine.settings.exists()
 
 
@@ -199,7 +199,7 @@ def test_a_worker_at_work_is_waited_for_and_nothing_is_taken_from_under_it(
             purging.purge(machine.state, wait=0)
     (machine.state / "worker.lock").unlink()
     assert machine.everything() == before
-    machine.reverie("uninstall", "--purge")
+    machine.reverie("uninstall", "--purge", "--yes")
     assert {*everything(machine.home)} == {".", "work"}
 
 
@@ -210,15 +210,15 @@ def test_what_can_not_be_removed_is_told(machine: Machine) -> None:
     logs.mkdir()
     (logs / "worker.log").write_text("")
     logs.chmod(0o500)
-    assert str(logs) in machine.reverie("uninstall", "--purge", code=1)
+    assert str(logs) in machine.reverie("uninstall", "--purge", "--yes", code=1)
     logs.chmod(0o700)
 
 
 def test_leaving_works_with_a_config_that_is_broken_and_twice(machine: Machine) -> None:
     machine.reverie("install")
     (machine.state / "config.toml").write_text("[[[")
-    machine.reverie("uninstall", "--purge")
-    assert "no hooks of Reverie" in machine.reverie("uninstall", "--purge")
+    machine.reverie("uninstall", "--purge", "--yes")
+    assert "no hooks of Reverie" in machine.reverie("uninstall", "--purge", "--yes")
     assert {*everything(machine.home)} == {".", "work"}
 
 
@@ -231,7 +231,7 @@ def test_a_record_that_is_lost_costs_exactness_only(tmp_path: Path) -> None:
     machine.write('{"model": "opus"}')
     machine.reverie("install")
     (machine.state / "installed.json").write_text("{")
-    machine.reverie("uninstall", "--purge")
+    machine.reverie("uninstall", "--purge", "--yes")
     assert machine.settings.read_text() == '{"model": "opus"}'
 
 
@@ -255,7 +255,7 @@ def test_what_a_scheduler_that_is_gone_left_behind_goes(machine: Machine, left: 
     if left == "folders":
         for file in (machine.home / ".config" / "systemd" / "user").glob("reverie-*"):
             file.unlink()
-    machine.reverie("uninstall", "--purge")
+    machine.reverie("uninstall", "--purge", "--yes")
     assert {*everything(machine.home)} == {".", "work"}
 
 
@@ -268,5 +268,12 @@ def test_the_memory_folders_that_stay_are_named(machine: Machine) -> None:
     machine.reverie("extract", "--transcript", str(transcript), "--llm", "offline")
     (memory,) = machine.config.glob("projects/*/memory")
     kept = everything(memory)
-    assert f"kept {memory}: memories of a project" in machine.reverie("uninstall", "--purge")
+    assert f"kept {memory}: memories of a project" in machine.reverie("uninstall", "--purge", "--yes")
     assert everything(memory) == kept and not machine.state.exists()
+
+
+def test_a_purge_that_nobody_can_be_asked_about_changes_nothing(machine: Machine) -> None:
+    machine.reverie("install")
+    before = machine.everything()
+    assert "Add --yes" in machine.reverie("uninstall", "--purge", code=1)
+    assert machine.everything() == before

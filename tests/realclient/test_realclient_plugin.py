@@ -140,7 +140,7 @@ def test_uninstalling_gives_the_client_back_its_settings(open_box: OpenBox) -> N
     machine.headless("hello")
     machine.settle()
     assert len(sessions(machine)) == 1 and machine.fired.exists()
-    machine.run("reverie", "uninstall", "--purge")
+    machine.run("reverie", "uninstall", "--purge", "--yes")
     assert settings.read_bytes() == before
     assert not (machine.home / ".claude" / "reverie").exists()
     fired = machine.fired.stat().st_size
