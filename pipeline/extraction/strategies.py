@@ -105,8 +105,12 @@ class TurnStrategy:
             fresh = [u for u in fresh if u.row <= self.until_row]
         if not fresh:
             return None
+        old = ""
         if after == 0 and self.first_sight:
-            fresh = self._recent(fresh, now)
+            recent = self._recent(fresh, now)
+            if not recent:
+                old = f"older than {self.limits.first_sight_days} days; `reverie process` reads it"
+            fresh = recent or fresh[-1:]
         new = windows(fresh, max_chars)[0]
         first, last = new[0].row, new[-1].row
         return Span(
@@ -117,7 +121,7 @@ class TurnStrategy:
             ),
             from_row=first,
             through_row=last,
-            skip=self._skip(ledger, new, fresh),
+            skip=old or self._skip(ledger, new, fresh),
             last=len(new) == len(fresh),
         )
 
@@ -127,7 +131,7 @@ class TurnStrategy:
         starts = [i for i, u in enumerate(kept) if u.speaker == "person"]
         if len(starts) > self.limits.first_sight_turns:
             kept = kept[starts[-self.limits.first_sight_turns] :]
-        return kept or fresh[-1:]
+        return kept
 
     def _skip(self, ledger: Ledger, new: Sequence[Utterance], fresh: Sequence[Utterance]) -> str:
         people = [u for u in new if u.speaker == "person"]

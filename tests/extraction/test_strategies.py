@@ -92,6 +92,14 @@ def test_a_turn_in_which_claude_wrote_memory_itself_is_left_alone(bench: Bench) 
     assert texts(later) == ["never mock the database"] and later is not None and later.skip == ""
 
 
+def test_a_history_that_is_all_old_says_how_it_is_read(bench: Bench) -> None:
+    session = Transcript(start="2026-01-05T09:00:00Z")
+    session.user("said in January")
+    session.assistant("Noted.")
+    span = next_span(bench, bench.hear(session))
+    assert span is not None and span.skip == "older than 7 days; `reverie process` reads it"
+
+
 def test_of_a_long_history_only_the_newest_part_is_read_unasked(bench: Bench) -> None:
     session = Transcript(start="2026-01-05T09:00:00Z")
     session.user("said in January")
