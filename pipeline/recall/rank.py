@@ -7,7 +7,7 @@ memory, so the floor is meant to be hard to reach.
 
 The constants were chosen on one half of `fixtures/recall` (``python -m bench.recall``), by the share of
 relevant memories found plus 0.3 of the precision, less the share of prompts that should have got nothing and
-did not.
+did not. The other half was not untouched when that measure was settled: see ``docs/evaluation.md``.
 """
 
 import math
