@@ -14,18 +14,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bench.measure import Ratio
-from pipeline.clock import FixedClock
 from pipeline.config import Settings
-from pipeline.consolidation.report import DreamReport
+from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.run import dream
-from pipeline.desk import Desk
+from pipeline.context import Desk
+from pipeline.core.clock import FixedClock
+from pipeline.core.ids import derived_id, digest
 from pipeline.domain.memory import Evidence, Memory
-from pipeline.ids import derived_id, digest
 from pipeline.ledger import Ledger, calls, dreams, open_ledger
 from pipeline.llm import Client
 from pipeline.llm.fakes import ScriptedProvider
-from pipeline.store import ChangeSet, Store, document
-from pipeline.store.written import Written
+from pipeline.store import ChangeSet, Store
+from pipeline.store.files import document
+from pipeline.store.ownership.written import Written
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 CHANGES = 10

@@ -21,13 +21,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from pipeline.clock import FixedClock, iso
 from pipeline.config import DreamSettings, Settings, SpendSettings
-from pipeline.consolidation.report import DreamReport
+from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.run import dream
-from pipeline.desk import Desk
+from pipeline.context import Desk
+from pipeline.core.clock import FixedClock, iso
+from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Evidence, Memory
-from pipeline.ids import derived_id
 from pipeline.ledger import Ledger, calls, inbox, open_ledger
 from pipeline.llm import Client
 from pipeline.llm.fakes import ScriptedProvider

@@ -21,8 +21,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bench.measure import Ratio
-from pipeline.indexing import refresh_index
-from pipeline.paths import sanitise
+from pipeline.core.paths import sanitise
+from pipeline.search.refresh import refresh_index
 from pipeline.store import Store
 
 HOOKS = Path(__file__).resolve().parent.parent / "hooks"

@@ -14,10 +14,10 @@ import orjson
 
 from bench.material import Session, encode, write_transcript
 from bench.measure import Ratio, compare
-from pipeline.app import App
-from pipeline.clock import SystemClock
+from pipeline.app.application import App
 from pipeline.config import Settings
-from pipeline.ingestion import ingest_file
+from pipeline.core.clock import SystemClock
+from pipeline.intake.ingest import ingest_file
 from pipeline.ledger import Ledger, open_ledger
 
 

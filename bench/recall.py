@@ -16,13 +16,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.recall_cases import HALVES, NOW, Case, Project, laid_out
-from pipeline.embeddings import Nearest, fuse
-from pipeline.embeddings.embedded import WordLlamaEmbedder, has_wordllama
-from pipeline.embeddings.vector_file import text_of
-from pipeline.recall import Budget, fence, retrieve
-from pipeline.recall.question import ask
-from pipeline.search.words import terms
+from pipeline.recall import Budget, retrieve
+from pipeline.recall.live import fence
+from pipeline.recall.live.question import ask
+from pipeline.search.vectors import Nearest, fuse
+from pipeline.search.vectors.embedded import WordLlamaEmbedder, has_wordllama
+from pipeline.search.vectors.vector_file import text_of
 from pipeline.store import Store
+from pipeline.text.tokens import terms
 
 MOST = 5
 Way = Callable[[Project, Case], "list[str]"]
@@ -211,8 +212,9 @@ def ways(vectors: Vectors | None) -> dict[str, Way]:
 BM25_FLOOR = 15.0
 VECTOR_FLOOR = 0.43
 ADDED = (0.4, 0.38)
-"""Weight and floor. All of these are the best on the dev half by the measure `pipeline.recall.rank` names:
-recall plus 0.3 of the precision, less the share of prompts that should have got nothing and did not."""
+"""Weight and floor. All of these are the best on the dev half by the measure that
+`pipeline.recall.live.rank` names: recall plus 0.3 of the precision, less the share of
+prompts that should have got nothing and did not."""
 
 
 def main() -> None:

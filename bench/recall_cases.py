@@ -9,11 +9,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Evidence, Memory
-from pipeline.ids import derived_id
-from pipeline.indexing import refresh_index
-from pipeline.search import ask
-from pipeline.store import Store, document
+from pipeline.search import index_reader
+from pipeline.search.refresh import refresh_index
+from pipeline.store import Store
+from pipeline.store.files import document
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures" / "recall"
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
@@ -44,9 +45,12 @@ class Project:
     user_store: Path
     cases: list[Case]
 
-    def readers(self) -> list[ask.Reader]:
+    def readers(self) -> list[index_reader.Reader]:
         """Return a reader of either store's index."""
-        return [ask.Reader(ask.index_path(str(self.home), str(one))) for one in (self.store, self.user_store)]
+        return [
+            index_reader.Reader(index_reader.index_path(str(self.home), str(one)))
+            for one in (self.store, self.user_store)
+        ]
 
 
 def load(name: str) -> dict[str, Any]:

@@ -10,10 +10,11 @@ import yaml
 
 from bench.material import TYPES, prose
 from bench.measure import Ratio, compare
+from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Evidence, Memory
-from pipeline.ids import derived_id
-from pipeline.indexing import refresh_index
-from pipeline.store import ChangeSet, Store, document
+from pipeline.search.refresh import refresh_index
+from pipeline.store import ChangeSet, Store
+from pipeline.store.files import document
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 DERIVED = ("_index.json", "MEMORY.md", "MEMORY-more.md", "CORE.md", ".reverie/index-lines")

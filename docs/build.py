@@ -87,12 +87,20 @@ def dream() -> str:
     return "```text\n" + done.stdout.decode("utf-8").rstrip() + "\n```"
 
 
+def layers() -> str:
+    """Return the table of layers, from the list that the tests hold the imports to."""
+    sys.path[:0] = [str(ROOT)]
+    table: str = importlib.import_module("tests.architecture.layers").readme_table()
+    return table
+
+
 PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "demo": ("README.md", demo),
     "commands": ("README.md", commands),
     "dream": ("README.md", dream),
     "configuration": ("docs/configuration.md", configuration),
     "evaluation": ("docs/evaluation.md", evaluation),
+    "layers": ("pipeline/README.md", layers),
 }
 
 

@@ -2,7 +2,7 @@
 
 Run by Claude Code as ``python -I -S recall.py <UserPromptSubmit|SessionStart>`` with the event's JSON on
 stdin; what it prints becomes context. A person waits for it, so what it runs is the lean part of the package
-(``pipeline.recall``, ``pipeline.lean``), found beside this folder. A session's start is an event for the
+(``pipeline.recall``, ``pipeline.hooklib``), found beside this folder. A session's start is an event for the
 worker as well: it is spooled after the answer has been given.
 """
 
@@ -44,7 +44,7 @@ def answer(event: str, data: bytes, home: str) -> None:
     """Print what recall has to say; what it could not use goes to the log."""
     problems: list[str] = []
     sys.path.append(package_folder())
-    from pipeline.recall import hook
+    from pipeline.recall.live import hook
 
     told = hook.run(event, data, home, problems).encode("utf-8", "replace")
     # The answer is complete before its first byte is written, so nothing half-made can become context.

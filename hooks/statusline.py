@@ -1,7 +1,7 @@
 """Print Reverie's part of Claude Code's status line; fail in silence, exit 0.
 
 Run by Claude Code as ``python -I -S statusline.py`` with the session's JSON on stdin (see
-``pipeline.lean.statusline``). A person sees its line after each message, so it does as little as it can.
+``pipeline.hooklib.statusline``). A person sees its line after each message, so it does as little as it can.
 """
 
 import os
@@ -17,7 +17,7 @@ if __name__ == "__main__":
         parent = os.path.dirname(HERE)
         bundled = os.path.basename(parent) == "_bundled"
         sys.path.append(os.path.dirname(os.path.dirname(parent)) if bundled else parent)
-        from pipeline.lean import statusline
+        from pipeline.hooklib import statusline
 
         told = statusline.line(data, capture.home_dir()) + "\n"
         os.write(1, told.encode("utf-8", "replace"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipeline.clock import Clock
 from pipeline.config import Settings
+from pipeline.core.clock import Clock
 from pipeline.ledger import Ledger
 from pipeline.llm import Client
 from pipeline.store import Store

@@ -12,28 +12,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from pipeline import clock as clocks
-from pipeline import config, locks, paths
-from pipeline.capture.registration import note_interpreter
-from pipeline.clock import iso, parse_time
+from pipeline import config
+from pipeline.app.status import estimate, overview, run_row, source_row
 from pipeline.config import Settings
+from pipeline.core import clock as clocks
+from pipeline.core import locks, paths
+from pipeline.core.clock import iso, parse_time
+from pipeline.core.errors import InputError, LedgerError, ReverieError, StoreError
 from pipeline.domain.memory import TYPES, Memory
-from pipeline.errors import InputError, LedgerError, ReverieError, StoreError
 from pipeline.extraction.run import Outcome
-from pipeline.indexing import refresh_index, sweep_indexes
-from pipeline.ingestion import Ingested, Known, file_key, ingest_file, stat_of
-from pipeline.ledger import (
-    Ledger,
-    conversations,
-    ingest,
-    jobs,
-    look_at_ledger,
-    lookups,
-    open_ledger,
-    runs,
-)
+from pipeline.install.hook_registration import note_interpreter
+from pipeline.intake.ingest import Ingested, Known, file_key, ingest_file, stat_of
+from pipeline.ledger import Ledger, conversations, entries, jobs, look_at_ledger, lookups, open_ledger, runs
 from pipeline.llm import describe
-from pipeline.overview import estimate, overview, run_row, source_row
+from pipeline.search.refresh import refresh_index, sweep_indexes
 from pipeline.store import Document, Problem, Store
 from pipeline.transcript import find, scan
 from pipeline.worker import Pass, Worker, check_owner, store_for
@@ -135,7 +127,7 @@ class App:
     ) -> Iterator[Ingested | InputError]:
         """Ingest one file, or every session file under `folder`; a bad file is yielded as its error."""
         with self.ledger() as ledger:
-            ingest.recover_ingesting(ledger)
+            entries.recover_ingesting(ledger)
             roots = (folder,) if folder else (paths.projects_dir(),)
             known = None if file or reimport else Known(ledger)
             for path in [file] if file else scan(folder or paths.projects_dir()):

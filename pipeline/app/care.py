@@ -12,19 +12,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.app import App
-from pipeline.clock import iso
-from pipeline.consolidation import apply, taken_back
-from pipeline.consolidation.execute import promote
-from pipeline.consolidation.proposals import decode
-from pipeline.consolidation.report import DreamReport
+from pipeline.app.application import App
+from pipeline.consolidation import vetoes
+from pipeline.consolidation.commit import change_set
+from pipeline.consolidation.commit.execute import promote
+from pipeline.consolidation.commit.proposals import decode
+from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.run import dream
-from pipeline.desk import Desk
+from pipeline.context import Desk
+from pipeline.core.clock import iso
+from pipeline.core.errors import ConflictError, InputError, ReverieError, StoreError
+from pipeline.core.ids import digest, new_id
 from pipeline.domain.memory import Evidence, Memory
-from pipeline.errors import ConflictError, InputError, ReverieError, StoreError
-from pipeline.ids import digest, new_id
 from pipeline.ledger import Ledger, dreams, inbox, lookups
-from pipeline.slugs import slugify
+from pipeline.recall.prepared import hook_state
 from pipeline.store import (
     ChangeSet,
     Document,
@@ -36,7 +37,7 @@ from pipeline.store import (
     Store,
     Undone,
 )
-from pipeline.worker import board
+from pipeline.text.slugs import slugify
 
 _ID_PREFIX = 6
 
@@ -92,7 +93,7 @@ def undo(app: App, run: str) -> Undone:
         run = max(standing, key=lambda item: item.number).run
     run = _whole_id(store, run)
     with app.ledger() as ledger:
-        taken_back.note(ledger, store, str(app.store_path), run, app.clock.now())
+        vetoes.note(ledger, store, str(app.store_path), run, app.clock.now())
         undone = store.undo(run, at=app.clock.now())
         store.reindex(now=app.clock.now())
         before = {
@@ -169,7 +170,7 @@ def reject(app: App, number: int) -> dict[str, Any]:
     with app.ledger() as ledger:
         found = _item(app, ledger, number)
         inbox.decide_inbox(ledger, number, "rejected", now=app.clock.now())
-        board.refresh(ledger, app.home, app.settings, app.clock)
+        hook_state.refresh(ledger, app.home, app.settings, app.clock)
         return _row(found)
 
 
@@ -192,7 +193,7 @@ def accept(app: App, number: int) -> dict[str, Any]:
                     fix=f"See `reverie show`, then `reverie inbox reject {number}`.",
                 )
         inbox.decide_inbox(ledger, number, "accepted", now=app.clock.now())
-        board.refresh(ledger, app.home, app.settings, app.clock)
+        hook_state.refresh(ledger, app.home, app.settings, app.clock)
     store.reindex(now=app.clock.now())
     return _row(found)
 
@@ -201,7 +202,7 @@ def _operations(app: App, store: Store, kind: str, payload: dict[str, Any], numb
     snapshot = store.scan()
     if kind.startswith("dream:"):
         operation = decode(payload, number, snapshot)
-        planned = apply.plan(
+        planned = change_set.plan(
             [operation], store, snapshot, run_id=f"inbox-{number}", now=app.clock.now(), approved=True
         )
         promote(app.home, f"inbox-{number}", planned.promoted)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline import semantic
-from pipeline.app import App
-from pipeline.embeddings import Refreshed
-from pipeline.ids import new_id
+from pipeline.app.application import App
+from pipeline.core.ids import new_id
 from pipeline.ledger import Ledger, calls, lookups
+from pipeline.search import semantic
+from pipeline.search.vectors import Refreshed
 from pipeline.store import Store
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline import paths
-from pipeline.app import App
-from pipeline.capture.registration import EVENTS
-from pipeline.errors import InputError
+from pipeline.app.application import App
+from pipeline.core import paths
+from pipeline.core.errors import InputError
+from pipeline.hooklib import places
 from pipeline.install import claude_settings as settings
+from pipeline.install.hook_registration import EVENTS
 from pipeline.install.mode import EFFECT
-from pipeline.lean import places
 from pipeline.llm import describe
 
 _COST = {

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipeline.app import App
+from pipeline.app.application import App
+from pipeline.core.errors import InputError
+from pipeline.core.ids import new_id
 from pipeline.domain.memory import TYPES, Memory
-from pipeline.errors import InputError
 from pipeline.extraction.screen import MAX_PART
-from pipeline.guard import violation
-from pipeline.ids import new_id
 from pipeline.ledger import tombstones
-from pipeline.redact import redact
-from pipeline.slugs import slugify
+from pipeline.safety.guard import violation
+from pipeline.safety.redaction import redact
 from pipeline.store import ChangeSet
+from pipeline.text.slugs import slugify
 
 
 def add(app: App, statement: str, *, kind: str, name: str, description: str, why: str) -> Memory:

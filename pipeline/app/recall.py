@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline import paths
-from pipeline.app import App
-from pipeline.errors import InputError, LedgerError
+from pipeline.app.application import App
+from pipeline.core import paths
+from pipeline.core.errors import InputError, LedgerError
 from pipeline.ledger import recalls
 from pipeline.ledger.recalls import BadLine, Line, SessionTotals, Use
 from pipeline.recall import Budget, Recollections, retrieve
 from pipeline.store import Document
-from pipeline.worker import recalled
+from pipeline.worker import recall_log
 
 _NAMED = 3
 
@@ -95,7 +95,7 @@ def injected(app: App, session: str | None) -> Told | None:
     """
     with app.ledger(to_look=True) as ledger:
         if not ledger.note:
-            recalled.take(ledger, app.home, app.clock.now().timestamp())
+            recall_log.take(ledger, app.home, app.clock.now().timestamp())
         names = recalls.matching(ledger, session or "")
         if session is None:
             names = names[:1]
@@ -116,7 +116,7 @@ def sessions(app: App) -> list[SessionTotals]:
     """Return the totals of the latest sessions that recall gave something to."""
     with app.ledger(to_look=True) as ledger:
         if not ledger.note:
-            recalled.take(ledger, app.home, app.clock.now().timestamp())
+            recall_log.take(ledger, app.home, app.clock.now().timestamp())
         return recalls.sessions(ledger)
 
 

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from pipeline import semantic
-from pipeline.app import App
-from pipeline.errors import EmbeddingError, InputError, SpendError
-from pipeline.indexing import refresh_archive_index, refresh_index
+from pipeline.app.application import App
+from pipeline.core.errors import EmbeddingError, InputError, SpendError
 from pipeline.ledger import calls, lookups
-from pipeline.search import ask
-from pipeline.search.words import terms
+from pipeline.search import index_reader, semantic
+from pipeline.search.refresh import refresh_archive_index, refresh_index
 from pipeline.store import ARCHIVE, Store
+from pipeline.text.tokens import terms
 
 SNIPPET = 100
 """Characters of a memory's text that are shown beside its name."""
@@ -104,7 +103,7 @@ def _hits(
     folder: str = "",
     alike: Mapping[str, float] | None = None,
 ) -> Iterator[Hit]:
-    with ask.Reader(ask.index_path(str(home), str(store.root / folder))) as reader:
+    with index_reader.Reader(index_reader.index_path(str(home), str(store.root / folder))) as reader:
         # What is hidden must not take the place of what is shown, so all are asked for.
         rows = reader.candidates(asked, reader.count())
         if alike:
@@ -128,9 +127,9 @@ def _hits(
         )
 
 
-def _share(row: ask.Row, weights: Mapping[str, float]) -> float:
+def _share(row: index_reader.Row, weights: Mapping[str, float]) -> float:
     held = set(" ".join(row.fields).split())
-    found = [term for term in weights if term in held or (ask.is_lone(term) and _begins(term, held))]
+    found = [term for term in weights if term in held or (index_reader.is_lone(term) and _begins(term, held))]
     return math.fsum(weights[term] for term in found) / math.fsum(weights.values())
 
 

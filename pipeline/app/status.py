@@ -8,26 +8,26 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pipeline import schedule, spend
-from pipeline.capture import spool
 from pipeline.config import Settings
+from pipeline.core.errors import StoreError
 from pipeline.domain.memory import Evidence
-from pipeline.errors import StoreError
 from pipeline.extraction.render import size
+from pipeline.install.schedule import tools
+from pipeline.intake import spool
 from pipeline.ledger import (
     Ledger,
     calls,
     conversations,
     dreams,
+    entries,
     events,
     inbox,
-    ingest,
     jobs,
     lookups,
     runs,
 )
-from pipeline.llm import describe
-from pipeline.store.access import owner
+from pipeline.llm import budget, describe
+from pipeline.store.ownership.access import owner
 
 _CALL_OVERHEAD_TOKENS = 4_000
 """Tokens of one call that are no dialogue: the instructions, the schema and the list of what is known."""
@@ -57,7 +57,7 @@ def overview(
             "model": settings.model.model,
             "means": OFFLINE_MEANS if provider == "offline" else "",
         },
-        "worker": "running" if schedule.worker_alive(home) else "idle",
+        "worker": "running" if tools.worker_alive(home) else "idle",
         "spool": {
             "waiting": sum(1 for _ in spool.pending(home)),
             "quarantined": [list(item) for item in spool.quarantined(home)],
@@ -134,10 +134,10 @@ def estimate(
 
     Nothing when it goes by rules (`offline`), or is too short to be read as a whole.
     """
-    spoken = ingest.utterances_of_conversation(ledger, item.id)
+    spoken = entries.utterances_of_conversation(ledger, item.id)
     chars = sum(size(utterance) for utterance in spoken)
     windows = max(1, -(-chars // max(1, settings.extraction.window_chars)))
-    usage = spend.Usage(
+    usage = budget.Usage(
         input_tokens=chars * 2 // 7 + windows * _CALL_OVERHEAD_TOKENS,
         output_tokens=windows * _REPLY_TOKENS,
         estimated=True,
@@ -150,7 +150,7 @@ def estimate(
         "messages": len(spoken),
         "calls": 0 if short else windows,
         "tokens": 0 if short else usage.total,
-        "dollars": 0.0 if short else round(spend.dollars(settings.model.model, usage), 4),
+        "dollars": 0.0 if short else round(budget.dollars(settings.model.model, usage), 4),
     }
 
 
@@ -176,7 +176,7 @@ def run_row(run: runs.Run) -> dict[str, Any]:
 
 def source_row(ledger: Ledger, source: Evidence) -> dict[str, Any]:
     """Return one source of a memory with the line of the transcript it quotes, if the ledger has it."""
-    row = ingest.find_entry(ledger, source.session, source.uuid)
+    row = entries.find_entry(ledger, source.session, source.uuid)
     return {
         **source.model_dump(),
         "text": row.text if row else None,

@@ -9,14 +9,14 @@ from typing import Annotated
 
 import typer
 
-from pipeline import demo as stage
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption
-from pipeline.errors import InputError, ReverieError
-from pipeline.evaluation import Score
-from pipeline.evaluation import evaluate as evaluate_suite
-from pipeline.extraction.rules import BLIND_SPOTS
-from pipeline.paths import bundled
+from pipeline.core.errors import InputError, ReverieError
+from pipeline.core.paths import bundled
+from pipeline.evaluation import demo as stage
+from pipeline.evaluation.scoring import Score
+from pipeline.evaluation.scoring import evaluate as evaluate_suite
+from pipeline.extraction.offline import BLIND_SPOTS
 from pipeline.store import Store
 
 

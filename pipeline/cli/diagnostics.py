@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from pipeline import clock, doctor
-from pipeline.app import App
-from pipeline.audit import Audit
-from pipeline.audit import audit as look_through
+from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
-from pipeline.words import count
+from pipeline.core import clock
+from pipeline.diagnostics import doctor
+from pipeline.diagnostics.audit import Audit
+from pipeline.diagnostics.audit import audit as look_through
+from pipeline.text.humanize import count
 
 
 def examine(

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from pipeline import care
-from pipeline.app import App
+from pipeline.app import care
+from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
-from pipeline.clock import iso
-from pipeline.consolidation import report as reports
-from pipeline.consolidation.report import DreamReport, as_markdown
-from pipeline.errors import InputError
+from pipeline.consolidation.commit import report as reports
+from pipeline.consolidation.commit.report import DreamReport, as_markdown
+from pipeline.core.clock import iso
+from pipeline.core.errors import InputError
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, or the start of it.")]
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name, file stem or id.")]

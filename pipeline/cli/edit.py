@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from pipeline import by_hand
-from pipeline.app import App
+from pipeline.app import memories
+from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, StoreOption
 
@@ -22,7 +22,7 @@ def add(
     as_json: JsonOption = False,
 ) -> None:
     """Write a memory yourself."""
-    memory = by_hand.add(App(store=store), statement, kind=kind, name=name, description=description, why=why)
+    memory = memories.add(App(store=store), statement, kind=kind, name=name, description=description, why=why)
     output.data(memory, lambda: output.line(f"created    {memory.name} ({memory.path})"), as_json=as_json)
 
 
@@ -35,7 +35,7 @@ def forget(
 
     What was said before can't bring it back; a person saying it anew can.
     """
-    gone = by_hand.forget(App(store=store), name)
+    gone = memories.forget(App(store=store), name)
     output.data(
         {"forgotten": gone}, lambda: output.line(f"forgotten  {gone} (kept in archive/)"), as_json=as_json
     )

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from pipeline.app import App
+from pipeline.app.application import App
+from pipeline.app.embed import Embedded
+from pipeline.app.embed import embed as make
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, StoreOption
-from pipeline.embed import Embedded
-from pipeline.embed import embed as make
 
 
 def embed(

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from pipeline.app import App, find_transcript
+from pipeline.app.application import App, find_transcript
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
-from pipeline.errors import InputError
-from pipeline.extraction.rules import BLIND_SPOTS
+from pipeline.core.errors import InputError
+from pipeline.extraction.offline import BLIND_SPOTS
 from pipeline.extraction.run import Outcome
-from pipeline.words import count
+from pipeline.text.humanize import count
 
 
 def extract(

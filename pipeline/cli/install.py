@@ -8,14 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from pipeline import paths
-from pipeline.app import App
-from pipeline.capture.registration import note_interpreter
+from pipeline.app import first_run
+from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption
-from pipeline.errors import InputError
-from pipeline.install import claude_settings, first_run, installing, purging
-from pipeline.install.installing import Edit
+from pipeline.core import paths
+from pipeline.core.errors import InputError
+from pipeline.install import claude_settings, hooks, purging
+from pipeline.install.hook_registration import note_interpreter
+from pipeline.install.hooks import Edit
 from pipeline.install.mode import EFFECT, MODES, set_mode
 
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
@@ -80,7 +81,7 @@ def uninstall(
     if with_memories and not purge:
         raise InputError("--with-memories goes with --purge", fix="Add --purge.")
     home, root = paths.home_dir(), paths.project_root(Path.cwd())
-    edits = installing.plan_removal(home, claude_settings.files(root))
+    edits = hooks.plan_removal(home, claude_settings.files(root))
     scheduled = purging.scheduled(home)
     _tell_removal(edits, scheduled, claude_settings.plugin(root))
     if dry_run or not (edits or purge or scheduled):
@@ -92,7 +93,7 @@ def uninstall(
     if not _agreed(_question(edits, home, purge, with_memories), yes):
         output.talk("nothing was changed")
         return
-    installing.remove(home, edits)
+    hooks.remove(home, edits)
     for edit in edits:
         output.line(f"{'removed' if edit.after is None else 'hooks taken out of'} {edit.file}")
     if scheduled:
@@ -129,7 +130,7 @@ def _install(file: Path, *, dry_run: bool, yes: bool, tell: Callable[[str], None
         if not dry_run:
             note_interpreter(home)
         return False
-    edit = installing.plan(file)
+    edit = hooks.plan(file)
     if not edit.changes:
         tell(f"already there: {file} has all hooks")
         if not dry_run:
@@ -138,10 +139,10 @@ def _install(file: Path, *, dry_run: bool, yes: bool, tell: Callable[[str], None
     tell(edit.diff.rstrip("\n"))
     if dry_run or not _agreed(f"Write this to {file}?", yes):
         return False
-    installing.install(home, edit)
+    hooks.install(home, edit)
     tell(f"installed into {file}")
     if edit.before is not None:
-        output.talk(f"The file as it was is kept in {home / installing.BACKUPS}.")
+        output.talk(f"The file as it was is kept in {home / hooks.BACKUPS}.")
     output.talk(_OPEN)
     return True
 

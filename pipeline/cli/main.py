@@ -13,22 +13,22 @@ import typer
 
 from pipeline import __version__
 from pipeline.cli import (
-    change,
-    checks,
+    demo,
+    diagnostics,
     dream,
-    find,
-    installing,
-    look,
+    edit,
+    embed,
+    extract,
+    install,
+    memories,
     output,
-    read,
-    recollect,
-    scheduled,
-    show_off,
+    recall,
+    schedule,
+    search,
     status,
-    status_line,
-    vectors,
+    statusline,
 )
-from pipeline.errors import ReverieError
+from pipeline.core.errors import ReverieError
 
 cli = typer.Typer(
     name="reverie",
@@ -39,29 +39,29 @@ cli = typer.Typer(
     rich_markup_mode=None,
 )
 
-cli.command()(installing.init)
-cli.command()(installing.install)
-cli.command()(installing.uninstall)
-cli.command()(installing.mode)
-cli.command()(read.extract)
-cli.command()(read.ingest)
-cli.command()(read.process)
-cli.command()(read.work)
+cli.command()(install.init)
+cli.command()(install.install)
+cli.command()(install.uninstall)
+cli.command()(install.mode)
+cli.command()(extract.extract)
+cli.command()(extract.ingest)
+cli.command()(extract.process)
+cli.command()(extract.work)
 cli.command()(status.status)
-cli.command()(status_line.statusline)
-cli.command()(look.conversations)
-cli.command("list")(look.list_memories)
-cli.command()(look.show)
-cli.command()(look.why)
-cli.command()(recollect.recall)
-cli.command()(recollect.injected)
-cli.command()(find.search)
-cli.command()(change.add)
-cli.command()(change.forget)
-cli.command()(change.reindex)
-cli.command()(vectors.embed)
-cli.command("doctor")(checks.examine)
-cli.command()(checks.audit)
+cli.command()(statusline.statusline)
+cli.command()(memories.conversations)
+cli.command("list")(memories.list_memories)
+cli.command()(memories.show)
+cli.command()(memories.why)
+cli.command()(recall.recall)
+cli.command()(recall.injected)
+cli.command()(search.search)
+cli.command()(edit.add)
+cli.command()(edit.forget)
+cli.command()(edit.reindex)
+cli.command()(embed.embed)
+cli.command("doctor")(diagnostics.examine)
+cli.command()(diagnostics.audit)
 cli.command()(dream.consolidate)
 cli.command()(dream.dream)
 cli.command()(dream.report)
@@ -72,11 +72,11 @@ cli.command()(dream.restore)
 cli.command()(dream.pin)
 cli.command()(dream.unpin)
 cli.add_typer(dream.inbox, name="inbox")
-cli.add_typer(scheduled.schedule, name="schedule")
-cli.command()(show_off.demo)
-cli.command("eval")(show_off.evaluate)
-cli.command()(look.config)
-cli.command()(look.hooks)
+cli.add_typer(schedule.schedule, name="schedule")
+cli.command()(demo.demo)
+cli.command("eval")(demo.evaluate)
+cli.command()(memories.config)
+cli.command()(memories.hooks)
 
 
 def _version(wanted: bool) -> None:

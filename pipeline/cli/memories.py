@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from pipeline import recollect
-from pipeline.app import App, Why
-from pipeline.capture.registration import settings_snippet
+from pipeline.app import recall
+from pipeline.app.application import App, Why
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, StoreOption
-from pipeline.clock import iso
 from pipeline.config import Settings
+from pipeline.core.clock import iso
+from pipeline.install.hook_registration import settings_snippet
 
 _LEAST_WIDE = 60
 """Columns beside the longest name that type and description need to be read in a table."""
@@ -79,7 +79,7 @@ def _tell_list(rows: list[dict[str, Any]]) -> None:
 
 def show(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Print one memory as it stands in its file."""
-    document, problems = recollect.show(App(store=store), name)
+    document, problems = recall.show(App(store=store), name)
     text = document.raw.decode("utf-8", "replace")
     output.data(
         {"path": document.path, "text": text, "memory": document.memory},

@@ -22,8 +22,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.clock import iso
-from pipeline.errors import ReverieError
+from pipeline.core.clock import iso
+from pipeline.core.errors import ReverieError
 
 _talk = Console(stderr=True, highlight=False, soft_wrap=True)
 _WIDE = 10_000

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from pipeline import recollect
-from pipeline.app import App
+from pipeline.app import recall as recollect
+from pipeline.app.application import App
+from pipeline.app.recall import Told
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, StoreOption
 from pipeline.ledger.recalls import Line, SessionTotals
 from pipeline.recall import Recollections
-from pipeline.recollect import Told
 
 
 def recall(

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from pipeline import schedule_setup
-from pipeline.app import App
+from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption
-from pipeline.errors import InputError
-from pipeline.schedule_setup import KINDS, Kind, Scheduled
+from pipeline.core.errors import InputError
+from pipeline.install.schedule import setup
+from pipeline.install.schedule.setup import KINDS, Kind, Scheduled
 
 schedule = typer.Typer(
     help="Have the scheduler look for a dream now and then.", no_args_is_help=True, add_completion=False
@@ -25,19 +25,19 @@ KindOption = Annotated[
 @schedule.command()
 def install(kind: KindOption = "", as_json: JsonOption = False) -> None:
     """Put the job in place; doing it again brings it up to date."""
-    _show(schedule_setup.install(App().home, _kind(kind)), as_json)
+    _show(setup.install(App().home, _kind(kind)), as_json)
 
 
 @schedule.command()
 def status(kind: KindOption = "", as_json: JsonOption = False) -> None:
     """Say whether the job is in place and up to date."""
-    _show(schedule_setup.status(App().home, _kind(kind)), as_json)
+    _show(setup.status(App().home, _kind(kind)), as_json)
 
 
 @schedule.command()
 def remove(kind: KindOption = "", as_json: JsonOption = False) -> None:
     """Take the job away."""
-    _show(schedule_setup.remove(App().home, _kind(kind)), as_json)
+    _show(setup.remove(App().home, _kind(kind)), as_json)
 
 
 def _kind(name: str) -> Kind | None:

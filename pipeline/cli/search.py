@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from pipeline import finding
-from pipeline.app import App
+from pipeline.app import search as finding
+from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, StoreOption
 

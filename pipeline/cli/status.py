@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from pipeline.app import App
+from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
-from pipeline.words import ago, bar, count, day_and_time
+from pipeline.text.humanize import ago, bar, count, day_and_time
 
 _REDRAW_SECONDS = 2.0
 _LABEL = 10

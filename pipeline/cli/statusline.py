@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from pipeline import paths
 from pipeline.cli import output
-from pipeline.lean import statusline as lean
+from pipeline.core import paths
+from pipeline.hooklib import statusline as lean
 
 _LIMIT = 1 << 20
 

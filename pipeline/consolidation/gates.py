@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from pipeline.config import DreamSettings
-from pipeline.domain.plan import Gate
+from pipeline.domain.operations import Gate
 
 
 @dataclass(frozen=True, slots=True)

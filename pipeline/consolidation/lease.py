@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pipeline.consolidation import gates
-from pipeline.desk import Desk
-from pipeline.domain.plan import Gate
-from pipeline.errors import LeaseLostError
+from pipeline.context import Desk
+from pipeline.core.errors import LeaseLostError
+from pipeline.core.process import boot_id, lives, process_name
+from pipeline.domain.operations import Gate
 from pipeline.ledger import calls, dreams
-from pipeline.machine import boot_id, lives, process_name
-from pipeline.spend import Usage, refusal
+from pipeline.llm.budget import Usage, refusal
 from pipeline.store import ConsolidateLock, Snapshot
-from pipeline.store.consolidate_lock import Held
+from pipeline.store.ownership.consolidate_lock import Held
 
 LEASE_SECONDS = 900.0
 

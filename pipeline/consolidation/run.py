@@ -16,18 +16,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.clock import iso
-from pipeline.consolidation import apply, ask, check, taken_back
-from pipeline.consolidation.execute import Committed, about, carry_out, interrupted, resume, waits
+from pipeline.consolidation import vetoes
+from pipeline.consolidation.choose.gather import Gathered, gather
+from pipeline.consolidation.commit import change_set
+from pipeline.consolidation.commit.execute import Committed, about, carry_out, interrupted, resume, waits
+from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.gates import first_closed
-from pipeline.consolidation.gather import Gathered, gather
-from pipeline.consolidation.permit import Permit, judge, take
-from pipeline.consolidation.report import DreamReport
-from pipeline.desk import Desk
-from pipeline.domain.plan import Gate, Operation, Refused
-from pipeline.errors import ModelError, QuotaError, SpendError, UnauthorisedError, UnavailableError
-from pipeline.ids import new_id
+from pipeline.consolidation.lease import Permit, judge, take
+from pipeline.consolidation.propose import model
+from pipeline.context import Desk
+from pipeline.core.clock import iso
+from pipeline.core.errors import ModelError, QuotaError, SpendError, UnauthorisedError, UnavailableError
+from pipeline.core.ids import new_id
+from pipeline.domain.operations import Gate, Operation, Refused
 from pipeline.ledger import calls
+from pipeline.verify import check
 
 PURPOSE = "consolidate.cluster"
 _MANY_CALLS = 1_000
@@ -84,15 +87,15 @@ def _work(desk: Desk, home: Path, report: DreamReport, permit: Permit, dry_run: 
         by_rule=found.by_rule,
     )
     present = {d.id: d.digest for d in snapshot.documents if d.id}
-    taken = taken_back.read(desk.store)
-    accepted, again = taken_back.sift(checked.accepted, taken, present)
-    refused = [*taken_back.settle([*refused, *checked.refused], taken, present), *again]
+    taken = vetoes.read(desk.store)
+    accepted, again = vetoes.sift(checked.accepted, taken, present)
+    refused = [*vetoes.settle([*refused, *checked.refused], taken, present), *again]
     if desk.settings.store.mode == "propose":
         refused += [Refused(o, "this store only takes proposals", to_inbox=True) for o in accepted]
         accepted = []
     _describe(report, found, refused)
     if dry_run:
-        report.actions = apply.tell(accepted, snapshot)
+        report.actions = change_set.tell(accepted, snapshot)
         report.word = "dry"
         return report
     meant = {one for operation in accepted for one in about(operation)}
@@ -133,7 +136,7 @@ def _ask_groups(
             failed += members
             continue
         try:
-            operations, strange, _ = ask.plan_group(desk, cluster, found.memories)
+            operations, strange, _ = model.plan_group(desk, cluster, found.memories)
         except SpendError as error:
             report.reason, stopped = str(error), True
             failed += members
@@ -144,7 +147,7 @@ def _ask_groups(
             stopped = isinstance(error, UnauthorisedError | UnavailableError | QuotaError)
             failed += members
             continue
-        used.append(ask.group_key(cluster, found.memories))
+        used.append(model.group_key(cluster, found.memories))
         proposed += operations
         refused += strange
         report.looked_at.append([found.memories[one].name for one in members])

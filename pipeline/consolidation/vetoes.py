@@ -16,15 +16,15 @@ from datetime import datetime
 
 import orjson
 
-from pipeline import system
-from pipeline.atomic import ensure_dir
-from pipeline.clock import iso
-from pipeline.consolidation.execute import KIND, Committed, about
-from pipeline.consolidation.proposals import read as read_proposal
-from pipeline.domain.plan import Operation, Refused
+from pipeline.consolidation.commit.execute import KIND, Committed, about
+from pipeline.consolidation.commit.proposals import read as read_proposal
+from pipeline.core import system
+from pipeline.core.atomic import ensure_dir
+from pipeline.core.clock import iso
+from pipeline.domain.operations import Operation, Refused
 from pipeline.ledger import Ledger, inbox, runs
 from pipeline.store import Store
-from pipeline.store.layout import PRIVATE, read_regular
+from pipeline.store.files.layout import PRIVATE, read_regular
 
 FILE = "taken-back.jsonl"
 

@@ -9,7 +9,7 @@ import os
 import stat
 from pathlib import Path
 
-from pipeline import system
+from pipeline.core import system
 
 TEMP_MARK = ".reverie-tmp-"
 

@@ -11,7 +11,7 @@ import time
 from datetime import UTC, datetime
 from typing import Protocol
 
-from pipeline.errors import ConfigError
+from pipeline.core.errors import ConfigError
 
 
 class Clock(Protocol):

@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from pipeline import system
-from pipeline.atomic import ensure_dir
-from pipeline.errors import LockError
+from pipeline.core import system
+from pipeline.core.atomic import ensure_dir
+from pipeline.core.errors import LockError
 
 try:
     tempfile.gettempdir()

@@ -1,6 +1,7 @@
 """Where everything lives: config directory, home, project stores, bundled files.
 
-The rules are those of ``pipeline.lean.places``, which the hooks share; here they give paths and our errors.
+The rules are those of ``pipeline.hooklib.places``, which the hooks share; here they give paths and our
+errors.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.errors import InputError
-from pipeline.lean import places
-from pipeline.lean.places import sanitise as sanitise
+from pipeline.core.errors import InputError
+from pipeline.hooklib import places
+from pipeline.hooklib.places import sanitise as sanitise
 
 SENTINEL = "REVERIE_INSIDE"
+PACKAGE = Path(__file__).resolve().parents[1]
+"""The directory of this package; its parent is what ``PYTHONPATH`` must name."""
 
 
 def config_dir() -> Path:
@@ -43,9 +46,8 @@ def bundled(name: str) -> Path:
 
     In a checkout it stands beside the package; in an installed wheel inside it.
     """
-    package = Path(__file__).resolve().parent
-    inside = package / "_bundled" / name
-    return inside if inside.exists() else package.parent / name
+    inside = PACKAGE / "_bundled" / name
+    return inside if inside.exists() else PACKAGE.parent / name
 
 
 def speakable(path: Path) -> Path:

@@ -11,7 +11,7 @@ import socket
 import uuid
 from pathlib import Path
 
-from pipeline.system import running
+from pipeline.core.system import running
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 

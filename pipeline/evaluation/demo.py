@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from pipeline import paths, schedule
-from pipeline.capture import spool
-from pipeline.clock import iso, parse_time
-from pipeline.errors import InputError, ReverieError
+from pipeline.core import paths
+from pipeline.core.clock import iso, parse_time
+from pipeline.core.errors import InputError, ReverieError
+from pipeline.install.schedule import tools
+from pipeline.intake import spool
 
 QUESTION = "can i mock the tide server in the new test?"
 """A prompt of a later session that one of the sample's memories bears on."""
@@ -128,7 +129,7 @@ def _wait(home: Path, longest: float) -> None:
     deadline = time.monotonic() + longest
     idle = 0
     while time.monotonic() < deadline and idle < _IDLE_LOOKS:
-        alive = schedule.worker_alive(home)
+        alive = tools.worker_alive(home)
         if not alive and not any(True for _ in spool.pending(home)):
             return
         # A worker that died leaves the event lying; one that is about to look again is back at once.

@@ -25,15 +25,15 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import config
-from pipeline.clock import FixedClock, SystemClock, parse_time
 from pipeline.config import SpendSettings
+from pipeline.core.clock import FixedClock, SystemClock, parse_time
+from pipeline.core.errors import InputError
 from pipeline.domain.memory import Memory
-from pipeline.errors import InputError
 from pipeline.extraction.run import Outcome
 from pipeline.extraction.strategies import TurnStrategy
 from pipeline.extraction.write import words
-from pipeline.ingestion import ingest_file
-from pipeline.ledger import ingest, open_ledger
+from pipeline.intake.ingest import ingest_file
+from pipeline.ledger import entries, open_ledger
 from pipeline.store import Store
 from pipeline.worker import Worker
 
@@ -149,7 +149,7 @@ def _run(transcript: Path, scratch: Path, spec: str, pieces: int) -> tuple[list[
             outcomes += worker.read_file(key)
         else:
             outcomes += worker.read_conversations(key)
-        spoken = ingest.utterances(ledger, key, after_row=0)
+        spoken = entries.utterances(ledger, key, after_row=0)
     if not spoken:
         raise InputError("nobody speaks in it", file=str(transcript), fix="Check the transcript.")
     place = scratch / "memory"

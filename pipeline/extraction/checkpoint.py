@@ -11,7 +11,7 @@ from pipeline.extraction.render import Rendering
 from pipeline.extraction.schema import Extraction
 from pipeline.extraction.strategies import Span
 from pipeline.ledger.runs import Run
-from pipeline.redact import redact_values
+from pipeline.safety.redaction import redact_values
 
 R = TypeVar("R", bound=Extraction)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pipeline.domain.memory import Memory
 from pipeline.extraction.write import words
-from pipeline.guard import visible
+from pipeline.safety.guard import visible
 from pipeline.store import Snapshot
 
 LIST_CHARS = 12_000

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.clock import parse_time
+from pipeline.core.clock import parse_time
 from pipeline.domain.speech import Utterance
 
 PERSON_CHARS = 6_000

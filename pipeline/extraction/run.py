@@ -17,22 +17,22 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 
-from pipeline import faults
-from pipeline.clock import parse_time
-from pipeline.desk import Desk as Desk
-from pipeline.errors import ConflictError, ModelError, SpendError, TooLongError, TruncatedError
-from pipeline.extraction import existing, rules
-from pipeline.extraction.committed import Answer, pack, unpack, without_secrets
-from pipeline.extraction.diary import Entry, entry
+from pipeline.context import Desk as Desk
+from pipeline.core import faults
+from pipeline.core.clock import parse_time
+from pipeline.core.errors import ConflictError, ModelError, SpendError, TooLongError, TruncatedError
+from pipeline.core.ids import new_id
+from pipeline.extraction import known_memories, offline
+from pipeline.extraction.checkpoint import Answer, pack, unpack, without_secrets
+from pipeline.extraction.episode import Entry, entry
 from pipeline.extraction.render import render, size
 from pipeline.extraction.schema import Extraction
 from pipeline.extraction.screen import Verdict, screen
 from pipeline.extraction.strategies import Span, Strategy
 from pipeline.extraction.write import Plan, overtaken, plan, taken_from
-from pipeline.ids import new_id
 from pipeline.ledger import inbox, runs, tombstones, watermarks
 from pipeline.llm import Message, Request
-from pipeline.prompts import load
+from pipeline.llm.prompts import load
 from pipeline.store import ChangeSet, WriteFile, require_writable
 
 LEAST_TOO_LONG = 2_000
@@ -109,18 +109,20 @@ def _ask(desk: Desk, strategy: Strategy, span: Span, run_id: str) -> Answer:
     mine = taken_from(snapshot, span)
     rendering = render(span.context, span.new)
     if desk.client is None:
-        reply: Extraction = rules.extract(rendering)
+        reply: Extraction = offline.extract(rendering)
         meta = {"prompt_digest": "", "model": "", "provider": "offline"}
         dollars = 0.0
     else:
         variables = {
             "today": desk.clock.now().date().isoformat(),
-            "existing": existing.listing(snapshot, rendering.new, leave_out=frozenset(m.name for m in mine)),
-            "context": rendering.context or existing.NONE,
+            "existing": known_memories.listing(
+                snapshot, rendering.new, leave_out=frozenset(m.name for m in mine)
+            ),
+            "context": rendering.context or known_memories.NONE,
             "new": rendering.new,
         }
         if strategy.id == "conversation":
-            variables["provisional"] = existing.in_full(mine)
+            variables["provisional"] = known_memories.in_full(mine)
         answered = desk.client.complete(
             Request(
                 purpose=strategy.prompt,

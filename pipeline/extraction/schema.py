@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from pipeline.domain.memory import TYPES
-from pipeline.llm.lenient import ITEMS, Text, Texts
+from pipeline.llm.lenient_fields import ITEMS, Text, Texts
 
 
 def _share(value: Any) -> float:

@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from pipeline.clock import parse_time
-from pipeline.dates import absolute
+from pipeline.core.clock import parse_time
 from pipeline.domain.memory import (
     HUMAN_ONLY,
     MAX_DESCRIPTION,
@@ -26,9 +25,10 @@ from pipeline.domain.memory import (
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.render import Rendering
 from pipeline.extraction.schema import Candidate, Cited, Extraction, Withdrawal
-from pipeline.guard import violation, visible
-from pipeline.redact import has_secret
-from pipeline.slugs import slugify
+from pipeline.safety.guard import violation, visible
+from pipeline.safety.redaction import has_secret
+from pipeline.text.dates import absolute
+from pipeline.text.slugs import slugify
 
 MAX_PART = 2_000
 """Most characters of a statement, a reason, or how to apply it: more is not one fact."""

@@ -12,13 +12,13 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from pipeline.core.ids import derived_id
 from pipeline.domain.memory import MAX_SOURCES, Evidence, Memory
 from pipeline.extraction.schema import Withdrawal
 from pipeline.extraction.screen import Rejected, Screened, Verdict, bar
 from pipeline.extraction.strategies import Span
-from pipeline.ids import derived_id
-from pipeline.slugs import transliterate
 from pipeline.store import Document, Operation, Snapshot, Store
+from pipeline.text.slugs import transliterate
 
 NEAR_COPY = 0.8
 """Share of words two statements must have in common to count as one (Jaccard, over words of 3+ letters)."""

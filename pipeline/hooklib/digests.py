@@ -2,7 +2,7 @@
 
 
 def sha256(raw: bytes) -> str:
-    """Return the SHA-256 of `raw` in 64 hex digits, as ``pipeline.ids.digest`` does."""
+    """Return the SHA-256 of `raw` in 64 hex digits, as ``pipeline.core.ids.digest`` does."""
     for name in ("_sha2", "_sha256"):  # since Python 3.12, and before
         try:
             module = __import__(name)

@@ -1,4 +1,4 @@
-"""Where things live, as plain strings: the rules behind ``pipeline.paths``, which has them as paths.
+"""Where things live, as plain strings: the rules behind ``pipeline.core.paths``, which has them as paths.
 
 Reads `os.environ` and looks at directories; writes nothing. Source: DESIGN §4 and the host's own rules for
 naming project folders (every character outside ``[A-Za-z0-9]`` of the real path, counted in UTF-16 code
@@ -7,7 +7,7 @@ units, becomes ``-``).
 
 import os
 
-from pipeline.lean import jsonish
+from pipeline.hooklib import jsonish
 
 OPEN = 0
 for _flag in ("O_BINARY", "O_CLOEXEC", "O_NOINHERIT", "O_NONBLOCK"):

@@ -7,7 +7,7 @@ While that file still has this stamp, the board's values hold; when it has anoth
 
 import os
 
-from pipeline.lean import jsonish, places
+from pipeline.hooklib import jsonish, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ Claude Code runs it after each message, so it reads ``<home>/recall/board.json``
 
 import os
 
-from pipeline.lean import jsonish, places, settings, times
+from pipeline.hooklib import jsonish, places, settings, times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Moments as seconds since 1970, without ``datetime``: the clock of the hooks.
 
-``REVERIE_NOW`` stops it, as it stops ``pipeline.clock``.
+``REVERIE_NOW`` stops it, as it stops ``pipeline.core.clock``.
 """
 
 import os

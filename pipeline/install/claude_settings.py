@@ -1,7 +1,7 @@
 """Claude Code's settings files: where they are, which hooks in them are ours, the texts with and without.
 
 Sources merge and never override, so a hook counts wherever it stands. Texts are changed only where they
-must be (`pipeline.install.jsontext`).
+must be (`pipeline.install.json_edit`).
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline import paths
-from pipeline.capture.registration import EVENTS, is_ours, settings_snippet
-from pipeline.errors import InputError
-from pipeline.install import jsontext
-from pipeline.install.jsontext import Item
+from pipeline.core import paths
+from pipeline.core.errors import InputError
+from pipeline.install import json_edit
+from pipeline.install.hook_registration import EVENTS, is_ours, settings_snippet
+from pipeline.install.json_edit import Item
 
 _MEND = "Mend the file first: nothing was changed in it."
 _NAME = "reverie"
@@ -73,8 +73,8 @@ def with_hooks(text: str, file: Path) -> str:
     if not text.strip():
         return json.dumps({"hooks": wanted}, ensure_ascii=False, indent=2) + "\n"
     text = _without_doubles(text, file)
-    if _member(text, jsontext.first(text), "hooks", "{", file) is None:
-        return jsontext.put_in(text, jsontext.first(text), wanted, key="hooks")
+    if _member(text, json_edit.first(text), "hooks", "{", file) is None:
+        return json_edit.put_in(text, json_edit.first(text), wanted, key="hooks")
     for event in EVENTS:
         text = _with_hook(text, event, wanted[event][0], file)
     return text
@@ -129,8 +129,8 @@ def read_quietly(file: Path) -> str:
 
 def _plain_object(text: str) -> dict[str, Any]:
     try:
-        value = jsontext.parse(text.removeprefix(_MARK))
-    except jsontext.BadJsonError:
+        value = json_edit.parse(text.removeprefix(_MARK))
+    except json_edit.BadJsonError:
         return {}
     return value if isinstance(value, dict) else {}
 
@@ -138,21 +138,21 @@ def _plain_object(text: str) -> dict[str, Any]:
 def _root(text: str, file: Path) -> int:
     """Return where the root object of `text` begins. Raises InputError when it is none."""
     try:
-        value = jsontext.parse(text)
-    except jsontext.BadJsonError as error:
+        value = json_edit.parse(text)
+    except json_edit.BadJsonError as error:
         raise InputError(
             f"is no JSON: {error}, column {error.column}", file=str(file), line=error.line, fix=_MEND
         ) from error
     if not isinstance(value, dict):
         raise InputError("is no JSON object", file=str(file), line=1, fix=_MEND)
-    return jsontext.first(text)
+    return json_edit.first(text)
 
 
 def _member(text: str, start: int, key: str, opening: str, file: Path) -> Item | None:
-    item = jsontext.member(text, start, key)
+    item = json_edit.member(text, start, key)
     if item is not None and text[item.value] != opening:
         kind = "an object" if opening == "{" else "a list"
-        line = jsontext.line_of(text, item.value)
+        line = json_edit.line_of(text, item.value)
         raise InputError(f"{key!r} must hold {kind}", file=str(file), line=line, fix=_MEND)
     return item
 
@@ -165,17 +165,17 @@ def _handlers(text: str, event: str, file: Path) -> Iterator[tuple[_Place, Item]
     """Yield place and span of every handler of `event`; odd groups are passed over, as Claude Code does."""
     hooks = _hooks(text, file)
     listed = _member(text, hooks.value, event, "[", file) if hooks else None
-    for number, group in enumerate(jsontext.items(text, listed.value) if listed else ()):
-        inner = jsontext.member(text, group.value, "hooks") if text[group.value] == "{" else None
+    for number, group in enumerate(json_edit.items(text, listed.value) if listed else ()):
+        inner = json_edit.member(text, group.value, "hooks") if text[group.value] == "{" else None
         if inner is not None and text[inner.value] == "[":
-            for count, handler in enumerate(jsontext.items(text, inner.value)):
+            for count, handler in enumerate(json_edit.items(text, inner.value)):
                 yield _Place(event, number, count), handler
 
 
 def _ours(text: str, file: Path) -> Iterator[_Place]:
     hooks = _hooks(text, file) if text.strip() else None
     for event in dict.fromkeys(
-        str(item.key) for item in (jsontext.items(text, hooks.value) if hooks else ())
+        str(item.key) for item in (json_edit.items(text, hooks.value) if hooks else ())
     ):
         for place, handler in _handlers(text, event, file):
             if _is_ours(text, handler, event):
@@ -183,7 +183,7 @@ def _ours(text: str, file: Path) -> Iterator[_Place]:
 
 
 def _is_ours(text: str, handler: Item, event: str) -> bool:
-    value = jsontext.parse(text[handler.value : handler.end])
+    value = json_edit.parse(text[handler.value : handler.end])
     return isinstance(value, dict) and is_ours(str(value.get("command", "")), event)
 
 
@@ -205,16 +205,16 @@ def _with_hook(text: str, event: str, wanted: dict[str, Any], file: Path) -> str
     (handler,) = wanted["hooks"]
     for _, item in _handlers(text, event, file):
         if _is_ours(text, item, event):
-            value = jsontext.parse(text[item.value : item.end])
+            value = json_edit.parse(text[item.value : item.end])
             if value.get("command") == handler["command"]:
                 return text
-            return jsontext.put_in_place(text, item, {**_numbers(text, item), "command": handler["command"]})
+            return json_edit.put_in_place(text, item, {**_numbers(text, item), "command": handler["command"]})
     hooks = _hooks(text, file)
     assert hooks is not None
     listed = _member(text, hooks.value, event, "[", file)
     if listed is None:
-        return jsontext.put_in(text, hooks.value, [wanted], key=event)
-    return jsontext.put_in(text, listed.value, wanted)
+        return json_edit.put_in(text, hooks.value, [wanted], key=event)
+    return json_edit.put_in(text, listed.value, wanted)
 
 
 def _numbers(text: str, item: Item) -> dict[str, Any]:
@@ -227,22 +227,22 @@ def _take_out(text: str, place: _Place, kept: set[str], file: Path) -> str:
     """Return `text` without the handler at `place`, nor the group, list and object that it leaves empty."""
     hooks = _hooks(text, file)
     assert hooks is not None
-    listed = jsontext.member(text, hooks.value, place.event)
+    listed = json_edit.member(text, hooks.value, place.event)
     assert listed is not None
-    group = jsontext.items(text, listed.value)[place.group]
-    inner = jsontext.member(text, group.value, "hooks")
+    group = json_edit.items(text, listed.value)[place.group]
+    inner = json_edit.member(text, group.value, "hooks")
     assert inner is not None
-    if len(jsontext.items(text, inner.value)) > 1:
-        return jsontext.take_out(text, inner.value, place.handler)
-    if len(jsontext.items(text, listed.value)) > 1 or place.event in kept:
-        return jsontext.take_out(text, listed.value, place.group)
-    if len(jsontext.items(text, hooks.value)) > 1 or "hooks" in kept:
-        return jsontext.take_out(text, hooks.value, _number(text, hooks.value, listed))
-    return jsontext.take_out(text, jsontext.first(text), _number(text, jsontext.first(text), hooks))
+    if len(json_edit.items(text, inner.value)) > 1:
+        return json_edit.take_out(text, inner.value, place.handler)
+    if len(json_edit.items(text, listed.value)) > 1 or place.event in kept:
+        return json_edit.take_out(text, listed.value, place.group)
+    if len(json_edit.items(text, hooks.value)) > 1 or "hooks" in kept:
+        return json_edit.take_out(text, hooks.value, _number(text, hooks.value, listed))
+    return json_edit.take_out(text, json_edit.first(text), _number(text, json_edit.first(text), hooks))
 
 
 def _number(text: str, start: int, item: Item) -> int:
-    return [one.start for one in jsontext.items(text, start)].index(item.start)
+    return [one.start for one in json_edit.items(text, start)].index(item.start)
 
 
 def _kept(before: str) -> set[str]:

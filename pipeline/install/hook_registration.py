@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pipeline.atomic import write_atomic
-from pipeline.paths import bundled
+from pipeline.core.atomic import write_atomic
+from pipeline.core.paths import bundled
 
 ANSWERED = ("SessionStart", "UserPromptSubmit")
 """The hook events to which Reverie may answer with what it remembers."""

@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline.atomic import ensure_dir, write_atomic
-from pipeline.capture.registration import note_interpreter
-from pipeline.errors import InputError
-from pipeline.ids import digest
+from pipeline.core.atomic import ensure_dir, write_atomic
+from pipeline.core.errors import InputError
+from pipeline.core.ids import digest
 from pipeline.install import claude_settings as settings
+from pipeline.install.hook_registration import note_interpreter
 
 RECORD = "installed.json"
 BACKUPS = "backups"

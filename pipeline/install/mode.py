@@ -7,9 +7,9 @@ import tomllib
 from pathlib import Path
 from typing import Any, get_args
 
-from pipeline.atomic import write_atomic
 from pipeline.config import StoreSettings
-from pipeline.errors import ConfigError, InputError
+from pipeline.core.atomic import write_atomic
+from pipeline.core.errors import ConfigError, InputError
 
 MODES: tuple[str, ...] = get_args(StoreSettings.model_fields["mode"].annotation)
 EFFECT = {

@@ -12,19 +12,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline import locks, paths, schedule_setup
-from pipeline.atomic import TEMP_MARK
-from pipeline.errors import InputError, LedgerError, ReverieError, SpoolError
-from pipeline.install.installing import RECORD, read_record, take_away
+from pipeline.core import locks, paths
+from pipeline.core.atomic import TEMP_MARK
+from pipeline.core.errors import InputError, LedgerError, ReverieError, SpoolError
+from pipeline.install.hooks import RECORD, read_record, take_away
+from pipeline.install.schedule import setup
+from pipeline.install.schedule.setup import KINDS, Kind
+from pipeline.install.schedule.tools import lock_path
 from pipeline.ledger import look_at_ledger, lookups
-from pipeline.schedule import lock_path
-from pipeline.schedule_setup import KINDS, Kind
 
 MEMORIES = "memory"
 _OWN = (
     *("ledger.sqlite*", "spool", "logs", "reports", "recall", "search", "session-memory", "python"),
     *("config.toml", "backups", "claude.lock", "claude-flags.json", "claude-cwd", "reverie-dream.xml"),
-    *(schedule_setup.MADE, f".*{TEMP_MARK}*"),
+    *(setup.MADE, f".*{TEMP_MARK}*"),
 )
 """What Reverie puts into its home, but for the memories, the record of installing and the worker's lock."""
 WAIT_SECONDS = 120.0
@@ -109,11 +110,9 @@ def _delete(place: Path) -> None:
 
 def scheduled(home: Path) -> list[Kind]:
     """Return the schedulers in which, or in whose folders, there is a look for a dream of ours."""
-    found: list[Kind] = [
-        kind for kind in KINDS if any(file.exists() for file in schedule_setup.files(home, kind))
-    ]
+    found: list[Kind] = [kind for kind in KINDS if any(file.exists() for file in setup.files(home, kind))]
     try:
-        here = schedule_setup.status(home)
+        here = setup.status(home)
     except ReverieError:
         # One that answers nothing can't be asked to forget anything either.
         return found
@@ -126,12 +125,12 @@ def unschedule(home: Path) -> None:
     """Take the look for a dream out of every scheduler that holds one, and the folders made for it."""
     for kind in scheduled(home):
         try:
-            schedule_setup.remove(home, kind)
+            setup.remove(home, kind)
         except ReverieError:
             # That scheduler is gone; what is left of it are the files.
-            for file in schedule_setup.files(home, kind):
+            for file in setup.files(home, kind):
                 file.unlink(missing_ok=True)
-    noted = home / schedule_setup.MADE
+    noted = home / setup.MADE
     if noted.exists():
         take_away(noted.read_text("utf-8").splitlines())
         noted.unlink()

@@ -14,15 +14,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipeline import faults, paths
-from pipeline.capture import spool
-from pipeline.capture.spool import SpoolFile
-from pipeline.clock import Clock
 from pipeline.config import Settings
-from pipeline.errors import InputError, LedgerError, ReverieError, SpoolError, UnreadableError
-from pipeline.ingestion import file_key, ingest_file
+from pipeline.core import faults, paths
+from pipeline.core.clock import Clock
+from pipeline.core.errors import InputError, LedgerError, ReverieError, SpoolError, UnreadableError
+from pipeline.intake import spool
+from pipeline.intake.ingest import file_key, ingest_file
+from pipeline.intake.spool import SpoolFile
 from pipeline.ledger import Ledger, events, jobs, lookups
-from pipeline.redact import redact
+from pipeline.safety.redaction import redact
 from pipeline.transcript import find
 
 LOG = logging.getLogger("reverie.worker")

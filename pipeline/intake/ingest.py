@@ -16,13 +16,14 @@ from pathlib import Path
 
 import orjson
 
-from pipeline.clock import Clock
 from pipeline.config import Settings
+from pipeline.core.clock import Clock
+from pipeline.core.errors import UnreadableError
+from pipeline.core.paths import speakable
 from pipeline.domain.speech import Entry, tally
-from pipeline.errors import UnreadableError
-from pipeline.ledger import Ledger, ingest
-from pipeline.paths import speakable
-from pipeline.redact import redact
+from pipeline.ledger import Ledger
+from pipeline.ledger import entries as ingest
+from pipeline.safety.redaction import redact
 from pipeline.transcript import Cursor, abandoned, read
 
 _WORD_CHARS = 64

@@ -12,15 +12,15 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pipeline import paths
-from pipeline.capture import spool
-from pipeline.clock import Clock
 from pipeline.config import Settings
-from pipeline.errors import InputError, UnreadableError
-from pipeline.ingestion import Known, file_key, ingest_file
-from pipeline.ledger import Ledger, events, ingest, jobs
+from pipeline.core import paths
+from pipeline.core.clock import Clock
+from pipeline.core.errors import InputError, UnreadableError
+from pipeline.intake import spool
+from pipeline.intake.drain import START, print_session
+from pipeline.intake.ingest import Known, file_key, ingest_file
+from pipeline.ledger import Ledger, entries, events, jobs
 from pipeline.transcript import scan
-from pipeline.worker.drain import START, print_session
 
 LOG = logging.getLogger("reverie.worker")
 MOST = 50
@@ -60,7 +60,7 @@ def read(ledger: Ledger, settings: Settings, clock: Clock, started: Iterable[spo
 
 def _grown(ledger: Ledger, begun: Iterable[spool.Event], now: float) -> Iterator[Path]:
     known = Known(ledger)
-    seen = set(ingest.cursors(ledger))
+    seen = set(entries.cursors(ledger))
     for place in sorted(seen):
         path = Path(place)
         if known.unchanged(path) is None and path.is_file():

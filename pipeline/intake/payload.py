@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from pipeline.redact import redact
+from pipeline.safety.redaction import redact
 
 PAYLOAD_LIMIT = 20_000
 """Bytes of redacted JSON kept in the ledger for one event."""

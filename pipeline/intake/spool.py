@@ -16,11 +16,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipeline.atomic import TEMP_MARK, ensure_dir, write_atomic
-from pipeline.capture.payload import PAYLOAD_LIMIT as PAYLOAD_LIMIT
-from pipeline.capture.payload import decode_text, fields_of, payload_of, text_field
-from pipeline.errors import SpoolError
-from pipeline.redact import redact
+from pipeline.core.atomic import TEMP_MARK, ensure_dir, write_atomic
+from pipeline.core.errors import SpoolError
+from pipeline.intake.payload import PAYLOAD_LIMIT as PAYLOAD_LIMIT
+from pipeline.intake.payload import decode_text, fields_of, payload_of, text_field
+from pipeline.safety.redaction import redact
 
 READ_LIMIT = 16 << 20
 """Bytes of one file that are looked at; the hook keeps no more."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 
-from pipeline import spend
-from pipeline.clock import Clock, iso
 from pipeline.config import SpendSettings
-from pipeline.errors import LedgerError, SpendError
+from pipeline.core.clock import Clock, iso
+from pipeline.core.errors import LedgerError, SpendError
 from pipeline.ledger.connection import Ledger, Moment, seconds
-from pipeline.spend import Spent, Usage
+from pipeline.llm import budget
+from pipeline.llm.budget import Spent, Usage
 
 LOW_WATER = 0.2
 _HOUR = 3600.0
@@ -63,12 +63,12 @@ class LedgerMeter:
             so_far = spent(self._led, now=now, run_id=self._run_id)
             if not self._run_id:
                 so_far = Spent(self._begun, so_far.hour_calls, so_far.hour_tokens, so_far.day_dollars)
-            why = paused(self._led, now=now) or spend.refusal(self._caps, so_far, estimate, model)
+            why = paused(self._led, now=now) or budget.refusal(self._caps, so_far, estimate, model)
             if why:
                 raise SpendError(
                     why, fix="Nothing is lost: the work waits. The caps are in config.toml under [spend]."
                 )
-            cost = spend.dollars(model, estimate)
+            cost = budget.dollars(model, estimate)
             call_id = self._led.execute(
                 f"INSERT INTO model_calls ({_COLUMNS})"
                 " VALUES (NULL, ?, ?, ?, ?, ?, 'started', ?, ?, ?, ?, 1, ?, ?, NULL)",

@@ -16,9 +16,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from pipeline import locks, system
-from pipeline.atomic import ensure_dir
-from pipeline.errors import LedgerError
+from pipeline.core import locks, system
+from pipeline.core.atomic import ensure_dir
+from pipeline.core.errors import LedgerError
 from pipeline.ledger import migrations
 
 BUSY_SECONDS = 5.0

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from pipeline.clock import parse_time
-from pipeline.errors import LedgerError
+from pipeline.core.clock import parse_time
+from pipeline.core.errors import LedgerError
 from pipeline.ledger.connection import Ledger, Moment, seconds
 
 if TYPE_CHECKING:

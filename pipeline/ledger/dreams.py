@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipeline.clock import parse_time
-from pipeline.ids import new_id
+from pipeline.core.clock import parse_time
+from pipeline.core.ids import new_id
 from pipeline.ledger.connection import Ledger, Moment, seconds
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from pipeline import faults
-from pipeline.clock import parse_time
+from pipeline.core import faults
+from pipeline.core.clock import parse_time
+from pipeline.core.ids import digest
 from pipeline.domain.speech import Entry
-from pipeline.ids import digest
 from pipeline.ledger import conversations, links, recalls
 from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.ledger.files import FileState as FileState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from pipeline.errors import LedgerError
+from pipeline.core.errors import LedgerError
 from pipeline.ledger.connection import Ledger, Moment, seconds
 
 

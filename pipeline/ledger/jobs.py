@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from pipeline.core.errors import LeaseLostError, LedgerError
+from pipeline.core.ids import new_id
 from pipeline.domain.job import Job
-from pipeline.errors import LeaseLostError, LedgerError
-from pipeline.ids import new_id
 from pipeline.ledger.connection import Ledger, Moment, seconds
 
 if TYPE_CHECKING:

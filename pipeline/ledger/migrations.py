@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline import clock
-from pipeline.errors import LedgerError, NewerSchemaError
+from pipeline.core import clock
+from pipeline.core.errors import LedgerError, NewerSchemaError
 from pipeline.ledger.later_steps import dreams, recall_log
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import Any, Literal
 
-from pipeline import faults
+from pipeline.core import faults
 from pipeline.ledger.connection import Ledger, Moment, seconds
 
 Use = Literal["show", "recall", "read"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from pipeline.errors import LedgerError
+from pipeline.core.errors import LedgerError
 from pipeline.ledger.connection import Ledger, Moment, seconds
 
 _OUTCOMES = ("applied", "nothing", "skipped")

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pipeline.core.errors import LedgerError
 from pipeline.domain.speech import Speaker, Utterance
-from pipeline.errors import LedgerError
 from pipeline.ledger.connection import Ledger
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ Importing this package imports no SDK: anthropic, tenacity and the redactor's en
 call that needs them.
 """
 
-from pipeline.llm.auto import describe, open_provider
 from pipeline.llm.client import Client
+from pipeline.llm.providers import describe, open_provider
 from pipeline.llm.request import Message, Meter, Provider, RawReply, Reply, Request, request_digest
 
 __all__ = [

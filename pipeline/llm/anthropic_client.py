@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pipeline.clock import parse_time
-from pipeline.errors import (
+from pipeline.core.clock import parse_time
+from pipeline.core.errors import (
     ModelError,
     OverloadedError,
     QuotaError,
@@ -19,10 +19,10 @@ from pipeline.errors import (
     UnauthorisedError,
     UnavailableError,
 )
-from pipeline.live import forbid_live
-from pipeline.llm import verdicts
+from pipeline.llm import error_phrases
+from pipeline.llm.budget import Usage
+from pipeline.llm.live_guard import forbid_live
 from pipeline.llm.request import RawReply, Request
-from pipeline.spend import Usage
 
 if TYPE_CHECKING:
     import anthropic
@@ -155,9 +155,9 @@ def _status_error(error: anthropic.APIStatusError) -> ModelError:
     status = error.status_code
     text = error.api_message or error.message
     told = f"HTTP {status}: {text}"
-    if status in (400, 413) and (status == 413 or verdicts.is_too_long(text)):
+    if status in (400, 413) and (status == 413 or error_phrases.is_too_long(text)):
         return TooLongError(told, fix="Ask about less at once.")
-    if status == 402 or (status < 500 and verdicts.is_quota(text)):
+    if status == 402 or (status < 500 and error_phrases.is_quota(text)):
         return QuotaError(told, fix="Add credit, or wait until the allowance is renewed.")
     if status in (401, 403):
         return UnauthorisedError(told, fix="Check the key in the variable that model.api_key_env names.")

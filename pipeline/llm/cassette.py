@@ -14,12 +14,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from pipeline.atomic import write_atomic
-from pipeline.errors import CassetteError
+from pipeline.core.atomic import write_atomic
+from pipeline.core.errors import CassetteError
+from pipeline.llm.budget import Usage
 from pipeline.llm.request import Provider, RawReply, Request, request_digest
-from pipeline.redact import redact
-from pipeline.slugs import slugify
-from pipeline.spend import Usage
+from pipeline.safety.redaction import redact
+from pipeline.text.slugs import slugify
 
 FORMAT = 1
 Origin = Literal["api", "transcribed", "synthetic"]

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline import paths
 from pipeline.config import ModelSettings
-from pipeline.errors import TooLongError, UnavailableError
+from pipeline.core import paths
+from pipeline.core.errors import TooLongError, UnavailableError
 from pipeline.llm.request import Request
 
 MAX_ARGUMENT = 4096

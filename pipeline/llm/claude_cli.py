@@ -17,14 +17,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pipeline import system
-from pipeline.atomic import ensure_dir, write_atomic
 from pipeline.config import ModelSettings
-from pipeline.errors import OverloadedError, TimedOutError, UnavailableError
-from pipeline.live import forbid_live
+from pipeline.core import system
+from pipeline.core.atomic import ensure_dir, write_atomic
+from pipeline.core.errors import OverloadedError, TimedOutError, UnavailableError
+from pipeline.core.locks import try_lock
 from pipeline.llm import claude_call, claude_result
+from pipeline.llm.live_guard import forbid_live
 from pipeline.llm.request import RawReply, Request
-from pipeline.locks import try_lock
 
 _HELP_SECONDS = 30.0
 _BUSY_SECONDS = 5.0

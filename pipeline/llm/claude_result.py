@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, NoReturn
 
-from pipeline.errors import (
+from pipeline.core.errors import (
     InvalidReplyError,
     ModelError,
     OverloadedError,
@@ -18,9 +18,9 @@ from pipeline.errors import (
     UnauthorisedError,
     UnavailableError,
 )
-from pipeline.llm import verdicts
+from pipeline.llm import error_phrases
+from pipeline.llm.budget import Usage, estimate_tokens
 from pipeline.llm.request import RawReply, Request
-from pipeline.spend import Usage, estimate_tokens
 
 _COUNTS = {
     "input_tokens": "input_tokens",
@@ -107,15 +107,19 @@ def _named(told: str, result: dict[str, Any] | None) -> ModelError | None:
     """Return the error that the words or the status of a failure name."""
     status = (result or {}).get("api_error_status")
     short = f"claude: {told[:_SHOWN]}"
-    if verdicts.is_quota(told):
+    if error_phrases.is_quota(told):
         return QuotaError(short, fix="Wait until the allowance is renewed.")
-    if verdicts.is_too_long(told) or status == 413:
+    if error_phrases.is_too_long(told) or status == 413:
         return TooLongError(short, fix="Ask about less at once.")
-    if verdicts.is_unauthorised(told) or status in (401, 403):
+    if error_phrases.is_unauthorised(told) or status in (401, 403):
         return UnauthorisedError(short, fix="Run `claude` and log in with /login.")
-    if verdicts.is_overloaded(told) or status in (408, 429) or (isinstance(status, int) and status >= 500):
+    if (
+        error_phrases.is_overloaded(told)
+        or status in (408, 429)
+        or (isinstance(status, int) and status >= 500)
+    ):
         return OverloadedError(short, fix="Nothing to do: it is tried again.")
-    if verdicts.is_no_network(told):
+    if error_phrases.is_no_network(told):
         return UnavailableError(short, fix="Check the network.")
     return None
 

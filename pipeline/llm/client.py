@@ -11,9 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Generic
 
-from pipeline import spend
 from pipeline.config import ModelSettings
-from pipeline.errors import (
+from pipeline.core.errors import (
     InvalidReplyError,
     ModelError,
     RefusedError,
@@ -21,7 +20,8 @@ from pipeline.errors import (
     TooLongError,
     TruncatedError,
 )
-from pipeline.llm import structured
+from pipeline.llm import budget, structured
+from pipeline.llm.budget import Usage
 from pipeline.llm.request import (
     Message,
     Meter,
@@ -34,7 +34,6 @@ from pipeline.llm.request import (
     request_digest,
 )
 from pipeline.llm.retry import retrying
-from pipeline.spend import Usage
 
 __all__ = ["Client", "Message", "Meter", "Provider", "RawReply", "Reply", "Request", "request_digest"]
 
@@ -115,10 +114,10 @@ class Client:
             _check_stop(raw)
         except ModelError as error:
             if isinstance(error.usage, Usage):
-                usage, dollars = error.usage, spend.dollars(request.model, error.usage)
+                usage, dollars = error.usage, budget.dollars(request.model, error.usage)
             elif isinstance(error, TimedOutError):
                 # The provider may well have worked, and charged, for an answer nobody waited for.
-                usage, dollars = expected, spend.dollars(request.model, expected)
+                usage, dollars = expected, budget.dollars(request.model, expected)
             self._meter.end(call, outcome=error.outcome, usage=usage, dollars=dollars)
             raise
         value, fault = _read(raw.text, schema)
@@ -168,7 +167,7 @@ def _sendable(request: Request) -> Request:
 
 def _cost(raw: RawReply) -> float:
     """Return the dollars that `raw` cost; a replayed reply was paid for when it was recorded."""
-    return 0.0 if raw.provider == "replay" else spend.dollars(raw.model, raw.usage)
+    return 0.0 if raw.provider == "replay" else budget.dollars(raw.model, raw.usage)
 
 
 def _sum(one: Usage, two: Usage) -> Usage:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.errors import CassetteError, ModelError
+from pipeline.core.errors import CassetteError, ModelError
+from pipeline.llm.budget import Usage, estimate_tokens
 from pipeline.llm.request import RawReply, Request
-from pipeline.spend import Usage, estimate_tokens
 
 Scripted = str | Mapping[str, Any] | RawReply | ModelError
 """A reply: its text, a value to send as JSON, the whole raw reply, or the error to raise."""

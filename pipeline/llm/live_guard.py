@@ -10,7 +10,7 @@ import ipaddress
 import os
 from urllib.parse import urlsplit
 
-from pipeline.errors import LiveCallError
+from pipeline.core.errors import LiveCallError
 
 SWITCH = "REVERIE_NO_LIVE_CALLS"
 

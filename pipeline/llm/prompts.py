@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline import paths
-from pipeline.errors import PromptError
-from pipeline.ids import digest
+from pipeline.core import paths
+from pipeline.core.errors import PromptError
+from pipeline.core.ids import digest
 
 _NAME = re.compile(r"[a-z0-9_]+([.-][a-z0-9_]+)*")
 _PLACE = re.compile(r"\{\{ ?([a-z_][a-z0-9_]*) ?\}\}")

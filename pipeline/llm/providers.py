@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from pipeline.config import ModelSettings
-from pipeline.errors import ConfigError, UnauthorisedError, UnavailableError
+from pipeline.core.errors import ConfigError, UnauthorisedError, UnavailableError
 from pipeline.llm.anthropic_client import AnthropicProvider
 from pipeline.llm.cassette import RecordProvider, ReplayProvider
 from pipeline.llm.claude_cli import ClaudeCliProvider, find_claude, missing

@@ -8,8 +8,8 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from pipeline.ids import digest
-from pipeline.spend import Usage, estimate_tokens
+from pipeline.core.ids import digest
+from pipeline.llm.budget import Usage, estimate_tokens
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from pipeline.errors import OverloadedError
+from pipeline.core.errors import OverloadedError
 
 if TYPE_CHECKING:
     import tenacity

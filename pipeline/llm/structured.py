@@ -14,9 +14,9 @@ from typing import Annotated, Any, NoReturn, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from pipeline.errors import InvalidReplyError
+from pipeline.core.errors import InvalidReplyError
 from pipeline.llm.request import T
-from pipeline.redact import redact
+from pipeline.safety.redaction import redact
 
 # The closing fence has a line to itself: inside a JSON text, line breaks are escaped and fences may occur.
 _FENCE = re.compile(r"```[ \t]*[A-Za-z0-9_+-]*[ \t]*\r?\n(.*?)\n[ \t]*```", re.DOTALL)

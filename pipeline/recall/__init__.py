@@ -4,24 +4,24 @@ The library is `retrieve`: ask it with a prompt and a store, and it answers with
 called and nothing is written by it. docs/recall.md has the rules, the limits and what the hooks write.
 
 Everything below runs in a hook that a person waits for, so the modules keep to the cheapest parts of the
-standard library (``pipeline.lean``), and the names here are loaded when they are first used.
+standard library (``pipeline.hooklib``), and the names here are loaded when they are first used.
 """
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pipeline.recall.choice import retrieve
-    from pipeline.recall.values import Budget, Recollection, Recollections
+    from pipeline.recall.live.retrieval import retrieve
+    from pipeline.recall.live.values import Budget, Recollection, Recollections
 
 __all__ = ["Budget", "Recollection", "Recollections", "retrieve"]
 
 
 def __getattr__(name: str) -> object:
     if name == "retrieve":
-        from pipeline.recall import choice
+        from pipeline.recall.live import retrieval
 
-        return choice.retrieve
+        return retrieval.retrieve
     if name in __all__:
-        from pipeline.recall import values
+        from pipeline.recall.live import values
 
         return getattr(values, name)
     raise AttributeError(name)

@@ -22,7 +22,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from pipeline.redact_rules import (
+from pipeline.safety.secret_rules import (
     ALGORITHM,
     ASSIGNED,
     IDENTIFIER,

@@ -17,12 +17,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from pipeline import system
-from pipeline.atomic import ensure_dir
-from pipeline.errors import SearchError
-from pipeline.search.ask import CANDIDATES, VERSION, Lookup, index_path, is_lone
+from pipeline.core import system
+from pipeline.core.atomic import ensure_dir
+from pipeline.core.errors import SearchError
+from pipeline.search.index_reader import CANDIDATES, VERSION, Lookup, index_path, is_lone
 from pipeline.search.rows import NO_STAMP, SearchRow, shown
-from pipeline.search.words import terms
+from pipeline.text.tokens import terms
 
 POOL = 60
 """Best candidates whose words are compared with those of the question to find neighbours."""

@@ -6,8 +6,8 @@ words: it goes to the index with its rarest terms only, as many as `CANDIDATES` 
 
 import os
 
-from pipeline.lean import jsonish
-from pipeline.lean.digests import sha256
+from pipeline.hooklib import jsonish
+from pipeline.hooklib.digests import sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pipeline.clock import iso, parse_time
+from pipeline.core.clock import iso, parse_time
 from pipeline.domain.memory import Memory
-from pipeline.search import ask
+from pipeline.search import index_reader
 from pipeline.search.fts import SearchIndex
 from pipeline.search.rows import NO_STAMP, Content, SearchRow
 from pipeline.store import ARCHIVE, Document, Store, is_retired, memory_folders, scan_archive
@@ -56,9 +56,9 @@ def sweep_indexes(home: Path) -> list[Path]:
     gone = []
     for file in sorted((home / "search").glob("*.sqlite")):
         try:
-            with ask.Reader(str(file)) as reader:
+            with index_reader.Reader(str(file)) as reader:
                 store = reader.notes().get("store", "")
-        except ask.NoIndexError:
+        except index_reader.NoIndexError:
             store = ""
         if not store or not Path(store).is_dir():
             gone.append(file)

@@ -10,18 +10,18 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from pipeline import embeddings
-from pipeline.clock import Clock
 from pipeline.config import EmbeddingSettings, Settings
-from pipeline.embeddings import Embedder, Nearest, Refreshed
-from pipeline.embeddings.base import BATCH
-from pipeline.embeddings.remote import is_remote
-from pipeline.errors import EmbeddingError, ReverieError
-from pipeline.ids import digest
+from pipeline.core.clock import Clock
+from pipeline.core.errors import EmbeddingError, ReverieError
+from pipeline.core.ids import digest
 from pipeline.ledger import Ledger, calls
 from pipeline.llm import Meter
-from pipeline.search import ask
-from pipeline.spend import Usage, dollars, estimate_tokens
+from pipeline.llm.budget import Usage, dollars, estimate_tokens
+from pipeline.search import index_reader
+from pipeline.search import vectors as embeddings
+from pipeline.search.vectors import Embedder, Nearest, Refreshed
+from pipeline.search.vectors.embedder import BATCH
+from pipeline.search.vectors.remote import is_remote
 from pipeline.store import Document, Store
 
 LOG = logging.getLogger("reverie.worker")
@@ -149,7 +149,9 @@ def cosines(
     return {keys[key].path: score for key, score in Nearest(fresh).scores(vector).items()}
 
 
-def fused(reader: ask.Reader, rows: Sequence[ask.Row], cosines: Mapping[str, float]) -> list[ask.Row]:
+def fused(
+    reader: index_reader.Reader, rows: Sequence[index_reader.Row], cosines: Mapping[str, float]
+) -> list[index_reader.Row]:
     """Return `rows`, which words found, and those like the question, by their common score, best first.
 
     Each row's `score` becomes that one, 0 to 1. Raises NoIndexError.

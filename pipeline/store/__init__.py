@@ -1,20 +1,29 @@
 """A directory of memories: one markdown file per fact, an index that Claude Code loads, safe changes."""
 
-from pipeline.store.access import require_owner, require_writable
-from pipeline.store.archive import scan_archive
-from pipeline.store.consolidate_lock import ConsolidateLock, Held
-from pipeline.store.generations import is_retired
-from pipeline.store.host import foreign_dream_running
-from pipeline.store.kept import FileDiff
-from pipeline.store.layout import ARCHIVE, Problem, memory_folders
-from pipeline.store.manifest import FileChange, Generation
-from pipeline.store.plan import Applied, ChangeSet, Move, Operation, Put, Restore, Retire, WriteFile
+from pipeline.store.derived.usage import Use, counted_since, last_uses
+from pipeline.store.file_operations import (
+    Applied,
+    ChangeSet,
+    Move,
+    Operation,
+    Put,
+    Restore,
+    Retire,
+    WriteFile,
+)
+from pipeline.store.files.frontmatter_schema import is_retired
+from pipeline.store.files.layout import ARCHIVE, Problem, memory_folders
+from pipeline.store.files.scanning import Document, Snapshot
+from pipeline.store.fsck import Finding, fsck
+from pipeline.store.history.archive import scan_archive
+from pipeline.store.history.archive_log import Retired
+from pipeline.store.history.generations import FileDiff
+from pipeline.store.history.manifest import FileChange, Generation
+from pipeline.store.history.undo import Undone
+from pipeline.store.ownership.access import require_owner, require_writable
+from pipeline.store.ownership.consolidate_lock import ConsolidateLock, Held
+from pipeline.store.ownership.host import foreign_dream_running
 from pipeline.store.repository import Store
-from pipeline.store.retired import Retired
-from pipeline.store.scanning import Document, Snapshot
-from pipeline.store.undo import Undone
-from pipeline.store.uses import Use, counted_since, last_uses
-from pipeline.store.verify import Finding, fsck
 
 __all__ = [
     "ARCHIVE",

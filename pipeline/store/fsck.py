@@ -7,14 +7,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipeline.atomic import TEMP_MARK
-from pipeline.errors import StoreError
-from pipeline.store.change_set import ChangeSets
-from pipeline.store.index_file import linked_paths
-from pipeline.store.layout import INDEX, OVERFLOW, PRIVATE, read_regular
+from pipeline.core.atomic import TEMP_MARK
+from pipeline.core.errors import StoreError
+from pipeline.store.changes.journal import ChangeSets
+from pipeline.store.files.layout import INDEX, OVERFLOW, PRIVATE, read_regular
+from pipeline.store.files.memory_index import linked_paths
+from pipeline.store.files.scanning import Snapshot
+from pipeline.store.ownership.written import Written
 from pipeline.store.repository import Store
-from pipeline.store.scanning import Snapshot
-from pipeline.store.written import Written
 
 INDEX_LINES = 200
 INDEX_BYTES = 25_000

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pipeline.atomic import fsync_dir
-from pipeline.errors import PathEscapeError
-from pipeline.ids import digest
-from pipeline.store.layout import MAX_DERIVED, check_path, inside, read_regular
-from pipeline.store.plan import Change, IndexWrite, Move, Put, Restore, Retire, WriteFile
+from pipeline.core.atomic import fsync_dir
+from pipeline.core.errors import PathEscapeError
+from pipeline.core.ids import digest
+from pipeline.store.file_operations import Change, IndexWrite, Move, Put, Restore, Retire, WriteFile
+from pipeline.store.files.layout import MAX_DERIVED, check_path, inside, read_regular
 
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _KINDS: dict[type, str] = {

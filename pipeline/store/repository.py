@@ -14,17 +14,21 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from pipeline import locks
-from pipeline.atomic import ensure_dir
-from pipeline.clock import SystemClock, iso
-from pipeline.errors import StoreError
-from pipeline.ids import digest
-from pipeline.store import access, derived, kept, retention, scanning, undo, uses
-from pipeline.store.layout import PRIVATE, check_path
-from pipeline.store.plan import Applied, Change, ChangeSet, IndexWrite
-from pipeline.store.planner import Planner
-from pipeline.store.scanning import Snapshot
-from pipeline.store.undo import Undone
+from pipeline.core import locks
+from pipeline.core.atomic import ensure_dir
+from pipeline.core.clock import SystemClock, iso
+from pipeline.core.errors import StoreError
+from pipeline.core.ids import digest
+from pipeline.store.changes.planner import Planner
+from pipeline.store.derived import catalog, usage
+from pipeline.store.file_operations import Applied, Change, ChangeSet, IndexWrite
+from pipeline.store.files import scanning
+from pipeline.store.files.layout import PRIVATE, check_path
+from pipeline.store.files.scanning import Snapshot
+from pipeline.store.history import generations as kept
+from pipeline.store.history import retention, undo
+from pipeline.store.history.undo import Undone
+from pipeline.store.ownership import access
 
 _STALE_LEAST = 32
 _STALE_SHARE = 50
@@ -138,23 +142,23 @@ class Store(Planner):
             self._recover()
             snapshot = self.scan()
             wrote = self._rebuild(snapshot, now)
-            state = uses.write_state(self.root, now)
+            state = usage.write_state(self.root, now)
             jobs = {
-                uses.STATE: state,
-                derived.CORE: derived.write_core(self.root, snapshot.documents, now),
-                ".gitignore": derived.write_gitignore(self.root),
-                scanning.INDEX_JSON: derived.write_index_json(self.root, snapshot.documents, now),
+                usage.STATE: state,
+                catalog.CORE: catalog.write_core(self.root, snapshot.documents, now),
+                ".gitignore": catalog.write_gitignore(self.root),
+                scanning.INDEX_JSON: catalog.write_index_json(self.root, snapshot.documents, now),
             }
             self._written.compact()
         return wrote + [path for path, written in jobs.items() if written]
 
-    def count_uses(self, found: Sequence[uses.Use], ledger: str, *, now: datetime) -> int:
+    def count_uses(self, found: Sequence[usage.Use], ledger: str, *, now: datetime) -> int:
         """Add `found`, of the ledger with that identity, to ``_state.json``; return how many were new.
 
         Told again, they are not counted again. No memory is touched. Raises StoreError as `apply` does.
         """
         with self._locked():
-            return uses.count_uses(self.root, found, ledger, now)
+            return usage.count_uses(self.root, found, ledger, now)
 
     def _apply(self, change: ChangeSet, generation: bool) -> Applied:
         snapshot = self._glance()
@@ -187,7 +191,7 @@ class Store(Planner):
         if sum(not item.cached for item in snapshot.documents) > max(
             _STALE_LEAST, len(snapshot.documents) // _STALE_SHARE
         ):
-            derived.write_index_json(self.root, self.scan().documents, now)
+            catalog.write_index_json(self.root, self.scan().documents, now)
         return applied
 
     def _keep(self, change: ChangeSet, at: datetime, operations: Sequence[Change]) -> None:

@@ -9,7 +9,7 @@ import re
 
 from anyascii import anyascii
 
-from pipeline.ids import digest
+from pipeline.core.ids import digest
 
 MAX_SLUG = 60
 _RESERVED = frozenset(

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.errors import UnreadableError
+from pipeline.core.errors import UnreadableError
 
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from pipeline.errors import InputError
+from pipeline.core.errors import InputError
 
 _CODEX = frozenset({"session_meta", "response_item", "event_msg", "turn_context"})
 _STREAM = frozenset({"stream_event", "rate_limit_event"})

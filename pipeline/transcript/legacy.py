@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from pipeline.clock import parse_time
+from pipeline.core.clock import parse_time
 
 KINDS = frozenset({"tool_use", "tool_result", "other"})
 

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipeline.clock import iso, parse_time
+from pipeline.core.clock import iso, parse_time
+from pipeline.core.ids import derived_id, digest
 from pipeline.domain.speech import Entry
-from pipeline.ids import derived_id, digest
 from pipeline.transcript import speech
 from pipeline.transcript.lines import Piece
 from pipeline.transcript.records import Context, session_of, text_field

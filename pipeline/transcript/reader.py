@@ -17,11 +17,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pipeline import clock
-from pipeline.clock import parse_time
+from pipeline.core import clock
+from pipeline.core.clock import parse_time
+from pipeline.core.errors import InputError
+from pipeline.core.ids import digest
 from pipeline.domain.speech import Entry, tally
-from pipeline.errors import InputError
-from pipeline.ids import digest
 from pipeline.transcript import kinds, lines
 from pipeline.transcript.files import unreadable
 from pipeline.transcript.queued import Queue, enqueued

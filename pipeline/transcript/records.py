@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from pipeline.clock import iso, parse_time
+from pipeline.core.clock import iso, parse_time
+from pipeline.core.ids import derived_id, digest
 from pipeline.domain.speech import Entry
-from pipeline.ids import derived_id, digest
 from pipeline.transcript import legacy, speech
 from pipeline.transcript.lines import Piece
 

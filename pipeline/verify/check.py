@@ -24,13 +24,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 
-from pipeline.consolidation.grounds import Insights, dull_words, outlived, said_at, same_matter, vouched
-from pipeline.consolidation.specifics import specifics
-from pipeline.consolidation.wording import Flaw, barred, dated, prove, source_text, tidy
 from pipeline.domain.memory import HUMAN_ONLY, TYPES, Memory
-from pipeline.domain.plan import OPS, RELATIONS, Checked, Operation, Refused
-from pipeline.guard import violation
-from pipeline.slugs import slugify
+from pipeline.domain.operations import OPS, RELATIONS, Checked, Operation, Refused
+from pipeline.safety.guard import violation
+from pipeline.text.slugs import slugify
+from pipeline.text.specifics import specifics
+from pipeline.verify.evidence import Insights, dull_words, outlived, said_at, same_matter, vouched
+from pipeline.verify.wording import Flaw, barred, dated, prove, source_text, tidy
 
 __all__ = ["Checked", "Refused", "check", "retire_ceiling", "said_at", "specifics"]
 

@@ -12,12 +12,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from pipeline.clock import parse_time
-from pipeline.consolidation.contradiction import blended, words
-from pipeline.consolidation.specifics import plain
-from pipeline.consolidation.wording import Flaw, source_text
+from pipeline.core.clock import parse_time
 from pipeline.domain.memory import Memory
-from pipeline.domain.plan import Operation
+from pipeline.domain.operations import Operation
+from pipeline.text.specifics import plain
+from pipeline.verify.contradiction import blended, words
+from pipeline.verify.wording import Flaw, source_text
 
 MOST_INSIGHTS = 5
 """Most insights of one dream; the others' memories lead the next."""

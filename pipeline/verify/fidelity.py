@@ -13,9 +13,9 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pipeline.consolidation.contradiction import in_order, split, stem
-from pipeline.consolidation.marks import implied, marks, unreadable
-from pipeline.consolidation.specifics import plain
+from pipeline.text.specifics import plain
+from pipeline.verify.contradiction import in_order, split, stem
+from pipeline.verify.modality import implied, marks, unreadable
 
 _TOLERANCE = 0.15
 """Share of a source's content words that the result may lack, when none stands in their place."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from pipeline.consolidation.contradiction import denies, in_order
-from pipeline.consolidation.specifics import plain
+from pipeline.text.specifics import plain
+from pipeline.verify.contradiction import denies, in_order
 
 
 def _list(listed: str) -> list[str]:

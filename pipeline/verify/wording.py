@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from pipeline.consolidation.contradiction import blended, denies, moved, words
-from pipeline.consolidation.kept import lacking
-from pipeline.consolidation.specifics import lost, plain, specifics
-from pipeline.dates import absolute, relative_days
 from pipeline.domain.memory import MAX_DESCRIPTION, Memory
-from pipeline.domain.plan import Operation
-from pipeline.guard import violation
-from pipeline.redact import has_secret
-from pipeline.slugs import slugify
+from pipeline.domain.operations import Operation
+from pipeline.safety.guard import violation
+from pipeline.safety.redaction import has_secret
+from pipeline.text.dates import absolute, relative_days
+from pipeline.text.slugs import slugify
+from pipeline.text.specifics import lost, plain, specifics
+from pipeline.verify.contradiction import blended, denies, moved, words
+from pipeline.verify.fidelity import lacking
 
 _GROWTH = 1.2
 _SLACK = 200

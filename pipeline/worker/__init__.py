@@ -13,6 +13,6 @@ Exactly one runs at a time: the lock on ``worker.lock`` dies with the process th
 from __future__ import annotations
 
 from pipeline.worker.jobs import Pass, Worker
-from pipeline.worker.places import check_owner, store_for
+from pipeline.worker.memory_folder import check_owner, store_for
 
 __all__ = ["Pass", "Worker", "check_owner", "store_for"]

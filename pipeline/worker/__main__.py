@@ -15,11 +15,12 @@ import time
 from pathlib import Path
 from typing import IO
 
-from pipeline import clock as clocks
-from pipeline import config, locks, paths
-from pipeline.atomic import ensure_dir
-from pipeline.capture import spool
-from pipeline.errors import ReverieError
+from pipeline import config
+from pipeline.core import clock as clocks
+from pipeline.core import locks, paths
+from pipeline.core.atomic import ensure_dir
+from pipeline.core.errors import ReverieError
+from pipeline.intake import spool
 from pipeline.ledger import open_ledger
 from pipeline.worker.jobs import LOG, Worker
 

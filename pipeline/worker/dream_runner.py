@@ -10,13 +10,13 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.consolidation.report import DreamReport
+from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.run import dream
-from pipeline.desk import Desk
+from pipeline.context import Desk
+from pipeline.core.errors import BusyStoreError, LeaseLostError, SpendError
 from pipeline.domain.job import Job
-from pipeline.errors import BusyStoreError, LeaseLostError, SpendError
 from pipeline.ledger import jobs, lookups
-from pipeline.worker.reader import QUARTER, Reader
+from pipeline.worker.extraction_runner import QUARTER, Reader
 
 LOG = logging.getLogger("reverie.worker")
 KIND = "dream"

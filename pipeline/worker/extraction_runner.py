@@ -10,20 +10,20 @@ import logging
 import os
 from pathlib import Path
 
-from pipeline import semantic
-from pipeline.clock import Clock
 from pipeline.config import Settings
+from pipeline.core.clock import Clock
+from pipeline.core.errors import BusyStoreError, StoreError
+from pipeline.core.ids import new_id
 from pipeline.domain.job import Job
-from pipeline.errors import BusyStoreError, StoreError
 from pipeline.extraction.run import Desk, Outcome, extract
 from pipeline.extraction.strategies import ConversationStrategy, Strategy, TurnStrategy
-from pipeline.ids import new_id
-from pipeline.ledger import Ledger, calls, conversations, ingest, jobs, runs, watermarks
+from pipeline.ledger import Ledger, calls, conversations, entries, jobs, runs, watermarks
 from pipeline.llm import Client, Provider, open_provider
+from pipeline.search import semantic
 from pipeline.store import Store, foreign_dream_running
-from pipeline.worker import indexes
-from pipeline.worker.indexes import ONE_STORE
-from pipeline.worker.places import claim, store_for
+from pipeline.worker import index_refresh
+from pipeline.worker.index_refresh import ONE_STORE
+from pipeline.worker.memory_folder import claim, store_for
 
 LOG = logging.getLogger("reverie.worker")
 QUARTER = 900.0
@@ -68,7 +68,7 @@ class Reader:
         desk = self._desk(key)
         outcomes: list[Outcome] = []
         for item in conversations.list_conversations(self.ledger, key=key):
-            rows = [u.row for u in ingest.utterances_of_conversation(self.ledger, item.id)]
+            rows = [u.row for u in entries.utterances_of_conversation(self.ledger, item.id)]
             past = watermarks.watermark(self.ledger, key, desk.store_key, "turn")
             read = runs.rows_read(self.ledger, key, desk.store_key, "turn", "conversation")
             unread = [row for row in rows if not any(first <= row <= last for first, last in read)]
@@ -82,7 +82,7 @@ class Reader:
                 turns = TurnStrategy(key, limits, first_sight=False, until_row=rows[-1])
                 outcomes.extend(self._spans(desk, turns, None))
         self.refresh()
-        indexes.refresh(self)
+        index_refresh.refresh(self.home, self.ledger, self.clock, self.touched)
         return outcomes
 
     def read_spans(self, key: str, strategy: Strategy) -> list[Outcome]:

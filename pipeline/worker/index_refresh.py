@@ -4,44 +4,41 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pipeline.errors import ReverieError
-from pipeline.indexing import refresh_index
-from pipeline.ledger import lookups
-from pipeline.search import ask
+from pipeline.core.clock import Clock
+from pipeline.core.errors import ReverieError
+from pipeline.ledger import Ledger, lookups
+from pipeline.search import index_reader
+from pipeline.search.refresh import refresh_index
 from pipeline.store import Store
-
-if TYPE_CHECKING:
-    from pipeline.worker.reader import Reader
 
 LOG = logging.getLogger("reverie.worker")
 ONE_STORE = (ArithmeticError, LookupError, AttributeError, TypeError, ValueError, RecursionError)
 """What the files of one store may raise while something is made from them."""
 
 
-def refresh(reader: Reader) -> None:
-    """Bring up to date the indexes of the stores opened since the last time, and of the user-scope store.
+def refresh(home: Path, ledger: Ledger, clock: Clock, touched: set[Path]) -> None:
+    """Bring up to date the indexes of the stores in `touched`, which is emptied, and of the user-scope store.
 
     A store the ledger knows gets one as well when it has none that can be used, as after an upgrade. What
     goes wrong is logged and fails nothing: an index holds nothing of its own, and recall reads files instead.
     """
-    always = {*reader.touched, reader.home / "memory"}
-    for place in sorted({*always, *map(Path, lookups.stores(reader.ledger))}):
+    always = {*touched, home / "memory"}
+    for place in sorted({*always, *map(Path, lookups.stores(ledger))}):
         try:
-            if place.is_dir() and (place in always or not _has_index(reader.home, place)):
-                refresh_index(reader.home, Store.open(place), reader.clock.now())
+            if place.is_dir() and (place in always or not _has_index(home, place)):
+                refresh_index(home, Store.open(place), clock.now())
         except (ReverieError, OSError) as error:
             LOG.warning("no search index of %s: %s", place, error)
         except ONE_STORE:
             LOG.exception("no search index of %s", place)
-    reader.touched.clear()
+    touched.clear()
 
 
 def _has_index(home: Path, place: Path) -> bool:
     """Whether the store at `place` has an index that can be asked."""
     try:
-        with ask.Reader(ask.index_path(str(home), str(place))):
+        with index_reader.Reader(index_reader.index_path(str(home), str(place))):
             return True
-    except ask.NoIndexError:
+    except index_reader.NoIndexError:
         return False

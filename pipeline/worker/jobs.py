@@ -9,10 +9,9 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pipeline import faults
-from pipeline.clock import parse_time
-from pipeline.domain.job import Job, JobKind
-from pipeline.errors import (
+from pipeline.core import faults
+from pipeline.core.clock import parse_time
+from pipeline.core.errors import (
     BusyStoreError,
     InvalidReplyError,
     LeaseLostError,
@@ -26,12 +25,15 @@ from pipeline.errors import (
     UnauthorisedError,
     UnavailableError,
 )
+from pipeline.domain.job import Job, JobKind
 from pipeline.extraction.run import Desk, Outcome, give_up
 from pipeline.extraction.strategies import ConversationStrategy, Strategy, TurnStrategy
-from pipeline.ledger import conversations, ingest, jobs, lookups, watermarks
-from pipeline.worker import board, choosing, dream_job, indexes, orphans, recalled, session_memory
-from pipeline.worker.drain import drain, print_session
-from pipeline.worker.reader import QUARTER, Reader
+from pipeline.intake import orphans
+from pipeline.intake.drain import drain, print_session
+from pipeline.ledger import conversations, entries, jobs, lookups, watermarks
+from pipeline.recall.prepared import hook_state, session_memory
+from pipeline.worker import dream_runner, index_refresh, prefetch_job, recall_log
+from pipeline.worker.extraction_runner import QUARTER, Reader
 
 LOG = logging.getLogger("reverie.worker")
 _HOPELESS = (RefusedError, InvalidReplyError, TooLongError, TruncatedError)
@@ -75,11 +77,11 @@ class Worker(Reader):
         done = Pass()
         self.left.clear()
         jobs.release_leases(self.ledger, now=self._now())
-        ingest.recover_ingesting(self.ledger)
+        entries.recover_ingesting(self.ledger)
         self._drain(done)
-        recalled.take(self.ledger, self.home, self._now())
+        recall_log.take(self.ledger, self.home, self._now())
         if not self._extracts():
-            board.refresh(self.ledger, self.home, self.settings, self.clock)
+            hook_state.refresh(self.ledger, self.home, self.settings, self.clock)
             return done
         self._wake_conversations()
         down, tried = "", list[int]()
@@ -94,13 +96,13 @@ class Worker(Reader):
                 self._put_off(down, () if not now_too else tried)
                 break
             self._drain(done)
-        recalled.count(self)
-        dream_job.ask(self)
+        recall_log.count(self)
+        dream_runner.ask(self)
         self.refresh()
         self._dream(done, down, now_too)
-        indexes.refresh(self)
+        index_refresh.refresh(self.home, self.ledger, self.clock, self.touched)
         session_memory.sweep(self.home, self._now())
-        board.refresh(self.ledger, self.home, self.settings, self.clock)
+        hook_state.refresh(self.ledger, self.home, self.settings, self.clock)
         return done
 
     def next_due(self) -> float | None:
@@ -154,24 +156,24 @@ class Worker(Reader):
     def _dream(self, done: Pass, down: str, now_too: bool) -> None:
         """Do every dream that is due: the boundary for its errors. With the provider `down`, all wait."""
         tried: list[int] = []
-        while job := dream_job.claim(self, leave_out=tried, ignore_schedule=now_too):
+        while job := dream_runner.claim(self, leave_out=tried, ignore_schedule=now_too):
             tried.append(job.id)
             try:
-                report = None if down else dream_job.do(self, job)
+                report = None if down else dream_runner.do(self, job)
                 if down:
-                    dream_job.put_off(self, job, down, _AN_HOUR)
+                    dream_runner.put_off(self, job, down, _AN_HOUR)
             except LeaseLostError as error:
                 LOG.warning("%s", error)
                 continue
             except _PROVIDER_DOWN as error:
                 down = done.waiting = str(error)
-                dream_job.put_off(self, job, down, _AN_HOUR)
+                dream_runner.put_off(self, job, down, _AN_HOUR)
                 continue
             except Exception as error:
                 if not isinstance(error, ReverieError):
                     LOG.exception("the dream over %s failed", job.key)
                 done.failures.append(f"{job.key}: {error}")
-                dream_job.fail(self, job, _told(error))
+                dream_runner.fail(self, job, _told(error))
                 continue
             if report is not None and report.word != "closed":
                 done.dreams.append({"store": job.key, "word": report.word, "reason": report.reason})
@@ -201,7 +203,7 @@ class Worker(Reader):
             interval = self.settings.extraction.turn_interval_seconds
             jobs.finish(self.ledger, job, now=now(), again_after=interval)
             if job.kind == "extract_turn":
-                choosing.choose(lambda: self._desk(job.key), self.settings.recall, self.home, job.key)
+                prefetch_job.choose(lambda: self._desk(job.key), self.settings.recall, self.home, job.key)
         faults.reach("worker.job_settled")
         return ""
 
@@ -234,14 +236,14 @@ class Worker(Reader):
     def _soon_read_whole(self, key: str, desk: Desk) -> bool:
         """Whether all that is unread belongs to conversations already queued to be read as a whole."""
         after = watermarks.watermark(self.ledger, key, desk.store_key, "turn")
-        unread = {u.row for u in ingest.utterances(self.ledger, key, after_row=after)}
+        unread = {u.row for u in entries.utterances(self.ledger, key, after_row=after)}
         for item in conversations.list_conversations(self.ledger, key=key):
             waits = item.status in ("ready", "queued") and lookups.is_waiting(
                 self.ledger, "extract_conversation", str(item.id)
             )
             # One too short to be read as a whole is read by turns, or what was said in it would be lost.
             if waits and not self._whole(item).skipped(self.ledger):
-                unread -= {u.row for u in ingest.utterances_of_conversation(self.ledger, item.id)}
+                unread -= {u.row for u in entries.utterances_of_conversation(self.ledger, item.id)}
         return not unread
 
     def _key(self, job: Job) -> str:

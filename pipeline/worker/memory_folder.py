@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline import paths
+from pipeline.core import paths
 from pipeline.ledger import Ledger, lookups
 from pipeline.store import Store, require_owner
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pipeline.config import RecallSettings
-from pipeline.desk import Desk
-from pipeline.errors import ReverieError
+from pipeline.context import Desk
+from pipeline.core.errors import ReverieError
 from pipeline.ledger import events
-from pipeline.recall.prefetch import prefetch
-from pipeline.worker.indexes import ONE_STORE
+from pipeline.recall.prepared.prefetch import prefetch
+from pipeline.worker.index_refresh import ONE_STORE
 
 LOG = logging.getLogger("reverie.worker")
 

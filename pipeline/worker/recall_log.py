@@ -17,14 +17,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
 
-from pipeline import faults, paths, system
-from pipeline.errors import StoreError
+from pipeline.core import faults, paths, system
+from pipeline.core.errors import StoreError
 from pipeline.ledger import Ledger, lookups, recalls
 from pipeline.ledger.recalls import BadLine, Line, Logged, Progress
+from pipeline.recall.prepared import log_parser
 from pipeline.store import Store, Use, foreign_dream_running
-from pipeline.worker import recall_line
-from pipeline.worker.indexes import ONE_STORE
-from pipeline.worker.reader import Reader
+from pipeline.worker.extraction_runner import Reader
+from pipeline.worker.index_refresh import ONE_STORE
 
 LOG = logging.getLogger("reverie.worker")
 KEEP_SECONDS = 30 * 86_400
@@ -122,9 +122,9 @@ def _batch(opened: BinaryIO, at: Progress, now: float) -> tuple[list[Line], list
             length += _rest(opened) if length == MOST_LINE else 0
             if length <= MOST_LINE:
                 break  # Its end has not been written yet.
-            bad.append(recall_line.bad(place, f"longer than {MOST_LINE:,} bytes", raw))
+            bad.append(log_parser.bad(place, f"longer than {MOST_LINE:,} bytes", raw))
         else:
-            line, wrong = recall_line.parse(raw, place, now)
+            line, wrong = log_parser.parse(raw, place, now)
             lines += [line] if line else []
             bad += wrong
         end += length
@@ -153,7 +153,7 @@ def _remove(ledger: Ledger, file: Path, session: str, known: Progress) -> None:
     if b"\n" in rest:
         return
     if rest:
-        torn = recall_line.bad(known.base + known.taken, "torn: it has no end", rest)
+        torn = log_parser.bad(known.base + known.taken, "torn: it has no end", rest)
         recalls.add_bad(ledger, session, [torn])
     file.unlink(missing_ok=True)
     file.with_name(f"{session}.picks.json").unlink(missing_ok=True)

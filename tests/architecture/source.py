@@ -1,7 +1,6 @@
 """The project's own source as data: modules, what they import, how long they and their functions are."""
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -46,6 +45,11 @@ def modules(*folders: str) -> list[Module]:
     ]
 
 
+def docstring(file: Path) -> str:
+    """Return the docstring of the module in `file`."""
+    return ast.get_docstring(parse(file.read_text("utf-8"))) or ""
+
+
 def imports(module: Module) -> Iterator[str]:
     """Every dotted name `module` imports, wherever in it; of `from pipeline import x` it is `pipeline.x`."""
     for node in ast.walk(module.tree):
@@ -81,10 +85,38 @@ def strings(module: Module) -> Iterator[str]:
             yield node.value
 
 
-def table(markdown: str, heading: str) -> list[list[str]]:
-    """The cells of the first table after `heading`, header and rule left out, backticks removed."""
-    after = markdown.split(heading, 1)[1]
-    lines = re.search(r"(?:^\|.*\n)+", after, re.MULTILINE)
-    assert lines, f"no table after {heading}"
-    rows = [line.strip().strip("|").split("|") for line in lines.group().splitlines()]
-    return [[cell.strip().replace("`", "") for cell in row] for row in rows[2:]]
+def graph(found: list[Module]) -> dict[str, set[str]]:
+    """Return for each module the modules of ours it imports, wherever in it, also for types only.
+
+    A package stands for its ``__init__``; `from package import module` counts as the module.
+    """
+    names = {module.name for module in found}
+    arrows: dict[str, set[str]] = {name: set() for name in names}
+    for module in found:
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == PACKAGE:
+                whole = node.module or ""
+                arrows[module.name] |= {
+                    f"{whole}.{alias.name}" if f"{whole}.{alias.name}" in names else whole
+                    for alias in node.names
+                }
+            elif isinstance(node, ast.Import):
+                arrows[module.name] |= {alias.name for alias in node.names} & names
+    return {name: found - {name} for name, found in arrows.items()}
+
+
+def cycles(arrows: dict[str, set[str]]) -> list[set[str]]:
+    """Return the groups of nodes that reach each other along `arrows`."""
+    reached = {node: _reached(arrows, node) for node in arrows}
+    groups = {frozenset(o for o in reached[n] if n in reached.get(o, ())) for n in arrows if n in reached[n]}
+    return [set(group) for group in groups]
+
+
+def _reached(arrows: dict[str, set[str]], start: str) -> set[str]:
+    found: set[str] = set()
+    waiting = [start]
+    while waiting:
+        fresh = arrows.get(waiting.pop(), set()) - found
+        found |= fresh
+        waiting.extend(fresh)
+    return found

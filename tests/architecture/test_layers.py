@@ -1,55 +1,53 @@
 """Who may import whom, and which single file owns which outside package."""
 
+import sys
+
 import pytest
 
-from tests.architecture.source import PACKAGE, ROOT, imports, modules, table
+from tests.architecture.layers import LEVEL, readme_table
+from tests.architecture.source import PACKAGE, ROOT, cycles, graph, imports, modules
 
-LAYERS = (
-    ("L0", "errors ids clock paths atomic faults machine system lean words"),
-    ("L1", "domain config redact redact_rules dates guard spend slugs locks live"),
-    ("L2", "capture transcript ledger llm prompts store search embeddings"),
-    ("L3", "desk indexing semantic ingestion extraction consolidation recall"),
-    ("L4", "worker schedule schedule_units schedule_setup"),
-    ("L5", "finding overview app by_hand embed care recollect install doctor audit evaluation demo"),
-    ("L6", "cli"),
-)
-LEVEL = {unit: level for level, (_, units) in enumerate(LAYERS) for unit in units.split()}
-APART = ("L2", "L3")
-"""Layers whose units never import each other."""
-SHARED = {"desk", "indexing"}
-"""What the phases have in common: their siblings may import it, and it imports none of them."""
 OWNERS = {
     "anthropic": {"pipeline/llm/anthropic_client.py"},
     "tenacity": {"pipeline/llm/retry.py"},
-    "portalocker": {"pipeline/locks.py"},
-    "frontmatter": {"pipeline/store/document.py", "pipeline/prompts.py"},
-    "sqlite3": {"pipeline/ledger/connection.py", "pipeline/search/fts.py", "pipeline/search/ask.py"},
-    "_sqlite3": {"pipeline/search/ask.py"},
-    "subprocess": {"pipeline/schedule.py", "pipeline/llm/claude_cli.py", "pipeline/demo.py"},
-    "detect_secrets": {"pipeline/redact.py"},
-    "anyascii": {"pipeline/slugs.py"},
-    "wordllama": {"pipeline/embeddings/embedded.py"},
-    "numpy": {"pipeline/embeddings/nearest.py"},
+    "portalocker": {"pipeline/core/locks.py"},
+    "frontmatter": {"pipeline/store/files/document.py", "pipeline/llm/prompts.py"},
+    "sqlite3": {"pipeline/ledger/connection.py", "pipeline/search/fts.py", "pipeline/search/index_reader.py"},
+    "_sqlite3": {"pipeline/search/index_reader.py"},
+    "subprocess": {
+        "pipeline/install/schedule/tools.py",
+        "pipeline/llm/claude_cli.py",
+        "pipeline/evaluation/demo.py",
+    },
+    "detect_secrets": {"pipeline/safety/redaction.py"},
+    "anyascii": {"pipeline/text/slugs.py"},
+    "wordllama": {"pipeline/search/vectors/embedded.py"},
+    "numpy": {"pipeline/search/vectors/nearest.py"},
     "typer": {"pipeline/cli"},
     "rich": {"pipeline/cli/output.py"},
 }
 TYPES_ONLY = {"sqlite3": "pipeline/ledger/"}
 """Packages whose types may be named elsewhere, in annotations."""
 ENVIRONMENT = {
-    *("pipeline/paths.py", "pipeline/config.py", "pipeline/clock.py", "pipeline/faults.py"),
+    *("pipeline/core/paths.py", "pipeline/config.py", "pipeline/core/clock.py", "pipeline/core/faults.py"),
     *(
-        "pipeline/lean/places.py",
-        "pipeline/lean/settings.py",
-        "pipeline/lean/times.py",
-        "pipeline/recall/hook.py",
+        "pipeline/hooklib/places.py",
+        "pipeline/hooklib/settings.py",
+        "pipeline/hooklib/times.py",
+        "pipeline/recall/live/hook.py",
     ),
     *(
         "pipeline/llm/cassette.py",
         "pipeline/llm/claude_call.py",
-        "pipeline/live.py",
-        "pipeline/llm/auto.py",
+        "pipeline/llm/live_guard.py",
+        "pipeline/llm/providers.py",
     ),
-    *("pipeline/schedule.py", "pipeline/demo.py", "pipeline/cli/main.py", "pipeline/embeddings/http.py"),
+    *(
+        "pipeline/install/schedule/tools.py",
+        "pipeline/evaluation/demo.py",
+        "pipeline/cli/main.py",
+        "pipeline/search/vectors/http.py",
+    ),
 }
 SOURCE = modules(PACKAGE)
 
@@ -66,31 +64,48 @@ def test_every_unit_has_a_layer():
 
 
 def test_the_readme_has_the_same_table():
-    rows = table((ROOT / "pipeline" / "README.md").read_text("utf-8"), "## Layers")
-    assert [(layer, units) for layer, units, *_ in rows] == list(LAYERS)
+    assert readme_table() in (ROOT / "pipeline" / "README.md").read_text("utf-8")
 
 
 def test_imports_go_down_only():
-    pairs = {(module.unit or "errors", name) for module in SOURCE for name in own_imports(module)}
-    assert not {(unit, name) for unit, name in pairs if LEVEL[name] > LEVEL[unit]}
+    pairs = {(module.path, name) for module in SOURCE if module.unit for name in own_imports(module)}
+    assert not {
+        (path, name) for path, name in pairs if LEVEL[name] >= LEVEL[path.split("/")[1].removesuffix(".py")]
+    }
 
 
-def test_siblings_among_adapters_and_phases_never_import_each_other():
-    pairs = {(module.unit or "errors", name) for module in SOURCE for name in own_imports(module)}
-    beside = {(unit, name) for unit, name in pairs if LEVEL[name] == LEVEL[unit] and name not in SHARED}
-    assert not {(unit, name) for unit, name in beside if LAYERS[LEVEL[unit]][0] in APART}
+def test_no_module_is_in_a_cycle():
+    assert not cycles(graph(SOURCE))
 
 
-def test_the_foundation_is_standard_library_and_knows_nothing_else_of_ours():
-    for module in SOURCE:
-        if LEVEL.get(module.unit) == 0:
-            assert not {name for name in own_imports(module) if LEVEL[name] > 0}
-            assert not {name.split(".")[0] for name in imports(module)} & {
-                "pydantic",
-                "orjson",
-                "yaml",
-                "rich",
-            }
+def test_no_package_is_in_a_cycle():
+    folders = {module.name for module in SOURCE if module.path.endswith("__init__.py")}
+
+    def package(name):
+        return name if name in folders else name.rpartition(".")[0]
+
+    arrows = {package(name): set() for name in graph(SOURCE)}
+    for name, found in graph(SOURCE).items():
+        # A package imports its own parts, and they may import what stands beside them in it.
+        own = package(name)
+        arrows[own] |= {
+            other
+            for other in map(package, found)
+            if other != own
+            and not f"{own}.".startswith(f"{other}.")
+            and not f"{other}.".startswith(f"{own}.")
+        }
+    assert not cycles(arrows)
+
+
+def test_a_cycle_would_be_found():
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}) == [{"a", "b", "c"}]
+
+
+def test_hooklib_and_core_start_with_the_standard_library_alone():
+    # Every hook, or every command, pays for what they import.
+    found = {name.split(".")[0] for m in SOURCE if m.unit in ("hooklib", "core") for name in imports(m)}
+    assert not {name for name in found if name not in sys.stdlib_module_names} - {PACKAGE, "portalocker"}
 
 
 @pytest.mark.parametrize("package", OWNERS)
@@ -106,7 +121,7 @@ def test_only_the_clock_asks_for_the_time_of_day():
     calls = ("datetime.now(", "datetime.utcnow(", "date.today(", "time.time(", "time.time_ns(")
     found = {module.path for module in SOURCE if any(call in module.text for call in calls)}
     # The process compares with the times of files and waits in real time.
-    assert found <= {"pipeline/clock.py", "pipeline/lean/times.py", "pipeline/worker/__main__.py"}
+    assert found <= {"pipeline/core/clock.py", "pipeline/hooklib/times.py", "pipeline/worker/__main__.py"}
 
 
 def test_the_environment_is_read_in_named_places_only():
@@ -135,10 +150,10 @@ def test_hooks_stand_alone():
 
 def test_two_hooks_use_the_package_and_only_its_lean_parts():
     found = {(m.path, name) for m in modules("hooks") for name in imports(m) if name.startswith(PACKAGE)}
-    assert found == {("hooks/recall.py", "pipeline.recall"), ("hooks/statusline.py", "pipeline.lean")}
+    assert found == {("hooks/recall.py", "pipeline.recall.live"), ("hooks/statusline.py", "pipeline.hooklib")}
 
 
 def test_the_lean_part_needs_nothing_else_of_ours():
     for module in SOURCE:
-        if module.unit == "lean":
+        if module.unit == "hooklib":
             assert not own_imports(module)

@@ -13,7 +13,7 @@ LONGEST_PROSE = 60
 SOURCE = modules(PACKAGE, "hooks")
 BOUNDARIES = {
     "pipeline/transcript/reader.py",
-    "pipeline/worker/drain.py",
+    "pipeline/intake/drain.py",
     "pipeline/worker/jobs.py",
     "pipeline/cli/main.py",
     "hooks/capture.py",
@@ -89,7 +89,7 @@ def test_files_are_opened_as_every_system_needs_it():
         (module.path, line)
         for module in modules(PACKAGE)
         for line in module.text.splitlines()
-        if "os.O_" in line and module.path not in ("pipeline/system.py", "pipeline/lean/places.py")
+        if "os.O_" in line and module.path not in ("pipeline/core/system.py", "pipeline/hooklib/places.py")
     ]
     assert flags
     assert not [(path, line) for path, line in flags if "OPEN" not in line and "devnull" not in line]
@@ -99,4 +99,4 @@ def test_what_only_some_systems_have_is_asked_for_in_one_place():
     only = re.compile(r"\bos\.(?:kill|killpg|fork|setsid|fchmod)\b")
     found = {module.path for module in modules(PACKAGE) if only.search(module.text)}
     # The second one ends its own process in tests of crashes.
-    assert found <= {"pipeline/system.py", "pipeline/faults.py"}
+    assert found <= {"pipeline/core/system.py", "pipeline/core/faults.py"}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.consolidation import taken_back
-from pipeline.consolidation.execute import waits
-from pipeline.domain.plan import Operation, Refused
+from pipeline.consolidation import vetoes
+from pipeline.consolidation.commit.execute import waits
+from pipeline.domain.operations import Operation, Refused
 from pipeline.ledger import inbox, open_ledger
 from pipeline.store import Store
 from tests.support.dream_cases import FIXTURES, lay_out, load
@@ -282,7 +282,7 @@ def test_what_was_accepted_and_undone_is_remembered(case):
     number = propose(case, Operation("retire", reason="over"), "one-fix-per-commit")
     case.reverie("inbox", "accept", number)
     case.reverie("undo")
-    (taken,) = taken_back.read(Store.open(case.root))
+    (taken,) = vetoes.read(Store.open(case.root))
     assert (taken.op, len(taken.leaving), taken.day) == ("retire", 1, NOW[:10])
 
 

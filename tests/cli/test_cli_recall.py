@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from pipeline.ledger import open_ledger, recalls
-from pipeline.recall import session_file
+from pipeline.recall.live import session_file
 from tests.cli.conftest import make_desk
 from tests.support.recall import HOOKS, context_of, memory_text
 

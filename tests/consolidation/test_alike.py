@@ -3,11 +3,11 @@
 import pytest
 
 from pipeline.config import EmbeddingSettings, Settings
-from pipeline.consolidation.alike import with_vectors
-from pipeline.consolidation.gather import gather
-from pipeline.embeddings import VectorFile, text_of
-from pipeline.embeddings.vector_file import save as save_vectors
+from pipeline.consolidation.choose.gather import gather
+from pipeline.consolidation.choose.neighbours import with_vectors
 from pipeline.ledger import dreams
+from pipeline.search.vectors import VectorFile, text_of
+from pipeline.search.vectors.vector_file import save as save_vectors
 from pipeline.store import Store
 from tests.support.dreaming import GENEROUS, NOW, note
 from tests.support.stores import memory, save

@@ -5,7 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.errors import OverloadedError, QuotaError, SpendError, UnauthorisedError, UnavailableError
+from pipeline.core.errors import (
+    OverloadedError,
+    QuotaError,
+    SpendError,
+    UnauthorisedError,
+    UnavailableError,
+)
 from pipeline.ledger import dreams, runs
 from pipeline.store import ChangeSet, Store, fsck
 from tests.support.dreaming import KEEP, note, op, planned, shown

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from pipeline.errors import InvalidReplyError
+from pipeline.core.errors import InvalidReplyError
 from pipeline.ledger import dreams
 from pipeline.store import ConsolidateLock
 from tests.support.dreaming import KEEP, NOW, Dreaming, last, note, op, planned, shown, talk

@@ -2,11 +2,11 @@
 
 import pytest
 
-from pipeline.consolidation.apply import IN_REPORT
+from pipeline.consolidation.commit.change_set import IN_REPORT
 from pipeline.ledger import inbox
 from pipeline.store import Store
-from pipeline.store.layout import FileStamp
-from pipeline.store.scanning import Document, Snapshot
+from pipeline.store.files.layout import FileStamp
+from pipeline.store.files.scanning import Document, Snapshot
 from tests.support.dreaming import note, op, planned
 from tests.support.stores import tree
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import faults
+from pipeline.core import faults
 from pipeline.ledger import dreams, inbox, runs
 from pipeline.store import Store, fsck
 from tests.support.dreaming import dreaming, note, op, planned

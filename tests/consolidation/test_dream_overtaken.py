@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import LeaseLostError
+from pipeline.core.errors import LeaseLostError
 from pipeline.ledger import runs
 from pipeline.store import ConsolidateLock
 from tests.consolidation.test_dream_together import Busy, lock

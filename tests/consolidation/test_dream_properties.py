@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from pipeline.consolidation.check import retire_ceiling
-from pipeline.consolidation.specifics import lost, specifics
 from pipeline.store import fsck
-from tests.consolidation.test_check_properties import build
+from pipeline.text.specifics import lost, specifics
+from pipeline.verify.check import retire_ceiling
 from tests.support.dreaming import NOW, Dreaming, dreaming, shown
 from tests.support.stores import tree
+from tests.verify.test_check_properties import build
 
 pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.NonInteractiveExampleWarning")
 LOOSE = ("CORE.md", "REFLECTION.md", "_index.json", "_state.json", ".gitignore", ".consolidate-lock")

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from pipeline.consolidation.report import DreamReport
-from pipeline.consolidation.specifics import lost, specifics
-from pipeline.consolidation.wording import source_text
+from pipeline.consolidation.commit.report import DreamReport
 from pipeline.domain.memory import Memory
 from pipeline.llm import open_provider
 from pipeline.store import Store, fsck
+from pipeline.text.specifics import lost, specifics
+from pipeline.verify.wording import source_text
 from tests.support.dream_cases import CASES, FIXTURES, lay_out, load, memory_of
 from tests.support.dreaming import Dreaming, dreaming
 from tests.support.stores import tree

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.clock import FixedClock
-from pipeline.errors import LeaseLostError
+from pipeline.core.clock import FixedClock
+from pipeline.core.errors import LeaseLostError
+from pipeline.core.process import boot_id
 from pipeline.ledger import dreams
-from pipeline.machine import boot_id
 from pipeline.store import ChangeSet, ConsolidateLock, Store
 from tests.support.dreaming import NOW, Dreaming, dreaming, last, note, op, planned, talk
 from tests.support.stores import die_at, tree

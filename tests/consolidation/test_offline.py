@@ -6,7 +6,7 @@ from datetime import timedelta
 import orjson
 import pytest
 
-from pipeline.consolidation.offline import doubles
+from pipeline.consolidation.propose.mechanical import doubles
 from pipeline.store import fsck
 from tests.support.dreaming import NOW, note
 from tests.support.stores import tree

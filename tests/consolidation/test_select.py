@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.consolidation.select import by_search, clusters, text_of
-from pipeline.domain.plan import Cluster
-from pipeline.indexing import search_rows
+from pipeline.consolidation.choose.select import by_search, clusters, text_of
+from pipeline.domain.operations import Cluster
 from pipeline.search.fts import SearchIndex
-from pipeline.store import Store, document
+from pipeline.search.refresh import search_rows
+from pipeline.store import Store
+from pipeline.store.files import document
 from tests.support.stores import NOW, memory, save
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.consolidation import taken_back
+from pipeline.consolidation import vetoes
 from pipeline.store import ChangeSet
 from tests.support.dreaming import Dreaming, note, op, planned
 
@@ -29,7 +29,7 @@ def undone(bench: Dreaming, plan: str, day: int = 0) -> None:
     bench.model(planned(*PLANS[plan]))
     report = bench.dream()
     assert report.word == "done"
-    taken_back.note(bench.ledger, bench.store, str(bench.store.path), report.run_id, bench.clock.now())
+    vetoes.note(bench.ledger, bench.store, str(bench.store.path), report.run_id, bench.clock.now())
     bench.store.undo(report.run_id)
     bench.later(days=3)
     bench.keep(
@@ -61,6 +61,6 @@ def test_once_one_of_its_memories_changed_it_may_be_done(bench):
 @pytest.mark.parametrize("line", [b"5", b"{}", b'{"op": 1', b'{"op":"x","day":"d","leaving":5,"digests":{}}'])
 def test_a_torn_line_hides_no_other(bench, line):
     undone(bench, "retire")
-    file = bench.store.root / ".reverie" / taken_back.FILE
+    file = bench.store.root / ".reverie" / vetoes.FILE
     file.write_bytes(line + b"\n" + file.read_bytes())
-    assert [item.op for item in taken_back.read(bench.store)] == ["retire"]
+    assert [item.op for item in vetoes.read(bench.store)] == ["retire"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.capture.registration import settings_snippet
+from pipeline.install.hook_registration import settings_snippet
 from tests.cli.conftest import make_desk, session
 from tests.support.loopback import KEY_VARIABLE, serving
 

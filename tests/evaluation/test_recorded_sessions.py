@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.domain.memory import Memory
-from pipeline.evaluation import gold_of, run_session, score, sessions
+from pipeline.evaluation.scoring import gold_of, run_session, score, sessions
 from pipeline.transcript import read
 
 SUITE = Path(__file__).resolve().parents[2] / "fixtures" / "eval"

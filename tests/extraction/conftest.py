@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import paths
+from pipeline.core import paths
 from pipeline.ledger import open_ledger
 from pipeline.store import Store
 from tests.support.extraction import Bench

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.extraction import committed, existing
-from pipeline.extraction.diary import MAX_LINES, entry
+from pipeline.extraction import checkpoint, known_memories
+from pipeline.extraction.episode import MAX_LINES, entry
 from pipeline.extraction.run import Outcome
 from pipeline.extraction.schema import ConversationExtraction, Extraction
 from pipeline.extraction.screen import NO_REASON, Verdict, screen
@@ -36,11 +36,11 @@ BARRED = {
 
 def episode(title: str, *summary: str) -> ConversationExtraction:
     values = reply(episode={"title": title, "summary": list(summary)})
-    return committed.without_secrets(ConversationExtraction.model_validate(values))
+    return checkpoint.without_secrets(ConversationExtraction.model_validate(values))
 
 
 def judged(**values: Any) -> Verdict:
-    given = committed.without_secrets(Extraction.model_validate(reply(**values)))
+    given = checkpoint.without_secrets(Extraction.model_validate(reply(**values)))
     return screen(given, talk(SAID), limit=9, tombstones={}, provisional=frozenset({"old"}))
 
 
@@ -147,4 +147,4 @@ def test_a_foreign_file_can_not_break_out_of_its_line_in_the_prompt(bench: Bench
     (store.root / "odd\u202e \u2028name.md").write_text(
         '---\ntype: "a\\nb"\ndescription: "x\\u202e\\ny"\n---\n'
     )
-    assert existing.listing(store.scan(), "") == "- odd name (a b): x y\n- plain (feedback): Two words."
+    assert known_memories.listing(store.scan(), "") == "- odd name (a b): x y\n- plain (feedback): Two words."

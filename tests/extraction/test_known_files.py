@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ingestion import Known
+from pipeline.intake.ingest import Known
 from tests.support.extraction import Bench
 from tests.support.transcripts import Transcript
 

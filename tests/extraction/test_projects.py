@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import by_hand, paths
-from pipeline.app import App
-from pipeline.errors import StoreError
+from pipeline.app import memories
+from pipeline.app.application import App
+from pipeline.core import paths
+from pipeline.core.errors import StoreError
 from pipeline.ledger import jobs
 from pipeline.store import Store, require_owner
 from pipeline.worker import Worker, store_for
@@ -80,7 +81,7 @@ def test_bug_093_commands_refuse_the_folder_of_another_project(
     for name in ("a_b", "a-b"):
         (tmp_path / name).mkdir()
     monkeypatch.chdir(tmp_path / "a_b")
-    by_hand.add(App(), "Tabs are four wide.", kind="project", name="tabs", description="", why="")
+    memories.add(App(), "Tabs are four wide.", kind="project", name="tabs", description="", why="")
     assert App().open_store().read("tabs").memory.name == "tabs"
     monkeypatch.chdir(tmp_path / "a-b")
     for create in (False, True):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import ConflictError
+from pipeline.core.errors import ConflictError
 from pipeline.ledger import jobs
 from pipeline.store import Store
 from pipeline.worker import Worker

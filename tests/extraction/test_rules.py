@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.extraction.rules import extract
+from pipeline.extraction.offline import extract
 from tests.support.extraction import talk
 
 

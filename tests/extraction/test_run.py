@@ -11,15 +11,22 @@ from typing import Any
 import pytest
 
 from pipeline.config import Settings
-from pipeline.errors import ConflictError, OverloadedError, RefusedError, SpendError, StoreError, TooLongError
+from pipeline.core.errors import (
+    ConflictError,
+    OverloadedError,
+    RefusedError,
+    SpendError,
+    StoreError,
+    TooLongError,
+)
 from pipeline.extraction.run import extract, give_up
 from pipeline.extraction.strategies import ConversationStrategy
 from pipeline.ledger import calls, conversations, inbox, runs, tombstones, watermarks
+from pipeline.llm.budget import Usage
 from pipeline.llm.fakes import Scripted
 from pipeline.llm.request import RawReply, Request
-from pipeline.spend import Usage
 from pipeline.store import Applied, ChangeSet, Document, Snapshot, Store
-from pipeline.store.layout import FileStamp
+from pipeline.store.files.layout import FileStamp
 from tests.support.extraction import NOTHING, NOW, Bench, fact, reply
 from tests.support.stores import tree
 from tests.support.transcripts import Transcript

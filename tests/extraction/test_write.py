@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Evidence
 from pipeline.extraction.schema import Withdrawal
 from pipeline.extraction.screen import Rejected, Screened, Verdict
 from pipeline.extraction.write import Plan, near_copy, plan, words
-from pipeline.ids import derived_id
 from pipeline.store import Store
 from tests.support.extraction import NOW
 from tests.support.stores import apply, memory, save, tree

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.lean import jsonish
+from pipeline.hooklib import jsonish
 
 ROOT = __file__.rsplit("/tests/", 1)[0]
 VALUES = st.recursive(
@@ -56,7 +56,7 @@ def test_types_json_does_not_know_are_refused(value):
 
 def test_an_interpreter_without_the_c_part_gives_the_same():
     code = (
-        "import sys; sys.modules['_json'] = None; from pipeline.lean import jsonish;"
+        "import sys; sys.modules['_json'] = None; from pipeline.hooklib import jsonish;"
         'print(jsonish.dumps(jsonish.loads(\'{"a": [1, "é", null]}\')))'
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -68,7 +68,7 @@ def test_an_interpreter_without_the_c_part_gives_the_same():
 )
 def test_what_is_broken_is_a_value_error_without_the_json_package_too(text: str) -> None:
     code = (
-        f"import sys; sys.path.append({str(ROOT)!r}); from pipeline.lean import jsonish\n"
+        f"import sys; sys.path.append({str(ROOT)!r}); from pipeline.hooklib import jsonish\n"
         "try:\n    jsonish.loads(sys.stdin.read())\nexcept ValueError:\n    print('refused')"
     )
     done = subprocess.run(

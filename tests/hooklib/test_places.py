@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import paths
-from pipeline.lean import places
+from pipeline.core import paths
+from pipeline.hooklib import places
 
 
 def units(path):

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from pipeline.config import RecallSettings, StoreSettings
-from pipeline.lean import settings
+from pipeline.hooklib import settings
 
 
 @pytest.fixture

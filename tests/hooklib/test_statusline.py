@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.lean import places
-from pipeline.lean.statusline import line
+from pipeline.hooklib import places
+from pipeline.hooklib.statusline import line
 
 SCRIPT = Path(__file__).resolve().parents[2] / "hooks" / "statusline.py"
 NOW = 1_800_000_000.0

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.clock import parse_time
-from pipeline.lean import times
+from pipeline.core.clock import parse_time
+from pipeline.hooklib import times
 
 MOMENTS = st.datetimes(
     min_value=datetime(1970, 1, 1),  # noqa: DTZ001

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.capture.registration import EVENTS, hook_command
-from pipeline.ids import digest
+from pipeline.core.ids import digest
+from pipeline.install.hook_registration import EVENTS, hook_command
 from tests.install.conftest import LIMIT, Machine, make_machine
 
 FOREIGN = """{

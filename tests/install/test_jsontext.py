@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.install import jsontext
+from pipeline.install import json_edit
 
 OBJECTS = {
     "empty": "{}",
@@ -24,7 +24,7 @@ VALUE = {"Stop": [{"hooks": [{"command": "x 'é' \\ \"", "timeout": 10}]}]}
 
 @pytest.mark.parametrize("text", OBJECTS.values(), ids=OBJECTS)
 def test_what_is_put_in_is_there_and_the_rest_unchanged(text):
-    new = jsontext.put_in(text, jsontext.first(text), VALUE, key="hooks")
+    new = json_edit.put_in(text, json_edit.first(text), VALUE, key="hooks")
     assert json.loads(new) == {**json.loads(text), "hooks": VALUE}
     assert list(json.loads(new)) == [*json.loads(text), "hooks"]
     assert new.count("\n") == new.count("\r\n") or "\r" not in text
@@ -32,27 +32,27 @@ def test_what_is_put_in_is_there_and_the_rest_unchanged(text):
 
 @pytest.mark.parametrize("text", [t for t in OBJECTS.values() if t != OBJECTS["empty, spread"]])
 def test_taken_out_again_every_character_is_as_before(text):
-    start = jsontext.first(text)
-    new = jsontext.put_in(text, start, VALUE, key="hooks")
-    assert jsontext.take_out(new, start, len(jsontext.items(new, start)) - 1) == text
+    start = json_edit.first(text)
+    new = json_edit.put_in(text, start, VALUE, key="hooks")
+    assert json_edit.take_out(new, start, len(json_edit.items(new, start)) - 1) == text
 
 
 def test_indentation_follows_the_text():
-    new = jsontext.put_in(OBJECTS["tabs"], 0, {"a": [1]}, key="hooks")
+    new = json_edit.put_in(OBJECTS["tabs"], 0, {"a": [1]}, key="hooks")
     assert new.endswith(',\n\t"hooks": {\n\t\t"a": [\n\t\t\t1\n\t\t]\n\t}\n}\n')
-    assert jsontext.put_in(OBJECTS["one line"], 0, [1], key="b") == '{"model": "opus", "b": [1]}'
+    assert json_edit.put_in(OBJECTS["one line"], 0, [1], key="b") == '{"model": "opus", "b": [1]}'
 
 
 @pytest.mark.parametrize(("number", "left"), [(0, "[2, 3]"), (1, "[1, 3]"), (2, "[1, 2]")])
 def test_any_of_several_can_be_taken_out(number, left):
-    assert jsontext.take_out("[1, 2, 3]", 0, number) == left
+    assert json_edit.take_out("[1, 2, 3]", 0, number) == left
 
 
 def test_of_a_key_given_twice_the_last_counts():
     text = '{"hooks": {"a": 1}, "hooks": {"b": 2}}'
-    item = jsontext.member(text, 0, "hooks")
+    item = json_edit.member(text, 0, "hooks")
     assert item is not None and text[item.value : item.end] == '{"b": 2}'
-    assert jsontext.member(text, 0, "other") is None
+    assert json_edit.member(text, 0, "other") is None
 
 
 NEW = sys.version_info >= (3, 13)
@@ -71,8 +71,8 @@ NEW = sys.version_info >= (3, 13)
     ],
 )
 def test_what_claude_code_could_not_read_is_refused_with_the_place(text, line, column):
-    with pytest.raises(jsontext.BadJsonError) as caught:
-        jsontext.parse(text)
+    with pytest.raises(json_edit.BadJsonError) as caught:
+        json_edit.parse(text)
     assert (caught.value.line, caught.value.column) == (line, column)
 
 
@@ -86,6 +86,6 @@ JSON = st.recursive(
 @given(st.dictionaries(st.text(), JSON, max_size=4), st.sampled_from([None, 1, 2, 4, "\t"]), st.booleans())
 def test_for_any_text_putting_in_and_taking_out_is_nothing(value, indent, ascii_only):
     text = json.dumps({**value, "z": []}, indent=indent, ensure_ascii=ascii_only)
-    new = jsontext.put_in(text, 0, VALUE, key="hooks")
+    new = json_edit.put_in(text, 0, VALUE, key="hooks")
     assert json.loads(new) == {**value, "z": [], "hooks": VALUE}
-    assert jsontext.take_out(new, 0, len(jsontext.items(new, 0)) - 1) == text
+    assert json_edit.take_out(new, 0, len(json_edit.items(new, 0)) - 1) == text

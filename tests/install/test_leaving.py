@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import SpoolError
+from pipeline.core.errors import SpoolError
 from pipeline.install import purging
 from tests.install.conftest import Machine, make_machine
 from tests.support.homes import everything

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.capture import spool
-from pipeline.capture.spool import Event, SpoolFile
-from pipeline.errors import SpoolError
+from pipeline.core.errors import SpoolError
+from pipeline.intake import spool
+from pipeline.intake.spool import Event, SpoolFile
 
 FIELDS = {
     "session_id": "s-1",

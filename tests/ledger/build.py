@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.domain.speech import Entry
 from pipeline.ledger.connection import Ledger
-from pipeline.ledger.ingest import IngestResult, begin_ingest, commit_ingest
+from pipeline.ledger.entries import IngestResult, begin_ingest, commit_ingest
 from pipeline.ledger.links import Link
 
 KEY = "-w-shop/5e55.jsonl"

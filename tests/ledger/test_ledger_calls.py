@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from pipeline.clock import FixedClock
 from pipeline.config import SpendSettings
-from pipeline.errors import LedgerError, SpendError
+from pipeline.core.clock import FixedClock
+from pipeline.core.errors import LedgerError, SpendError
 from pipeline.ledger.calls import LedgerMeter, list_calls, paused, spent
 from pipeline.ledger.connection import Ledger, open_ledger
-from pipeline.spend import Usage
+from pipeline.llm.budget import Usage
 from tests.ledger.build import START, later
 
 ROOMY: dict[str, Any] = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import LedgerError, NewerSchemaError
+from pipeline.core.errors import LedgerError, NewerSchemaError
 from pipeline.ledger import migrations
 from pipeline.ledger.connection import Ledger, open_ledger
 from pipeline.ledger.watermarks import set_watermark, watermark

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.errors import LedgerError
+from pipeline.core.errors import LedgerError
 from pipeline.ledger.connection import Ledger
 from pipeline.ledger.conversations import (
     Conversation,
@@ -11,7 +11,7 @@ from pipeline.ledger.conversations import (
     mark_ready,
     set_status,
 )
-from pipeline.ledger.ingest import utterances_of_conversation
+from pipeline.ledger.entries import utterances_of_conversation
 from tests.ledger.build import KEY, START, at, ingest, later, reply, said, silent
 
 ORDER = ("active", "ready", "queued", "processing")

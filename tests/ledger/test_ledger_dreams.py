@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from pipeline import machine
+from pipeline.core import process as machine
 from pipeline.ledger import dreams
 from pipeline.ledger.connection import Ledger, open_ledger
 from pipeline.ledger.files import file_id
@@ -197,13 +197,13 @@ def names(code: str) -> Sequence[str]:
 def test_a_process_is_told_from_one_that_only_has_its_number() -> None:
     ours = machine.process_name()
     pid, start, _ = ours.split(".")
-    (dead,) = names("from pipeline import machine; print(machine.process_name())")
+    (dead,) = names("from pipeline.core import process as machine; print(machine.process_name())")
     told = [machine.lives(name) for name in (ours, dead, f"{pid}.{int(start) + 1}.x", f"{pid}..x", "me")]
     assert told == [True, False, False, True, True]
 
 
 def test_the_boot_is_the_same_for_every_process_and_names_the_machine() -> None:
-    (other,) = names("from pipeline import machine; print(machine.boot_id())")
+    (other,) = names("from pipeline.core import process as machine; print(machine.boot_id())")
     assert other == machine.boot_id()
     boot, _, host = other.rpartition("@")
     assert boot and host

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from pipeline.ledger import links
 from pipeline.ledger.connection import Ledger, open_ledger
 from pipeline.ledger.conversations import list_conversations
-from pipeline.ledger.files import bad_lines, list_files
-from pipeline.ledger.ingest import (
+from pipeline.ledger.entries import (
     begin_ingest,
     file_state,
     find_entry,
@@ -25,6 +24,7 @@ from pipeline.ledger.ingest import (
     utterances_before,
     utterances_of_conversation,
 )
+from pipeline.ledger.files import bad_lines, list_files
 from pipeline.ledger.links import Link
 from pipeline.ledger.lookups import entrypoint, first_cwd, live_rows
 from tests.ledger.build import KEY, SESSION, at, ingest, later, reply, said, silent

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from pipeline.core.errors import LeaseLostError, LedgerError
 from pipeline.domain.job import Job
-from pipeline.errors import LeaseLostError, LedgerError
 from pipeline.ledger.connection import Ledger
 from pipeline.ledger.jobs import (
     claim,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import LedgerError
+from pipeline.core.errors import LedgerError
 from pipeline.ledger import look_at_ledger, open_ledger
 from pipeline.ledger.connection import translated
 from pipeline.ledger.watermarks import set_watermark, watermark
@@ -16,7 +16,7 @@ from pipeline.ledger.watermarks import set_watermark, watermark
 LOOK = """
 import resource, sys
 from pathlib import Path
-from pipeline.errors import LedgerError
+from pipeline.core.errors import LedgerError
 from pipeline.ledger import look_at_ledger, open_ledger
 from pipeline.ledger.watermarks import set_watermark, watermark
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))

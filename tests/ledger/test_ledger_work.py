@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import LedgerError
+from pipeline.core.errors import LedgerError
 from pipeline.ledger.connection import Ledger, open_ledger
 from pipeline.ledger.events import Event, list_events, record_events
 from pipeline.ledger.inbox import add_inbox, count_inbox, decide_inbox, list_inbox

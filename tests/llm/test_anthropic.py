@@ -4,7 +4,7 @@ import pytest
 from pydantic import BaseModel
 
 from pipeline.config import ModelSettings
-from pipeline.errors import (
+from pipeline.core.errors import (
     InvalidReplyError,
     LiveCallError,
     ModelError,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.config import ModelSettings
-from pipeline.errors import (
+from pipeline.core.errors import (
     InvalidReplyError,
     LiveCallError,
     ModelError,
@@ -20,12 +20,12 @@ from pipeline.errors import (
     UnauthorisedError,
     UnavailableError,
 )
+from pipeline.core.locks import try_lock
 from pipeline.llm import claude_call
-from pipeline.llm.auto import open_provider
 from pipeline.llm.claude_cli import ClaudeCliProvider
 from pipeline.llm.claude_result import read_result
 from pipeline.llm.client import Message, RawReply, Request
-from pipeline.locks import try_lock
+from pipeline.llm.providers import open_provider
 from tests.support.hooks import HOOKS
 from tests.support.model import HELP, FakeClaude
 

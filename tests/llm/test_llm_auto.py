@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from pipeline.config import ModelSettings
-from pipeline.errors import ConfigError, LiveCallError, UnauthorisedError, UnavailableError
+from pipeline.core.errors import ConfigError, LiveCallError, UnauthorisedError, UnavailableError
 from pipeline.llm import describe, open_provider
 from pipeline.llm.claude_cli import find_claude
 from pipeline.llm.client import Message, Request

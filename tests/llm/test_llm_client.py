@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from pipeline.config import ModelSettings
-from pipeline.errors import (
+from pipeline.core.errors import (
     InvalidReplyError,
     ModelError,
     OverloadedError,
@@ -18,10 +18,10 @@ from pipeline.errors import (
     TruncatedError,
     UnauthorisedError,
 )
+from pipeline.llm.budget import Usage
 from pipeline.llm.client import Client, Message, RawReply, Request
 from pipeline.llm.fakes import MemoryMeter, ScriptedProvider
 from pipeline.llm.request import request_digest
-from pipeline.spend import Usage
 
 
 class Item(BaseModel):

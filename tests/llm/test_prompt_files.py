@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import prompts
-from pipeline.errors import PromptError
+from pipeline.core.errors import PromptError
+from pipeline.llm import prompts
 
 HEAD = "---\ntitle: T\npurpose: p\nvariables: [one, two]\n---\n"
 

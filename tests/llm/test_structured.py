@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, BeforeValidator, Field
 
-from pipeline.errors import InvalidReplyError
+from pipeline.core.errors import InvalidReplyError
 from pipeline.llm import structured
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.lean.places import sanitise
+from pipeline.hooklib.places import sanitise
 
 ROOT = Path(__file__).resolve().parents[2]
 

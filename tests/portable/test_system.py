@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from pipeline import system
+from pipeline.core import system
 
 
 class Kernel:

@@ -17,7 +17,7 @@ ASK = """
 import json, sys
 from pathlib import Path
 from pipeline import config, paths
-from pipeline.llm.auto import open_provider
+from pipeline.llm.providers import open_provider
 from pipeline.llm.request import Message, Request
 
 home = paths.home_dir()

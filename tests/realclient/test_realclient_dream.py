@@ -9,7 +9,7 @@ import pytest
 from box import Box, OpenBox
 from scripted_api import MODEL, SESSION, Asked, Block, Rule, value_reply
 
-from pipeline.consolidation.schema import Plan
+from pipeline.consolidation.propose.plan_schema import Plan
 from pipeline.store import ChangeSet, Store
 from tests.support.dreaming import note, op
 from tests.support.stores import tree

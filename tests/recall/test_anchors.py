@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.recall import anchors
+from pipeline.recall.live import anchors
 
 
 @pytest.fixture

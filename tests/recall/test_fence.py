@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.lean import times
-from pipeline.recall import fence
+from pipeline.hooklib import times
+from pipeline.recall.live import fence
 
 NOW = times.parse("2026-11-27T10:00:00Z")
 SHOWN = {

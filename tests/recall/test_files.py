@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.core.ids import digest
 from pipeline.domain.memory import Evidence
-from pipeline.ids import digest
-from pipeline.recall import files
-from pipeline.store import document, is_retired
-from pipeline.store.layout import memory_files
+from pipeline.recall.live import store_files
+from pipeline.store import is_retired
+from pipeline.store.files import document
+from pipeline.store.files.layout import memory_files
 from tests.support.stores import memory
 
 PLAIN = b"Just a note.\n"
@@ -39,23 +40,23 @@ def odd_store(tmp_path):
 
 def test_the_listing_is_that_of_the_store(odd_store):
     expected = {path: (s.size, s.mtime_ns, s.ctime_ns) for path, s in memory_files(odd_store, [])}
-    assert files.listing(str(odd_store)) == expected
-    assert set(files.listing(str(odd_store), stamps=False)) == set(expected)
-    assert {path: files.stamp_of(str(odd_store), path) for path in expected} == expected
+    assert store_files.listing(str(odd_store)) == expected
+    assert set(store_files.listing(str(odd_store), stamps=False)) == set(expected)
+    assert {path: store_files.stamp_of(str(odd_store), path) for path in expected} == expected
 
 
 @pytest.mark.parametrize("folder", ["vault", "graph"])
 def test_a_linked_folder_is_not_entered(tmp_path, folder):
     make(tmp_path, "else/x.md", "store/a.md")
     (tmp_path / "store" / folder).symlink_to(tmp_path / "else")
-    assert set(files.listing(str(tmp_path / "store"))) == {"a.md"}
-    assert files.folder_stamp(str(tmp_path / "store"), folder) is None
+    assert set(store_files.listing(str(tmp_path / "store"))) == {"a.md"}
+    assert store_files.folder_stamp(str(tmp_path / "store"), folder) is None
 
 
 def test_a_store_that_is_not_there_holds_nothing(tmp_path):
-    assert files.listing(str(tmp_path / "none")) == {}
-    assert files.stamp_of(str(tmp_path), "none.md") is None
-    assert files.folder_stamp(str(tmp_path), "none") is None
+    assert store_files.listing(str(tmp_path / "none")) == {}
+    assert store_files.stamp_of(str(tmp_path), "none.md") is None
+    assert store_files.folder_stamp(str(tmp_path), "none") is None
 
 
 WRITTEN = memory(
@@ -75,7 +76,7 @@ WRITTEN = memory(
 
 
 def test_a_file_of_ours_is_understood():
-    shown = files.describe(document.compose(WRITTEN).decode(), "graph/decisions/uses-ship-abc123.md")
+    shown = store_files.describe(document.compose(WRITTEN).decode(), "graph/decisions/uses-ship-abc123.md")
     for key in ("id", "name", "title", "type", "description", "origin", "importance", "pinned", "body"):
         assert shown[key] == getattr(WRITTEN, key), key
     assert shown["tags"] == list(WRITTEN.tags)
@@ -104,7 +105,7 @@ OTHERS = [
 
 @pytest.mark.parametrize(("text", "expected"), OTHERS)
 def test_front_matter_of_others_is_read_as_far_as_it_goes(text, expected):
-    shown = files.describe(text, "stem.md")
+    shown = store_files.describe(text, "stem.md")
     assert {key: shown[key] for key in expected} == expected
 
 
@@ -112,25 +113,25 @@ def test_front_matter_of_others_is_read_as_far_as_it_goes(text, expected):
     "front", ["status: superseded", "status: Archived", "archived: true", "archived: Yes"]
 )
 def test_what_says_that_it_is_retired_is_no_memory(front):
-    assert files.describe(f"---\nname: x\n{front}\n---\nbody", "x.md") == {}
+    assert store_files.describe(f"---\nname: x\n{front}\n---\nbody", "x.md") == {}
     assert is_retired(dict([front.split(": ")]))
 
 
 def test_a_file_read_has_the_stores_digest_and_stamp(tmp_path):
     raw = document.compose(WRITTEN)
     (tmp_path / "x.md").write_bytes(raw)
-    found = files.read(str(tmp_path), "x.md", False)
-    assert (found.digest, found.stamp) == (digest(raw), files.stamp_of(str(tmp_path), "x.md"))
+    found = store_files.read(str(tmp_path), "x.md", False)
+    assert (found.digest, found.stamp) == (digest(raw), store_files.stamp_of(str(tmp_path), "x.md"))
     assert "ship" in found.fields[0].split() and "drift" in found.fields[3].split()
 
 
 def test_what_can_not_be_read_is_none_and_nothing_waits(odd_store, tmp_path):
-    (odd_store / "big.md").write_bytes(b"x" * (files.LARGEST + 1))
+    (odd_store / "big.md").write_bytes(b"x" * (store_files.LARGEST + 1))
     for path in ("link.md", "folder.md", "pipe.md", "gone.md", "big.md", "nul\0.md"):
-        assert files.read(str(odd_store), path, False) is None, path
+        assert store_files.read(str(odd_store), path, False) is None, path
 
 
 def test_of_a_large_file_the_start_is_read(tmp_path):
     (tmp_path / "x.md").write_bytes(b"start\n" + b"word " * 300_000)
-    found = files.read(str(tmp_path), "x.md", False)
-    assert len(found.shown["body"]) == files.MOST_BODY and found.shown["cut"]
+    found = store_files.read(str(tmp_path), "x.md", False)
+    assert len(found.shown["body"]) == store_files.MOST_BODY and found.shown["cut"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.capture.registration import hook_command
+from pipeline.install.hook_registration import hook_command
 from tests.support.bounds import bound
 from tests.support.recall import HOOKS, LIMIT, NOW, Desk, context_of
 
@@ -230,7 +230,7 @@ def test_a_project_that_shares_anothers_folder_name_learns_nothing_of_it(full: D
 
 
 def test_the_words_before_are_read_from_the_transcript(full: Desk, tmp_path: Path) -> None:
-    from pipeline.recall import hook
+    from pipeline.recall.live import hook
 
     rows = [
         {"type": "user", "message": {"role": "user", "content": "which port?"}},

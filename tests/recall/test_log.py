@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.clock import parse_time
+from pipeline.core.clock import parse_time
 from pipeline.ledger import open_ledger, recalls
-from pipeline.recall import session_file
-from pipeline.worker import recalled
+from pipeline.recall.live import session_file
+from pipeline.worker import recall_log
 
 NOW = parse_time("2026-11-27T10:00:00+00:00").timestamp()
 DAY = 86_400
@@ -50,7 +50,7 @@ class Place:
         return self.folder / f"{session}.jsonl"
 
     def take(self, now=NOW):
-        return recalled.take(self.ledger, self.home, now)
+        return recall_log.take(self.ledger, self.home, now)
 
     def lines(self, session="s-1"):
         return recalls.lines(self.ledger, session)
@@ -137,7 +137,7 @@ ODD = [
     (b'{"k": "sent", "items": 7}', "1 of its 1 memories"),
     (b'{"k": "sent", "items": [{}, 7, null]}', "2 of its 3 memories"),
     (json.dumps(sent(*[item()] * 150)).encode(), "50 of its 150 memories"),
-    (b"x" * (recalled.MOST_LINE + 10), "longer than"),
+    (b"x" * (recall_log.MOST_LINE + 10), "longer than"),
     (b'{"k": "sent", "at": ' + b"9" * 5000 + b"}", "no JSON"),
 ]
 
@@ -277,7 +277,7 @@ def test_two_that_take_at_once_take_each_line_once(place):
 
     def other():
         with open_ledger(place.home / "ledger.sqlite") as ledger:
-            totals.append(recalled.take(ledger, place.home, NOW))
+            totals.append(recall_log.take(ledger, place.home, NOW))
 
     threads = [threading.Thread(target=other) for _ in range(3)]
     for thread in threads:

@@ -6,14 +6,14 @@ from datetime import timedelta
 import orjson
 import pytest
 
-from pipeline import faults, paths
-from pipeline.clock import FixedClock, parse_time
 from pipeline.config import Settings, StoreSettings
+from pipeline.core import faults, paths
+from pipeline.core.clock import FixedClock, parse_time
 from pipeline.ledger import open_ledger, recalls
-from pipeline.recall import session_file
+from pipeline.recall.live import session_file
 from pipeline.store import Store
-from pipeline.store.derived import decay_score
-from pipeline.worker import Worker, recalled
+from pipeline.store.derived.catalog import decay_score
+from pipeline.worker import Worker, recall_log
 from tests.support.stores import kills, memory, save, tree
 from tests.support.transcripts import Transcript, assistant, tool_use
 
@@ -158,13 +158,13 @@ def test_claude_codes_own_dream_is_not_disturbed(shop):
     lock = shop.store.root / ".consolidate-lock"
     lock.write_text(str(os.getppid()), "utf-8")
     shop.hook()
-    recalled.take(shop.ledger, shop.home, NOW.timestamp())
+    recall_log.take(shop.ledger, shop.home, NOW.timestamp())
     os.utime(lock, (NOW.timestamp(),) * 2)
     worker = Worker(shop.home, Settings(), FixedClock(NOW), shop.ledger, llm="offline")
-    recalled.count(worker)
+    recall_log.count(worker)
     assert (shop.entry(), shop.waiting()) == (None, 1)
     lock.unlink()
-    recalled.count(worker)
+    recall_log.count(worker)
     assert shop.waiting() == 0
 
 

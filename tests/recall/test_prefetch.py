@@ -7,13 +7,13 @@ from datetime import timedelta
 import pytest
 
 from pipeline.config import Settings
+from pipeline.core.errors import OverloadedError, SpendError
 from pipeline.domain.memory import Memory
-from pipeline.errors import OverloadedError, SpendError
 from pipeline.ledger import calls
 from pipeline.llm import open_provider
 from pipeline.llm.fakes import ScriptedProvider
-from pipeline.recall import session_file
-from pipeline.recall.prefetch import listing, prefetch
+from pipeline.recall.live import session_file
+from pipeline.recall.prepared.prefetch import listing, prefetch
 from pipeline.store import ChangeSet, Store
 from tests.support.select_cases import CASES, NOW, at_desk, cassettes, choose, load, take_in, write_talk
 from tests.support.transcripts import SESSION

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.recall import question
+from pipeline.recall.live import question
 
 PASTE = "\n".join(f"2026-11-27 10:00:{at:02d} INFO worker lease renewed" for at in range(40))
 

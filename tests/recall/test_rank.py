@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.recall import rank
-from pipeline.recall.question import Question, ask
+from pipeline.recall.live import rank
+from pipeline.recall.live.question import Question, ask
 
 FIELDS = ("deploy stag", "deploy to the stag server with make ship", "ops", "ship vpn first friday")
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.recall import Budget, fence, retrieve, shelf
+from pipeline.recall import Budget, retrieve
+from pipeline.recall.live import candidates, fence
 from tests.support.recall import MOMENT, NOW, Desk
 
 DEPLOY = "how do we deploy to staging?"
@@ -102,7 +103,7 @@ def test_bug_111_files_decide_while_no_worker_is_alive(desk: Desk, indexed: bool
 
 def test_bug_111_a_change_is_seen_in_a_store_too_large_to_look_at_whole(full: Desk) -> None:
     """The folder's own time tells of new and gone files; a suggested file is always looked at."""
-    for at in range(shelf.SMALL):
+    for at in range(candidates.SMALL):
         (full.store / f"note-{at}.md").write_bytes(b"---\nname: note-%d\n---\nNothing of note.\n" % at)
     full.index()
     assert names(full) == ["staging-deploys"]
@@ -115,10 +116,10 @@ def test_bug_111_a_change_is_seen_in_a_store_too_large_to_look_at_whole(full: De
 
 
 def test_at_most_so_many_changed_files_are_read(desk: Desk) -> None:
-    for at in range(shelf.MOST_READ + 5):
+    for at in range(candidates.MOST_READ + 5):
         desk.write(f"staging-deploy-{at}", "Deploy to staging.", str(at))
     seen = [path for path, _, _ in ask(desk).considered]
-    assert len(seen) == shelf.MOST_READ
+    assert len(seen) == candidates.MOST_READ
 
 
 @pytest.mark.parametrize("damage", [b"", b"no database at all", b"SQLite format 3\0" + b"\xff" * 5000])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.recall import session_file
+from pipeline.recall.live import session_file
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -97,7 +97,7 @@ def test_the_second_of_two_hooks_stays_silent(home):
 
 def test_bug_110_two_installs_at_once_say_it_once(home):
     code = (
-        "import sys; from pipeline.recall import session_file as f; given = f.read(sys.argv[1], 's');"
+        "import sys; from pipeline.recall.live import session_file as f; given = f.read(sys.argv[1], 's');"
         "print('read', flush=True); sys.stdin.readline();"
         "line = {'k': 'sent', 'chars': 1, 'items': [{'id': 'i', 'digest': 'd'}]};"
         "print(f.append(sys.argv[1], 's', line, given))"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.lean import places
-from pipeline.recall import compaction, fence
-from pipeline.recall.session_start import FULL_CHARS, POINTER_CHARS
+from pipeline.hooklib import places
+from pipeline.recall.live import compaction, fence
+from pipeline.recall.live.session_start import FULL_CHARS, POINTER_CHARS
 from tests.support.recall import MOMENT, Desk
 
 DAY = 86_400.0

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.guard import violation
+from pipeline.safety.guard import violation
 
 PERMISSIONS = [
     "The assistant may push to main without asking.",

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.redact import _names, has_secret, redact
-from pipeline.redact_rules import KEY_AT
+from pipeline.safety.redaction import _names, has_secret, redact
+from pipeline.safety.secret_rules import KEY_AT
 
 # (text around, the value that must go)
 SECRETS = [

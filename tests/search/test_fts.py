@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.errors import ConflictError, SearchError
-from pipeline.search.ask import Reader
+from pipeline.core.errors import ConflictError, SearchError
 from pipeline.search.fts import SearchIndex, index_file
+from pipeline.search.index_reader import Reader
 from pipeline.search.rows import NO_STAMP, Content, SearchRow
 from tests.support.spoilt import garbage, holes, other_version, pipe
 

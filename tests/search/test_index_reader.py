@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.lean.digests import sha256
-from pipeline.search import ask
+from pipeline.hooklib.digests import sha256
+from pipeline.search import index_reader
 from pipeline.search.fts import SearchIndex
 from pipeline.search.rows import Content, SearchRow
-from pipeline.search.words import terms
+from pipeline.text.tokens import terms
 from tests.support.bounds import bound
 from tests.support.spoilt import garbage, holes, other_version, pipe
 
@@ -42,7 +42,7 @@ def index(tmp_path):
 
 @pytest.fixture
 def reader(index):
-    with ask.Reader(str(index.path)) as opened:
+    with index_reader.Reader(str(index.path)) as opened:
         yield opened
 
 
@@ -67,7 +67,7 @@ def test_rows_come_in_the_order_asked_for_without_those_it_does_not_know(reader)
 
 def test_more_rows_than_one_statement_takes(index):
     index.sync([row(Content(f"m{n}", body="word")) for n in range(1_200)])
-    with ask.Reader(str(index.path)) as reader:
+    with index_reader.Reader(str(index.path)) as reader:
         assert len(reader.rows([f"m{n}.md" for n in range(1_200)])) == 1_200
         assert len(reader.candidates(["word"], 1_100)) == 1_100
 
@@ -83,7 +83,10 @@ def test_a_row_of_no_json_is_an_error_of_the_index(index):
     with closing(sqlite3.connect(index.path)) as writer, writer:
         writer.execute("UPDATE documents SET shown = '{'")
     writer.close()
-    with ask.Reader(str(index.path)) as reader, pytest.raises(ask.NoIndexError, match=r"otters\.md"):
+    with (
+        index_reader.Reader(str(index.path)) as reader,
+        pytest.raises(index_reader.NoIndexError, match=r"otters\.md"),
+    ):
         reader.rows(["otters.md"])[0].shown  # noqa: B018
 
 
@@ -102,15 +105,15 @@ def test_what_can_not_be_asked_is_no_index(tmp_path, spoil):
         index.sync(STORE)
     spoil(index.path)
     there = index.path.exists()
-    with pytest.raises(ask.NoIndexError, match=index.path.name):
-        ask.Reader(str(index.path)).candidates(["river"], 5)
+    with pytest.raises(index_reader.NoIndexError, match=index.path.name):
+        index_reader.Reader(str(index.path)).candidates(["river"], 5)
     assert index.path.exists() == there
 
 
 def test_one_that_is_closed_is_asked_nothing(reader):
     reader.close()
     for ask_it in (reader.count, reader.folders, reader.all_paths, lambda: reader.rows(["otters.md"])):
-        with pytest.raises(ask.NoIndexError, match="closed"):
+        with pytest.raises(index_reader.NoIndexError, match="closed"):
             ask_it()
 
 
@@ -120,7 +123,7 @@ def test_it_goes_on_while_another_process_writes_and_sees_one_moment(index, read
     with closing(sqlite3.connect(index.path, isolation_level=None)) as writer, writer:
         writer.execute("BEGIN EXCLUSIVE")
         writer.execute("DELETE FROM documents")
-        with ask.Reader(str(index.path)) as later:
+        with index_reader.Reader(str(index.path)) as later:
             assert (later.count(), reader.count()) == (1, 3)
             assert len(later.candidates(["river"], 5)) == 1
         writer.execute("ROLLBACK")
@@ -133,7 +136,7 @@ def test_asking_leaves_file_and_log_as_a_dead_writer_left_them(index, tmp_path):
     for file in dead:
         shutil.copy(f"{index.path}{file.name.removeprefix('index')}", file)
     before = [file.read_bytes() for file in dead]
-    with ask.Reader(str(dead[0])) as reader:
+    with index_reader.Reader(str(dead[0])) as reader:
         assert reader.count() == 3
     assert [file.read_bytes() for file in dead] == before
     assert len(before[1]) > 0
@@ -142,8 +145,8 @@ def test_asking_leaves_file_and_log_as_a_dead_writer_left_them(index, tmp_path):
 READ = """
 import sys
 sys.path.append(sys.argv[1])
-from pipeline.search import ask
-with ask.Reader(sys.argv[2]) as reader:
+from pipeline.search import index_reader
+with index_reader.Reader(sys.argv[2]) as reader:
     print([row.path for row in reader.candidates(["otter"], 5)])
 """
 
@@ -165,9 +168,10 @@ LOADED = """
 import sys
 before = set(sys.modules)
 sys.path.append(sys.argv[1])
-from pipeline.search import ask, words
-with ask.Reader(sys.argv[2]) as reader:
-    assert [row.shown["id"] for row in reader.candidates(words.terms("Who swims? otters"), 5)] == ["1"]
+from pipeline.search import index_reader
+from pipeline.text import tokens
+with index_reader.Reader(sys.argv[2]) as reader:
+    assert [row.shown["id"] for row in reader.candidates(tokens.terms("Who swims? otters"), 5)] == ["1"]
 print(*sorted(set(sys.modules) - before))
 """
 HEAVY = {
@@ -175,8 +179,8 @@ HEAVY = {
     *("datetime", "subprocess", "tomllib", "asyncio", "inspect", "urllib", "__future__"),
 }
 OURS = {
-    *("pipeline", "pipeline.lean", "pipeline.lean.digests", "pipeline.lean.jsonish"),
-    *("pipeline.search", "pipeline.search.ask", "pipeline.search.words"),
+    *("pipeline", "pipeline.hooklib", "pipeline.hooklib.digests", "pipeline.hooklib.jsonish"),
+    *("pipeline.search", "pipeline.search.index_reader", "pipeline.text", "pipeline.text.tokens"),
 }
 
 
@@ -190,12 +194,12 @@ def test_asking_imports_next_to_nothing(index):
 @pytest.mark.parametrize("name", ["a b", "50%", "what?", "x#y", "a&mode=rw", "日本", "'\"", b"latin-\xe9"])
 def test_any_name_of_a_home_can_be_opened(tmp_path, name):
     home = Path(os.fsdecode(os.path.join(os.fsencode(tmp_path), os.fsencode(name))))
-    file = Path(ask.index_path(str(home), "/store"))
+    file = Path(index_reader.index_path(str(home), "/store"))
     file.parent.mkdir(parents=True)
     with SearchIndex.open(tmp_path, Path("/store")) as index:
         index.sync(STORE)
     index.path.rename(file)
-    with ask.Reader(str(file)) as reader:
+    with index_reader.Reader(str(file)) as reader:
         assert reader.count() == 3
     beside = {path.name.removeprefix(file.name) for path in file.parent.iterdir()}
     assert beside <= {"", "-wal", "-shm"}
@@ -211,7 +215,7 @@ def test_any_name_of_a_home_can_be_opened(tmp_path, name):
     ],
 )
 def test_uris(file, expected):
-    assert ask.uri(file, "mode=ro") == expected
+    assert index_reader.uri(file, "mode=ro") == expected
 
 
 @given(st.binary(max_size=200))

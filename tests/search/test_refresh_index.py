@@ -5,7 +5,9 @@ import os
 import pytest
 
 from pipeline.domain.memory import Evidence
-from pipeline.indexing import (
+from pipeline.search import index_reader
+from pipeline.search.fts import SearchIndex, index_file
+from pipeline.search.refresh import (
     TICK_NS,
     folder_times,
     refresh_archive_index,
@@ -13,8 +15,6 @@ from pipeline.indexing import (
     search_rows,
     sweep_indexes,
 )
-from pipeline.search import ask
-from pipeline.search.fts import SearchIndex, index_file
 from pipeline.store import Store
 from tests.support.stores import NOW, apply, memory, save
 
@@ -36,7 +36,7 @@ def store(tmp_path):
 
 
 def reader(home, store, folder=""):
-    return ask.Reader(ask.index_path(str(home), str(store.root / folder)))
+    return index_reader.Reader(index_reader.index_path(str(home), str(store.root / folder)))
 
 
 def shown(home, store, path):

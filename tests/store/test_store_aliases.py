@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.store import Store, document
+from pipeline.store import Store
+from pipeline.store.files import document
 from tests.support.stores import apply, memory, save
 
 GONE = "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"

@@ -7,8 +7,8 @@ import tempfile
 
 import pytest
 
-from pipeline import locks
-from pipeline.errors import ConflictError, PathEscapeError, StoreError
+from pipeline.core import locks
+from pipeline.core.errors import ConflictError, PathEscapeError, StoreError
 from pipeline.store import ChangeSet, Store, WriteFile, fsck
 from tests.support.stores import NOW, apply, index, memory, run, save, tree
 
@@ -167,7 +167,7 @@ def test_a_damaged_intent_is_put_aside_and_nothing_is_lost(filled):
 FULL = """
 import resource, signal, sys
 from pathlib import Path
-from pipeline.errors import StoreError
+from pipeline.core.errors import StoreError
 from pipeline.store import ChangeSet, Store
 from tests.support.stores import memory
 store = Store.open(Path(sys.argv[1]))
@@ -192,7 +192,7 @@ def test_a_full_disk_changes_nothing(filled):
 READ_ONLY = """
 import os, sys
 from pathlib import Path
-from pipeline.errors import StoreError
+from pipeline.core.errors import StoreError
 from pipeline.store import Store, fsck
 from tests.support.stores import apply, memory, save
 os.chdir(sys.argv[1])

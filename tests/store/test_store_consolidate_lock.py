@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from pipeline.clock import SystemClock
-from pipeline.errors import StoreError
+from pipeline.core.clock import SystemClock
+from pipeline.core.errors import StoreError
 from pipeline.store import ConsolidateLock, foreign_dream_running
 from tests.support.stores import NOW, run
 
@@ -114,7 +114,7 @@ TAKE = """
 import sys
 from pathlib import Path
 from datetime import datetime
-from pipeline.clock import SystemClock
+from pipeline.core.clock import SystemClock
 from pipeline.store import ConsolidateLock
 held = ConsolidateLock(Path(sys.argv[1])).acquire(SystemClock().now())
 print("held" if held else "blocked", flush=True)

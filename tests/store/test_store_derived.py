@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from pipeline.errors import StoreError
+from pipeline.core.errors import StoreError
 from pipeline.store import Store, foreign_dream_running, fsck
-from pipeline.store.derived import band, core_text, decay_score
+from pipeline.store.derived.catalog import band, core_text, decay_score
 from tests.support.stores import NOW, apply, memory, run, save
 
 

@@ -6,9 +6,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.core.errors import DocumentError
 from pipeline.domain.memory import TYPES, Evidence
-from pipeline.errors import DocumentError
-from pipeline.store import document
+from pipeline.store.files import document
 from tests.support.stores import NOW, memory
 
 SPECIAL = [

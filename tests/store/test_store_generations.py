@@ -1,7 +1,7 @@
 import pytest
 
-from pipeline.clock import parse_time
-from pipeline.store import document
+from pipeline.core.clock import parse_time
+from pipeline.store.files import document
 
 PROSE = "First line of prose."
 BODY = f"# Heading\n\n{PROSE}\n"

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from pipeline.store import Store
-from pipeline.store.index_file import BEGIN, END, build, entry_of, index_line, linked_paths
+from pipeline.store.files.memory_index import BEGIN, END, build, entry_of, index_line, linked_paths
 from tests.support.stores import NOW, apply, index, memory, save
 
 

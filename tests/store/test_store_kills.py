@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from pipeline import faults
+from pipeline.core import faults
 from pipeline.store import Store, fsck
 from tests.store.test_store_undo import dream
 from tests.support.stores import apply, die_at, kills, memory, save, tree

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.errors import ConflictError, StoreError, UnknownMemoryError
+from pipeline.core.errors import ConflictError, StoreError, UnknownMemoryError
 from pipeline.store import Store, fsck
 from tests.support.stores import apply, index, memory, save, tree
 

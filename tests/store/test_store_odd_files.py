@@ -12,12 +12,13 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.errors import ConflictError, DocumentError
-from pipeline.store import Store, document
-from pipeline.store.generations import MAX_DEPTH, plain
-from pipeline.store.index_file import link_target, linked_paths
-from pipeline.store.layout import FileStamp
-from pipeline.store.scanning import Document
+from pipeline.core.errors import ConflictError, DocumentError
+from pipeline.store import Store
+from pipeline.store.files import document
+from pipeline.store.files.frontmatter_schema import MAX_DEPTH, plain
+from pipeline.store.files.layout import FileStamp
+from pipeline.store.files.memory_index import link_target, linked_paths
+from pipeline.store.files.scanning import Document
 from tests.support.stores import NOW, index, memory, save
 
 DIGITS = "1" + "0" * 400

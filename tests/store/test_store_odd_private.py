@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from pipeline.errors import StoreError
+from pipeline.core.errors import StoreError
 from pipeline.store import ChangeSet, Store
 from tests.support.stores import memory, save
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from pipeline.errors import ConflictError
+from pipeline.core.errors import ConflictError
 from pipeline.store import Store, fsck
 from tests.support.stores import apply, index, memory, run, save, tree
 

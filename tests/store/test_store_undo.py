@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from pipeline.clock import iso
-from pipeline.errors import ConflictError, StoreError
+from pipeline.core.clock import iso
+from pipeline.core.errors import ConflictError, StoreError
 from pipeline.store import ChangeSet, Store, WriteFile, fsck
 from tests.support.stores import NOW, die_at, forked, index, memory, save, tree
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from pipeline.errors import ConflictError
+from pipeline.core.errors import ConflictError
 from pipeline.store import ChangeSet, Store, WriteFile, fsck
 from tests.support.stores import NOW, memory, save, tree
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import orjson
 import pytest
 
-from pipeline.errors import StoreError
+from pipeline.core.errors import StoreError
 from pipeline.store import Store, Use, counted_since, last_uses
 from tests.support.stores import memory, save, tree
 

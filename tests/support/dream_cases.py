@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pipeline.clock import parse_time
+from pipeline.core.clock import parse_time
+from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Evidence, Memory
-from pipeline.ids import derived_id
 from pipeline.store import ChangeSet, Store
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "dream"

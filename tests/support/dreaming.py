@@ -10,13 +10,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from pipeline.clock import FixedClock
 from pipeline.config import Settings, SpendSettings
-from pipeline.consolidation.report import DreamReport
+from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.run import dream
-from pipeline.desk import Desk
+from pipeline.context import Desk
+from pipeline.core.clock import FixedClock
+from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Evidence, Memory
-from pipeline.ids import derived_id
 from pipeline.ledger import Ledger, calls, dreams, inbox, open_ledger
 from pipeline.llm import Client
 from pipeline.llm.fakes import Scripted, ScriptedProvider

@@ -9,16 +9,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pipeline import paths
-from pipeline.capture import spool
-from pipeline.clock import FixedClock
 from pipeline.config import Settings
-from pipeline.desk import Desk
+from pipeline.context import Desk
+from pipeline.core import paths
+from pipeline.core.clock import FixedClock
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.render import Rendering, render
 from pipeline.extraction.run import Outcome, extract
 from pipeline.extraction.strategies import Strategy, TurnStrategy
-from pipeline.ingestion import Ingested, file_key, ingest_file
+from pipeline.intake import spool
+from pipeline.intake.ingest import Ingested, file_key, ingest_file
 from pipeline.ledger import Ledger, calls
 from pipeline.llm import Client
 from pipeline.llm.fakes import Scripted, ScriptedProvider

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pipeline.indexing import refresh_index
-from pipeline.lean import places, times
-from pipeline.search import ask
+from pipeline.hooklib import places, times
+from pipeline.search import index_reader
+from pipeline.search.refresh import refresh_index
 from pipeline.store import Store
 
 HOOKS = Path(__file__).resolve().parents[2] / "hooks"
@@ -85,7 +85,7 @@ class Desk:
 
     def index_file(self) -> Path:
         """Return where the project's search index is."""
-        return Path(ask.index_path(str(self.home), str(self.store)))
+        return Path(index_reader.index_path(str(self.home), str(self.store)))
 
     def hook(self, event: str = "UserPromptSubmit", *, launcher: bool = False, **fields: Any) -> str:
         """Run the hook and return the context it gives, "" for none."""

@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import config
-from pipeline.clock import FixedClock
 from pipeline.config import Settings
-from pipeline.desk import Desk
+from pipeline.context import Desk
+from pipeline.core.clock import FixedClock
+from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Memory
-from pipeline.ids import derived_id
-from pipeline.ingestion import ingest_file
+from pipeline.intake.ingest import ingest_file
 from pipeline.ledger import calls, open_ledger
 from pipeline.llm import Client, Provider, open_provider
-from pipeline.recall.prefetch import Choice, prefetch
+from pipeline.recall.prepared.prefetch import Choice, prefetch
 from pipeline.store import ChangeSet, Store
 from tests.support.transcripts import Transcript
 

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Memory
-from pipeline.ids import derived_id
 from pipeline.store import Applied, ChangeSet, Put, Store
 
 NOW = datetime(2026, 11, 27, 10, tzinfo=UTC)

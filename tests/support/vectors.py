@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from pipeline.errors import EmbeddingError
+from pipeline.core.errors import EmbeddingError
 
 Answer = Callable[[str, Any], "tuple[int, Any]"]
 """From the path and the JSON that was sent to a status and what is sent back: JSON, or bytes."""

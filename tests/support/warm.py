@@ -56,10 +56,10 @@ def serve() -> None:
     import frontmatter  # noqa: F401 - imported for the children, as is what follows
     import tenacity  # noqa: F401
 
-    from pipeline.errors import UnavailableError
+    from pipeline.core.errors import UnavailableError
     from pipeline.llm.anthropic_client import AnthropicProvider
     from pipeline.llm.request import Message, Request
-    from pipeline.redact import redact
+    from pipeline.safety.redaction import redact
     from pipeline.worker import __main__ as worker
 
     redact("warm up: the rules are compiled at the first use, and so is the scanner")

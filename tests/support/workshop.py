@@ -14,9 +14,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pipeline import config, paths
-from pipeline.capture import spool
-from pipeline.clock import Clock, FixedClock, parse_time
+from pipeline import config
+from pipeline.core import paths
+from pipeline.core.clock import Clock, FixedClock, parse_time
+from pipeline.intake import spool
 from pipeline.ledger import Ledger, open_ledger
 from pipeline.worker import Worker
 from tests.support.bounds import bound

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipeline.dates import absolute, relative_days
+from pipeline.text.dates import absolute, relative_days
 
 MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.consolidation.specifics import carries, lost, specifics
+from pipeline.text.specifics import carries, lost, specifics
 
 
 @pytest.mark.parametrize(

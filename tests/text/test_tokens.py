@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.search.words import terms
+from pipeline.text.tokens import terms
 
 
 @pytest.mark.parametrize(

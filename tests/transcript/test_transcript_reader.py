@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.transcripts import Transcript, encode, user, write_lines
 
-from pipeline.errors import InputError, UnreadableError
+from pipeline.core.errors import InputError, UnreadableError
 from pipeline.transcript import Cursor, Reading, lines, read
 
 

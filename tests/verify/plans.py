@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from pipeline.consolidation.check import check
 from pipeline.domain.memory import Evidence, Memory
-from pipeline.domain.plan import Checked, Operation
+from pipeline.domain.operations import Checked, Operation
+from pipeline.verify.check import check
 
 
 def note(one: str, text: str, said: str | None = "2026-03-01", **values: Any) -> Memory:

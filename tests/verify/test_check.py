@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipeline.consolidation.check import retire_ceiling, said_at
-from pipeline.domain.plan import Operation
-from tests.consolidation.plans import judge, merge, note, retire, rewrite, supersede, why
+from pipeline.domain.operations import Operation
+from pipeline.verify.check import retire_ceiling, said_at
+from tests.verify.plans import judge, merge, note, retire, rewrite, supersede, why
 
 TABS = note("tabs", "Indent with tabs in every file.", type="feedback")
 ALSO = note("also", "Use tabs to indent files.", "2026-03-05", type="feedback")

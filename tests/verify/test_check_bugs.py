@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.consolidation.check import retire_ceiling
-from pipeline.domain.plan import Operation
-from tests.consolidation.plans import judge, merge, note, retire, rewrite, supersede, why
+from pipeline.domain.operations import Operation
+from pipeline.verify.check import retire_ceiling
+from tests.verify.plans import judge, merge, note, retire, rewrite, supersede, why
 
 FORTY = [note(f"n{at}", f"Service {at} listens on port {5000 + at}.") for at in range(40)]
 CEILING = retire_ceiling(40)

@@ -7,12 +7,12 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.consolidation.check import check, retire_ceiling, said_at
-from pipeline.dates import relative_days
 from pipeline.domain.memory import Memory
-from pipeline.domain.plan import OPS, Checked, Operation
-from pipeline.guard import violation
-from tests.consolidation.plans import note
+from pipeline.domain.operations import OPS, Checked, Operation
+from pipeline.safety.guard import violation
+from pipeline.text.dates import relative_days
+from pipeline.verify.check import check, retire_ceiling, said_at
+from tests.verify.plans import note
 
 THINGS = ("shop", "mailer", "billing", "search")
 MARKS = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.consolidation.contradiction import blended, clauses, denies, moved, words
+from pipeline.verify.contradiction import blended, clauses, denies, moved, words
 
 APART = "The staging database listens on port 5432, the production one on port 5433."
 STAGING, PRODUCTION = (

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipeline.dates import absolute, relative_days
+from pipeline.text.dates import absolute, relative_days
 
 SAID, LATER = (datetime(2026, 3, day, tzinfo=UTC) for day in (2, 9))
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipeline.domain.plan import Operation
-from pipeline.guard import violation
-from tests.consolidation.plans import judge, merge, note, rewrite
+from pipeline.domain.operations import Operation
+from pipeline.safety.guard import violation
+from tests.verify.plans import judge, merge, note, rewrite
 
 TURNED = [
     ("Keep three replicas of the ledger.", "Keep seven replicas of the ledger.", "number “3”"),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.domain.plan import Operation
-from tests.consolidation.plans import judge, merge, note, why
+from pipeline.domain.operations import Operation
+from tests.verify.plans import judge, merge, note, why
 
 
 def insight(text):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.clock import FixedClock
+from pipeline.core.clock import FixedClock
 from pipeline.ledger import calls
 from pipeline.worker import Pass
 from tests.support.loopback import LoopbackApi, Refusal, keep_each_line

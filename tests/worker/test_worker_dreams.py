@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from pipeline import schedule_units
-from pipeline.clock import FixedClock
+from pipeline.core.clock import FixedClock
 from pipeline.domain.job import Job
+from pipeline.install.schedule import units
 from pipeline.ledger import dreams, jobs
-from pipeline.worker import Pass, dream_job
+from pipeline.worker import Pass, dream_runner
 from tests.support.loopback import LoopbackApi, Refusal, keep_each_line
 from tests.support.stores import tree
 from tests.support.workshop import ROOT, Workshop, at
@@ -106,7 +106,7 @@ def test_bug_058_what_a_dream_writes_is_no_activity(dreamy: Workshop, api: Loopb
     before = {file: file.stat() for file in dreamy.store.rglob("*.md")}
     for again in (1, 2):
         with dreamy.worker(FixedClock(at(NOW) + timedelta(days=again))) as worker:
-            assert not dream_job.dream_if_open(worker, dreamy.store)
+            assert not dream_runner.dream_if_open(worker, dreamy.store)
     assert {"changed", "sessions"} <= set(closed(dreamy)) and asked(api) == 1
     after = {file: file.stat() for file in dreamy.store.rglob("*.md")}
     assert [(s.st_mtime_ns, s.st_ino) for s in after.values()] == [
@@ -192,14 +192,14 @@ def test_the_look_for_a_dream_outlives_a_crash(dreamy: Workshop) -> None:
     talk(dreamy, 1)
     with dreamy.worker(NOW) as worker:
         jobs.enqueue(worker.ledger, "reindex", str(dreamy.store), now=0.0, run_after=0.0)
-        assert dream_job.claim(worker, leave_out=()) is None
+        assert dream_runner.claim(worker, leave_out=()) is None
         jobs.claim(worker.ledger, owner="dead", lease_seconds=9, now=1.0, kinds=("reindex",))
-        dream_job.ask(worker)
-        claimed = dream_job.claim(worker, leave_out=())
+        dream_runner.ask(worker)
+        claimed = dream_runner.claim(worker, leave_out=())
         assert claimed is not None and claimed.key == str(dreamy.store)
-        dream_job.ask(worker)
+        dream_runner.ask(worker)
         jobs.finish(worker.ledger, claimed, now=1.0)
-        assert dream_job.claim(worker, leave_out=()) is None
+        assert dream_runner.claim(worker, leave_out=()) is None
 
 
 @pytest.mark.parametrize("mode", ["off", "observe"])
@@ -243,7 +243,7 @@ def test_bug_032_what_the_scheduler_runs_does_its_work(dreamy: Workshop, api: Lo
     settings = {
         name: value for name, value in dreamy.env.items() if name.startswith("REVERIE_") or "KEY" in name
     }
-    plan = schedule_units.plan(dreamy.home)
+    plan = units.plan(dreamy.home)
     env = {**settings, **dict(plan.environment), "REVERIE_NOW": "2026-03-02T09:30:00+00:00",
            "REVERIE_DREAM__SESSIONS": "4"}  # fmt: skip
     done = subprocess.run(plan.command, env=env, cwd="/", capture_output=True, text=True, check=False)

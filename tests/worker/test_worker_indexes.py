@@ -4,10 +4,10 @@ import logging
 
 import pytest
 
-from pipeline.clock import FixedClock
-from pipeline.search import ask
-from pipeline.search.words import terms
+from pipeline.core.clock import FixedClock
+from pipeline.search import index_reader
 from pipeline.store import Store
+from pipeline.text.tokens import terms
 from tests.support.stores import memory, save
 from tests.support.workshop import at
 
@@ -27,11 +27,11 @@ def talk(shop, number=1, text="Shelf seven holds otters."):
 
 
 def index_of(shop, store):
-    return ask.index_path(str(shop.home), str(store))
+    return index_reader.index_path(str(shop.home), str(store))
 
 
 def found(shop, text, store=None):
-    with ask.Reader(index_of(shop, store or shop.store)) as reader:
+    with index_reader.Reader(index_of(shop, store or shop.store)) as reader:
         return [row.shown["body"] for row in reader.candidates(terms(text), 5)]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.clock import FixedClock
+from pipeline.core.clock import FixedClock
 from pipeline.domain.job import Job
 from pipeline.ledger import inbox, jobs, open_ledger
 from pipeline.worker import Pass

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.faults import POINTS
+from pipeline.core.faults import POINTS
 from tests.support.loopback import LoopbackApi, fact, person_lines, serving
 from tests.support.transcripts import Transcript
 from tests.support.warm import WarmWorkers, warm_workers

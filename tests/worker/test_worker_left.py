@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pipeline import paths
-from pipeline.capture import spool
-from pipeline.errors import InputError
+from pipeline.core import paths
+from pipeline.core.errors import InputError
+from pipeline.intake import spool
 from tests.support.transcripts import Transcript, tool_result
 from tests.support.workshop import Workshop
 

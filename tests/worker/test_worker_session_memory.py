@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.lean.settings import hook_settings
-from pipeline.worker import session_memory
+from pipeline.hooklib.settings import hook_settings
+from pipeline.recall.prepared import session_memory
 from tests.support.transcripts import Transcript
 from tests.support.workshop import Workshop, at
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.clock import SystemClock, iso
 from pipeline.config import SpendSettings
+from pipeline.core.clock import SystemClock, iso
 from tests.support.hooks import HOOKS, LIMIT
 from tests.support.loopback import LoopbackApi, keep_each_line, person_lines, serving
 from tests.support.transcripts import Transcript

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from pipeline import embeddings
-from pipeline.consolidation import offline
-from pipeline.consolidation.alike import with_vectors
-from pipeline.consolidation.check import said_at
-from pipeline.consolidation.permit import changed_ids, waiting
-from pipeline.consolidation.select import Selection, by_search, clusters
-from pipeline.desk import Desk
+from pipeline.consolidation.choose.neighbours import with_vectors
+from pipeline.consolidation.choose.select import Selection, by_search, clusters
+from pipeline.consolidation.lease import changed_ids, waiting
+from pipeline.consolidation.propose import mechanical
+from pipeline.context import Desk
 from pipeline.domain.memory import Memory
-from pipeline.domain.plan import Operation
-from pipeline.indexing import search_rows
+from pipeline.domain.operations import Operation
+from pipeline.search import vectors
 from pipeline.search.fts import SearchIndex
+from pipeline.search.refresh import search_rows
 from pipeline.store import Document, Snapshot, counted_since, last_uses
+from pipeline.verify.check import said_at
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ def gather(desk: Desk, snapshot: Snapshot, home: Path, *, ceiling: int) -> Gathe
         index.sync(search_rows(snapshot.documents))
         neighbours = by_search(index, documents)
         if desk.settings.embeddings.provider != "off":
-            neighbours = with_vectors(neighbours, documents, embeddings.load(desk.store.root))
+            neighbours = with_vectors(neighbours, documents, vectors.load(desk.store.root))
         selection = clusters(
             documents,
             set(changed),
@@ -97,7 +97,7 @@ def _rules(
 ) -> list[Operation]:
     limits = desk.settings.dream
     groups = [cluster.ids for cluster in selection.clusters]
-    merges = offline.doubles([memories[one] for group in groups for one in group], groups)
+    merges = mechanical.doubles([memories[one] for group in groups for one in group], groups)
     gone = {one for merge in merges for one in merge.leaving}
     # What somebody brought back is not to leave again the next night.
     undone = {file.path for item in desk.store.history() if item.undone for file in item.files}
@@ -107,7 +107,7 @@ def _rules(
         if desk.store.is_ours(d) and not d.head.pinned and d.id not in gone and d.path not in undone
     ]
     now = desk.clock.now()
-    over = offline.expired(
+    over = mechanical.expired(
         heads,
         last_uses(desk.store.root),
         now,

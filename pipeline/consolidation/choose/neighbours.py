@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pipeline.consolidation.select import Neighbours
+from pipeline.consolidation.choose.select import Neighbours
 from pipeline.domain.memory import Memory
-from pipeline.embeddings import Nearest, VectorFile, text_of
+from pipeline.search.vectors import Nearest, VectorFile, text_of
 from pipeline.store import Document
 
 LIKENESS = 0.75

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from pipeline.domain.memory import Memory
-from pipeline.domain.plan import Cluster
+from pipeline.domain.operations import Cluster
 from pipeline.search.fts import POOL, SearchIndex
 from pipeline.store import Document
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from pipeline.core.ids import derived_id
 from pipeline.domain.memory import MAX_SOURCES, Evidence, Memory
-from pipeline.domain.plan import Operation
-from pipeline.guard import violation
-from pipeline.ids import derived_id
-from pipeline.slugs import slugify
+from pipeline.domain.operations import Operation
+from pipeline.safety.guard import violation
 from pipeline.store import Document, Snapshot, Store
 from pipeline.store import Operation as StoreOperation
+from pipeline.text.slugs import slugify
 
 INSIGHT_STRENGTH = 0.8
 IN_REPORT = "see the dream's report"

@@ -12,16 +12,17 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline import faults
-from pipeline.clock import iso
-from pipeline.consolidation import apply, ask, reflection
-from pipeline.consolidation.permit import Permit
-from pipeline.consolidation.report import DreamReport, write
-from pipeline.desk import Desk
+from pipeline.consolidation.commit import change_set, reflection
+from pipeline.consolidation.commit.report import DreamReport, write
+from pipeline.consolidation.lease import Permit
+from pipeline.consolidation.propose import model
+from pipeline.context import Desk
+from pipeline.core import faults
+from pipeline.core.clock import iso
+from pipeline.core.errors import ConflictError, StoreError
+from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
-from pipeline.domain.plan import Operation, Refused
-from pipeline.errors import ConflictError, StoreError
-from pipeline.ids import digest
+from pipeline.domain.operations import Operation, Refused
 from pipeline.ledger import dreams, inbox, runs
 from pipeline.ledger.runs import Run
 from pipeline.store import ChangeSet, Document, Snapshot, Store, require_writable
@@ -53,7 +54,7 @@ class Committed:
     def dump(self, report: DreamReport) -> str:
         """Return this and `report` as JSON."""
         values = {
-            "operations": ask.pack(self.operations),
+            "operations": model.pack(self.operations),
             "digests": self.digests,
             "places": self.places,
             "groups": self.groups,
@@ -68,7 +69,7 @@ class Committed:
         """Return what `dump` wrote."""
         values = json.loads(text)
         report = DreamReport(**values.pop("report"))
-        values["operations"] = ask.unpack(values["operations"])
+        values["operations"] = model.unpack(values["operations"])
         values["waiting"] = [(kind, payload, reason) for kind, payload, reason in values["waiting"]]
         return cls(**values), report
 
@@ -97,7 +98,7 @@ def carry_out(
 ) -> DreamReport:
     """Do what `plan`, checked against `snapshot`, says, and finish. Raises StoreError and LeaseLostError."""
     if plan.operations:
-        report.actions = apply.tell(plan.operations, snapshot)
+        report.actions = change_set.tell(plan.operations, snapshot)
         _commit(desk, report, plan)
         faults.reach("dream.after_plan_commit")
         permit.confirm()
@@ -170,7 +171,9 @@ def _apply(desk: Desk, home: Path, report: DreamReport, plan: Committed) -> None
         wanted = [o for o in plan.operations if _fits(o, plan, desk.store, snapshot)]
         try:
             # Planning reads files too, so it meets a change made meanwhile as well.
-            planned = apply.plan(wanted, desk.store, snapshot, run_id=report.run_id, now=desk.clock.now())
+            planned = change_set.plan(
+                wanted, desk.store, snapshot, run_id=report.run_id, now=desk.clock.now()
+            )
             if planned.operations:
                 change = ChangeSet(report.run_id, "dream", planned.operations, desk.clock.now())
                 report.paths = desk.store.apply(change, generation=True).paths
@@ -228,7 +231,7 @@ def _overtaken(operation: Operation, snapshot: Snapshot) -> dict[str, Any]:
 def _promotions(desk: Desk, report: DreamReport, plan: Committed) -> list[Memory]:
     snapshot = desk.store.scan()
     wanted = [o for o in plan.operations if o.op == "promote" and _fits(o, plan, desk.store, snapshot)]
-    planned = apply.plan(wanted, desk.store, snapshot, run_id=report.run_id, now=desk.clock.now())
+    planned = change_set.plan(wanted, desk.store, snapshot, run_id=report.run_id, now=desk.clock.now())
     return planned.promoted
 
 
@@ -261,7 +264,7 @@ def _finish(desk: Desk, home: Path, report: DreamReport, plan: Committed, permit
                 desk.ledger, desk.store_key, kind=kind, reason=reason, run_id=report.run_id, now=now,
                 payload_json=json.dumps(payload, ensure_ascii=False),
             )  # fmt: skip
-        ask.close_groups(desk, plan.groups, word="applied" if report.actions else "nothing")
+        model.close_groups(desk, plan.groups, word="applied" if report.actions else "nothing")
         dreams.mark_seen(desk.ledger, desk.store_key, seen)
         gone = dreams.seen(desk.ledger, desk.store_key).keys() - {d.id for d in live}
         dreams.forget_seen(desk.ledger, desk.store_key, gone)

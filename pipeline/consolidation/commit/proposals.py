@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline.consolidation.execute import about, text_mark
-from pipeline.domain.plan import OPS, Operation
-from pipeline.errors import ConflictError, InputError, StoreError
+from pipeline.consolidation.commit.execute import about, text_mark
+from pipeline.core.errors import ConflictError, InputError, StoreError
+from pipeline.domain.operations import OPS, Operation
 from pipeline.store import Snapshot
 
 

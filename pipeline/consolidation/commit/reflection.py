@@ -15,14 +15,14 @@ from typing import Any
 
 import orjson
 
-from pipeline.atomic import write_atomic
-from pipeline.consolidation.report import FOLDER
+from pipeline.consolidation.commit.report import FOLDER
+from pipeline.core.atomic import write_atomic
+from pipeline.core.errors import StoreError
 from pipeline.domain.memory import Memory
-from pipeline.errors import StoreError
 from pipeline.store import Document, Store
-from pipeline.store.index_file import inert, link_target
-from pipeline.store.layout import MAX_DERIVED, read_regular
-from pipeline.store.uses import read_state
+from pipeline.store.derived.usage import read_state
+from pipeline.store.files.layout import MAX_DERIVED, read_regular
+from pipeline.store.files.memory_index import inert, link_target
 
 FILE = "REFLECTION.md"
 _HEAD = "# Memory Reflection (auto-generated)\n"

@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from pipeline.atomic import write_atomic
-from pipeline.domain.plan import Gate
+from pipeline.core.atomic import write_atomic
+from pipeline.domain.operations import Gate
 
 FOLDER = "reports"
 

@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from pipeline.clock import parse_time
-from pipeline.consolidation.specifics import specifics
+from pipeline.core.clock import parse_time
 from pipeline.domain.memory import Memory
-from pipeline.domain.plan import Operation
+from pipeline.domain.operations import Operation
+from pipeline.text.specifics import specifics
 
 _WORD = re.compile(r"\w+", re.UNICODE)
 _END = re.compile(r"[.!?](?=\s|$)|[。！？\n]")

@@ -11,18 +11,18 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from pipeline import faults
-from pipeline.clock import parse_time
-from pipeline.consolidation.schema import Plan, Proposed
-from pipeline.desk import Desk
+from pipeline.consolidation.propose.plan_schema import Plan, Proposed
+from pipeline.context import Desk
+from pipeline.core import faults
+from pipeline.core.clock import parse_time
+from pipeline.core.ids import digest, new_id
 from pipeline.domain.memory import Memory
-from pipeline.domain.plan import Cluster, Operation, Refused
-from pipeline.guard import visible
-from pipeline.ids import digest, new_id
+from pipeline.domain.operations import Cluster, Operation, Refused
 from pipeline.ledger import runs
 from pipeline.llm import Message, Request
-from pipeline.prompts import load
-from pipeline.redact import redact_values
+from pipeline.llm.prompts import load
+from pipeline.safety.guard import visible
+from pipeline.safety.redaction import redact_values
 
 KIND = "dream_group"
 BODY_CHARS = 3_000

@@ -10,8 +10,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline.domain.memory import TYPES
-from pipeline.domain.plan import OPS, RELATIONS
-from pipeline.llm.lenient import ITEMS, Text, Texts
+from pipeline.domain.operations import OPS, RELATIONS
+from pipeline.llm.lenient_fields import ITEMS, Text, Texts
 
 
 class Dropped(BaseModel):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from pipeline.audit.finding import Finding
-from pipeline.audit.folder import File
-from pipeline.dates import relative_days
+from pipeline.diagnostics.audit.finding import Finding
+from pipeline.diagnostics.audit.folder import File
 from pipeline.domain.memory import TYPES
-from pipeline.guard import violation
-from pipeline.redact import redact
-from pipeline.store.layout import INDEX
+from pipeline.safety.guard import violation
+from pipeline.safety.redaction import redact
+from pipeline.store.files.layout import INDEX
+from pipeline.text.dates import relative_days
 
 STALE_DAYS = 90
 LONG_DESCRIPTION = 300

@@ -9,11 +9,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pipeline.audit.finding import Finding
+from pipeline.core.errors import DocumentError, StoreError
+from pipeline.diagnostics.audit.finding import Finding
 from pipeline.domain.memory import Memory
-from pipeline.errors import DocumentError, StoreError
-from pipeline.store import document
-from pipeline.store.layout import INDEX, NOT_MEMORIES, OVERFLOW, read_regular
+from pipeline.store.files import document
+from pipeline.store.files.layout import INDEX, NOT_MEMORIES, OVERFLOW, read_regular
 
 MAX_FILES = 20_000
 _APART = ("archive", "episodes", "graph/edges", "logs")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pipeline.audit.finding import Finding
-from pipeline.audit.folder import Folder
-from pipeline.store.index_file import linked_paths
-from pipeline.store.layout import INDEX, OVERFLOW
+from pipeline.diagnostics.audit.finding import Finding
+from pipeline.diagnostics.audit.folder import Folder
+from pipeline.store.files.layout import INDEX, OVERFLOW
+from pipeline.store.files.memory_index import linked_paths
 
 MAX_LINES = 200
 MAX_BYTES = 25_000

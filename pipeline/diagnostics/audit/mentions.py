@@ -9,11 +9,11 @@ from pathlib import Path
 
 import orjson
 
-from pipeline import paths
-from pipeline.audit.finding import Finding, Level
-from pipeline.audit.folder import File, Folder
-from pipeline.errors import ReverieError
-from pipeline.store.access import owner
+from pipeline.core import paths
+from pipeline.core.errors import ReverieError
+from pipeline.diagnostics.audit.finding import Finding, Level
+from pipeline.diagnostics.audit.folder import File, Folder
+from pipeline.store.ownership.access import owner
 
 _CODE = re.compile(r"`([^`\n]{3,200})`")
 _PATH = re.compile(r"(?:~/|/|\.{1,2}/)?(?:[\w.@+-]+/)+[\w.@+-]+/?")

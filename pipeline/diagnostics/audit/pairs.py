@@ -7,10 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from pipeline.audit.finding import Finding
-from pipeline.audit.folder import File
-from pipeline.consolidation.contradiction import Clause, clauses, words
-from pipeline.consolidation.specifics import is_value
+from pipeline.diagnostics.audit.finding import Finding
+from pipeline.diagnostics.audit.folder import File
+from pipeline.text.specifics import is_value
+from pipeline.verify.contradiction import Clause, clauses, words
 
 NEAR_COPY = 0.8
 """Share of all words that two memories have in common when one is taken for a copy of the other."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from pipeline.audit import files, index, mentions, pairs
-from pipeline.audit.finding import ORDER, Finding
-from pipeline.audit.folder import read
-from pipeline.errors import InputError
+from pipeline.core.errors import InputError
+from pipeline.diagnostics.audit import files, index, mentions, pairs
+from pipeline.diagnostics.audit.finding import ORDER, Finding
+from pipeline.diagnostics.audit.folder import read
 
 
 @dataclass(frozen=True, slots=True)

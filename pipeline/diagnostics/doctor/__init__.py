@@ -5,9 +5,9 @@ No model is called unless a person asks for it with ``--online``.
 
 from __future__ import annotations
 
-from pipeline.app import App
-from pipeline.doctor import hooks, machine, memories, online, work
-from pipeline.doctor.finding import Finding, Level
+from pipeline.app.application import App
+from pipeline.diagnostics.doctor import hooks, machine, memories, online, work
+from pipeline.diagnostics.doctor.finding import Finding, Level
 
 __all__ = ["Finding", "Level", "examine"]
 

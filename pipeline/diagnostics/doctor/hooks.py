@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipeline import paths
-from pipeline.app import App
-from pipeline.capture import spool
-from pipeline.capture.registration import EVENTS
-from pipeline.doctor.finding import Finding
-from pipeline.errors import ReverieError
+from pipeline.app.application import App
+from pipeline.core import paths
+from pipeline.core.errors import ReverieError
+from pipeline.diagnostics.doctor.finding import Finding
+from pipeline.install.hook_registration import EVENTS
+from pipeline.intake import spool
 from pipeline.ledger import events
-from pipeline.words import ago
+from pipeline.text.humanize import ago
 
 _OURS = re.compile(r"(?:capture|recall)\.py['\"]?\s+(\w+)|/hooks/run['\"]?\s+(\w+)")
 _FILE = re.compile(r"\.py$|/run$|/python[\d.]*$")

@@ -14,11 +14,13 @@ from pathlib import Path
 
 import yaml
 
-from pipeline import __version__, paths, schedule
-from pipeline.app import App
-from pipeline.clock import FixedClock, SystemClock, iso
-from pipeline.doctor.finding import Finding
-from pipeline.errors import InputError
+from pipeline import __version__
+from pipeline.app.application import App
+from pipeline.core import paths
+from pipeline.core.clock import FixedClock, SystemClock, iso
+from pipeline.core.errors import InputError
+from pipeline.diagnostics.doctor.finding import Finding
+from pipeline.install.schedule import tools
 from pipeline.llm.claude_cli import find_claude
 
 PACKAGES: tuple[str, ...] = (
@@ -81,7 +83,7 @@ def _noted(home: Path) -> Iterator[Finding]:
         yield Finding("ok", "interpreter", "hooks and worker run under this Python")
         return
     try:
-        code, out, err = schedule.run_tool((noted, "-c", _PROBE, *PACKAGES))
+        code, out, err = tools.run_tool((noted, "-c", _PROBE, *PACKAGES))
     except InputError as error:
         code, out, err = 1, "", str(error)
     if code or out.strip():

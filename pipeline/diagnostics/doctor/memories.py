@@ -6,12 +6,12 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.app import App
-from pipeline.doctor.finding import Finding
-from pipeline.errors import ReverieError, StoreError
-from pipeline.search.ask import NoIndexError, Reader, index_path
+from pipeline.app.application import App
+from pipeline.core.errors import ReverieError, StoreError
+from pipeline.diagnostics.doctor.finding import Finding
+from pipeline.search.index_reader import NoIndexError, Reader, index_path
 from pipeline.store import Store, fsck
-from pipeline.store.host import CONSOLIDATE_LOCK, lock_holder
+from pipeline.store.ownership.host import CONSOLIDATE_LOCK, lock_holder
 
 _REINDEX = "`reverie reindex` builds it anew; until then hooks look at the files."
 

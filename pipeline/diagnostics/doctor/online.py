@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 from pydantic import BaseModel
 
-from pipeline import prompts
-from pipeline.app import App
-from pipeline.doctor.finding import Finding
-from pipeline.errors import ReverieError
-from pipeline.ids import new_id
+from pipeline.app.application import App
+from pipeline.core.errors import ReverieError
+from pipeline.core.ids import new_id
+from pipeline.diagnostics.doctor.finding import Finding
 from pipeline.ledger import calls
-from pipeline.llm import Client, Message, Request, describe, open_provider
+from pipeline.llm import Client, Message, Request, describe, open_provider, prompts
 
 _REPLY_TOKENS = 200
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline import schedule, schedule_setup
-from pipeline.app import App
-from pipeline.capture import spool
-from pipeline.doctor.finding import Finding, Level
-from pipeline.errors import InputError, ReverieError
+from pipeline.app.application import App
+from pipeline.app.status import OFFLINE_MEANS
+from pipeline.core.errors import InputError, ReverieError
+from pipeline.diagnostics.doctor.finding import Finding, Level
+from pipeline.install.schedule import setup, tools
+from pipeline.intake import spool
 from pipeline.ledger import Ledger, calls, health, jobs, lookups
 from pipeline.llm import describe
-from pipeline.overview import OFFLINE_MEANS
-from pipeline.words import count
+from pipeline.text.humanize import count
 
 _MODES = {
     "off": "no background work is done (store.mode)",
@@ -96,7 +96,7 @@ def _spool(home: Path) -> Iterator[Finding]:
     try:
         waiting = sum(1 for _ in spool.pending(home))
         quarantined, left = spool.quarantined(home), spool.left(home)
-        alive = schedule.worker_alive(home)
+        alive = tools.worker_alive(home)
     except ReverieError as error:
         yield Finding("error", "spool", str(error), error.fix)
         return
@@ -116,7 +116,7 @@ def _spool(home: Path) -> Iterator[Finding]:
 
 def _scheduled(home: Path) -> Iterator[Finding]:
     try:
-        found = schedule_setup.status(home)
+        found = setup.status(home)
     except InputError as error:
         yield Finding("note", "schedule", str(error), error.fix)
         return

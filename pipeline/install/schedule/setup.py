@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pipeline import paths
-from pipeline import schedule_units as units
-from pipeline.atomic import ensure_dir, write_atomic
-from pipeline.errors import InputError, NoSchedulerError
-from pipeline.schedule import run_tool
+from pipeline.core import paths
+from pipeline.core.atomic import ensure_dir, write_atomic
+from pipeline.core.errors import InputError, NoSchedulerError
+from pipeline.install.schedule import units as units
+from pipeline.install.schedule.tools import run_tool
 
 Kind = Literal["systemd", "launchd", "cron", "windows"]
 KINDS: tuple[Kind, ...] = ("systemd", "launchd", "cron", "windows")

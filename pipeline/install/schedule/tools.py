@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from pipeline import system
-from pipeline.atomic import ensure_dir
-from pipeline.errors import InputError, LockError, SpoolError
-from pipeline.locks import try_lock
-from pipeline.paths import SENTINEL
+from pipeline.core import system
+from pipeline.core.atomic import ensure_dir
+from pipeline.core.errors import InputError, LockError, SpoolError
+from pipeline.core.locks import try_lock
+from pipeline.core.paths import PACKAGE, SENTINEL
 
 _TOOL_SECONDS = 30.0
 
@@ -131,7 +131,7 @@ def _environment(home: Path) -> dict[str, str]:
     values = {name: value for name, value in os.environ.items() if name not in (SENTINEL, "PYTHONHOME")}
     values["REVERIE_HOME"] = str(home)
     values["PYTHONSAFEPATH"] = "1"
-    values["PYTHONPATH"] = str(Path(__file__).resolve().parent.parent)
+    values["PYTHONPATH"] = str(PACKAGE.parent)
     config = values.get("CLAUDE_CONFIG_DIR")
     if config:
         values["CLAUDE_CONFIG_DIR"] = str(Path(config).expanduser().absolute())

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from pipeline import paths
-from pipeline.errors import InputError
+from pipeline.core import paths
+from pipeline.core.errors import InputError
 
 NAME = "reverie-dream"
 LABEL = "reverie.dream"
@@ -45,7 +45,7 @@ def plan(home: Path, *, python: str = "") -> Plan:
     that is not UTF-8.
     """
     tools = [str(Path(found).parent) for name in ("claude", "node") if (found := shutil.which(name))]
-    package = paths.speakable(Path(__file__).resolve().parent.parent)
+    package = paths.speakable(paths.PACKAGE.parent)
     values = {
         "REVERIE_HOME": str(paths.speakable(home.absolute())),
         "CLAUDE_CONFIG_DIR": str(paths.speakable(paths.config_dir().absolute())),

@@ -6,7 +6,7 @@ told the same; nothing else hangs on it.
 
 import os
 
-from pipeline.lean import jsonish, places
+from pipeline.hooklib import jsonish, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ after the next worker pass.
 
 import os
 
-from pipeline.recall import files
-from pipeline.search import ask
+from pipeline.recall.live import store_files
+from pipeline.search import index_reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pipeline.recall.files import Found, Stamp
+    from pipeline.recall.live.store_files import Found, Stamp
 
 SMALL = 1_000
 """Memories up to which every file is looked at for each prompt; to do so costs a bare start for 1,500."""
@@ -35,19 +35,19 @@ class Shelf:
         self.everywhere = everywhere
         self.total = 0
         self._problems = problems
-        self._reader: ask.Reader | None = None
-        self._file = ask.index_path(home, self.root)
+        self._reader: index_reader.Reader | None = None
+        self._file = index_reader.index_path(home, self.root)
         try:
-            self._reader = ask.Reader(self._file)
+            self._reader = index_reader.Reader(self._file)
             self.total = self._reader.count()
-        except ask.NoIndexError as error:
+        except index_reader.NoIndexError as error:
             self._drop(str(error))
 
     def find(self, terms: "list[str]") -> "list[Found]":
         """Return the memories that may hold `terms`: what the index suggests and what it does not know."""
         try:
             return self._find(terms)
-        except ask.NoIndexError as error:
+        except index_reader.NoIndexError as error:
             self._drop(str(error))
             return self._find(terms)
 
@@ -55,7 +55,7 @@ class Shelf:
         """Return how many memories hold `term` as the index knows them."""
         try:
             return self._reader.document_count(term) if self._reader else 0
-        except ask.NoIndexError as error:
+        except index_reader.NoIndexError as error:
             self._drop(str(error))
             return 0
 
@@ -71,20 +71,20 @@ class Shelf:
         try:
             disk, changed = self._compare()
         except OSError as error:
-            if isinstance(error, ask.NoIndexError):
+            if isinstance(error, index_reader.NoIndexError):
                 raise
             self._problems.append(f"{error.strerror}: {self.root}")
             return []
         found: list[Found] = []
         reading: list[str] = []
         for row in rows:
-            stamp = files.stamp_of(self.root, row.path) if disk is None else disk.get(row.path)
+            stamp = store_files.stamp_of(self.root, row.path) if disk is None else disk.get(row.path)
             if stamp is not None and stamp == row.stamp:
                 found.append(self._from_row(row))
             elif stamp is not None:
                 reading.append(row.path)
         reading += [path for path in changed if path not in set(reading)]
-        read = [files.read(self.root, path, self.everywhere) for path in reading[:MOST_READ]]
+        read = [store_files.read(self.root, path, self.everywhere) for path in reading[:MOST_READ]]
         found += [item for item in read if item is not None]
         self.total = max(self.total, len(found))
         return found
@@ -96,26 +96,26 @@ class Shelf:
         """
         if self._reader and self.total > SMALL:
             new = self._new_names(self._reader) if self._moved(self._reader) else []
-            stamps = {path: found for path in new if (found := files.stamp_of(self.root, path))}
+            stamps = {path: found for path in new if (found := store_files.stamp_of(self.root, path))}
             return None, sorted(stamps, key=lambda path: (-stamps[path][2], path))
-        listed = files.listing(self.root)
+        listed = store_files.listing(self.root)
         known = self._reader.all_paths() if self._reader else {}
         other = [path for path, stamp in listed.items() if known.get(path) != stamp]
         return listed, sorted(other, key=lambda path: (-listed[path][2], path))
 
-    def _new_names(self, reader: "ask.Reader") -> "list[str]":
+    def _new_names(self, reader: "index_reader.Reader") -> "list[str]":
         known = reader.all_paths()
-        return [path for path in files.listing(self.root, stamps=False) if path not in known]
+        return [path for path in store_files.listing(self.root, stamps=False) if path not in known]
 
-    def _moved(self, reader: "ask.Reader") -> bool:
+    def _moved(self, reader: "index_reader.Reader") -> bool:
         """Whether a file came to or left one of the folders since the index was made."""
         known = reader.folders()
         return not known or any(
-            files.folder_stamp(self.root, folder) != stamp for folder, stamp in known.items()
+            store_files.folder_stamp(self.root, folder) != stamp for folder, stamp in known.items()
         )
 
-    def _from_row(self, row: "ask.Row") -> "Found":
-        return files.Found(
+    def _from_row(self, row: "index_reader.Row") -> "Found":
+        return store_files.Found(
             self.root, row.path, row.digest, row.stamp, row.fields, row.shown, False, self.everywhere
         )
 

@@ -7,7 +7,7 @@ input gives the same bytes, for the sake of the prompt cache.
 
 import re
 
-from pipeline.lean import times
+from pipeline.hooklib import times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

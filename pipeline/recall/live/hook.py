@@ -5,8 +5,8 @@ Nothing here opens the ledger, drains the spool, calls a model or waits for anyb
 
 import os
 
-from pipeline.lean import jsonish, places, settings, times
-from pipeline.recall.project import project_of
+from pipeline.hooklib import jsonish, places, settings, times
+from pipeline.recall.live.project import project_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,12 +96,12 @@ def _prose(line: bytes) -> "tuple[str, str]":
 def _at_start(fields: "dict[str, Any]", home: str, values: "dict[str, Any]") -> str:
     now = times.now()
     if values["session_start"]:
-        from pipeline.recall.session_start import session_start
+        from pipeline.recall.live.session_start import session_start
 
         return session_start(fields, home, now)
     source = _text(fields, "source")
     if source != "resume":
-        from pipeline.recall import session_file
+        from pipeline.recall.live import session_file
 
         # The context is new all the same, so what it was given before may be given again.
         session_file.reset(home, _text(fields, "session_id"), source or "unknown", now)
@@ -109,13 +109,13 @@ def _at_start(fields: "dict[str, Any]", home: str, values: "dict[str, Any]") -> 
 
 
 def _at_prompt(fields: "dict[str, Any]", home: str, values: "dict[str, Any]", told: "list[str]") -> str:
-    from pipeline.recall.question import ask
+    from pipeline.recall.live.question import ask
 
     prompt, cwd = _text(fields, "prompt"), _text(fields, "cwd")
     if not cwd or not ask(prompt).own:
         return ""  # Said before anything is opened: most prompts that ask for nothing end here.
-    from pipeline.recall import choice, session_file
-    from pipeline.recall.values import Budget
+    from pipeline.recall.live import retrieval, session_file
+    from pipeline.recall.live.values import Budget
 
     root, store = project_of(cwd)
     user_store = home + "/memory" if values["user_scope"] else ""
@@ -124,7 +124,7 @@ def _at_prompt(fields: "dict[str, Any]", home: str, values: "dict[str, Any]", to
     session = _text(fields, "session_id")
     given = session_file.read(home, session)
     now = times.now()
-    made = choice.retrieve(
+    made = retrieval.retrieve(
         prompt,
         store or user_store,
         Budget(

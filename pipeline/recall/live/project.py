@@ -2,7 +2,7 @@
 
 import os
 
-from pipeline.lean import places
+from pipeline.hooklib import places
 
 _OWNER = "/.reverie/root"
 

@@ -6,7 +6,7 @@ question. What memories are looked up by is the question.
 
 import re
 
-from pipeline.search.words import terms
+from pipeline.text.tokens import terms
 
 LONGEST = 4_000
 """Characters of a prompt that count."""

@@ -12,13 +12,13 @@ did not. The other half was not untouched when that measure was settled: see ``d
 
 import math
 
-from pipeline.search.words import terms
+from pipeline.text.tokens import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipeline.recall.question import Question
+    from pipeline.recall.live.question import Question
 
 FLOOR = 0.38
 """The score below which a memory is left out."""

@@ -5,19 +5,19 @@ Reads the search index, the files where they differ, and nothing else; writes no
 
 import os
 
-from pipeline.lean import places, times
-from pipeline.recall import anchors, fence, rank
-from pipeline.recall.question import ask, surface
-from pipeline.recall.shelf import Shelf
-from pipeline.recall.values import Budget, Recollection, Recollections
+from pipeline.hooklib import places, times
+from pipeline.recall.live import anchors, fence, rank
+from pipeline.recall.live.candidates import Shelf
+from pipeline.recall.live.question import ask, surface
+from pipeline.recall.live.values import Budget, Recollection, Recollections
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from os import PathLike
 
-    from pipeline.recall.files import Found
-    from pipeline.recall.question import Question
+    from pipeline.recall.live.question import Question
+    from pipeline.recall.live.store_files import Found
 
 FEW_TERMS = 8
 """A prompt with fewer words than this is also looked up by the words before it."""

@@ -1,6 +1,6 @@
 """Fitting what a session hears at its start into the room there is: whole lines, what is left out named."""
 
-from pipeline.recall import compaction, fence
+from pipeline.recall.live import compaction, fence
 
 
 class Block:

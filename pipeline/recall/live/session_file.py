@@ -6,7 +6,7 @@ two hooks never mix theirs, and a torn line costs only itself.
 
 import os
 
-from pipeline.lean import jsonish, places
+from pipeline.hooklib import jsonish, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,16 +2,16 @@
 
 Lean, like all that the hooks run. The project's ``MEMORY.md`` is loaded by Claude Code when it looks after
 the folder itself, and is given here only where that was switched off. What the worker knows comes from its
-board (`pipeline.worker.board`), as old as its last pass.
+board (`pipeline.recall.prepared.hook_state`), as old as its last pass.
 """
 
 import os
 
-from pipeline.lean import places, settings
-from pipeline.recall import fence, session_file
-from pipeline.recall.fitting import Block, fit
-from pipeline.recall.project import project_of
-from pipeline.recall.seen import DAY, Seen
+from pipeline.hooklib import places, settings
+from pipeline.recall.live import fence, session_file
+from pipeline.recall.live.announced import DAY, Seen
+from pipeline.recall.live.project import project_of
+from pipeline.recall.live.session_budget import Block, fit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

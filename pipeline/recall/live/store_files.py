@@ -9,9 +9,9 @@ import os
 import re
 import stat
 
-from pipeline.lean import jsonish, places, times
-from pipeline.lean.digests import sha256
-from pipeline.search.words import terms
+from pipeline.hooklib import jsonish, places, times
+from pipeline.hooklib.digests import sha256
+from pipeline.text.tokens import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,12 +17,12 @@ from typing import Any
 import orjson
 
 from pipeline import config
-from pipeline.atomic import write_atomic
-from pipeline.clock import Clock
 from pipeline.config import Settings
+from pipeline.core.atomic import write_atomic
+from pipeline.core.clock import Clock
+from pipeline.core.errors import ConfigError
 from pipeline.domain.job import Job
-from pipeline.errors import ConfigError
-from pipeline.lean.settings import config_stamp
+from pipeline.hooklib.settings import config_stamp
 from pipeline.ledger import Ledger, calls, conversations, dreams, inbox, jobs, lookups, runs
 
 LOG = logging.getLogger("reverie.worker")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.lean import jsonish
+from pipeline.hooklib import jsonish
 from pipeline.ledger.recalls import BadLine, Item, Line
-from pipeline.redact import redact
+from pipeline.safety.redaction import redact
 
 MOST_ITEMS = 100
 _KINDS = ("sent", "start", "reset")

@@ -15,17 +15,17 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pipeline.atomic import write_atomic
-from pipeline.desk import Desk
+from pipeline.context import Desk
+from pipeline.core.atomic import write_atomic
+from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
 from pipeline.domain.speech import Utterance
-from pipeline.guard import visible
-from pipeline.ids import digest
 from pipeline.ledger import utterances
 from pipeline.llm import Message, Request
-from pipeline.llm.lenient import Texts
-from pipeline.prompts import load
-from pipeline.recall.session_file import session_path
+from pipeline.llm.lenient_fields import Texts
+from pipeline.llm.prompts import load
+from pipeline.recall.live.session_file import session_path
+from pipeline.safety.guard import visible
 from pipeline.store import Document, is_retired
 
 PURPOSE = "recall.select"

@@ -15,10 +15,10 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from pipeline.atomic import ensure_dir, write_atomic
+from pipeline.core.atomic import ensure_dir, write_atomic
 from pipeline.domain.speech import Utterance
 from pipeline.ledger import Ledger, runs, utterances
-from pipeline.recall import compaction
+from pipeline.recall.live import compaction
 
 LOG = logging.getLogger("reverie.worker")
 FOLDER = "session-memory"

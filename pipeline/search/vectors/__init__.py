@@ -4,14 +4,14 @@ Nothing here is on the path of a hook, and nothing depends on it: without vector
 their words.
 """
 
-from pipeline.embeddings.base import Embedder
-from pipeline.embeddings.chain import open_embedder, store_config
-from pipeline.embeddings.embedded import WordLlamaEmbedder
-from pipeline.embeddings.fuse import fuse
-from pipeline.embeddings.nearest import Nearest
-from pipeline.embeddings.refresh import Refreshed, refresh
-from pipeline.embeddings.remote import OllamaEmbedder, OpenAIEmbedder
-from pipeline.embeddings.vector_file import VECTORS, VectorFile, load, text_of
+from pipeline.search.vectors.chain import open_embedder, store_config
+from pipeline.search.vectors.embedded import WordLlamaEmbedder
+from pipeline.search.vectors.embedder import Embedder
+from pipeline.search.vectors.fusion import fuse
+from pipeline.search.vectors.nearest import Nearest
+from pipeline.search.vectors.remote import OllamaEmbedder, OpenAIEmbedder
+from pipeline.search.vectors.sync import Refreshed, refresh
+from pipeline.search.vectors.vector_file import VECTORS, VectorFile, load, text_of
 
 __all__ = [
     "VECTORS",

@@ -13,11 +13,11 @@ from pathlib import Path
 import orjson
 
 from pipeline.config import EmbeddingSettings
-from pipeline.embeddings.base import Embedder
-from pipeline.embeddings.embedded import WordLlamaEmbedder, has_wordllama
-from pipeline.embeddings.remote import OllamaEmbedder, OpenAIEmbedder
-from pipeline.embeddings.vector_file import read_bytes
-from pipeline.errors import EmbeddingError
+from pipeline.core.errors import EmbeddingError
+from pipeline.search.vectors.embedded import WordLlamaEmbedder, has_wordllama
+from pipeline.search.vectors.embedder import Embedder
+from pipeline.search.vectors.remote import OllamaEmbedder, OpenAIEmbedder
+from pipeline.search.vectors.vector_file import read_bytes
 
 CONFIG = "_config.json"
 OLLAMA_MODEL = "nomic-embed-text"

@@ -13,8 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pipeline.embeddings.base import BATCH, MAX_CHARS, unit_vectors
-from pipeline.errors import EmbeddingError
+from pipeline.core.errors import EmbeddingError
+from pipeline.search.vectors.embedder import BATCH, MAX_CHARS, unit_vectors
 
 _DIM = 256
 _FIX = "Install the extra: pip install 'reverie[semantic]'."

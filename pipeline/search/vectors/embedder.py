@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from pipeline.errors import EmbeddingError
+from pipeline.core.errors import EmbeddingError
 
 BATCH = 50
 """Texts in one question to a provider (seed 2, C-09)."""

@@ -11,8 +11,8 @@ import os
 from typing import Any
 from urllib.parse import urlsplit
 
-from pipeline.errors import ConfigError, EmbeddingError
-from pipeline.live import forbid_live, is_loopback
+from pipeline.core.errors import ConfigError, EmbeddingError
+from pipeline.llm.live_guard import forbid_live, is_loopback
 
 MOST_BYTES = 64_000_000
 _TOLD = 300

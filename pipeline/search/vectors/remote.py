@@ -1,7 +1,7 @@
 """Vectors from a server: Ollama's own interface, and the one OpenAI has made common.
 
-A server on another machine gets texts without secrets (`pipeline.redact`), and only because the settings
-name it.
+A server on another machine gets texts without secrets (`pipeline.safety.redaction`), and only because the
+settings name it.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline.embeddings.base import BATCH, MAX_CHARS, unit_vectors
-from pipeline.embeddings.http import ask, key_in
-from pipeline.errors import EmbeddingError
-from pipeline.live import is_loopback
-from pipeline.redact import redact
+from pipeline.core.errors import EmbeddingError
+from pipeline.llm.live_guard import is_loopback
+from pipeline.safety.redaction import redact
+from pipeline.search.vectors.embedder import BATCH, MAX_CHARS, unit_vectors
+from pipeline.search.vectors.http import ask, key_in
 
 FIRST_SECONDS = 300.0
 """Longest wait for the first vectors: a model may have to be loaded, or fetched (seed 2, C-09)."""

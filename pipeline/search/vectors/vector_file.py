@@ -17,12 +17,12 @@ from typing import Any
 
 import orjson
 
-from pipeline import system
-from pipeline.atomic import write_atomic
-from pipeline.clock import iso
+from pipeline.core import system
+from pipeline.core.atomic import write_atomic
+from pipeline.core.clock import iso
+from pipeline.core.errors import EmbeddingError
+from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
-from pipeline.errors import EmbeddingError
-from pipeline.ids import digest
 
 VECTORS = "_embeddings.json"
 VERSION = 1

@@ -19,15 +19,16 @@ from typing import Any
 
 import orjson
 
-from pipeline import faults
-from pipeline.atomic import ensure_dir, fsync_dir, write_atomic, write_temp
-from pipeline.errors import ConflictError, PathEscapeError, StoreError
-from pipeline.ids import digest
-from pipeline.store import kept, retired, steps
-from pipeline.store.layout import MAX_DERIVED, PRIVATE, inside, read_regular
-from pipeline.store.plan import Applied, Change, IndexWrite, Move, Restore, Retire
-from pipeline.store.steps import digest_of, file_id, install, mode_of
-from pipeline.store.written import Written
+from pipeline.core import faults
+from pipeline.core.atomic import ensure_dir, fsync_dir, write_atomic, write_temp
+from pipeline.core.errors import ConflictError, PathEscapeError, StoreError
+from pipeline.core.ids import digest
+from pipeline.store import journal_entry
+from pipeline.store.file_operations import Applied, Change, IndexWrite, Move, Restore, Retire
+from pipeline.store.files.layout import MAX_DERIVED, PRIVATE, inside, read_regular
+from pipeline.store.history import archive_log, generations
+from pipeline.store.journal_entry import digest_of, file_id, install, mode_of
+from pipeline.store.ownership.written import Written
 
 KEEP_DONE = 200
 _TRIES = 5
@@ -66,7 +67,7 @@ class ChangeSets:
         except ValueError:
             record = None
         # That it is there says that it has happened, whatever it holds.
-        return record if steps.sound(record) else {"id": change_id, "operations": []}
+        return record if journal_entry.sound(record) else {"id": change_id, "operations": []}
 
     def apply(
         self,
@@ -115,7 +116,7 @@ class ChangeSets:
             intent = orjson.loads(self._intent.read_bytes())
         except ValueError:
             intent = None
-        if not steps.sound(intent):
+        if not journal_entry.sound(intent):
             # Renamed into place whole, so only a damaged disk explains this: nothing can be finished.
             ensure_dir(self._private / "conflicts")
             self._intent.replace(self._private / "conflicts" / "intent.json")
@@ -127,7 +128,7 @@ class ChangeSets:
         for name in self.leftovers():
             (self._root / name).unlink(missing_ok=True)
         if not self.interrupted():
-            kept.sweep(self._root)
+            generations.sweep(self._root)
 
     def replace_index(self, path: str, render: Render) -> bool:
         """Bring one index file up to date; True if it was written.
@@ -172,7 +173,7 @@ class ChangeSets:
         ensure_dir(self._staged)
         out: list[dict[str, Any]] = []
         for number, operation in enumerate(operations):
-            item = steps.describe(operation)
+            item = journal_entry.describe(operation)
             self._prepare(inside(self._root, item.get("target", operation.path)).parent)
             if not isinstance(operation, Retire) and operation.data is not None:
                 item["staged"] = f"{file_id(change_id)}-{number}"
@@ -215,11 +216,13 @@ class ChangeSets:
         }:
             if folder.is_dir():
                 fsync_dir(folder)
-        self._written.append(steps.written_by(intent["operations"], set(conflicts)))
-        retired.note(self._root, intent, conflicts)
+        self._written.append(journal_entry.written_by(intent["operations"], set(conflicts)))
+        archive_log.note(self._root, intent, conflicts)
         if intent.get("kept"):
             stayed = [item for item in intent["operations"] if item["path"] in conflicts]
-            kept.seal(self._root, intent["id"], [*conflicts, *(item.get("target", "") for item in stayed)])
+            generations.seal(
+                self._root, intent["id"], [*conflicts, *(item.get("target", "") for item in stayed)]
+            )
             faults.reach("store.generation_sealed")
         faults.reach("store.files_replaced")
         ensure_dir(self._done)
@@ -232,7 +235,7 @@ class ChangeSets:
 
     def _one(self, item: dict[str, Any], render: Render) -> bool:
         staged = self._staged / item["staged"] if item.get("staged") else None
-        if steps.carry_out(self._root, staged, item):
+        if journal_entry.carry_out(self._root, staged, item):
             return True
         if item["kind"] == "index":
             if staged is not None:

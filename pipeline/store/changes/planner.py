@@ -7,20 +7,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pipeline.clock import SystemClock
+from pipeline.core.clock import SystemClock
+from pipeline.core.errors import DocumentError, UnknownMemoryError
+from pipeline.core.ids import digest, new_id
 from pipeline.domain.memory import Memory
-from pipeline.errors import DocumentError, UnknownMemoryError
-from pipeline.ids import digest, new_id
-from pipeline.store import document, episodes, kept, names, planning, retired, scanning
-from pipeline.store.change_set import ChangeSets
-from pipeline.store.index_board import IndexBoard
-from pipeline.store.kept import FileDiff
-from pipeline.store.layout import ARCHIVE, MAX_DERIVED, PRIVATE, inside, read_regular
-from pipeline.store.manifest import Generation
-from pipeline.store.plan import Move, Put, Retire, WriteFile
-from pipeline.store.retired import Retired
-from pipeline.store.scanning import Document, Snapshot
-from pipeline.store.written import Written
+from pipeline.store.changes import planning
+from pipeline.store.changes.journal import ChangeSets
+from pipeline.store.derived.memory_index_writer import IndexBoard
+from pipeline.store.file_operations import Move, Put, Retire, WriteFile
+from pipeline.store.files import document, names, scanning
+from pipeline.store.files.layout import ARCHIVE, MAX_DERIVED, PRIVATE, inside, read_regular
+from pipeline.store.files.scanning import Document, Snapshot
+from pipeline.store.history import archive_log, episodes
+from pipeline.store.history import generations as kept
+from pipeline.store.history.archive_log import Retired
+from pipeline.store.history.generations import FileDiff
+from pipeline.store.history.manifest import Generation
+from pipeline.store.ownership.written import Written
 
 
 class Planner:
@@ -182,7 +185,7 @@ class Planner:
 
     def retired(self) -> list[Retired]:
         """Return what lies in the archive with its reason and, where there is one, its successor."""
-        return retired.read(self.root)
+        return archive_log.read(self.root)
 
     def _glance(self) -> Snapshot:
         """Return the store by its file names; what this object saw before is not looked at again.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from pipeline.core.errors import ConflictError
+from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
-from pipeline.errors import ConflictError
-from pipeline.ids import digest
-from pipeline.store import document, names
-from pipeline.store.generations import aliases_in
-from pipeline.store.layout import VAULT
-from pipeline.store.plan import Move, Put
-from pipeline.store.scanning import Document, Snapshot
+from pipeline.store.file_operations import Move, Put
+from pipeline.store.files import document, names
+from pipeline.store.files.frontmatter_schema import aliases_in
+from pipeline.store.files.layout import VAULT
+from pipeline.store.files.scanning import Document, Snapshot
 
 Planned = Mapping[str, Memory | None]
 """What this process planned and did not apply yet, by path in lower case; None for an archive path."""

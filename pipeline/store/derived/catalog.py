@@ -14,15 +14,15 @@ from typing import Any
 
 import orjson
 
-from pipeline.atomic import write_atomic
-from pipeline.clock import iso, parse_time
+from pipeline.core.atomic import write_atomic
+from pipeline.core.clock import iso, parse_time
+from pipeline.core.errors import DocumentError, StoreError
 from pipeline.domain.memory import Memory
-from pipeline.errors import DocumentError, StoreError
-from pipeline.store import document
-from pipeline.store.index_file import inert, link_target
-from pipeline.store.layout import EDGES, MAX_DERIVED, files_in, inside, read_regular
-from pipeline.store.scanning import INDEX_JSON, Document
-from pipeline.store.uses import read_state
+from pipeline.store.derived.usage import read_state
+from pipeline.store.files import document
+from pipeline.store.files.layout import EDGES, MAX_DERIVED, files_in, inside, read_regular
+from pipeline.store.files.memory_index import inert, link_target
+from pipeline.store.files.scanning import INDEX_JSON, Document
 
 CORE = "CORE.md"
 IGNORED = ("_index.json", "_state.json", "_embeddings.json", "_config.json")

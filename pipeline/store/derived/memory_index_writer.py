@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from pipeline.atomic import write_atomic
-from pipeline.errors import DocumentError, StoreError
-from pipeline.store import document, index_file
-from pipeline.store.index_file import Built, Entry
-from pipeline.store.layout import (
+from pipeline.core.atomic import write_atomic
+from pipeline.core.errors import DocumentError, StoreError
+from pipeline.store.file_operations import Move, Operation, Put, Restore, Retire, WriteFile
+from pipeline.store.files import document, memory_index
+from pipeline.store.files.layout import (
     EDGES,
     GRAPH,
     INDEX,
@@ -24,8 +24,8 @@ from pipeline.store.layout import (
     inside,
     read_regular,
 )
-from pipeline.store.plan import Move, Operation, Put, Restore, Retire, WriteFile
-from pipeline.store.scanning import Snapshot
+from pipeline.store.files.memory_index import Built, Entry
+from pipeline.store.files.scanning import Snapshot
 
 
 class IndexBoard:
@@ -91,7 +91,7 @@ class IndexBoard:
     def links_outside(self) -> set[str]:
         """Return every path that a line of MEMORY.md outside our block links to."""
         place = self._index_path()
-        return index_file.linked_outside(self._read(place) or b"") if place else set()
+        return memory_index.linked_outside(self._read(place) or b"") if place else set()
 
     def problems(self) -> list[Problem]:
         """Return what keeps MEMORY.md from being written."""
@@ -113,20 +113,20 @@ class IndexBoard:
         return built.index
 
     def _overflow(self, current: bytes | None) -> bytes | None:
-        if current is not None and index_file.OVERFLOW_MARK.encode() not in current:
+        if current is not None and memory_index.OVERFLOW_MARK.encode() not in current:
             # Someone else's file of that name: theirs.
             return None
         place = self._index_path()
         built = self._build(self._read(place) if place else None)
         if built.overflow is None and current is None:
             return None
-        return built.overflow or index_file.empty_overflow()
+        return built.overflow or memory_index.empty_overflow()
 
     def _build(self, current: bytes | None) -> Built:
         if self._built is not None and self._built[0] == current:
             return self._built[1]
         max_lines, max_bytes = self._limits
-        built = index_file.build(
+        built = memory_index.build(
             current,
             self._entries.values(),
             broken=self._broken,
@@ -145,10 +145,10 @@ class IndexBoard:
         if isinstance(operation, Retire):
             self._entries.pop(operation.path, None)
         elif isinstance(operation, Put):
-            self._entries[operation.path] = index_file.entry_of(operation.memory, self._now)
+            self._entries[operation.path] = memory_index.entry_of(operation.memory, self._now)
         elif isinstance(operation, Move):
             self._entries.pop(operation.path, None)
-            self._entries[operation.target] = index_file.entry_of(operation.memory, self._now)
+            self._entries[operation.target] = memory_index.entry_of(operation.memory, self._now)
         elif _is_memory_path(operation.path):
             self._change_bytes(operation)
 
@@ -162,7 +162,7 @@ class IndexBoard:
         except DocumentError:
             self._broken.append(operation.path)
         else:
-            self._entries[operation.path] = index_file.entry_of(memory, mtime)
+            self._entries[operation.path] = memory_index.entry_of(memory, mtime)
 
     def _index_path(self) -> str | None:
         file = self._root / INDEX
@@ -182,7 +182,7 @@ class IndexBoard:
         known = self._own_lines()
         if known is not None and known.issuperset(built.lines):
             return
-        present = index_file.block_lines(current) if current is not None else []
+        present = memory_index.block_lines(current) if current is not None else []
         kept = [line for line in present if known is not None and line in known]
         self._write_lines([*kept, *built.lines])
 

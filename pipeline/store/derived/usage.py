@@ -15,10 +15,10 @@ from typing import Any
 
 import orjson
 
-from pipeline.atomic import write_atomic
-from pipeline.clock import iso, parse_time
-from pipeline.errors import StoreError
-from pipeline.store.layout import MAX_DERIVED, read_regular
+from pipeline.core.atomic import write_atomic
+from pipeline.core.clock import iso, parse_time
+from pipeline.core.errors import StoreError
+from pipeline.store.files.layout import MAX_DERIVED, read_regular
 
 STATE = "_state.json"
 PAUSE = timedelta(days=30)

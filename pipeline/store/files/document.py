@@ -16,10 +16,10 @@ from typing import Any
 import yaml
 from frontmatter.default_handlers import YAMLHandler
 
-from pipeline.clock import iso
+from pipeline.core.clock import iso
+from pipeline.core.errors import DocumentError
 from pipeline.domain.memory import Memory
-from pipeline.errors import DocumentError
-from pipeline.store.generations import KNOWN, clean, plain, to_memory
+from pipeline.store.files.frontmatter_schema import KNOWN, clean, plain, to_memory
 
 _BOM = "\ufeff"
 _HANDLER = YAMLHandler()

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pipeline.clock import parse_time
+from pipeline.core.clock import parse_time
 from pipeline.domain.memory import MAX_DESCRIPTION, MAX_QUOTE, MAX_SOURCES, TYPES, Evidence, Memory
 
 KNOWN = (

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline import system
-from pipeline.errors import PathEscapeError, StoreError
+from pipeline.core import system
+from pipeline.core.errors import PathEscapeError, StoreError
 
 INDEX = "MEMORY.md"
 OVERFLOW = "MEMORY-more.md"

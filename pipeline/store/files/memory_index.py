@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from pipeline.domain.memory import Memory
-from pipeline.guard import visible
-from pipeline.store.generations import cut, first_line
-from pipeline.store.layout import INDEX, OVERFLOW
+from pipeline.safety.guard import visible
+from pipeline.store.files.frontmatter_schema import cut, first_line
+from pipeline.store.files.layout import INDEX, OVERFLOW
 
 BEGIN = "<!-- reverie:begin -->"
 END = "<!-- reverie:end -->"

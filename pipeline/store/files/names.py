@@ -9,8 +9,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from pipeline.domain.memory import Memory
-from pipeline.slugs import MAX_SLUG, slugify
-from pipeline.store.layout import ARCHIVE, NOT_MEMORIES, VAULT, check_path
+from pipeline.store.files.layout import ARCHIVE, NOT_MEMORIES, VAULT, check_path
+from pipeline.text.slugs import MAX_SLUG, slugify
 
 _RESERVED = frozenset({"memory-more", "agents"})
 

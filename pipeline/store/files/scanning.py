@@ -16,15 +16,15 @@ from typing import Any
 
 import orjson
 
+from pipeline.core.errors import ConflictError, DocumentError, StoreError
+from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
-from pipeline.errors import ConflictError, DocumentError, StoreError
-from pipeline.guard import visible
-from pipeline.ids import digest
-from pipeline.slugs import slugify
-from pipeline.store import document
-from pipeline.store.generations import aliases_in, to_memory
-from pipeline.store.index_file import Entry, entry_of
-from pipeline.store.layout import MAX_DERIVED, FileStamp, Problem, inside, memory_files, read_regular
+from pipeline.safety.guard import visible
+from pipeline.store.files import document
+from pipeline.store.files.frontmatter_schema import aliases_in, to_memory
+from pipeline.store.files.layout import MAX_DERIVED, FileStamp, Problem, inside, memory_files, read_regular
+from pipeline.store.files.memory_index import Entry, entry_of
+from pipeline.text.slugs import slugify
 
 INDEX_JSON = "_index.json"
 CACHE_KEY = "_file"

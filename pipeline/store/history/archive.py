@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.store.layout import ARCHIVE, files_in
-from pipeline.store.scanning import Snapshot, read_into
+from pipeline.store.files.layout import ARCHIVE, files_in
+from pipeline.store.files.scanning import Snapshot, read_into
 
 
 def scan_archive(root: Path) -> Snapshot:

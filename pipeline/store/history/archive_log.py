@@ -14,11 +14,11 @@ from typing import Any
 
 import orjson
 
-from pipeline import system
-from pipeline.atomic import ensure_dir
-from pipeline.clock import parse_time
-from pipeline.errors import PathEscapeError
-from pipeline.store.layout import MAX_DERIVED, PRIVATE, check_path, read_regular
+from pipeline.core import system
+from pipeline.core.atomic import ensure_dir
+from pipeline.core.clock import parse_time
+from pipeline.core.errors import PathEscapeError
+from pipeline.store.files.layout import MAX_DERIVED, PRIVATE, check_path, read_regular
 
 FILE = "retired.jsonl"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pipeline.errors import StoreError
-from pipeline.ids import digest
-from pipeline.store.document import one_line
-from pipeline.store.generations import clean
-from pipeline.store.layout import EPISODES, check_path
-from pipeline.store.plan import WriteFile
+from pipeline.core.errors import StoreError
+from pipeline.core.ids import digest
+from pipeline.store.file_operations import WriteFile
+from pipeline.store.files.document import one_line
+from pipeline.store.files.frontmatter_schema import clean
+from pipeline.store.files.layout import EPISODES, check_path
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TIME = re.compile(r"\d\d:\d\d")

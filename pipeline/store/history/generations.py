@@ -21,16 +21,16 @@ from pathlib import Path
 
 import orjson
 
-from pipeline import faults
-from pipeline.atomic import ensure_dir, fsync_dir, write_atomic, write_temp
-from pipeline.clock import iso
-from pipeline.errors import ConflictError, StoreError
-from pipeline.ids import digest
-from pipeline.store import manifest
-from pipeline.store.layout import MAX_DERIVED, PRIVATE, inside, read_regular
-from pipeline.store.manifest import MANIFEST, SEAL, FileChange, Generation
-from pipeline.store.plan import Change, Move, Retire
-from pipeline.store.steps import file_id
+from pipeline.core import faults
+from pipeline.core.atomic import ensure_dir, fsync_dir, write_atomic, write_temp
+from pipeline.core.clock import iso
+from pipeline.core.errors import ConflictError, StoreError
+from pipeline.core.ids import digest
+from pipeline.store.file_operations import Change, Move, Retire
+from pipeline.store.files.layout import MAX_DERIVED, PRIVATE, inside, read_regular
+from pipeline.store.history import manifest
+from pipeline.store.history.manifest import MANIFEST, SEAL, FileChange, Generation
+from pipeline.store.journal_entry import file_id
 
 FOLDER = "generations"
 KEEP = 10

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import orjson
 
-from pipeline.clock import parse_time
-from pipeline.errors import StoreError
-from pipeline.store.layout import MAX_DERIVED, check_path, read_regular
-from pipeline.store.steps import file_id
+from pipeline.core.clock import parse_time
+from pipeline.core.errors import StoreError
+from pipeline.store.files.layout import MAX_DERIVED, check_path, read_regular
+from pipeline.store.journal_entry import file_id
 
 MANIFEST = "manifest.json"
 SEAL = "sealed.json"

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from pipeline.atomic import TEMP_MARK
-from pipeline.store import kept
-from pipeline.store.layout import ARCHIVE, EPISODES, GRAPH, PRIVATE, VAULT
-from pipeline.store.manifest import Generation
+from pipeline.core.atomic import TEMP_MARK
+from pipeline.store.files.layout import ARCHIVE, EPISODES, GRAPH, PRIVATE, VAULT
+from pipeline.store.history import generations
+from pipeline.store.history.manifest import Generation
 
 KEEP_DREAMS = timedelta(days=90)
 DREAM = "dream"
@@ -29,16 +29,16 @@ def prune(root: Path, count: int, now: datetime) -> None:
     Kinds are counted apart, so that pins push no dream out. One that was undone, and its undo, count for
     nothing, or undoing many would push out the oldest of them.
     """
-    found = kept.history(root)
+    found = generations.history(root)
     reasons = {item.run: item.reason for item in found}
     standing: dict[str, int] = defaultdict(int)
     places: dict[str, int] = defaultdict(int)
     for item in found:
         kind = _kind(item, reasons)
-        stands = not item.undone and not item.run.startswith(kept.undo_id(""))
+        stands = not item.undone and not item.run.startswith(generations.undo_id(""))
         young = kind == DREAM and item.at is not None and item.at > now - KEEP_DREAMS
         if not young and (standing[kind] >= count or places[kind] >= _MOST * max(1, count)):
-            kept.remove(kept.folder_of(root, item.run))
+            generations.remove(generations.folder_of(root, item.run))
         standing[kind] += stands
         places[kind] += 1
 
@@ -58,7 +58,7 @@ def sweep_temps(root: Path, now: float) -> None:
 def _temps(root: Path) -> Iterator[Path]:
     private = root / PRIVATE
     folders = [root, root / VAULT, root / EPISODES, private, private / "done", private / "staged"]
-    for parent in (root / GRAPH, root / ARCHIVE, private / kept.FOLDER):
+    for parent in (root / GRAPH, root / ARCHIVE, private / generations.FOLDER):
         if parent.is_dir() and not parent.is_symlink():
             folders += [
                 parent,
@@ -73,6 +73,6 @@ def _temps(root: Path) -> Iterator[Path]:
 def _kind(item: Generation, reasons: Mapping[str, str]) -> str:
     """Return the word for what kind of change this was; an undo is of the kind of what it undid."""
     run = item.run
-    while run.startswith(kept.undo_id("")):
-        run = run.removeprefix(kept.undo_id(""))
+    while run.startswith(generations.undo_id("")):
+        run = run.removeprefix(generations.undo_id(""))
     return reasons.get(run, item.reason).partition(" ")[0]

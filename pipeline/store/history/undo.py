@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from pipeline.errors import ConflictError
-from pipeline.ids import digest
-from pipeline.store import kept
-from pipeline.store.layout import EPISODES, MAX_DERIVED, inside, read_regular
-from pipeline.store.manifest import FileChange, Generation
-from pipeline.store.plan import Restore
+from pipeline.core.errors import ConflictError
+from pipeline.core.ids import digest
+from pipeline.store.file_operations import Restore
+from pipeline.store.files.layout import EPISODES, MAX_DERIVED, inside, read_regular
+from pipeline.store.history import generations as kept
+from pipeline.store.history.manifest import FileChange, Generation
 
 
 @dataclass(frozen=True, slots=True)

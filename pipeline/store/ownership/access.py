@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.atomic import ensure_dir, write_atomic, write_temp
-from pipeline.errors import LockError, StoreError
-from pipeline.store.layout import PRIVATE
+from pipeline.core.atomic import ensure_dir, write_atomic, write_temp
+from pipeline.core.errors import LockError, StoreError
+from pipeline.store.files.layout import PRIVATE
 
 OWNER = "root"
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pipeline import system
-from pipeline.atomic import ensure_dir, write_atomic
-from pipeline.clock import iso
-from pipeline.store.access import writing
-from pipeline.store.host import CONSOLIDATE_LOCK, lock_holder
+from pipeline.core import system
+from pipeline.core.atomic import ensure_dir, write_atomic
+from pipeline.core.clock import iso
+from pipeline.store.ownership.access import writing
+from pipeline.store.ownership.host import CONSOLIDATE_LOCK, lock_holder
 
 
 @dataclass(slots=True)

@@ -6,10 +6,10 @@ import os
 from datetime import datetime
 from pathlib import Path
 
-from pipeline.clock import SystemClock
-from pipeline.errors import StoreError
-from pipeline.store.layout import read_regular
-from pipeline.system import running
+from pipeline.core.clock import SystemClock
+from pipeline.core.errors import StoreError
+from pipeline.core.system import running
+from pipeline.store.files.layout import read_regular
 
 CONSOLIDATE_LOCK = ".consolidate-lock"
 _LOCK_SECONDS = 3_600

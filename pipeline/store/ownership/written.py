@@ -13,9 +13,9 @@ from pathlib import Path
 
 import orjson
 
-from pipeline import system
-from pipeline.atomic import ensure_dir, write_atomic
-from pipeline.errors import StoreError
+from pipeline.core import system
+from pipeline.core.atomic import ensure_dir, write_atomic
+from pipeline.core.errors import StoreError
 
 
 class Written:

@@ -6,10 +6,10 @@ import os
 
 import pytest
 
-from pipeline import schedule_setup
-from pipeline.errors import InputError
-from pipeline.schedule_setup import Kind
-from tests.schedule.conftest import Machine
+from pipeline.core.errors import InputError
+from pipeline.install.schedule import setup
+from pipeline.install.schedule.setup import Kind
+from tests.install.schedule.conftest import Machine
 
 DOMAIN = f"gui/{os.getuid()}"
 TOOLS: dict[Kind, str] = {"systemd": "systemctl", "launchd": "launchctl", "windows": "schtasks"}
@@ -34,13 +34,13 @@ FILED = pytest.mark.parametrize("kind", list(TOOLS))
 @FILED
 def test_install_status_and_remove(machine: Machine, kind: Kind) -> None:
     machine.have(TOOLS[kind])
-    assert not schedule_setup.status(machine.reverie, kind).installed
-    done = schedule_setup.install(machine.reverie, kind)
+    assert not setup.status(machine.reverie, kind).installed
+    done = setup.install(machine.reverie, kind)
     files = [machine.home / place for place in PLACES[kind]]
     assert (done.installed, done.current, list(done.files)) == (True, True, files)
     assert machine.told()[: len(START[kind])] == [line.format(files[0]) for line in START[kind]]
     assert "is fine" in done.said
-    assert not schedule_setup.remove(machine.reverie, kind).installed
+    assert not setup.remove(machine.reverie, kind).installed
     assert machine.told() == STOP[kind]
     assert not any(file.exists() for file in files)
 
@@ -48,13 +48,13 @@ def test_install_status_and_remove(machine: Machine, kind: Kind) -> None:
 @FILED
 def test_an_install_of_another_home_is_not_current_until_done_again(machine: Machine, kind: Kind) -> None:
     machine.have(TOOLS[kind])
-    old = schedule_setup.files(machine.reverie, kind)[0]
-    schedule_setup.install(machine.reverie, kind)
+    old = setup.files(machine.reverie, kind)[0]
+    setup.install(machine.reverie, kind)
     kept = old.read_bytes()
     old.write_bytes(kept[:-2] + b"\n ")
-    found = schedule_setup.status(machine.reverie, kind)
+    found = setup.status(machine.reverie, kind)
     assert (found.installed, found.current) == (True, False)
-    assert schedule_setup.install(machine.reverie, kind).current
+    assert setup.install(machine.reverie, kind).current
     assert old.read_bytes() == kept
 
 
@@ -65,26 +65,26 @@ def test_what_the_scheduler_refuses_leaves_nothing_behind(machine: Machine, kind
     machine.have(TOOLS[kind])
     machine.refuse(word)
     with pytest.raises(InputError, match="not today") as caught:
-        schedule_setup.install(machine.reverie, kind)
+        setup.install(machine.reverie, kind)
     assert "dream --all" in caught.value.fix
-    assert not any(file.exists() for file in schedule_setup.files(machine.reverie, kind))
+    assert not any(file.exists() for file in setup.files(machine.reverie, kind))
 
 
 def test_a_refused_update_leaves_the_files_of_before(machine: Machine) -> None:
     machine.have("systemctl")
-    service, _ = schedule_setup.files(machine.reverie, "systemd")
+    service, _ = setup.files(machine.reverie, "systemd")
     service.parent.mkdir(parents=True)
     service.write_text("older")
     machine.refuse("enable")
     with pytest.raises(InputError):
-        schedule_setup.install(machine.reverie, "systemd")
+        setup.install(machine.reverie, "systemd")
     assert service.read_text() == "older"
 
 
 @FILED
 def test_removing_what_is_not_there_asks_nothing_of_the_scheduler(machine: Machine, kind: Kind) -> None:
     machine.have(TOOLS[kind])
-    assert not schedule_setup.remove(machine.reverie, kind).installed
+    assert not setup.remove(machine.reverie, kind).installed
     assert machine.told() == []
 
 
@@ -92,31 +92,31 @@ def test_a_crontab_gains_and_loses_only_our_block(machine: Machine) -> None:
     machine.have("crontab")
     theirs = "0 5 * * * backup 50\\% \udcff\n"
     machine.crontab.write_text(theirs, "utf-8", "surrogateescape")
-    assert not schedule_setup.status(machine.reverie, "cron").installed
-    done = schedule_setup.install(machine.reverie, "cron")
+    assert not setup.status(machine.reverie, "cron").installed
+    done = setup.install(machine.reverie, "cron")
     assert (done.installed, done.current) == (True, True)
     text = machine.crontab.read_text("utf-8", "surrogateescape")
     assert text.startswith(theirs) and text.count("dream --all") == 2
-    schedule_setup.install(machine.reverie, "cron")
+    setup.install(machine.reverie, "cron")
     assert machine.crontab.read_text("utf-8", "surrogateescape") == text
-    schedule_setup.remove(machine.reverie, "cron")
+    setup.remove(machine.reverie, "cron")
     assert machine.crontab.read_text("utf-8", "surrogateescape") == theirs
 
 
 def test_a_crontab_that_held_only_our_block_goes_away(machine: Machine) -> None:
     machine.have("crontab")
-    schedule_setup.install(machine.reverie, "cron")
+    setup.install(machine.reverie, "cron")
     assert machine.crontab.exists()
-    assert not schedule_setup.remove(machine.reverie, "cron").installed
+    assert not setup.remove(machine.reverie, "cron").installed
     assert not machine.crontab.exists()
-    assert not schedule_setup.remove(machine.reverie, "cron").installed
+    assert not setup.remove(machine.reverie, "cron").installed
 
 
 def test_a_crontab_that_cannot_be_read_is_never_replaced(machine: Machine) -> None:
     machine.have("crontab")
     machine.crontab.write_text("precious\n")
     (machine.home / "broken").touch()
-    for do in (schedule_setup.install, schedule_setup.remove):
+    for do in (setup.install, setup.remove):
         with pytest.raises(InputError, match="you may not use cron"):
             do(machine.reverie, "cron")
     assert machine.crontab.read_text() == "precious\n"
@@ -136,11 +136,11 @@ def test_the_scheduler_is_the_one_that_answers(
     machine.have(*tools)
     if refused:
         machine.refuse(refused)
-    assert schedule_setup.detect() == kind
+    assert setup.detect() == kind
 
 
 def test_without_a_scheduler_nothing_is_installed_and_nothing_wrong(machine: Machine) -> None:
-    for ask in (schedule_setup.status, schedule_setup.remove):
+    for ask in (setup.status, setup.remove):
         found = ask(machine.reverie)
         assert (found.kind, found.installed) == ("none", False) and "None is needed" in found.said
 
@@ -149,30 +149,30 @@ def test_removing_takes_the_folders_that_installing_made_and_no_other(machine: M
     machine.have("systemctl")
     (machine.home / ".config").mkdir()
     before = {place for place in machine.home.rglob("*") if place.name != "told"}
-    schedule_setup.install(machine.reverie)
+    setup.install(machine.reverie)
     (machine.home / ".config/systemd/user/timers.target.wants").mkdir()  # as systemctl enable does
-    schedule_setup.install(machine.reverie)
-    schedule_setup.remove(machine.reverie)
+    setup.install(machine.reverie)
+    setup.remove(machine.reverie)
     after = {place for place in machine.home.rglob("*") if place.name != "told"}
     assert after - before <= {machine.reverie} and before <= after
 
 
 def test_removing_leaves_a_folder_that_holds_somebody_else_s_unit(machine: Machine) -> None:
     machine.have("systemctl")
-    schedule_setup.install(machine.reverie)
+    setup.install(machine.reverie)
     theirs = machine.home / ".config/systemd/user/theirs.service"
     theirs.write_text("[Unit]\n")
-    schedule_setup.remove(machine.reverie)
+    setup.remove(machine.reverie)
     assert theirs.exists()
 
 
 def test_without_a_scheduler_the_hooks_are_enough(machine: Machine) -> None:
     with pytest.raises(InputError, match="no scheduler") as caught:
-        schedule_setup.install(machine.reverie)
+        setup.install(machine.reverie)
     assert "after each" in caught.value.fix
 
 
 def test_a_scheduler_that_is_not_there_is_named(machine: Machine) -> None:
     with pytest.raises(InputError, match="systemctl can't be used"):
-        schedule_setup.install(machine.reverie, "systemd")
-    assert not any(file.exists() for file in schedule_setup.files(machine.reverie, "systemd"))
+        setup.install(machine.reverie, "systemd")
+    assert not any(file.exists() for file in setup.files(machine.reverie, "systemd"))

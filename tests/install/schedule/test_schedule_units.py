@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import schedule_units as units
-from pipeline.errors import InputError
+from pipeline.core.errors import InputError
+from pipeline.install.schedule import units as units
 
 STRANGE = "José’s home (x) & 100% \"of\" $HOME 'co'; ü #1 日本 \\n %h <b>"
 """A folder's name that each of the systems would take for something of its own."""

@@ -6,9 +6,9 @@ import sys
 import pytest
 
 from pipeline.config import EmbeddingSettings
-from pipeline.embeddings import open_embedder, store_config
-from pipeline.embeddings.chain import StoreConfig
-from pipeline.errors import EmbeddingError
+from pipeline.core.errors import EmbeddingError
+from pipeline.search.vectors import open_embedder, store_config
+from pipeline.search.vectors.chain import StoreConfig
 from tests.support.vectors import ollama, serving
 
 NOBODY = "http://127.0.0.1:9"

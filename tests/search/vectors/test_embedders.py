@@ -8,16 +8,16 @@ import sys
 
 import pytest
 
-from pipeline.embeddings import OllamaEmbedder, OpenAIEmbedder, WordLlamaEmbedder
-from pipeline.embeddings.base import unit_vectors
-from pipeline.errors import ConfigError, EmbeddingError, LiveCallError
+from pipeline.core.errors import ConfigError, EmbeddingError, LiveCallError
+from pipeline.search.vectors import OllamaEmbedder, OpenAIEmbedder, WordLlamaEmbedder
+from pipeline.search.vectors.embedder import unit_vectors
 from tests.support.vectors import ollama, openai, serving
 
 WITHOUT_THE_EXTRA = """
 import sys
 sys.modules["wordllama"] = None
-from pipeline.embeddings import WordLlamaEmbedder
-from pipeline.errors import EmbeddingError
+from pipeline.search.vectors import WordLlamaEmbedder
+from pipeline.core.errors import EmbeddingError
 try:
     WordLlamaEmbedder().embed(["x"])
 except EmbeddingError as error:
@@ -58,7 +58,7 @@ def test_wordllama_gives_each_text_its_own_vector_whatever_stands_beside_it(word
 
 def test_loading_wordllama_leaves_the_log_as_it_was(wordllama):
     code = (
-        "import logging; from pipeline.embeddings import WordLlamaEmbedder; "
+        "import logging; from pipeline.search.vectors import WordLlamaEmbedder; "
         "WordLlamaEmbedder().embed(['x']); print(logging.getLogger().handlers, logging.getLogger().level)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -219,7 +219,7 @@ def test_vectors_have_length_one_whatever_their_size(vector):
 
 
 def test_importing_the_package_loads_nothing_heavy():
-    code = "import sys, pipeline.embeddings, pipeline.semantic; print(*sys.modules)"
+    code = "import sys, pipeline.search.vectors, pipeline.search.semantic; print(*sys.modules)"
     environment = {**os.environ}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment

@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from pipeline import embeddings, semantic
-from pipeline.clock import FixedClock
 from pipeline.config import EmbeddingSettings, Settings, SpendSettings
-from pipeline.embeddings.remote import is_remote
-from pipeline.errors import EmbeddingError, SpendError
+from pipeline.core.clock import FixedClock
+from pipeline.core.errors import EmbeddingError, SpendError
 from pipeline.ledger import calls, open_ledger
+from pipeline.search import semantic, vectors
+from pipeline.search.vectors.remote import is_remote
 from pipeline.store import Store
 from tests.support.stores import NOW, memory, save
 from tests.support.vectors import Scripted, ollama, openai, serving
@@ -51,7 +51,7 @@ def test_every_memory_gets_a_vector_of_title_and_preview(store, ledger):
         "Indentation. Indent with tabs.",
         "Port. The port is 5432.",
     ]
-    assert "path:by-hand.md" in embeddings.load(store.root).entries
+    assert "path:by-hand.md" in vectors.load(store.root).entries
 
 
 def test_two_files_with_one_id_have_a_vector_each(store):
@@ -119,7 +119,7 @@ def test_a_question_that_failed_is_booked_as_failed(ledger):
 def test_a_cap_leaves_the_rest_pending(tmp_path, ledger):
     texts = {f"id{number:03}": f"text {number}" for number in range(120)}
     bounded = semantic.Metered(Scripted(), meter(ledger, calls_per_hour=2))
-    done = embeddings.refresh(tmp_path, texts, bounded, NOW)
+    done = vectors.refresh(tmp_path, texts, bounded, NOW)
     assert (done.made, done.pending) == (100, 20)
     assert "spend.calls_per_hour" in done.reason
     with pytest.raises(SpendError):
@@ -136,8 +136,8 @@ def test_a_cap_leaves_the_rest_pending(tmp_path, ledger):
     ],
 )
 def test_only_a_server_on_this_machine_counts_as_here(url, remote):
-    assert is_remote(embeddings.OllamaEmbedder(url, "m")) is remote
-    assert not is_remote(embeddings.WordLlamaEmbedder())
+    assert is_remote(vectors.OllamaEmbedder(url, "m")) is remote
+    assert not is_remote(vectors.WordLlamaEmbedder())
 
 
 def test_off_touches_nothing_and_says_nothing(store, ledger, caplog):

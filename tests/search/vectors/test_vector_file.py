@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.embeddings import Nearest, fuse, load, refresh, text_of
-from pipeline.embeddings.vector_file import VECTORS, VectorFile, save
+from pipeline.search.vectors import Nearest, fuse, load, refresh, text_of
+from pipeline.search.vectors.vector_file import VECTORS, VectorFile, save
 from tests.support.stores import memory
 from tests.support.vectors import Scripted
 

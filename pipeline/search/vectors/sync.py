@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from pipeline.embeddings import vector_file
-from pipeline.embeddings.base import BATCH, Embedder
-from pipeline.embeddings.vector_file import VectorFile
-from pipeline.errors import EmbeddingError, SpendError
+from pipeline.core.errors import EmbeddingError, SpendError
+from pipeline.search.vectors import vector_file
+from pipeline.search.vectors.embedder import BATCH, Embedder
+from pipeline.search.vectors.vector_file import VectorFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.capture.registration import ANSWERED, EVENTS, note_interpreter, settings_snippet
+from pipeline.install.hook_registration import ANSWERED, EVENTS, note_interpreter, settings_snippet
 from tests.support.hooks import HOOKS, LIMIT, Stage
 
 ROOT = HOOKS.parent

@@ -1,0 +1,1 @@
+"""What a dream looks at: changed memories, their neighbours, bounded groups."""

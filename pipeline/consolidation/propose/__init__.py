@@ -1,0 +1,1 @@
+"""What could be done: operations proposed by a model, and by rules that need none."""

@@ -1,0 +1,1 @@
+"""How good it is: sessions with gold lists scored, and the demonstration."""

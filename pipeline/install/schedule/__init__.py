@@ -1,0 +1,1 @@
+"""The scheduled look for a dream, by the system's own scheduler."""

@@ -1,0 +1,1 @@
+"""What the worker makes ready for the hooks, and reads back from what they wrote."""

@@ -1,0 +1,1 @@
+"""What was: generations kept for undo, what left for the archive, the daily log."""

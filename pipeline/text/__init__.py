@@ -1,0 +1,1 @@
+"""Pure work on text: words, scripts, likeness, dates, slugs. No input or output."""
