@@ -17,7 +17,7 @@ from bench.measure import Ratio
 from pipeline.config import Settings
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.run import dream
-from pipeline.context import Desk
+from pipeline.context import PhaseContext
 from pipeline.core.clock import FixedClock
 from pipeline.core.ids import derived_id, digest
 from pipeline.domain.memory import Evidence, Memory
@@ -48,7 +48,9 @@ class Night:
         settings, clock = Settings(), FixedClock(NOW)
         meter = calls.LedgerMeter(self.ledger, settings.spend, clock)
         client = Client(ScriptedProvider(lambda _: {"operations": []}), meter, settings=settings.model)
-        return dream(Desk(self.ledger, self.store, client, settings, clock), home=self.home, force=True)
+        return dream(
+            PhaseContext(self.ledger, self.store, client, settings, clock), home=self.home, force=True
+        )
 
     def restate(self) -> None:
         """Say ten of the first hundred memories again, in half of their words."""

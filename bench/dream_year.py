@@ -24,7 +24,7 @@ from typing import Any
 from pipeline.config import DreamSettings, Settings, SpendSettings
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.run import dream
-from pipeline.context import Desk
+from pipeline.context import PhaseContext
 from pipeline.core.clock import FixedClock, iso
 from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Evidence, Memory
@@ -100,7 +100,7 @@ class Year:
         provider = ScriptedProvider(lambda request: {"operations": list(self._answer(request))})
         meter = calls.LedgerMeter(self.ledger, self.settings.spend, self.clock)
         client = Client(provider, meter, settings=self.settings.model)
-        desk = Desk(self.ledger, self.store, client, self.settings, self.clock)
+        desk = PhaseContext(self.ledger, self.store, client, self.settings, self.clock)
         report = dream(desk, home=self.home, force=True)
         self.dropped |= {v for a in report.actions for text, _ in a["dropped"] for v in _VALUE.findall(text)}
         return report

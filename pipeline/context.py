@@ -12,7 +12,7 @@ from pipeline.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class PhaseContext:
     """Everything extraction and the dream need. `client` is None when no model is to be asked (offline)."""
 
     ledger: Ledger

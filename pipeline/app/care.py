@@ -19,7 +19,7 @@ from pipeline.consolidation.commit.execute import promote
 from pipeline.consolidation.commit.proposals import decode
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.run import dream
-from pipeline.context import Desk
+from pipeline.context import PhaseContext
 from pipeline.core.clock import iso
 from pipeline.core.errors import ConflictError, InputError, ReverieError, StoreError
 from pipeline.core.ids import digest, new_id
@@ -46,8 +46,8 @@ def consolidate(app: App, *, force: bool = False, dry_run: bool = False) -> Drea
     """Dream over the store of `app` now; `force` skips the gates, `dry_run` only says what would be done."""
     store = app.open_store()
     with app.ledger() as ledger, app.alone(ledger) as worker:
-        desk = Desk(ledger, store, worker.client(), app.settings, app.clock)
-        return dream(desk, home=app.home, force=force, dry_run=dry_run)
+        phase = PhaseContext(ledger, store, worker.client(), app.settings, app.clock)
+        return dream(phase, home=app.home, force=force, dry_run=dry_run)
 
 
 def dream_all(app: App, *, everywhere: bool) -> Iterator[DreamReport]:
@@ -62,8 +62,8 @@ def dream_all(app: App, *, everywhere: bool) -> Iterator[DreamReport]:
                 continue
             try:
                 store = worker.open_store(place)
-                desk = Desk(ledger, store, worker.client(), app.settings, app.clock)
-                report = dream(desk, home=app.home)
+                phase = PhaseContext(ledger, store, worker.client(), app.settings, app.clock)
+                report = dream(phase, home=app.home)
             except ReverieError as error:
                 if not everywhere:
                     raise

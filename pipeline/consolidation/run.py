@@ -24,7 +24,7 @@ from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.gates import first_closed
 from pipeline.consolidation.lease import Permit, judge, take
 from pipeline.consolidation.propose import model
-from pipeline.context import Desk
+from pipeline.context import PhaseContext
 from pipeline.core.clock import iso
 from pipeline.core.errors import ModelError, QuotaError, SpendError, UnauthorisedError, UnavailableError
 from pipeline.core.ids import new_id
@@ -36,48 +36,48 @@ PURPOSE = "consolidate.cluster"
 _MANY_CALLS = 1_000
 
 
-def dream(desk: Desk, *, home: Path, force: bool = False, dry_run: bool = False) -> DreamReport:
-    """Consolidate the store of `desk` if its gates are open, and return what was done.
+def dream(phase: PhaseContext, *, home: Path, force: bool = False, dry_run: bool = False) -> DreamReport:
+    """Consolidate the store of `phase` if its gates are open, and return what was done.
 
     `force` skips the gates but not the locks; `dry_run` writes nothing, in the store or in the ledger but
     for what model calls cost and their answers, which the next dream uses. A dream that a crash
     interrupted is finished first, and is then the one returned. Raises StoreError when the store can't be
     written, LeaseLostError when another consolidation took over.
     """
-    report = DreamReport(run_id=new_id(), store=desk.store_key, at=iso(desk.clock.now()))
-    if not force and (dry_run or interrupted(desk) is None):
-        report.gates = judge(desk, record=not dry_run)
+    report = DreamReport(run_id=new_id(), store=phase.store_key, at=iso(phase.clock.now()))
+    if not force and (dry_run or interrupted(phase) is None):
+        report.gates = judge(phase, record=not dry_run)
         closed = first_closed(report.gates)
         if closed is not None:
             report.word, report.reason = "closed", closed.reason
             return report
-    with take(desk, wanted=not dry_run) as permit:
+    with take(phase, wanted=not dry_run) as permit:
         if permit is None:
             report.word, report.reason = "closed", "another consolidation holds the lock"
             return report
-        begun = None if dry_run else interrupted(desk)
+        begun = None if dry_run else interrupted(phase)
         if begun is not None:
-            return resume(desk, home, begun, permit)
+            return resume(phase, home, begun, permit)
         # Whoever waited for the lock may find that the work was done meanwhile.
-        late = None if force else _late(desk)
+        late = None if force else _late(phase)
         if late is not None:
             report.word, report.reason = "closed", late.reason
             return report
-        return _work(desk, home, report, permit, dry_run)
+        return _work(phase, home, report, permit, dry_run)
 
 
-def _late(desk: Desk) -> Gate | None:
-    again = judge(desk, record=False)
+def _late(phase: PhaseContext) -> Gate | None:
+    again = judge(phase, record=False)
     return first_closed(gate for gate in again if gate.name in ("interval", "changed"))
 
 
-def _work(desk: Desk, home: Path, report: DreamReport, permit: Permit, dry_run: bool) -> DreamReport:
-    snapshot = desk.store.scan()
-    ceiling = check.retire_ceiling(len(snapshot.documents), desk.settings.dream.retire_share)
-    found = gather(desk, snapshot, home, ceiling=ceiling)
+def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, dry_run: bool) -> DreamReport:
+    snapshot = phase.store.scan()
+    ceiling = check.retire_ceiling(len(snapshot.documents), phase.settings.dream.retire_share)
+    found = gather(phase, snapshot, home, ceiling=ceiling)
     proposed: list[Operation] = []
     refused: list[Refused] = []
-    used, failed = _ask_groups(desk, found, proposed, refused, report)
+    used, failed = _ask_groups(phase, found, proposed, refused, report)
     checked = check.check(
         proposed,
         found.memories,
@@ -87,10 +87,10 @@ def _work(desk: Desk, home: Path, report: DreamReport, permit: Permit, dry_run: 
         by_rule=found.by_rule,
     )
     present = {d.id: d.digest for d in snapshot.documents if d.id}
-    taken = vetoes.read(desk.store)
+    taken = vetoes.read(phase.store)
     accepted, again = vetoes.sift(checked.accepted, taken, present)
     refused = [*vetoes.settle([*refused, *checked.refused], taken, present), *again]
-    if desk.settings.store.mode == "propose":
+    if phase.settings.store.mode == "propose":
         refused += [Refused(o, "this store only takes proposals", to_inbox=True) for o in accepted]
         accepted = []
     _describe(report, found, refused)
@@ -107,11 +107,11 @@ def _work(desk: Desk, home: Path, report: DreamReport, permit: Permit, dry_run: 
         seen=found.seen(failed | _for_later(refused)),
         waiting=[waits(item, found.memories) for item in refused if item.to_inbox],
     )
-    return carry_out(desk, home, report, plan, snapshot, permit)
+    return carry_out(phase, home, report, plan, snapshot, permit)
 
 
 def _ask_groups(
-    desk: Desk,
+    phase: PhaseContext,
     found: Gathered,
     proposed: list[Operation],
     refused: list[Refused],
@@ -121,11 +121,11 @@ def _ask_groups(
 
     A group that fails is noted and leads the next dream; over a spend cap so do all that would follow.
     """
-    before = max((call.id for call in calls.list_calls(desk.ledger, limit=1)), default=0)
+    before = max((call.id for call in calls.list_calls(phase.ledger, limit=1)), default=0)
     used: list[str] = []
     failed: list[str] = []
     stopped = False
-    if desk.client is None:
+    if phase.client is None:
         report.by_rules = True
         groups = [(*cluster.ids, *cluster.fixed) for cluster in found.selection.clusters]
         report.looked_at = [[found.memories[one].name for one in group] for group in groups]
@@ -136,7 +136,7 @@ def _ask_groups(
             failed += members
             continue
         try:
-            operations, strange, _ = model.plan_group(desk, cluster, found.memories)
+            operations, strange, _ = model.plan_group(phase, cluster, found.memories)
         except SpendError as error:
             report.reason, stopped = str(error), True
             failed += members
@@ -152,7 +152,7 @@ def _ask_groups(
         refused += strange
         report.looked_at.append([found.memories[one].name for one in members])
     report.failed = [found.memories[one].name for one in failed]
-    _count(desk, report, before)
+    _count(phase, report, before)
     return used, set(failed)
 
 
@@ -178,9 +178,9 @@ def _describe(report: DreamReport, found: Gathered, refused: Sequence[Refused]) 
     ]
 
 
-def _count(desk: Desk, report: DreamReport, before: int) -> None:
+def _count(phase: PhaseContext, report: DreamReport, before: int) -> None:
     """Add up the calls entered after call `before`, failed ones too; a committed answer cost nothing now."""
-    latest = calls.list_calls(desk.ledger, limit=_MANY_CALLS)
+    latest = calls.list_calls(phase.ledger, limit=_MANY_CALLS)
     mine = [call for call in latest if call.id > before and call.purpose == PURPOSE]
     report.calls = len(mine)
     report.tokens = sum(call.input_tokens + call.output_tokens for call in mine)

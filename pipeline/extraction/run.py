@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 
-from pipeline.context import Desk as Desk
+from pipeline.context import PhaseContext as PhaseContext
 from pipeline.core import faults
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import ConflictError, ModelError, SpendError, TooLongError, TruncatedError
@@ -29,7 +29,7 @@ from pipeline.extraction.render import render, size
 from pipeline.extraction.schema import Extraction
 from pipeline.extraction.screen import Verdict, screen
 from pipeline.extraction.strategies import Span, Strategy
-from pipeline.extraction.write import Plan, overtaken, plan, taken_from
+from pipeline.extraction.write import ExtractionPlan, overtaken, plan, taken_from
 from pipeline.ledger import inbox, runs, tombstones, watermarks
 from pipeline.llm import Message, Request
 from pipeline.llm.prompts import load
@@ -57,24 +57,24 @@ class Outcome:
     window: int = 0
 
 
-def extract(desk: Desk, strategy: Strategy, *, window: int = 0) -> Outcome | None:
+def extract(phase: PhaseContext, strategy: Strategy, *, window: int = 0) -> Outcome | None:
     """Do the next span of `strategy`, or finish one that was interrupted; None when nothing is left.
 
     A span the model can't take is halved until it can; `window` (0: as set) starts with fewer characters,
     and a single long utterance that is still too much is passed over. Raises ModelError, SpendError or
     StoreError with nothing changed, so that the caller can try again later.
     """
-    interrupted = runs.pending_run(desk.ledger, strategy.source, desk.store_key, strategy.id)
+    interrupted = runs.pending_run(phase.ledger, strategy.source, phase.store_key, strategy.id)
     if interrupted is not None:
         answer, kept = unpack(interrupted, strategy.schema)
-        return _bring_in(desk, strategy, kept, interrupted.id, answer)
-    window = window or desk.settings.extraction.window_chars
+        return _bring_in(phase, strategy, kept, interrupted.id, answer)
+    window = window or phase.settings.extraction.window_chars
     while True:
-        span = strategy.next_span(desk.ledger, desk.store_key, max_chars=window, now=desk.clock.now())
+        span = strategy.next_span(phase.ledger, phase.store_key, max_chars=window, now=phase.clock.now())
         if span is None:
             return None
         try:
-            outcome = _fresh(desk, strategy, span)
+            outcome = _fresh(phase, strategy, span)
         except _NO_FIT as error:
             used = sum(size(utterance) for utterance in span.new)
             if len(span.new) > 1:
@@ -82,39 +82,39 @@ def extract(desk: Desk, strategy: Strategy, *, window: int = 0) -> Outcome | Non
                 continue
             if used < LEAST_TOO_LONG:
                 raise
-            outcome = _pass_over(desk, strategy, span, f"{error.outcome}: {error}")
+            outcome = _pass_over(phase, strategy, span, f"{error.outcome}: {error}")
         return replace(outcome, window=window)
 
 
-def _fresh(desk: Desk, strategy: Strategy, span: Span) -> Outcome:
-    if not span.skip and desk.settings.store.mode != "propose":
+def _fresh(phase: PhaseContext, strategy: Strategy, span: Span) -> Outcome:
+    if not span.skip and phase.settings.store.mode != "propose":
         # Before the model is paid for memories that could not be written (bug 52).
-        require_writable(desk.store.root)
-    run_id = _start(desk, strategy, span)
+        require_writable(phase.store.root)
+    run_id = _start(phase, strategy, span)
     if span.skip:
-        return _finish(desk, strategy, span, Outcome(run_id, "skipped", span.skip), Plan())
+        return _finish(phase, strategy, span, Outcome(run_id, "skipped", span.skip), ExtractionPlan())
     faults.reach("extract.before_call")
     try:
-        answer = _ask(desk, strategy, span, run_id)
+        answer = _ask(phase, strategy, span, run_id)
     except (ModelError, SpendError) as error:
         word = error.outcome if isinstance(error, ModelError) else "spend"
-        _end(desk, Outcome(run_id, f"failed:{word}", str(error)))
+        _end(phase, Outcome(run_id, f"failed:{word}", str(error)))
         raise
     faults.reach("extract.after_reply_commit")
-    return _bring_in(desk, strategy, span, run_id, answer)
+    return _bring_in(phase, strategy, span, run_id, answer)
 
 
-def _ask(desk: Desk, strategy: Strategy, span: Span, run_id: str) -> Answer:
-    snapshot = desk.store.scan()
+def _ask(phase: PhaseContext, strategy: Strategy, span: Span, run_id: str) -> Answer:
+    snapshot = phase.store.scan()
     mine = taken_from(snapshot, span)
     rendering = render(span.context, span.new)
-    if desk.client is None:
+    if phase.client is None:
         reply: Extraction = offline.extract(rendering)
         meta = {"prompt_digest": "", "model": "", "provider": "offline"}
         dollars = 0.0
     else:
         variables = {
-            "today": desk.clock.now().date().isoformat(),
+            "today": phase.clock.now().date().isoformat(),
             "existing": known_memories.listing(
                 snapshot, rendering.new, leave_out=frozenset(m.name for m in mine)
             ),
@@ -123,13 +123,13 @@ def _ask(desk: Desk, strategy: Strategy, span: Span, run_id: str) -> Answer:
         }
         if strategy.id == "conversation":
             variables["provisional"] = known_memories.in_full(mine)
-        answered = desk.client.complete(
+        answered = phase.client.complete(
             Request(
                 purpose=strategy.prompt,
-                model=desk.settings.model.model,
+                model=phase.settings.model.model,
                 system=load("extract.system").render(),
                 messages=(Message("user", load(strategy.prompt).render(**variables)),),
-                max_tokens=desk.settings.model.max_output_tokens,
+                max_tokens=phase.settings.model.max_output_tokens,
             ),
             strategy.schema,
         )
@@ -138,22 +138,22 @@ def _ask(desk: Desk, strategy: Strategy, span: Span, run_id: str) -> Answer:
         meta = {"prompt_digest": answered.digest, "model": answered.model, "provider": answered.provider}
         dollars = answered.dollars
     answer = Answer(without_secrets(reply), rendering, frozenset(m.name for m in mine), dollars)
-    with desk.ledger.transaction():
-        runs.commit_reply(desk.ledger, run_id, pack(answer, span), now=desk.clock.now(), **meta)
+    with phase.ledger.transaction():
+        runs.commit_reply(phase.ledger, run_id, pack(answer, span), now=phase.clock.now(), **meta)
     return answer
 
 
-def _bring_in(desk: Desk, strategy: Strategy, span: Span, run_id: str, answer: Answer) -> Outcome:
+def _bring_in(phase: PhaseContext, strategy: Strategy, span: Span, run_id: str, answer: Answer) -> Outcome:
     verdict = screen(
         answer.reply,
         answer.rendering,
-        limit=desk.settings.extraction.max_candidates,
-        tombstones=tombstones.tombstones(desk.ledger, desk.store_key),
+        limit=phase.settings.extraction.max_candidates,
+        tombstones=tombstones.tombstones(phase.ledger, phase.store_key),
         provisional=answer.provisional,
     )
     diary = entry(answer.reply)
     verdict.rejected += diary.rejected
-    planned = _apply(desk, verdict, span, run_id, answer.provisional, diary)
+    planned = _apply(phase, verdict, span, run_id, answer.provisional, diary)
     faults.reach("extract.after_store")
     outcome = Outcome(
         run_id=run_id,
@@ -163,32 +163,32 @@ def _bring_in(desk: Desk, strategy: Strategy, span: Span, run_id: str, answer: A
         proposals=len(planned.proposals),
         dollars=answer.dollars,
     )
-    return _finish(desk, strategy, span, outcome, planned)
+    return _finish(phase, strategy, span, outcome, planned)
 
 
 def _apply(
-    desk: Desk, verdict: Verdict, span: Span, run_id: str, provisional: frozenset[str], diary: Entry
-) -> Plan:
+    phase: PhaseContext, verdict: Verdict, span: Span, run_id: str, provisional: frozenset[str], diary: Entry
+) -> ExtractionPlan:
     """Plan and apply, again if a file changed in between: Claude itself may write at any time."""
     for attempt in range(4):
         try:
             # Planning reads files too, so it meets such a change as well.
             planned = plan(
                 verdict,
-                desk.store,
-                desk.store.scan(),
+                phase.store,
+                phase.store.scan(),
                 run_id=run_id,
-                now=desk.clock.now(),
+                now=phase.clock.now(),
                 provisional=provisional,
-                propose_only=desk.settings.store.mode == "propose",
+                propose_only=phase.settings.store.mode == "propose",
             )
-            operations = [*planned.operations, *_episode(desk, span, run_id, diary, planned)]
+            operations = [*planned.operations, *_episode(phase, span, run_id, diary, planned)]
             if not operations:
                 return planned
             change = ChangeSet(id=run_id, reason=f"extraction of {span.key}", operations=operations)
-            applied = desk.store.apply(change)
+            applied = phase.store.apply(change)
         except ConflictError:
-            desk.store.drop_plans()
+            phase.store.drop_plans()
             if attempt == 3:
                 raise
             continue
@@ -197,14 +197,16 @@ def _apply(
     raise AssertionError("unreachable: the loop returns or raises")
 
 
-def _episode(desk: Desk, span: Span, run_id: str, diary: Entry, planned: Plan) -> list[WriteFile]:
+def _episode(
+    phase: PhaseContext, span: Span, run_id: str, diary: Entry, planned: ExtractionPlan
+) -> list[WriteFile]:
     if not diary.title or not span.last:
         return []
-    if desk.settings.store.mode == "propose":
+    if phase.settings.store.mode == "propose":
         return []
-    moment = parse_time(span.ended_at) or desk.clock.now()
+    moment = parse_time(span.ended_at) or phase.clock.now()
     made = [action for action in planned.actions if "path" in action]
-    entry = desk.store.append_episode(
+    entry = phase.store.append_episode(
         date=moment.date().isoformat(),
         time=moment.strftime("%H:%M"),
         title=diary.title,
@@ -216,69 +218,71 @@ def _episode(desk: Desk, span: Span, run_id: str, diary: Entry, planned: Plan) -
     return [entry] if entry else []
 
 
-def _finish(desk: Desk, strategy: Strategy, span: Span, outcome: Outcome, planned: Plan) -> Outcome:
-    now = desk.clock.now()
-    with desk.ledger.transaction():
+def _finish(
+    phase: PhaseContext, strategy: Strategy, span: Span, outcome: Outcome, planned: ExtractionPlan
+) -> Outcome:
+    now = phase.clock.now()
+    with phase.ledger.transaction():
         for item in planned.proposals:
             inbox.add_inbox(
-                desk.ledger,
-                desk.store_key,
+                phase.ledger,
+                phase.store_key,
                 kind=item.kind,
                 payload_json=json.dumps({"name": item.name, **item.payload}, ensure_ascii=False),
                 reason=item.reason,
                 run_id=outcome.run_id,
                 now=now,
             )
-        _end(desk, outcome)
-        _advance(desk, strategy, span)
+        _end(phase, outcome)
+        _advance(phase, strategy, span)
     faults.reach("extract.after_cursor")
     return outcome
 
 
-def _end(desk: Desk, outcome: Outcome) -> None:
+def _end(phase: PhaseContext, outcome: Outcome) -> None:
     summary = {"reason": outcome.reason, "actions": outcome.actions, "rejected": outcome.rejected}
     runs.finish_run(
-        desk.ledger,
+        phase.ledger,
         outcome.run_id,
         outcome=outcome.word,
         summary_json=json.dumps(summary, ensure_ascii=False),
-        now=desk.clock.now(),
+        now=phase.clock.now(),
     )
 
 
-def _advance(desk: Desk, strategy: Strategy, span: Span) -> None:
-    watermarks.set_watermark(desk.ledger, span.key, desk.store_key, strategy.id, span.through_row)
+def _advance(phase: PhaseContext, strategy: Strategy, span: Span) -> None:
+    watermarks.set_watermark(phase.ledger, span.key, phase.store_key, strategy.id, span.through_row)
     if strategy.id == "conversation" and not span.skip:
         # What was read as a whole is not read again turn by turn.
-        watermarks.set_watermark(desk.ledger, span.key, desk.store_key, "turn", span.through_row)
+        watermarks.set_watermark(phase.ledger, span.key, phase.store_key, "turn", span.through_row)
 
 
-def give_up(desk: Desk, strategy: Strategy, reason: str) -> Outcome | None:
+def give_up(phase: PhaseContext, strategy: Strategy, reason: str) -> Outcome | None:
     """Move past a span no model can read, leaving a run ``failed:unextractable`` to be seen.
 
     Its rows stay in the ledger, so nothing is lost: a retry reads exactly that span again.
     """
-    window = desk.settings.extraction.window_chars
-    span = strategy.next_span(desk.ledger, desk.store_key, max_chars=window, now=desk.clock.now())
-    return None if span is None else _pass_over(desk, strategy, span, reason)
+    window = phase.settings.extraction.window_chars
+    span = strategy.next_span(phase.ledger, phase.store_key, max_chars=window, now=phase.clock.now())
+    return None if span is None else _pass_over(phase, strategy, span, reason)
 
 
-def _pass_over(desk: Desk, strategy: Strategy, span: Span, reason: str) -> Outcome:
-    run_id = _start(desk, strategy, span)
-    return _finish(desk, strategy, span, Outcome(run_id, "failed:unextractable", reason), Plan())
+def _pass_over(phase: PhaseContext, strategy: Strategy, span: Span, reason: str) -> Outcome:
+    run_id = _start(phase, strategy, span)
+    return _finish(phase, strategy, span, Outcome(run_id, "failed:unextractable", reason), ExtractionPlan())
 
 
-def _start(desk: Desk, strategy: Strategy, span: Span) -> str:
+def _start(phase: PhaseContext, strategy: Strategy, span: Span) -> str:
     run_id = new_id()
     runs.start_run(
-        desk.ledger,
+        phase.ledger,
         id=run_id,
         kind="extract",
         key=span.key,
-        store=desk.store_key,
+        store=phase.store_key,
         strategy=strategy.id,
         from_row=span.from_row,
         through_row=span.through_row,
-        now=desk.clock.now(),
+        now=phase.clock.now(),
     )
     return run_id

@@ -37,7 +37,7 @@ class Proposal:
 
 
 @dataclass(slots=True)
-class Plan:
+class ExtractionPlan:
     """Operations for the store, what they mean for a reader, and what goes to the inbox."""
 
     operations: list[Operation] = field(default_factory=list)
@@ -54,13 +54,13 @@ def plan(
     now: datetime,
     provisional: frozenset[str],
     propose_only: bool = False,
-) -> Plan:
+) -> ExtractionPlan:
     """Return how to bring `verdict` into `store` as it stands in `snapshot`.
 
     Ids derive from `run_id` and the candidate's place, so that planning again after a crash gives the same
     files. Withdrawals of memories from other conversations stop at 5 % of the store (at least one).
     """
-    result = Plan()
+    result = ExtractionPlan()
     taken: set[str] = set()
     for number, item in enumerate(verdict.kept):
         memory_id = derived_id(run_id, str(number))
@@ -105,7 +105,7 @@ def overtaken(path: str) -> Proposal:
 
 
 def _place(
-    result: Plan,
+    result: ExtractionPlan,
     item: Screened,
     store: Store,
     snapshot: Snapshot,
@@ -144,7 +144,7 @@ def _action(action: str, name: str, memory_id: str, path: str) -> dict[str, str]
 
 
 def _withdraw(
-    result: Plan,
+    result: ExtractionPlan,
     withdrawal: Withdrawal,
     sources: tuple[Evidence, ...],
     store: Store,

@@ -49,8 +49,8 @@ _COLUMNS = ", ".join(field.name for field in fields(Call))
 class LedgerMeter:
     """Counts the calls of one run into the ledger and refuses those that would pass a cap."""
 
-    def __init__(self, led: Ledger, caps: SpendSettings, clock: Clock, *, run_id: str = "") -> None:
-        self._led = led
+    def __init__(self, ledger: Ledger, caps: SpendSettings, clock: Clock, *, run_id: str = "") -> None:
+        self._ledger = ledger
         self._caps = caps
         self._clock = clock
         self._run_id = run_id
@@ -59,17 +59,17 @@ class LedgerMeter:
     def begin(self, *, purpose: str, provider: str, model: str, prompt_digest: str, estimate: Usage) -> int:
         """Enter a call about to be sent and return its id. Raises SpendError, entering none, over a cap."""
         now = self._clock.now().timestamp()
-        with self._led.transaction():
-            so_far = spent(self._led, now=now, run_id=self._run_id)
+        with self._ledger.transaction():
+            so_far = spent(self._ledger, now=now, run_id=self._run_id)
             if not self._run_id:
                 so_far = Spent(self._begun, so_far.hour_calls, so_far.hour_tokens, so_far.day_dollars)
-            why = paused(self._led, now=now) or budget.refusal(self._caps, so_far, estimate, model)
+            why = paused(self._ledger, now=now) or budget.refusal(self._caps, so_far, estimate, model)
             if why:
                 raise SpendError(
                     why, fix="Nothing is lost: the work waits. The caps are in config.toml under [spend]."
                 )
             cost = budget.dollars(model, estimate)
-            call_id = self._led.execute(
+            call_id = self._ledger.execute(
                 f"INSERT INTO model_calls ({_COLUMNS})"
                 " VALUES (NULL, ?, ?, ?, ?, ?, 'started', ?, ?, ?, ?, 1, ?, ?, NULL)",
                 (self._run_id, purpose, provider, model, prompt_digest, *_tokens(estimate), cost, now),
@@ -80,7 +80,7 @@ class LedgerMeter:
 
     def end(self, call_id: int, *, outcome: str, usage: Usage, dollars: float) -> None:
         """Record how a call ended and what it took. Raises LedgerError for a call that is not running."""
-        changed = self._led.execute(
+        changed = self._ledger.execute(
             "UPDATE model_calls SET outcome = ?, input_tokens = ?, output_tokens = ?, cache_write_tokens = ?,"
             " cache_read_tokens = ?, estimated = ?, dollars = ?, ended_at = ?"
             " WHERE id = ? AND ended_at IS NULL",
@@ -94,19 +94,19 @@ class LedgerMeter:
             ),
         )
         if not changed.rowcount:
-            raise LedgerError(f"model call {call_id} is not running", file=str(self._led.path))
+            raise LedgerError(f"model call {call_id} is not running", file=str(self._ledger.path))
 
     def note_limit(self, remaining_fraction: float, *, resets_at: float | None) -> None:
         """Note how much of the account's limit is left, 0 to 1, and when it resets, in epoch seconds."""
-        self._led.execute(
+        self._ledger.execute(
             "INSERT OR REPLACE INTO breaker (one, remaining, noted_at, resets_at) VALUES (1, ?, ?, ?)",
             (remaining_fraction, self._clock.now().timestamp(), resets_at),
         )
 
 
-def paused(led: Ledger, *, now: Moment) -> str | None:
+def paused(ledger: Ledger, *, now: Moment) -> str | None:
     """Return why model calls pause for the account's own limit, or None when they don't."""
-    row = led.row("SELECT remaining, noted_at, resets_at FROM breaker")
+    row = ledger.row("SELECT remaining, noted_at, resets_at FROM breaker")
     if row is None or row["remaining"] >= LOW_WATER:
         return None
     until = row["noted_at"] + _HOUR if row["resets_at"] is None else row["resets_at"]
@@ -116,26 +116,26 @@ def paused(led: Ledger, *, now: Moment) -> str | None:
     return f"{left}; memory work pauses until {iso(datetime.fromtimestamp(until, UTC))}"
 
 
-def spent(led: Ledger, *, now: Moment, run_id: str = "") -> Spent:
+def spent(ledger: Ledger, *, now: Moment, run_id: str = "") -> Spent:
     """Return what was spent in this run, the last hour and the last day, calls still running included.
 
     Calls more than a day ahead of `now` were entered by a clock that was wrong, and don't count.
     """
     at = seconds(now)
-    row = led.row(
+    row = ledger.row(
         "SELECT sum(started_at > ?), sum(iif(started_at > ?, input_tokens + output_tokens"
         " + cache_write_tokens + cache_read_tokens, 0)), sum(dollars)"
         " FROM model_calls WHERE started_at > ? AND started_at <= ?",
         (at - _HOUR, at - _HOUR, at - _DAY, at + _DAY),
     )
     calls, tokens, dollars = row if row is not None else (0, 0, 0.0)
-    run_calls = led.value("SELECT count(*) FROM model_calls WHERE run_id = ?", (run_id,)) if run_id else 0
+    run_calls = ledger.value("SELECT count(*) FROM model_calls WHERE run_id = ?", (run_id,)) if run_id else 0
     return Spent(run_calls, calls or 0, tokens or 0, dollars or 0.0)
 
 
-def list_calls(led: Ledger, limit: int = 50) -> list[Call]:
+def list_calls(ledger: Ledger, limit: int = 50) -> list[Call]:
     """Return the latest calls, newest first."""
-    rows = led.rows(f"SELECT {_COLUMNS} FROM model_calls ORDER BY id DESC LIMIT ?", (limit,))
+    rows = ledger.rows(f"SELECT {_COLUMNS} FROM model_calls ORDER BY id DESC LIMIT ?", (limit,))
     return [Call(**{**dict(row), "estimated": bool(row["estimated"])}) for row in rows]
 
 

@@ -79,10 +79,10 @@ class _Segment:
 
 
 def list_conversations(
-    led: Ledger, *, status: str | None = None, key: str | None = None
+    ledger: Ledger, *, status: str | None = None, key: str | None = None
 ) -> list[Conversation]:
     """Return conversations in the order they began to be read, all or those of a status or a file."""
-    rows = led.rows(
+    rows = ledger.rows(
         "SELECT * FROM memory_conversations WHERE status = coalesce(?, status)"
         " AND source_file = coalesce(?, source_file) ORDER BY first_row",
         (status, key),
@@ -90,63 +90,63 @@ def list_conversations(
     return [_conversation(row) for row in rows]
 
 
-def conversation(led: Ledger, conversation_id: int) -> Conversation | None:
+def conversation(ledger: Ledger, conversation_id: int) -> Conversation | None:
     """Return one conversation, or None."""
-    row = led.row("SELECT * FROM memory_conversations WHERE id = ?", (conversation_id,))
+    row = ledger.row("SELECT * FROM memory_conversations WHERE id = ?", (conversation_id,))
     return None if row is None else _conversation(row)
 
 
-def mark_ready(led: Ledger, *, now: Moment, gap_minutes: float) -> list[int]:
+def mark_ready(ledger: Ledger, *, now: Moment, gap_minutes: float) -> list[int]:
     """Make every active conversation ready that has been silent for longer than the gap; return their ids.
 
     One whose entries carry no usable time counts as silent since it last grew.
     """
     at = seconds(now)
     ready = []
-    with led.transaction():
-        for row in led.rows("SELECT * FROM memory_conversations WHERE status = 'active' ORDER BY id"):
+    with ledger.transaction():
+        for row in ledger.rows("SELECT * FROM memory_conversations WHERE status = 'active' ORDER BY id"):
             last = parse_time(row["last_message_at"])
             if at - (last.timestamp() if last else row["changed_at"]) > gap_minutes * 60:
-                set_status(led, row["id"], "ready", now=now)
+                set_status(ledger, row["id"], "ready", now=now)
                 ready.append(row["id"])
     return ready
 
 
-def set_status(led: Ledger, conversation_id: int, status: str, *, reason: str = "", now: Moment) -> None:
+def set_status(ledger: Ledger, conversation_id: int, status: str, *, reason: str = "", now: Moment) -> None:
     """Move a conversation to `status`; to the one it has already changes nothing.
 
     Raises LedgerError for an unknown conversation and for a step the states do not allow.
     """
-    with led.transaction():
-        current = led.value("SELECT status FROM memory_conversations WHERE id = ?", (conversation_id,))
+    with ledger.transaction():
+        current = ledger.value("SELECT status FROM memory_conversations WHERE id = ?", (conversation_id,))
         if current == status:
             return
         if current is None or status not in _NEXT[current]:
             raise LedgerError(
                 f"conversation {conversation_id} can't go from {current or 'nowhere'} to {status}",
-                file=str(led.path),
+                file=str(ledger.path),
                 fix="`reverie conversations` shows what state each one is in.",
             )
-        led.execute(
+        ledger.execute(
             "UPDATE memory_conversations SET status = ?, reason = ?, status_at = ? WHERE id = ?",
             (status, reason, seconds(now), conversation_id),
         )
 
 
 def rebuild(
-    led: Ledger, file: int, *, gap_minutes: float, now: Moment, grown_after: int | None = None
+    ledger: Ledger, file: int, *, gap_minutes: float, now: Moment, grown_after: int | None = None
 ) -> None:
     """Group the file's speech after its last closed conversation anew, keeping active rows' ids.
 
     `grown_after` says that since the last time nothing changed but that rows after that one came; then the
     last active conversation is taken up where it ends, and older speech is not read again.
     """
-    floor = led.value(
+    floor = ledger.value(
         "SELECT coalesce(max(last_row), 0) FROM memory_conversations"
         " WHERE file_id = ? AND status <> 'active'",
         (file,),
     )
-    active = led.rows(
+    active = ledger.rows(
         "SELECT * FROM memory_conversations WHERE file_id = ? AND status = 'active' ORDER BY first_row",
         (file,),
     )
@@ -154,11 +154,11 @@ def rebuild(
     if grown_after is not None and active and active[-1]["first_row"] > floor:
         floor, active = grown_after, active[-1:]
         begun = [_segment(active[0])]
-    segments = _segments(led, file, floor, gap_minutes * 60, begun)
+    segments = _segments(ledger, file, floor, gap_minutes * 60, begun)
     for row in active[len(segments) :]:
-        led.execute("DELETE FROM memory_conversations WHERE id = ?", (row["id"],))
+        ledger.execute("DELETE FROM memory_conversations WHERE id = ?", (row["id"],))
     for place, segment in enumerate(segments):
-        _save(led, file, segment, active[place] if place < len(active) else None, seconds(now))
+        _save(ledger, file, segment, active[place] if place < len(active) else None, seconds(now))
 
 
 def _segment(row: sqlite3.Row) -> _Segment:
@@ -175,10 +175,10 @@ def _segment(row: sqlite3.Row) -> _Segment:
 
 
 def _segments(
-    led: Ledger, file: int, floor: int, gap_seconds: float, begun: Sequence[_Segment]
+    ledger: Ledger, file: int, floor: int, gap_seconds: float, begun: Sequence[_Segment]
 ) -> list[_Segment]:
     segments = list(begun)
-    for row, at, session_id, source_file in led.execute(
+    for row, at, session_id, source_file in ledger.execute(
         "SELECT id, timestamp, session_id, source_file FROM memory_transcript_entries"
         " INDEXED BY entries_speech WHERE file_id = ? AND speaker IS NOT NULL AND superseded = 0"
         " AND abandoned = 0 AND id > ? ORDER BY id",
@@ -198,7 +198,7 @@ def _segments(
     return segments
 
 
-def _save(led: Ledger, file: int, segment: _Segment, row: sqlite3.Row | None, at: float) -> None:
+def _save(ledger: Ledger, file: int, segment: _Segment, row: sqlite3.Row | None, at: float) -> None:
     values = (
         segment.session_id,
         segment.source_file,
@@ -209,14 +209,14 @@ def _save(led: Ledger, file: int, segment: _Segment, row: sqlite3.Row | None, at
         segment.last_row,
     )
     if row is None:
-        led.execute(
+        ledger.execute(
             f"INSERT INTO memory_conversations ({', '.join(_REBUILT)}, file_id, status_at, changed_at)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (*values, file, at, at),
         )
     elif values != tuple(row[name] for name in _REBUILT):
         assignments = ", ".join(f"{name} = ?" for name in _REBUILT)
-        led.execute(
+        ledger.execute(
             f"UPDATE memory_conversations SET {assignments}, changed_at = ? WHERE id = ?",
             (*values, at, row["id"]),
         )

@@ -44,29 +44,31 @@ class GateRow:
     at: float
 
 
-def state(led: Ledger, store: str) -> DreamState:
+def state(ledger: Ledger, store: str) -> DreamState:
     """Return what is known of the dreams of `store`."""
-    row = led.row("SELECT last_success, last_attempt, last_scan FROM dream_states WHERE store = ?", (store,))
+    row = ledger.row(
+        "SELECT last_success, last_attempt, last_scan FROM dream_states WHERE store = ?", (store,)
+    )
     return DreamState(None, None, None) if row is None else DreamState(*row)
 
 
-def note_scan(led: Ledger, store: str, *, now: Moment) -> None:
+def note_scan(ledger: Ledger, store: str, *, now: Moment) -> None:
     """Note that the sessions of `store` were counted."""
-    _note(led, store, "last_scan", seconds(now))
+    _note(ledger, store, "last_scan", seconds(now))
 
 
-def note_attempt(led: Ledger, store: str, *, now: Moment) -> None:
+def note_attempt(ledger: Ledger, store: str, *, now: Moment) -> None:
     """Note that a dream of `store` begins, however it may end."""
-    _note(led, store, "last_attempt", seconds(now))
+    _note(ledger, store, "last_attempt", seconds(now))
 
 
-def note_success(led: Ledger, store: str, *, now: Moment) -> None:
+def note_success(ledger: Ledger, store: str, *, now: Moment) -> None:
     """Note that a dream of `store` did all it set out to do. A partial one did not."""
-    _note(led, store, "last_success", seconds(now))
+    _note(ledger, store, "last_success", seconds(now))
 
 
-def _note(led: Ledger, store: str, column: str, at: float) -> None:
-    led.execute(
+def _note(ledger: Ledger, store: str, column: str, at: float) -> None:
+    ledger.execute(
         f"INSERT INTO dream_states (store, {column}) VALUES (?, ?)"
         f" ON CONFLICT (store) DO UPDATE SET {column} = excluded.{column}",
         (store, at),
@@ -76,16 +78,16 @@ def _note(led: Ledger, store: str, column: str, at: float) -> None:
 # -- what was looked at -------------------------------------------------------------------------------
 
 
-def seen(led: Ledger, store: str) -> dict[str, str]:
+def seen(ledger: Ledger, store: str) -> dict[str, str]:
     """Return the digest of each memory of `store` when a dream last looked at it, by id (or path)."""
-    rows = led.rows("SELECT memory, digest FROM dream_seen WHERE store = ? ORDER BY memory", (store,))
+    rows = ledger.rows("SELECT memory, digest FROM dream_seen WHERE store = ? ORDER BY memory", (store,))
     return {row["memory"]: row["digest"] for row in rows}
 
 
-def mark_seen(led: Ledger, store: str, digests: Mapping[str, str]) -> None:
+def mark_seen(ledger: Ledger, store: str, digests: Mapping[str, str]) -> None:
     """Note what a dream has looked at; what it carried over is left out, and so comes next time."""
-    with led.transaction():
-        led.executemany(
+    with ledger.transaction():
+        ledger.executemany(
             "INSERT INTO dream_seen (store, memory, digest) VALUES (?, ?, ?)"
             " ON CONFLICT (store, memory) DO UPDATE SET digest = excluded.digest"
             " WHERE digest <> excluded.digest",
@@ -93,10 +95,10 @@ def mark_seen(led: Ledger, store: str, digests: Mapping[str, str]) -> None:
         )
 
 
-def forget_seen(led: Ledger, store: str, memories: Iterable[str]) -> None:
+def forget_seen(ledger: Ledger, store: str, memories: Iterable[str]) -> None:
     """Drop the notes on `memories`, which are gone or are to be looked at again."""
-    with led.transaction():
-        led.executemany(
+    with ledger.transaction():
+        ledger.executemany(
             "DELETE FROM dream_seen WHERE store = ? AND memory = ?",
             [(store, memory) for memory in sorted(set(memories))],
         )
@@ -105,17 +107,17 @@ def forget_seen(led: Ledger, store: str, memories: Iterable[str]) -> None:
 # -- why no dream ran ---------------------------------------------------------------------------------
 
 
-def log_gates(led: Ledger, store: str, gates: Sequence[tuple[str, bool, str]], *, now: Moment) -> None:
+def log_gates(ledger: Ledger, store: str, gates: Sequence[tuple[str, bool, str]], *, now: Moment) -> None:
     """Keep what each gate answered: name, whether it is open, and the reason, in the order given.
 
     Takes the place of the answers before. A gate that is closed also has a line in the history: one for as
     long as it stays closed, with its latest reason, so that each Stop of a busy day adds nothing.
     """
     at = seconds(now)
-    with led.transaction():
-        before = {gate.name for gate in last_gates(led, store) if not gate.open}
-        led.execute("DELETE FROM dream_gates WHERE store = ?", (store,))
-        led.executemany(
+    with ledger.transaction():
+        before = {gate.name for gate in last_gates(ledger, store) if not gate.open}
+        ledger.execute("DELETE FROM dream_gates WHERE store = ?", (store,))
+        ledger.executemany(
             "INSERT OR REPLACE INTO dream_gates (store, name, place, open, reason, at)"
             " VALUES (?, ?, ?, ?, ?, ?)",
             [
@@ -125,45 +127,47 @@ def log_gates(led: Ledger, store: str, gates: Sequence[tuple[str, bool, str]], *
         )
         for name, is_open, reason in gates:
             if not is_open:
-                _refuse(led, store, name, reason, at, still=name in before)
+                _refuse(ledger, store, name, reason, at, still=name in before)
 
 
-def _refuse(led: Ledger, store: str, name: str, reason: str, at: float, *, still: bool) -> None:
-    known = led.value("SELECT max(id) FROM dream_refusals WHERE store = ? AND name = ?", (store, name))
+def _refuse(ledger: Ledger, store: str, name: str, reason: str, at: float, *, still: bool) -> None:
+    known = ledger.value("SELECT max(id) FROM dream_refusals WHERE store = ? AND name = ?", (store, name))
     if still and known is not None:
-        led.execute("UPDATE dream_refusals SET reason = ? WHERE id = ?", (reason, known))
+        ledger.execute("UPDATE dream_refusals SET reason = ? WHERE id = ?", (reason, known))
         return
-    led.execute(
+    ledger.execute(
         "INSERT INTO dream_refusals (store, name, reason, at) VALUES (?, ?, ?, ?)", (store, name, reason, at)
     )
-    led.execute(
+    ledger.execute(
         "DELETE FROM dream_refusals WHERE store = ? AND id NOT IN"
         " (SELECT id FROM dream_refusals WHERE store = ? ORDER BY id DESC LIMIT ?)",
         (store, store, REFUSALS_KEPT),
     )
 
 
-def last_gates(led: Ledger, store: str) -> list[GateRow]:
+def last_gates(ledger: Ledger, store: str) -> list[GateRow]:
     """Return what each gate answered when they were last asked, in that order; empty if they never were."""
-    rows = led.rows("SELECT name, open, reason, at FROM dream_gates WHERE store = ? ORDER BY place", (store,))
+    rows = ledger.rows(
+        "SELECT name, open, reason, at FROM dream_gates WHERE store = ? ORDER BY place", (store,)
+    )
     return [GateRow(row["name"], bool(row["open"]), row["reason"], row["at"]) for row in rows]
 
 
-def refusals(led: Ledger, store: str, *, limit: int = 20) -> list[GateRow]:
+def refusals(ledger: Ledger, store: str, *, limit: int = 20) -> list[GateRow]:
     """Return the latest closed gates of `store`, newest first; `at` is since when that gate was closed."""
-    rows = led.rows(
+    rows = ledger.rows(
         "SELECT name, reason, at FROM dream_refusals WHERE store = ? ORDER BY id DESC LIMIT ?", (store, limit)
     )
     return [GateRow(row["name"], False, row["reason"], row["at"]) for row in rows]
 
 
-def sessions_since(led: Ledger, store: str, *, since: float | None, exclude: str = "") -> int:
+def sessions_since(ledger: Ledger, store: str, *, since: float | None, exclude: str = "") -> int:
     """Return how many sessions of `store` spoke later than `since` (None: ever), but for `exclude`.
 
     A session's last activity is its newest entry's own time, or the file's when no entry tells one, so
     that neither a copied transcript nor what Reverie writes itself counts as activity (bug 58).
     """
-    rows = led.rows(
+    rows = ledger.rows(
         "SELECT session_id, file_path, last_entry_timestamp, last_modified FROM memory_file_states"
         " WHERE store = ?",
         (store,),
@@ -181,7 +185,7 @@ def sessions_since(led: Ledger, store: str, *, since: float | None, exclude: str
 
 
 def take_lease(
-    led: Ledger,
+    ledger: Ledger,
     store: str,
     *,
     owner: str,
@@ -198,11 +202,11 @@ def take_lease(
     another machine is respected until it runs out.
     """
     at, token = seconds(now), new_id()
-    with led.transaction():
-        held = led.row("SELECT * FROM dream_leases WHERE store = ?", (store,))
+    with ledger.transaction():
+        held = ledger.row("SELECT * FROM dream_leases WHERE store = ?", (store,))
         if held is not None and not _void(held, boot_id, at, alive):
             return None
-        led.execute(
+        ledger.execute(
             "INSERT OR REPLACE INTO dream_leases"
             " (store, token, owner, boot_id, taken_at, beat_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (store, token, owner, boot_id, at, at, at + lease_seconds),
@@ -224,28 +228,28 @@ def _machine(boot_id: str) -> str:
     return boot_id.rpartition("@")[2] if "@" in boot_id else ""
 
 
-def confirm_lease(led: Ledger, store: str, token: str, *, lease_seconds: float, now: Moment) -> bool:
+def confirm_lease(ledger: Ledger, store: str, token: str, *, lease_seconds: float, now: Moment) -> bool:
     """Renew the lease, and tell whether it is still ours; ask right before the store is changed.
 
     False once anyone took it over, even if they have finished: an owner that was suspended never wins. One
     that overslept but that nobody followed has lost nothing and goes on.
     """
     at = seconds(now)
-    changed = led.execute(
+    changed = ledger.execute(
         "UPDATE dream_leases SET beat_at = ?, expires_at = ? WHERE store = ? AND token = ?",
         (at, at + lease_seconds, store, token),
     )
     return changed.rowcount == 1
 
 
-def release_lease(led: Ledger, store: str, token: str) -> None:
+def release_lease(ledger: Ledger, store: str, token: str) -> None:
     """Give the lease back; one that is no longer ours is left alone."""
-    led.execute("DELETE FROM dream_leases WHERE store = ? AND token = ?", (store, token))
+    ledger.execute("DELETE FROM dream_leases WHERE store = ? AND token = ?", (store, token))
 
 
-def lease_holder(led: Ledger, store: str, *, now: Moment) -> str | None:
+def lease_holder(ledger: Ledger, store: str, *, now: Moment) -> str | None:
     """Return the owner whose lease on `store` has not run out, for a person to read, or None."""
-    held = led.value(
+    held = ledger.value(
         "SELECT owner FROM dream_leases WHERE store = ? AND expires_at > ?", (store, seconds(now))
     )
     return None if held is None else str(held)

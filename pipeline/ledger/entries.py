@@ -70,7 +70,7 @@ class IngestResult:
 
 
 def commit_ingest(
-    led: Ledger,
+    ledger: Ledger,
     key: str,
     entries: Iterable[Entry],
     *,
@@ -95,25 +95,25 @@ def commit_ingest(
     """
     batches = _batches(entries)
     first = next(batches, [])
-    with led.transaction():
-        file = file_id(led, key)
+    with ledger.transaction():
+        file = file_id(ledger, key)
         why = restarted() if callable(restarted) else restarted
         if why:
-            _supersede(led, file)
-        tip, reached = links.tip(led, file), links.reached(led, file)
-        last_row = int(led.value("SELECT coalesce(max(id), 0) FROM memory_transcript_entries"))
+            _supersede(ledger, file)
+        tip, reached = links.tip(ledger, file), links.reached(ledger, file)
+        last_row = int(ledger.value("SELECT coalesce(max(id), 0) FROM memory_transcript_entries"))
         offered = 0
         for batch in chain([first], batches):
-            reached = links.add(led, file, batch, after=reached)
-            offered += _insert(led, file, key, batch)
-            recalls.note_reads(led, _reads(batch, seconds(now)))
-        judged = links.mark_branches(led, file, tip, abandoned)
+            reached = links.add(ledger, file, batch, after=reached)
+            offered += _insert(ledger, file, key, batch)
+            recalls.note_reads(ledger, _reads(batch, seconds(now)))
+        judged = links.mark_branches(ledger, file, tip, abandoned)
         conversations.rebuild(
-            led, file, gap_minutes=gap_minutes, now=now, grown_after=None if judged else last_row
+            ledger, file, gap_minutes=gap_minutes, now=now, grown_after=None if judged else last_row
         )
-        led.executemany(_BAD_LINE, [(file, *line) for line in bad])
+        ledger.executemany(_BAD_LINE, [(file, *line) for line in bad])
         store_state(
-            led,
+            ledger,
             file,
             cursor_json=cursor_json() if callable(cursor_json) else cursor_json,
             offset=offset() if callable(offset) else offset,
@@ -123,24 +123,24 @@ def commit_ingest(
             type_counts=type_counts() if callable(type_counts) else type_counts,
             after_row=last_row,
         )
-        new = _new_rows(led, file, last_row)
+        new = _new_rows(ledger, file, last_row)
         faults.reach("ingest.before_commit")
     faults.reach("ingest.after_commit")
     return IngestResult(new, offered - new)
 
 
-def _new_rows(led: Ledger, file: int, last_row: int) -> int:
+def _new_rows(ledger: Ledger, file: int, last_row: int) -> int:
     """Return how many rows of the file came after `last_row`."""
     # Told not to take the index of the file's places, which would read all that the file ever had.
     counted = "SELECT count(*) FROM memory_transcript_entries NOT INDEXED WHERE id > ? AND file_id = ?"
-    return int(led.value(counted, (last_row, file)))
+    return int(ledger.value(counted, (last_row, file)))
 
 
-def _supersede(led: Ledger, file: int) -> None:
+def _supersede(ledger: Ledger, file: int) -> None:
     """Take the file as unread: what this pass sees again comes back, the rest stays superseded."""
-    led.execute("UPDATE memory_transcript_entries SET superseded = 1 WHERE file_id = ?", (file,))
-    links.forget(led, file)
-    led.execute("DELETE FROM bad_lines WHERE file_id = ?", (file,))
+    ledger.execute("UPDATE memory_transcript_entries SET superseded = 1 WHERE file_id = ?", (file,))
+    links.forget(ledger, file)
+    ledger.execute("DELETE FROM bad_lines WHERE file_id = ?", (file,))
 
 
 def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
@@ -157,10 +157,10 @@ def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
         yield batch
 
 
-def _insert(led: Ledger, file: int, key: str, batch: Sequence[Entry]) -> int:
+def _insert(ledger: Ledger, file: int, key: str, batch: Sequence[Entry]) -> int:
     """Insert a batch's rows; return how many entries were worth one."""
     rows = [_row(entry, file, key) for entry in batch if _is_kept(entry)]
-    led.executemany(_INSERT, rows)
+    ledger.executemany(_INSERT, rows)
     return len(rows)
 
 

@@ -21,41 +21,43 @@ class Event:
     received_at: float
 
 
-def record_events(led: Ledger, events: Sequence[Event]) -> list[Event]:
+def record_events(ledger: Ledger, events: Sequence[Event]) -> list[Event]:
     """Keep the events not seen before, in one transaction, and return those."""
     new = []
-    with led.transaction():
+    with ledger.transaction():
         for event in events:
-            added = led.execute("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", astuple(event))
+            added = ledger.execute(
+                "INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", astuple(event)
+            )
             if added.rowcount:
                 new.append(event)
     return new
 
 
-def list_events(led: Ledger, *, limit: int = 50) -> list[Event]:
+def list_events(ledger: Ledger, *, limit: int = 50) -> list[Event]:
     """Return the latest events, newest first."""
-    rows = led.rows("SELECT * FROM events ORDER BY received_at DESC, id DESC LIMIT ?", (limit,))
+    rows = ledger.rows("SELECT * FROM events ORDER BY received_at DESC, id DESC LIMIT ?", (limit,))
     return [Event(**dict(row)) for row in rows]
 
 
-def last_hook(led: Ledger, session_id: str) -> str:
+def last_hook(ledger: Ledger, session_id: str) -> str:
     """Return the hook of the latest event of a session, "" when there is none."""
-    row = led.row(
+    row = ledger.row(
         "SELECT hook FROM events WHERE session_id = ? ORDER BY received_at DESC, id DESC LIMIT 1",
         (session_id,),
     )
     return row["hook"] if row else ""
 
 
-def first_received(led: Ledger) -> float | None:
+def first_received(ledger: Ledger) -> float | None:
     """Return when the first event ever came (epoch seconds), None before it."""
-    value = led.value("SELECT min(received_at) FROM events")
+    value = ledger.value("SELECT min(received_at) FROM events")
     return None if value is None else float(value)
 
 
-def announced(led: Ledger, hook: str, *, since: float) -> list[tuple[str, str]]:
+def announced(ledger: Ledger, hook: str, *, since: float) -> list[tuple[str, str]]:
     """Return session and transcript path of every event of `hook` that came later than `since`, each once."""
-    rows = led.rows(
+    rows = ledger.rows(
         "SELECT DISTINCT session_id, transcript_path FROM events"
         " WHERE received_at > ? AND hook = ? AND transcript_path <> '' ORDER BY transcript_path",
         (since, hook),

@@ -49,29 +49,29 @@ FROM memory_file_states f
 """
 
 
-def file_state(led: Ledger, key: str) -> FileState | None:
+def file_state(ledger: Ledger, key: str) -> FileState | None:
     """Return what is known of the file `key`, or None when it was never seen."""
-    found = led.row(_SELECT + "WHERE file_path = ?", (key,))
+    found = ledger.row(_SELECT + "WHERE file_path = ?", (key,))
     return None if found is None else _state(found)
 
 
-def list_files(led: Ledger) -> list[FileState]:
+def list_files(ledger: Ledger) -> list[FileState]:
     """Return every file ever seen, by key."""
-    return [_state(row) for row in led.rows(_SELECT + "ORDER BY file_path")]
+    return [_state(row) for row in ledger.rows(_SELECT + "ORDER BY file_path")]
 
 
-def cursors(led: Ledger) -> dict[str, tuple[str, str]]:
+def cursors(ledger: Ledger) -> dict[str, tuple[str, str]]:
     """Return key and cursor of every file by its path, but for those that are gone or being read."""
-    rows = led.execute(
+    rows = ledger.execute(
         "SELECT path, file_path, cursor_json FROM memory_file_states"
         " WHERE gone_at IS NULL AND status = 'idle' AND cursor_json <> ''"
     )
     return {path: (key, cursor) for path, key, cursor in rows}
 
 
-def bad_lines(led: Ledger, key: str) -> list[tuple[int, str]]:
+def bad_lines(ledger: Ledger, key: str) -> list[tuple[int, str]]:
     """Return the complete lines of `key` that are no record: line number or byte offset, and why."""
-    rows = led.rows(
+    rows = ledger.rows(
         "SELECT place, reason FROM bad_lines WHERE file_id ="
         " (SELECT id FROM memory_file_states WHERE file_path = ?) ORDER BY id",
         (key,),
@@ -80,13 +80,13 @@ def bad_lines(led: Ledger, key: str) -> list[tuple[int, str]]:
 
 
 def begin_ingest(
-    led: Ledger, key: str, path: str, *, source: str = "claude-code", size: int, mtime_ms: int
+    ledger: Ledger, key: str, path: str, *, source: str = "claude-code", size: int, mtime_ms: int
 ) -> None:
     """Mark the file as being read, in a commit of its own; a file that was gone is back.
 
     The size and mtime of the last finished pass stay until this one is committed.
     """
-    led.execute(
+    ledger.execute(
         "INSERT INTO memory_file_states (file_path, path, source, status, file_size, last_modified)"
         " VALUES (?, ?, ?, 'ingesting', ?, ?) ON CONFLICT (file_path) DO UPDATE SET"
         " path = excluded.path, source = excluded.source, status = 'ingesting', gone_at = NULL",
@@ -94,12 +94,12 @@ def begin_ingest(
     )
 
 
-def mark_gone(led: Ledger, key: str, now: Moment) -> bool:
+def mark_gone(ledger: Ledger, key: str, now: Moment) -> bool:
     """Note that the file `key` is no longer there; return whether that is news.
 
     Its rows stay, and what was not yet extracted still can be.
     """
-    found = led.value(
+    found = ledger.value(
         "INSERT INTO memory_file_states (file_path, gone_at) VALUES (?, ?) ON CONFLICT (file_path)"
         " DO UPDATE SET gone_at = excluded.gone_at, status = 'idle' WHERE gone_at IS NULL RETURNING id",
         (key, seconds(now)),
@@ -107,35 +107,37 @@ def mark_gone(led: Ledger, key: str, now: Moment) -> bool:
     return found is not None
 
 
-def recover_ingesting(led: Ledger) -> list[str]:
+def recover_ingesting(ledger: Ledger) -> list[str]:
     """Set the files a crash left ``ingesting`` idle again, and return their keys.
 
     As entries and offset commit together there should be no row past the committed offset. Should
     there be one all the same, it is marked superseded, and the next pass brings it back where it belongs.
     """
     keys = []
-    with led.transaction():
-        for row in led.rows("SELECT * FROM memory_file_states WHERE status = 'ingesting' ORDER BY file_path"):
-            led.execute(
+    with ledger.transaction():
+        for row in ledger.rows(
+            "SELECT * FROM memory_file_states WHERE status = 'ingesting' ORDER BY file_path"
+        ):
+            ledger.execute(
                 "UPDATE memory_transcript_entries SET superseded = 1"
                 " WHERE file_id = ? AND superseded = 0 AND byte_offset >= ?",
                 (row["id"], row["last_processed_offset"]),
             )
-            led.execute("UPDATE memory_file_states SET status = 'idle' WHERE id = ?", (row["id"],))
+            ledger.execute("UPDATE memory_file_states SET status = 'idle' WHERE id = ?", (row["id"],))
             keys.append(row["file_path"])
     return keys
 
 
-def file_id(led: Ledger, key: str) -> int:
+def file_id(ledger: Ledger, key: str) -> int:
     """Return the row id of the file `key`, adding the file if `begin_ingest` did not."""
-    led.execute(
+    ledger.execute(
         "INSERT INTO memory_file_states (file_path) VALUES (?) ON CONFLICT (file_path) DO NOTHING", (key,)
     )
-    return int(led.value("SELECT id FROM memory_file_states WHERE file_path = ?", (key,)))
+    return int(ledger.value("SELECT id FROM memory_file_states WHERE file_path = ?", (key,)))
 
 
 def store_state(
-    led: Ledger,
+    ledger: Ledger,
     file: int,
     *,
     cursor_json: str,
@@ -147,12 +149,12 @@ def store_state(
     after_row: int,
 ) -> None:
     """Record the end of a pass, whose new rows are those after `after_row`, and set the file idle."""
-    known = led.row("SELECT * FROM memory_file_states WHERE id = ?", (file,))
+    known = ledger.row("SELECT * FROM memory_file_states WHERE id = ?", (file,))
     assert known is not None, "the caller has just looked it up"
     counts: dict[str, int] = {} if restarted else json.loads(known["type_counts"])
     for name, count in type_counts.items():
         tally(counts, name, count)
-    latest, session = led.rows(
+    latest, session = ledger.rows(
         # Told not to take the index of the file's places, which would read all that the file ever had.
         "SELECT max(timestamp), min(session_id) FROM memory_transcript_entries NOT INDEXED"
         " WHERE id > ? AND file_id = ? AND superseded = 0",
@@ -160,7 +162,7 @@ def store_state(
     )[0]
     if not restarted:
         latest = max(filter(None, (latest, known["last_entry_timestamp"])), default=None)
-    led.execute(
+    ledger.execute(
         "UPDATE memory_file_states SET status = 'idle', gone_at = NULL, cursor_json = ?,"
         " last_processed_offset = ?, file_size = ?, last_modified = ?, type_counts = ?,"
         " restarts = restarts + ?, last_entry_timestamp = ?, session_id = ? WHERE id = ?",

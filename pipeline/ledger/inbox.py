@@ -30,20 +30,20 @@ _COLUMNS = ", ".join(field.name for field in fields(InboxItem))
 
 
 def add_inbox(
-    led: Ledger, store: str, *, kind: str, payload_json: str, reason: str, run_id: str, now: Moment
+    ledger: Ledger, store: str, *, kind: str, payload_json: str, reason: str, run_id: str, now: Moment
 ) -> int:
     """Put a proposal in the inbox and return its id.
 
     The same proposal of the same run is put in once, so that a run repeated after a crash adds nothing.
     """
-    with led.transaction():
-        known = led.value(
+    with ledger.transaction():
+        known = ledger.value(
             "SELECT id FROM inbox WHERE store = ? AND kind = ? AND payload_json = ?"
             " AND run_id = ? AND run_id <> ''",
             (store, kind, payload_json, run_id),
         )
         if known is None:
-            known = led.execute(
+            known = ledger.execute(
                 "INSERT INTO inbox (store, kind, payload_json, reason, run_id, created_at)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
                 (store, kind, payload_json, reason, run_id, seconds(now)),
@@ -51,9 +51,9 @@ def add_inbox(
     return int(known)
 
 
-def list_inbox(led: Ledger, store: str | None = None, state: str | None = "open") -> list[InboxItem]:
+def list_inbox(ledger: Ledger, store: str | None = None, state: str | None = "open") -> list[InboxItem]:
     """Return the proposals in `state` (None: all) for `store` (None: every store), oldest first."""
-    rows = led.rows(
+    rows = ledger.rows(
         f"SELECT {_COLUMNS} FROM inbox WHERE store = coalesce(?, store) AND state = coalesce(?, state)"
         " ORDER BY id",
         (store, state),
@@ -61,23 +61,23 @@ def list_inbox(led: Ledger, store: str | None = None, state: str | None = "open"
     return [InboxItem(*row) for row in rows]
 
 
-def count_inbox(led: Ledger, store: str | None = None, state: str | None = "open") -> int:
+def count_inbox(ledger: Ledger, store: str | None = None, state: str | None = "open") -> int:
     """Return how many proposals `list_inbox` would give."""
     return int(
-        led.value(
+        ledger.value(
             "SELECT count(*) FROM inbox WHERE store = coalesce(?, store) AND state = coalesce(?, state)",
             (store, state),
         )
     )
 
 
-def decide_inbox(led: Ledger, item_id: int, state: str, *, now: Moment) -> None:
+def decide_inbox(ledger: Ledger, item_id: int, state: str, *, now: Moment) -> None:
     """Close an open proposal as ``accepted`` or ``rejected``. Raises LedgerError when it is not open."""
-    changed = led.execute(
+    changed = ledger.execute(
         "UPDATE inbox SET state = ?, decided_at = ? WHERE id = ? AND state = 'open'",
         (state, seconds(now), item_id),
     )
     if not changed.rowcount:
         raise LedgerError(
-            f"inbox item {item_id} is not open", file=str(led.path), fix="`reverie status` counts what is."
+            f"inbox item {item_id} is not open", file=str(ledger.path), fix="`reverie status` counts what is."
         )

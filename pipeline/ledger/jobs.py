@@ -27,13 +27,13 @@ _FREE = "token = NULL, owner = NULL, lease_until = NULL"
 _DEAD = "state = 'leased' AND (lease_until IS NULL OR lease_until <= ?)"
 
 
-def enqueue(led: Ledger, kind: str, key: str, *, now: Moment, run_after: Moment) -> bool:
+def enqueue(ledger: Ledger, kind: str, key: str, *, now: Moment, run_after: Moment) -> bool:
     """Ask for a job to run at `run_after`; return False when it is parked, which only a person undoes.
 
     One already waiting runs at the sooner of both times. One that is running will run once more.
     """
     at = seconds(now)
-    found = led.value(
+    found = ledger.value(
         "INSERT INTO jobs (kind, key, state, run_after, created_at, changed_at)"
         " VALUES (?, ?, 'waiting', ?, ?, ?)"
         " ON CONFLICT (kind, key) DO UPDATE SET"
@@ -49,7 +49,7 @@ def enqueue(led: Ledger, kind: str, key: str, *, now: Moment, run_after: Moment)
 
 
 def claim(
-    led: Ledger,
+    ledger: Ledger,
     *,
     owner: str,
     lease_seconds: float,
@@ -65,7 +65,7 @@ def claim(
     set). A job whose owners died `max_crashes` times is parked instead: it may be what kills them.
     """
     at = seconds(now)
-    led.execute(
+    ledger.execute(
         "UPDATE jobs SET state = 'parked', changed_at = ?, again = 0, last_error ="
         " 'the worker died ' || (crashes + 1) || ' times while this ran; ' || last_error,"
         f" {_FREE} WHERE {_DEAD} AND crashes + 1 >= ?",
@@ -74,7 +74,7 @@ def claim(
     allowed = "" if kinds is None else f" AND kind IN ({', '.join('?' * len(kinds))})"
     allowed += f" AND id NOT IN ({', '.join('?' * len(leave_out))})" if leave_out else ""
     leased = (new_id(), owner, at + lease_seconds, at, at)
-    found = led.row(
+    found = ledger.row(
         "UPDATE jobs SET crashes = crashes + (state = 'leased'), state = 'leased', token = ?, owner = ?,"
         " lease_until = ?, run_after = coalesce(run_after, ?), changed_at = ?"
         " WHERE id = (SELECT id FROM jobs WHERE"
@@ -85,24 +85,24 @@ def claim(
     return None if found is None else _job(found)
 
 
-def heartbeat(led: Ledger, job: Job, *, lease_seconds: float, now: Moment) -> bool:
+def heartbeat(ledger: Ledger, job: Job, *, lease_seconds: float, now: Moment) -> bool:
     """Keep a claimed job for another `lease_seconds`; False when it is no longer ours."""
     at = seconds(now)
-    changed = led.execute(
+    changed = ledger.execute(
         "UPDATE jobs SET lease_until = ?, changed_at = ? WHERE id = ? AND state = 'leased' AND token = ?",
         (at + lease_seconds, at, job.id, job.token),
     )
     return changed.rowcount == 1
 
 
-def finish(led: Ledger, job: Job, *, now: Moment, again_after: float = 0.0) -> None:
+def finish(ledger: Ledger, job: Job, *, now: Moment, again_after: float = 0.0) -> None:
     """Mark a claimed job done, or waiting for `again_after` seconds if it was asked for meanwhile.
 
     Raises LeaseLostError when another owner has it.
     """
     at = seconds(now)
     _release(
-        led,
+        ledger,
         job,
         "state = CASE again WHEN 1 THEN 'waiting' ELSE 'done' END,"
         " run_after = CASE again WHEN 1 THEN ? ELSE run_after END,"
@@ -112,7 +112,7 @@ def finish(led: Ledger, job: Job, *, now: Moment, again_after: float = 0.0) -> N
 
 
 def fail(
-    led: Ledger,
+    ledger: Ledger,
     job: Job,
     error: str,
     *,
@@ -130,64 +130,64 @@ def fail(
     wait = backoff_seconds[min(attempts, len(backoff_seconds)) - 1] if backoff_seconds else 0.0
     state = "parked" if attempts >= max_attempts else "waiting"
     return _release(
-        led,
+        ledger,
         job,
         "state = ?, run_after = ?, attempts = ?, crashes = 0, again = 0, last_error = ?, changed_at = ?",
         (state, at + wait, attempts, error[:_ERROR_CHARS], at),
     )
 
 
-def postpone(led: Ledger, job: Job, *, run_after: Moment, reason: str, now: Moment) -> None:
+def postpone(ledger: Ledger, job: Job, *, run_after: Moment, reason: str, now: Moment) -> None:
     """Put a claimed job back until `run_after`, with no attempt counted: a cap stopped it, not a fault."""
     _release(
-        led,
+        ledger,
         job,
         "state = 'waiting', run_after = ?, crashes = 0, again = 0, last_error = ?, changed_at = ?",
         (seconds(run_after), reason[:_ERROR_CHARS], seconds(now)),
     )
 
 
-def unpark(led: Ledger, job_id: int | None, *, now: Moment) -> int:
+def unpark(ledger: Ledger, job_id: int | None, *, now: Moment) -> int:
     """Let a parked job, or all with None, run again with all its attempts; return how many there were."""
     at = seconds(now)
-    return led.execute(
+    return ledger.execute(
         "UPDATE jobs SET state = 'waiting', run_after = ?, attempts = 0, crashes = 0, changed_at = ?"
         " WHERE state = 'parked' AND id = coalesce(?, id)",
         (at, at, job_id),
     ).rowcount
 
 
-def release_leases(led: Ledger, *, now: Moment) -> int:
+def release_leases(ledger: Ledger, *, now: Moment) -> int:
     """Let every leased job's lease run out now; return how many. Only for who knows their owners are dead."""
     at = seconds(now)
-    return led.execute(
+    return ledger.execute(
         "UPDATE jobs SET lease_until = ?, changed_at = ? WHERE state = 'leased'", (at, at)
     ).rowcount
 
 
-def next_due(led: Ledger, *, now: Moment) -> float | None:
+def next_due(ledger: Ledger, *, now: Moment) -> float | None:
     """Return in how many seconds the soonest waiting job is due, 0 if it is already; None without one."""
-    due = led.value("SELECT min(coalesce(run_after, 0)) FROM jobs WHERE state = 'waiting'")
+    due = ledger.value("SELECT min(coalesce(run_after, 0)) FROM jobs WHERE state = 'waiting'")
     return None if due is None else max(0.0, due - seconds(now))
 
 
-def list_jobs(led: Ledger, *, state: str | None = None) -> list[Job]:
+def list_jobs(ledger: Ledger, *, state: str | None = None) -> list[Job]:
     """Return jobs by the time they are due, all or those in one state."""
-    rows = led.rows(
+    rows = ledger.rows(
         "SELECT * FROM jobs WHERE state = coalesce(?, state) ORDER BY coalesce(run_after, 0), id", (state,)
     )
     return [_job(row) for row in rows]
 
 
-def _release(led: Ledger, job: Job, assignments: str, values: Sequence[object]) -> Job:
-    found = led.row(
+def _release(ledger: Ledger, job: Job, assignments: str, values: Sequence[object]) -> Job:
+    found = ledger.row(
         f"UPDATE jobs SET {assignments}, {_FREE} WHERE id = ? AND state = 'leased' AND token = ? RETURNING *",
         (*values, job.id, job.token),
     )
     if found is None:
         raise LeaseLostError(
             f"job {job.id} ({job.kind} {job.key}) is no longer ours",
-            file=str(led.path),
+            file=str(ledger.path),
             fix="Nothing to do: whoever holds it now finishes it.",
         )
     return _job(found)
@@ -208,9 +208,11 @@ def _job(row: sqlite3.Row) -> Job:
     )
 
 
-def job(led: Ledger, job_id: int) -> Job:
+def job(ledger: Ledger, job_id: int) -> Job:
     """Return one job. Raises LedgerError for an unknown id."""
-    found = led.row("SELECT * FROM jobs WHERE id = ?", (job_id,))
+    found = ledger.row("SELECT * FROM jobs WHERE id = ?", (job_id,))
     if found is None:
-        raise LedgerError(f"there is no job {job_id}", file=str(led.path), fix="`reverie status` lists them.")
+        raise LedgerError(
+            f"there is no job {job_id}", file=str(ledger.path), fix="`reverie status` lists them."
+        )
     return _job(found)

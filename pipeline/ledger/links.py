@@ -28,7 +28,7 @@ Abandoned = Callable[[Sequence[Link]], set[str]]
 _PROMPTS = frozenset({"typed", "slash"})
 
 
-def add(led: Ledger, file: int, batch: Sequence[Entry], *, after: int) -> int:
+def add(ledger: Ledger, file: int, batch: Sequence[Entry], *, after: int) -> int:
     """Add the links of a batch that stand behind byte `after`; return the byte of the last one.
 
     The blocks of one record share a link. What stands at or before `after` is known: a file that is
@@ -45,7 +45,7 @@ def add(led: Ledger, file: int, batch: Sequence[Entry], *, after: int) -> int:
             found.append([entry.offset, entry.uuid, entry.parent_uuid, human, entry.sidechain])
     if not found:
         return after
-    led.execute(
+    ledger.execute(
         "INSERT INTO link_batches (file_id, first_offset, last_offset, marks, links) VALUES (?, ?, ?, ?, ?)",
         (file, found[0][0], found[-1][0], _marks(str(link[1]) for link in found), orjson.dumps(found)),
     )
@@ -57,20 +57,20 @@ def _marks(uuids: Iterable[str]) -> bytes:
     return struct.pack(f"<{len(sums)}I", *sums)
 
 
-def reached(led: Ledger, file: int) -> int:
+def reached(ledger: Ledger, file: int) -> int:
     """Return the byte offset of the last link known of the file, -1 when there is none."""
-    last = led.value("SELECT max(last_offset) FROM link_batches WHERE file_id = ?", (file,))
+    last = ledger.value("SELECT max(last_offset) FROM link_batches WHERE file_id = ?", (file,))
     return -1 if last is None else int(last)
 
 
-def forget(led: Ledger, file: int) -> None:
+def forget(ledger: Ledger, file: int) -> None:
     """Drop the file's links: it was rewritten."""
-    led.execute("DELETE FROM link_batches WHERE file_id = ?", (file,))
+    ledger.execute("DELETE FROM link_batches WHERE file_id = ?", (file,))
 
 
-def tip(led: Ledger, file: int) -> Tip | None:
+def tip(ledger: Ledger, file: int) -> Tip | None:
     """Return the last main-chain link of the file, after its byte offset; None when it has none."""
-    cursor = led.execute(
+    cursor = ledger.execute(
         "SELECT links FROM link_batches WHERE file_id = ? ORDER BY last_offset DESC", (file,)
     )
     try:
@@ -90,7 +90,7 @@ def _decoded(batch: bytes) -> list[Tip]:
     ]
 
 
-def mark_branches(led: Ledger, file: int, before: Tip | None, abandoned: Abandoned) -> bool:
+def mark_branches(ledger: Ledger, file: int, before: Tip | None, abandoned: Abandoned) -> bool:
     """Bring the abandoned flags up to date after a pass; `before` is the file's `tip` before it.
 
     When all that is new hangs on that tip, nothing older can change, and only the new links are looked
@@ -99,28 +99,28 @@ def mark_branches(led: Ledger, file: int, before: Tip | None, abandoned: Abandon
     """
     if before is not None:
         place, last = before
-        new = list(links_of(led, file, place + 1))
-        if _hangs_on(last[0], new) and not _any_before(led, file, place, [last, *new]):
-            _flag(led, file, abandoned([last, *new]), 1)
+        new = list(links_of(ledger, file, place + 1))
+        if _hangs_on(last[0], new) and not _any_before(ledger, file, place, [last, *new]):
+            _flag(ledger, file, abandoned([last, *new]), 1)
             return False
-    left = abandoned(list(links_of(led, file)))
+    left = abandoned(list(links_of(ledger, file)))
     flagged = {
         row[0]
-        for row in led.rows(
+        for row in ledger.rows(
             "SELECT uuid FROM memory_transcript_entries"
             " WHERE file_id = ? AND abandoned = 1 AND superseded = 0",
             (file,),
         )
     }
-    _flag(led, file, left - flagged, 1)
-    _flag(led, file, flagged - left, 0)
+    _flag(ledger, file, left - flagged, 1)
+    _flag(ledger, file, flagged - left, 0)
     return True
 
 
-def links_of(led: Ledger, file: int, start: int = 0) -> Iterator[Link]:
+def links_of(ledger: Ledger, file: int, start: int = 0) -> Iterator[Link]:
     """Yield the links from byte `start` on in file order, the first of each uuid only."""
     seen: set[str] = set()
-    for (batch,) in led.execute(
+    for (batch,) in ledger.execute(
         "SELECT links FROM link_batches WHERE file_id = ? AND last_offset >= ? ORDER BY last_offset",
         (file, start),
     ):
@@ -140,24 +140,24 @@ def _hangs_on(tip_uuid: str, new: Sequence[Link]) -> bool:
     return True
 
 
-def _any_before(led: Ledger, file: int, end: int, some: Sequence[Link]) -> bool:
+def _any_before(ledger: Ledger, file: int, end: int, some: Sequence[Link]) -> bool:
     """Return whether the file holds one of these uuids before byte `end`: a compaction appends copies."""
     wanted = {link[0] for link in some}
     sums = [_marks([uuid]) for uuid in wanted]
-    batches = led.rows(
+    batches = ledger.rows(
         "SELECT id, marks FROM link_batches WHERE file_id = ? AND first_offset < ?", (file, end)
     )
     # A checksum only says where to look: other uuids can have the same, and the tip is in its own batch.
     likely = [row["id"] for row in batches if any(one in row["marks"] for one in sums)]
     for number in likely:
-        batch = led.value("SELECT links FROM link_batches WHERE id = ?", (number,))
+        batch = ledger.value("SELECT links FROM link_batches WHERE id = ?", (number,))
         if any(place < end and link[0] in wanted for place, link in _decoded(batch)):
             return True
     return False
 
 
-def _flag(led: Ledger, file: int, uuids: set[str], value: int) -> None:
-    led.executemany(
+def _flag(ledger: Ledger, file: int, uuids: set[str], value: int) -> None:
+    ledger.executemany(
         "UPDATE memory_transcript_entries SET abandoned = ? WHERE uuid = ? AND file_id = ?",
         [(value, uuid, file) for uuid in sorted(uuids)],
     )

@@ -114,22 +114,22 @@ FROM recall_lines l
 """
 
 
-def identity(led: Ledger) -> str:
+def identity(ledger: Ledger) -> str:
     """Return what tells this ledger from every other: counts kept elsewhere name it."""
-    return str(led.value("SELECT id FROM identity"))
+    return str(ledger.value("SELECT id FROM identity"))
 
 
 # -- the hooks' files ---------------------------------------------------------------------------------
 
 
-def progress(led: Ledger) -> dict[str, Progress]:
+def progress(ledger: Ledger) -> dict[str, Progress]:
     """Return how far each session's file was read."""
-    rows = led.rows("SELECT session, taken, base, head FROM recall_files")
+    rows = ledger.rows("SELECT session, taken, base, head FROM recall_files")
     return {row["session"]: Progress(row["taken"], row["base"], row["head"]) for row in rows}
 
 
 def add_lines(
-    led: Ledger,
+    ledger: Ledger,
     session: str,
     lines: Iterable[Line],
     bad: Iterable[BadLine],
@@ -141,13 +141,13 @@ def add_lines(
 
     Nothing, and False, when it is no longer read as far as `before` says: another process was faster.
     """
-    with led.transaction():
-        if _progress(led, session) != before:
+    with ledger.transaction():
+        if _progress(ledger, session) != before:
             return False
         for line in lines:
-            _add(led, session, line)
-        add_bad(led, session, bad)
-        led.execute(
+            _add(ledger, session, line)
+        add_bad(ledger, session, bad)
+        ledger.execute(
             "INSERT OR REPLACE INTO recall_files (session, taken, base, head) VALUES (?, ?, ?, ?)",
             (session, after.taken, after.base, after.head),
         )
@@ -156,25 +156,25 @@ def add_lines(
     return True
 
 
-def begin_anew(led: Ledger, session: str) -> None:
+def begin_anew(ledger: Ledger, session: str) -> None:
     """Note that the file of `session` was removed: the next one of that name is read from its start."""
-    led.execute(
+    ledger.execute(
         "UPDATE recall_files SET base = base + taken, taken = 0, head = ? WHERE session = ?", (b"", session)
     )
 
 
-def _progress(led: Ledger, session: str) -> Progress | None:
-    row = led.row("SELECT taken, base, head FROM recall_files WHERE session = ?", (session,))
+def _progress(ledger: Ledger, session: str) -> Progress | None:
+    row = ledger.row("SELECT taken, base, head FROM recall_files WHERE session = ?", (session,))
     return None if row is None else Progress(*row)
 
 
-def _add(led: Ledger, session: str, line: Line) -> None:
+def _add(ledger: Ledger, session: str, line: Line) -> None:
     values = astuple(line)[:-1]
-    led.execute(
+    ledger.execute(
         f"INSERT OR IGNORE INTO recall_lines (session, {_LINE}) VALUES (?, {_marks(values)})",
         (session, *values),
     )
-    led.executemany(
+    ledger.executemany(
         f"INSERT OR IGNORE INTO recall_log (session, place, item, at, hook, {_ITEM})"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
@@ -195,9 +195,9 @@ def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
 
 
-def add_bad(led: Ledger, session: str, bad: Iterable[BadLine]) -> None:
+def add_bad(ledger: Ledger, session: str, bad: Iterable[BadLine]) -> None:
     """Keep what can't be understood of a session's file."""
-    led.executemany(
+    ledger.executemany(
         "INSERT OR IGNORE INTO recall_bad_lines (session, place, reason, text) VALUES (?, ?, ?, ?)",
         [(session, *astuple(line)) for line in bad],
     )
@@ -207,31 +207,31 @@ def add_bad(led: Ledger, session: str, bad: Iterable[BadLine]) -> None:
 
 
 def note_use(
-    led: Ledger, use: Use, *, store: str, memory: str, name: str, path: str, digest: str, now: Moment
+    ledger: Ledger, use: Use, *, store: str, memory: str, name: str, path: str, digest: str, now: Moment
 ) -> None:
     """Note that a person asked for a memory; `path` is relative to `store`."""
-    led.execute(
+    ledger.execute(
         "INSERT INTO recall_log (session, item, at, hook, store, memory, name, path, digest, score, why,"
         " chars, tokens) VALUES ('', 0, ?, ?, ?, ?, ?, ?, ?, 0, '[]', 0, 0)",
         (seconds(now), use, store, memory, name, path, digest),
     )
 
 
-def note_reads(led: Ledger, reads: Iterable[tuple[str, str, str, float]]) -> None:
+def note_reads(ledger: Ledger, reads: Iterable[tuple[str, str, str, float]]) -> None:
     """Note that the assistant read files: session, what marks that very read, absolute path, epoch seconds.
 
     A read that another session's file repeats, as a fork does, is noted once.
     """
-    led.executemany(
+    ledger.executemany(
         "INSERT OR IGNORE INTO recall_log (session, item, at, hook, store, memory, name, path, digest, score,"
         " why, chars, tokens, mark) VALUES (?, 0, ?, 'read', '', '', '', ?, '', 0, '[]', 0, 0, ?)",
         [(session, at, path, mark) for session, mark, path, at in reads],
     )
 
 
-def uncounted(led: Ledger, *, limit: int) -> list[Logged]:
+def uncounted(ledger: Ledger, *, limit: int) -> list[Logged]:
     """Return the oldest rows that no store's counts have yet."""
-    rows = led.rows(
+    rows = ledger.rows(
         "SELECT id, at, hook, place, store, memory, path FROM recall_log WHERE counted = 0"
         " ORDER BY id LIMIT ?",
         (limit,),
@@ -242,24 +242,24 @@ def uncounted(led: Ledger, *, limit: int) -> list[Logged]:
     ]
 
 
-def set_counted(led: Ledger, rows: Iterable[int], mark: int = 1) -> None:
+def set_counted(ledger: Ledger, rows: Iterable[int], mark: int = 1) -> None:
     """Note that `rows` are counted, or with `LEFT_OUT` that they can't be."""
-    with led.transaction():
-        led.executemany("UPDATE recall_log SET counted = ? WHERE id = ?", [(mark, row) for row in rows])
+    with ledger.transaction():
+        ledger.executemany("UPDATE recall_log SET counted = ? WHERE id = ?", [(mark, row) for row in rows])
 
 
 # -- looking ------------------------------------------------------------------------------------------
 
 
-def sessions(led: Ledger, *, limit: int = 20) -> list[SessionTotals]:
+def sessions(ledger: Ledger, *, limit: int = 20) -> list[SessionTotals]:
     """Return the totals of the sessions that were given something, the latest first."""
-    rows = led.rows(f"{_TOTALS} GROUP BY session ORDER BY last DESC, session LIMIT ?", (limit,))
+    rows = ledger.rows(f"{_TOTALS} GROUP BY session ORDER BY last DESC, session LIMIT ?", (limit,))
     return [SessionTotals(*row) for row in rows]
 
 
-def matching(led: Ledger, start: str) -> list[str]:
+def matching(ledger: Ledger, start: str) -> list[str]:
     """Return the sessions whose name begins with `start`, the latest first."""
-    rows = led.rows(
+    rows = ledger.rows(
         "SELECT session FROM recall_lines WHERE substr(session, 1, ?) = ? GROUP BY session"
         " ORDER BY max(at) DESC",
         (len(start), start),
@@ -267,28 +267,28 @@ def matching(led: Ledger, start: str) -> list[str]:
     return [row["session"] for row in rows]
 
 
-def totals(led: Ledger, session: str) -> SessionTotals | None:
+def totals(ledger: Ledger, session: str) -> SessionTotals | None:
     """Return what `session` was given in all, None when that is nothing."""
-    row = led.row(f"{_TOTALS} WHERE session = ? GROUP BY session", (session,))
+    row = ledger.row(f"{_TOTALS} WHERE session = ? GROUP BY session", (session,))
     return None if row is None else SessionTotals(*row)
 
 
-def lines(led: Ledger, session: str) -> list[Line]:
+def lines(ledger: Ledger, session: str) -> list[Line]:
     """Return what `session` was given, in order."""
     items: dict[int, list[Item]] = {}
-    for row in led.rows(
+    for row in ledger.rows(
         f"SELECT place, {_ITEM} FROM recall_log WHERE session = ? AND place IS NOT NULL ORDER BY place, item",
         (session,),
     ):
         values = {**dict(row), "why": tuple(json.loads(row["why"]))}
         items.setdefault(values.pop("place"), []).append(Item(**values))
-    rows = led.rows(f"SELECT {_LINE} FROM recall_lines WHERE session = ? ORDER BY place", (session,))
+    rows = ledger.rows(f"SELECT {_LINE} FROM recall_lines WHERE session = ? ORDER BY place", (session,))
     return [Line(**dict(row), items=tuple(items.get(row["place"], ()))) for row in rows]
 
 
-def bad_lines(led: Ledger, session: str) -> list[BadLine]:
+def bad_lines(ledger: Ledger, session: str) -> list[BadLine]:
     """Return what can't be understood of the file of `session`, in order."""
-    rows = led.rows(
+    rows = ledger.rows(
         "SELECT place, reason, text FROM recall_bad_lines WHERE session = ? ORDER BY place", (session,)
     )
     return [BadLine(*row) for row in rows]

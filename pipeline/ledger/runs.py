@@ -44,7 +44,7 @@ _COLUMNS = ", ".join(field.name for field in fields(Run))
 
 
 def start_run(
-    led: Ledger,
+    ledger: Ledger,
     *,
     id: str,
     kind: str,
@@ -56,7 +56,7 @@ def start_run(
     now: Moment,
 ) -> None:
     """Record that a run begins. Raises LedgerError when the id was used before."""
-    led.execute(
+    ledger.execute(
         "INSERT INTO runs (id, kind, key, store, strategy, from_row, through_row, started_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (id, kind, key, store, strategy, from_row, through_row, seconds(now)),
@@ -64,21 +64,28 @@ def start_run(
 
 
 def commit_reply(
-    led: Ledger, run_id: str, reply_json: str, *, prompt_digest: str, model: str, provider: str, now: Moment
+    ledger: Ledger,
+    run_id: str,
+    reply_json: str,
+    *,
+    prompt_digest: str,
+    model: str,
+    provider: str,
+    now: Moment,
 ) -> None:
     """Keep the validated reply of a run, once. Raises LedgerError when it has one, or is over, or unknown."""
-    changed = led.execute(
+    changed = ledger.execute(
         "UPDATE runs SET reply_json = ?, prompt_digest = ?, model = ?, provider = ?, replied_at = ?"
         " WHERE id = ? AND reply_json IS NULL AND outcome IS NULL",
         (reply_json, prompt_digest, model, provider, seconds(now), run_id),
     )
     if not changed.rowcount:
-        raise _refusal(led, run_id, "take a reply")
+        raise _refusal(ledger, run_id, "take a reply")
 
 
-def pending_run(led: Ledger, key: str, store: str, strategy: str) -> Run | None:
+def pending_run(ledger: Ledger, key: str, store: str, strategy: str) -> Run | None:
     """Return the oldest run whose reply is kept but not yet applied (a crash came between), or None."""
-    row = led.row(
+    row = ledger.row(
         f"SELECT {_COLUMNS} FROM runs WHERE key = ? AND store = ? AND strategy = ?"
         " AND outcome IS NULL AND reply_json IS NOT NULL ORDER BY started_at, id LIMIT 1",
         (key, store, strategy),
@@ -86,37 +93,37 @@ def pending_run(led: Ledger, key: str, store: str, strategy: str) -> Run | None:
     return None if row is None else Run(*row)
 
 
-def finish_run(led: Ledger, run_id: str, *, outcome: str, summary_json: str, now: Moment) -> None:
+def finish_run(ledger: Ledger, run_id: str, *, outcome: str, summary_json: str, now: Moment) -> None:
     """Record how a run ended, once.
 
     Raises LedgerError for an unknown run, one that ended another way, and an outcome that is no word for
     one. Call it in one transaction with `set_watermark`.
     """
     if outcome not in _OUTCOMES and not outcome.startswith("failed:"):
-        raise LedgerError(f"{outcome!r} is no outcome of a run", file=str(led.path))
-    changed = led.execute(
+        raise LedgerError(f"{outcome!r} is no outcome of a run", file=str(ledger.path))
+    changed = ledger.execute(
         "UPDATE runs SET outcome = ?, summary_json = ?, finished_at = ?"
         " WHERE id = ? AND (outcome IS NULL OR outcome = ?)",
         (outcome, summary_json, seconds(now), run_id, outcome),
     )
     if not changed.rowcount:
-        raise _refusal(led, run_id, f"end as {outcome}")
+        raise _refusal(ledger, run_id, f"end as {outcome}")
 
 
-def run(led: Ledger, run_id: str) -> Run | None:
+def run(ledger: Ledger, run_id: str) -> Run | None:
     """Return one run, or None."""
-    row = led.row(f"SELECT {_COLUMNS} FROM runs WHERE id = ?", (run_id,))
+    row = ledger.row(f"SELECT {_COLUMNS} FROM runs WHERE id = ?", (run_id,))
     return None if row is None else Run(*row)
 
 
-def rows_read(led: Ledger, key: str, store: str, *strategies: str) -> list[tuple[int, int]]:
+def rows_read(ledger: Ledger, key: str, store: str, *strategies: str) -> list[tuple[int, int]]:
     """Return the first and last row of every stretch of `key` that `strategies` have done with for `store`.
 
     A stretch no model could read (``failed:unextractable``) was passed over and counts; one whose run
     failed in another way is tried again and does not.
     """
     marks = ", ".join("?" * len(strategies))
-    rows = led.rows(
+    rows = ledger.rows(
         "SELECT from_row, through_row FROM runs WHERE key = ? AND store = ?"
         f" AND strategy IN ({marks}) AND outcome IN ('applied', 'nothing', 'skipped', 'failed:unextractable')"
         " ORDER BY from_row",
@@ -125,23 +132,23 @@ def rows_read(led: Ledger, key: str, store: str, *strategies: str) -> list[tuple
     return [(row["from_row"], row["through_row"]) for row in rows]
 
 
-def first_started(led: Ledger, store: str) -> float | None:
+def first_started(ledger: Ledger, store: str) -> float | None:
     """Return when the first run over `store` began (epoch seconds), None when there was none."""
-    value = led.value("SELECT min(started_at) FROM runs WHERE store = ?", (store,))
+    value = ledger.value("SELECT min(started_at) FROM runs WHERE store = ?", (store,))
     return None if value is None else float(value)
 
 
-def list_runs(led: Ledger, *, limit: int = 20, key: str | None = None) -> list[Run]:
+def list_runs(ledger: Ledger, *, limit: int = 20, key: str | None = None) -> list[Run]:
     """Return the latest runs, newest first, all or those of one key."""
-    rows = led.rows(
+    rows = ledger.rows(
         f"SELECT {_COLUMNS} FROM runs WHERE key = coalesce(?, key) ORDER BY started_at DESC, id DESC LIMIT ?",
         (key, limit),
     )
     return [Run(*row) for row in rows]
 
 
-def _refusal(led: Ledger, run_id: str, what: str) -> LedgerError:
-    known = run(led, run_id)
+def _refusal(ledger: Ledger, run_id: str, what: str) -> LedgerError:
+    known = run(ledger, run_id)
     state = (
         "is not known"
         if known is None
@@ -151,6 +158,6 @@ def _refusal(led: Ledger, run_id: str, what: str) -> LedgerError:
     )
     return LedgerError(
         f"run {run_id} can't {what}: it {state}",
-        file=str(led.path),
+        file=str(ledger.path),
         fix="Start a new run; `reverie status` shows this one.",
     )

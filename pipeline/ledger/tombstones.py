@@ -5,9 +5,9 @@ from __future__ import annotations
 from pipeline.ledger.connection import Ledger, Moment, seconds
 
 
-def add_tombstone(led: Ledger, store: str, name: str, *, memory_id: str, now: Moment, reason: str) -> None:
+def add_tombstone(ledger: Ledger, store: str, name: str, *, memory_id: str, now: Moment, reason: str) -> None:
     """Remember that `name` was forgotten in `store`; forgetting it again moves the time on."""
-    led.execute(
+    ledger.execute(
         "INSERT INTO tombstones (store, name, memory_id, at, reason) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (store, name) DO UPDATE SET"
         " memory_id = excluded.memory_id, at = max(at, excluded.at), reason = excluded.reason",
@@ -15,9 +15,9 @@ def add_tombstone(led: Ledger, store: str, name: str, *, memory_id: str, now: Mo
     )
 
 
-def tombstones(led: Ledger, store: str) -> dict[str, float]:
+def tombstones(ledger: Ledger, store: str) -> dict[str, float]:
     """Return the forgotten names of `store`, each with when, in epoch seconds."""
     return {
         row["name"]: row["at"]
-        for row in led.rows("SELECT name, at FROM tombstones WHERE store = ? ORDER BY name", (store,))
+        for row in ledger.rows("SELECT name, at FROM tombstones WHERE store = ? ORDER BY name", (store,))
     }

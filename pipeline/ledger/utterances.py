@@ -45,13 +45,15 @@ class EntryRow:
     abandoned: bool
 
 
-def utterances(led: Ledger, key: str, *, after_row: int, limit_chars: int | None = None) -> list[Utterance]:
+def utterances(
+    ledger: Ledger, key: str, *, after_row: int, limit_chars: int | None = None
+) -> list[Utterance]:
     """Return what was said in the file `key` after row `after_row`, oldest first.
 
     With `limit_chars` it stops before the text would pass that many characters, but gives at least
     one utterance when there is one.
     """
-    cursor = led.execute(
+    cursor = ledger.execute(
         f"SELECT {_COLUMNS} FROM memory_transcript_entries INDEXED BY entries_speech"
         f" WHERE {_OF_FILE} AND {SPEECH} AND id > ? ORDER BY id",
         (key, after_row),
@@ -61,9 +63,9 @@ def utterances(led: Ledger, key: str, *, after_row: int, limit_chars: int | None
     return found
 
 
-def utterances_before(led: Ledger, key: str, *, row: int, max_chars: int) -> list[Utterance]:
+def utterances_before(ledger: Ledger, key: str, *, row: int, max_chars: int) -> list[Utterance]:
     """Return the utterances just before row `row`, oldest first, of at most `max_chars` characters in all."""
-    cursor = led.execute(
+    cursor = ledger.execute(
         f"SELECT {_COLUMNS} FROM memory_transcript_entries INDEXED BY entries_speech"
         f" WHERE {_OF_FILE} AND {SPEECH} AND id < ? ORDER BY id DESC",
         (key, row),
@@ -73,9 +75,9 @@ def utterances_before(led: Ledger, key: str, *, row: int, max_chars: int) -> lis
     return found[::-1]
 
 
-def spoken_size(led: Ledger, key: str) -> tuple[int, int]:
+def spoken_size(ledger: Ledger, key: str) -> tuple[int, int]:
     """Return how many characters were said in the file `key`, and the row of the last utterance (0: none)."""
-    row = led.row(
+    row = ledger.row(
         "SELECT coalesce(sum(length(content)), 0), coalesce(max(id), 0) FROM memory_transcript_entries"
         f" INDEXED BY entries_speech WHERE {_OF_FILE} AND {SPEECH}",
         (key,),
@@ -83,18 +85,18 @@ def spoken_size(led: Ledger, key: str) -> tuple[int, int]:
     return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
 
-def utterances_of_conversation(led: Ledger, conversation_id: int) -> list[Utterance]:
+def utterances_of_conversation(ledger: Ledger, conversation_id: int) -> list[Utterance]:
     """Return all that was said in one conversation, oldest first. Raises LedgerError for an unknown id."""
-    bounds = led.row(
+    bounds = ledger.row(
         "SELECT file_id, first_row, last_row FROM memory_conversations WHERE id = ?", (conversation_id,)
     )
     if bounds is None:
         raise LedgerError(
             f"there is no conversation {conversation_id}",
-            file=str(led.path),
+            file=str(ledger.path),
             fix="`reverie conversations` lists them.",
         )
-    rows = led.rows(
+    rows = ledger.rows(
         f"SELECT {_COLUMNS} FROM memory_transcript_entries INDEXED BY entries_speech"
         f" WHERE file_id = ? AND {SPEECH} AND id BETWEEN ? AND ? ORDER BY id",
         tuple(bounds),
@@ -102,9 +104,9 @@ def utterances_of_conversation(led: Ledger, conversation_id: int) -> list[Uttera
     return [_utterance(row) for row in rows]
 
 
-def memory_writes(led: Ledger, key: str, *, after_row: int, through_row: int) -> list[str]:
+def memory_writes(ledger: Ledger, key: str, *, after_row: int, through_row: int) -> list[str]:
     """Return the paths the assistant wrote into a memory folder in that span of rows, each once."""
-    rows = led.rows(
+    rows = ledger.rows(
         f"SELECT memory_writes FROM memory_transcript_entries WHERE {_OF_FILE} AND memory_writes <> ''"
         " AND superseded = 0 AND abandoned = 0 AND id > ? AND id <= ? ORDER BY id",
         (key, after_row, through_row),
@@ -112,9 +114,9 @@ def memory_writes(led: Ledger, key: str, *, after_row: int, through_row: int) ->
     return list(dict.fromkeys(path for row in rows for path in json.loads(row["memory_writes"])))
 
 
-def find_entry(led: Ledger, session_id: str, uuid: str) -> EntryRow | None:
+def find_entry(ledger: Ledger, session_id: str, uuid: str) -> EntryRow | None:
     """Return the entry a memory cites, also when the transcript is gone; None when it was never read."""
-    rows = led.rows(
+    rows = ledger.rows(
         "SELECT e.*, f.path FROM memory_transcript_entries e JOIN memory_file_states f ON f.id = e.file_id"
         " WHERE e.uuid = ? AND e.session_id = ? ORDER BY e.block",
         (uuid, session_id),

@@ -15,7 +15,7 @@ from pipeline.core.clock import Clock
 from pipeline.core.errors import BusyStoreError, StoreError
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job
-from pipeline.extraction.run import Desk, Outcome, extract
+from pipeline.extraction.run import Outcome, PhaseContext, extract
 from pipeline.extraction.strategies import ConversationStrategy, Strategy, TurnStrategy
 from pipeline.ledger import Ledger, calls, conversations, entries, jobs, runs, watermarks
 from pipeline.llm import Client, Provider, open_provider
@@ -29,7 +29,7 @@ LOG = logging.getLogger("reverie.worker")
 QUARTER = 900.0
 
 
-class Reader:
+class ExtractionRunner:
     """Reads files of one home. `store` overrides where memories go; `llm` is a provider's spec."""
 
     def __init__(
@@ -65,35 +65,35 @@ class Reader:
         conversations.mark_ready(
             self.ledger, now=self.clock.now(), gap_minutes=limits.conversation_gap_minutes
         )
-        desk = self._desk(key)
+        phase = self._phase(key)
         outcomes: list[Outcome] = []
         for item in conversations.list_conversations(self.ledger, key=key):
             rows = [u.row for u in entries.utterances_of_conversation(self.ledger, item.id)]
-            past = watermarks.watermark(self.ledger, key, desk.store_key, "turn")
-            read = runs.rows_read(self.ledger, key, desk.store_key, "turn", "conversation")
+            past = watermarks.watermark(self.ledger, key, phase.store_key, "turn")
+            read = runs.rows_read(self.ledger, key, phase.store_key, "turn", "conversation")
             unread = [row for row in rows if not any(first <= row <= last for first, last in read)]
             if not unread:
                 continue
             if unread[0] <= past:
-                outcomes.extend(self._conversation(desk, self._whole(item, minimum=1), None))
+                outcomes.extend(self._conversation(phase, self._whole(item, minimum=1), None))
             elif unread == rows and len(rows) >= limits.min_conversation_messages:
-                outcomes.extend(self._conversation(desk, self._whole(item), None))
+                outcomes.extend(self._conversation(phase, self._whole(item), None))
             else:
                 turns = TurnStrategy(key, limits, first_sight=False, until_row=rows[-1])
-                outcomes.extend(self._spans(desk, turns, None))
+                outcomes.extend(self._spans(phase, turns, None))
         self.refresh()
         index_refresh.refresh(self.home, self.ledger, self.clock, self.touched)
         return outcomes
 
     def read_spans(self, key: str, strategy: Strategy) -> list[Outcome]:
         """Do every span `strategy` finds in the file `key`, now."""
-        return self._spans(self._desk(key), strategy, None)
+        return self._spans(self._phase(key), strategy, None)
 
     def read_conversations(self, key: str) -> list[Outcome]:
         """Read every conversation of the file `key` as a whole, also what was read turn by turn."""
-        desk = self._desk(key)
+        phase = self._phase(key)
         found = conversations.list_conversations(self.ledger, key=key)
-        return [outcome for item in found for outcome in self._conversation(desk, self._whole(item), None)]
+        return [outcome for item in found for outcome in self._conversation(phase, self._whole(item), None)]
 
     def refresh(self) -> None:
         """Bring the derived files of every store that was changed up to date."""
@@ -128,10 +128,10 @@ class Reader:
 
     # -- for the jobs too -------------------------------------------------------------------------
 
-    def _spans(self, desk: Desk, strategy: Strategy, job: Job | None) -> list[Outcome]:
+    def _spans(self, phase: PhaseContext, strategy: Strategy, job: Job | None) -> list[Outcome]:
         outcomes: list[Outcome] = []
         window = 0
-        while outcome := extract(desk, strategy, window=window):
+        while outcome := extract(phase, strategy, window=window):
             outcomes.append(outcome)
             window = outcome.window
             if job is not None:
@@ -140,14 +140,16 @@ class Reader:
                 )
         return outcomes
 
-    def _conversation(self, desk: Desk, strategy: ConversationStrategy, job: Job | None) -> list[Outcome]:
+    def _conversation(
+        self, phase: PhaseContext, strategy: ConversationStrategy, job: Job | None
+    ) -> list[Outcome]:
         item = strategy.conversation
         now = self.clock.now()
         if item.status == "ready":
             conversations.set_status(self.ledger, item.id, "queued", now=now)
         if item.status in ("ready", "queued"):
             conversations.set_status(self.ledger, item.id, "processing", now=now)
-        outcomes = self._spans(desk, strategy, job)
+        outcomes = self._spans(phase, strategy, job)
         if item.status in ("ready", "queued", "processing"):
             # Asked anew rather than taken from the outcomes: a crash may have come after the last of them.
             reason = strategy.skipped(self.ledger)
@@ -160,7 +162,7 @@ class Reader:
         least = limits.min_conversation_messages if minimum is None else minimum
         return ConversationStrategy(item, limits, minimum=least)
 
-    def _desk(self, key: str) -> Desk:
+    def _phase(self, key: str) -> PhaseContext:
         place = self.store or store_for(self.ledger, key)
         if foreign_dream_running(place, self.clock.now()):
             raise BusyStoreError(file=str(place), fix="It ends by itself; the work waits.")
@@ -168,7 +170,7 @@ class Reader:
         if self.store is None:
             claim(self.ledger, key, store)
         jobs.enqueue(self.ledger, "reindex", str(place), now=self._now(), run_after=self._now())
-        return Desk(
+        return PhaseContext(
             ledger=self.ledger,
             store=store,
             client=self.client(),

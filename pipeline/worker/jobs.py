@@ -26,14 +26,14 @@ from pipeline.core.errors import (
     UnavailableError,
 )
 from pipeline.domain.job import Job, JobKind
-from pipeline.extraction.run import Desk, Outcome, give_up
+from pipeline.extraction.run import Outcome, PhaseContext, give_up
 from pipeline.extraction.strategies import ConversationStrategy, Strategy, TurnStrategy
 from pipeline.intake import orphans
 from pipeline.intake.drain import drain, print_session
 from pipeline.ledger import conversations, entries, jobs, lookups, watermarks
 from pipeline.recall.prepared import hook_state, session_memory
 from pipeline.worker import dream_runner, index_refresh, prefetch_job, recall_log
-from pipeline.worker.extraction_runner import QUARTER, Reader
+from pipeline.worker.extraction_runner import QUARTER, ExtractionRunner
 
 LOG = logging.getLogger("reverie.worker")
 _HOPELESS = (RefusedError, InvalidReplyError, TooLongError, TruncatedError)
@@ -64,7 +64,7 @@ def _told(error: Exception) -> str:
     return f"{said.rstrip('.')}. {fix}" if fix else said
 
 
-class Worker(Reader):
+class Worker(ExtractionRunner):
     """One worker over one home: a reader that takes what to read from the spool and the ledger.
 
     `left` holds the ids of the events that the present pass could not take; the next pass tries them again.
@@ -203,7 +203,7 @@ class Worker(Reader):
             interval = self.settings.extraction.turn_interval_seconds
             jobs.finish(self.ledger, job, now=now(), again_after=interval)
             if job.kind == "extract_turn":
-                prefetch_job.choose(lambda: self._desk(job.key), self.settings.recall, self.home, job.key)
+                prefetch_job.choose(lambda: self._phase(job.key), self.settings.recall, self.home, job.key)
         faults.reach("worker.job_settled")
         return ""
 
@@ -214,7 +214,7 @@ class Worker(Reader):
         if isinstance(error, _HOPELESS) and job.attempts + 1 >= attempts:
             try:
                 outcome = give_up(
-                    self._desk(self._key(job)), self._strategy(job), f"{error.outcome}: {error}"
+                    self._phase(self._key(job)), self._strategy(job), f"{error.outcome}: {error}"
                 )
             except ReverieError as second:
                 told = f"{told}; {second}"
@@ -226,16 +226,16 @@ class Worker(Reader):
 
     def _extract(self, job: Job) -> Sequence[Outcome]:
         strategy = self._strategy(job)
-        desk = self._desk(self._key(job))
-        if isinstance(strategy, TurnStrategy) and self._soon_read_whole(job.key, desk):
+        phase = self._phase(self._key(job))
+        if isinstance(strategy, TurnStrategy) and self._soon_read_whole(job.key, phase):
             return []
         if isinstance(strategy, ConversationStrategy):
-            return self._conversation(desk, strategy, job)
-        return self._spans(desk, strategy, job)
+            return self._conversation(phase, strategy, job)
+        return self._spans(phase, strategy, job)
 
-    def _soon_read_whole(self, key: str, desk: Desk) -> bool:
+    def _soon_read_whole(self, key: str, phase: PhaseContext) -> bool:
         """Whether all that is unread belongs to conversations already queued to be read as a whole."""
-        after = watermarks.watermark(self.ledger, key, desk.store_key, "turn")
+        after = watermarks.watermark(self.ledger, key, phase.store_key, "turn")
         unread = {u.row for u in entries.utterances(self.ledger, key, after_row=after)}
         for item in conversations.list_conversations(self.ledger, key=key):
             waits = item.status in ("ready", "queued") and lookups.is_waiting(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pipeline.config import RecallSettings
-from pipeline.context import Desk
+from pipeline.context import PhaseContext
 from pipeline.core.errors import ReverieError
 from pipeline.ledger import events
 from pipeline.recall.prepared.prefetch import prefetch
@@ -16,7 +16,7 @@ from pipeline.worker.index_refresh import ONE_STORE
 LOG = logging.getLogger("reverie.worker")
 
 
-def choose(open_desk: Callable[[], Desk], limits: RecallSettings, home: Path, key: str) -> None:
+def choose(open_desk: Callable[[], PhaseContext], limits: RecallSettings, home: Path, key: str) -> None:
     """Choose for the session whose transcript is `key`: the boundary for errors, none of which stops a pass.
 
     Nothing is opened while `limits` don't say so, and nothing is asked for a session that has ended.
@@ -24,10 +24,10 @@ def choose(open_desk: Callable[[], Desk], limits: RecallSettings, home: Path, ke
     if not (limits.enabled and limits.model_selection):
         return
     try:
-        desk = open_desk()
-        if events.last_hook(desk.ledger, Path(key).stem) == "SessionEnd":
+        phase = open_desk()
+        if events.last_hook(phase.ledger, Path(key).stem) == "SessionEnd":
             return
-        choice = prefetch(desk, home, key)
+        choice = prefetch(phase, home, key)
     except (ReverieError, OSError) as error:
         LOG.warning("%s: no memories chosen in advance: %s", key, error)
     except ONE_STORE:

@@ -23,7 +23,7 @@ from pipeline.ledger import Ledger, lookups, recalls
 from pipeline.ledger.recalls import BadLine, Line, Logged, Progress
 from pipeline.recall.prepared import log_parser
 from pipeline.store import Store, Use, foreign_dream_running
-from pipeline.worker.extraction_runner import Reader
+from pipeline.worker.extraction_runner import ExtractionRunner
 from pipeline.worker.index_refresh import ONE_STORE
 
 LOG = logging.getLogger("reverie.worker")
@@ -163,16 +163,16 @@ def _remove(ledger: Ledger, file: Path, session: str, known: Progress) -> None:
 # -- counting -----------------------------------------------------------------------------------------
 
 
-def count(reader: Reader) -> None:
+def count(runner: ExtractionRunner) -> None:
     """Add what the log has and no store's counts have yet; a store that can't be written now has to wait.
 
     Counted only where memories are known to be ours: in stores the ledger knows, the user-scope store and
     Claude Code's own memory folders. A folder that only a session's file names is never written to.
     """
-    rows = recalls.uncounted(reader.ledger, limit=_ROWS_AT_ONCE)
+    rows = recalls.uncounted(runner.ledger, limit=_ROWS_AT_ONCE)
     if not rows:
         return
-    trusted = _trusted(reader)
+    trusted = _trusted(runner)
     by_store: dict[Path, list[tuple[Logged, str]]] = defaultdict(list)
     left_out = []
     for row in rows:
@@ -181,16 +181,16 @@ def count(reader: Reader) -> None:
             left_out.append(row.id)
         else:
             by_store[place].append((row, path))
-    recalls.set_counted(reader.ledger, left_out, recalls.LEFT_OUT)
+    recalls.set_counted(runner.ledger, left_out, recalls.LEFT_OUT)
     for place, found in sorted(by_store.items()):
         try:
-            _count_in(reader, place, found)
+            _count_in(runner, place, found)
         except (StoreError, OSError, *ONE_STORE) as error:
             LOG.warning("%s: uses are not counted yet: %s: %s", place, type(error).__name__, error)
 
 
-def _count_in(reader: Reader, place: Path, found: Sequence[tuple[Logged, str]]) -> None:
-    now = reader.clock.now()
+def _count_in(runner: ExtractionRunner, place: Path, found: Sequence[tuple[Logged, str]]) -> None:
+    now = runner.clock.now()
     if foreign_dream_running(place, now):
         return
     store = Store.open(place)
@@ -204,13 +204,13 @@ def _count_in(reader: Reader, place: Path, found: Sequence[tuple[Logged, str]]) 
         memory = row.memory or by_path.get(path) or f"path:{path}"
         uses.append(Use(row.id, memory, _EPOCH + timedelta(seconds=row.at), bool(row.use)))
     if uses:
-        store.count_uses(uses, recalls.identity(reader.ledger), now=now)
+        store.count_uses(uses, recalls.identity(runner.ledger), now=now)
     faults.reach("recall.after_counts")
-    recalls.set_counted(reader.ledger, [row.id for row, _ in found])
+    recalls.set_counted(runner.ledger, [row.id for row, _ in found])
 
 
-def _trusted(reader: Reader) -> set[Path]:
-    places = [*lookups.stores(reader.ledger), str(reader.home / "memory"), str(reader.store or "")]
+def _trusted(runner: ExtractionRunner) -> set[Path]:
+    places = [*lookups.stores(runner.ledger), str(runner.home / "memory"), str(runner.store or "")]
     return {Path(os.path.realpath(place)) for place in places if place}
 
 

@@ -10,7 +10,7 @@ from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Evidence
 from pipeline.extraction.schema import Withdrawal
 from pipeline.extraction.screen import Rejected, Screened, Verdict
-from pipeline.extraction.write import Plan, near_copy, plan, words
+from pipeline.extraction.write import ExtractionPlan, near_copy, plan, words
 from pipeline.store import Store
 from tests.support.extraction import NOW
 from tests.support.stores import apply, memory, save, tree
@@ -34,14 +34,14 @@ def item(statement: str = RETRIES, **more: Any) -> Screened:
     return Screened(**(values | more))
 
 
-def planned(store: Store, *items: Screened, taken_back: tuple[str, ...] = (), **more: Any) -> Plan:
+def planned(store: Store, *items: Screened, taken_back: tuple[str, ...] = (), **more: Any) -> ExtractionPlan:
     withdrawals = [(Withdrawal(name=name, reason="over"), (SOURCE,)) for name in taken_back]
     rejected = more.pop("rejected", [])
     options: dict[str, Any] = {"run_id": "r1", "now": NOW, "provisional": frozenset()} | more
     return plan(Verdict(list(items), withdrawals, rejected), store, store.scan(), **options)
 
 
-def actions(result: Plan) -> list[tuple[str, str]]:
+def actions(result: ExtractionPlan) -> list[tuple[str, str]]:
     return [(action["action"], action["name"]) for action in result.actions]
 
 
@@ -204,7 +204,7 @@ def test_planning_again_gives_the_same_files(store: Store) -> None:
 
 
 def test_a_withdrawal_of_nothing_is_nothing(store: Store) -> None:
-    assert planned(store, taken_back=("ghost",)) == Plan()
+    assert planned(store, taken_back=("ghost",)) == ExtractionPlan()
 
 
 def test_bug_081_names_in_any_script_get_files_of_their_own(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from pipeline.config import Settings, SpendSettings
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.run import dream
-from pipeline.context import Desk
+from pipeline.context import PhaseContext
 from pipeline.core.clock import FixedClock
 from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Evidence, Memory
@@ -99,9 +99,9 @@ class Dreaming:
         meter = calls.LedgerMeter(self.ledger, self.settings.spend, self.clock)
         return Client(self.provider, meter, settings=self.settings.model, sleep=lambda seconds: None)
 
-    def desk(self, *, offline: bool = False) -> Desk:
+    def desk(self, *, offline: bool = False) -> PhaseContext:
         client = None if offline else self.client()
-        return Desk(self.ledger, self.store, client, self.settings, self.clock)
+        return PhaseContext(self.ledger, self.store, client, self.settings, self.clock)
 
     def dream(self, *, offline: bool = False, force: bool = True, dry_run: bool = False) -> DreamReport:
         return dream(self.desk(offline=offline), home=self.home, force=force, dry_run=dry_run)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config import Settings
-from pipeline.context import Desk
+from pipeline.context import PhaseContext
 from pipeline.core import paths
 from pipeline.core.clock import FixedClock
 from pipeline.domain.speech import Utterance
@@ -128,9 +128,9 @@ class Bench:
         file.write_text(json.dumps({**fields, "hook_event_name": hook}), "utf-8")
         return path
 
-    def desk(self, *, offline: bool = False) -> Desk:
+    def desk(self, *, offline: bool = False) -> PhaseContext:
         client = None if offline else self.client()
-        return Desk(self.ledger, self.store, client, self.settings, self.clock)
+        return PhaseContext(self.ledger, self.store, client, self.settings, self.clock)
 
     def turns(self, key: str, **more: Any) -> TurnStrategy:
         return TurnStrategy(key, self.settings.extraction, **more)

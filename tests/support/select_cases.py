@@ -18,7 +18,7 @@ from typing import Any
 
 from pipeline import config
 from pipeline.config import Settings
-from pipeline.context import Desk
+from pipeline.context import PhaseContext
 from pipeline.core.clock import FixedClock
 from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Memory
@@ -68,17 +68,17 @@ def write_talk(dialogue: list[list[str]], folder: Path) -> Path:
 @contextmanager
 def at_desk(
     place: Path, store: Store, provider: Provider | None, settings: Settings | None = None
-) -> Iterator[Desk]:
+) -> Iterator[PhaseContext]:
     """Open a desk over `store` with a ledger below `place`."""
     chosen = settings or Settings()
     clock = FixedClock(NOW)
     with open_ledger(place / "ledger.sqlite") as ledger:
         meter = calls.LedgerMeter(ledger, chosen.spend, clock)
         client = Client(provider, meter, settings=chosen.model, sleep=lambda _: None) if provider else None
-        yield Desk(ledger, store, client, chosen, clock)
+        yield PhaseContext(ledger, store, client, chosen, clock)
 
 
-def take_in(desk: Desk, transcript: Path) -> str:
+def take_in(desk: PhaseContext, transcript: Path) -> str:
     """Bring the transcript into the ledger; return its key."""
     settings, clock = desk.settings, desk.clock
     return ingest_file(desk.ledger, transcript, key=KEY, settings=settings, clock=clock).key

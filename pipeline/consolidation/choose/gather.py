@@ -11,7 +11,7 @@ from pipeline.consolidation.choose.neighbours import with_vectors
 from pipeline.consolidation.choose.select import Selection, by_search, clusters
 from pipeline.consolidation.lease import changed_ids, waiting
 from pipeline.consolidation.propose import mechanical
-from pipeline.context import Desk
+from pipeline.context import PhaseContext
 from pipeline.domain.memory import Memory
 from pipeline.domain.operations import Operation
 from pipeline.search import vectors
@@ -43,20 +43,20 @@ class Gathered:
         return {**self.changed, **dict.fromkeys(sorted(first), "")}
 
 
-def gather(desk: Desk, snapshot: Snapshot, home: Path, *, ceiling: int) -> Gathered:
+def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int) -> Gathered:
     """Select and load what this dream is about; the rest of a large store stays unread.
 
     Rules retire half of `ceiling` at most, so that a backlog does not keep the model from tidying up.
     """
-    limits = desk.settings.dream
+    limits = phase.settings.dream
     documents = [d for d in snapshot.documents if d.id]
-    changed = changed_ids(desk, snapshot)
-    edited = {d.id for d in documents if not desk.store.is_ours(d)}
-    with SearchIndex.open(home, desk.store.path) as index:
+    changed = changed_ids(phase, snapshot)
+    edited = {d.id for d in documents if not phase.store.is_ours(d)}
+    with SearchIndex.open(home, phase.store.path) as index:
         index.sync(search_rows(snapshot.documents))
         neighbours = by_search(index, documents)
-        if desk.settings.embeddings.provider != "off":
-            neighbours = with_vectors(neighbours, documents, vectors.load(desk.store.root))
+        if phase.settings.embeddings.provider != "off":
+            neighbours = with_vectors(neighbours, documents, vectors.load(phase.store.root))
         selection = clusters(
             documents,
             set(changed),
@@ -64,18 +64,18 @@ def gather(desk: Desk, snapshot: Snapshot, home: Path, *, ceiling: int) -> Gathe
             max_cluster=limits.max_cluster,
             max_clusters=limits.max_clusters,
             max_chars=limits.cluster_chars,
-            first=waiting(desk),
+            first=waiting(phase),
             fixed=edited,
         )
     wanted = {one for cluster in selection.clusters for one in (*cluster.ids, *cluster.fixed)}
     by_id = {d.id: d for d in documents}
     memories = {one: by_id[one].memory for one in wanted}
     changeable = {one for cluster in selection.clusters for one in cluster.ids}
-    rules = _rules(desk, documents, selection, memories, max(1, ceiling // 2))
+    rules = _rules(phase, documents, selection, memories, max(1, ceiling // 2))
     for operation in rules:
         for one in operation.ids:
             memories.setdefault(one, by_id[one].memory)
-            if desk.store.is_ours(by_id[one]) and not by_id[one].head.pinned:
+            if phase.store.is_ours(by_id[one]) and not by_id[one].head.pinned:
                 changeable.add(one)
     # An insight that was drawn before is known wherever it stands.
     for document in documents:
@@ -93,25 +93,29 @@ def gather(desk: Desk, snapshot: Snapshot, home: Path, *, ceiling: int) -> Gathe
 
 
 def _rules(
-    desk: Desk, documents: list[Document], selection: Selection, memories: dict[str, Memory], most: int
+    phase: PhaseContext,
+    documents: list[Document],
+    selection: Selection,
+    memories: dict[str, Memory],
+    most: int,
 ) -> list[Operation]:
-    limits = desk.settings.dream
+    limits = phase.settings.dream
     groups = [cluster.ids for cluster in selection.clusters]
     merges = mechanical.doubles([memories[one] for group in groups for one in group], groups)
     gone = {one for merge in merges for one in merge.leaving}
     # What somebody brought back is not to leave again the next night.
-    undone = {file.path for item in desk.store.history() if item.undone for file in item.files}
+    undone = {file.path for item in phase.store.history() if item.undone for file in item.files}
     heads = [
         d.head
         for d in documents
-        if desk.store.is_ours(d) and not d.head.pinned and d.id not in gone and d.path not in undone
+        if phase.store.is_ours(d) and not d.head.pinned and d.id not in gone and d.path not in undone
     ]
-    now = desk.clock.now()
+    now = phase.clock.now()
     over = mechanical.expired(
         heads,
-        last_uses(desk.store.root),
+        last_uses(phase.store.root),
         now,
-        since=counted_since(desk.store.root, now),
+        since=counted_since(phase.store.root, now),
         learning_days=limits.learning_days,
         task_days=limits.task_days,
     )

@@ -16,7 +16,7 @@ from pipeline.consolidation.commit import change_set, reflection
 from pipeline.consolidation.commit.report import DreamReport, write
 from pipeline.consolidation.lease import Permit
 from pipeline.consolidation.propose import model
-from pipeline.context import Desk
+from pipeline.context import PhaseContext
 from pipeline.core import faults
 from pipeline.core.clock import iso
 from pipeline.core.errors import ConflictError, StoreError
@@ -88,29 +88,29 @@ def text_mark(memory: Memory) -> str:
     return digest("\x1f".join([*said, memory.path, str(memory.pinned), *memory.tags]))[:16]
 
 
-def interrupted(desk: Desk) -> Run | None:
+def interrupted(phase: PhaseContext) -> Run | None:
     """Return the dream of this store whose plan was committed and which never ended, or None."""
-    return runs.pending_run(desk.ledger, desk.store_key, desk.store_key, KIND)
+    return runs.pending_run(phase.ledger, phase.store_key, phase.store_key, KIND)
 
 
 def carry_out(
-    desk: Desk, home: Path, report: DreamReport, plan: Committed, snapshot: Snapshot, permit: Permit
+    phase: PhaseContext, home: Path, report: DreamReport, plan: Committed, snapshot: Snapshot, permit: Permit
 ) -> DreamReport:
     """Do what `plan`, checked against `snapshot`, says, and finish. Raises StoreError and LeaseLostError."""
     if plan.operations:
         report.actions = change_set.tell(plan.operations, snapshot)
-        _commit(desk, report, plan)
+        _commit(phase, report, plan)
         faults.reach("dream.after_plan_commit")
         permit.confirm()
         try:
-            _apply(desk, home, report, plan)
+            _apply(phase, home, report, plan)
         except ConflictError as error:
-            return _give_up(desk, home, report, str(error))
+            return _give_up(phase, home, report, str(error))
         faults.reach("dream.after_store")
-    return _finish(desk, home, report, plan, permit)
+    return _finish(phase, home, report, plan, permit)
 
 
-def resume(desk: Desk, home: Path, run: Run, permit: Permit) -> DreamReport:
+def resume(phase: PhaseContext, home: Path, run: Run, permit: Permit) -> DreamReport:
     """Finish the interrupted dream `run`: nothing is asked or checked anew.
 
     A plan that can't be carried out though the store can be written is given up, so that it blocks no
@@ -119,71 +119,71 @@ def resume(desk: Desk, home: Path, run: Run, permit: Permit) -> DreamReport:
     try:
         plan, report = Committed.load(run.reply_json or "")
     except (ValueError, KeyError, TypeError) as error:
-        report = DreamReport(run.id, desk.store_key, iso(desk.clock.now()))
-        return _give_up(desk, home, report, f"its plan can't be read: {type(error).__name__} {error}")
+        report = DreamReport(run.id, phase.store_key, iso(phase.clock.now()))
+        return _give_up(phase, home, report, f"its plan can't be read: {type(error).__name__} {error}")
     note = "It finished what was begun before a crash."
     report.reason = f"{report.reason} {note}".strip()
     permit.confirm()
     try:
-        _apply(desk, home, report, plan)
+        _apply(phase, home, report, plan)
     except StoreError as error:
-        require_writable(desk.store.root)
-        return _give_up(desk, home, report, str(error))
+        require_writable(phase.store.root)
+        return _give_up(phase, home, report, str(error))
     faults.reach("dream.after_store")
-    return _finish(desk, home, report, plan, permit)
+    return _finish(phase, home, report, plan, permit)
 
 
-def _give_up(desk: Desk, home: Path, report: DreamReport, why: str) -> DreamReport:
+def _give_up(phase: PhaseContext, home: Path, report: DreamReport, why: str) -> DreamReport:
     """End the run of `report` as failed; what it was about is looked at again by the next dream."""
     report.word, report.reason, report.actions = "failed", why, []
     write(report, home)
     runs.finish_run(
-        desk.ledger, report.run_id, outcome="failed:plan",
-        summary_json=json.dumps({"reason": why}, ensure_ascii=False), now=desk.clock.now(),
+        phase.ledger, report.run_id, outcome="failed:plan",
+        summary_json=json.dumps({"reason": why}, ensure_ascii=False), now=phase.clock.now(),
     )  # fmt: skip
     return report
 
 
-def _commit(desk: Desk, report: DreamReport, plan: Committed) -> None:
-    now = desk.clock.now()
+def _commit(phase: PhaseContext, report: DreamReport, plan: Committed) -> None:
+    now = phase.clock.now()
     text = plan.dump(report)
-    with desk.ledger.transaction():
+    with phase.ledger.transaction():
         runs.start_run(
-            desk.ledger, id=report.run_id, kind=KIND, key=desk.store_key, store=desk.store_key,
+            phase.ledger, id=report.run_id, kind=KIND, key=phase.store_key, store=phase.store_key,
             strategy=KIND, from_row=0, through_row=0, now=now,
         )  # fmt: skip
         runs.commit_reply(
-            desk.ledger, report.run_id, text,
+            phase.ledger, report.run_id, text,
             prompt_digest=digest(text), model="", provider="dream", now=now,
         )  # fmt: skip
 
 
-def _apply(desk: Desk, home: Path, report: DreamReport, plan: Committed) -> None:
+def _apply(phase: PhaseContext, home: Path, report: DreamReport, plan: Committed) -> None:
     """Apply `plan` as one change set; operations about a memory that somebody changed are left out."""
-    promote(home, report.run_id, _promotions(desk, report, plan))
-    before = next((item for item in desk.store.history() if item.run == report.run_id), None)
+    promote(home, report.run_id, _promotions(phase, report, plan))
+    before = next((item for item in phase.store.history() if item.run == report.run_id), None)
     if before is not None:
         report.paths = sorted({file.path for file in before.files if not file.index})
-        _tell_overtaken(desk, report, plan, plan.operations)
+        _tell_overtaken(phase, report, plan, plan.operations)
         return
     for attempt in range(_TRIES):
-        snapshot = desk.store.scan()
-        wanted = [o for o in plan.operations if _fits(o, plan, desk.store, snapshot)]
+        snapshot = phase.store.scan()
+        wanted = [o for o in plan.operations if _fits(o, plan, phase.store, snapshot)]
         try:
             # Planning reads files too, so it meets a change made meanwhile as well.
             planned = change_set.plan(
-                wanted, desk.store, snapshot, run_id=report.run_id, now=desk.clock.now()
+                wanted, phase.store, snapshot, run_id=report.run_id, now=phase.clock.now()
             )
             if planned.operations:
-                change = ChangeSet(report.run_id, "dream", planned.operations, desk.clock.now())
-                report.paths = desk.store.apply(change, generation=True).paths
+                change = ChangeSet(report.run_id, "dream", planned.operations, phase.clock.now())
+                report.paths = phase.store.apply(change, generation=True).paths
         except ConflictError:
-            desk.store.drop_plans()
+            phase.store.drop_plans()
             if attempt == _TRIES - 1:
                 raise
             continue
         report.actions = planned.actions
-        _tell_overtaken(desk, report, plan, wanted)
+        _tell_overtaken(phase, report, plan, wanted)
         return
 
 
@@ -200,12 +200,14 @@ def _fits(operation: Operation, plan: Committed, store: Store, snapshot: Snapsho
     )
 
 
-def _tell_overtaken(desk: Desk, report: DreamReport, plan: Committed, wanted: Sequence[Operation]) -> None:
+def _tell_overtaken(
+    phase: PhaseContext, report: DreamReport, plan: Committed, wanted: Sequence[Operation]
+) -> None:
     """Correct `report`, whose actions are those of `wanted`, by what of the plan was not done.
 
     An operation whose files somebody wrote in the last moment is none of the actions.
     """
-    snapshot, paths = desk.store.scan(), {*report.paths}
+    snapshot, paths = phase.store.scan(), {*report.paths}
     done = [bool(not _files(o, plan) or paths & _files(o, plan)) for o in wanted]
     lost = [o for o, was_done in zip(wanted, done, strict=True) if not was_done]
     report.actions = [told for told, was_done in zip(report.actions, done, strict=True) if was_done]
@@ -228,10 +230,10 @@ def _overtaken(operation: Operation, snapshot: Snapshot) -> dict[str, Any]:
     return {"op": operation.op, "memories": names, "why": OVERTAKEN, "to_inbox": False}
 
 
-def _promotions(desk: Desk, report: DreamReport, plan: Committed) -> list[Memory]:
-    snapshot = desk.store.scan()
-    wanted = [o for o in plan.operations if o.op == "promote" and _fits(o, plan, desk.store, snapshot)]
-    planned = change_set.plan(wanted, desk.store, snapshot, run_id=report.run_id, now=desk.clock.now())
+def _promotions(phase: PhaseContext, report: DreamReport, plan: Committed) -> list[Memory]:
+    snapshot = phase.store.scan()
+    wanted = [o for o in plan.operations if o.op == "promote" and _fits(o, plan, phase.store, snapshot)]
+    planned = change_set.plan(wanted, phase.store, snapshot, run_id=report.run_id, now=phase.clock.now())
     return planned.promoted
 
 
@@ -247,32 +249,37 @@ def promote(home: Path, run_id: str, promoted: Sequence[Memory]) -> None:
         user.apply(ChangeSet(f"{run_id}-user", "promoted by a dream", puts), generation=True)
 
 
-def _finish(desk: Desk, home: Path, report: DreamReport, plan: Committed, permit: Permit) -> DreamReport:
+def _finish(
+    phase: PhaseContext, home: Path, report: DreamReport, plan: Committed, permit: Permit
+) -> DreamReport:
     """Bring derived files, report, inbox and ledger in step: the ledger last, so a crash repeats the rest."""
-    now = desk.clock.now()
+    now = phase.clock.now()
     report.word = "partial" if report.failed else "done" if report.actions else "nothing"
-    desk.store.reindex(now=now, index_lines=INDEX_LINES)
+    phase.store.reindex(now=now, index_lines=INDEX_LINES)
     if report.actions or report.refused or report.failed:
         write(report, home)
-    live = desk.store.scan().documents
+    live = phase.store.scan().documents
     if report.actions:
-        reflection.write(desk.store, live, home, now)
-    seen = {**plan.seen, **_written(desk, report, live, {one for one, mark in plan.seen.items() if not mark})}
-    with desk.ledger.transaction():
+        reflection.write(phase.store, live, home, now)
+    seen = {
+        **plan.seen,
+        **_written(phase, report, live, {one for one, mark in plan.seen.items() if not mark}),
+    }
+    with phase.ledger.transaction():
         for kind, payload, reason in plan.waiting:
             inbox.add_inbox(
-                desk.ledger, desk.store_key, kind=kind, reason=reason, run_id=report.run_id, now=now,
+                phase.ledger, phase.store_key, kind=kind, reason=reason, run_id=report.run_id, now=now,
                 payload_json=json.dumps(payload, ensure_ascii=False),
             )  # fmt: skip
-        model.close_groups(desk, plan.groups, word="applied" if report.actions else "nothing")
-        dreams.mark_seen(desk.ledger, desk.store_key, seen)
-        gone = dreams.seen(desk.ledger, desk.store_key).keys() - {d.id for d in live}
-        dreams.forget_seen(desk.ledger, desk.store_key, gone)
+        model.close_groups(phase, plan.groups, word="applied" if report.actions else "nothing")
+        dreams.mark_seen(phase.ledger, phase.store_key, seen)
+        gone = dreams.seen(phase.ledger, phase.store_key).keys() - {d.id for d in live}
+        dreams.forget_seen(phase.ledger, phase.store_key, gone)
         if report.word != "partial":
-            dreams.note_success(desk.ledger, desk.store_key, now=now)
-        if runs.run(desk.ledger, report.run_id) is not None:
+            dreams.note_success(phase.ledger, phase.store_key, now=now)
+        if runs.run(phase.ledger, report.run_id) is not None:
             runs.finish_run(
-                desk.ledger, report.run_id, outcome="applied" if report.actions else "nothing",
+                phase.ledger, report.run_id, outcome="applied" if report.actions else "nothing",
                 summary_json=json.dumps(
                     {"actions": report.actions, "refused": report.refused}, ensure_ascii=False
                 ), now=now,
@@ -282,10 +289,12 @@ def _finish(desk: Desk, home: Path, report: DreamReport, plan: Committed, permit
     return report
 
 
-def _written(desk: Desk, report: DreamReport, live: Sequence[Document], first: Set[str]) -> dict[str, str]:
+def _written(
+    phase: PhaseContext, report: DreamReport, live: Sequence[Document], first: Set[str]
+) -> dict[str, str]:
     """Return id → digest of what the dream itself wrote, which calls for no other dream (bug case 58).
 
     Ids in `first` are left out: they lead the next one whatever happened to them.
     """
     mine = [d for d in live if d.id and d.path in report.paths and d.id not in first]
-    return {d.id: d.digest for d in mine if desk.store.is_ours(d)}
+    return {d.id: d.digest for d in mine if phase.store.is_ours(d)}

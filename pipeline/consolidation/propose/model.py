@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from pipeline.consolidation.propose.plan_schema import Plan, Proposed
-from pipeline.context import Desk
+from pipeline.context import PhaseContext
 from pipeline.core import faults
 from pipeline.core.clock import parse_time
 from pipeline.core.ids import digest, new_id
@@ -60,59 +60,59 @@ def group_key(cluster: Cluster, memories: Mapping[str, Memory]) -> str:
 
 
 def plan_group(
-    desk: Desk, cluster: Cluster, memories: Mapping[str, Memory]
+    phase: PhaseContext, cluster: Cluster, memories: Mapping[str, Memory]
 ) -> tuple[list[Operation], list[Refused], float]:
     """Return what the model would do with `cluster`, what of that names nothing, and the dollars spent.
 
     The answer is committed in the ledger before it is returned, and a committed one is never asked for
     again. Raises ModelError or SpendError with nothing changed.
     """
-    assert desk.client is not None
+    assert phase.client is not None
     key = group_key(cluster, memories)
     strategy = f"dream:{key}"
-    earlier = runs.pending_run(desk.ledger, desk.store_key, desk.store_key, strategy)
+    earlier = runs.pending_run(phase.ledger, phase.store_key, phase.store_key, strategy)
     if earlier is not None and earlier.reply_json:
         return *_read(Plan.model_validate_json(earlier.reply_json), cluster, memories), 0.0
     run_id = new_id()
-    answered = desk.client.complete(
+    answered = phase.client.complete(
         Request(
             purpose="consolidate.cluster",
-            model=desk.settings.model.model,
+            model=phase.settings.model.model,
             system=load("consolidate.system").render(),
             messages=(
                 Message(
                     "user",
                     load("consolidate.cluster").render(
-                        today=desk.clock.now().date().isoformat(), memories=show(cluster, memories)
+                        today=phase.clock.now().date().isoformat(), memories=show(cluster, memories)
                     ),
                 ),
             ),
-            max_tokens=desk.settings.model.max_output_tokens,
+            max_tokens=phase.settings.model.max_output_tokens,
         ),
         Plan,
     )
     faults.reach("dream.after_call")
     reply = Plan.model_validate(redact_values(answered.value.model_dump()))
-    with desk.ledger.transaction():
+    with phase.ledger.transaction():
         runs.start_run(
-            desk.ledger, id=run_id, kind=KIND, key=desk.store_key, store=desk.store_key,
-            strategy=strategy, from_row=0, through_row=0, now=desk.clock.now(),
+            phase.ledger, id=run_id, kind=KIND, key=phase.store_key, store=phase.store_key,
+            strategy=strategy, from_row=0, through_row=0, now=phase.clock.now(),
         )  # fmt: skip
         runs.commit_reply(
-            desk.ledger, run_id, reply.model_dump_json(),
+            phase.ledger, run_id, reply.model_dump_json(),
             prompt_digest=answered.digest, model=answered.model, provider=answered.provider,
-            now=desk.clock.now(),
+            now=phase.clock.now(),
         )  # fmt: skip
     faults.reach("dream.after_group_commit")
     return *_read(reply, cluster, memories), answered.dollars
 
 
-def close_groups(desk: Desk, clusters: list[str], *, word: str) -> None:
+def close_groups(phase: PhaseContext, clusters: list[str], *, word: str) -> None:
     """Mark the committed answers of the groups `clusters` (their keys) as used; inside a transaction."""
     for key in clusters:
-        open_run = runs.pending_run(desk.ledger, desk.store_key, desk.store_key, f"dream:{key}")
+        open_run = runs.pending_run(phase.ledger, phase.store_key, phase.store_key, f"dream:{key}")
         if open_run is not None:
-            runs.finish_run(desk.ledger, open_run.id, outcome=word, summary_json="{}", now=desk.clock.now())
+            runs.finish_run(phase.ledger, open_run.id, outcome=word, summary_json="{}", now=phase.clock.now())
 
 
 def pack(operations: list[Operation]) -> str:

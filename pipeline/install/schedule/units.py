@@ -30,14 +30,14 @@ _SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SchedulePlan:
     """What is to be run: the program and its arguments word by word, and the variables set for it."""
 
     command: tuple[str, ...]
     environment: tuple[tuple[str, str], ...]
 
 
-def plan(home: Path, *, python: str = "") -> Plan:
+def plan(home: Path, *, python: str = "") -> SchedulePlan:
     """Return what the scheduler runs for the Reverie at `home`: this package under `python` (this one).
 
     The search path holds the folders of ``claude`` and ``node`` as they are found now, since a scheduler
@@ -54,13 +54,15 @@ def plan(home: Path, *, python: str = "") -> Plan:
         "PATH": ":".join(dict.fromkeys((*tools, *_SYSTEM_PATH))),
     }
     interpreter = paths.speakable(Path(python or sys.executable))
-    return Plan((str(interpreter), "-m", "pipeline.cli.main", "dream", "--all"), tuple(values.items()))
+    return SchedulePlan(
+        (str(interpreter), "-m", "pipeline.cli.main", "dream", "--all"), tuple(values.items())
+    )
 
 
 # -- systemd ------------------------------------------------------------------------------------------
 
 
-def systemd_service(job: Plan) -> str:
+def systemd_service(job: SchedulePlan) -> str:
     """Return the unit that runs `job` once."""
     command = job.command
     if any(char in "\"'\\" or not char.isprintable() for char in command[0]):
@@ -109,7 +111,7 @@ def _systemd_word(text: str) -> str:
 # -- launchd ------------------------------------------------------------------------------------------
 
 
-def launchd_plist(job: Plan) -> bytes:
+def launchd_plist(job: SchedulePlan) -> bytes:
     """Return the property list of a launch agent for `job`.
 
     launchd makes up for times slept through but not for those at which the machine was off, so the agent
@@ -134,7 +136,7 @@ def launchd_plist(job: Plan) -> bytes:
 # -- cron ---------------------------------------------------------------------------------------------
 
 
-def cron_block(job: Plan) -> str:
+def cron_block(job: SchedulePlan) -> str:
     """Return the lines for a crontab, between two marks; they say nothing, so that cron sends no mail.
 
     A percent sign is a line break to cron and is escaped. Raises InputError for a path with a backslash,
@@ -193,7 +195,7 @@ _TASK = (
 )
 
 
-def windows_task(job: Plan) -> bytes:
+def windows_task(job: SchedulePlan) -> bytes:
     """Return the XML of a scheduled task for `job`, in UTF-16 as ``schtasks /XML`` wants it.
 
     A task has no environment of its own, so Python sets it. Percent signs there are escaped, as the

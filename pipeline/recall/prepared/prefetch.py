@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pipeline.context import Desk
+from pipeline.context import PhaseContext
 from pipeline.core.atomic import write_atomic
 from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
@@ -63,28 +63,28 @@ class Choice:
     dollars: float = 0.0
 
 
-def prefetch(desk: Desk, home: Path, key: str) -> Choice | None:
+def prefetch(phase: PhaseContext, home: Path, key: str) -> Choice | None:
     """Choose for the session whose transcript is `key`, and write it down.
 
     None when there is nothing to choose by or from. The same notes and the same words are not asked about
     twice. Raises SpendError and ModelError, StoreError, and OSError when it can't be written.
     """
-    said = utterances.utterances_before(desk.ledger, key, row=_LAST_ROW, max_chars=_READ_CHARS)
+    said = utterances.utterances_before(phase.ledger, key, row=_LAST_ROW, max_chars=_READ_CHARS)
     dialogue = shown_dialogue(said)
-    listed = listing(desk.store.scan().documents)
+    listed = listing(phase.store.scan().documents)
     session = next((one.session_id for one in reversed(said) if one.speaker == "person"), "")
     where = session_path(str(home), session)
-    if desk.client is None or not (where and dialogue and listed):
+    if phase.client is None or not (where and dialogue and listed):
         return None
     file = Path(where.removesuffix(".jsonl") + _SUFFIX)
     mark = digest("\n".join((*listed.values(), dialogue)))[:16]
     before = _read(file)
-    if before.get("asked") == mark and before.get("store") == desk.store_key:
+    if before.get("asked") == mark and before.get("store") == phase.store_key:
         return Choice(session, tuple(before["names"]), asked=False)
-    answered = desk.client.complete(_request(desk, listed, dialogue), Selection)
+    answered = phase.client.complete(_request(phase, listed, dialogue), Selection)
     names = _known(answered.value.names, listed)
-    now = desk.clock.now().timestamp()
-    value = {"at": round(now, 3), "store": desk.store_key, "names": names, "asked": mark}
+    now = phase.clock.now().timestamp()
+    value = {"at": round(now, 3), "store": phase.store_key, "names": names, "asked": mark}
     write_atomic(file, json.dumps(value).encode())
     _sweep(file.parent, now)
     return Choice(session, tuple(names), dollars=answered.dollars)
@@ -120,11 +120,11 @@ def shown_dialogue(said: Sequence[Utterance]) -> str:
     return "\n".join(f"{who[one.speaker]}: {_one_line(one.text)[:TEXT_CHARS]}" for one in (*last, *reply))
 
 
-def _request(desk: Desk, listed: dict[str, str], dialogue: str) -> Request:
+def _request(phase: PhaseContext, listed: dict[str, str], dialogue: str) -> Request:
     prompt = load("recall.select").render(memories="\n".join(listed.values()), dialogue=dialogue)
     return Request(
         purpose=PURPOSE,
-        model=desk.settings.model.model,
+        model=phase.settings.model.model,
         system=load("recall.select.system").render(),
         messages=(Message("user", prompt),),
         max_tokens=REPLY_TOKENS,

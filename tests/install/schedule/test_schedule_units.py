@@ -23,8 +23,10 @@ TAME = STRANGE.replace("\\", "")
 SHOW = "import json, os, sys; print(json.dumps([sys.argv[1:], os.environ.get('REVERIE_HOME')]))"
 
 
-def job(home: Path | str, python: str = sys.executable) -> units.Plan:
-    return units.Plan((python, "-c", SHOW, "$A", str(home)), (("REVERIE_HOME", str(home)), ("X", "a=b")))
+def job(home: Path | str, python: str = sys.executable) -> units.SchedulePlan:
+    return units.SchedulePlan(
+        (python, "-c", SHOW, "$A", str(home)), (("REVERIE_HOME", str(home)), ("X", "a=b"))
+    )
 
 
 def test_the_plan_names_everything_absolutely(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -81,7 +83,7 @@ def test_bug_032_a_systemd_unit_holds_any_path(name: str) -> None:
     assert command == [f"/h/{name}/python", "-c", SHOW, "$A", f"/h/{name}"]
 
 
-def verify(folder: Path, plan: units.Plan) -> subprocess.CompletedProcess[str]:
+def verify(folder: Path, plan: units.SchedulePlan) -> subprocess.CompletedProcess[str]:
     service, timer = folder / f"{units.NAME}.service", folder / f"{units.NAME}.timer"
     service.write_text(units.systemd_service(plan), "utf-8")
     timer.write_text(units.systemd_timer(), "utf-8")
@@ -213,7 +215,7 @@ def test_bug_032_a_windows_task_runs_python_with_its_environment(tmp_path: Path)
     (tmp_path / "shown.py").write_text(SHOW)
     home = f"C:\\Users\\{STRANGE}"
     values = (("REVERIE_HOME", home), ("PYTHONPATH", str(tmp_path)), ("PATH", "/x"))
-    task = units.windows_task(units.Plan((sys.executable, "-m", "shown", "dream", "--all"), values))
+    task = units.windows_task(units.SchedulePlan((sys.executable, "-m", "shown", "dream", "--all"), values))
     assert task.startswith(b"\xff\xfe")
     root = ET.fromstring(task.decode("utf-16"))
     arguments = root.findtext("t:Actions/t:Exec/t:Arguments", "", NS)
