@@ -30,6 +30,13 @@ def reverie(*arguments: str) -> str:
     return subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout.decode("utf-8")
 
 
+def demo_short() -> str:
+    """Return what the demo made and the first source of one memory, for the first screen of the README."""
+    made, _index, _shown, source, _recalled = reverie("demo").rstrip().split("\n$ ")
+    first = source.split("\n\nsource 2", 1)[0]
+    return f"```text\n$ make demo\n{made}\n$ {first}\n```"
+
+
 def demo() -> str:
     """Return the demo's output as a console block, the memory's full text left out."""
     made, index, _shown, source, recalled = reverie("demo").rstrip().split("\n$ ")
@@ -95,9 +102,10 @@ def layers() -> str:
 
 
 PARTS: dict[str, tuple[str, Callable[[], str]]] = {
-    "demo": ("README.md", demo),
-    "commands": ("README.md", commands),
-    "dream": ("README.md", dream),
+    "demo-short": ("README.md", demo_short),
+    "demo": ("docs/tour.md", demo),
+    "commands": ("docs/commands.md", commands),
+    "dream": ("docs/dream.md", dream),
     "configuration": ("docs/configuration.md", configuration),
     "evaluation": ("docs/evaluation.md", evaluation),
     "layers": ("pipeline/README.md", layers),

@@ -62,7 +62,9 @@ def test_the_documentation_shows_commands_that_are_run():
     assert len(list(blocks())) >= 8
 
 
-@pytest.mark.parametrize("part", ["demo", "commands", "dream", "configuration", "evaluation"])
+@pytest.mark.parametrize(
+    "part", ["demo-short", "demo", "commands", "dream", "configuration", "evaluation", "layers"]
+)
 def test_a_generated_part_is_current(part):
     done = subprocess.run(
         [sys.executable, "docs/build.py", "--check", part],
