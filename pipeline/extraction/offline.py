@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.render import Rendering
 from pipeline.extraction.schema import Candidate, Cited, Extraction
+from pipeline.text.clauses import sentences
 
 BLIND_SPOTS = (
     "Rules keep only sentences that say outright they should last (remember…, from now on…, always…, never…, "
@@ -38,7 +39,6 @@ _CUES: tuple[tuple[str, str], ...] = (
     (r"(?:覚えて|今後は|これからは|必ず|絶対に|の方が好き)", "feedback"),
 )  # fmt: skip
 _COMPILED = tuple((re.compile(cue, re.IGNORECASE), kind) for cue, kind in _CUES)
-_SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
 _QUOTED = re.compile(
     r"\"[^\"\n]{30,}\"|“[^”]{30,}”|```.*?(?:```|\Z)|^\s*(?:>|\d+[.)]|[-*]\s).*$", re.DOTALL | re.MULTILINE
 )
@@ -64,12 +64,12 @@ def _of(number: int, utterance: Utterance) -> Sequence[Candidate]:
     if len(own) > _LONGEST_TALK or own.count("\n") > _MOST_LINES:
         return []
     found = []
-    sentences = [match.group().strip(" -*>\t") for match in _SENTENCE.finditer(own)]
-    for place, sentence in enumerate(sentences):
+    parts = [part.strip(" -*>\t") for part in sentences(own)]
+    for at, sentence in enumerate(parts):
         kind = _kind(sentence)
         if kind and len(sentence) <= _MOST:
             # The reason mostly stands right behind; the rules can't tell, so the next sentence comes along.
-            behind = sentences[place + 1] if place + 1 < len(sentences) else ""
+            behind = parts[at + 1] if at + 1 < len(parts) else ""
             both = f"{sentence} {behind}".strip()
             found.append(
                 Candidate(

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 
+from pipeline.text.clauses import denies
+from pipeline.text.scripts import HAN, HANGUL, KANA
+from pipeline.text.similarity import content_in_order
 from pipeline.text.specifics import plain
-from pipeline.verify.contradiction import denies, in_order
 
 
 def _list(listed: str) -> list[str]:
@@ -87,7 +89,7 @@ _PRONOUN = re.compile(
 _HAN = re.compile(r"[一二三四五六七八九十百千万]+(?=[回分次秒个個つ日月年時时倍台件天周歳岁名度])")
 _DIGITS = re.compile(r"(?<![\w.,:])\d+(?![\w:]|[.,]\d)")
 _UNREAD = re.compile(r"[^\W\d_]")
-_READ = re.compile(r"[A-Za-zÀ-ɏḀ-ỿ\u3040-\u30ff\u3400-\u9fff\uac00-\ud7afｦ-ﾟ々ー]")
+_READ = re.compile(f"[A-Za-zÀ-ɏḀ-ỿ{HAN}{KANA}{HANGUL}]")
 
 
 def marks(text: str) -> frozenset[str]:
@@ -96,7 +98,7 @@ def marks(text: str) -> frozenset[str]:
     found = {"not"} if denies(text) else set()
     for name, pattern in _PATTERNS:
         for match in pattern.finditer(folded):
-            behind = in_order(_EVERY.sub(" ", folded[match.end() :]))[:1] if name in _NEXT else []
+            behind = content_in_order(_EVERY.sub(" ", folded[match.end() :]))[:1] if name in _NEXT else []
             found.add(" ".join((name, *behind)))
     return frozenset(found) | numbers(folded)
 

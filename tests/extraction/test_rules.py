@@ -56,3 +56,9 @@ def test_the_sentence_behind_comes_along_as_the_likely_reason() -> None:
     (found,) = extract(talk("Never retry more than 3 times. The gateway bans us at 5.")).memories
     assert found.statement.endswith("The gateway bans us at 5.")
     assert found.description == "Never retry more than 3 times."
+
+
+def test_a_point_inside_a_name_or_a_number_ends_no_sentence() -> None:
+    (found,) = extract(talk("Always edit config.toml by hand at 3.5 s. It is short.")).memories
+    assert found.description == "Always edit config.toml by hand at 3.5 s."
+    assert found.statement == "Always edit config.toml by hand at 3.5 s. It is short."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.verify.contradiction import blended, clauses, denies, moved, words
+from pipeline.verify.contradiction import blended, moved
 
 APART = "The staging database listens on port 5432, the production one on port 5433."
 STAGING, PRODUCTION = (
@@ -79,30 +79,3 @@ def test_not_blended(one, other, result):
 )
 def test_moved(source, result, value):
     assert moved([source], result) == value
-
-
-@pytest.mark.parametrize("text", ["not so", "don’t", "Never", "使わない", "禁止", "不要提交", "without it"])
-def test_denies(text):
-    assert denies(text)
-
-
-@pytest.mark.parametrize("text", ["now", "nothing but the noble knot", "使う", "it stands"])
-def test_does_not_deny(text):
-    assert not denies(text)
-
-
-def test_words_fold_endings_and_leave_small_words_out():
-    assert words("The tests indented it") == words("indenting a test")
-    assert words("日本語") == {"日本", "本語"}
-
-
-def test_clauses_split_at_sentences_commas_and_joins():
-    assert [c.words for c in clauses("Use tabs, never spaces; deploy 2 and wait.")] == [
-        ("use", "tab"), ("spac",), ("deplo",), ("wait",),
-    ]  # fmt: skip
-
-
-def test_the_values_of_a_list_belong_to_its_words():
-    assert [(c.words, c.specifics) for c in clauses("Ports 1001, 1002 and 1003.")] == [
-        (("port",), {"1001", "1002", "1003"})
-    ]
