@@ -10,6 +10,9 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
+"""A day as memories write it, ``2026-03-04``; the calendar is not asked whether there is such a day."""
+
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 _OFFSETS = {

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from pipeline.text.dates import DAY
 from pipeline.text.scripts import HANGUL, UNSPACED
 
 _UNITS = {
@@ -82,7 +83,6 @@ _KINDS = {
     }.items()
     for unit in units.split()
 }
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _CLOCK = re.compile(r"\d+(?::\d\d)+")
 # A name written in Latin letters ends where another script begins, Hangul too: its particles change from one
 # sentence to the next.
@@ -203,7 +203,7 @@ def kind_of(specific: str) -> str:
     """
     if not is_value(specific):
         return "path" if "/" in specific else "word"
-    if _DATE.fullmatch(specific):
+    if DAY.fullmatch(specific):
         return "date"
     if _CLOCK.fullmatch(specific):
         return "clock"

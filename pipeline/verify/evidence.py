@@ -5,7 +5,6 @@ Pure: memories and times in, an answer out. A model's own reason is no ground, s
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
@@ -15,6 +14,7 @@ from datetime import UTC, datetime
 from pipeline.core.clock import parse_time
 from pipeline.domain.memory import Memory
 from pipeline.domain.operations import Operation
+from pipeline.text.dates import DAY
 from pipeline.text.similarity import MOSTLY_SHARED, SHARED_MATTER, content_words, overlap
 from pipeline.text.specifics import plain
 from pipeline.verify.contradiction import blended
@@ -26,7 +26,6 @@ _VOUCHED = frozenset({"user-stated", "user-confirmed", "hand-written"})
 _LEAST_SHARED = 2
 """So many content words at least have two memories of one matter in common, unless one has fewer."""
 _FEW = 6
-_DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 
 
 def said_at(memory: Memory) -> datetime | None:
@@ -81,7 +80,7 @@ def outlived(
         for one in others
         if one.id != memory.id and (at := times.get(one.id)) and (own is None or at > own)
     ]
-    days = [moment for day in _DAY.findall(source_text(memory)) if (moment := _moment(day))]
+    days = [moment for day in DAY.findall(source_text(memory)) if (moment := _moment(day))]
     latest = max((at for at, _ in later), default=None)
     if latest is not None and days and max(days).date() < latest.date():
         return True

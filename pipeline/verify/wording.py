@@ -15,7 +15,7 @@ from pipeline.domain.operations import Operation
 from pipeline.safety.guard import violation
 from pipeline.safety.redaction import has_secret
 from pipeline.text.clauses import denies
-from pipeline.text.dates import absolute, relative_days
+from pipeline.text.dates import DAY, absolute, relative_days
 from pipeline.text.scripts import UNSPACED
 from pipeline.text.similarity import BODY_KEPT, MOST_NEW, content_words, coverage
 from pipeline.text.slugs import slugify
@@ -28,7 +28,6 @@ _SLACK = 200
 """A new text may be 1.2 times as long as its sources together, and 200 characters more."""
 _FEW = 3
 """So many new words are never too many."""
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 # Hangul is not among them: Korean reasons have spaces, which are counted.
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _MOST_DROPPED = 0.5
@@ -152,7 +151,7 @@ def _grown(
     if operation.op == "insight":
         known += f"\n{len(sources)}"
     # Whoever knows the day knows its month and year.
-    known += "\n" + " ; ".join(part for day in _DAY.findall(known) for part in (day[:4], day[:7]))
+    known += "\n" + " ; ".join(part for day in DAY.findall(known) for part in (day[:4], day[:7]))
     known += "\n" + " ; ".join(part for at in said if at for part in _parts(at))
     written = f"{result}\n{' ; '.join(operation.tags)}"
     invented = lost(specifics(written), known)

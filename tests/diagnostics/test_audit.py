@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import InputError
-from pipeline.diagnostics.audit import Finding, audit
+from pipeline.diagnostics.audit import audit
+from pipeline.domain.finding import Finding
 
 NOW = datetime(2026, 11, 27, 10, tzinfo=UTC)
 TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"

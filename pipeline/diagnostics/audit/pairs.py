@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from pipeline.diagnostics.audit.finding import Finding
 from pipeline.diagnostics.audit.folder import File
+from pipeline.domain.finding import Finding
 from pipeline.text.clauses import Clause, clauses
 from pipeline.text.similarity import (
     LEAST_COMMON,
@@ -52,10 +52,10 @@ def check(files: list[File]) -> Iterator[Finding]:
         if rival:
             what = f"{rival}, against {a.file.path}"
             fix = "Keep the one that holds; a memory that was overtaken goes."
-            yield Finding("warning", "contradiction", b.file.path, _line(b.file, rival), what, fix)
+            yield Finding("warning", "contradiction", what, fix, path=b.file.path, line=_line(b.file, rival))
         elif _alike(a.words, b.words) or _alike(content_words(a.file.body), content_words(b.file.body)):
             what = f"says what {a.file.path} says"
-            yield Finding("warning", "duplicate", b.file.path, 0, what, "Keep the fuller of the two.")
+            yield Finding("warning", "duplicate", what, "Keep the fuller of the two.", path=b.file.path)
 
 
 def _alike(left: frozenset[str], right: frozenset[str]) -> bool:
@@ -74,7 +74,9 @@ def _same(code: str, files: list[File], key: Callable[[File], str]) -> Iterator[
         if value and value in first:
             what = f"{value} is also in {first[value]}"
             line = file.line_of(f"{code.removeprefix('duplicate-')}:")
-            yield Finding("warning", code, file.path, line, what, "Rename one, or make them one memory.")
+            yield Finding(
+                "warning", code, what, "Rename one, or make them one memory.", path=file.path, line=line
+            )
         first.setdefault(value, file.path)
 
 
