@@ -22,22 +22,34 @@ BLIND_SPOTS = (
     "corrections of earlier words, or anything said in other words. A model sees those."
 )
 
+# Above each cue: a sentence that is kept for it · one that is not.
 _CUES: tuple[tuple[str, str], ...] = (
+    # “Remember that the staging host is reset each night.” · “I remember when this worked.”
     (
         r"(?<!\bI )\b(?:remember|keep in mind|note for later|don['’]t forget)\b(?!\s+(?:when|how|now))",
         "project",
     ),
+    # “From now on write the changelog first.” · “It comes in a future release.”
     (r"\b(?:from now on|going forward|in (?:the )?future|as a rule|every time|whenever)\b", "feedback"),
+    # “ok, always run the linter” · “never mind that one”
     (r"^(?:(?:no|ok|and|but|please|good)[,:]?\s+)*(?:always|never)\s+(?!mind\b)\w+", "feedback"),
+    # “Use the fixtures, never the live API.” · “It never worked.”
     (r"[,;:]\s+(?:please\s+)?never\s+(?!mind\b)\w+|,?\s(?:always|ever)[.!]?$", "feedback"),
+    # “You should always run the linter.” · “You should try it again.”
     (r"\byou (?:should|must) (?:always|never)\b|\b(?:don['’]t|do not) ever\b", "feedback"),
+    # “I really prefer short names.” · “I want a list of them.”
     (r"\bI (?:really |strongly )?(?:prefer|dislike|hate|always want|never want)\b", "feedback"),
+    # “I'm a data engineer at a hospital.” · “I'm a bit tired.”
     (r"\bI['’]?\s?a?m (?:a|an|the) (?!bit\b|little\b|few\b)[\w-]+", "user"),
+    # “I teach at a school.” · “I work on the parser.”
     (r"\bI (?:\w+ ){1,4}for a living\b|\bI (?:work|live|teach|study) (?:as|at|in|with)\b", "user"),
+    # “We use pnpm, not npm.” · “Can we use pnpm for it.”
     (r"^we (?:always|never|use|deploy|decided|agreed)\b", "project"),
+    # 以后都用空格缩进 · 这件事以后再说吧
     (r"(?:记住|请记得|以后(?:都|请|要)|一律|我(?:更)?喜欢|我偏好)", "feedback"),
+    # 今後は日本語で答えてください · 必要なら日本語で
     (r"(?:覚えて|今後は|これからは|必ず|絶対に|の方が好き)", "feedback"),
-)  # fmt: skip
+)
 _COMPILED = tuple((re.compile(cue, re.IGNORECASE), kind) for cue, kind in _CUES)
 _QUOTED = re.compile(
     r"\"[^\"\n]{30,}\"|“[^”]{30,}”|```.*?(?:```|\Z)|^\s*(?:>|\d+[.)]|[-*]\s).*$", re.DOTALL | re.MULTILINE

@@ -22,6 +22,7 @@ from pipeline.text.similarity import (
 )
 from pipeline.text.specifics import is_value, kind_of, lost
 
+# “The cache is enabled in CI.” against “… disabled in CI.” · “… filled in CI.”
 _RIVALS = tuple(
     frozenset(map(stem, group.split()))
     for group in (
@@ -41,8 +42,9 @@ _RIVALS = tuple(
 def blended(sources: Sequence[str], result: str) -> str:
     """Return why `result` may not stand for all `sources`, naming the two values, or an empty string.
 
-    Two sources that give different values for the same words are never made one, unless the result holds
-    both, apart, each with the words that tell them apart.
+    Two sources that give different values for the same words (“The timeout is 30 s.”, “… 60 s.”) are never
+    made one, unless the result holds both, apart, each with the words that tell them apart. What gives values
+    for other words (“Tests take 30 s.”, “Tests run on port 8080.”) may become one.
     """
     parts, outcome = [clauses(source) for source in sources], clauses(result)
     for at, left in enumerate(parts):
@@ -56,7 +58,8 @@ def blended(sources: Sequence[str], result: str) -> str:
 def moved(sources: Sequence[str], result: str, *, only_values: bool = False) -> str:
     """Return a specific that `result` gives to other words than the sources do, or an empty string.
 
-    With `only_values` paths, names and the like are left alone.
+    Of “5 replicas, 3 nodes” it is one in “3 replicas, 5 nodes” and none in “3 nodes, 5 replicas”. With
+    `only_values` paths, names and the like are left alone.
     """
     known = [_bare(clause) for source in sources for clause in clauses(source) if clause.specifics]
     for clause in map(_bare, clauses(result)):
@@ -132,7 +135,10 @@ def _kept_apart(
 
 
 def _opposed(left: list[Clause], right: list[Clause]) -> str:
-    """Return the words of two clauses of which one denies the other or puts a rival word in its place."""
+    """Return the words of two clauses of which one denies the other or puts a rival word in its place.
+
+    “Never deploy on Friday.” and “Deploy on Friday.”; not “Indent with tabs.” and “Use tabs, not spaces.”
+    """
     # What the other memory says too, in another sentence, is no rival.
     said_left = {word for clause in left if not clause.denies for word in clause.words}
     said_right = {word for clause in right if not clause.denies for word in clause.words}

@@ -15,6 +15,8 @@ STAGING, PRODUCTION = (
     ("one", "other", "result"),
     [
         ("The timeout is 30 s.", "The timeout is 60 s.", "The timeout is 60 s."),
+        ("The cache is enabled in CI.", "The cache is disabled in CI.", "The cache is enabled in CI."),
+        ("Never deploy on Friday.", "Deploy on Friday.", "Never deploy on Friday."),
         ("The timeout is 30 s.", "The timeout is 60 s.", "The timeout is 30 s or 60 s."),
         (STAGING, PRODUCTION, "The staging and production database listens on port 5432."),
         (STAGING, PRODUCTION, "The databases listen on port 5432 and 5433."),
@@ -26,8 +28,6 @@ STAGING, PRODUCTION = (
         ("Use npm.", "Use pnpm, not npm.", "Use pnpm, not npm."),
         ("Indent with tabs.", "Indent with spaces.", "Indent with tabs."),
         ("Deploy on Friday evenings.", "Deploy on Monday evenings.", "Deploy on Monday evenings."),
-        ("Never deploy on Friday.", "Deploy on Friday.", "Never deploy on Friday."),
-        ("The cache is enabled in CI.", "The cache is disabled in CI.", "The cache is enabled in CI."),
         ("ポートは5432を使う", "ポートは5433を使う", "ポートは5433を使う"),
     ],
 )
@@ -39,10 +39,15 @@ def test_blended(one, other, result):
 @pytest.mark.parametrize(
     ("one", "other", "result"),
     [
+        ("Tests take 30 s.", "Tests run on port 8080.", "Tests take 30 s on port 8080."),
+        ("Indent with tabs.", "Use tabs, not spaces.", "Indent with tabs, not spaces."),
+        (
+            "The cache is enabled in CI.",
+            "The cache is filled in CI.",
+            "The cache is enabled and filled in CI.",
+        ),
         (STAGING, PRODUCTION, APART),
         ("The timeout is 30 s.", "The timeout is 60 s in CI.", "The timeout is 30 s; in CI it is 60 s."),
-        ("Indent with tabs.", "Use tabs, not spaces.", "Indent with tabs, not spaces."),
-        ("Tests take 30 s.", "Tests run on port 8080.", "Tests take 30 s on port 8080."),
         (
             "The timeout is 30 s.",
             "The timeout was 60 s; the timeout is 30 s.",
