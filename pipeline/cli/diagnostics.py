@@ -33,7 +33,7 @@ def examine(
 
     def tell() -> None:
         for finding in findings:
-            output.hanging(f"{finding.level:<6}", f"{finding.what}: {finding.message}", mark=finding.level)
+            output.hanging(f"{finding.level:<6}", f"{finding.code}: {finding.message}", mark=finding.level)
             if finding.fix:
                 output.hanging("      → ", finding.fix)
         wrong = sum(finding.level == "error" for finding in findings)
@@ -41,7 +41,8 @@ def examine(
         output.line()
         output.line(f"{count(wrong, 'error')}, {count(noted, 'note')}, {len(findings)} things looked at")
 
-    output.data(findings, tell, as_json=as_json)
+    rows = [{"level": f.level, "what": f.code, "message": f.message, "fix": f.fix} for f in findings]
+    output.data(rows, tell, as_json=as_json)
     if any(finding.level == "error" for finding in findings):
         raise typer.Exit(1)
 
@@ -65,7 +66,10 @@ def audit(
         "project": found.project,
         "memories": found.memories,
         "counts": counts,
-        "findings": found.findings,
+        "findings": [
+            {field: getattr(one, field) for field in ("level", "code", "path", "line", "message", "fix")}
+            for one in found.findings
+        ],
     }
     output.data(value, lambda: _tell(found), as_json=as_json)
     if counts["error"]:

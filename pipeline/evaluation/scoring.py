@@ -31,15 +31,14 @@ from pipeline.core.errors import InputError
 from pipeline.domain.memory import Memory
 from pipeline.extraction.run import Outcome
 from pipeline.extraction.strategies import TurnStrategy
-from pipeline.extraction.write import words
 from pipeline.intake.ingest import ingest_file
 from pipeline.ledger import entries, open_ledger
 from pipeline.store import Store
+from pipeline.text.clauses import sentences
+from pipeline.text.similarity import SAID_TWICE, every_word, jaccard
 from pipeline.worker import Worker
 
 PIECES = "cassettes-pieces"
-DOUBLED = 0.5
-"""Share of words from which on two memories count as one said twice (Jaccard)."""
 _NEGATED = re.compile(
     r"\b(?:not|never|no longer|instead of|rather than|rejected|replaced|replaces|overruled|against|without|"
     r"dropped|ruled out|n['’]t|over (?:the|a|an)|earlier|previously|originally|formerly|used to|was)\b|"
@@ -239,8 +238,8 @@ def _judge(
 
 
 def _alike(one: Memory, other: Memory) -> bool:
-    mine, theirs = (words(memory.body.split("**Why:**")[0]) for memory in (one, other))
-    return bool(mine) and len(mine & theirs) / len(mine | theirs) >= DOUBLED
+    mine, theirs = (every_word(memory.body.split("**Why:**")[0]) for memory in (one, other))
+    return jaccard(mine, theirs) >= SAID_TWICE
 
 
 def states(memory: Memory, groups: Sequence[Sequence[str]]) -> bool:
@@ -254,8 +253,7 @@ def text_of(memory: Memory) -> str:
 
 
 def _asserts(memory: Memory, patterns: Sequence[str]) -> bool:
-    sentences = re.split(r"(?<=[.!?。])\s+|\n", text_of(memory))
-    return any(_any(patterns, s) and not _NEGATED.search(s) for s in sentences)
+    return any(_any(patterns, s) and not _NEGATED.search(s) for s in sentences(text_of(memory)))
 
 
 def _any(alternatives: Sequence[str], text: str) -> bool:

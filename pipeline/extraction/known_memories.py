@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.domain.memory import Memory
-from pipeline.extraction.write import words
 from pipeline.safety.guard import visible
 from pipeline.store import Snapshot
+from pipeline.text.similarity import every_word
 
 LIST_CHARS = 12_000
 """Most of the prompt that names and descriptions may take: about 100 memories."""
@@ -20,10 +20,10 @@ def listing(snapshot: Snapshot, dialogue: str, *, leave_out: frozenset[str] = fr
 
     The lines stand in the order of their names, so that the same choice gives the same prompt.
     """
-    spoken = words(dialogue)
+    spoken = every_word(dialogue)
     ranked = sorted(
         (d.memory for d in snapshot.documents if d.memory.name not in leave_out),
-        key=lambda m: (-len(words(f"{m.name} {m.description}") & spoken), m.name),
+        key=lambda m: (-len(every_word(f"{m.name} {m.description}") & spoken), m.name),
     )
     chosen: list[str] = []
     used = 0

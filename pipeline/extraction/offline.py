@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.render import Rendering
 from pipeline.extraction.schema import Candidate, Cited, Extraction
+from pipeline.text.clauses import sentences
 
 BLIND_SPOTS = (
     "Rules keep only sentences that say outright they should last (remember…, from now on…, always…, never…, "
@@ -21,24 +22,35 @@ BLIND_SPOTS = (
     "corrections of earlier words, or anything said in other words. A model sees those."
 )
 
+# Above each cue: a sentence that is kept for it · one that is not.
 _CUES: tuple[tuple[str, str], ...] = (
+    # “Remember that the staging host is reset each night.” · “I remember when this worked.”
     (
         r"(?<!\bI )\b(?:remember|keep in mind|note for later|don['’]t forget)\b(?!\s+(?:when|how|now))",
         "project",
     ),
+    # “From now on write the changelog first.” · “It comes in a future release.”
     (r"\b(?:from now on|going forward|in (?:the )?future|as a rule|every time|whenever)\b", "feedback"),
+    # “ok, always run the linter” · “never mind that one”
     (r"^(?:(?:no|ok|and|but|please|good)[,:]?\s+)*(?:always|never)\s+(?!mind\b)\w+", "feedback"),
+    # “Use the fixtures, never the live API.” · “It never worked.”
     (r"[,;:]\s+(?:please\s+)?never\s+(?!mind\b)\w+|,?\s(?:always|ever)[.!]?$", "feedback"),
+    # “You should always run the linter.” · “You should try it again.”
     (r"\byou (?:should|must) (?:always|never)\b|\b(?:don['’]t|do not) ever\b", "feedback"),
+    # “I really prefer short names.” · “I want a list of them.”
     (r"\bI (?:really |strongly )?(?:prefer|dislike|hate|always want|never want)\b", "feedback"),
+    # “I'm a data engineer at a hospital.” · “I'm a bit tired.”
     (r"\bI['’]?\s?a?m (?:a|an|the) (?!bit\b|little\b|few\b)[\w-]+", "user"),
+    # “I teach at a school.” · “I work on the parser.”
     (r"\bI (?:\w+ ){1,4}for a living\b|\bI (?:work|live|teach|study) (?:as|at|in|with)\b", "user"),
+    # “We use pnpm, not npm.” · “Can we use pnpm for it.”
     (r"^we (?:always|never|use|deploy|decided|agreed)\b", "project"),
+    # 以后都用空格缩进 · 这件事以后再说吧
     (r"(?:记住|请记得|以后(?:都|请|要)|一律|我(?:更)?喜欢|我偏好)", "feedback"),
+    # 今後は日本語で答えてください · 必要なら日本語で
     (r"(?:覚えて|今後は|これからは|必ず|絶対に|の方が好き)", "feedback"),
-)  # fmt: skip
+)
 _COMPILED = tuple((re.compile(cue, re.IGNORECASE), kind) for cue, kind in _CUES)
-_SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
 _QUOTED = re.compile(
     r"\"[^\"\n]{30,}\"|“[^”]{30,}”|```.*?(?:```|\Z)|^\s*(?:>|\d+[.)]|[-*]\s).*$", re.DOTALL | re.MULTILINE
 )
@@ -64,12 +76,12 @@ def _of(number: int, utterance: Utterance) -> Sequence[Candidate]:
     if len(own) > _LONGEST_TALK or own.count("\n") > _MOST_LINES:
         return []
     found = []
-    sentences = [match.group().strip(" -*>\t") for match in _SENTENCE.finditer(own)]
-    for place, sentence in enumerate(sentences):
+    parts = [part.strip(" -*>\t") for part in sentences(own)]
+    for at, sentence in enumerate(parts):
         kind = _kind(sentence)
         if kind and len(sentence) <= _MOST:
             # The reason mostly stands right behind; the rules can't tell, so the next sentence comes along.
-            behind = sentences[place + 1] if place + 1 < len(sentences) else ""
+            behind = parts[at + 1] if at + 1 < len(parts) else ""
             both = f"{sentence} {behind}".strip()
             found.append(
                 Candidate(

@@ -6,7 +6,6 @@ is proposed in the inbox instead (DESIGN §9). Pure planning: the store applies 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
@@ -18,11 +17,8 @@ from pipeline.extraction.schema import Withdrawal
 from pipeline.extraction.screen import Rejected, Screened, Verdict, bar
 from pipeline.extraction.strategies import Span
 from pipeline.store import Document, Operation, Snapshot, Store
-from pipeline.text.slugs import transliterate
+from pipeline.text.similarity import FEWEST_WORDS, NEAR_COPY, every_word, jaccard, numbers
 
-NEAR_COPY = 0.8
-"""Share of words two statements must have in common to count as one (Jaccard, over words of 3+ letters)."""
-_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f]+")
 _PLAIN = {"user-stated": 3, "user-confirmed": 2, "assistant-inferred": 1}
 
 
@@ -221,38 +217,20 @@ def _revised(old: Memory, item: Screened, now: datetime) -> Memory:
 
 def _says_nothing_new(old: Memory, new: Memory) -> bool:
     # Compared by words, so that a reply which only rephrases leaves the file, and its age, alone.
-    return words(new.body) <= words(old.body)
+    return every_word(new.body) <= every_word(old.body)
 
 
 def near_copy(statement: str, documents: Iterable[Document]) -> Document | None:
     """Return the document whose statement is the same as `statement` in all but a few words, or None."""
-    mine = words(statement)
-    if len(mine) < 4:
+    mine, counted = every_word(statement), numbers(statement)
+    if len(mine) < FEWEST_WORDS:
         return None
-    numbers = _numbers(statement)
     for document in documents:
         first = document.memory.body.split("**Why:**")[0]
-        theirs = words(first)
-        shared = len(mine & theirs)
         # Two facts that differ in one number are two facts, however alike they read.
-        if theirs and shared / len(mine | theirs) >= NEAR_COPY and _numbers(first) == numbers:
+        if jaccard(mine, every_word(first)) >= NEAR_COPY and numbers(first) == counted:
             return document
     return None
-
-
-def words(text: str) -> frozenset[str]:
-    """Return the words of `text` in lower-case Latin letters, those of three letters or more.
-
-    Of a script without spaces between words, every two characters that stand together count as a word.
-    """
-    spaced = transliterate(_UNSPACED.sub(" ", text)).lower()
-    found = (word.rstrip("./-") for word in re.findall(r"[a-z0-9_./-]{3,}", spaced))
-    pairs = (run[at : at + 2] for run in _UNSPACED.findall(text) for at in range(len(run) - 1))
-    return frozenset((*(word for word in found if len(word) >= 3), *pairs))
-
-
-def _numbers(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\d+(?:[.,]\d+)*", text))
 
 
 def _payload(item: Screened) -> dict[str, Any]:

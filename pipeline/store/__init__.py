@@ -14,7 +14,7 @@ from pipeline.store.file_operations import (
 from pipeline.store.files.frontmatter_schema import is_retired
 from pipeline.store.files.layout import ARCHIVE, Problem, memory_folders
 from pipeline.store.files.scanning import Document, Snapshot
-from pipeline.store.fsck import Finding, fsck
+from pipeline.store.fsck import fsck
 from pipeline.store.history.archive import scan_archive
 from pipeline.store.history.archive_log import Retired
 from pipeline.store.history.generations import FileDiff
@@ -33,7 +33,6 @@ __all__ = [
     "Document",
     "FileChange",
     "FileDiff",
-    "Finding",
     "Generation",
     "Held",
     "Move",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import stat
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from pipeline.core.atomic import TEMP_MARK
 from pipeline.core.errors import StoreError
+from pipeline.domain.finding import Finding
 from pipeline.store.changes.journal import ChangeSets
 from pipeline.store.files.layout import INDEX, OVERFLOW, PRIVATE, read_regular
 from pipeline.store.files.memory_index import linked_paths
@@ -20,16 +20,6 @@ INDEX_LINES = 200
 INDEX_BYTES = 25_000
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One fault: a stable `code`, the file, what is wrong, and what a person can do about it."""
-
-    code: str
-    path: str
-    message: str
-    fix: str
-
-
 def fsck(store: Store, *, index_lines: int = INDEX_LINES, index_bytes: int = INDEX_BYTES) -> list[Finding]:
     """Return every fault of `store`, sorted by path; the limits are those of MEMORY.md."""
     snapshot = store.scan()
@@ -38,16 +28,20 @@ def fsck(store: Store, *, index_lines: int = INDEX_LINES, index_bytes: int = IND
     return sorted(found, key=lambda item: (item.path, item.code))
 
 
+def _fault(code: str, path: str, message: str, fix: str) -> Finding:
+    return Finding("error", code, message, fix, path)
+
+
 def _files(snapshot: Snapshot) -> Iterator[Finding]:
     for problem in snapshot.problems:
         where = f"line {problem.line}: " if problem.line else ""
         if problem.path in snapshot.broken:
             fix = "Mend the front matter; the file is left as it is until then."
-            yield Finding("front-matter", problem.path, where + problem.message, fix)
+            yield _fault("front-matter", problem.path, where + problem.message, fix)
         elif "link" in problem.message:
-            yield Finding("link", problem.path, problem.message, "Replace the link by the file it names.")
+            yield _fault("link", problem.path, problem.message, "Replace the link by the file it names.")
         else:
-            yield Finding(
+            yield _fault(
                 "unreadable", problem.path, problem.message, "Make the file readable, or move it out."
             )
 
@@ -62,7 +56,7 @@ def _doubles(snapshot: Snapshot) -> Iterator[Finding]:
     for code, groups in (("duplicate-name", names), ("duplicate-id", idents)):
         for key, paths in groups.items():
             for path in paths[1:]:
-                yield Finding(code, path, f"{key} is also in {paths[0]}", "Rename or merge one of the two.")
+                yield _fault(code, path, f"{key} is also in {paths[0]}", "Rename or merge one of the two.")
 
 
 def _modes(store: Store, snapshot: Snapshot) -> Iterator[Finding]:
@@ -70,29 +64,29 @@ def _modes(store: Store, snapshot: Snapshot) -> Iterator[Finding]:
         mode = stat.S_IMODE((store.root / path).stat().st_mode)
         if mode & (stat.S_IWGRP | stat.S_IWOTH):
             message = f"others can write it (mode {mode:04o})"
-            yield Finding("mode", path or ".", message, f"chmod go-w {store.root / path}")
+            yield _fault("mode", path or ".", message, f"chmod go-w {store.root / path}")
 
 
 def _leftovers(store: Store) -> Iterator[Finding]:
     sets = ChangeSets(store.root, Written(store.root / PRIVATE / "written.jsonl"))
     if sets.interrupted():
-        yield Finding(
+        yield _fault(
             "interrupted", f"{PRIVATE}/intent.json", "a change set was not finished", "Run `reverie status`."
         )
     for item in store.history():
         if item.damaged:
             path = f"{PRIVATE}/generations/{item.run}"
             fix = "Remove its folder; that run can't be undone any more, the memories are not touched."
-            yield Finding("generation", path, f"it can't be read: {item.damaged}", fix)
+            yield _fault("generation", path, f"it can't be read: {item.damaged}", fix)
     places = [store.root, store.root / "vault", *(store.root / "graph").glob("*")]
     stray = [
         file.relative_to(store.root).as_posix() for place in places for file in place.glob(f".*{TEMP_MARK}*")
     ]
     for path in sorted([*stray, *sets.leftovers()]):
-        yield Finding("temp-file", path, "left by a writer that was killed", "Remove it.")
+        yield _fault("temp-file", path, "left by a writer that was killed", "Remove it.")
     for file in sorted((store.root / PRIVATE / "conflicts").glob("*")):
         path = file.relative_to(store.root).as_posix()
-        yield Finding(
+        yield _fault(
             "conflict", path, "ours lost against a change made meanwhile", "Look at both, then remove it."
         )
 
@@ -105,12 +99,12 @@ def _index(store: Store, index_lines: int, index_bytes: int) -> Iterator[Finding
             continue
         for target in sorted(linked_paths(raw.decode("utf-8", "replace"))):
             if target and not target.startswith("/") and not (store.root / target).exists():
-                yield Finding(
+                yield _fault(
                     "dangling-link", path, f"links to {target}, which is not there", "Remove the line."
                 )
         if path == INDEX and (raw.count(b"\n") > index_lines or len(raw) > index_bytes):
             lines = raw.count(b"\n")
             size = f"{lines} lines, {len(raw)} bytes"
-            yield Finding(
+            yield _fault(
                 "index-size", path, f"{size}: the host reads less", "Shorten the lines outside our block."
             )

@@ -7,8 +7,11 @@ The prompt asks the model for absolute dates; this catches what slipped through,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+
+DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
+"""A day as memories write it, ``2026-03-04``; the calendar is not asked whether there is such a day."""
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
@@ -33,20 +36,25 @@ _OFFSETS = {
 }
 _WEEKS = {"next week": 7, "last week": -7, "this week": 0}
 
-_LATIN = (
-    r"the day after tomorrow|the day before yesterday|tomorrow|yesterday|today|tonight"
-    r"|this (?:morning|afternoon|evening)"
-)
+
+def _any_of(days: Iterable[str]) -> str:
+    return "|".join(sorted(days, key=len, reverse=True))
+
+
+# Each example: one that is replaced, and one that is not.
 _PATTERN = re.compile(
-    rf"(?P<day>\b(?:{_LATIN})\b|后天|明天|昨天|今天|明後日|明日|昨日|今日)"
-    r"|(?P<week>\b(?:next|last|this) week\b)"
-    rf"|\b(?P<which>next|last|this|on|by|until|before)\s+(?P<name>{'|'.join(_DAYS)})\b(?!s)(?!\s+\(?\d{{4}}-\d\d-\d\d)",
+    # “Freeze starts tomorrow.” · “the todayview widget”
+    rf"(?P<day>\b(?:{_any_of(day for day in _OFFSETS if day.isascii())})\b"
+    # 明天发布 · 明るい
+    rf"|{_any_of(day for day in _OFFSETS if not day.isascii())})"
+    # “next week” · “the next weeks”
+    rf"|(?P<week>\b(?:{_any_of(_WEEKS)})\b)"
+    # “by Friday” · “never deploy on Fridays”, “by Friday 2026-03-06”
+    rf"|\b(?P<which>next|last|this|on|by|until|before)\s+(?P<name>{_any_of(_DAYS)})\b(?!s)(?!\s+\(?{DAY.pattern})",
     re.IGNORECASE,
 )
-
-
 _NAMED = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|“[^”\n]+”")
-"""Words in backticks or quotation marks are someone's words or a name, and stay as they are."""
+"""Words in backticks or quotation marks are someone's words or a name, and stay: “set `today` to false”."""
 
 
 def absolute(text: str, said: datetime | None) -> str:
@@ -69,7 +77,7 @@ def absolute(text: str, said: datetime | None) -> str:
 
 
 def _is_a_name(match: re.Match[str], text: str) -> bool:
-    """Whether a capital letter marks the word as a name: "the Today screen", not "Tomorrow we ship"."""
+    """Whether a capital letter marks the word as a name: “the Today screen”, not “Tomorrow we ship.”."""
     word = match.group()
     if not word[:1].isupper() or match["name"]:
         return False

@@ -11,6 +11,9 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from pipeline.text.dates import DAY
+from pipeline.text.scripts import HANGUL, UNSPACED
+
 _UNITS = {
     "ms": "ms millisecond milliseconds 毫秒 ミリ秒",
     "s": "s sec secs second seconds 秒 秒間",
@@ -71,8 +74,21 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _MONEY = {"$": "usd", "€": "eur", "£": "gbp", "¥": "yen"}
-_INSIDE = r"(?:(?<=[^\W_A-Z] )|(?<=[,;)] )|(?<=[\u3040-\u30ff\u3400-\u9fff]))"
-_LETTER = r"(?:[^\W\u3040-\u30ff\u3400-\u9fff]|['’-])"
+_KINDS = {
+    unit: kind
+    for kind, units in {
+        "time": "ms s min h day week month year",
+        "size": "b kb mb gb tb kib mib gib",
+        "money": "usd eur gbp yen",
+    }.items()
+    for unit in units.split()
+}
+_CLOCK = re.compile(r"\d+(?::\d\d)+")
+# A name written in Latin letters ends where another script begins, Hangul too: its particles change from one
+# sentence to the next.
+_OTHER = UNSPACED + HANGUL
+_INSIDE = rf"(?:(?<=[^\W_A-Z] )|(?<=[,;)] )|(?<=[{_OTHER}]))"
+_LETTER = rf"(?:[^\W{_OTHER}]|['’-])"
 _NAME = re.compile(rf"{_INSIDE}(?:[A-Z]{_LETTER}+)(?: [A-Z]{_LETTER}+)*")
 _NOT_NAMES = frozenset(("i", "i'm", "i'll", "i'd", "i've", "why", "how", "ok"))
 LABEL = re.compile(r"\*\*(?:why|how to apply):\*\*", re.IGNORECASE)
@@ -177,3 +193,19 @@ def _stands_in(folded: str, specific: str) -> bool:
 def is_value(specific: str) -> bool:
     """Whether `specific` is a number, with or without unit, or a date or time."""
     return re.match(r"-?\d[\d.,:-]*(?: [a-z%]+)?$", specific) is not None
+
+
+def kind_of(specific: str) -> str:
+    """Return what `specific` (in its plain form) is; two of one kind can't both hold for one matter.
+
+    ``time``, ``size``, ``money``, ``date``, ``clock``, another unit's own name, ``number`` without a unit (a
+    port, a version, a count), and for what is no value ``path`` or ``word``.
+    """
+    if not is_value(specific):
+        return "path" if "/" in specific else "word"
+    if DAY.fullmatch(specific):
+        return "date"
+    if _CLOCK.fullmatch(specific):
+        return "clock"
+    unit = specific.partition(" ")[2]
+    return _KINDS.get(unit, unit or "number")

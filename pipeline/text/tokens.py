@@ -12,20 +12,19 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from pipeline.text.scripts import HANGUL, UNSPACED
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_NO_SPACES = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
-    "\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\uac00-\ud7af"  # kana, Hangul
-    "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
-)
+_PAIRED = UNSPACED + HANGUL
+"""Korean, too: pairs find the word without the particle that clings to it."""
 _MARKS = "\u0300-\u036f\u0900-\u0963\u0966-\u0dff"
 """Combining marks, and the Indic scripts, whose vowel signs Python does not count as letters."""
 _WORD = (
-    rf"(?P<run>[{_NO_SPACES}]+)|v?(?P<number>\d+(?:\.\d+)+)"
-    rf"|(?P<word>(?:(?![{_NO_SPACES}])[^\W_]|[{_MARKS}])+)"
+    rf"(?P<run>[{_PAIRED}]+)|v?(?P<number>\d+(?:\.\d+)+)"
+    rf"|(?P<word>(?:(?![{_PAIRED}])[^\W_]|[{_MARKS}])+)"
 )
 _ASCII_WORD = re.compile(r"(?P<run>(?!))|v?(?P<number>[0-9]+(?:\.[0-9]+)+)|(?P<word>[A-Za-z0-9]+)")
 """The same for a text in ASCII: compiling the other costs a hook 5 ms, which it can do without mostly."""
@@ -33,14 +32,17 @@ _HUMP = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _LAST_FOLDED = "\u0590"
 _LONGEST = 64
 
-_STOP_WORDS = """
-a about after all also am an and any are as at be because been before being between both but by can could did
-do does doing done down during each few for from get got had has have having he her here hers him his how i if
-in into is it its itself just let me more most my no nor not now of off ok okay on once only or other our ours
-out over own please same shall she should so some such than that the their theirs them then there these they
-this those through to too under until up us very was we were what when where which while who whom why will
-with would yes you your yours
-ll re ve don doesn didn isn aren wasn weren won couldn shouldn wouldn hasn haven hadn
+SMALL_WORDS = """
+a about after all also an and any are as at be because been before being both but by can could did do does
+each for from had has have he here i if in into is it its just my now of on only or our over same she should
+so such than that the their then there these they this those to too under very was we were what when where
+which while who will with would you your
+"""
+"""English words that say nothing of a text's subject, left out of a search and of any comparison."""
+_MORE_STOP_WORDS = """
+am between doing done down during few get got having her hers him his how itself let me more most no nor not
+off ok okay once other ours out own please shall some theirs them through until up us whom why yes yours ll re
+ve don doesn didn isn aren wasn weren won couldn shouldn wouldn hasn haven hadn
 der das den dem des ein eine einen einem einer und oder nicht ist sind mit von zu zum zur auf für ich wir sie
 er auch bei wird werden nach
 le la les un une et ou est sont dans pour pas que qui sur avec du ce cette je il nous vous
@@ -48,9 +50,10 @@ el los las una es por para se su lo como al
 です ます した して する いる ある ない から まで こと これ それ この その ので には では とは てい
 った れる られ 的是 我们 你们 他们 这个 那个 一个 没有 不是 什么 怎么 可以
 """
-_STOP = frozenset(_STOP_WORDS.split())
-"""Words that stand in every text and say nothing of its subject: English, then the articles and particles of
-German, French and Spanish that mean nothing else in English, then Japanese and Chinese pairs."""
+_STOP = frozenset((SMALL_WORDS + _MORE_STOP_WORDS).split())
+"""What a search leaves out: the small words; more of English that a search is not about, though it may turn a
+sentence round (*not*, *more*, *until*), so that `similarity` compares it; then the articles and particles of
+German, French and Spanish that mean nothing else in English; then Japanese and Chinese pairs."""
 _ENDINGS = (
     ("ization", "ize"),
     ("ations", ""),
@@ -104,7 +107,9 @@ def _of_word(word: str) -> tuple[str, ...]:
         word = word[:_LONGEST]
     parts = _HUMP.findall(word) if word.isascii() and not word.islower() and not word.isupper() else []
     names = [word, *parts] if len(parts) > 1 else [word]
-    return tuple(_stem(name) for name in map(_folded, names) if name not in _STOP and len(name) > 1)
+    kept = [name for name in map(_folded, names) if name not in _STOP and len(name) > 1]
+    # The accents of Latin letters are folded away, so that what is no ASCII here has no English ending.
+    return tuple(stem(name) if name.isascii() else name for name in kept)
 
 
 def _folded(word: str) -> str:
@@ -120,16 +125,19 @@ def _bare(char: str) -> str:
     return "".join(one for one in unicodedata.normalize("NFD", char) if not unicodedata.combining(one))
 
 
-def _stem(word: str) -> str:
-    """Return `word` without the commonest English endings, so that *pinned*, *pins* and *pinning* meet."""
-    if len(word) < 4 or not word.isascii() or not word.isalpha():
+def stem(word: str) -> str:
+    """Return `word` without the commonest English endings, so that *pinned*, *pins* and *pinning* meet.
+
+    Terms in an index are stems: a change of this function needs a new ``index_reader.VERSION``.
+    """
+    if len(word) < 4 or not word.isalpha():
         return word
     if word.endswith("s") and not word.endswith(("ss", "us", "is", "ies")):
         word = word[:-1]
     for ending, instead in _ENDINGS:
-        stem = word.removesuffix(ending)
-        if stem != word and len(stem) >= 3 and any(vowel in stem for vowel in "aeiouy"):
-            word = stem + instead
+        start = word.removesuffix(ending)
+        if start != word and len(start) >= 3 and any(vowel in start for vowel in "aeiouy"):
+            word = start + instead
             break
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
         word = word[:-1]

@@ -7,49 +7,24 @@ agree once numbers, paths and the like are left out. Pure text work: a rule that
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from pipeline.text.specifics import LABEL, is_value, lost, plain, specifics
-
-_SAME_MATTER = 0.6
-"""Share of the shorter clause's words that the other must have to be about the same matter."""
-_OPPOSITE = 0.75
-"""Share of all words that two clauses must have in common for a "not" in one of them to count."""
-
-
-def _set(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
-
-
-_STOP = _set(
-    """a an the of in on at to for from by with as is are was were be been being it its this that these those
-    and or but so then than there here we you they he she i my our your their has have had do does did will
-    would can could should may might must now also just very too only when where which who what if while
-    because since into onto over under about after before again via per all any each both such same"""
+from pipeline.text.clauses import Clause, clauses
+from pipeline.text.similarity import (
+    OPPOSITE,
+    SAME_MATTER,
+    content_in_order,
+    is_paired,
+    jaccard,
+    overlap,
+    stem,
 )
-_NOT = re.compile(
-    r"\b(?:not|never|no|none|nothing(?! but)|nobody|nowhere|nor|neither|without"
-    r"|avoid(?:s|ed|ing)?|cannot|stop(?:s|ped)?|forbidden|banned)\b"
-    r"|n't\b|ない|ません|ず(?=に)|なし|禁止|不(?![断同过仅但管])|别(?!名)|没有|勿"
-    r"|\b(?:nicht|nichts|nie|niemals|kein(?:e[mnrs]?)?|ohne|pas|jamais|aucune?|sans|nunca|jamás|ning[uú]na?|sin)\b"
-    r"|않|없|못|(?<!\w)안\s|지\s?(?:마|말)",
-)
-_NOT_WORDS = _set("not never no none nothing nobody nowhere nor neither without avoid cannot stop")
-_QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”|「[^」\n]*」')
-"""What stands in quotation marks is named, not said: "not run" as a label denies nothing."""
-_SPLIT = re.compile(r"[.;:!?,](?=\s|$)|[。；！？、\n]|\s(?:and|but|while|whereas|und|et)\s|\s[-–—]\s")
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-_WORD = re.compile(r"[^\W\d_][\w'-]*")
-_KINDS = {
-    **dict.fromkeys(_set("ms s min h day week month year"), "time"),
-    **dict.fromkeys(_set("b kb mb gb tb kib mib gib"), "size"),
-    **dict.fromkeys(_set("usd eur gbp yen"), "money"),
-}
+from pipeline.text.specifics import is_value, kind_of, lost
+
+# “The cache is enabled in CI.” against “… disabled in CI.” · “… filled in CI.”
 _RIVALS = tuple(
-    _set(group)
+    frozenset(map(stem, group.split()))
     for group in (
         "enabled disabled on off enable disable",
         "true false yes no",
@@ -64,48 +39,12 @@ _RIVALS = tuple(
 """Words of which only one can hold at a time; of other words the last of a clause counts as its value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """A part of a sentence: its content words in order, its specifics, and whether it denies."""
-
-    words: tuple[str, ...]
-    specifics: frozenset[str]
-    denies: bool
-
-
-def words(text: str) -> frozenset[str]:
-    """Return the content words of `text`: lower case, crudely stemmed, stop words and denials left out."""
-    return frozenset(in_order(text))
-
-
-def denies(text: str) -> bool:
-    """Whether `text` says that something is not so or must not be."""
-    return _NOT.search(_QUOTED.sub(" ", plain(text))) is not None
-
-
-def split(text: str) -> list[str]:
-    """Return the parts of `text` between sentence marks, list commas and conjunctions, width folded."""
-    normal = unicodedata.normalize("NFKC", LABEL.sub(". ", text)).replace("**", "")
-    return _SPLIT.split(normal)
-
-
-def clauses(text: str) -> list[Clause]:
-    """Return the clauses of `text` in order; a further value of a list belongs to the clause before it."""
-    found: list[Clause] = []
-    for part in split(text):
-        clause = Clause(tuple(in_order(part)), specifics(part), denies(part))
-        if clause.words or (clause.specifics and not found):
-            found.append(clause)
-        elif clause.specifics:
-            found[-1] = replace(found[-1], specifics=found[-1].specifics | clause.specifics)
-    return found
-
-
 def blended(sources: Sequence[str], result: str) -> str:
     """Return why `result` may not stand for all `sources`, naming the two values, or an empty string.
 
-    Two sources that give different values for the same words are never made one, unless the result holds
-    both, apart, each with the words that tell them apart.
+    Two sources that give different values for the same words (“The timeout is 30 s.”, “… 60 s.”) are never
+    made one, unless the result holds both, apart, each with the words that tell them apart. What gives values
+    for other words (“Tests take 30 s.”, “Tests run on port 8080.”) may become one.
     """
     parts, outcome = [clauses(source) for source in sources], clauses(result)
     for at, left in enumerate(parts):
@@ -119,14 +58,15 @@ def blended(sources: Sequence[str], result: str) -> str:
 def moved(sources: Sequence[str], result: str, *, only_values: bool = False) -> str:
     """Return a specific that `result` gives to other words than the sources do, or an empty string.
 
-    With `only_values` paths, names and the like are left alone.
+    Of “5 replicas, 3 nodes” it is one in “3 replicas, 5 nodes” and none in “3 nodes, 5 replicas”. With
+    `only_values` paths, names and the like are left alone.
     """
     known = [_bare(clause) for source in sources for clause in clauses(source) if clause.specifics]
     for clause in map(_bare, clauses(result)):
         for value in sorted(one for one in clause.specifics if is_value(one) or not only_values):
             own = [c for c in known if value in c.specifics]
             rivals = [
-                c for c in known if value not in c.specifics and _kind(value) in map(_kind, c.specifics)
+                c for c in known if value not in c.specifics and kind_of(value) in map(kind_of, c.specifics)
             ]
             # Names and paths may stand in a clause that says more than its source did.
             whole = not is_value(value) and any({*c.words} <= {*clause.words} for c in own)
@@ -137,7 +77,7 @@ def moved(sources: Sequence[str], result: str, *, only_values: bool = False) -> 
 
 def _bare(clause: Clause) -> Clause:
     """Return `clause` without the words that are part of its specifics: two hosts share their domain."""
-    inside = {word for one in clause.specifics for word in in_order(one)}
+    inside = {word for one in clause.specifics for word in content_in_order(one)}
     return replace(clause, words=tuple(word for word in clause.words if word not in inside))
 
 
@@ -167,27 +107,15 @@ def _show(values: frozenset[str]) -> str:
 def _rivals(a: Clause, b: Clause) -> tuple[frozenset[str], frozenset[str]] | None:
     """Return what `a` and `b` each say that the other doesn't, if it is about the same matter."""
     mine, theirs = a.specifics - b.specifics, b.specifics - a.specifics
-    kinds = {_kind(one) for one in mine} & {_kind(one) for one in theirs}
+    kinds = {kind_of(one) for one in mine} & {kind_of(one) for one in theirs}
     if not kinds:
         return None
-    common = {*a.words} & {*b.words}
-    if not common or len(common) < _SAME_MATTER * min(len({*a.words}), len({*b.words})):
+    if overlap({*a.words}, {*b.words}) < SAME_MATTER:
         return None
     return (
-        frozenset(one for one in mine if _kind(one) in kinds),
-        frozenset(one for one in theirs if _kind(one) in kinds),
+        frozenset(one for one in mine if kind_of(one) in kinds),
+        frozenset(one for one in theirs if kind_of(one) in kinds),
     )
-
-
-def _kind(specific: str) -> str:
-    if not is_value(specific):
-        return "path" if "/" in specific else "word"
-    if re.fullmatch(r"\d{4}-\d\d-\d\d", specific):
-        return "date"
-    if re.fullmatch(r"\d+(?::\d\d)+", specific):
-        return "clock"
-    unit = specific.partition(" ")[2]
-    return _KINDS.get(unit, unit or "number")
 
 
 def _kept_apart(
@@ -207,14 +135,16 @@ def _kept_apart(
 
 
 def _opposed(left: list[Clause], right: list[Clause]) -> str:
-    """Return the words of two clauses of which one denies the other or puts a rival word in its place."""
+    """Return the words of two clauses of which one denies the other or puts a rival word in its place.
+
+    “Never deploy on Friday.” and “Deploy on Friday.”; not “Indent with tabs.” and “Use tabs, not spaces.”
+    """
     # What the other memory says too, in another sentence, is no rival.
     said_left = {word for clause in left if not clause.denies for word in clause.words}
     said_right = {word for clause in right if not clause.denies for word in clause.words}
     for a in left:
         for b in right:
-            common, either = {*a.words} & {*b.words}, {*a.words} | {*b.words}
-            if a.denies != b.denies and common and len(common) >= _OPPOSITE * len(either):
+            if a.denies != b.denies and jaccard({*a.words}, {*b.words}) >= OPPOSITE:
                 return f"“{' '.join(a.words)}” and its opposite"
             swapped = _swapped(a.words, b.words)
             if swapped and swapped[0] not in said_right and swapped[1] not in said_left:
@@ -231,31 +161,6 @@ def _swapped(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, str] | None:
         return None
     at = different[0]
     x, y = a[at], b[at]
-    rival = any(x in group and y in group for group in _RIVAL_STEMS)
-    last = at == len(a) - 1 and x[:4] != y[:4] and not (_UNSPACED.match(x) or _UNSPACED.match(y))
+    rival = any(x in group and y in group for group in _RIVALS)
+    last = at == len(a) - 1 and x[:4] != y[:4] and not (is_paired(x) or is_paired(y))
     return (x, y) if rival or last else None
-
-
-def in_order(text: str) -> list[str]:
-    """Return the content words of `text` in order; of scripts without spaces every two characters."""
-    folded = plain(text)
-    found: list[str] = []
-    for match in _WORD.finditer(_UNSPACED.sub(lambda m: f" {m.group()} ", folded)):
-        word = match.group()
-        if _UNSPACED.match(word):
-            found += [word[at : at + 2] for at in range(max(1, len(word) - 1))]
-        elif word not in _STOP and word not in _NOT_WORDS and not word.endswith("n't"):
-            found.append(stem(word))
-    return found
-
-
-def stem(word: str) -> str:
-    """Cut the commonest English endings: ``indents``, ``indented`` and ``indenting`` are one word."""
-    word = word.removesuffix("'s").strip("'-")
-    for ending in ("ation", "ing", "ies", "ed", "es", "s", "e", "y"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word.removesuffix(ending)
-    return word
-
-
-_RIVAL_STEMS = tuple(frozenset(map(stem, group)) for group in _RIVALS)

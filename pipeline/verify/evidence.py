@@ -5,7 +5,6 @@ Pure: memories and times in, an answer out. A model's own reason is no ground, s
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
@@ -15,19 +14,18 @@ from datetime import UTC, datetime
 from pipeline.core.clock import parse_time
 from pipeline.domain.memory import Memory
 from pipeline.domain.operations import Operation
+from pipeline.text.dates import DAY
+from pipeline.text.similarity import MOSTLY_SHARED, SHARED_MATTER, content_words, overlap
 from pipeline.text.specifics import plain
-from pipeline.verify.contradiction import blended, words
+from pipeline.verify.contradiction import blended
 from pipeline.verify.wording import Flaw, source_text
 
 MOST_INSIGHTS = 5
 """Most insights of one dream; the others' memories lead the next."""
 _VOUCHED = frozenset({"user-stated", "user-confirmed", "hand-written"})
-_SHARED = 0.25
-"""Share of the shorter memory's content words, and two at least, that two of one matter have in common."""
-_MOST_SHARED = 0.5
-"""The same for one that leaves with nothing in its place: half of its words, or rival values."""
+_LEAST_SHARED = 2
+"""So many content words at least have two memories of one matter in common, unless one has fewer."""
 _FEW = 6
-_DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 
 
 def said_at(memory: Memory) -> datetime | None:
@@ -47,18 +45,18 @@ def vouched(memory: Memory) -> bool:
 
 def dull_words(memories: Iterable[Memory]) -> frozenset[str]:
     """Return the words that more than half of `memories` have: they tell no two apart. None of a few."""
-    texts = [words(source_text(memory)) for memory in memories]
+    texts = [content_words(source_text(memory)) for memory in memories]
     count = Counter(word for text in texts for word in text)
     return frozenset(word for word, times in count.items() if len(texts) >= _FEW and 2 * times > len(texts))
 
 
 def same_matter(
-    one: Memory, other: Memory, dull: AbstractSet[str] = frozenset(), share: float = _SHARED
+    one: Memory, other: Memory, dull: AbstractSet[str] = frozenset(), share: float = SHARED_MATTER
 ) -> bool:
     """Return whether two memories share content words but `dull` ones, or give rival values for the same."""
-    mine, theirs = words(source_text(one)) - dull, words(source_text(other)) - dull
-    shorter = min(len(mine), len(theirs))
-    if len(mine & theirs) >= max(min(2, shorter), share * shorter, 1):
+    mine, theirs = content_words(source_text(one)) - dull, content_words(source_text(other)) - dull
+    least = max(min(_LEAST_SHARED, len(mine), len(theirs)), 1)
+    if len(mine & theirs) >= least and overlap(mine, theirs) >= share:
         return True
     return bool(blended([source_text(one), source_text(other)], ""))
 
@@ -82,11 +80,11 @@ def outlived(
         for one in others
         if one.id != memory.id and (at := times.get(one.id)) and (own is None or at > own)
     ]
-    days = [moment for day in _DAY.findall(source_text(memory)) if (moment := _moment(day))]
+    days = [moment for day in DAY.findall(source_text(memory)) if (moment := _moment(day))]
     latest = max((at for at, _ in later), default=None)
     if latest is not None and days and max(days).date() < latest.date():
         return True
-    return own is not None and any(same_matter(memory, one, dull, _MOST_SHARED) for _, one in later)
+    return own is not None and any(same_matter(memory, one, dull, MOSTLY_SHARED) for _, one in later)
 
 
 def _moment(day: str) -> datetime | None:

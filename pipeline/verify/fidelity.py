@@ -13,27 +13,26 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from pipeline.text.clauses import split
+from pipeline.text.scripts import HAN, HANGUL, KANA, KATAKANA
+from pipeline.text.similarity import MOST_LOST, REASON_KEPT, SAID_IN_BODY, content_in_order, coverage, stem
 from pipeline.text.specifics import plain
-from pipeline.verify.contradiction import in_order, split, stem
 from pipeline.verify.modality import implied, marks, unreadable
 
-_TOLERANCE = 0.15
-"""Share of a source's content words that the result may lack, when none stands in their place."""
-_REASON_KEPT = 0.6
-_SAID = 0.75
-"""Share of a description's words that a clause of the body must have to be about the same."""
-_RUN = re.compile(r"[\u30a0-\u30ffー]+|[\u3400-\u9fff々]+|[\uac00-\ud7af]+")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+# A run of one script is about a word; hiragana is the grammar between them. `unreadable` keeps texts in Thai
+# and the like away from here.
+_RUN = re.compile(f"(?P<han>[{HAN}]+)|[{KATAKANA}]+|[{HANGUL}]+")
+_CJK = re.compile(f"[{HAN}{KANA}{HANGUL}]")
 _SOFT = frozenset(
-    in_order(
+    content_in_order(
         """use need prefer keep want follow run take make user please note install package remember still hold
         once more again"""
     )
 )
 """Words that a reworded rule often does without; they must not be exchanged for others."""
 _SAME_WORDS = {"short": "brief concise", "answer": "reply replies response"}
-_SAME = {other: stem(word) for word, others in _SAME_WORDS.items() for other in in_order(others)}
-_AS_MARKS = frozenset(in_order("always every immer jede jeder jedes jedem jeden"))
+_SAME = {other: stem(word) for word, others in _SAME_WORDS.items() for other in content_in_order(others)}
+_AS_MARKS = frozenset(content_in_order("always every immer jede jeder jedes jedem jeden"))
 """Words that count as marks only, so that ``always before`` and ``before every`` are one."""
 _AFTER_NUMBER = re.compile(r"(?<![\w.,:])(\d+(?:[.,:]\d+)*)[ -]?([^\W\d_][\w/²³]*)")
 _REASON = re.compile(
@@ -97,7 +96,7 @@ def _lost(
         return f"the {gone} of a source is gone or stands elsewhere"
     for match in _REASON.finditer(unicodedata.normalize("NFKC", source)):
         reason = _words(next(part for part in match.groups() if part is not None))
-        if len(reason & have) < _REASON_KEPT * len(reason):
+        if coverage(reason, have) < REASON_KEPT:
             return "the reason is lost"
     unit = _other_unit(source, "\n".join(clause.text for clause in result))
     if unit:
@@ -111,7 +110,7 @@ def _lost(
         if came:
             return f"“{came[0]}” stands where a source says “{away[0]}”"
     hard = sorted(lost - _SOFT)
-    if len(hard) > max(1 if many else 0, _TOLERANCE * len(_all(own))):
+    if len(hard) > max(1 if many else 0, MOST_LOST * len(_all(own))):
         return f"{', '.join(f'“{word}”' for word in hard[:3])} would be lost"
     return ""
 
@@ -152,7 +151,7 @@ def _told(mark: str) -> str:
 def _opposite(head: str, result: Sequence[_Clause]) -> str:
     """Say whether a title or description denies what the body says, or the other way round."""
     for clause in _clauses(head):
-        same = [c for c in result if len(c.words & clause.words) >= _SAID * len(clause.words)]
+        same = [c for c in result if coverage(clause.words, c.words) >= SAID_IN_BODY]
         if clause.words and same and all(("not" in c.marks) != ("not" in clause.marks) for c in same):
             return "the description says the opposite of the text"
     return ""
@@ -197,7 +196,9 @@ def _turned_round(one: _Clause, other: _Clause) -> bool:
 
 def _between(first: str, second: str, text: str) -> str:
     """Return what stands between two stems of `text`."""
-    pattern = rf"\b{re.escape(first)}\w*(?P<joint>.*?)\b{re.escape(second)}"
+    # The stem of “policies” is “policy”: what stands in the text begins with all but its last letter.
+    one, other = (re.escape(word.removesuffix("y")) for word in (first, second))
+    pattern = rf"\b{one}\w*(?P<joint>.*?)\b{other}"
     match = re.search(pattern, plain(text))
     return match["joint"].strip() if match else ""
 
@@ -214,7 +215,7 @@ def _other_unit(source: str, result: str) -> str:
 def _counted(text: str) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for number, word in _AFTER_NUMBER.findall(plain(text)):
-        for unit in in_order(word)[:1]:
+        for unit in content_in_order(word)[:1]:
             found.setdefault(number, set()).add(unit)
     return found
 
@@ -237,12 +238,13 @@ def _clauses(text: str) -> list[_Clause]:
 def _ordered(text: str) -> tuple[str, ...]:
     """Return content words in order; of unspaced scripts runs of one kind, Han by two characters."""
     folded = plain(text)
-    spaced = [_SAME.get(word, word) for word in in_order(_CJK.sub(" ", folded)) if word not in _AS_MARKS]
+    spaced = [
+        _SAME.get(word, word) for word in content_in_order(_CJK.sub(" ", folded)) if word not in _AS_MARKS
+    ]
     runs: list[str] = []
     for match in _RUN.finditer(folded):
         run = match.group()
-        han = _RUN.fullmatch(run) is not None and "\u3400" <= run[0] <= "\u9fff"
-        runs += [run[at : at + 2] for at in range(max(1, len(run) - 1))] if han else [run]
+        runs += [run[at : at + 2] for at in range(max(1, len(run) - 1))] if match["han"] else [run]
     return (*spaced, *runs)
 
 

@@ -14,24 +14,22 @@ from pipeline.domain.memory import MAX_DESCRIPTION, Memory
 from pipeline.domain.operations import Operation
 from pipeline.safety.guard import violation
 from pipeline.safety.redaction import has_secret
-from pipeline.text.dates import absolute, relative_days
+from pipeline.text.clauses import denies
+from pipeline.text.dates import DAY, absolute, relative_days
+from pipeline.text.scripts import UNSPACED
+from pipeline.text.similarity import BODY_KEPT, MOST_NEW, content_words, coverage
 from pipeline.text.slugs import slugify
 from pipeline.text.specifics import lost, plain, specifics
-from pipeline.verify.contradiction import blended, denies, moved, words
+from pipeline.verify.contradiction import blended, moved
 from pipeline.verify.fidelity import lacking
 
 _GROWTH = 1.2
 _SLACK = 200
 """A new text may be 1.2 times as long as its sources together, and 200 characters more."""
-_NEW_WORDS = {"insight": 0.85, "promote": 0.6}
-_NEW_WORDS_ELSE = 0.5
-"""Share of content words that no source has; an insight needs words of its own."""
 _FEW = 3
 """So many new words are never too many."""
-_LEAST_KEPT = 0.25
-"""Share of a source's content words that its new text must still have: less is another fact."""
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+# Hangul is not among them: Korean reasons have spaces, which are counted.
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 _MOST_DROPPED = 0.5
 """Above this share of specifics dropped, and more than two of them, a person decides."""
 
@@ -153,7 +151,7 @@ def _grown(
     if operation.op == "insight":
         known += f"\n{len(sources)}"
     # Whoever knows the day knows its month and year.
-    known += "\n" + " ; ".join(part for day in _DAY.findall(known) for part in (day[:4], day[:7]))
+    known += "\n" + " ; ".join(part for day in DAY.findall(known) for part in (day[:4], day[:7]))
     known += "\n" + " ; ".join(part for at in said if at for part in _parts(at))
     written = f"{result}\n{' ; '.join(operation.tags)}"
     invented = lost(specifics(written), known)
@@ -162,9 +160,8 @@ def _grown(
     value = moved(texts, result, only_values=operation.op == "insight")
     if value:
         return Flaw(f"it says “{value}” of something else than the sources do", to_inbox=True)
-    own, theirs = words(written), words(known)
-    share = _NEW_WORDS.get(operation.op, _NEW_WORDS_ELSE)
-    if len(own - theirs) > max(_FEW, share * len(own)):
+    own, theirs = content_words(written), content_words(known)
+    if len(own - theirs) > max(_FEW, MOST_NEW[operation.op] * len(own)):
         return Flaw("most of the new text comes from no source")
     return None
 
@@ -201,10 +198,9 @@ def _lossy(operation: Operation, sources: Sequence[Memory], result: str, body: s
         return Flaw(f"{_some(unnamed)} would be lost", to_inbox=True)
     if len(gone) > 2 and len(gone) > _MOST_DROPPED * len(wanted):
         return Flaw("it drops most of what the sources name", to_inbox=True)
-    have = words(body)
+    have = content_words(body)
     for memory in sources:
-        own = words(memory.body)
-        if len(own & have) < _LEAST_KEPT * len(own):
+        if coverage(content_words(memory.body), have) < BODY_KEPT:
             return Flaw(f"the new text is about something else than “{memory.name}”", to_inbox=True)
     return None
 

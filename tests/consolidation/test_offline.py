@@ -48,6 +48,8 @@ TURNED = [
     ("Ship the mailer on Friday.", "Ship the old mailer on Friday."),
     ("Ship the mailer on Friday.", "Ship the mailer on Friday. That no longer holds."),
     ("Ship the mailer on Friday.", "Ship the mailer on Friday. Except in May."),
+    ("メーラーは金曜に出す。", "メーラーは金曜に出す。今は出さない。"),
+    ("邮件程序周五发布。", "邮件程序周五发布。五月不发布。"),
 ]
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import InputError
-from pipeline.diagnostics.audit import Finding, audit
+from pipeline.diagnostics.audit import audit
+from pipeline.domain.finding import Finding
 
 NOW = datetime(2026, 11, 27, 10, tzinfo=UTC)
 TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
@@ -106,6 +107,9 @@ def test_a_secret_is_not_repeated(root: Path) -> None:
         (RETRY.format(30), RETRY.format(30), False),
         ("The staging database listens on port 5432.", "The mail relay listens on port 2525.", False),
         ("Deploys of the shop happen at 14:00.", "Deploys of the shop happen at 16:30.", True),
+        ("An upload may hold 500 MB at most.", "An upload may hold 2 GB at most.", True),
+        ("The build server costs $40 a month.", "The build server costs 60 euros a month.", True),
+        ("An upload may hold 500 MB at most.", "An upload may last 2 minutes at most.", False),
         ("Commit the generated client code.", "Never commit the generated client code.", True),
     ],
 )

@@ -54,6 +54,14 @@ def test_a_home_that_worked_has_no_errors(lived_in):
     assert lived_in.here("doctor").out.splitlines()[-1].startswith("0 errors, ")
 
 
+def test_as_json_a_finding_has_the_fields_of_its_command_and_no_more(lived_in, tmp_path):
+    keys = {tuple(row) for row in lived_in.here("doctor", "--json").json}
+    assert keys == {("level", "what", "message", "fix")}
+    (tmp_path / "a.md").write_text("Odd.")
+    found = lived_in.here("audit", tmp_path, "--json", code=1).json["findings"]
+    assert {tuple(row) for row in found} == {("level", "code", "path", "line", "message", "fix")}
+
+
 def wire(change):
     """Return the settings with our hooks, as `change` leaves them."""
     whole = settings_snippet()

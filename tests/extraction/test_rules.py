@@ -7,6 +7,27 @@ from tests.support.extraction import talk
 
 
 @pytest.mark.parametrize(
+    ("kept", "kind", "left"),
+    [
+        ("Remember that the staging host is reset each night.", "project", "I remember when this worked."),
+        ("From now on write the changelog first.", "feedback", "It comes in a future release."),
+        ("ok, always run the linter", "feedback", "never mind that one"),
+        ("Use the fixtures, never the live API.", "feedback", "It never worked."),
+        ("You should always run the linter.", "feedback", "You should try it again."),
+        ("I really prefer short names.", "feedback", "I want a list of them."),
+        ("I'm a data engineer at a hospital.", "user", "I'm a bit tired."),
+        ("I teach at a school.", "user", "I work on the parser."),
+        ("We use pnpm, not npm.", "project", "Can we use pnpm for it."),
+        ("以后都用空格缩进", "feedback", "这件事以后再说吧"),
+        ("今後は日本語で答えてください", "feedback", "必要なら日本語で"),
+    ],
+)
+def test_each_cue_keeps_the_one_sentence_and_leaves_the_other(kept: str, kind: str, left: str) -> None:
+    assert [found.type for found in extract(talk(kept)).memories] == [kind]
+    assert extract(talk(left)).memories == []
+
+
+@pytest.mark.parametrize(
     ("text", "kind"),
     [
         ("Remember that the staging host is reset each night.", "project"),
@@ -56,3 +77,9 @@ def test_the_sentence_behind_comes_along_as_the_likely_reason() -> None:
     (found,) = extract(talk("Never retry more than 3 times. The gateway bans us at 5.")).memories
     assert found.statement.endswith("The gateway bans us at 5.")
     assert found.description == "Never retry more than 3 times."
+
+
+def test_a_point_inside_a_name_or_a_number_ends_no_sentence() -> None:
+    (found,) = extract(talk("Always edit config.toml by hand at 3.5 s. It is short.")).memories
+    assert found.description == "Always edit config.toml by hand at 3.5 s."
+    assert found.statement == "Always edit config.toml by hand at 3.5 s. It is short."

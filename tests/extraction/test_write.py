@@ -10,7 +10,7 @@ from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Evidence
 from pipeline.extraction.schema import Withdrawal
 from pipeline.extraction.screen import Rejected, Screened, Verdict
-from pipeline.extraction.write import ExtractionPlan, near_copy, plan, words
+from pipeline.extraction.write import ExtractionPlan, near_copy, plan
 from pipeline.store import Store
 from tests.support.extraction import NOW
 from tests.support.stores import apply, memory, save, tree
@@ -108,15 +108,13 @@ def test_a_repetition_leaves_the_file_and_its_age_alone(store: Store) -> None:
         (RETRIES, "The search gateway holds 3 replicas in each region.", False),
         ("Port is 8443.", "Port is 8443.", False),
         ("数据库连接池上限是五十个连接", "数据库连接池上限是五十个连接", True),
+        ("배포는 매주 금요일 오후에 한다", "배포는 매주 금요일 오후에 한다.", True),
+        ("ເຊີບເວີຣັນຢູ່ພອດ ແລະບັນທຶກທຸກຄັ້ງ", "ເຊີບເວີຣັນຢູ່ພອດ ແລະບັນທຶກທຸກຄັ້ງ!", True),
     ],
 )
 def test_what_counts_as_a_near_copy(store: Store, one: str, other: str, same: bool) -> None:
     save(store, old(body=one + "\n\n**Why:** because of reasons nobody repeats\n"))
     assert (near_copy(other, store.scan().documents) is not None) is same
-
-
-def test_a_short_statement_is_compared_by_name_only() -> None:
-    assert words("Port is 8443.") == {"port", "8443"}
 
 
 def test_two_facts_of_one_reply_about_one_memory_change_it_once(store: Store) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.specifics import carries, lost, specifics
+from pipeline.text.specifics import carries, kind_of, lost, specifics
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,8 @@ from pipeline.text.specifics import carries, lost, specifics
         ("fixed in #123 by deadbeef12", {"#123", "deadbeef12"}),
         ("the release belongs to Maria Lopez", {"maria", "lopez"}),
         ("リリースはMariaが担当 Ada も", {"maria", "ada"}),
+        ("서버는 Jenkins를 쓴다", {"jenkins"}),
+        ("เราใช้Jenkinsทุกวัน", {"jenkins"}),
         ('the button says "Save as draft"', {"save as draft"}),
         ("ポートは５４３２、上限は30秒、画面は「設定」", {"5432", "30 s", "設定"}),
         ("tests and/or linters, co-workers", set()),
@@ -58,6 +60,24 @@ def test_specifics_of(text, expected):
 )
 def test_carries(text, specific, there):
     assert carries(text, specific) is there
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts"),
+    [
+        ("time", ("wait 30 s", "5-minute", "2 weeks")),
+        ("size", ("10 MB", "1.5 gib", "300 bytes")),
+        ("money", ("$5", "20 euros", "¥300")),
+        ("date", ("on 2026-03-04",)),
+        ("clock", ("at 14:30", "at 14:30:05")),
+        ("%", ("50 percent",)),
+        ("number", ("port 8443", "v1.2.3", "-5")),
+        ("path", ("see src/app.py", "https://a.example/x")),
+        ("word", ("pass --dry-run", "localhost:8080", "the FooBar")),
+    ],
+)
+def test_a_specific_is_of_one_kind(kind, texts):
+    assert {kind_of(specific) for text in texts for specific in specifics(text)} == {kind}
 
 
 @given(st.text(max_size=300))

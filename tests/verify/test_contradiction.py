@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.verify.contradiction import blended, clauses, denies, moved, words
+from pipeline.verify.contradiction import blended, moved
 
 APART = "The staging database listens on port 5432, the production one on port 5433."
 STAGING, PRODUCTION = (
@@ -15,6 +15,8 @@ STAGING, PRODUCTION = (
     ("one", "other", "result"),
     [
         ("The timeout is 30 s.", "The timeout is 60 s.", "The timeout is 60 s."),
+        ("The cache is enabled in CI.", "The cache is disabled in CI.", "The cache is enabled in CI."),
+        ("Never deploy on Friday.", "Deploy on Friday.", "Never deploy on Friday."),
         ("The timeout is 30 s.", "The timeout is 60 s.", "The timeout is 30 s or 60 s."),
         (STAGING, PRODUCTION, "The staging and production database listens on port 5432."),
         (STAGING, PRODUCTION, "The databases listen on port 5432 and 5433."),
@@ -26,8 +28,6 @@ STAGING, PRODUCTION = (
         ("Use npm.", "Use pnpm, not npm.", "Use pnpm, not npm."),
         ("Indent with tabs.", "Indent with spaces.", "Indent with tabs."),
         ("Deploy on Friday evenings.", "Deploy on Monday evenings.", "Deploy on Monday evenings."),
-        ("Never deploy on Friday.", "Deploy on Friday.", "Never deploy on Friday."),
-        ("The cache is enabled in CI.", "The cache is disabled in CI.", "The cache is enabled in CI."),
         ("ポートは5432を使う", "ポートは5433を使う", "ポートは5433を使う"),
     ],
 )
@@ -39,10 +39,15 @@ def test_blended(one, other, result):
 @pytest.mark.parametrize(
     ("one", "other", "result"),
     [
+        ("Tests take 30 s.", "Tests run on port 8080.", "Tests take 30 s on port 8080."),
+        ("Indent with tabs.", "Use tabs, not spaces.", "Indent with tabs, not spaces."),
+        (
+            "The cache is enabled in CI.",
+            "The cache is filled in CI.",
+            "The cache is enabled and filled in CI.",
+        ),
         (STAGING, PRODUCTION, APART),
         ("The timeout is 30 s.", "The timeout is 60 s in CI.", "The timeout is 30 s; in CI it is 60 s."),
-        ("Indent with tabs.", "Use tabs, not spaces.", "Indent with tabs, not spaces."),
-        ("Tests take 30 s.", "Tests run on port 8080.", "Tests take 30 s on port 8080."),
         (
             "The timeout is 30 s.",
             "The timeout was 60 s; the timeout is 30 s.",
@@ -79,30 +84,3 @@ def test_not_blended(one, other, result):
 )
 def test_moved(source, result, value):
     assert moved([source], result) == value
-
-
-@pytest.mark.parametrize("text", ["not so", "don’t", "Never", "使わない", "禁止", "不要提交", "without it"])
-def test_denies(text):
-    assert denies(text)
-
-
-@pytest.mark.parametrize("text", ["now", "nothing but the noble knot", "使う", "it stands"])
-def test_does_not_deny(text):
-    assert not denies(text)
-
-
-def test_words_fold_endings_and_leave_small_words_out():
-    assert words("The tests indented it") == words("indenting a test")
-    assert words("日本語") == {"日本", "本語"}
-
-
-def test_clauses_split_at_sentences_commas_and_joins():
-    assert [c.words for c in clauses("Use tabs, never spaces; deploy 2 and wait.")] == [
-        ("use", "tab"), ("spac",), ("deplo",), ("wait",),
-    ]  # fmt: skip
-
-
-def test_the_values_of_a_list_belong_to_its_words():
-    assert [(c.words, c.specifics) for c in clauses("Ports 1001, 1002 and 1003.")] == [
-        (("port",), {"1001", "1002", "1003"})
-    ]

@@ -20,7 +20,7 @@ TURNED = [
     ("Take versions >=3 of it.", "Take versions <3 of it.", "“at least”"),
     ("The load stays below 80%.", "The load stays above 80%.", "“below”"),
     ("At least 5 nodes are needed.", "At most 5 nodes are needed.", "“at least”"),
-    ("Migrate before the deploy.", "Migrate after the deploy.", "“before deplo”"),
+    ("Migrate before the deploy.", "Migrate after the deploy.", "“before deploy”"),
     ("The shop must check tokens.", "The shop may check tokens.", "“must”"),
     ("Always squash the commits.", "Sometimes squash the commits.", "“always”"),
     ("Squash unless the branch is shared.", "Squash if the branch is shared.", "“unless branch”"),

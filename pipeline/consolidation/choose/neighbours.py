@@ -8,9 +8,8 @@ from pipeline.consolidation.choose.select import Neighbours
 from pipeline.domain.memory import Memory
 from pipeline.search.vectors import Nearest, VectorFile, text_of
 from pipeline.store import Document
+from pipeline.text.similarity import ALIKE_BY_VECTORS
 
-LIKENESS = 0.75
-"""Least cosine of neighbours (seed 2, defaults of `reflect`)."""
 MOST = 3
 
 
@@ -20,7 +19,7 @@ def with_vectors(
     vectors: VectorFile,
     *,
     limit: int = MOST,
-    floor: float = LIKENESS,
+    floor: float = ALIKE_BY_VECTORS,
 ) -> Neighbours:
     """Return a `neighbours` function that gives what `by_words` does, then up to `limit` more by vectors.
 

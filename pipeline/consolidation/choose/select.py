@@ -15,10 +15,9 @@ from pipeline.domain.memory import Memory
 from pipeline.domain.operations import Cluster
 from pipeline.search.fts import POOL, SearchIndex
 from pipeline.store import Document
+from pipeline.text.similarity import ALIKE_BY_WORDS
 
 MAX_CHARS = 24_000
-LIKENESS = 0.2
-"""Least likeness (0 to 1) of neighbours; measured, see `bench.search`."""
 NEIGHBOURS = 6
 _OVERHEAD = 200
 """Characters a memory takes in a prompt beside its texts: handle, type, dates, tags."""
@@ -80,7 +79,7 @@ def by_search(
     documents: Iterable[Document],
     *,
     limit: int = NEIGHBOURS,
-    floor: float = LIKENESS,
+    floor: float = ALIKE_BY_WORDS,
 ) -> Neighbours:
     """Return the `neighbours` function that asks `index`, which must hold `documents` as they are.
 

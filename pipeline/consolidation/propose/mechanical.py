@@ -15,10 +15,10 @@ from datetime import datetime, timedelta
 from pipeline.core.clock import parse_time
 from pipeline.domain.memory import Memory
 from pipeline.domain.operations import Operation
+from pipeline.text.clauses import denies, sentences
 from pipeline.text.specifics import specifics
 
 _WORD = re.compile(r"\w+", re.UNICODE)
-_END = re.compile(r"[.!?](?=\s|$)|[。！？\n]")
 
 
 def doubles(memories: Sequence[Memory], groups: Iterable[Sequence[str]]) -> list[Operation]:
@@ -109,20 +109,26 @@ def _covers(keeper: Memory, other: Memory) -> bool:
     # not tabs), and so may one sentence more that holds a "not" or an "except".
     if not theirs or not {*theirs} <= {*mine} or len(theirs) * 2 < len(mine):
         return False
-    more = {word for sentence in {*mine} - {*theirs} for word in sentence}
+    more = [part for part in sentences(keeper.body) if _words(part) not in theirs]
+    if any(denies(part) or not _TURNING.isdisjoint(_words(part)) for part in more):
+        return False
     told = {word for sentence in (*mine, *_sentences(keeper.description)) for word in sentence}
-    if more & _TURNING or any(not told.issuperset(part) for part in _sentences(other.description)):
+    if any(not told.issuperset(part) for part in _sentences(other.description)):
         return False
     return specifics(other.body) <= specifics(keeper.body)
 
 
 _TURNING = frozenset(
     ("not", "no", "never", "none", "nobody", "without", "except", "unless", "only", "instead", "don",
-     "doesn", "isn", "won", "cannot", "longer", "nicht", "kein", "nie", "ない", "不", "没", "别")
+     "doesn", "isn", "won", "cannot", "longer", "nicht", "kein", "nie")
 )  # fmt: skip
+"""Words that turn what the other sentences say, also where they are only quoted or lost an apostrophe."""
 
 
 def _sentences(text: str) -> list[tuple[str, ...]]:
     """Return the words of each sentence of `text`, without case and marks."""
-    parts = (tuple(_WORD.findall(part)) for part in _END.split(text.casefold()))
-    return [part for part in parts if part]
+    return [words for part in sentences(text) if (words := _words(part))]
+
+
+def _words(sentence: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(sentence.casefold()))

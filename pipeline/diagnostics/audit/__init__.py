@@ -3,7 +3,6 @@
 No model is asked and no byte is written, not even a lock; what Reverie left in a folder is not needed.
 """
 
-from pipeline.diagnostics.audit.finding import ORDER, Finding, Level
 from pipeline.diagnostics.audit.run import Audit, audit
 
-__all__ = ["ORDER", "Audit", "Finding", "Level", "audit"]
+__all__ = ["Audit", "audit"]

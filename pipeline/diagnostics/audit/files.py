@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from pipeline.diagnostics.audit.finding import Finding
 from pipeline.diagnostics.audit.folder import File
+from pipeline.domain.finding import Finding
 from pipeline.domain.memory import TYPES
 from pipeline.safety.guard import violation
 from pipeline.safety.redaction import redact
@@ -41,7 +41,7 @@ def secrets(path: str, text: str) -> Iterator[Finding]:
             lines.append((number, ", ".join(kinds)))
     for number, kinds_here in lines or [(0, ", ".join(whole))]:
         fix = "Take it out, and change it where it is used: sessions have read it."
-        yield Finding("error", "secret", path, number, f"looks like a secret ({kinds_here})", fix)
+        yield Finding("error", "secret", f"looks like a secret ({kinds_here})", fix, path=path, line=number)
 
 
 def _front(file: File) -> Iterator[Finding]:
@@ -49,24 +49,35 @@ def _front(file: File) -> Iterator[Finding]:
     assert memory is not None
     if file.front is None:
         what = "no front matter, so its name, type and description are guesses"
-        yield Finding("note", "no-front-matter", file.path, 1, what, "Give it name, description and type.")
+        yield Finding(
+            "note", "no-front-matter", what, "Give it name, description and type.", path=file.path, line=1
+        )
         return
     if not file.given("description"):
         what = "no description, by which a memory is found and chosen"
         yield Finding(
-            "warning", "no-description", file.path, 1, what, "Add one line that says what it is about."
+            "warning",
+            "no-description",
+            what,
+            "Add one line that says what it is about.",
+            path=file.path,
+            line=1,
         )
     elif len(file.given("description")) > LONG_DESCRIPTION:
         what = f"a description of {len(file.given('description'))} characters"
         line = file.line_of("description:")
-        yield Finding("note", "long-description", file.path, line, what, "One line of up to 150 is enough.")
+        yield Finding(
+            "note", "long-description", what, "One line of up to 150 is enough.", path=file.path, line=line
+        )
     if file.given("type") not in TYPES:
         line = file.line_of("type:")
         what = f"no known type: {file.given('type')}" if file.given("type") else "no type"
-        yield Finding("note", "type", file.path, line, what, f"One of {', '.join(list(TYPES)[:4])}, …")
+        yield Finding(
+            "note", "type", what, f"One of {', '.join(list(TYPES)[:4])}, …", path=file.path, line=line
+        )
     if not memory.body.strip():
         yield Finding(
-            "warning", "empty", file.path, 0, "no text below the front matter", "Write it, or remove it."
+            "warning", "empty", "no text below the front matter", "Write it, or remove it.", path=file.path
         )
 
 
@@ -76,12 +87,17 @@ def _words(file: File) -> Iterator[Finding]:
         if barred:
             what = f"reads like {barred}, and every session that loads it reads it so"
             yield Finding(
-                "warning", "not-a-fact", file.path, number, what, "State a fact instead, or remove it."
+                "warning",
+                "not-a-fact",
+                what,
+                "State a fact instead, or remove it.",
+                path=file.path,
+                line=number,
             )
         days = relative_days(line)
         if days:
             what = f"says “{days[0]}”, which is another day whenever it is read"
-            yield Finding("note", "relative-date", file.path, number, what, "Write the date.")
+            yield Finding("note", "relative-date", what, "Write the date.", path=file.path, line=number)
 
 
 def _body_lines(file: File) -> Iterator[tuple[int, str]]:
@@ -102,7 +118,7 @@ def _age(file: File, now: datetime) -> Iterator[Finding]:
         by = "" if dated else ", by its file's time"
         what = f"says how things stood {days} days ago{by} ({moment.date().isoformat()})"
         yield Finding(
-            "note", "stale", file.path, 0, what, "See whether it still holds; correct or remove it."
+            "note", "stale", what, "See whether it still holds; correct or remove it.", path=file.path
         )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.errors import DocumentError, StoreError
-from pipeline.diagnostics.audit.finding import Finding
+from pipeline.domain.finding import Finding
 from pipeline.domain.memory import Memory
 from pipeline.store.files import document
 from pipeline.store.files.layout import INDEX, NOT_MEMORIES, OVERFLOW, read_regular
@@ -78,7 +78,9 @@ def read(root: Path) -> Folder:
     for number, path in enumerate(_paths(root, folder.findings)):
         if number == MAX_FILES:
             message = f"more than {MAX_FILES:,} files; the rest was not looked at"
-            folder.findings.append(Finding("warning", "too-many", ".", 0, message, "Audit a smaller folder."))
+            folder.findings.append(
+                Finding("warning", "too-many", message, "Audit a smaller folder.", path=".")
+            )
             break
         _take(folder, path)
     return folder
@@ -92,7 +94,7 @@ def _paths(root: Path, findings: list[Finding]) -> Iterator[str]:
             if (Path(here) / name).is_symlink() and not name.startswith("."):
                 fix = "Replace the link by the file it names."
                 findings.append(
-                    Finding("warning", "link", start + name, 0, "a link; it is not followed", fix)
+                    Finding("warning", "link", "a link; it is not followed", fix, path=start + name)
                 )
                 if name in folders:
                     folders.remove(name)
@@ -110,7 +112,7 @@ def _take(folder: Folder, path: str) -> None:
     except (OSError, StoreError) as error:
         told = error.args[0] if isinstance(error, StoreError) else error.strerror
         fix = "Make the file readable, or move it out."
-        folder.findings.append(Finding("error", "unreadable", shown, 0, f"can't be read: {told}", fix))
+        folder.findings.append(Finding("error", "unreadable", f"can't be read: {told}", fix, path=shown))
         return
     text = raw.decode("utf-8", "replace")
     if path in (INDEX, OVERFLOW):
@@ -129,5 +131,7 @@ def _take(folder: Folder, path: str) -> None:
     except DocumentError as error:
         message = str(error.args[0]).removeprefix("front matter: ")
         fix = error.fix.partition(";")[0].rstrip(".") + "."
-        folder.findings.append(Finding("error", "front-matter", shown, error.line or 0, message, fix))
+        folder.findings.append(
+            Finding("error", "front-matter", message, fix, path=shown, line=error.line or 0)
+        )
     folder.files.append(File(shown, text, body_line, front, memory, stamp.mtime_ns / 1e9))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pipeline.diagnostics.audit.finding import Finding
 from pipeline.diagnostics.audit.folder import Folder
+from pipeline.domain.finding import Finding
 from pipeline.store.files.layout import INDEX, OVERFLOW
 from pipeline.store.files.memory_index import linked_paths
 
@@ -22,7 +22,7 @@ def check(folder: Folder) -> Iterator[Finding]:
     if folder.index is None:
         if folder.files:
             what = "there is no MEMORY.md, so a session is shown none of the files"
-            yield Finding("error", "no-index", INDEX, 0, what, "`reverie reindex --store DIR` writes one.")
+            yield Finding("error", "no-index", what, "`reverie reindex --store DIR` writes one.", path=INDEX)
         return
     yield from _links(folder, INDEX, folder.index)
     yield from _links(folder, OVERFLOW, folder.overflow)
@@ -31,7 +31,9 @@ def check(folder: Folder) -> Iterator[Finding]:
     for number, line in enumerate(folder.index.splitlines(), start=1):
         if len(line) > LONG_LINE:
             what = f"a line of {len(line)} characters, where one line a memory is loaded in every session"
-            yield Finding("note", "long-line", INDEX, number, what, "Move the detail into the memory's file.")
+            yield Finding(
+                "note", "long-line", what, "Move the detail into the memory's file.", path=INDEX, line=number
+            )
 
 
 def _links(folder: Folder, name: str, text: str) -> Iterator[Finding]:
@@ -43,11 +45,18 @@ def _links(folder: Folder, name: str, text: str) -> Iterator[Finding]:
             if not _there(folder, target):
                 what = f"links to {target}, which is not there"
                 yield Finding(
-                    "error", "dangling", name, number, what, "Remove the line, or bring the file back."
+                    "error",
+                    "dangling",
+                    what,
+                    "Remove the line, or bring the file back.",
+                    path=name,
+                    line=number,
                 )
             elif target in first and target != OVERFLOW:
                 what = f"links to {target} again, as line {first[target]} does"
-                yield Finding("note", "listed-twice", name, number, what, "Keep one of the two lines.")
+                yield Finding(
+                    "note", "listed-twice", what, "Keep one of the two lines.", path=name, line=number
+                )
             first.setdefault(target, number)
 
 
@@ -63,7 +72,7 @@ def _orphans(folder: Folder, linked: set[str]) -> Iterator[Finding]:
         if file.path not in linked:
             what = f"no line of {INDEX} leads to it, so no session is told of it"
             yield Finding(
-                "warning", "orphan", file.path, 0, what, f"Add a line to {INDEX}, or remove the file."
+                "warning", "orphan", what, f"Add a line to {INDEX}, or remove the file.", path=file.path
             )
 
 
@@ -80,7 +89,7 @@ def _overflow(text: str) -> Iterator[Finding]:
             left = total - number + 1
             what = f"from here on ({left} of {total} lines) it is past {limit} and not loaded"
             yield Finding(
-                "error", "overflow", INDEX, number, what, "Shorten lines, or drop the least useful."
+                "error", "overflow", what, "Shorten lines, or drop the least useful.", path=INDEX, line=number
             )
             return
 

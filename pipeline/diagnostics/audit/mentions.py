@@ -11,8 +11,8 @@ import orjson
 
 from pipeline.core import paths
 from pipeline.core.errors import ReverieError
-from pipeline.diagnostics.audit.finding import Finding, Level
 from pipeline.diagnostics.audit.folder import File, Folder
+from pipeline.domain.finding import Finding, Level
 from pipeline.store.ownership.access import owner
 
 _CODE = re.compile(r"`([^`\n]{3,200})`")
@@ -67,7 +67,12 @@ def check(folder: Folder, project: Path | None) -> Iterator[Finding]:
                 if _fold(target) not in names:
                     what = f"links to [[{target}]], and no memory is called so"
                     yield Finding(
-                        "note", "dangling-name", file.path, number, what, "Mend the name, or take it out."
+                        "note",
+                        "dangling-name",
+                        what,
+                        "Mend the name, or take it out.",
+                        path=file.path,
+                        line=number,
                     )
 
 
@@ -84,7 +89,7 @@ def _dead(file: File, project: Path | None) -> Iterator[Finding]:
             what = f"names {path}, which is not {place}"
             fix = "See whether the fact still holds: the file may have moved."
             level: Level = "warning" if sure else "note"
-            yield Finding(level, "dead-path", file.path, file.line_of(path), what, fix)
+            yield Finding(level, "dead-path", what, fix, path=file.path, line=file.line_of(path))
 
 
 def _looks_like_a_file(path: str) -> bool:

@@ -7,17 +7,21 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from pipeline.diagnostics.audit.finding import Finding
 from pipeline.diagnostics.audit.folder import File
-from pipeline.text.specifics import is_value
-from pipeline.verify.contradiction import Clause, clauses, words
+from pipeline.domain.finding import Finding
+from pipeline.text.clauses import Clause, clauses
+from pipeline.text.similarity import (
+    LEAST_COMMON,
+    NEAR_COPY,
+    NEIGHBOURS,
+    OPPOSITE,
+    SAME_MATTER,
+    content_words,
+    jaccard,
+    overlap,
+)
+from pipeline.text.specifics import is_value, kind_of
 
-NEAR_COPY = 0.8
-"""Share of all words that two memories have in common when one is taken for a copy of the other."""
-_NEAR = 0.25
-_LEAST_COMMON = 3
-_SAME_MATTER = 0.6
-_OPPOSITE = 0.75
 _RARE = 12
 _IN_MANY = 40
 """A word that more memories than this have makes no two of them neighbours."""
@@ -42,20 +46,20 @@ def check(files: list[File]) -> Iterator[Finding]:
     """Yield doubles and contradictions among `files`, each pair once, told of the later path."""
     yield from _same("duplicate-name", files, lambda f: f.memory.name.lower() if f.memory else "")
     yield from _same("duplicate-id", files, lambda f: f.memory.id if f.memory else "")
-    told = [_Told(file, words(_text(file))) for file in files]
+    told = [_Told(file, content_words(_text(file))) for file in files]
     for a, b in _neighbours(told):
         rival = _contradiction(a, b)
         if rival:
             what = f"{rival}, against {a.file.path}"
             fix = "Keep the one that holds; a memory that was overtaken goes."
-            yield Finding("warning", "contradiction", b.file.path, _line(b.file, rival), what, fix)
-        elif _alike(a.words, b.words) or _alike(words(a.file.body), words(b.file.body)):
+            yield Finding("warning", "contradiction", what, fix, path=b.file.path, line=_line(b.file, rival))
+        elif _alike(a.words, b.words) or _alike(content_words(a.file.body), content_words(b.file.body)):
             what = f"says what {a.file.path} says"
-            yield Finding("warning", "duplicate", b.file.path, 0, what, "Keep the fuller of the two.")
+            yield Finding("warning", "duplicate", what, "Keep the fuller of the two.", path=b.file.path)
 
 
 def _alike(left: frozenset[str], right: frozenset[str]) -> bool:
-    return len(left & right) >= max(_LEAST_COMMON, NEAR_COPY * len(left | right))
+    return len(left & right) >= LEAST_COMMON and jaccard(left, right) >= NEAR_COPY
 
 
 def _text(file: File) -> str:
@@ -70,7 +74,9 @@ def _same(code: str, files: list[File], key: Callable[[File], str]) -> Iterator[
         if value and value in first:
             what = f"{value} is also in {first[value]}"
             line = file.line_of(f"{code.removeprefix('duplicate-')}:")
-            yield Finding("warning", code, file.path, line, what, "Rename one, or make them one memory.")
+            yield Finding(
+                "warning", code, what, "Rename one, or make them one memory.", path=file.path, line=line
+            )
         first.setdefault(value, file.path)
 
 
@@ -85,9 +91,10 @@ def _neighbours(told: list[_Told]) -> Iterator[tuple[_Told, _Told]]:
             near.update(holders[word])
             holders[word].append(at)
         for other, shared in near.items():
-            common = len(told[other].words & one.words)
-            least = min(len(told[other].words), len(one.words))
-            if shared and common >= min(_LEAST_COMMON, least) and common >= _NEAR * least:
+            theirs = told[other].words
+            least = min(LEAST_COMMON, len(theirs), len(one.words))
+            enough = len(theirs & one.words) >= least and overlap(theirs, one.words) >= NEIGHBOURS
+            if shared and enough:
                 yield told[other], one
 
 
@@ -97,34 +104,26 @@ def _contradiction(a: _Told, b: _Told) -> str:
     said_by_b = {value for clause in b.clauses() for value in clause.specifics}
     for left in a.clauses():
         for right in b.clauses():
-            common, least = len({*left.words} & {*right.words}), min(len({*left.words}), len({*right.words}))
-            if common < 2 or common < _SAME_MATTER * least:
+            mine, theirs = {*left.words}, {*right.words}
+            common = len(mine & theirs)
+            if common < 2 or overlap(mine, theirs) < SAME_MATTER:
                 continue
             # What the other says too, elsewhere, is no rival.
             pair = _rivals(left.specifics - said_by_b, right.specifics - said_by_a)
             if pair:
                 return f"says {pair[1]} where {pair[0]} stands"
-            either = len({*left.words} | {*right.words})
-            if left.denies != right.denies and common >= max(3, _OPPOSITE * either):
+            opposite = left.denies != right.denies and jaccard(mine, theirs) >= OPPOSITE
+            if opposite and common >= LEAST_COMMON:
                 return f"says the opposite of “{' '.join(left.words[:6])}”"
     return ""
 
 
 def _rivals(left: frozenset[str], right: frozenset[str]) -> tuple[str, str] | None:
-    by_kind = {_kind(value): value for value in sorted(left, reverse=True) if is_value(value)}
+    by_kind = {kind_of(value): value for value in sorted(left, reverse=True) if is_value(value)}
     for value in sorted(right):
-        if is_value(value) and _kind(value) in by_kind:
-            return by_kind[_kind(value)], value
+        if is_value(value) and kind_of(value) in by_kind:
+            return by_kind[kind_of(value)], value
     return None
-
-
-def _kind(value: str) -> str:
-    if re.fullmatch(r"\d{4}-\d\d-\d\d", value):
-        return "date"
-    if re.fullmatch(r"\d+(?::\d\d)+", value):
-        return "clock"
-    unit = value.partition(" ")[2]
-    return "time" if unit in ("ms", "s", "min", "h", "day", "week", "month", "year") else unit or "number"
 
 
 def _line(file: File, rival: str) -> int:

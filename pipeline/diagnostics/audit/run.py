@@ -9,8 +9,11 @@ from pathlib import Path
 
 from pipeline.core.errors import InputError
 from pipeline.diagnostics.audit import files, index, mentions, pairs
-from pipeline.diagnostics.audit.finding import ORDER, Finding
 from pipeline.diagnostics.audit.folder import read
+from pipeline.domain.finding import Finding, Level
+
+ORDER: tuple[Level, ...] = ("error", "warning", "note")
+"""The levels of an audit, worst first; it tells of no file that is well."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pipeline.app.application import App
 from pipeline.diagnostics.doctor import hooks, machine, memories, online, work
-from pipeline.diagnostics.doctor.finding import Finding, Level
+from pipeline.domain.finding import Finding
 
-__all__ = ["Finding", "Level", "examine"]
+__all__ = ["examine"]
 
 
 def examine(app: App, *, online: bool = False) -> list[Finding]:

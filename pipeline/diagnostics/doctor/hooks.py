@@ -12,7 +12,7 @@ from typing import Any
 from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.errors import ReverieError
-from pipeline.diagnostics.doctor.finding import Finding
+from pipeline.domain.finding import Finding
 from pipeline.install.hook_registration import EVENTS
 from pipeline.intake import spool
 from pipeline.ledger import events

@@ -19,7 +19,7 @@ from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.clock import FixedClock, SystemClock, iso
 from pipeline.core.errors import InputError
-from pipeline.diagnostics.doctor.finding import Finding
+from pipeline.domain.finding import Finding
 from pipeline.install.schedule import tools
 from pipeline.llm.claude_cli import find_claude
 

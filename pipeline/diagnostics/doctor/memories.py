@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline.app.application import App
 from pipeline.core.errors import ReverieError, StoreError
-from pipeline.diagnostics.doctor.finding import Finding
+from pipeline.domain.finding import Finding
 from pipeline.search.index_reader import NoIndexError, Reader, index_path
 from pipeline.store import Store, fsck
 from pipeline.store.ownership.host import CONSOLIDATE_LOCK, lock_holder

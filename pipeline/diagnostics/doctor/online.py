@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pipeline.app.application import App
 from pipeline.core.errors import ReverieError
 from pipeline.core.ids import new_id
-from pipeline.diagnostics.doctor.finding import Finding
+from pipeline.domain.finding import Finding
 from pipeline.ledger import calls
 from pipeline.llm import Client, Message, Request, describe, open_provider, prompts
 

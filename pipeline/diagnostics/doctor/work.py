@@ -8,7 +8,7 @@ from pathlib import Path
 from pipeline.app.application import App
 from pipeline.app.status import OFFLINE_MEANS
 from pipeline.core.errors import InputError, ReverieError
-from pipeline.diagnostics.doctor.finding import Finding, Level
+from pipeline.domain.finding import Finding, Level
 from pipeline.install.schedule import setup, tools
 from pipeline.intake import spool
 from pipeline.ledger import Ledger, calls, health, jobs, lookups

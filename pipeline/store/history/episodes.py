@@ -11,14 +11,14 @@ from pipeline.store.file_operations import WriteFile
 from pipeline.store.files.document import one_line
 from pipeline.store.files.frontmatter_schema import clean
 from pipeline.store.files.layout import EPISODES, check_path
+from pipeline.text.dates import DAY
 
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TIME = re.compile(r"\d\d:\d\d")
 
 
 def episode_path(date: str) -> str:
     """Return the path of the log for `date` (``2026-11-27``); StoreError when it is no date."""
-    if not _DATE.fullmatch(date):
+    if not DAY.fullmatch(date):
         raise StoreError(f"{date!r} is no date", fix="Give it as YYYY-MM-DD.")
     return check_path(f"{EPISODES}/{date}.md", suffix=".md")
 
