@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from pipeline.safety.invisible import has_hidden
+
 _PERMISSION = re.compile(
     r"""
     \b(?:may|can|is\ allowed\ to|are\ allowed\ to|is\ permitted\ to|has\ permission\ to|have\ permission\ to
@@ -55,12 +57,6 @@ _INSTRUCTION = re.compile(
     re.IGNORECASE | re.VERBOSE | re.MULTILINE,
 )
 
-_HIDDEN = re.compile(
-    "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u00ad\U000e0000-\U000e007f]"
-    "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
-)
-_JOINERS = "\u200c\u200d"
-"""Invisible, but part of how Persian, Indic scripts and emoji are written."""
 _MARKER = re.compile(r"<!--\s*(?:reverie|run)\s*:", re.IGNORECASE)
 
 
@@ -74,7 +70,7 @@ _RESTRICTING = re.compile(
 
 def violation(text: str) -> str | None:
     """Return what bars `text` from being kept, such as ``a permission``, or None when nothing does."""
-    if _HIDDEN.search(text.replace("\u200d", "")):
+    if has_hidden(text):
         return "hidden text"
     if any(not _restricted(text[: found.start()]) for found in _PERMISSION.finditer(text)):
         return "a permission"
@@ -83,16 +79,6 @@ def violation(text: str) -> str | None:
     if _MARKER.search(text):
         return "a marker of our own"
     return None
-
-
-def visible(text: str) -> str:
-    """Return `text` without what can't be seen: controls, direction marks, zero-width characters.
-
-    Line ends, tabs, and the joiners that scripts and emoji need stay; text without any is returned as is.
-    """
-    if text.isprintable():
-        return text
-    return _HIDDEN.sub(lambda found: found[0] if found[0] in _JOINERS else "", text)
 
 
 def _restricted(before: str) -> bool:

@@ -126,7 +126,7 @@ def test_bug_107_every_memory_carries_its_date(said, told):
     ],
 )
 def test_a_cut_leaves_whole_characters(text, lines, size, cut):
-    assert fence.cut(text, lines, size) == cut
+    assert fence.cut_to_bytes(text, lines, size) == cut
 
 
 @given(st.text())

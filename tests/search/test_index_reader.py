@@ -179,7 +179,13 @@ HEAVY = {
     *("datetime", "subprocess", "tomllib", "asyncio", "inspect", "urllib", "__future__"),
 }
 OURS = {
-    *("pipeline", "pipeline.hooklib", "pipeline.hooklib.digests", "pipeline.hooklib.jsonish"),
+    *(
+        "pipeline",
+        "pipeline.hooklib",
+        "pipeline.hooklib.digests",
+        "pipeline.hooklib.jsonish",
+        "pipeline.hooklib.plain",
+    ),
     *("pipeline.search", "pipeline.search.index_reader", "pipeline.text", "pipeline.text.tokens"),
 }
 
