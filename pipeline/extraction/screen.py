@@ -27,7 +27,7 @@ from pipeline.extraction.render import Rendering
 from pipeline.extraction.schema import Candidate, Cited, Extraction, Withdrawal
 from pipeline.hooklib.plain import one_line
 from pipeline.safety.guard import violation
-from pipeline.safety.invisible import visible, visible_line
+from pipeline.safety.invisible import visible
 from pipeline.safety.redaction import has_secret
 from pipeline.text.dates import absolute
 from pipeline.text.slugs import slugify
@@ -290,4 +290,5 @@ def _origin(sources: Sequence[Evidence], rendering: Rendering) -> Origin:
 
 def _fold(text: str) -> str:
     plain = unicodedata.normalize("NFC", text).translate({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'})
-    return visible_line(plain)
+    # As in the rendering that the model quotes from, what can't be seen goes first.
+    return " ".join(visible(plain).split())
