@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pipeline.app.application import App
 from pipeline.core.errors import EmbeddingError, InputError, SpendError
+from pipeline.hooklib.plain import clipped
 from pipeline.ledger import calls, lookups
 from pipeline.search import index_reader, semantic
 from pipeline.search.refresh import refresh_archive_index, refresh_index
@@ -157,4 +158,4 @@ def _snippet(body: str, asked: set[str]) -> str:
     best = max(lines, key=lambda line: len(asked & set(terms(line))), default="")
     if not asked & set(terms(best)):
         return ""
-    return best if len(best) <= SNIPPET else best[: SNIPPET - 1].rstrip() + "…"
+    return clipped(best, SNIPPET)

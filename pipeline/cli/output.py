@@ -24,12 +24,12 @@ from rich.text import Text
 
 from pipeline.core.clock import iso
 from pipeline.core.errors import ReverieError
+from pipeline.safety.invisible import visible
 
 _talk = Console(stderr=True, highlight=False, soft_wrap=True)
 _WIDE = 10_000
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
-"""What could move the cursor, recolour a terminal or turn text round. Not all text is ours."""
+_CARRIAGE_RETURN = re.compile(r"\r(?!\n)")
 
 
 def utf8() -> None:
@@ -69,8 +69,10 @@ def talk(text: str) -> None:
 
 
 def harmless(text: str) -> str:
-    """Return `text` with every control character but newline and tab replaced."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    """Return `text` with all that could act on a terminal or hide there as U+FFFD. Not all text is ours."""
+    shown = visible(text, instead="\N{REPLACEMENT CHARACTER}")
+    # Alone it moves the cursor back, so that what follows stands in place of what was there.
+    return _CARRIAGE_RETURN.sub("\N{REPLACEMENT CHARACTER}", shown) if "\r" in shown else shown
 
 
 def _write(text: str) -> None:
@@ -121,7 +123,7 @@ def screens(draw: Callable[[int, int], Sequence[str]], *, seconds: float, frames
             size = shutil.get_terminal_size()
             lines = [harmless(text) for text in draw(size.columns, size.lines)]
             if terminal:
-                kept = [cut(text, size.columns) for text in lines[: size.lines]]
+                kept = [cut_to_cells(text, size.columns) for text in lines[: size.lines]]
                 _write("\x1b[H" + "\x1b[K\r\n".join(kept) + "\x1b[K\x1b[J")
             else:
                 _write("\n".join(lines) + "\n")
@@ -135,17 +137,17 @@ def screens(draw: Callable[[int, int], Sequence[str]], *, seconds: float, frames
         _write("\x1b[?25h\x1b[?1049l" if terminal else "")
 
 
-def cut(text: str, columns: int) -> str:
+def cut_to_cells(text: str, columns: int) -> str:
     """Return `text` cut to what fits into `columns`, wide characters counted as two."""
     if cell_len(text) <= columns:
         return text
     return set_cell_size(text, columns - 1).rstrip() + "…"
 
 
-def fit(text: str, columns: int) -> str:
+def fill_cells(text: str, columns: int) -> str:
     """Return `text`, on one line, cut or filled up to exactly `columns`."""
     flat = " ".join(harmless(text).split())
-    return set_cell_size(cut(flat, columns), columns)
+    return set_cell_size(cut_to_cells(flat, columns), columns)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str = "nothing") -> None:

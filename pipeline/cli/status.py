@@ -150,7 +150,7 @@ def _run(run: dict[str, Any], now: datetime) -> str:
     names = _actions(run["actions"]) or run["reason"]
     outcome = run["outcome"] or "unfinished"
     told = f"{run['strategy']} {outcome}" + (f": {names}" if names else "")
-    return f"{day_and_time(run['started_at'], now):>12}  {output.fit(run['project'], 14)}  {told}"
+    return f"{day_and_time(run['started_at'], now):>12}  {output.fill_cells(run['project'], 14)}  {told}"
 
 
 def _actions(actions: list[dict[str, Any]]) -> str:
@@ -187,4 +187,4 @@ def _wrapped(label: str, text: str, columns: int) -> list[str]:
 
 
 def _cut(text: str, columns: int) -> str:
-    return output.cut(text, columns) if columns else text
+    return output.cut_to_cells(text, columns) if columns else text

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.extraction.schema import ConversationExtraction, Extraction
-from pipeline.extraction.screen import Rejected, bar, one_line
+from pipeline.extraction.screen import Rejected, bar
+from pipeline.hooklib.plain import one_line
 
 NAME = "diary"
 """The name under which a dropped line is counted among a run's rejected candidates."""

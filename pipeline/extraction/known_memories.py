@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.domain.memory import Memory
-from pipeline.safety.guard import visible
+from pipeline.safety.invisible import visible, visible_line
 from pipeline.store import Snapshot
 from pipeline.text.similarity import every_word
 
@@ -29,7 +29,7 @@ def listing(snapshot: Snapshot, dialogue: str, *, leave_out: frozenset[str] = fr
     used = 0
     for memory in ranked:
         # A foreign file's name and type can be any text; it must not break out of its line.
-        name, kind, hook = (_plain(text) for text in (memory.name, memory.type, memory.description))
+        name, kind, hook = (visible_line(text) for text in (memory.name, memory.type, memory.description))
         line = f"- {name} ({kind}): {hook[:200]}"
         if used + len(line) > LIST_CHARS:
             break
@@ -38,18 +38,15 @@ def listing(snapshot: Snapshot, dialogue: str, *, leave_out: frozenset[str] = fr
     return "\n".join(sorted(chosen)) or NONE
 
 
-def _plain(text: str) -> str:
-    return visible(" ".join(text.split()))
-
-
 def in_full(memories: Sequence[Memory]) -> str:
     """Return `memories` with their bodies, each under its name, up to FULL_CHARS in all."""
     blocks: list[str] = []
     used = 0
     for memory in memories:
-        block = f"## {memory.name} ({memory.type})\n{memory.description}\n\n{memory.body.strip()}\n"
+        head = f"## {memory.name} ({memory.type})\n{visible(memory.description)}\n"
+        block = f"{head}\n{visible(memory.body.strip())}\n"
         if used + len(block) > FULL_CHARS:
-            blocks.append(f"## {memory.name} ({memory.type})\n{memory.description}\n")
+            blocks.append(head)
             continue
         blocks.append(block)
         used += len(block)

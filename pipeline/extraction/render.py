@@ -5,7 +5,7 @@
     [8] 2026-03-02 09:15 ASSISTANT (used Edit): Done.
 
 Only a real utterance starts at the left margin; every further line is indented, so that text quoted
-inside an utterance can't pass for another speaker.
+inside an utterance can't pass for another speaker. What nobody sees (hidden characters) is left out.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from pipeline.core.clock import parse_time
 from pipeline.domain.speech import Utterance
+from pipeline.safety.invisible import visible
 
 PERSON_CHARS = 6_000
 """Most of one person's utterance shown; pastes are longer, and the comment on them is at either end."""
@@ -94,14 +95,15 @@ def _break(run: list[Utterance]) -> tuple[list[Utterance], list[Utterance]]:
 
 def _line(number: int, utterance: Utterance, asked: bool) -> str:
     moment = parse_time(utterance.at)
+    spoken = visible(utterance.text)
     stamp = moment.strftime("%Y-%m-%d %H:%M") if moment else "(time unknown)"
     if utterance.speaker == "person":
         who = "PERSON" + _MANNER.get(utterance.channel, "")
-        text = shorten(utterance.text, PERSON_CHARS)
+        text = shorten(spoken, PERSON_CHARS)
     else:
         tools = f" (used {', '.join(utterance.tool_names[:4])})" if utterance.tool_names else ""
         who = "ASSISTANT" + tools
-        text = shorten(utterance.text, ASKING_CHARS if asked else WORKING_CHARS)
+        text = shorten(spoken, ASKING_CHARS if asked else WORKING_CHARS)
     return f"[{number}] {stamp} {who}: " + text.replace("\r", "").strip().replace("\n", "\n    ")
 
 

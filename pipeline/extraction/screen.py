@@ -25,7 +25,9 @@ from pipeline.domain.memory import (
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.render import Rendering
 from pipeline.extraction.schema import Candidate, Cited, Extraction, Withdrawal
-from pipeline.safety.guard import violation, visible
+from pipeline.hooklib.plain import one_line
+from pipeline.safety.guard import violation
+from pipeline.safety.invisible import visible
 from pipeline.safety.redaction import has_secret
 from pipeline.text.dates import absolute
 from pipeline.text.slugs import slugify
@@ -288,13 +290,5 @@ def _origin(sources: Sequence[Evidence], rendering: Rendering) -> Origin:
 
 def _fold(text: str) -> str:
     plain = unicodedata.normalize("NFC", text).translate({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'})
-    return " ".join(plain.split())
-
-
-def one_line(text: str, limit: int) -> str:
-    """Return `text` on one line of at most `limit` characters, cut at a word with ``…``."""
-    line = " ".join(text.split())
-    if len(line) <= limit:
-        return line
-    cut = line[: limit - 1]
-    return (cut.rsplit(" ", 1)[0] if " " in cut[limit // 2 :] else cut).rstrip(" ,;:") + "…"
+    # As in the rendering that the model quotes from, what can't be seen goes first.
+    return " ".join(visible(plain).split())

@@ -6,6 +6,7 @@ Claude Code runs it after each message, so it reads ``<home>/recall/board.json``
 import os
 
 from pipeline.hooklib import jsonish, places, settings, times
+from pipeline.hooklib.plain import clipped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,9 +64,7 @@ def _waiting(store: "dict[str, Any]") -> "list[str]":
     found = [f"inbox {inbox}" if isinstance(inbox, int) and inbox > 0 else ""]
     found.append(f"{len(parked)} given up" if isinstance(parked, list) and parked else "")
     if isinstance(held, str) and held:
-        found.append(
-            f"paused: {held if len(held) <= _HELD_CHARS else held[: _HELD_CHARS - 1].rstrip() + '…'}"
-        )
+        found.append(f"paused: {clipped(held, _HELD_CHARS)}")
     return found
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from pipeline.hooklib.plain import well_formed
 from pipeline.safety.redaction import redact
 
 PAYLOAD_LIMIT = 20_000
@@ -45,11 +46,7 @@ def fields_of(raw: bytes) -> dict[str, Any]:
 def text_field(fields: dict[str, Any], name: str) -> str | None:
     """Return the field `name` if it is text that says something; lone surrogates become U+FFFD."""
     value = fields.get(name)
-    return _clean(value) if isinstance(value, str) and value.strip() else None
-
-
-def _clean(text: str) -> str:
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return well_formed(value) if isinstance(value, str) and value.strip() else None
 
 
 def payload_of(fields: dict[str, Any]) -> str:
@@ -66,7 +63,7 @@ def _safe(value: Any, longest: int, depth: int) -> Any:
     """Return `value` with its strings redacted and at most `longest` characters, and no deep nesting."""
     if isinstance(value, str):
         # Redacted with some text to spare, so that the cut does not hide half a secret from the rules.
-        text = redact(_clean(value[: longest + 4096])).text
+        text = redact(well_formed(value[: longest + 4096])).text
         return text if len(text) <= longest else text[:longest] + "…"
     if isinstance(value, dict):
         if depth > 8:

@@ -20,6 +20,7 @@ from pipeline.core.errors import (
     TooLongError,
     TruncatedError,
 )
+from pipeline.hooklib.plain import well_formed
 from pipeline.llm import budget, structured
 from pipeline.llm.budget import Usage
 from pipeline.llm.request import (
@@ -155,14 +156,14 @@ def _repair(request: Request, text: str, fault: InvalidReplyError) -> Request:
     """Return `request` with the unfit reply and what is wrong with it as its last turns."""
     complaint = Message("user", f"{fault} {fault.fix}")
     # An assistant turn without text is refused by the Messages API, so an empty reply is left out.
-    said = (Message("assistant", structured.valid_text(text.rstrip())),) if text.strip() else ()
+    said = (Message("assistant", well_formed(text.rstrip())),) if text.strip() else ()
     return replace(request, messages=(*request.messages, *said, complaint))
 
 
 def _sendable(request: Request) -> Request:
     """Return `request` with text that UTF-8 can carry."""
-    messages = tuple(replace(m, content=structured.valid_text(m.content)) for m in request.messages)
-    return replace(request, system=structured.valid_text(request.system), messages=messages)
+    messages = tuple(replace(m, content=well_formed(m.content)) for m in request.messages)
+    return replace(request, system=well_formed(request.system), messages=messages)
 
 
 def _cost(raw: RawReply) -> float:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, NoReturn, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from pipeline.core.errors import InvalidReplyError
+from pipeline.hooklib.plain import well_formed
 from pipeline.llm.request import T
 from pipeline.safety.redaction import redact
 
@@ -85,11 +86,6 @@ def parse(text: str, schema: type[T]) -> T:
     raise error
 
 
-def valid_text(text: str) -> str:
-    """Return `text` with halves of surrogate pairs, which UTF-8 can't carry, replaced by U+FFFD."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
 def _values(text: str) -> Iterator[Any]:
     """Yield the JSON values that `text` may mean, the likeliest first."""
     whole = _load(text.strip().removeprefix("\ufeff"))
@@ -126,11 +122,11 @@ def _no_constant(name: str) -> NoReturn:
 
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
-        return valid_text(value)
+        return well_formed(value)
     if isinstance(value, list):
         return [_clean(item) for item in value]
     if isinstance(value, dict):
-        return {valid_text(key): _clean(item) for key, item in value.items()}
+        return {well_formed(key): _clean(item) for key, item in value.items()}
     return value
 
 

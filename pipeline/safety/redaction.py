@@ -1,16 +1,20 @@
 """Takes secrets out of text before it is stored, logged or sent to a model.
 
 ``redact`` works in four steps: ``<private>`` blocks vanish; shapes that are secrets wherever they stand
-(vendors' token formats, PEM blocks, JWTs) are replaced whole; then the value part of URLs, headers and
-command lines; then whatever is assigned to a name that says ``password``, ``token`` and the like. The
-sentence around a value stays, with ``[redacted:<kind>]`` in its place. Nothing found is ever logged.
+(vendors' token formats, PEM blocks, JWTs) or by their place (URLs, headers, command lines) are replaced;
+then quoted values beside a name that says ``password``, ``secret`` and the like; then whatever else is
+assigned to such a name. The sentence around a value stays, with ``[redacted:<kind>]`` in its place. Nothing
+found is ever logged.
 
-The vendor formats and the keyword rules come from Yelp's detect-secrets, because it is the one maintained,
-reviewed rule set in Python that is made of plain patterns: others are services, binaries or entropy
-tests. Its entropy plugins are left out on purpose: dialogue about code is full of commit hashes, digests
-and uuids, which they call secrets. Its word-boundary-free patterns are held to whole tokens here. Our
-own patterns add what it lacks: newer token prefixes, whole PEM blocks, headers, and values that people
-type in prose and configuration without quotes. It is imported only when a line gives it something to do.
+The rules are data of our own (`secret_rules`), each with an example that it finds and one that it leaves. The
+vendors' formats and the rules for quoted values follow Yelp's detect-secrets 1.5, the one maintained rule set
+in Python that is made of plain patterns. It is no dependency, since its public interface does not fit: it
+reads single lines under settings that hold for the whole process, names a value and not where it stands,
+finds a keyword's first value only, and imports an HTTP client to do so. What we used before was the inside of
+its plugins. Left out of it are the entropy plugins and ip_public (dialogue about code is full of commit
+hashes, digests and uuids, which they call secrets), artifactory (any word in capitals from APA on),
+basic_auth (takes the user's name along), and what our own rules find with more care: github, stripe, jwt,
+openai, private_key, cloudant, ibm, softlayer.
 """
 
 from __future__ import annotations
@@ -18,8 +22,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
 from typing import Any
 
 from pipeline.safety.secret_rules import (
@@ -30,17 +32,16 @@ from pipeline.safety.secret_rules import (
     KEY_AT,
     KEY_HINTS,
     KEY_LEAD,
-    KEYWORDS,
     NOT_A_VALUE,
-    PEM,
     PLACEHOLDER,
-    PLUGINS,
     PRIVATE_TAG,
+    QUOTED,
     QUOTES,
     SHAPES,
     SPOKEN,
     SYMBOL,
     VARIABLE,
+    Rule,
 )
 
 _PASSES = 4
@@ -70,7 +71,7 @@ def redact(text: str) -> Redacted:
     kinds: set[str] = {"private"} if found else set()
     for _ in range(_PASSES if text else 0):
         before = found
-        for replace in (_shapes, _plugins, _keyword_lines, _assignments):
+        for replace in (_shapes, _quoted, _assignments):
             text, count = replace(text, kinds)
             found += count
         if found == before:
@@ -141,70 +142,37 @@ def _holds(text: str, hints: tuple[str, ...]) -> bool:
 
 
 def _shapes(text: str, kinds: set[str]) -> tuple[str, int]:
-    spans: list[tuple[int, int, str]] = []
-    if "-----BEGIN " in text:
-        spans = [(found.start(), found.end(), "private-key") for found in PEM.finditer(text)]
     lowered = text.lower()
-    for shape in SHAPES:
-        if _holds(lowered, shape.hints):
-            for found in shape.pattern.finditer(text):
-                if shape.group == 0 or not PLACEHOLDER.match(found[shape.group]):
-                    spans.append((*found.span(shape.group), shape.kind))
+    spans: list[tuple[int, int, str]] = []
+    for rule in SHAPES:
+        if _holds(lowered, rule.hints):
+            spans += _matches(rule, text)
     return _replace(text, spans, kinds)
 
 
-def _plugins(text: str, kinds: set[str]) -> tuple[str, int]:
-    lowered = text.lower()
+def _matches(rule: Rule, text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the span and kind of each secret that `rule` finds in `text`."""
+    for found in re.finditer(rule.pattern, text):
+        part = "value" if "value" in found.re.groupindex else 0
+        if part == 0 or not PLACEHOLDER.match(found[part]):
+            yield (*found.span(part), rule.kind)
+
+
+def _quoted(text: str, kinds: set[str]) -> tuple[str, int]:
+    """Replace quoted values on lines that hold a quote and a name for a secret."""
     spans: list[tuple[int, int, str]] = []
-    for module, name, hints, grouped in PLUGINS:
-        if _holds(lowered, hints):
-            for pattern in _denylist(module, name):
-                spans += _whole_tokens(text, pattern, pattern.groups if grouped else 0, module)
-    return _replace(text, spans, kinds)
-
-
-def _whole_tokens(
-    text: str, pattern: re.Pattern[str], group: int, module: str
-) -> Iterator[tuple[int, int, str]]:
-    """Yield matches that do not begin or end inside a longer word (a hash, a path, a blob)."""
-    for found in pattern.finditer(text):
-        start, end = found.span(group)
-        while start < end and text[start] in " \t\n=:\"'":
-            start += 1
-        while end > start and text[end - 1] in " \t\n\"'":
-            end -= 1
-        if (start and text[start - 1].isalnum()) or (end < len(text) and text[end].isalnum()):
-            continue
-        yield start, end, module.replace("_token", "").replace("_", "-")
-
-
-@cache
-def _denylist(module: str, name: str) -> tuple[re.Pattern[str], ...]:
-    plugin = getattr(import_module(f"detect_secrets.plugins.{module}"), name)
-    return tuple(plugin.denylist)
-
-
-@cache
-def _keyword_rules() -> tuple[tuple[re.Pattern[str], int], ...]:
-    rules = import_module("detect_secrets.plugins.keyword").QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP
-    return tuple(rules.items())
-
-
-def _keyword_lines(text: str, kinds: set[str]) -> tuple[str, int]:
-    """Apply detect-secrets' keyword rules to the lines that hold a keyword and a quoted value."""
-    spans: list[tuple[int, int, str]] = []
+    hints = QUOTED[0].hints
     at = 0
-    if not (_holds(text, QUOTES) and _holds(text.lower(), KEYWORDS)):
+    if not (_holds(text, QUOTES) and _holds(text.lower(), hints)):
         return text, 0
     for line in text.splitlines(keepends=True):
-        if _holds(line, QUOTES) and _holds(line.lower(), KEYWORDS):
-            for pattern, group in _keyword_rules():
-                for found in pattern.finditer(line):
-                    if (
-                        _quoted_value(found[group])
-                        and "[" not in found[0][: found.start(group) - found.start()]
-                    ):
-                        spans.append((at + found.start(group), at + found.end(group), "password"))
+        if _holds(line, QUOTES) and _holds(line.lower(), hints):
+            for rule in QUOTED:
+                for found in re.finditer(rule.pattern, line):
+                    start, end = found.span("value")
+                    # In brackets stands the name to look it up by: `password = environ["X"];`.
+                    if _quoted_value(found["value"]) and "[" not in line[found.start() : start]:
+                        spans.append((at + start, at + end, rule.kind))
         at += len(line)
     return _replace(text, spans, kinds)
 

@@ -8,6 +8,7 @@ import os
 
 from pipeline.hooklib import jsonish
 from pipeline.hooklib.digests import sha256
+from pipeline.hooklib.plain import is_well_formed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ class Reader:
 
     def rows(self, paths: "Iterable[str]") -> "list[Row]":
         """Return the memories at `paths`, in that order, leaving out those it does not know."""
-        wanted = [path for path in paths if _is_text(path)]
+        wanted = [path for path in paths if is_well_formed(path)]
         with self._translated():
             found = self._rows("d.path", wanted)
         return [found[path] for path in wanted if path in found]
@@ -288,8 +289,3 @@ def _is_at_rest(file: str) -> bool:
 def is_lone(term: str) -> bool:
     """Whether `term` is a single character, which only scripts without spaces make."""
     return len(term) == 1
-
-
-def _is_text(path: str) -> bool:
-    """Whether `path` can stand in the index: half a surrogate pair, from a name that is not UTF-8, can't."""
-    return path.isascii() or not any("\ud800" <= char <= "\udfff" for char in path)

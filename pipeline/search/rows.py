@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pipeline.hooklib.plain import well_formed
+
 NO_STAMP = (0, 0, 0)
 SHOWN_LINES = 200
 SHOWN_BYTES = 4096
@@ -42,9 +44,10 @@ class SearchRow:
 
 def shown(found: Content) -> str:
     """Return the JSON of all that a person would be told of a memory, with as much body as there is room."""
-    text = "\n".join(found.body.split("\n", SHOWN_LINES)[:SHOWN_LINES])
     # Half a surrogate pair is nothing that SQLite could keep.
-    text = text.encode("utf-8", "replace")[:SHOWN_BYTES].decode("utf-8", "ignore")
+    body = well_formed(found.body)
+    text = "\n".join(body.split("\n", SHOWN_LINES)[:SHOWN_LINES])
+    text = text.encode()[:SHOWN_BYTES].decode("utf-8", "ignore")
     whole = {
         **found.about,
         "name": found.name,
@@ -52,6 +55,6 @@ def shown(found: Content) -> str:
         "description": found.description,
         "tags": list(found.tags),
         "body": text,
-        "cut": len(text) < len(found.body.rstrip()),
+        "cut": len(text) < len(body.rstrip()),
     }
-    return json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace").decode()
+    return well_formed(json.dumps(whole, ensure_ascii=False))

@@ -14,11 +14,12 @@ from typing import Any, BinaryIO, NamedTuple
 
 import orjson
 
+from pipeline.hooklib.plain import well_formed
+
 MAX_LINE = 64 * 1024 * 1024
 """Longer lines are skipped and reported, so that memory stays bounded; the longest real one is 1.4 MB."""
 
 _GLUE = " \t\r\n\0\ufeff"
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _STARTS = re.compile(
     r'\{"(?:type|parentUuid|logicalParentUuid|uuid|sessionId|isSidechain|messageId|ts|cwd|timestamp|userType)"'
 )
@@ -49,9 +50,9 @@ _DECODER = json.JSONDecoder(strict=False, parse_int=_int)
 
 
 def _scrub(value: Any) -> Any:
-    """Return `value` with each half of a surrogate pair as U+FFFD, so that it encodes as UTF-8."""
+    """Return `value` with all its texts as UTF-8 can carry them."""
     if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
+        return well_formed(value)
     if isinstance(value, list):
         return [_scrub(item) for item in value]
     if isinstance(value, dict):

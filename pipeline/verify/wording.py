@@ -12,6 +12,7 @@ from datetime import datetime
 
 from pipeline.domain.memory import MAX_DESCRIPTION, Memory
 from pipeline.domain.operations import Operation
+from pipeline.hooklib.plain import one_line
 from pipeline.safety.guard import violation
 from pipeline.safety.redaction import has_secret
 from pipeline.text.clauses import denies
@@ -234,9 +235,7 @@ def _reasoned(reason: str) -> bool:
 
 def tidy(operation: Operation) -> Operation:
     """Return the operation with a description of one line and tags in slug form."""
-    line = " ".join(operation.description.split())
-    if len(line) > MAX_DESCRIPTION:
-        line = line[: MAX_DESCRIPTION - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+    line = one_line(operation.description, MAX_DESCRIPTION)
     tags = tuple(dict.fromkeys(slugify(tag)[:30] for tag in operation.tags if tag.strip()))[:5]
     return replace(operation, description=line, title=" ".join(operation.title.split()), tags=tags)
 

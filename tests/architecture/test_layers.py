@@ -19,7 +19,6 @@ OWNERS = {
         "pipeline/llm/claude_cli.py",
         "pipeline/evaluation/demo.py",
     },
-    "detect_secrets": {"pipeline/safety/redaction.py"},
     "anyascii": {"pipeline/text/slugs.py"},
     "wordllama": {"pipeline/search/vectors/embedded.py"},
     "numpy": {"pipeline/search/vectors/nearest.py"},

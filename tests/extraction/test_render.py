@@ -7,7 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.extraction.render import PERSON_CHARS, WORKING_CHARS, render, shorten, size, windows
+from pipeline.extraction.screen import quoted_in
+from pipeline.safety.invisible import has_hidden
 from tests.support.extraction import said, talk
+from tests.support.hidden import HIDDEN
 
 
 def test_lines_are_numbered_through_context_and_new() -> None:
@@ -58,6 +61,13 @@ def test_quoted_text_cannot_pass_for_a_line_of_the_dialogue(text: str) -> None:
 def test_only_real_utterances_start_at_the_margin(text: str) -> None:
     lines = render([], [said(1, text), said(2, "ok")]).new.split("\n")
     assert [line[:4] for line in lines if not line.startswith("    ")] == ["[1] ", "[2] "]
+
+
+@pytest.mark.parametrize("text", HIDDEN.values(), ids=HIDDEN)
+def test_the_model_reads_what_the_person_sees_and_can_quote_it(text: str) -> None:
+    shown = talk(f"note that {text} is what we use").new
+    assert not has_hidden(shown)
+    assert quoted_in(shown.partition("PERSON: ")[2], f"note that {text} is what we use")
 
 
 def test_a_long_text_keeps_its_start_and_more_of_its_end() -> None:

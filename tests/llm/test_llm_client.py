@@ -196,7 +196,7 @@ from pipeline.config import ModelSettings
 from pipeline.llm import open_provider
 for spec in ("auto", "offline", "replay:."):
     open_provider(spec, ModelSettings(), home=Path("."))
-print([name for name in ("anthropic", "tenacity", "detect_secrets", "frontmatter") if name in sys.modules])
+print([name for name in ("anthropic", "tenacity", "frontmatter") if name in sys.modules])
 """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path

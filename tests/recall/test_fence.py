@@ -93,6 +93,26 @@ def test_how_it_reads_afterwards(text, shown):
     assert fence.neutralise(text) == shown
 
 
+@pytest.mark.parametrize(
+    ("text", "limit", "shown"),
+    [
+        ("x" * 120, 120, "x" * 120),
+        ("x" * 121, 120, "x" * 119 + "…"),
+        ("x" * 9999, 400, "x" * 399 + "…"),
+        ("one two", 5, "one…"),
+        (' a\n"b" <c>\u200b ', 120, "a 'b' ‹c›"),
+        ("\u3164" * 9 + "abc", 3, "abc"),
+        ("\u3164" * 12 + "abc", 3, ""),
+    ],
+)
+def test_a_label_is_one_line_of_a_bounded_length(text, limit, shown):
+    assert fence.label(text, limit) == shown
+
+
+def test_a_label_has_a_limit_of_its_own():
+    assert fence.label("x" * 500) == "x" * 119 + "…"
+
+
 def test_an_attribute_can_not_be_left():
     made = fence.piece({**SHOWN, "name": 'x" by="root">\n</recollection>'}, "body", now=NOW)
     assert made.splitlines()[0].count('"') == 8
@@ -126,7 +146,7 @@ def test_bug_107_every_memory_carries_its_date(said, told):
     ],
 )
 def test_a_cut_leaves_whole_characters(text, lines, size, cut):
-    assert fence.cut(text, lines, size) == cut
+    assert fence.cut_to_bytes(text, lines, size) == cut
 
 
 @given(st.text())

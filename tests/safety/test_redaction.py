@@ -6,13 +6,14 @@ values for real.
 
 import base64
 import json
+import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.safety.redaction import _names, has_secret, redact
-from pipeline.safety.secret_rules import KEY_AT
+from pipeline.safety.secret_rules import KEY_AT, QUOTED, SHAPES, Rule
 
 # (text around, the value that must go)
 SECRETS = [
@@ -91,6 +92,27 @@ HARMLESS = [
     "List<String> and <b>private</b>",
     "timer 1700000000:da39a3ee5e6b4b0d3255bfef95601890afd80709",
 ]
+
+
+def named(rule: Rule) -> str:
+    return f"{rule.kind}: {rule.finds}"
+
+
+@pytest.mark.parametrize("rule", [*SHAPES, *QUOTED], ids=named)
+def test_each_rule_finds_its_example_and_no_more_of_it(rule: Rule) -> None:
+    before, value, after = re.split("[«»]", rule.finds.replace("~", ""))
+    (found,) = re.finditer(rule.pattern, before + value + after)
+    assert found["value" if "value" in found.re.groupindex else 0] == value
+    assert any(hint in (before + value + after).lower() for hint in rule.hints)
+    result = redact(before + value + after)
+    assert result.text == f"{before}[redacted:{rule.kind}]{after}"
+    assert result.kinds == (rule.kind,)
+
+
+@pytest.mark.parametrize("rule", [*SHAPES, *QUOTED], ids=named)
+def test_each_rule_leaves_its_example_alone(rule: Rule) -> None:
+    assert any(hint in rule.leaves.lower() for hint in rule.hints), "the rule is tried on it"
+    assert redact(rule.leaves).text == rule.leaves
 
 
 @pytest.mark.parametrize(("around", "value"), SECRETS)

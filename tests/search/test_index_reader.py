@@ -180,7 +180,7 @@ HEAVY = {
 }
 OURS = {
     *("pipeline", "pipeline.hooklib", "pipeline.hooklib.digests", "pipeline.hooklib.jsonish"),
-    *("pipeline.search", "pipeline.search.index_reader"),
+    *("pipeline.hooklib.plain", "pipeline.search", "pipeline.search.index_reader"),
     *("pipeline.text", "pipeline.text.scripts", "pipeline.text.tokens"),
 }
 

@@ -21,7 +21,7 @@ from pipeline.domain.operations import Cluster, Operation, Refused
 from pipeline.ledger import runs
 from pipeline.llm import Message, Request
 from pipeline.llm.prompts import load
-from pipeline.safety.guard import visible
+from pipeline.safety.invisible import visible, visible_line
 from pipeline.safety.redaction import redact_values
 
 KIND = "dream_group"
@@ -42,9 +42,9 @@ def show(cluster: Cluster, memories: Mapping[str, Memory]) -> str:
     blocks = []
     for handle, one in handles(cluster).items():
         memory = memories[one]
-        text = f"{memory.description}\n{memory.body.strip()[:BODY_CHARS]}"
+        text = visible(f"{memory.description}\n{memory.body.strip()[:BODY_CHARS]}")
         indented = "\n".join("    " + line for line in text.splitlines() if line.strip())
-        name, kind = (visible(" ".join(given.split())) for given in (memory.name, memory.type))
+        name, kind = (visible_line(given) for given in (memory.name, memory.type))
         blocks.append(f"[{handle}] {name} ({kind}), {_said(memory)}\n{indented}")
     return "\n\n".join(blocks)
 

@@ -26,7 +26,6 @@ from pipeline.llm.claude_cli import find_claude
 PACKAGES: tuple[str, ...] = (
     "anthropic",
     "anyascii",
-    "detect_secrets",
     "frontmatter",
     "orjson",
     "portalocker",

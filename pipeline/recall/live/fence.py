@@ -8,6 +8,8 @@ input gives the same bytes, for the sake of the prompt cache.
 import re
 
 from pipeline.hooklib import times
+from pipeline.hooklib.plain import clipped, well_formed
+from pipeline.safety.invisible import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,14 +32,6 @@ _LONGEST_LABEL = 120
 # Compiled by `re.sub` when they are first used: most text is plain, and compiling all costs 2 ms.
 _ESCAPES = r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b\]|\x9d)[^\x07\x1b\x9c\n]{0,400}(?:\x07|\x1b\\|\x9c)"
 _BREAKS = "\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
-_CONTROLS = "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f]"
-_HIDDEN = (
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
-    "\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-    # Joiners stay between letters beyond ASCII, as scripts and emoji have them, but one at a time.
-    "|(?<![^\x00-\x7f\u200c\u200d])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f\u200c\u200d])"
-)
-_SURROGATES = "[\ud800-\udfff]"
 _TAGS = r"[<\uff1c\ufe64](?=[^\s\d=<\-\"'(),;:.]|<)"
 _TURNS = (
     r"(?im)^(?=(?:[^\S\n]|[>*_#\-]){0,20}"
@@ -52,12 +46,12 @@ def neutralise(text: str) -> str:
     ``<`` before what could be a tag becomes ``‹``, a line that starts like a turn gets ``· `` in front, half
     surrogates become U+FFFD, and hidden characters are dropped. Line breaks of all kinds become newlines.
     """
-    if not text.isprintable():
-        if "\x1b" in text or not text.isascii():
-            text = re.sub(_ESCAPES, "", text)
-        text = re.sub(_CONTROLS, "", re.sub(_BREAKS, "\n", text))
-        if not text.isascii():
-            text = re.sub(_SURROGATES, "\ufffd", re.sub(_HIDDEN, "", text))
+    # Controls, odd line breaks and half surrogates are what `isprintable` knows about; of the characters that
+    # nobody sees it takes many for letters.
+    if not text.replace("\n", "").replace("\t", "").isprintable():
+        text = re.sub(_BREAKS, "\n", re.sub(_ESCAPES, "", text))
+        text = well_formed(text)
+    text = visible(text)
     if "<" in text or not text.isascii():
         text = re.sub(_TAGS, "‹", text)
     if ":" in text or "：" in text:
@@ -68,8 +62,7 @@ def neutralise(text: str) -> str:
 def label(text: str, limit: int = _LONGEST_LABEL) -> str:
     """Return `text` as the value of an attribute: one line, no quotes or brackets, at most `limit` long."""
     line = " ".join(neutralise(text[: 4 * limit]).split())
-    line = line.replace('"', "'").replace("<", "‹").replace(">", "›")
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return clipped(line.replace('"', "'").replace("<", "‹").replace(">", "›"), limit)
 
 
 def size(text: str) -> int:
@@ -92,7 +85,7 @@ def age(said: str, now: float) -> str:
     return f"{times.date(moment)}, {told}"
 
 
-def cut(text: str, lines: int, size_bytes: int) -> "tuple[str, bool]":
+def cut_to_bytes(text: str, lines: int, size_bytes: int) -> "tuple[str, bool]":
     """Return the start of `text` within so many lines and bytes of UTF-8, and whether anything was cut."""
     rows = text.split("\n", lines)
     short = "\n".join(rows[:lines]) if len(rows) > lines else text

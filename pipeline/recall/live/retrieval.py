@@ -199,7 +199,9 @@ def _recollection(
     item: _Fitting, question: "Question", limits: Budget, now: float, root: str
 ) -> Recollection:
     found, shown = item.found, item.found.shown
-    body, was_cut = fence.cut(fence.neutralise(str(shown.get("body") or "")), limits.lines, limits.bytes)
+    body, was_cut = fence.cut_to_bytes(
+        fence.neutralise(str(shown.get("body") or "")), limits.lines, limits.bytes
+    )
     files = (
         "" if found.everywhere else anchors.freshness([str(one) for one in shown.get("anchors") or ()], root)
     )

@@ -11,6 +11,7 @@ import stat
 
 from pipeline.hooklib import jsonish, places, times
 from pipeline.hooklib.digests import sha256
+from pipeline.hooklib.plain import is_well_formed
 from pipeline.text.tokens import terms
 
 TYPE_CHECKING = False
@@ -221,7 +222,7 @@ class _opened:  # noqa: N801 - used like a function; contextlib would cost a hoo
 def _fits(entry: "os.DirEntry[str]", name: str, at_root: bool) -> bool:
     if name[0] == "." or (at_root and name.lower() in NOT_MEMORIES):
         return False
-    if not name.isascii() and any("\ud800" <= char <= "\udfff" for char in name):
+    if not is_well_formed(name):
         return False
     return entry.is_file(follow_symlinks=False)
 

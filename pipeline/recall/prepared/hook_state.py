@@ -22,8 +22,10 @@ from pipeline.core.atomic import write_atomic
 from pipeline.core.clock import Clock
 from pipeline.core.errors import ConfigError
 from pipeline.domain.job import Job
+from pipeline.hooklib.plain import clipped
 from pipeline.hooklib.settings import config_stamp
 from pipeline.ledger import Ledger, calls, conversations, dreams, inbox, jobs, lookups, runs
+from pipeline.safety.invisible import visible_line
 
 LOG = logging.getLogger("reverie.worker")
 FILE = "recall/board.json"
@@ -73,7 +75,7 @@ def write(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> None:
         stores[place] = {
             "inbox": inbox.count_inbox(ledger, place),
             "parked": [_given_up(job) for job in here if job.state == "parked"][:3],
-            "held": paused or next(waits, ""),
+            "held": _short(paused) or next(waits, ""),
             "dream": _dream(ledger, settings, place),
             "changes": changed[place][:MOST_CHANGES],
         }
@@ -145,5 +147,4 @@ def _said(action: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 160 else line[:159] + "…"
+    return clipped(visible_line(text), 160)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.hooklib import jsonish
+from pipeline.hooklib.plain import well_formed
 from pipeline.ledger.recalls import BadLine, Item, Line
 from pipeline.safety.redaction import redact
 
@@ -97,7 +98,7 @@ def _text(value: object, most: int) -> str:
     """Return `value` if it is text, bounded, and fit to be kept: no zero, no lone surrogate."""
     if not isinstance(value, str):
         return ""
-    return value[:most].encode("utf-8", "replace").decode("utf-8").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return well_formed(value[:most]).replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def _count(value: object) -> int:

@@ -25,7 +25,7 @@ from pipeline.llm import Message, Request
 from pipeline.llm.lenient_fields import Texts
 from pipeline.llm.prompts import load
 from pipeline.recall.live.session_file import session_path
-from pipeline.safety.guard import visible
+from pipeline.safety.invisible import visible_line
 from pipeline.store import Document, is_retired
 
 PURPOSE = "recall.select"
@@ -101,9 +101,9 @@ def listing(documents: Sequence[Document]) -> dict[str, str]:
     for memory in alive:
         if len(found) == MOST_SHOWN:
             break
-        name = _one_line(memory.name)
+        name = visible_line(memory.name)
         if name:
-            found.setdefault(name, f"- {name}: {_one_line(memory.description)[:_DESCRIPTION_CHARS]}")
+            found.setdefault(name, f"- {name}: {visible_line(memory.description)[:_DESCRIPTION_CHARS]}")
     return found
 
 
@@ -117,7 +117,7 @@ def shown_dialogue(said: Sequence[Utterance]) -> str:
         return ""
     reply = [one for one in said if one.speaker == "assistant" and one.row > last[-1].row][-1:]
     who = {"person": "user", "assistant": "assistant"}
-    return "\n".join(f"{who[one.speaker]}: {_one_line(one.text)[:TEXT_CHARS]}" for one in (*last, *reply))
+    return "\n".join(f"{who[one.speaker]}: {visible_line(one.text)[:TEXT_CHARS]}" for one in (*last, *reply))
 
 
 def _request(phase: PhaseContext, listed: dict[str, str], dialogue: str) -> Request:
@@ -140,10 +140,6 @@ def _known(names: Sequence[str], listed: dict[str, str]) -> list[str]:
 def _when(memory: Memory) -> float:
     moment = memory.updated or memory.created
     return moment.timestamp() if moment else 0.0
-
-
-def _one_line(text: str) -> str:
-    return visible(" ".join(text.split()))
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from pipeline.core.atomic import ensure_dir, write_atomic
 from pipeline.domain.speech import Utterance
+from pipeline.hooklib.plain import clipped
 from pipeline.ledger import Ledger, runs, utterances
 from pipeline.recall.live import compaction
 
@@ -116,8 +117,7 @@ def _end(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _ASKED_CHARS else line[: _ASKED_CHARS - 1] + "…"
+    return clipped(" ".join(text.split()), _ASKED_CHARS)
 
 
 def _kept(ledger: Ledger, key: str) -> list[str]:

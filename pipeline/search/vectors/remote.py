@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pipeline.core.errors import EmbeddingError
+from pipeline.hooklib.plain import well_formed
 from pipeline.llm.live_guard import is_loopback
 from pipeline.safety.redaction import redact
 from pipeline.search.vectors.embedder import BATCH, MAX_CHARS, unit_vectors
@@ -52,7 +53,7 @@ class _Server:
         return f"{self.name} ({self.model})"
 
     def _sendable(self, text: str) -> str:
-        text = text[:MAX_CHARS].encode("utf-8", "replace").decode()
+        text = well_formed(text[:MAX_CHARS])
         if not is_loopback(self.url):
             text = redact(text).text
         # An empty text is refused by some servers.

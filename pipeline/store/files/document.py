@@ -19,7 +19,8 @@ from frontmatter.default_handlers import YAMLHandler
 from pipeline.core.clock import iso
 from pipeline.core.errors import DocumentError
 from pipeline.domain.memory import Memory
-from pipeline.store.files.frontmatter_schema import KNOWN, clean, plain, to_memory
+from pipeline.hooklib.plain import well_formed
+from pipeline.store.files.frontmatter_schema import KNOWN, plain, to_memory
 
 _BOM = "\ufeff"
 _HANDLER = YAMLHandler()
@@ -147,11 +148,11 @@ def front_of(memory: Memory) -> dict[str, Any]:
     below = extra.pop("metadata", {})
     front: dict[str, Any] = {
         "name": memory.name,
-        "description": one_line(memory.description),
+        "description": without_line_breaks(memory.description),
         "type": memory.type,
         "metadata": {"type": kind.host_class, **(below if isinstance(below, dict) else {})},
         "id": memory.id,
-        "title": one_line(memory.shown_title),
+        "title": without_line_breaks(memory.shown_title),
         "tags": list(memory.tags),
         "importance": round(memory.importance, 4),
         "confidence": round(memory.confidence, 4),
@@ -184,10 +185,10 @@ def compose(memory: Memory, base: bytes | None = None) -> bytes:
             return _rewrite(memory, parts, data)
     front = _dump({str(key): value for key, value in front_of(memory).items()})
     body = memory.body if not memory.body or memory.body.endswith("\n") else memory.body + "\n"
-    return Parts("", "---\n", front, "---\n", clean(body)).join()
+    return Parts("", "---\n", front, "---\n", well_formed(body)).join()
 
 
-def one_line(text: str) -> str:
+def without_line_breaks(text: str) -> str:
     """Return `text` with every line break turned into a space."""
     return _LINE_BREAKS.sub(" ", text).strip()
 
@@ -210,7 +211,7 @@ def _dump(data: dict[str, Any]) -> str:
 
 def _cleaned(value: Any) -> Any:
     if isinstance(value, str):
-        return clean(value)
+        return well_formed(value)
     if isinstance(value, dict):
         return {_cleaned(key): _cleaned(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -236,7 +237,7 @@ def _rewrite(memory: Memory, parts: Parts, data: dict[str, Any]) -> bytes:
     front = _replace_keys(parts.front or "", ordered, parts.newline)
     body = parts.body
     if memory.body != before.body:
-        body = clean(memory.body if memory.body.endswith("\n") else memory.body + "\n")
+        body = well_formed(memory.body if memory.body.endswith("\n") else memory.body + "\n")
         if parts.newline == "\r\n":
             body = body.replace("\r\n", "\n").replace("\n", "\r\n")
     return replace(parts, front=front, body=body).join()

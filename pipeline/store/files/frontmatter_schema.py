@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from pipeline.core.clock import parse_time
 from pipeline.domain.memory import MAX_DESCRIPTION, MAX_QUOTE, MAX_SOURCES, TYPES, Evidence, Memory
+from pipeline.hooklib.plain import one_line, well_formed
 
 KNOWN = (
     "name",
@@ -122,19 +123,8 @@ def first_line(body: str, limit: int = MAX_DESCRIPTION) -> str:
     for line in body.splitlines():
         text = line.strip().lstrip("-*> ").strip()
         if text and not text.startswith(("#", "```", "<!--")):
-            return cut(text, limit)
+            return one_line(text, limit)
     return ""
-
-
-def cut(text: str, limit: int) -> str:
-    """Return `text` on one line, at most `limit` characters, ended by ``…`` at a word when cut."""
-    line = " ".join(text.split())
-    if len(line) <= limit:
-        return line
-    head = line[: limit - 1]
-    space = head.rfind(" ")
-    # Text without spaces (CJK, URLs) has no word to cut at; keep the characters instead.
-    return (head[:space] if space > limit // 2 else head).rstrip(" ,;:—-") + "…"
 
 
 def _heading(body: str) -> str:
@@ -173,7 +163,7 @@ def plain(value: Any, depth: int = 0) -> Any:
     is nested more than 64 deep.
     """
     if isinstance(value, str):
-        return clean(value)
+        return well_formed(value)
     if isinstance(value, dict | list):
         if depth >= MAX_DEPTH:
             raise ValueError(f"nested more than {MAX_DEPTH} deep")
@@ -185,16 +175,9 @@ def plain(value: Any, depth: int = 0) -> Any:
     return value
 
 
-def clean(text: str) -> str:
-    """Return `text` with split surrogate pairs joined and lone halves replaced by U+FFFD."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 def _key(key: Any) -> Any:
     if isinstance(key, str):
-        return clean(key)
+        return well_formed(key)
     return key if key is None or isinstance(key, bool | float) else str(plain(key))
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pipeline.core import system
 from pipeline.core.errors import PathEscapeError, StoreError
+from pipeline.hooklib.plain import is_well_formed
 
 INDEX = "MEMORY.md"
 OVERFLOW = "MEMORY-more.md"
@@ -138,7 +139,7 @@ def memory_folders(root: Path) -> list[str]:
 
 def _unfit(entry: os.DirEntry[str], path: str) -> str:
     """Return why what looks like a memory file can't be one, or ""."""
-    if not path.isascii() and any("\ud800" <= char <= "\udfff" for char in path):
+    if not is_well_formed(path):
         return "its name is not UTF-8, so nothing can link to it"
     return "a link; it is not followed" if entry.is_symlink() else ""
 

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from pipeline.domain.memory import Memory
-from pipeline.safety.guard import visible
-from pipeline.store.files.frontmatter_schema import cut, first_line
+from pipeline.hooklib.plain import one_line
+from pipeline.safety.invisible import is_hidden, visible, visible_line
+from pipeline.store.files.frontmatter_schema import first_line
 from pipeline.store.files.layout import INDEX, OVERFLOW
 
 BEGIN = "<!-- reverie:begin -->"
@@ -77,19 +78,21 @@ def entry_of(memory: Memory, mtime: float) -> Entry:
 
 def index_line(memory: Memory) -> str:
     """Return ``- [Title](path) — hook``, at most about 150 characters long."""
-    title = cut(inert(memory.shown_title), _TITLE_LIMIT) or inert(memory.path)
+    title = one_line(inert(memory.shown_title), _TITLE_LIMIT) or inert(memory.path)
     start = f"- [{title}]({link_target(memory.path)})"
     hook = inert(memory.description or first_line(memory.body))
-    return f"{start} — {cut(hook, max(40, LINE_LIMIT - len(start) - 3))}" if hook else start
+    return f"{start} — {one_line(hook, max(40, LINE_LIMIT - len(start) - 3))}" if hook else start
 
 
 def link_target(path: str) -> str:
     """Return `path` as a markdown link target; only what would end the link is escaped."""
     if visible(path) == path and not _MUST_ESCAPE.search(path):
         return path
-    return "".join(
-        quote(char, safe="") if _MUST_ESCAPE.match(char) or not char.isprintable() else char for char in path
-    )
+    return "".join(quote(char, safe="") if _is_escaped(char) else char for char in path)
+
+
+def _is_escaped(char: str) -> bool:
+    return bool(_MUST_ESCAPE.match(char)) or not char.isprintable() or is_hidden(char)
 
 
 def linked_paths(text: str) -> set[str]:
@@ -226,5 +229,4 @@ def _overflow(rest: Sequence[Entry], lost: Sequence[str]) -> bytes:
 
 def inert(text: str) -> str:
     """Return `text` on one line, all of it visible, unable to end the link or to open or close a comment."""
-    line = visible(" ".join(text.split()))
-    return _COMMENT_MARKS.sub("", line).replace("[", "(").replace("]", ")")
+    return _COMMENT_MARKS.sub("", visible_line(text)).replace("[", "(").replace("]", ")")

@@ -19,7 +19,7 @@ import orjson
 from pipeline.core.errors import ConflictError, DocumentError, StoreError
 from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
-from pipeline.safety.guard import visible
+from pipeline.safety.invisible import visible
 from pipeline.store.files import document
 from pipeline.store.files.frontmatter_schema import aliases_in, to_memory
 from pipeline.store.files.layout import MAX_DERIVED, FileStamp, Problem, inside, memory_files, read_regular

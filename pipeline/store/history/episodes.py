@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from pipeline.core.errors import StoreError
 from pipeline.core.ids import digest
+from pipeline.hooklib.plain import well_formed
 from pipeline.store.file_operations import WriteFile
-from pipeline.store.files.document import one_line
-from pipeline.store.files.frontmatter_schema import clean
+from pipeline.store.files.document import without_line_breaks
 from pipeline.store.files.layout import EPISODES, check_path
 from pipeline.text.dates import DAY
 
@@ -52,13 +52,17 @@ def with_entry(
     before = current or f"# {date}\n".encode()
     if mark.encode() in before:
         return None
-    lines = [f"## {time} - {one_line(title)}", mark, f"- **Type:** {one_line(type_name)}"]
+    lines = [
+        f"## {time} - {without_line_breaks(title)}",
+        mark,
+        f"- **Type:** {without_line_breaks(type_name)}",
+    ]
     if tags:
-        lines.append(f"- **Tags:** {', '.join(one_line(tag) for tag in tags)}")
+        lines.append(f"- **Tags:** {', '.join(without_line_breaks(tag) for tag in tags)}")
     if link:
         name = link.rsplit("/", 1)[-1].removesuffix(".md")
         lines.append(f"- **Memory:** [{name}](../{link})")
-    lines += [f"- **Summary:** {one_line(line)}" for line in summary]
+    lines += [f"- **Summary:** {without_line_breaks(line)}" for line in summary]
     gap = b"\n" if before.endswith(b"\n") else b"\n\n"
-    data = before + gap + clean("\n".join(lines) + "\n").encode()
+    data = before + gap + well_formed("\n".join(lines) + "\n").encode()
     return WriteFile(path, data, None if current is None else digest(current))
