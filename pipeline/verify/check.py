@@ -28,11 +28,8 @@ from pipeline.domain.memory import HUMAN_ONLY, TYPES, Memory
 from pipeline.domain.operations import OPS, RELATIONS, Checked, Operation, Refused
 from pipeline.safety.guard import violation
 from pipeline.text.slugs import slugify
-from pipeline.text.specifics import specifics
 from pipeline.verify.evidence import Insights, dull_words, outlived, said_at, same_matter, vouched
 from pipeline.verify.wording import Flaw, barred, dated, prove, source_text, tidy
-
-__all__ = ["Checked", "Refused", "check", "retire_ceiling", "said_at", "specifics"]
 
 _READ_ONLY = frozenset({"keep", "insight"})
 _WRITING = frozenset({"merge", "rewrite", "insight", "promote"})

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from pipeline.domain.operations import Operation
-from pipeline.verify.check import retire_ceiling, said_at
+from pipeline.verify.check import retire_ceiling
+from pipeline.verify.evidence import said_at
 from tests.verify.plans import judge, merge, note, retire, rewrite, supersede, why
 
 TABS = note("tabs", "Indent with tabs in every file.", type="feedback")

@@ -11,7 +11,8 @@ from pipeline.domain.memory import Memory
 from pipeline.domain.operations import OPS, Checked, Operation
 from pipeline.safety.guard import violation
 from pipeline.text.dates import relative_days
-from pipeline.verify.check import check, retire_ceiling, said_at
+from pipeline.verify.check import check, retire_ceiling
+from pipeline.verify.evidence import said_at
 from tests.verify.plans import note
 
 THINGS = ("shop", "mailer", "billing", "search")

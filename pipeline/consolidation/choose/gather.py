@@ -18,7 +18,7 @@ from pipeline.search import vectors
 from pipeline.search.fts import SearchIndex
 from pipeline.search.refresh import search_rows
 from pipeline.store import Document, Snapshot, counted_since, last_uses
-from pipeline.verify.check import said_at
+from pipeline.verify.evidence import said_at
 
 
 @dataclass(slots=True)
