@@ -23,7 +23,7 @@ from pipeline.domain.memory import TYPES, Memory
 from pipeline.extraction.run import Outcome
 from pipeline.install.hook_registration import note_interpreter
 from pipeline.intake.ingest import Ingested, Known, file_key, ingest_file, stat_of
-from pipeline.ledger import Ledger, conversations, entries, jobs, look_at_ledger, lookups, open_ledger, runs
+from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, open_ledger, runs
 from pipeline.llm import describe
 from pipeline.search.refresh import refresh_index, sweep_indexes
 from pipeline.store import Document, Problem, Store
@@ -98,7 +98,7 @@ class App:
         if not (self.home / "ledger.sqlite").exists():
             return ""
         with self.ledger(to_look=True) as ledger:
-            found = [place for place in lookups.stores(ledger) if Path(place).is_dir()]
+            found = [place for place in files.stores(ledger) if Path(place).is_dir()]
         return f" Known here: {', '.join(found[:3])}." if found else ""
 
     @contextmanager
@@ -127,7 +127,7 @@ class App:
     ) -> Iterator[Ingested | InputError]:
         """Ingest one file, or every session file under `folder`; a bad file is yielded as its error."""
         with self.ledger() as ledger:
-            entries.recover_ingesting(ledger)
+            files.recover_ingesting(ledger)
             roots = (folder,) if folder else (paths.projects_dir(),)
             known = None if file or reimport else Known(ledger)
             for path in [file] if file else scan(folder or paths.projects_dir()):
@@ -238,7 +238,7 @@ class App:
             sources = tuple(source_row(ledger, source) for source in document.memory.sources)
             made = tuple(
                 run_row(run)
-                for run_id in lookups.runs_of_memory(ledger, document.memory.id)
+                for run_id in runs.of_memory(ledger, document.memory.id)
                 if (run := runs.run(ledger, run_id)) is not None
             )
         return Why(document.memory, store.path / document.path, sources, made, store.is_as_written(document))

@@ -33,7 +33,7 @@ from pipeline.extraction.run import Outcome
 from pipeline.extraction.strategies import TurnStrategy
 from pipeline.extraction.write import words
 from pipeline.intake.ingest import ingest_file
-from pipeline.ledger import entries, open_ledger
+from pipeline.ledger import open_ledger, utterances
 from pipeline.store import Store
 from pipeline.worker import Worker
 
@@ -149,7 +149,7 @@ def _run(transcript: Path, scratch: Path, spec: str, pieces: int) -> tuple[list[
             outcomes += worker.read_file(key)
         else:
             outcomes += worker.read_conversations(key)
-        spoken = entries.utterances(ledger, key, after_row=0)
+        spoken = utterances.utterances(ledger, key, after_row=0)
     if not spoken:
         raise InputError("nobody speaks in it", file=str(transcript), fix="Check the transcript.")
     place = scratch / "memory"

@@ -19,7 +19,7 @@ from pipeline.install.hooks import RECORD, read_record, take_away
 from pipeline.install.schedule import setup
 from pipeline.install.schedule.setup import KINDS, Kind
 from pipeline.install.schedule.tools import lock_path
-from pipeline.ledger import look_at_ledger, lookups
+from pipeline.ledger import files, look_at_ledger
 
 MEMORIES = "memory"
 _OWN = (
@@ -143,7 +143,7 @@ def _stores(home: Path) -> tuple[Path, ...]:
         return ()
     try:
         with look_at_ledger(ledger) as opened:
-            found = [Path(place) for place in lookups.stores(opened)]
+            found = [Path(place) for place in files.stores(opened)]
     except LedgerError:
         # A ledger that can't be read can go all the same.
         return ()

@@ -21,7 +21,7 @@ from pipeline.core.errors import InputError, LedgerError, ReverieError, SpoolErr
 from pipeline.intake import spool
 from pipeline.intake.ingest import file_key, ingest_file
 from pipeline.intake.spool import SpoolFile
-from pipeline.ledger import Ledger, events, jobs, lookups
+from pipeline.ledger import Ledger, events, jobs, runs, utterances
 from pipeline.safety.redaction import redact
 from pipeline.transcript import find
 
@@ -116,7 +116,7 @@ def _leave(files: Sequence[SpoolFile], reason: str, done: Drained) -> None:
 
 def print_session(ledger: Ledger, key: str, settings: Settings) -> bool:
     """Whether `key` is a ``claude -p`` or SDK session that extraction leaves alone (DESIGN §9)."""
-    entrypoint = lookups.entrypoint(ledger, key) or ""
+    entrypoint = utterances.entrypoint(ledger, key) or ""
     return entrypoint.startswith("sdk") and not settings.extraction.include_print_sessions
 
 
@@ -159,14 +159,16 @@ def _read_whole(
     wanted = " ".join(redact(announced).text.split())[:200]
     while True:
         ingest_file(ledger, path, key=key, settings=settings, clock=clock)
-        heard = any(wanted in " ".join(text.split()) for text in lookups.last_replies(ledger, key, limit=5))
+        heard = any(
+            wanted in " ".join(text.split()) for text in utterances.last_replies(ledger, key, limit=5)
+        )
         if not wanted or heard or time.monotonic() >= deadline:
             return
         time.sleep(0.1)
 
 
 def _next_turn(ledger: Ledger, key: str, settings: Settings, now: float) -> float:
-    last = lookups.last_finished(ledger, key, "turn")
+    last = runs.last_finished(ledger, key, "turn")
     return now if last is None else max(now, last + settings.extraction.turn_interval_seconds)
 
 

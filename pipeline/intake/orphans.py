@@ -19,7 +19,7 @@ from pipeline.core.errors import InputError, UnreadableError
 from pipeline.intake import spool
 from pipeline.intake.drain import START, print_session
 from pipeline.intake.ingest import Known, file_key, ingest_file
-from pipeline.ledger import Ledger, entries, events, jobs
+from pipeline.ledger import Ledger, events, files, jobs
 from pipeline.transcript import scan
 
 LOG = logging.getLogger("reverie.worker")
@@ -60,7 +60,7 @@ def read(ledger: Ledger, settings: Settings, clock: Clock, started: Iterable[spo
 
 def _grown(ledger: Ledger, begun: Iterable[spool.Event], now: float) -> Iterator[Path]:
     known = Known(ledger)
-    seen = set(entries.cursors(ledger))
+    seen = set(files.cursors(ledger))
     for place in sorted(seen):
         path = Path(place)
         if known.unchanged(path) is None and path.is_file():

@@ -171,6 +171,14 @@ def next_due(ledger: Ledger, *, now: Moment) -> float | None:
     return None if due is None else max(0.0, due - seconds(now))
 
 
+def is_waiting(ledger: Ledger, kind: str, key: str) -> bool:
+    """Whether a job of `kind` about `key` waits or is being done."""
+    found = ledger.value(
+        "SELECT 1 FROM jobs WHERE kind = ? AND key = ? AND state IN ('waiting', 'leased')", (kind, key)
+    )
+    return found is not None
+
+
 def list_jobs(ledger: Ledger, *, state: str | None = None) -> list[Job]:
     """Return jobs by the time they are due, all or those in one state."""
     rows = ledger.rows(

@@ -15,7 +15,7 @@ from pipeline.consolidation.run import dream
 from pipeline.context import PhaseContext
 from pipeline.core.errors import BusyStoreError, LeaseLostError, SpendError
 from pipeline.domain.job import Job
-from pipeline.ledger import jobs, lookups
+from pipeline.ledger import jobs
 from pipeline.worker.extraction_runner import QUARTER, ExtractionRunner
 
 LOG = logging.getLogger("reverie.worker")
@@ -58,7 +58,7 @@ def ask(runner: ExtractionRunner) -> None:
         if job.kind == "reindex"
     ]
     for key in sorted(at_work):
-        if not lookups.is_waiting(runner.ledger, KIND, key):
+        if not jobs.is_waiting(runner.ledger, KIND, key):
             jobs.enqueue(runner.ledger, KIND, key, now=now, run_after=now)
 
 

@@ -17,7 +17,7 @@ from pipeline.core.ids import new_id
 from pipeline.domain.job import Job
 from pipeline.extraction.run import Outcome, PhaseContext, extract
 from pipeline.extraction.strategies import ConversationStrategy, Strategy, TurnStrategy
-from pipeline.ledger import Ledger, calls, conversations, entries, jobs, runs, watermarks
+from pipeline.ledger import Ledger, calls, conversations, jobs, runs, utterances, watermarks
 from pipeline.llm import Client, Provider, open_provider
 from pipeline.search import semantic
 from pipeline.store import Store, foreign_dream_running
@@ -68,7 +68,7 @@ class ExtractionRunner:
         phase = self._phase(key)
         outcomes: list[Outcome] = []
         for item in conversations.list_conversations(self.ledger, key=key):
-            rows = [u.row for u in entries.utterances_of_conversation(self.ledger, item.id)]
+            rows = [u.row for u in utterances.utterances_of_conversation(self.ledger, item.id)]
             past = watermarks.watermark(self.ledger, key, phase.store_key, "turn")
             read = runs.rows_read(self.ledger, key, phase.store_key, "turn", "conversation")
             unread = [row for row in rows if not any(first <= row <= last for first, last in read)]

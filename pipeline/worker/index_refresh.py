@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline.core.clock import Clock
 from pipeline.core.errors import ReverieError
-from pipeline.ledger import Ledger, lookups
+from pipeline.ledger import Ledger, files
 from pipeline.search import index_reader
 from pipeline.search.refresh import refresh_index
 from pipeline.store import Store
@@ -24,7 +24,7 @@ def refresh(home: Path, ledger: Ledger, clock: Clock, touched: set[Path]) -> Non
     goes wrong is logged and fails nothing: an index holds nothing of its own, and recall reads files instead.
     """
     always = {*touched, home / "memory"}
-    for place in sorted({*always, *map(Path, lookups.stores(ledger))}):
+    for place in sorted({*always, *map(Path, files.stores(ledger))}):
         try:
             if place.is_dir() and (place in always or not _has_index(home, place)):
                 refresh_index(home, Store.open(place), clock.now())

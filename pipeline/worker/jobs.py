@@ -30,7 +30,7 @@ from pipeline.extraction.run import Outcome, PhaseContext, give_up
 from pipeline.extraction.strategies import ConversationStrategy, Strategy, TurnStrategy
 from pipeline.intake import orphans
 from pipeline.intake.drain import drain, print_session
-from pipeline.ledger import conversations, entries, jobs, lookups, watermarks
+from pipeline.ledger import conversations, files, jobs, utterances, watermarks
 from pipeline.recall.prepared import hook_state, session_memory
 from pipeline.worker import dream_runner, index_refresh, prefetch_job, recall_log
 from pipeline.worker.extraction_runner import QUARTER, ExtractionRunner
@@ -77,7 +77,7 @@ class Worker(ExtractionRunner):
         done = Pass()
         self.left.clear()
         jobs.release_leases(self.ledger, now=self._now())
-        entries.recover_ingesting(self.ledger)
+        files.recover_ingesting(self.ledger)
         self._drain(done)
         recall_log.take(self.ledger, self.home, self._now())
         if not self._extracts():
@@ -148,7 +148,7 @@ class Worker(ExtractionRunner):
             last = parse_time(item.last_message_at)
             old = last is None or last.timestamp() < oldest
             # One that waits keeps its time: it may have been put off.
-            waits = lookups.is_waiting(self.ledger, "extract_conversation", str(item.id))
+            waits = jobs.is_waiting(self.ledger, "extract_conversation", str(item.id))
             if not (old or waits or print_session(self.ledger, item.source_file, self.settings)):
                 key, due = str(item.id), self._now()
                 jobs.enqueue(self.ledger, "extract_conversation", key, now=due, run_after=due)
@@ -236,14 +236,14 @@ class Worker(ExtractionRunner):
     def _soon_read_whole(self, key: str, phase: PhaseContext) -> bool:
         """Whether all that is unread belongs to conversations already queued to be read as a whole."""
         after = watermarks.watermark(self.ledger, key, phase.store_key, "turn")
-        unread = {u.row for u in entries.utterances(self.ledger, key, after_row=after)}
+        unread = {u.row for u in utterances.utterances(self.ledger, key, after_row=after)}
         for item in conversations.list_conversations(self.ledger, key=key):
-            waits = item.status in ("ready", "queued") and lookups.is_waiting(
+            waits = item.status in ("ready", "queued") and jobs.is_waiting(
                 self.ledger, "extract_conversation", str(item.id)
             )
             # One too short to be read as a whole is read by turns, or what was said in it would be lost.
             if waits and not self._whole(item).skipped(self.ledger):
-                unread -= {u.row for u in entries.utterances_of_conversation(self.ledger, item.id)}
+                unread -= {u.row for u in utterances.utterances_of_conversation(self.ledger, item.id)}
         return not unread
 
     def _key(self, job: Job) -> str:

@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 from pipeline.core import faults, paths, system
 from pipeline.core.errors import StoreError
-from pipeline.ledger import Ledger, lookups, recalls
+from pipeline.ledger import Ledger, files, recalls
 from pipeline.ledger.recalls import BadLine, Line, Logged, Progress
 from pipeline.recall.prepared import log_parser
 from pipeline.store import Store, Use, foreign_dream_running
@@ -210,7 +210,7 @@ def _count_in(runner: ExtractionRunner, place: Path, found: Sequence[tuple[Logge
 
 
 def _trusted(runner: ExtractionRunner) -> set[Path]:
-    places = [*lookups.stores(runner.ledger), str(runner.home / "memory"), str(runner.store or "")]
+    places = [*files.stores(runner.ledger), str(runner.home / "memory"), str(runner.store or "")]
     return {Path(os.path.realpath(place)) for place in places if place}
 
 
