@@ -18,7 +18,7 @@ from pipeline.config import Settings
 from pipeline.core import clock as clocks
 from pipeline.core import locks, paths
 from pipeline.core.clock import iso, parse_time
-from pipeline.core.errors import InputError, LedgerError, ReverieError, StoreError
+from pipeline.core.errors import ODD_DATA, InputError, LedgerError, ReverieError, StoreError
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.extraction.run import Outcome
 from pipeline.install.hook_registration import note_interpreter
@@ -28,11 +28,9 @@ from pipeline.llm import describe
 from pipeline.search.refresh import refresh_index, sweep_indexes
 from pipeline.store import Document, Problem, Store
 from pipeline.transcript import find, scan
-from pipeline.worker import Pass, Worker, check_owner, store_for
+from pipeline.worker import Pass, Worker, WorkerContext, check_owner, store_for
 
 WORKER_WAIT_SECONDS = 120.0
-_ODD_FILE = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
-"""What a file may raise that is odd in a way not thought of; among many, it must not stop the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +107,10 @@ class App:
                 raise LedgerError(
                     "the background worker is busy", fix="Try again when `reverie status` shows it idle."
                 )
-            yield Worker(
+            context = WorkerContext(
                 self.home, self.settings, self.clock, ledger, llm=self.llm, store=self.store_override
             )
+            yield Worker(context)
 
     # -- from transcripts to memories -------------------------------------------------------------
 
@@ -137,7 +136,7 @@ class App:
                 try:
                     unchanged = known.unchanged(path) if known else None
                     yield unchanged or self._ingest(ledger, path, roots, reimport=reimport)
-                except (InputError, *_ODD_FILE) as error:
+                except (InputError, OSError, *ODD_DATA) as error:
                     if file:
                         raise
                     yield error if isinstance(error, InputError) else _odd(path, error)

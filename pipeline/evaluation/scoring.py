@@ -35,7 +35,7 @@ from pipeline.extraction.write import words
 from pipeline.intake.ingest import ingest_file
 from pipeline.ledger import open_ledger, utterances
 from pipeline.store import Store
-from pipeline.worker import Worker
+from pipeline.worker import Worker, WorkerContext
 
 PIECES = "cassettes-pieces"
 DOUBLED = 0.5
@@ -137,7 +137,8 @@ def _run(transcript: Path, scratch: Path, spec: str, pieces: int) -> tuple[list[
     growing.parent.mkdir()
     outcomes: list[Outcome] = []
     with open_ledger(scratch / "ledger.sqlite") as ledger:
-        worker = Worker(scratch, settings, clock, ledger, llm=spec, store=scratch / "memory")
+        context = WorkerContext(scratch, settings, clock, ledger, llm=spec, store=scratch / "memory")
+        worker = Worker(context)
         key = f"{growing.parent.name}/{growing.name}"
         for part in _parts(transcript, pieces):
             growing.write_bytes(part)

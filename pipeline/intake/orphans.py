@@ -22,7 +22,7 @@ from pipeline.intake.ingest import Known, file_key, ingest_file
 from pipeline.ledger import Ledger, events, files, jobs
 from pipeline.transcript import scan
 
-LOG = logging.getLogger("reverie.worker")
+LOG = logging.getLogger("reverie.intake")
 MOST = 50
 """Orphans read at one session's start; the next start takes more."""
 ANNOUNCED_SECONDS = 30 * 86_400.0
@@ -48,7 +48,8 @@ def read(ledger: Ledger, settings: Settings, clock: Clock, started: Iterable[spo
         try:
             done = ingest_file(ledger, path, key=key, settings=settings, clock=clock)
         except (InputError, UnreadableError, OSError) as error:
-            LOG.warning("%s grew without an event and can't be read: %s", path, error)
+            message = "%s grew without an event and can't be read: %s"
+            LOG.warning(message, path, error, extra={"session": path.stem})
             continue
         if done.new_rows and not print_session(ledger, key, settings):
             jobs.enqueue(ledger, "extract_turn", key, now=now, run_after=now)

@@ -25,7 +25,7 @@ from pipeline.domain.job import Job
 from pipeline.hooklib.settings import config_stamp
 from pipeline.ledger import Ledger, calls, conversations, dreams, files, inbox, jobs, runs
 
-LOG = logging.getLogger("reverie.worker")
+LOG = logging.getLogger("reverie.recall")
 FILE = "recall/board.json"
 DAYS = 14
 MOST_CHANGES = 30

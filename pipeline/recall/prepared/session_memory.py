@@ -20,7 +20,7 @@ from pipeline.domain.speech import Utterance
 from pipeline.ledger import Ledger, runs, utterances
 from pipeline.recall.live import compaction
 
-LOG = logging.getLogger("reverie.worker")
+LOG = logging.getLogger("reverie.recall")
 FOLDER = "session-memory"
 START_TOKENS = 10_000
 STEP_TOKENS = 5_000
