@@ -14,7 +14,7 @@ from pipeline.domain.memory import Evidence
 from pipeline.extraction.render import size
 from pipeline.install.schedule import tools
 from pipeline.intake import spool
-from pipeline.ledger import Ledger, calls, conversations, dreams, events, files, inbox, jobs, runs, utterances
+from pipeline.ledger import Ledger, calls, conversations, dreams, files, inbox, jobs, runs, utterances
 from pipeline.llm import budget, describe
 from pipeline.store.ownership.access import owner
 
@@ -81,10 +81,8 @@ def _project(store: str) -> str:
 
 
 def _last_event(ledger: Ledger, home: Path) -> dict[str, Any] | None:
-    """Return hook and time (epoch seconds) of the last event, drained or still in the spool."""
-    found = [(item.received_at, item.hook) for item in spool.pending(home)]
-    found += [(event.received_at, event.hook) for event in events.list_events(ledger, limit=1)]
-    return {"hook": max(found)[1], "at": max(found)[0]} if found else None
+    last = spool.last_event(home, ledger)
+    return {"hook": last[0], "at": last[1]} if last else None
 
 
 def _dream(ledger: Ledger, settings: Settings, store: Path) -> dict[str, Any]:
