@@ -36,7 +36,7 @@ _CUES: tuple[tuple[str, str], ...] = (
     (r"^we (?:always|never|use|deploy|decided|agreed)\b", "project"),
     (r"(?:记住|请记得|以后(?:都|请|要)|一律|我(?:更)?喜欢|我偏好)", "feedback"),
     (r"(?:覚えて|今後は|これからは|必ず|絶対に|の方が好き)", "feedback"),
-)  # fmt: skip
+)
 _COMPILED = tuple((re.compile(cue, re.IGNORECASE), kind) for cue, kind in _CUES)
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
 _QUOTED = re.compile(
