@@ -26,7 +26,7 @@ from pipeline.llm import Client
 from pipeline.llm.fakes import ScriptedProvider
 from pipeline.store import ChangeSet, Store
 from pipeline.store.files import document
-from pipeline.store.ownership.written import Written
+from pipeline.store.ownership.written_log import WrittenLog
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 CHANGES = 10
@@ -79,7 +79,7 @@ def filled(place: Path, count: int) -> Iterator[Night]:
         (store / f"{memory.name}.md").write_bytes(data)
         written.append((f"{memory.name}.md", digest(data)))
         seen[memory.id] = digest(data)
-    Written(store / ".reverie" / "written.jsonl").append(written)
+    WrittenLog(store).append(written)
     with open_ledger(home / "ledger.sqlite") as ledger:
         opened = Store.open(store)
         dreams.mark_seen(ledger, str(opened.path), seen)

@@ -27,22 +27,34 @@ BINARY = getattr(os, "O_BINARY", 0)  # Windows would turn line ends
 
 
 def main() -> None:
-    """Take the event; every error ends here, since a hook that fails disturbs the session."""
+    """Take the event that the first argument names."""
     event = sys.argv[1] if len(sys.argv) > 1 else ""
     if not (event.isascii() and event.isalnum() and len(event) <= 40):
         event = "Unknown"
-    home = ""
+    without_failing(event, lambda: take(event))
+
+
+def without_failing(name: str, work: "Callable[[], None]") -> None:
+    """Do the `work` of a hook: the one boundary of all hooks, since one that fails disturbs the session.
+
+    Whatever is raised becomes a line of the hook log that begins with `name`.
+    """
     try:
-        own_standard_streams()
-        data = read_stdin()
-        if not data.strip() or os.environ.get("REVERIE_INSIDE"):
-            return
-        home = home_dir()
-        if home:
-            write_event(home, event, data)
-            ensure_worker(home)
-    except BaseException as error:  # noqa: BLE001 - the hook's one boundary: it may never fail
-        log(home, f"{event}: {describe(error)}")
+        work()
+    except BaseException as error:  # noqa: BLE001 - a hook may never fail
+        log(home_dir(), f"{name}: {describe(error)}")
+
+
+def take(event: str) -> None:
+    """Spool the event on stdin and make sure that a worker runs."""
+    own_standard_streams()
+    data = read_stdin()
+    if not data.strip() or os.environ.get("REVERIE_INSIDE"):
+        return
+    home = home_dir()
+    if home:
+        write_event(home, event, data)
+        ensure_worker(home)
 
 
 def own_standard_streams() -> None:
@@ -121,12 +133,15 @@ def by_thread() -> "Callable[[float], bytes]":
 
 
 def home_dir() -> str:
-    """Return Reverie's home as an absolute path, or "" where there is no home directory at all."""
+    """Return Reverie's home as an absolute path, or "" where none can be told; it never raises."""
     named = os.environ.get("REVERIE_HOME")
     if not named:
         named = (os.environ.get("CLAUDE_CONFIG_DIR") or "~/.claude") + "/reverie"
     path = os.path.expanduser(named) if named[0] == "~" else named
-    return "" if path[0] == "~" else os.path.abspath(path)
+    try:
+        return "" if path[0] == "~" else os.path.abspath(path)
+    except OSError:
+        return ""  # a relative path, seen from a directory that is gone
 
 
 def write_event(home: str, event: str, data: bytes) -> None:

@@ -21,23 +21,24 @@ EVENTS = ("UserPromptSubmit", "SessionStart")
 
 
 def main() -> None:
-    """Answer the event; every error ends here, since a hook that fails disturbs the session."""
+    """Answer the event that the first argument names."""
     event = sys.argv[1] if len(sys.argv) > 1 else ""
-    home = ""
-    try:
-        capture.own_standard_streams()
-        data = capture.read_stdin()
-        if event not in EVENTS or not data.strip() or os.environ.get("REVERIE_INSIDE"):
-            return
-        home = capture.home_dir()
-        if home:
-            try:
-                answer(event, data, home)
-            finally:
-                if event == "SessionStart":
-                    note_start(event, data, home)
-    except BaseException as error:  # noqa: BLE001 - the hook's one boundary: it may never fail
-        capture.log(home, f"{event}: {capture.describe(error)}")
+    capture.without_failing(event, lambda: take(event))
+
+
+def take(event: str) -> None:
+    """Answer the event on stdin; tell the worker of a session's start, whatever became of the answer."""
+    capture.own_standard_streams()
+    data = capture.read_stdin()
+    if event not in EVENTS or not data.strip() or os.environ.get("REVERIE_INSIDE"):
+        return
+    home = capture.home_dir()
+    if home:
+        try:
+            answer(event, data, home)
+        finally:
+            if event == "SessionStart":
+                note_start(event, data, home)
 
 
 def answer(event: str, data: bytes, home: str) -> None:

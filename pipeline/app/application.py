@@ -18,21 +18,19 @@ from pipeline.config import Settings
 from pipeline.core import clock as clocks
 from pipeline.core import locks, paths
 from pipeline.core.clock import iso, parse_time
-from pipeline.core.errors import InputError, LedgerError, ReverieError, StoreError
+from pipeline.core.errors import ODD_DATA, InputError, LedgerError, ReverieError, StoreError
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.extraction.run import Outcome
 from pipeline.install.hook_registration import note_interpreter
 from pipeline.intake.ingest import Ingested, Known, file_key, ingest_file, stat_of
-from pipeline.ledger import Ledger, conversations, entries, jobs, look_at_ledger, lookups, open_ledger, runs
+from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, open_ledger, runs
 from pipeline.llm import describe
 from pipeline.search.refresh import refresh_index, sweep_indexes
 from pipeline.store import Document, Problem, Store
 from pipeline.transcript import find, scan
-from pipeline.worker import Pass, Worker, check_owner, store_for
+from pipeline.worker import Pass, Worker, WorkerContext, check_owner, store_for
 
 WORKER_WAIT_SECONDS = 120.0
-_ODD_FILE = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
-"""What a file may raise that is odd in a way not thought of; among many, it must not stop the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ class App:
         if not (self.home / "ledger.sqlite").exists():
             return ""
         with self.ledger(to_look=True) as ledger:
-            found = [place for place in lookups.stores(ledger) if Path(place).is_dir()]
+            found = [place for place in files.stores(ledger) if Path(place).is_dir()]
         return f" Known here: {', '.join(found[:3])}." if found else ""
 
     @contextmanager
@@ -109,9 +107,10 @@ class App:
                 raise LedgerError(
                     "the background worker is busy", fix="Try again when `reverie status` shows it idle."
                 )
-            yield Worker(
+            context = WorkerContext(
                 self.home, self.settings, self.clock, ledger, llm=self.llm, store=self.store_override
             )
+            yield Worker(context)
 
     # -- from transcripts to memories -------------------------------------------------------------
 
@@ -127,7 +126,7 @@ class App:
     ) -> Iterator[Ingested | InputError]:
         """Ingest one file, or every session file under `folder`; a bad file is yielded as its error."""
         with self.ledger() as ledger:
-            entries.recover_ingesting(ledger)
+            files.recover_ingesting(ledger)
             roots = (folder,) if folder else (paths.projects_dir(),)
             known = None if file or reimport else Known(ledger)
             for path in [file] if file else scan(folder or paths.projects_dir()):
@@ -137,7 +136,7 @@ class App:
                 try:
                     unchanged = known.unchanged(path) if known else None
                     yield unchanged or self._ingest(ledger, path, roots, reimport=reimport)
-                except (InputError, *_ODD_FILE) as error:
+                except (InputError, OSError, *ODD_DATA) as error:
                     if file:
                         raise
                     yield error if isinstance(error, InputError) else _odd(path, error)
@@ -238,7 +237,7 @@ class App:
             sources = tuple(source_row(ledger, source) for source in document.memory.sources)
             made = tuple(
                 run_row(run)
-                for run_id in lookups.runs_of_memory(ledger, document.memory.id)
+                for run_id in runs.of_memory(ledger, document.memory.id)
                 if (run := runs.run(ledger, run_id)) is not None
             )
         return Why(document.memory, store.path / document.path, sources, made, store.is_as_written(document))

@@ -24,7 +24,7 @@ from pipeline.core.clock import iso
 from pipeline.core.errors import ConflictError, InputError, ReverieError, StoreError
 from pipeline.core.ids import digest, new_id
 from pipeline.domain.memory import Evidence, Memory
-from pipeline.ledger import Ledger, dreams, inbox, lookups
+from pipeline.ledger import Ledger, dreams, files, inbox
 from pipeline.recall.prepared import hook_state
 from pipeline.store import (
     ChangeSet,
@@ -56,7 +56,7 @@ def dream_all(app: App, *, everywhere: bool) -> Iterator[DreamReport]:
     Of many stores one that can't be used does not stop the rest: its report says why it ``failed``.
     """
     with app.ledger() as ledger, app.alone(ledger) as worker:
-        places = [Path(place) for place in lookups.stores(ledger)] if everywhere else [app.store_path]
+        places = [Path(place) for place in files.stores(ledger)] if everywhere else [app.store_path]
         for place in places:
             if not place.is_dir():
                 continue

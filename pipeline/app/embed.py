@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline.app.application import App
 from pipeline.core.ids import new_id
-from pipeline.ledger import Ledger, calls, lookups
+from pipeline.ledger import Ledger, calls, files
 from pipeline.search import semantic
 from pipeline.search.vectors import Refreshed
 from pipeline.store import Store
@@ -38,5 +38,5 @@ def embed(app: App, *, everywhere: bool = False, anew: bool = False) -> Iterator
 
 
 def _stores(app: App, ledger: Ledger) -> list[Store]:
-    places = [*map(Path, lookups.stores(ledger)), app.home / "memory"]
+    places = [*map(Path, files.stores(ledger)), app.home / "memory"]
     return [Store.open(place) for place in dict.fromkeys(places) if place.is_dir()]

@@ -68,9 +68,13 @@ def forget(app: App, name: str) -> str:
     with app.ledger() as ledger:
         # The tombstone first: if we die between the two, the memory is still there to be forgotten.
         tombstones.add_tombstone(
-            ledger, str(store.path), document.memory.name,
-            memory_id=document.memory.id, now=now, reason="forgotten on request",
-        )  # fmt: skip
+            ledger,
+            str(store.path),
+            document.memory.name,
+            memory_id=document.memory.id,
+            now=now,
+            reason="forgotten on request",
+        )
     change = ChangeSet(id=new_id(), reason=f"forget {document.name}", operations=[retire], at=now)
     store.apply(change, generation=True)
     return document.name

@@ -15,7 +15,7 @@ from pathlib import Path
 from pipeline.app.application import App
 from pipeline.core.errors import EmbeddingError, InputError, SpendError
 from pipeline.hooklib.plain import clipped
-from pipeline.ledger import calls, lookups
+from pipeline.ledger import calls, files
 from pipeline.search import index_reader, semantic
 from pipeline.search.refresh import refresh_archive_index, refresh_index
 from pipeline.store import ARCHIVE, Store
@@ -83,7 +83,7 @@ def _stores(app: App, everywhere: bool) -> Iterator[Store]:
     more = [everyone] if everyone.is_dir() else []
     if everywhere and (app.home / "ledger.sqlite").exists():
         with app.ledger(to_look=True) as ledger:
-            more += [place for place in map(Path, lookups.stores(ledger)) if place.is_dir()]
+            more += [place for place in map(Path, files.stores(ledger)) if place.is_dir()]
     seen = set[Path]()
     if app.store_path.is_dir() or not more:
         here = app.open_store()

@@ -14,18 +14,7 @@ from pipeline.domain.memory import Evidence
 from pipeline.extraction.render import size
 from pipeline.install.schedule import tools
 from pipeline.intake import spool
-from pipeline.ledger import (
-    Ledger,
-    calls,
-    conversations,
-    dreams,
-    entries,
-    events,
-    inbox,
-    jobs,
-    lookups,
-    runs,
-)
+from pipeline.ledger import Ledger, calls, conversations, dreams, files, inbox, jobs, runs, utterances
 from pipeline.llm import budget, describe
 from pipeline.store.ownership.access import owner
 
@@ -66,12 +55,12 @@ def overview(
         },
         "jobs": [asdict(job) for job in jobs.list_jobs(ledger) if job.state != "done"],
         "runs": [{**run_row(run), "project": _project(run.store)} for run in _last_runs(ledger)],
-        "conversations": lookups.conversation_counts(ledger),
+        "conversations": conversations.counts(ledger),
         "spend": _spend(ledger, settings, now),
         "inbox": inbox.count_inbox(ledger, str(store)),
         "dream": _dream(ledger, settings, store),
         "last_event": _last_event(ledger, home),
-        "files": lookups.file_counts(ledger),
+        "files": files.counts(ledger),
     }
 
 
@@ -92,10 +81,8 @@ def _project(store: str) -> str:
 
 
 def _last_event(ledger: Ledger, home: Path) -> dict[str, Any] | None:
-    """Return hook and time (epoch seconds) of the last event, drained or still in the spool."""
-    found = [(item.received_at, item.hook) for item in spool.pending(home)]
-    found += [(event.received_at, event.hook) for event in events.list_events(ledger, limit=1)]
-    return {"hook": max(found)[1], "at": max(found)[0]} if found else None
+    last = spool.last_event(home, ledger)
+    return {"hook": last[0], "at": last[1]} if last else None
 
 
 def _dream(ledger: Ledger, settings: Settings, store: Path) -> dict[str, Any]:
@@ -134,7 +121,7 @@ def estimate(
 
     Nothing when it goes by rules (`offline`), or is too short to be read as a whole.
     """
-    spoken = entries.utterances_of_conversation(ledger, item.id)
+    spoken = utterances.utterances_of_conversation(ledger, item.id)
     chars = sum(size(utterance) for utterance in spoken)
     windows = max(1, -(-chars // max(1, settings.extraction.window_chars)))
     usage = budget.Usage(
@@ -176,7 +163,7 @@ def run_row(run: runs.Run) -> dict[str, Any]:
 
 def source_row(ledger: Ledger, source: Evidence) -> dict[str, Any]:
     """Return one source of a memory with the line of the transcript it quotes, if the ledger has it."""
-    row = entries.find_entry(ledger, source.session, source.uuid)
+    row = utterances.find_entry(ledger, source.session, source.uuid)
     return {
         **source.model_dump(),
         "text": row.text if row else None,

@@ -1,4 +1,4 @@
-"""Commands that turn transcripts into rows and memories: extract, ingest, process, work."""
+"""Commands that turn transcripts into rows and memories: extract, ingest, process, work, conversations."""
 
 from __future__ import annotations
 
@@ -102,6 +102,27 @@ def process(
             _tell(found, None)
 
     output.data(result, tell_all, as_json=as_json)
+
+
+def conversations(
+    status: Annotated[
+        str | None,
+        typer.Option(
+            "--status", metavar="S", help="active, ready, queued, processing, archived, skipped or review."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List conversations: dialogue between two silences."""
+    rows = App().conversations(status)
+    columns = ["id", "status", "first_message_at", "last_message_at", "entry_count", "source_file", "reason"]
+    output.data(
+        rows,
+        lambda: output.table(
+            columns, [[row[name] for name in columns] for row in rows], empty="no conversations"
+        ),
+        as_json=as_json,
+    )
 
 
 def work(

@@ -1,4 +1,4 @@
-"""Commands for coming and going: init, install, uninstall, mode."""
+"""Commands for coming and going, and what is set: init, install, uninstall, mode, config, hooks."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from pipeline.app import first_run
 from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption
+from pipeline.config import Settings
 from pipeline.core import paths
 from pipeline.core.errors import InputError
 from pipeline.install import claude_settings, hooks, purging
-from pipeline.install.hook_registration import note_interpreter
+from pipeline.install.hook_registration import note_interpreter, settings_snippet
 from pipeline.install.hooks import Edit
 from pipeline.install.mode import EFFECT, MODES, set_mode
 
@@ -119,6 +120,38 @@ def mode(
         )
     for one in MODES if not name else (now,):
         output.line(f"{'*' if one == now else ' '} {one:<8} {EFFECT[one]}")
+
+
+def config(as_json: JsonOption = False) -> None:
+    """Show every setting, its value and what it means."""
+    app = App()
+    rows: list[dict[str, Any]] = []
+    for section_name in Settings.model_fields:
+        section = getattr(app.settings, section_name)
+        for key, field in type(section).model_fields.items():
+            value = getattr(section, key)
+            rows.append(
+                {
+                    "key": f"{section_name}.{key}",
+                    "value": value,
+                    "default": field.default,
+                    "meaning": field.description,
+                }
+            )
+    output.data(
+        {"file": str(app.home / "config.toml"), "settings": rows},
+        lambda: output.table(
+            ["key", "value", "meaning"], [[r["key"], r["value"], r["meaning"]] for r in rows]
+        ),
+        as_json=as_json,
+    )
+    output.talk(f"set them in {app.home / 'config.toml'}, or as REVERIE_SECTION__KEY in the environment")
+
+
+def hooks_snippet(as_json: JsonOption = False) -> None:
+    """Print the hooks to merge into Claude Code's settings.json."""
+    del as_json  # it is JSON either way
+    output.data(settings_snippet(), output.line, as_json=True)
 
 
 def _install(file: Path, *, dry_run: bool, yes: bool, tell: Callable[[str], None] = output.line) -> bool:

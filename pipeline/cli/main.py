@@ -16,8 +16,6 @@ from pipeline.cli import (
     demo,
     diagnostics,
     dream,
-    edit,
-    embed,
     extract,
     install,
     memories,
@@ -26,7 +24,6 @@ from pipeline.cli import (
     schedule,
     search,
     status,
-    statusline,
 )
 from pipeline.core.errors import ReverieError
 
@@ -48,18 +45,18 @@ cli.command()(extract.ingest)
 cli.command()(extract.process)
 cli.command()(extract.work)
 cli.command()(status.status)
-cli.command()(statusline.statusline)
-cli.command()(memories.conversations)
+cli.command()(status.statusline)
+cli.command()(extract.conversations)
 cli.command("list")(memories.list_memories)
 cli.command()(memories.show)
 cli.command()(memories.why)
 cli.command()(recall.recall)
 cli.command()(recall.injected)
 cli.command()(search.search)
-cli.command()(edit.add)
-cli.command()(edit.forget)
-cli.command()(edit.reindex)
-cli.command()(embed.embed)
+cli.command()(memories.add)
+cli.command()(memories.forget)
+cli.command()(memories.reindex)
+cli.command()(search.embed)
 cli.command("doctor")(diagnostics.examine)
 cli.command()(diagnostics.audit)
 cli.command()(dream.consolidate)
@@ -75,8 +72,8 @@ cli.add_typer(dream.inbox, name="inbox")
 cli.add_typer(schedule.schedule, name="schedule")
 cli.command()(demo.demo)
 cli.command("eval")(demo.evaluate)
-cli.command()(memories.config)
-cli.command()(memories.hooks)
+cli.command()(install.config)
+cli.command("hooks")(install.hooks_snippet)
 
 
 def _version(wanted: bool) -> None:

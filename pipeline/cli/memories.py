@@ -1,4 +1,4 @@
-"""Commands that show things: conversations, list, show, why, config, hooks."""
+"""Commands about single memories: list, show, why, add, forget; and reindex."""
 
 from __future__ import annotations
 
@@ -6,38 +6,16 @@ from typing import Annotated, Any
 
 import typer
 
+from pipeline.app import memories as store_memories
 from pipeline.app import recall
 from pipeline.app.application import App, Why
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, StoreOption
-from pipeline.config import Settings
 from pipeline.core.clock import iso
-from pipeline.install.hook_registration import settings_snippet
 
 _LEAST_WIDE = 60
 """Columns beside the longest name that type and description need to be read in a table."""
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name, file stem or id.")]
-
-
-def conversations(
-    status: Annotated[
-        str | None,
-        typer.Option(
-            "--status", metavar="S", help="active, ready, queued, processing, archived, skipped or review."
-        ),
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """List conversations: dialogue between two silences."""
-    rows = App().conversations(status)
-    columns = ["id", "status", "first_message_at", "last_message_at", "entry_count", "source_file", "reason"]
-    output.data(
-        rows,
-        lambda: output.table(
-            columns, [[row[name] for name in columns] for row in rows], empty="no conversations"
-        ),
-        as_json=as_json,
-    )
 
 
 def list_memories(
@@ -64,19 +42,6 @@ def list_memories(
         output.talk(f"{where}: {problem.message}")
 
 
-def _tell_list(rows: list[dict[str, Any]]) -> None:
-    """Print one line a memory where it fits whole, else its description below it; ``*`` marks pinned ones."""
-    columns = output.width()
-    names = max((len(row["name"]) for row in rows), default=0)
-    if columns is not None and columns < names + _LEAST_WIDE:
-        for row in rows:
-            output.hanging("* " if row["pinned"] else "  ", f"{row['name']}  ({row['type']})", mark="ok")
-            output.hanging("      ", row["description"])
-        return
-    shown = [["*" if row["pinned"] else "", row["name"], row["type"], row["description"]] for row in rows]
-    output.table(["", "name", "type", "description"], shown, empty="no memories yet")
-
-
 def show(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Print one memory as it stands in its file."""
     document, problems = recall.show(App(store=store), name)
@@ -96,36 +61,60 @@ def why(name: NameArgument, store: StoreOption = None, as_json: JsonOption = Fal
     output.data(found, lambda: _tell_why(found), as_json=as_json)
 
 
-def config(as_json: JsonOption = False) -> None:
-    """Show every setting, its value and what it means."""
-    app = App()
-    rows: list[dict[str, Any]] = []
-    for section_name in Settings.model_fields:
-        section = getattr(app.settings, section_name)
-        for key, field in type(section).model_fields.items():
-            value = getattr(section, key)
-            rows.append(
-                {
-                    "key": f"{section_name}.{key}",
-                    "value": value,
-                    "default": field.default,
-                    "meaning": field.description,
-                }
-            )
-    output.data(
-        {"file": str(app.home / "config.toml"), "settings": rows},
-        lambda: output.table(
-            ["key", "value", "meaning"], [[r["key"], r["value"], r["meaning"]] for r in rows]
-        ),
-        as_json=as_json,
+def add(
+    statement: Annotated[str, typer.Argument(metavar="TEXT", help="The fact, in one or a few sentences.")],
+    kind: Annotated[str, typer.Option("--type", metavar="T", help="One of the 16 types.")] = "project",
+    name: Annotated[str, typer.Option("--name", help="Its name; made from the text if not given.")] = "",
+    description: Annotated[str, typer.Option("--description", help="One line for the index.")] = "",
+    why: Annotated[str, typer.Option("--why", help="The reason.")] = "",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a memory yourself."""
+    memory = store_memories.add(
+        App(store=store), statement, kind=kind, name=name, description=description, why=why
     )
-    output.talk(f"set them in {app.home / 'config.toml'}, or as REVERIE_SECTION__KEY in the environment")
+    output.data(memory, lambda: output.line(f"created    {memory.name} ({memory.path})"), as_json=as_json)
 
 
-def hooks(as_json: JsonOption = False) -> None:
-    """Print the hooks to merge into Claude Code's settings.json."""
-    del as_json  # it is JSON either way
-    output.data(settings_snippet(), output.line, as_json=True)
+def forget(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name, file stem or id.")],
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Move a memory to the archive.
+
+    What was said before can't bring it back; a person saying it anew can.
+    """
+    gone = store_memories.forget(App(store=store), name)
+    output.data(
+        {"forgotten": gone}, lambda: output.line(f"forgotten  {gone} (kept in archive/)"), as_json=as_json
+    )
+
+
+def reindex(store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Rebuild MEMORY.md, all derived files and the search index."""
+    with output.progress("rebuilding"):
+        changed = App(store=store).reindex()
+
+    def tell() -> None:
+        for path in changed or ["nothing to change"]:
+            output.line(path)
+
+    output.data(changed, tell, as_json=as_json)
+
+
+def _tell_list(rows: list[dict[str, Any]]) -> None:
+    """Print one line a memory where it fits whole, else its description below it; ``*`` marks pinned ones."""
+    columns = output.width()
+    names = max((len(row["name"]) for row in rows), default=0)
+    if columns is not None and columns < names + _LEAST_WIDE:
+        for row in rows:
+            output.hanging("* " if row["pinned"] else "  ", f"{row['name']}  ({row['type']})", mark="ok")
+            output.hanging("      ", row["description"])
+        return
+    shown = [["*" if row["pinned"] else "", row["name"], row["type"], row["description"]] for row in rows]
+    output.table(["", "name", "type", "description"], shown, empty="no memories yet")
 
 
 def _tell_why(found: Why) -> None:

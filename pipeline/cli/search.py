@@ -1,4 +1,4 @@
-"""The command that looks for memories by their words: search."""
+"""Commands about finding memories: search, and embed, which makes the vectors that search may use."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import Annotated
 
 import typer
 
-from pipeline.app import search as finding
+from pipeline.app import search as app_search
 from pipeline.app.application import App
+from pipeline.app.embed import Embedded
+from pipeline.app.embed import embed as make_vectors
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, StoreOption
 
@@ -24,7 +26,7 @@ def search(
 ) -> None:
     """Find memories by their words, here and in the user scope."""
     problems: list[str] = []
-    hits = finding.search(
+    hits = app_search.search(
         App(store=store),
         " ".join(query),
         limit=limit,
@@ -37,7 +39,24 @@ def search(
         output.talk(problem)
 
 
-def _tell(hits: list[finding.Hit], *, everywhere: bool) -> None:
+def embed(
+    everywhere: Annotated[bool, typer.Option("--all", help="Every store Reverie knows.")] = False,
+    anew: Annotated[bool, typer.Option("--anew", help="Also those that are there already.")] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make the vectors that [embeddings] asks for.
+
+    Exit code 1 when some could not be made.
+    """
+    with output.progress("embedding"):
+        found = list(make_vectors(App(store=store), everywhere=everywhere, anew=anew))
+    output.data(found, lambda: _tell_embedded(found), as_json=as_json)
+    if any(store_vectors.vectors.pending for store_vectors in found):
+        raise typer.Exit(1)
+
+
+def _tell(hits: list[app_search.Hit], *, everywhere: bool) -> None:
     if not hits:
         output.line("no memory has these words")
         return
@@ -54,3 +73,13 @@ def _tell(hits: list[finding.Hit], *, everywhere: bool) -> None:
         for hit in hits
     ]
     output.table(columns, [row[: len(columns)] for row in rows])
+
+
+def _tell_embedded(found: list[Embedded]) -> None:
+    for embedded in found:
+        done = embedded.vectors
+        output.line(
+            f"{embedded.store}: {done.made} made, {done.total} in all, by {done.provider} ({done.model})"
+        )
+        if done.pending:
+            output.talk(f"{done.pending} without a vector, found by their words alone: {done.reason}")

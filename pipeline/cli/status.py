@@ -1,7 +1,9 @@
-"""``reverie status``: the state of everything on one screen, once or redrawn while one watches."""
+"""``reverie status``, the state of everything on one screen, and ``reverie statusline``, a line of it."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 import textwrap
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,10 +14,13 @@ import typer
 from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
+from pipeline.core import paths
+from pipeline.hooklib import statusline as hook_statusline
 from pipeline.text.humanize import ago, bar, count, day_and_time
 
 _REDRAW_SECONDS = 2.0
 _LABEL = 10
+_STDIN_LIMIT = 1 << 20
 _TROUBLE = 3
 
 
@@ -39,6 +44,24 @@ def status(
             output.line(text)
 
     output.data(value, tell, as_json=as_json)
+
+
+def statusline(
+    setting: Annotated[
+        bool, typer.Option("--setting", help="Print what to put into Claude Code's settings.json.")
+    ] = False,
+) -> None:
+    """Print one line for Claude Code's status line.
+
+    It reads the session's JSON from stdin. Claude Code should run the quicker script that --setting names.
+    """
+    if setting:
+        script = shlex.quote(str(paths.bundled("hooks") / "statusline.py"))
+        command = f"{shlex.quote(sys.executable)} -I -S {script}"
+        output.data({"statusLine": {"type": "command", "command": command}}, output.line, as_json=True)
+        return
+    data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(_STDIN_LIMIT)
+    output.line(hook_statusline.line(data, str(paths.home_dir())))
 
 
 def screen(value: dict[str, Any], columns: int, lines: int) -> list[str]:

@@ -14,8 +14,7 @@ from pipeline.core.process import boot_id, lives, process_name
 from pipeline.domain.operations import Gate
 from pipeline.ledger import calls, dreams
 from pipeline.llm.budget import Usage, refusal
-from pipeline.store import ConsolidateLock, Snapshot
-from pipeline.store.ownership.consolidate_lock import Held
+from pipeline.store import ConsolidateLock, Held, Snapshot
 
 LEASE_SECONDS = 900.0
 

@@ -9,17 +9,14 @@ undo that never came about, or that was itself undone, leaves other bytes or non
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-
-import orjson
+from typing import Any
 
 from pipeline.consolidation.commit.execute import KIND, Committed, about
 from pipeline.consolidation.commit.proposals import read as read_proposal
-from pipeline.core import system
-from pipeline.core.atomic import ensure_dir
+from pipeline.core import jsonl
 from pipeline.core.clock import iso
 from pipeline.domain.operations import Operation, Refused
 from pipeline.ledger import Ledger, inbox, runs
@@ -43,7 +40,7 @@ class Taken:
 
         `present` holds the digest of each memory now, by id.
         """
-        unchanged = {one for one, mark in self.digests.items() if present.get(one) == mark}
+        unchanged = {key for key, digest in self.digests.items() if present.get(key) == digest}
         again = operation.op == self.op and about(operation) == self.digests.keys() == unchanged
         return again or bool(unchanged & {*self.leaving} & {*operation.leaving})
 
@@ -51,42 +48,40 @@ class Taken:
 def note(ledger: Ledger, store: Store, key: str, run: str, at: datetime) -> None:
     """Write down what change set `run` did to `store` (`key` in the ledger): it is about to be undone."""
     present = {d.id: d.digest for d in store.scan().documents} | store.digests_before(run)
-    lines = [
-        {
-            "run": run,
-            "day": iso(at)[:10],
-            "op": operation.op,
-            "leaving": operation.leaving,
-            "digests": {one: present.get(one, "") for one in about(operation)},
-        }
-        for operation in _operations(ledger, key, run)
-    ]
-    if not lines:
-        return
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | system.NO_LINK | system.OPEN
-    with os.fdopen(os.open(ensure_dir(store.root / PRIVATE) / FILE, flags, 0o600), "ab") as out:
-        # The line break in front: a line torn by a power loss must not swallow the next one.
-        out.write(b"".join(b"\n" + orjson.dumps(line) + b"\n" for line in lines))
-        out.flush()
-        os.fsync(out.fileno())
+    jsonl.append(
+        store.root / PRIVATE / FILE,
+        [
+            {
+                "run": run,
+                "day": iso(at)[:10],
+                "op": operation.op,
+                "leaving": operation.leaving,
+                "digests": {memory_id: present.get(memory_id, "") for memory_id in about(operation)},
+            }
+            for operation in _operations(ledger, key, run)
+        ],
+    )
 
 
 def read(store: Store) -> list[Taken]:
-    """Return everything that was taken back in `store`; lines that can't be read are left out."""
+    """Return everything that was taken back in `store`.
+
+    Lines that can't be read are left out: the operation may then be proposed once more.
+    """
     try:
-        lines = read_regular(store.root / PRIVATE / FILE)[0].splitlines()
+        data = read_regular(store.root / PRIVATE / FILE)[0]
     except FileNotFoundError:
         return []
-    found = []
-    for line in filter(None, lines):
-        try:
-            values = orjson.loads(line)
-            digests = {str(one): str(mark) for one, mark in values["digests"].items()}
-            found.append(Taken(values["op"], values["day"], tuple(values["leaving"]), digests))
-        except (ValueError, TypeError, KeyError, AttributeError):
-            # A torn line: the operation may then be proposed once more.
-            continue
-    return found
+    return [taken for value in jsonl.parse(data).values if (taken := _taken(value)) is not None]
+
+
+def _taken(value: Any) -> Taken | None:
+    try:
+        digests = {str(memory_id): str(digest) for memory_id, digest in value["digests"].items()}
+        return Taken(value["op"], value["day"], tuple(value["leaving"]), digests)
+    except (TypeError, KeyError, AttributeError):
+        # JSON, but not of this shape.
+        return None
 
 
 def sift(

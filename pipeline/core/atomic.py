@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from pipeline.core import system
@@ -24,6 +25,13 @@ def ensure_dir(path: Path) -> Path:
     for folder in reversed(missing):
         folder.mkdir(mode=0o700, exist_ok=True)
     return path
+
+
+def remove_empty_dirs(folders: Iterable[Path]) -> None:
+    """Remove those of `folders` that hold nothing, the innermost first; links and other files stay."""
+    for folder in sorted(folders, reverse=True):
+        if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def fsync_dir(path: Path) -> None:

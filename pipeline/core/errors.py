@@ -39,6 +39,14 @@ Each carries ``fix``, one sentence a person can act on, and where it applies ``f
 
 from __future__ import annotations
 
+ODD_DATA = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What code raises on data of a shape that nobody thought of.
+
+Caught where many files, records or stores are gone through and one that is odd must not stop the others:
+what is at fault is named (a bad line, an event left for later, a warning), and the next one's turn comes.
+Whatever else is raised is a fault of ours or of the machine, and ends the job or the command.
+"""
+
 
 class ReverieError(Exception):
     """Something Reverie can name went wrong."""

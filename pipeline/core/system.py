@@ -22,8 +22,14 @@ NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 """Do not wait for the other end of a pipe; Windows has no pipes among files."""
 
-_DETACHED, _NEW_GROUP, _NO_WINDOW, _BREAKAWAY = 0x8, 0x200, 0x0800_0000, 0x0100_0000
-_ASK_ONLY, _STILL_ACTIVE, _ACCESS_DENIED = 0x1000, 259, 5
+# Windows' names for these are DETACHED_PROCESS, CREATE_NEW_PROCESS_GROUP, CREATE_NO_WINDOW, …
+_DETACHED = 0x8
+_NEW_GROUP = 0x200
+_NO_WINDOW = 0x0800_0000
+_BREAKAWAY = 0x0100_0000
+_ASK_ONLY = 0x1000
+_STILL_ACTIVE = 259
+_ACCESS_DENIED = 5
 
 
 def is_windows(system: str = sys.platform) -> bool:

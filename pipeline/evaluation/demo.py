@@ -94,8 +94,10 @@ def reverie(arguments: list[str], staged: Staged) -> str:
     """Return what ``reverie ARGUMENTS`` prints inside the staged home."""
     done = subprocess.run(
         [sys.executable, "-m", "pipeline.cli.main", *arguments],
-        env=staged.env, capture_output=True, check=False,
-    )  # fmt: skip
+        env=staged.env,
+        capture_output=True,
+        check=False,
+    )
     return done.stdout.decode("utf-8", "replace")
 
 

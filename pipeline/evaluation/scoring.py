@@ -32,11 +32,11 @@ from pipeline.domain.memory import Memory
 from pipeline.extraction.run import Outcome
 from pipeline.extraction.strategies import TurnStrategy
 from pipeline.intake.ingest import ingest_file
-from pipeline.ledger import entries, open_ledger
+from pipeline.ledger import open_ledger, utterances
 from pipeline.store import Store
 from pipeline.text.clauses import sentences
 from pipeline.text.similarity import SAID_TWICE, every_word, jaccard
-from pipeline.worker import Worker
+from pipeline.worker import Worker, WorkerContext
 
 PIECES = "cassettes-pieces"
 _NEGATED = re.compile(
@@ -136,7 +136,8 @@ def _run(transcript: Path, scratch: Path, spec: str, pieces: int) -> tuple[list[
     growing.parent.mkdir()
     outcomes: list[Outcome] = []
     with open_ledger(scratch / "ledger.sqlite") as ledger:
-        worker = Worker(scratch, settings, clock, ledger, llm=spec, store=scratch / "memory")
+        context = WorkerContext(scratch, settings, clock, ledger, llm=spec, store=scratch / "memory")
+        worker = Worker(context)
         key = f"{growing.parent.name}/{growing.name}"
         for part in _parts(transcript, pieces):
             growing.write_bytes(part)
@@ -148,7 +149,7 @@ def _run(transcript: Path, scratch: Path, spec: str, pieces: int) -> tuple[list[
             outcomes += worker.read_file(key)
         else:
             outcomes += worker.read_conversations(key)
-        spoken = entries.utterances(ledger, key, after_row=0)
+        spoken = utterances.utterances(ledger, key, after_row=0)
     if not spoken:
         raise InputError("nobody speaks in it", file=str(transcript), fix="Check the transcript.")
     place = scratch / "memory"

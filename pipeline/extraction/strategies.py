@@ -18,7 +18,7 @@ from pipeline.core.clock import parse_time
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.render import windows
 from pipeline.extraction.schema import ConversationExtraction, Extraction
-from pipeline.ledger import Ledger, conversations, entries, runs, watermarks
+from pipeline.ledger import Ledger, conversations, runs, utterances, watermarks
 
 _ACK = re.compile(
     r"(?:ok(?:ay)?|k|thanks?(?: you)?|thx|ty|cool|great|nice|perfect|awesome|good|lgtm|continue|go on|"
@@ -100,7 +100,7 @@ class TurnStrategy:
     def next_span(self, ledger: Ledger, store: str, *, max_chars: int, now: datetime) -> Span | None:
         """Return the oldest unread span that fits, with earlier dialogue as context."""
         after = watermarks.watermark(ledger, self.key, store, self.id)
-        fresh = entries.utterances(ledger, self.key, after_row=after)
+        fresh = utterances.utterances(ledger, self.key, after_row=after)
         if self.until_row is not None:
             fresh = [u for u in fresh if u.row <= self.until_row]
         if not fresh:
@@ -116,7 +116,7 @@ class TurnStrategy:
         return Span(
             key=self.key,
             new=new,
-            context=entries.utterances_before(
+            context=utterances.utterances_before(
                 ledger, self.key, row=first, max_chars=self.limits.context_chars
             ),
             from_row=first,
@@ -141,7 +141,7 @@ class TurnStrategy:
             return "only acknowledgements"
         # A write stands behind the words it answers, up to the next words.
         behind = fresh[len(new)].row if len(new) < len(fresh) else self.until_row or _LAST_ROW
-        if entries.memory_writes(ledger, self.key, after_row=new[0].row - 1, through_row=behind):
+        if utterances.memory_writes(ledger, self.key, after_row=new[0].row - 1, through_row=behind):
             return "the assistant wrote memory itself"
         return ""
 
@@ -169,7 +169,7 @@ class ConversationStrategy:
     def next_span(self, ledger: Ledger, store: str, *, max_chars: int, now: datetime) -> Span | None:
         """Return the first window of the conversation that was not read yet."""
         key = self.conversation.source_file
-        spoken = entries.utterances_of_conversation(ledger, self.conversation.id)
+        spoken = utterances.utterances_of_conversation(ledger, self.conversation.id)
         after = self._through(ledger, store, spoken)
         fresh = [u for u in spoken if u.row > after]
         if not fresh:
@@ -201,7 +201,7 @@ class ConversationStrategy:
 
     def skipped(self, ledger: Ledger) -> str:
         """Return why the conversation is not read, or an empty string when it is."""
-        return self._skip(entries.utterances_of_conversation(ledger, self.conversation.id))
+        return self._skip(utterances.utterances_of_conversation(ledger, self.conversation.id))
 
     def _skip(self, spoken: Sequence[Utterance]) -> str:
         if len(spoken) < self.minimum:

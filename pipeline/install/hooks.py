@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.atomic import ensure_dir, write_atomic
+from pipeline.core.atomic import ensure_dir, remove_empty_dirs, write_atomic
 from pipeline.core.errors import InputError
 from pipeline.core.ids import digest
 from pipeline.install import claude_settings as settings
@@ -138,7 +138,7 @@ def remove(home: Path, edits: Sequence[Edit]) -> None:
     if record.files:
         record.files = []
         _write_record(home, record)
-    take_away(record.made)
+    remove_empty_dirs(map(Path, record.made))
 
 
 def read_record(home: Path) -> Record:
@@ -151,13 +151,6 @@ def read_record(home: Path) -> Record:
     except (OSError, ValueError, TypeError, KeyError):
         # Without it our entries are taken out one by one, which needs no note.
         return Record()
-
-
-def take_away(folders: Sequence[str]) -> None:
-    """Remove those of `folders` that are empty, the innermost first."""
-    for folder in sorted(map(Path, folders), reverse=True):
-        if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
-            folder.rmdir()
 
 
 def _removal(home: Path, record: Record, file: Path) -> Edit:

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.core import locks, paths
-from pipeline.core.atomic import TEMP_MARK
+from pipeline.core.atomic import TEMP_MARK, remove_empty_dirs
 from pipeline.core.errors import InputError, LedgerError, ReverieError, SpoolError
-from pipeline.install.hooks import RECORD, read_record, take_away
+from pipeline.install.hooks import RECORD, read_record
 from pipeline.install.schedule import setup
 from pipeline.install.schedule.setup import KINDS, Kind
 from pipeline.install.schedule.tools import lock_path
-from pipeline.ledger import look_at_ledger, lookups
+from pipeline.ledger import files, look_at_ledger
 
 MEMORIES = "memory"
 _OWN = (
@@ -67,7 +67,7 @@ def purge(home: Path, *, with_memories: bool = False, wait: float = WAIT_SECONDS
         _delete(home / RECORD)
         if not any(home.iterdir()) and not home.is_symlink() and record.had is None:
             home.rmdir()
-    take_away(record.made)
+    remove_empty_dirs(map(Path, record.made))
     memories = home / MEMORIES
     left = sorted(home.iterdir()) if home.is_dir() else []
     strange = tuple(place for place in left if place != memories)
@@ -132,7 +132,7 @@ def unschedule(home: Path) -> None:
                 file.unlink(missing_ok=True)
     noted = home / setup.MADE
     if noted.exists():
-        take_away(noted.read_text("utf-8").splitlines())
+        remove_empty_dirs(map(Path, noted.read_text("utf-8").splitlines()))
         noted.unlink()
 
 
@@ -143,7 +143,7 @@ def _stores(home: Path) -> tuple[Path, ...]:
         return ()
     try:
         with look_at_ledger(ledger) as opened:
-            found = [Path(place) for place in lookups.stores(opened)]
+            found = [Path(place) for place in files.stores(opened)]
     except LedgerError:
         # A ledger that can't be read can go all the same.
         return ()

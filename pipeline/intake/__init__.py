@@ -1,1 +1,1 @@
-"""The edge to Claude Code: reading the events that the hooks left in the spool, and registering the hooks."""
+"""The edge to Claude Code: the events that hooks left in the spool, and the transcripts that they name."""

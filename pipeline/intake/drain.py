@@ -17,15 +17,22 @@ from pathlib import Path
 from pipeline.config import Settings
 from pipeline.core import faults, paths
 from pipeline.core.clock import Clock
-from pipeline.core.errors import InputError, LedgerError, ReverieError, SpoolError, UnreadableError
+from pipeline.core.errors import (
+    ODD_DATA,
+    InputError,
+    LedgerError,
+    ReverieError,
+    SpoolError,
+    UnreadableError,
+)
 from pipeline.intake import spool
 from pipeline.intake.ingest import file_key, ingest_file
 from pipeline.intake.spool import SpoolFile
-from pipeline.ledger import Ledger, events, jobs, lookups
+from pipeline.ledger import Ledger, events, jobs, runs, utterances
 from pipeline.safety.redaction import redact
 from pipeline.transcript import find
 
-LOG = logging.getLogger("reverie.worker")
+LOG = logging.getLogger("reverie.intake")
 START = "SessionStart"
 _NO_HURRY = ("Stop", START)
 """Events after which the session goes on, so that what was said can wait for its turn."""
@@ -84,8 +91,9 @@ def drain(
 def _settle(
     path: Path, taken: _Taken, done: Drained, ledger: Ledger, settings: Settings, clock: Clock
 ) -> None:
-    """Take the events of one transcript: the boundary for its errors, expected or not."""
+    """Take the events of one transcript. What is wrong with it, expected or not, leaves them for later."""
     files = [file for file, _ in taken]
+    session = {"session": taken[0][1].session_id}
     try:
         done.keys.add(_take(path, taken, ledger, settings, clock))
     except LedgerError:
@@ -93,13 +101,13 @@ def _settle(
     except UnreadableError as error:
         _leave(files, str(error), done)
     except InputError as error:
-        LOG.warning("%s", error)
+        LOG.warning("%s", error, extra=session)
         for file in files:
             spool.quarantine(file, str(error))
         done.quarantined += len(files)
-    except Exception as error:
+    except (ReverieError, OSError, *ODD_DATA) as error:
         if not isinstance(error, ReverieError):
-            LOG.exception("the events of %s are left", path)
+            LOG.exception("the events of %s are left", path, extra=session)
         _leave(files, f"{type(error).__name__}: {error}", done)
 
 
@@ -116,7 +124,7 @@ def _leave(files: Sequence[SpoolFile], reason: str, done: Drained) -> None:
 
 def print_session(ledger: Ledger, key: str, settings: Settings) -> bool:
     """Whether `key` is a ``claude -p`` or SDK session that extraction leaves alone (DESIGN §9)."""
-    entrypoint = lookups.entrypoint(ledger, key) or ""
+    entrypoint = utterances.entrypoint(ledger, key) or ""
     return entrypoint.startswith("sdk") and not settings.extraction.include_print_sessions
 
 
@@ -125,7 +133,7 @@ def _path_of(event: spool.Event, settings: Settings) -> Path | None:
         return None
     path = find(event.session_id, event.transcript_path, paths.projects_dir())
     if path is None:
-        LOG.info("event %s names no transcript that exists", event.id)
+        LOG.info("event %s names no transcript that exists", event.id, extra={"session": event.session_id})
     return path
 
 
@@ -159,14 +167,16 @@ def _read_whole(
     wanted = " ".join(redact(announced).text.split())[:200]
     while True:
         ingest_file(ledger, path, key=key, settings=settings, clock=clock)
-        heard = any(wanted in " ".join(text.split()) for text in lookups.last_replies(ledger, key, limit=5))
+        heard = any(
+            wanted in " ".join(text.split()) for text in utterances.last_replies(ledger, key, limit=5)
+        )
         if not wanted or heard or time.monotonic() >= deadline:
             return
         time.sleep(0.1)
 
 
 def _next_turn(ledger: Ledger, key: str, settings: Settings, now: float) -> float:
-    last = lookups.last_finished(ledger, key, "turn")
+    last = runs.last_finished(ledger, key, "turn")
     return now if last is None else max(now, last + settings.extraction.turn_interval_seconds)
 
 

@@ -21,8 +21,8 @@ from pipeline.core.clock import Clock
 from pipeline.core.errors import UnreadableError
 from pipeline.core.paths import speakable
 from pipeline.domain.speech import Entry, tally
-from pipeline.ledger import Ledger
-from pipeline.ledger import entries as ingest
+from pipeline.ledger import Ledger, files
+from pipeline.ledger.entries import commit_ingest
 from pipeline.safety.redaction import redact
 from pipeline.transcript import Cursor, abandoned, read
 
@@ -60,7 +60,7 @@ class Known:
     """The files the ledger has, taken in one query, to tell which of thousands need no second look."""
 
     def __init__(self, ledger: Ledger) -> None:
-        self._cursors = ingest.cursors(ledger)
+        self._cursors = files.cursors(ledger)
 
     def unchanged(self, path: Path) -> Ingested | None:
         """Return the answer for a file that stands as it was read, found by its path; else None.
@@ -98,7 +98,7 @@ def ingest_file(
     so, once, and its rows are kept (D-C4). Raises InputError for what is no transcript, UnreadableError for
     one that the system does not let us read, of which nothing is noted.
     """
-    state = ingest.file_state(ledger, key)
+    state = files.file_state(ledger, key)
     stat = stat_of(path)
     if stat is None:
         return _gone(ledger, path, key, clock)
@@ -109,12 +109,12 @@ def ingest_file(
     if same and cursor.offset == stat.st_size and not (quiet and cursor.queue):
         return Ingested(key, path, skipped="unchanged")
     mtime_ms = stat.st_mtime_ns // 1_000_000
-    ingest.begin_ingest(ledger, key, str(path), source=source, size=stat.st_size, mtime_ms=mtime_ms)
+    files.begin_ingest(ledger, key, str(path), source=source, size=stat.st_size, mtime_ms=mtime_ms)
     try:
         reading = read(path, cursor, quiet=quiet)
     except FileNotFoundError:
         return _gone(ledger, path, key, clock)
-    result = ingest.commit_ingest(
+    result = commit_ingest(
         ledger,
         key,
         _redacted(reading.entries),
@@ -154,7 +154,7 @@ def stat_of(path: Path) -> os.stat_result | None:
 
 
 def _gone(ledger: Ledger, path: Path, key: str, clock: Clock) -> Ingested:
-    first = ingest.mark_gone(ledger, key, clock.now())
+    first = files.mark_gone(ledger, key, clock.now())
     return Ingested(key, path, skipped="gone" if first else "gone before")
 
 

@@ -19,10 +19,10 @@ from pipeline.core.errors import InputError, UnreadableError
 from pipeline.intake import spool
 from pipeline.intake.drain import START, print_session
 from pipeline.intake.ingest import Known, file_key, ingest_file
-from pipeline.ledger import Ledger, entries, events, jobs
+from pipeline.ledger import Ledger, events, files, jobs
 from pipeline.transcript import scan
 
-LOG = logging.getLogger("reverie.worker")
+LOG = logging.getLogger("reverie.intake")
 MOST = 50
 """Orphans read at one session's start; the next start takes more."""
 ANNOUNCED_SECONDS = 30 * 86_400.0
@@ -48,7 +48,8 @@ def read(ledger: Ledger, settings: Settings, clock: Clock, started: Iterable[spo
         try:
             done = ingest_file(ledger, path, key=key, settings=settings, clock=clock)
         except (InputError, UnreadableError, OSError) as error:
-            LOG.warning("%s grew without an event and can't be read: %s", path, error)
+            message = "%s grew without an event and can't be read: %s"
+            LOG.warning(message, path, error, extra={"session": path.stem})
             continue
         if done.new_rows and not print_session(ledger, key, settings):
             jobs.enqueue(ledger, "extract_turn", key, now=now, run_after=now)
@@ -60,7 +61,7 @@ def read(ledger: Ledger, settings: Settings, clock: Clock, started: Iterable[spo
 
 def _grown(ledger: Ledger, begun: Iterable[spool.Event], now: float) -> Iterator[Path]:
     known = Known(ledger)
-    seen = set(entries.cursors(ledger))
+    seen = set(files.cursors(ledger))
     for place in sorted(seen):
         path = Path(place)
         if known.unchanged(path) is None and path.is_file():

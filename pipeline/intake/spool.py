@@ -20,6 +20,7 @@ from pipeline.core.atomic import TEMP_MARK, ensure_dir, write_atomic
 from pipeline.core.errors import SpoolError
 from pipeline.intake.payload import PAYLOAD_LIMIT as PAYLOAD_LIMIT
 from pipeline.intake.payload import decode_text, fields_of, payload_of, text_field
+from pipeline.ledger import Ledger, events
 from pipeline.safety.redaction import redact
 
 READ_LIMIT = 16 << 20
@@ -87,6 +88,18 @@ def pending(home: Path) -> Iterator[SpoolFile]:
         file = _spool_file(directory(home) / name)
         if file is not None:
             yield file
+
+
+def last_event(home: Path, ledger: Ledger | None) -> tuple[str, float] | None:
+    """Return hook and time (epoch seconds) of the last event, pending or in `ledger`; None when none came.
+
+    Raises SpoolError when the spool can't be listed, LedgerError as the ledger does.
+    """
+    found = [(file.received_at, file.hook) for file in pending(home)]
+    if ledger is not None:
+        found += [(event.received_at, event.hook) for event in events.list_events(ledger, limit=1)]
+    at, hook = max(found, default=(0.0, ""))
+    return (hook, at) if found else None
 
 
 def parse(file: SpoolFile) -> Event | None:

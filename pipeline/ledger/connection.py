@@ -68,6 +68,14 @@ class Ledger:
         found = self.row(sql, values)
         return None if found is None else found[0]
 
+    def check(self) -> str:
+        """Return what is wrong with the database file, empty when SQLite finds nothing."""
+        answer = str(self.value("PRAGMA quick_check"))
+        if answer != "ok":
+            return answer
+        broken = self.row("PRAGMA foreign_key_check")
+        return "" if broken is None else f"{broken[0]} has rows that belong to nothing"
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit everything done inside, or none of it.

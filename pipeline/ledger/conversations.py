@@ -96,6 +96,14 @@ def conversation(ledger: Ledger, conversation_id: int) -> Conversation | None:
     return None if row is None else _conversation(row)
 
 
+def counts(ledger: Ledger) -> dict[str, int]:
+    """Return how many conversations stand in each status."""
+    rows = ledger.rows(
+        "SELECT status, count(*) AS n FROM memory_conversations GROUP BY status ORDER BY status"
+    )
+    return {row["status"]: row["n"] for row in rows}
+
+
 def mark_ready(ledger: Ledger, *, now: Moment, gap_minutes: float) -> list[int]:
     """Make every active conversation ready that has been silent for longer than the gap; return their ids.
 

@@ -1,8 +1,8 @@
 """Take what a transcript's reader gives into the ledger, exactly once.
 
-A pass is: `begin_ingest`, a commit of its own that shows where a crash happened; then `commit_ingest`, one
-transaction for entries, links, branch flags, conversations and the new offset. Text must be redacted
-before it comes here.
+A pass is: `files.begin_ingest`, a commit of its own that shows where a crash happened; then
+`commit_ingest`, one transaction for entries, links, branch flags, conversations and the new offset. Text
+must be redacted before it comes here.
 
 An entry is known by session, uuid and block; one without a uuid by a digest of its session, place
 and text. Speech is also unique by uuid and block over all sessions, because a fork or a resume copies entries
@@ -24,20 +24,7 @@ from pipeline.core.ids import digest
 from pipeline.domain.speech import Entry
 from pipeline.ledger import conversations, links, recalls
 from pipeline.ledger.connection import Ledger, Moment, seconds
-from pipeline.ledger.files import FileState as FileState
-from pipeline.ledger.files import begin_ingest as begin_ingest
-from pipeline.ledger.files import cursors as cursors
 from pipeline.ledger.files import file_id, store_state
-from pipeline.ledger.files import file_state as file_state
-from pipeline.ledger.files import list_files as list_files
-from pipeline.ledger.files import mark_gone as mark_gone
-from pipeline.ledger.files import recover_ingesting as recover_ingesting
-from pipeline.ledger.utterances import EntryRow as EntryRow
-from pipeline.ledger.utterances import find_entry as find_entry
-from pipeline.ledger.utterances import memory_writes as memory_writes
-from pipeline.ledger.utterances import utterances as utterances
-from pipeline.ledger.utterances import utterances_before as utterances_before
-from pipeline.ledger.utterances import utterances_of_conversation as utterances_of_conversation
 
 _BATCH_ENTRIES = 4096
 _BATCH_CHARS = 4_000_000

@@ -79,6 +79,33 @@ def bad_lines(ledger: Ledger, key: str) -> list[tuple[int, str]]:
     return [(row["place"], row["reason"]) for row in rows]
 
 
+def stores(ledger: Ledger) -> list[str]:
+    """Return every memory folder a transcript was ever read for, by name."""
+    rows = ledger.rows("SELECT DISTINCT store FROM memory_file_states WHERE store <> '' ORDER BY store")
+    return [row["store"] for row in rows]
+
+
+def store_of(ledger: Ledger, key: str) -> str:
+    """Return the memory folder remembered for `key`, or an empty string."""
+    return str(ledger.value("SELECT store FROM memory_file_states WHERE file_path = ?", (key,)) or "")
+
+
+def remember_store(ledger: Ledger, key: str, store: str) -> None:
+    """Keep `store` as the memory folder of `key`; a file the ledger does not know is left out."""
+    with ledger.transaction():
+        ledger.execute("UPDATE memory_file_states SET store = ? WHERE file_path = ?", (store, key))
+
+
+def counts(ledger: Ledger) -> dict[str, int]:
+    """Return how many files, rows and bad lines the ledger knows, and how many files are gone."""
+    row = ledger.row(
+        "SELECT count(*) AS files, count(gone_at) AS gone,"
+        " (SELECT count(*) FROM memory_transcript_entries WHERE speaker IS NOT NULL) AS spoken,"
+        " (SELECT count(*) FROM bad_lines) AS bad_lines FROM memory_file_states"
+    )
+    return dict(row) if row else {}
+
+
 def begin_ingest(
     ledger: Ledger, key: str, path: str, *, source: str = "claude-code", size: int, mtime_ms: int
 ) -> None:

@@ -10,7 +10,8 @@ job names the token it was claimed with, so an owner that was thought dead can't
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from pipeline.core.errors import LeaseLostError, LedgerError
@@ -25,6 +26,15 @@ MAX_CRASHES = 5
 _ERROR_CHARS = 2_000
 _FREE = "token = NULL, owner = NULL, lease_until = NULL"
 _DEAD = "state = 'leased' AND (lease_until IS NULL OR lease_until <= ?)"
+
+
+class Unclaimed(Enum):
+    """Why `claim` gave no job."""
+
+    NOTHING = "nothing is left to do"
+    NOT_DUE = "what waits is not due yet"
+    LEASED = "another worker has what is left"
+    PARKED = "what is left is parked"
 
 
 def enqueue(ledger: Ledger, kind: str, key: str, *, now: Moment, run_after: Moment) -> bool:
@@ -58,11 +68,12 @@ def claim(
     ignore_schedule: bool = False,
     leave_out: Collection[int] = (),
     max_crashes: int = MAX_CRASHES,
-) -> Job | None:
-    """Take the job that has been due longest, or None when nothing is due but the ids to `leave_out`.
+) -> Job | Unclaimed:
+    """Take the job that has been due longest, of `kinds` and not among the ids to `leave_out`.
 
     Due is what waits with its time come (or none set), and what is leased with the lease run out (or none
-    set). A job whose owners died `max_crashes` times is parked instead: it may be what kills them.
+    set). A job whose owners died `max_crashes` times is parked instead: it may be what kills them. When no
+    job is due, the answer says why.
     """
     at = seconds(now)
     ledger.execute(
@@ -82,7 +93,23 @@ def claim(
         " ORDER BY coalesce(run_after, 0), id LIMIT 1) RETURNING *",
         (*leased, int(ignore_schedule), at, at, *(kinds or ()), *leave_out),
     )
-    return None if found is None else _job(found)
+    if found is not None:
+        return _job(found)
+    # Along the index of states: jobs that are done stay in the table, one for each session there ever was.
+    left = ledger.rows(
+        f"SELECT DISTINCT state FROM jobs WHERE state IN ('waiting', 'leased', 'parked'){allowed}",
+        (*(kinds or ()), *leave_out),
+    )
+    return _why_unclaimed({row["state"] for row in left})
+
+
+def _why_unclaimed(states: Set[str]) -> Unclaimed:
+    """Return why no job can be had, from the states of those that are left."""
+    if "waiting" in states:
+        return Unclaimed.NOT_DUE
+    if "leased" in states:
+        return Unclaimed.LEASED
+    return Unclaimed.PARKED if "parked" in states else Unclaimed.NOTHING
 
 
 def heartbeat(ledger: Ledger, job: Job, *, lease_seconds: float, now: Moment) -> bool:
@@ -111,29 +138,18 @@ def finish(ledger: Ledger, job: Job, *, now: Moment, again_after: float = 0.0) -
     )
 
 
-def fail(
-    ledger: Ledger,
-    job: Job,
-    error: str,
-    *,
-    now: Moment,
-    max_attempts: int,
-    backoff_seconds: Sequence[float] = (60, 600),
-) -> Job:
-    """Count a failed attempt and return the job: waiting for the next try, or parked after the last.
+def fail(ledger: Ledger, job: Job, error: str, *, now: Moment, retry_at: Moment | None) -> Job:
+    """Count a failed attempt and return the job: waiting until `retry_at`, or parked when that is None.
 
-    The n-th wait is `backoff_seconds[n - 1]`, its last value repeating. Raises LeaseLostError when
-    another owner has the job.
+    Raises LeaseLostError when another owner has the job.
     """
     at = seconds(now)
-    attempts = job.attempts + 1
-    wait = backoff_seconds[min(attempts, len(backoff_seconds)) - 1] if backoff_seconds else 0.0
-    state = "parked" if attempts >= max_attempts else "waiting"
+    state, due = ("parked", at) if retry_at is None else ("waiting", seconds(retry_at))
     return _release(
         ledger,
         job,
         "state = ?, run_after = ?, attempts = ?, crashes = 0, again = 0, last_error = ?, changed_at = ?",
-        (state, at + wait, attempts, error[:_ERROR_CHARS], at),
+        (state, due, job.attempts + 1, error[:_ERROR_CHARS], at),
     )
 
 
@@ -169,6 +185,14 @@ def next_due(ledger: Ledger, *, now: Moment) -> float | None:
     """Return in how many seconds the soonest waiting job is due, 0 if it is already; None without one."""
     due = ledger.value("SELECT min(coalesce(run_after, 0)) FROM jobs WHERE state = 'waiting'")
     return None if due is None else max(0.0, due - seconds(now))
+
+
+def is_waiting(ledger: Ledger, kind: str, key: str) -> bool:
+    """Whether a job of `kind` about `key` waits or is being done."""
+    found = ledger.value(
+        "SELECT 1 FROM jobs WHERE kind = ? AND key = ? AND state IN ('waiting', 'leased')", (kind, key)
+    )
+    return found is not None
 
 
 def list_jobs(ledger: Ledger, *, state: str | None = None) -> list[Job]:

@@ -138,6 +138,24 @@ def first_started(ledger: Ledger, store: str) -> float | None:
     return None if value is None else float(value)
 
 
+def last_finished(ledger: Ledger, key: str, strategy: str) -> float | None:
+    """Return when the last run over `key` that asked a model ended (epoch seconds), or None."""
+    value = ledger.value(
+        "SELECT max(finished_at) FROM runs WHERE key = ? AND strategy = ? AND reply_json IS NOT NULL",
+        (key, strategy),
+    )
+    return None if value is None else float(value)
+
+
+def of_memory(ledger: Ledger, memory_id: str) -> list[str]:
+    """Return the ids of the runs that created or changed the memory with `memory_id`, oldest first."""
+    rows = ledger.rows(
+        "SELECT id FROM runs WHERE summary_json LIKE ? ESCAPE '!' ORDER BY started_at",
+        (f'%"{memory_id}"%',),
+    )
+    return [row["id"] for row in rows] if memory_id else []
+
+
 def list_runs(ledger: Ledger, *, limit: int = 20, key: str | None = None) -> list[Run]:
     """Return the latest runs, newest first, all or those of one key."""
     rows = ledger.rows(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SPEECH = "speaker IS NOT NULL AND superseded = 0 AND abandoned = 0"
 _COLUMNS = "id, session_id, uuid, speaker, channel, content, timestamp, cwd, tool_names"
+_FIRST_ENTRIES = 200
 _OF_FILE = "file_id = (SELECT id FROM memory_file_states WHERE file_path = ?)"
 
 
@@ -114,6 +115,27 @@ def memory_writes(ledger: Ledger, key: str, *, after_row: int, through_row: int)
     return list(dict.fromkeys(path for row in rows for path in json.loads(row["memory_writes"])))
 
 
+def last_replies(ledger: Ledger, key: str, *, limit: int) -> list[str]:
+    """Return the newest `limit` texts the assistant said in source file `key`, newest first."""
+    rows = ledger.rows(
+        "SELECT content FROM memory_transcript_entries INDEXED BY entries_speech"
+        f" WHERE {_OF_FILE} AND speaker = 'assistant' AND speaker IS NOT NULL"
+        " AND superseded = 0 AND abandoned = 0 ORDER BY id DESC LIMIT ?",
+        (key, limit),
+    )
+    return [row["content"] for row in rows]
+
+
+def entrypoint(ledger: Ledger, key: str) -> str | None:
+    """Return how the session in `key` was started (``cli``, ``sdk-cli``, …), None when no entry says."""
+    return _first(ledger, key, "entrypoint")
+
+
+def first_cwd(ledger: Ledger, key: str) -> str | None:
+    """Return the directory in which the session in `key` began, None when no entry says."""
+    return _first(ledger, key, "cwd")
+
+
 def find_entry(ledger: Ledger, session_id: str, uuid: str) -> EntryRow | None:
     """Return the entry a memory cites, also when the transcript is gone; None when it was never read."""
     rows = ledger.rows(
@@ -139,6 +161,21 @@ def find_entry(ledger: Ledger, session_id: str, uuid: str) -> EntryRow | None:
         superseded=bool(first["superseded"]),
         abandoned=bool(first["abandoned"]),
     )
+
+
+def _first(ledger: Ledger, key: str, column: str) -> str | None:
+    """Return the first value in `column` among the file's first entries.
+
+    Only the first ones, along the index of places: older clients write no entrypoint at all, and looking
+    through everything said, at each event, would cost more the longer Reverie is in use.
+    """
+    value = ledger.value(
+        f"SELECT {column} FROM (SELECT {column} FROM memory_transcript_entries INDEXED BY entries_place"
+        f" WHERE {_OF_FILE} AND superseded = 0 ORDER BY byte_offset LIMIT {_FIRST_ENTRIES})"
+        f" WHERE {column} <> '' LIMIT 1",
+        (key,),
+    )
+    return str(value) if value else None
 
 
 def _up_to(rows: Iterable[sqlite3.Row], limit: int | None, *, at_least_one: bool) -> list[Utterance]:

@@ -24,7 +24,7 @@ from pipeline.search.vectors.embedder import BATCH
 from pipeline.search.vectors.remote import is_remote
 from pipeline.store import Document, Store
 
-LOG = logging.getLogger("reverie.worker")
+LOG = logging.getLogger("reverie.search")
 PER_PASS = 500
 """Vectors made in one pass of the worker, so that a large store's first ones don't hold up the rest."""
 

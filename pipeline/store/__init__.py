@@ -15,14 +15,11 @@ from pipeline.store.files.frontmatter_schema import is_retired
 from pipeline.store.files.layout import ARCHIVE, Problem, memory_folders
 from pipeline.store.files.scanning import Document, Snapshot
 from pipeline.store.fsck import fsck
-from pipeline.store.history.archive import scan_archive
-from pipeline.store.history.archive_log import Retired
-from pipeline.store.history.generations import FileDiff
-from pipeline.store.history.manifest import FileChange, Generation
+from pipeline.store.history.archive import Retired, scan_archive
+from pipeline.store.history.generations import FileChange, FileDiff, Generation
 from pipeline.store.history.undo import Undone
 from pipeline.store.ownership.access import require_owner, require_writable
-from pipeline.store.ownership.consolidate_lock import ConsolidateLock, Held
-from pipeline.store.ownership.host import foreign_dream_running
+from pipeline.store.ownership.host_lock import ConsolidateLock, Held, foreign_dream_running
 from pipeline.store.repository import Store
 
 __all__ = [

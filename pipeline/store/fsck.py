@@ -6,14 +6,13 @@ import stat
 from collections import defaultdict
 from collections.abc import Iterator
 
+from pipeline.core import jsonl
 from pipeline.core.atomic import TEMP_MARK
 from pipeline.core.errors import StoreError
 from pipeline.domain.finding import Finding
-from pipeline.store.changes.journal import ChangeSets
-from pipeline.store.files.layout import INDEX, OVERFLOW, PRIVATE, read_regular
+from pipeline.store.files.layout import INDEX, MAX_DERIVED, OVERFLOW, PRIVATE, read_regular
 from pipeline.store.files.memory_index import linked_paths
 from pipeline.store.files.scanning import Snapshot
-from pipeline.store.ownership.written import Written
 from pipeline.store.repository import Store
 
 INDEX_LINES = 200
@@ -24,7 +23,7 @@ def fsck(store: Store, *, index_lines: int = INDEX_LINES, index_bytes: int = IND
     """Return every fault of `store`, sorted by path; the limits are those of MEMORY.md."""
     snapshot = store.scan()
     found = [*_files(snapshot), *_doubles(snapshot), *_modes(store, snapshot), *_leftovers(store)]
-    found += _index(store, index_lines, index_bytes)
+    found += [*_torn_lines(store), *_index(store, index_lines, index_bytes)]
     return sorted(found, key=lambda item: (item.path, item.code))
 
 
@@ -68,8 +67,7 @@ def _modes(store: Store, snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _leftovers(store: Store) -> Iterator[Finding]:
-    sets = ChangeSets(store.root, Written(store.root / PRIVATE / "written.jsonl"))
-    if sets.interrupted():
+    if store.interrupted():
         yield _fault(
             "interrupted", f"{PRIVATE}/intent.json", "a change set was not finished", "Run `reverie status`."
         )
@@ -82,13 +80,26 @@ def _leftovers(store: Store) -> Iterator[Finding]:
     stray = [
         file.relative_to(store.root).as_posix() for place in places for file in place.glob(f".*{TEMP_MARK}*")
     ]
-    for path in sorted([*stray, *sets.leftovers()]):
+    for path in sorted([*stray, *store.leftovers()]):
         yield _fault("temp-file", path, "left by a writer that was killed", "Remove it.")
     for file in sorted((store.root / PRIVATE / "conflicts").glob("*")):
         path = file.relative_to(store.root).as_posix()
         yield _fault(
             "conflict", path, "ours lost against a change made meanwhile", "Look at both, then remove it."
         )
+
+
+def _torn_lines(store: Store) -> Iterator[Finding]:
+    for file in sorted((store.root / PRIVATE).glob("*.jsonl")):
+        try:
+            torn = jsonl.parse(read_regular(file, MAX_DERIVED)[0]).torn
+        except (FileNotFoundError, StoreError):
+            # Whoever needs the file says what is wrong with it.
+            continue
+        for number in torn:
+            path = file.relative_to(store.root).as_posix()
+            message = f"line {number} was torn by a crash; it is skipped"
+            yield _fault("torn-line", path, message, "Remove the line; every other one counts.")
 
 
 def _index(store: Store, index_lines: int, index_bytes: int) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from pipeline.core.atomic import fsync_dir
 from pipeline.core.errors import PathEscapeError
 from pipeline.core.ids import digest
 from pipeline.store.file_operations import Change, IndexWrite, Move, Put, Restore, Retire, WriteFile
-from pipeline.store.files.layout import MAX_DERIVED, check_path, inside, read_regular
+from pipeline.store.files.layout import bytes_at, check_path, inside
 
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _KINDS: dict[type, str] = {
@@ -40,10 +40,8 @@ def file_id(change_id: str) -> str:
 
 def digest_of(root: Path, path: str) -> str | None:
     """Return the digest of the file at `path`, or None when there is none."""
-    try:
-        return digest(read_regular(inside(root, path), MAX_DERIVED)[0])
-    except FileNotFoundError:
-        return None
+    data = bytes_at(root, path)
+    return None if data is None else digest(data)
 
 
 def mode_of(target: Path) -> int:
@@ -84,8 +82,8 @@ def _sound(item: Any) -> bool:
     must = {"path", *_MORE.get(item["kind"], ("new",))}
     if not must <= item.keys() or not all(isinstance(item[key], str) for key in must - {"new"}):
         return False
-    marks = (item.get("expected"), item.get("new"), item.get("staged"))
-    if not all(mark is None or isinstance(mark, str) for mark in marks):
+    optional = (item.get("expected"), item.get("new"), item.get("staged"))
+    if not all(value is None or isinstance(value, str) for value in optional):
         return False
     if item.get("staged") and not _STAGED.fullmatch(item["staged"]):
         return False

@@ -2,12 +2,15 @@
 
 Changes are planned (`put`, `retire`, `append_episode`) without touching a file and then made together by
 `apply`. Only files that Reverie wrote and nobody changed since are ever rewritten.
+
+`Store` is the face of its parts: `Scanner` looks, `Planner` plans, `Journal` carries out, `WrittenLog` knows
+what Reverie wrote, `MemoryIndexWriter` keeps MEMORY.md in step. It decides their order and holds the lock.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -17,25 +20,62 @@ from pathlib import Path
 from pipeline.core import locks
 from pipeline.core.atomic import ensure_dir
 from pipeline.core.clock import SystemClock, iso
-from pipeline.core.errors import StoreError
+from pipeline.core.errors import DocumentError, StoreError, UnknownMemoryError
 from pipeline.core.ids import digest
+from pipeline.domain.memory import Memory
+from pipeline.store.changes.journal import Journal
 from pipeline.store.changes.planner import Planner
 from pipeline.store.derived import catalog, usage
-from pipeline.store.file_operations import Applied, Change, ChangeSet, IndexWrite
-from pipeline.store.files import scanning
-from pipeline.store.files.layout import PRIVATE, check_path
-from pipeline.store.files.scanning import Snapshot
-from pipeline.store.history import generations as kept
-from pipeline.store.history import retention, undo
+from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
+from pipeline.store.file_operations import (
+    Applied,
+    Change,
+    ChangeSet,
+    IndexWrite,
+    Move,
+    Put,
+    Retire,
+    WriteFile,
+)
+from pipeline.store.files import document, scanning
+from pipeline.store.files.layout import PRIVATE, bytes_at, check_path
+from pipeline.store.files.scanning import Document, Snapshot
+from pipeline.store.history import archive, generations, retention, undo
+from pipeline.store.history.archive import Retired
+from pipeline.store.history.generations import FileDiff, Generation
 from pipeline.store.history.undo import Undone
 from pipeline.store.ownership import access
+from pipeline.store.ownership.written_log import WrittenLog
+from pipeline.store.scanner import Scanner
 
 _STALE_LEAST = 32
 _STALE_SHARE = 50
+"""``_index.json`` is made anew when it lacks more files than this, or than one in so many of the store."""
 
 
-class Store(Planner):
-    """The store at `path`; open it with `Store.open`."""
+class Store:
+    """The store at `path`; open it with `Store.open`. `root` is its real path."""
+
+    def __init__(
+        self,
+        path: Path,
+        root: Path,
+        *,
+        index_lines: int,
+        index_bytes: int,
+        lock_seconds: float,
+        generations: int,
+    ) -> None:
+        self.path = path
+        self.root = root
+        self._lock_seconds = lock_seconds
+        self._generations = generations
+        self._claimant: Path | None = None
+        self._written = WrittenLog(root)
+        self._index = MemoryIndexWriter(root, max_lines=index_lines, max_bytes=index_bytes)
+        self._scanner = Scanner(root, self._written, self._index)
+        self._planner = Planner(root, self._scanner, self._written, self._index)
+        self._journal = Journal(root, self._written)
 
     @classmethod
     def open(
@@ -47,13 +87,13 @@ class Store(Planner):
         index_lines: int = 200,
         index_bytes: int = 25_000,
         lock_seconds: float = 30.0,
-        generations: int = kept.KEEP,
+        generations: int = generations.KEEP,
     ) -> Store:
         """Open the store at `path`, which may be a link to a directory; finish an interrupted change set.
 
-        With `create` a missing directory is made, mode 0700; with `later` it is when the first
-        change is. Limits are those of MEMORY.md; a change
-        waits `lock_seconds` for another process; the last `generations` of each kind are kept for undo.
+        With `create` a missing directory is made, mode 0700; with `later` it is when the first change is.
+        `index_lines` and `index_bytes` are the limits of MEMORY.md; a change waits `lock_seconds` for
+        another process; the last `generations` of each kind are kept for undo.
         Raises StoreError when there is no directory or an interrupted change can't be finished.
         """
         if create:
@@ -76,10 +116,120 @@ class Store(Planner):
             lock_seconds=lock_seconds,
             generations=generations,
         )
-        if store._sets.interrupted():
+        if store._journal.interrupted():
             with store._locked():
                 store._recover()
         return store
+
+    # -- looking ----------------------------------------------------------------------------------
+
+    def scan(self) -> Snapshot:
+        """Return every memory and every problem; only files that changed are read again."""
+        return self._scanner.scan()
+
+    def read(self, name: str) -> Document:
+        """Return the memory that `name` means (see `Snapshot.by_name`); UnknownMemoryError if none."""
+        found = self.scan().by_name(name)
+        if found is None:
+            raise UnknownMemoryError(f"no memory is called {name!r}", fix="`reverie list` shows every name.")
+        return found
+
+    def is_as_written(self, document: Document) -> bool:
+        """Whether this file went through Reverie's hands and nobody else changed it since."""
+        return self._written.is_as_written(document)
+
+    def is_ours(self, document: Document) -> bool:
+        """Whether Reverie wrote this file of itself, not at a person's word, and nobody changed it since."""
+        return self._written.is_ours(document)
+
+    def writable(self) -> bool:
+        """Whether files can be made in the store."""
+        return os.access(self.root, os.W_OK | os.X_OK)
+
+    def interrupted(self) -> bool:
+        """Whether a change set was begun and not finished; the next writer finishes it."""
+        return self._journal.interrupted()
+
+    def leftovers(self) -> list[str]:
+        """Return the staged files that belong to no change set, relative to the store."""
+        return self._journal.leftovers()
+
+    def history(self) -> list[Generation]:
+        """Return the change sets that were applied with a generation, newest first, as far as kept."""
+        return generations.history(self.root)
+
+    def diff(self, run_id: str) -> list[FileDiff]:
+        """Return what change set `run_id` changed, by path; StoreError when it is not in `history`."""
+        return generations.diff(self.root, run_id)
+
+    def digests_before(self, run_id: str) -> dict[str, str]:
+        """Return id → digest of the memories that change set `run_id` changed, as they were before it."""
+        found = {}
+        for change in self.diff(run_id):
+            if change.before is not None and change.path not in self._index.paths():
+                try:
+                    found[document.parse(change.before, change.path).id] = digest(change.before)
+                except DocumentError:
+                    # No memory, such as a page of the diary.
+                    continue
+        return found
+
+    def retired(self) -> list[Retired]:
+        """Return what lies in the archive with its reason and, where there is one, its successor."""
+        return archive.read_log(self.root)
+
+    # -- planning ---------------------------------------------------------------------------------
+
+    def put(self, memory: Memory, *, existing: Document | None = None, approved: bool = False) -> Put:
+        """Plan a memory file: a new one, or `existing` with what differs replaced; see `Planner.put`."""
+        return self._planner.put(memory, existing=existing, approved=approved)
+
+    def retire(self, document: Document, *, year: int, reason: str, superseded_by: str = "") -> Retire:
+        """Plan the move of a memory to ``archive/<year>/``; see `Planner.retire`."""
+        return self._planner.retire(document, year=year, reason=reason, superseded_by=superseded_by)
+
+    def pin(self, document: Document) -> tuple[Put | Move, ...]:
+        """Plan what pins a memory; empty when it is pinned. ConflictError as in `Planner.pin`."""
+        return self._planner.pin(document)
+
+    def unpin(self, document: Document) -> tuple[Put | Move, ...]:
+        """Plan what unpins a memory; empty when it is not pinned. ConflictError as in `Planner.unpin`."""
+        return self._planner.unpin(document)
+
+    def append_episode(
+        self,
+        *,
+        date: str,
+        time: str,
+        title: str,
+        type_name: str,
+        marker: str,
+        tags: Sequence[str] = (),
+        link: str = "",
+        summary: Sequence[str] = (),
+        pending: WriteFile | None = None,
+    ) -> WriteFile | None:
+        """Plan one more entry in the day's log, or None when `marker` (a run id) is in it already.
+
+        `pending` is an earlier plan for the same day in the same change set; use the new one instead.
+        """
+        return self._planner.append_episode(
+            date=date,
+            time=time,
+            title=title,
+            type_name=type_name,
+            marker=marker,
+            tags=tags,
+            link=link,
+            summary=summary,
+            pending=pending,
+        )
+
+    def drop_plans(self) -> None:
+        """Forget what was planned and will not be applied; its names are free again."""
+        self._planner.drop()
+
+    # -- changing ---------------------------------------------------------------------------------
 
     def claim(self, project: Path) -> None:
         """Take this store for the project at `project`, when it is first written if it is not there yet.
@@ -102,12 +252,12 @@ class Store(Planner):
         try:
             with self._locked():
                 self._recover()
-                record = self._sets.record(change.id)
+                record = self._journal.record(change.id)
                 if record is not None:
                     return Applied(True, [item["path"] for item in record["operations"]])
                 return self._apply(change, generation)
         finally:
-            self._planned.clear()
+            self._planner.drop()
 
     def undo(self, run_id: str, *, at: datetime | None = None) -> Undone:
         """Bring back every file that change set `run_id` touched, byte for byte, as one change set.
@@ -118,17 +268,17 @@ class Store(Planner):
         """
         with self._locked():
             self._recover()
-        generations = self.history()
-        chosen = kept.pick(generations, run_id)
+        kept = self.history()
+        chosen = generations.pick(kept, run_id)
         if chosen.undone:
             return Undone(run_id, (), True, chosen.reason, chosen.at)
-        change_id = kept.undo_id(run_id)
-        if any(item.run == change_id for item in generations):
+        change_id = generations.undo_id(run_id)
+        if any(item.run == change_id for item in kept):
             # Undone, and then that undone: what stands is the second of the two.
-            return replace(self.undo(kept.undo_id(change_id), at=at), run=run_id)
-        restores = undo.plan(self.root, run_id, generations, self._written.digest)
+            return replace(self.undo(generations.undo_id(change_id), at=at), run=run_id)
+        restores = undo.plan(self.root, run_id, kept, self._written.digest)
         with self._locked():
-            self._board.remember(kept.own_lines(self.root, run_id))
+            self._index.remember(generations.own_lines(self.root, run_id))
         applied = self.apply(ChangeSet(change_id, f"undo of {run_id}", restores, at), generation=True)
         paths = tuple(item.path for item in restores)
         return Undone(run_id, paths, applied.already, chosen.reason, chosen.at)
@@ -138,7 +288,7 @@ class Store(Planner):
 
         With `index_lines` MEMORY.md gets no more lines than that, until it is next rebuilt.
         """
-        with self._locked(), scanning.collector_paused(), self._board.at_most(index_lines):
+        with self._locked(), scanning.collector_paused(), self._index.at_most(index_lines):
             self._recover()
             snapshot = self.scan()
             wrote = self._rebuild(snapshot, now)
@@ -161,56 +311,58 @@ class Store(Planner):
             return usage.count_uses(self.root, found, ledger, now)
 
     def _apply(self, change: ChangeSet, generation: bool) -> Applied:
-        snapshot = self._glance()
+        snapshot = self._scanner.glance()
         now = SystemClock().now()
-        self._board.show(snapshot, now, change.operations)
-        operations: list[Change] = list(change.operations)
-        restored = {operation.path for operation in operations}
-        for path in self._board.paths():
-            if path in restored:
-                continue
-            current = self._bytes(path)
-            data = self._board.render(path, current)
-            if data is not None and data != current:
-                operations.append(IndexWrite(path, data, None if current is None else digest(current)))
-        self._seen = {item.path: item for item in snapshot.documents}
-        for operation in change.operations:
-            self._seen.pop(operation.path, None)
+        self._index.show(snapshot, now, change.operations)
+        changed = {operation.path for operation in change.operations}
+        operations = [*change.operations, *self._index_writes(but=changed)]
+        self._scanner.remember(snapshot, but=changed)
         at = change.at or now
-        applied = self._sets.apply(
+        applied = self._journal.apply(
             change.id,
             change.reason,
             operations,
-            self._board.render,
+            self._index.render,
             at=iso(at),
             keep=partial(self._keep, change, at, operations) if generation else None,
         )
         if generation:
             retention.prune(self.root, self._generations, at)
         self._settle(applied)
-        if sum(not item.cached for item in snapshot.documents) > max(
-            _STALE_LEAST, len(snapshot.documents) // _STALE_SHARE
-        ):
+        unknown = sum(not item.cached for item in snapshot.documents)
+        if unknown > max(_STALE_LEAST, len(snapshot.documents) // _STALE_SHARE):
             catalog.write_index_json(self.root, self.scan().documents, now)
         return applied
 
+    def _index_writes(self, *, but: Collection[str]) -> list[IndexWrite]:
+        """Return what brings the index files in step; those at the paths `but` are restored as they were."""
+        writes = []
+        for path in self._index.paths():
+            if path in but:
+                continue
+            current = bytes_at(self.root, path)
+            data = self._index.render(path, current)
+            if data is not None and data != current:
+                writes.append(IndexWrite(path, data, None if current is None else digest(current)))
+        return writes
+
     def _keep(self, change: ChangeSet, at: datetime, operations: Sequence[Change]) -> None:
-        kept.keep(
+        generations.keep(
             self.root,
             change.id,
             change.reason,
             at,
             operations,
             record=self._written.digest,
-            indexes=self._board.paths(),
-            lines=self._board.own_lines(),
+            indexes=self._index.paths(),
+            lines=self._index.own_lines(),
         )
 
     def _recover(self) -> None:
-        if self._sets.interrupted():
-            self._seen = None
-            self._board.show(None, SystemClock().now(), rescan=self.scan)
-        self._settle(self._sets.recover(self._board.render))
+        if self._journal.interrupted():
+            self._scanner.forget()
+            self._index.show(None, SystemClock().now(), rescan=self.scan)
+        self._settle(self._journal.recover(self._index.render))
         retention.sweep_temps(self.root, SystemClock().now().timestamp())
 
     def _settle(self, applied: Applied | None) -> None:
@@ -219,8 +371,8 @@ class Store(Planner):
             self._rebuild(self.scan(), SystemClock().now())
 
     def _rebuild(self, snapshot: Snapshot, now: datetime) -> list[str]:
-        self._board.show(snapshot, now)
-        return [path for path in self._board.paths() if self._sets.replace_index(path, self._board.render)]
+        self._index.show(snapshot, now)
+        return [path for path in self._index.paths() if self._journal.replace_index(path, self._index.render)]
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

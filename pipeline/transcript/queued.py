@@ -22,7 +22,9 @@ from pipeline.transcript.records import Context, session_of, text_field
 
 MOST_WAITING = 32
 
-_WAITING, _REMOVED, _DEQUEUED = "w", "r", "d"
+_WAITING = "w"
+_REMOVED = "r"
+_DEQUEUED = "d"
 _PLACE = re.compile(r"(\d+)\+(\d+)([wrd])")
 
 

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from pipeline.core import clock
 from pipeline.core.clock import parse_time
-from pipeline.core.errors import InputError
+from pipeline.core.errors import ODD_DATA, InputError
 from pipeline.core.ids import digest
 from pipeline.domain.speech import Entry, tally
 from pipeline.transcript import kinds, lines
@@ -252,8 +252,8 @@ class _Pass:
     def _entries(self, piece: lines.Piece) -> list[Entry]:
         """Return the entries of one piece, counting what it is.
 
-        The boundary for errors that nobody expects of a record: they make it a bad line. One line that is
-        odd in a way not thought of must not keep the rest of the file, and of all files, from being read.
+        A record that is odd in a way not thought of becomes a bad line: it must not keep the rest of the
+        file, and of all files, from being read.
         """
         record = piece.record
         if record is None:
@@ -261,7 +261,7 @@ class _Pass:
             return []
         try:
             return self._of_record(record, piece)
-        except Exception as error:  # noqa: BLE001 - one of the five boundaries
+        except ODD_DATA as error:
             self.reading.bad.append((piece.line, f"can't be understood ({type(error).__name__})"))
             return []
 

@@ -22,7 +22,23 @@ from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import ReverieError
 from pipeline.intake import spool
 from pipeline.ledger import open_ledger
+from pipeline.worker.context import WorkerContext
 from pipeline.worker.jobs import LOG, Worker
+
+
+class FieldFormatter(logging.Formatter):
+    """Puts the fields that a line has behind its text, as in ``… job=7 run=01ab session=5c1e``.
+
+    They come from `extra`; one that is missing or empty is left out.
+    """
+
+    FIELDS = ("job", "run", "session")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        """Return the line without a traceback, which follows it."""
+        values = {name: getattr(record, name, "") for name in self.FIELDS}
+        fields = [f"{name}={value}" for name, value in values.items() if value != ""]
+        return " ".join([super().formatMessage(record), *fields])
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -40,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         _work(home, options.lock_fd)
     except (ReverieError, OSError) as error:
-        _complain(home, _told(error))
+        _complain(home, _described(error))
     except BaseException as error:
         LOG.error("ends by an error that nobody expected: %s: %s", type(error).__name__, error)
         raise
@@ -82,36 +98,40 @@ def _passes(home: Path, left: set[str]) -> bool:
         clock = clocks.from_environment()
         with open_ledger(home / "ledger.sqlite") as ledger:
             spool.sweep(home, now=clock.now().timestamp())
-            worker = Worker(home, settings, clock, ledger)
+            worker = Worker(WorkerContext(home, settings, clock, ledger))
             while True:
                 done = worker.run()
                 left |= worker.left
                 LOG.info(
                     "pass: %d events, %d left, %d runs, %d failures, waiting: %s",
-                    done.events, done.left, len(done.outcomes), len(done.failures), done.waiting or "no",
-                )  # fmt: skip
+                    done.events,
+                    done.left,
+                    len(done.outcomes),
+                    len(done.failures),
+                    done.waiting or "no",
+                )
                 if not _linger(home, worker, left):
                     return True
     except (ReverieError, OSError) as error:
-        _complain(home, _told(error))
+        _complain(home, _described(error))
         return False
 
 
-def _told(error: ReverieError | OSError) -> str:
+def _described(error: ReverieError | OSError) -> str:
     return f"{error}. {error.fix}" if isinstance(error, ReverieError) else f"{type(error).__name__}: {error}"
 
 
 def _complain(home: Path, cause: str) -> None:
     """Log what keeps every worker from its work once, not again for each hook that starts one."""
-    said = [line for line in (home / "logs" / "worker.log").read_text("utf-8", "replace").splitlines()[-20:]
-            if " ERROR " in line]  # fmt: skip
-    if not said or not said[-1].endswith(cause):
+    lines = (home / "logs" / "worker.log").read_text("utf-8", "replace").splitlines()[-20:]
+    errors = [line for line in lines if " ERROR " in line]
+    if not errors or not errors[-1].endswith(cause):
         LOG.error("%s", cause)
 
 
 def _linger(home: Path, worker: Worker, left: set[str]) -> bool:
     """Wait for the next job or event if one is near; False when there is nothing to wait for."""
-    deadline = time.monotonic() + worker.settings.worker.linger_seconds
+    deadline = time.monotonic() + worker.context.settings.worker.linger_seconds
     while True:
         if _news(home, left):
             return True
@@ -128,9 +148,11 @@ def _log_to(home: Path) -> None:
     handler = logging.handlers.RotatingFileHandler(
         home / "logs" / "worker.log", maxBytes=500_000, backupCount=1, encoding="utf-8"
     )
-    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(message)s"))
-    LOG.addHandler(handler)
-    LOG.setLevel(logging.INFO)
+    handler.setFormatter(FieldFormatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
+    # The parent of every area's logger: reverie.intake, reverie.worker, reverie.recall, …
+    root = logging.getLogger("reverie")
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
 
 
 if __name__ == "__main__":

@@ -1,48 +1,37 @@
-"""The worker's jobs: claim one, extract, settle it, whatever happens.
+"""One pass of the worker: drain the spool, do the jobs that are due, settle each of them, whatever happens.
 
-The one place where any exception is caught for a job: it fails that job, with its reason kept, and no other.
+`Worker._attempt` is the one place where any exception is caught for a job: it fails that job, with its
+reason kept, and no other. When it is tried again is `pipeline.worker.retry`'s to say.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from pipeline.consolidation.commit.report import DreamReport
 from pipeline.core import faults
 from pipeline.core.clock import parse_time
-from pipeline.core.errors import (
-    BusyStoreError,
-    InvalidReplyError,
-    LeaseLostError,
-    LedgerError,
-    QuotaError,
-    RefusedError,
-    ReverieError,
-    SpendError,
-    TooLongError,
-    TruncatedError,
-    UnauthorisedError,
-    UnavailableError,
-)
-from pipeline.domain.job import Job, JobKind
-from pipeline.extraction.run import Outcome, PhaseContext, give_up
-from pipeline.extraction.strategies import ConversationStrategy, Strategy, TurnStrategy
+from pipeline.core.errors import ODD_DATA, LeaseLostError, ModelError, ReverieError, SpendError
+from pipeline.domain.job import Job
+from pipeline.extraction.run import Outcome
+from pipeline.extraction.strategies import Strategy
 from pipeline.intake import orphans
 from pipeline.intake.drain import drain, print_session
-from pipeline.ledger import conversations, entries, jobs, lookups, watermarks
+from pipeline.ledger import conversations, events, files, jobs
+from pipeline.llm import Client
 from pipeline.recall.prepared import hook_state, session_memory
-from pipeline.worker import dream_runner, index_refresh, prefetch_job, recall_log
-from pipeline.worker.extraction_runner import QUARTER, ExtractionRunner
+from pipeline.recall.prepared.prefetch import prefetch
+from pipeline.store import Store
+from pipeline.worker import extraction_runner, recall_log, retry
+from pipeline.worker.context import WorkerContext, log_fields
+from pipeline.worker.derived_files import DerivedFiles
+from pipeline.worker.dream_runner import DreamRunner
+from pipeline.worker.extraction_runner import ExtractionRunner
+from pipeline.worker.retry import PROVIDER_DOWN, PROVIDER_DOWN_SECONDS, RetryPolicy, Stop, Wait
 
 LOG = logging.getLogger("reverie.worker")
-_HOPELESS = (RefusedError, InvalidReplyError, TooLongError, TruncatedError)
-"""The dialogue, not the provider, is at fault: after the last try the worker moves past it."""
-_PROVIDER_DOWN = (UnauthorisedError, UnavailableError, QuotaError)
-"""No other job of this pass would fare better, and trying again at once would not help."""
-_EXTRACTION: tuple[JobKind, ...] = ("extract_turn", "extract_conversation")
-_AN_HOUR = 3600.0
-_A_MOMENT = 120.0
 
 
 @dataclass(slots=True)
@@ -58,207 +47,232 @@ class Pass:
     dreams: list[dict[str, str]] = field(default_factory=list)
 
 
-def _told(error: Exception) -> str:
-    said = f"{type(error).__name__}: {error}"
-    fix = getattr(error, "fix", "")
-    return f"{said.rstrip('.')}. {fix}" if fix else said
-
-
-class Worker(ExtractionRunner):
-    """One worker over one home: a reader that takes what to read from the spool and the ledger.
+class Worker:
+    """One worker over the home of `context`: its parts, and the order in which a pass uses them.
 
     `left` holds the ids of the events that the present pass could not take; the next pass tries them again.
     """
+
+    def __init__(self, context: WorkerContext) -> None:
+        self.context = context
+        self.extraction = ExtractionRunner(context)
+        self.dreams = DreamRunner(context)
+        self.derived = DerivedFiles(context)
+        self.left: set[str] = set()
+        self._retry = retry.extraction(context.settings.extraction.attempts)
+
+    # -- for the commands -------------------------------------------------------------------------
+
+    def read_file(self, key: str) -> list[Outcome]:
+        """Extract everything of one file that has not been read, and bring up to date what is derived."""
+        outcomes = self.extraction.read_file(key)
+        self.derived.rebuild()
+        self.derived.index()
+        return outcomes
+
+    def read_spans(self, key: str, strategy: Strategy) -> list[Outcome]:
+        """Do every span `strategy` finds in the file `key`, now."""
+        return self.extraction.read_spans(key, strategy)
+
+    def read_conversations(self, key: str) -> list[Outcome]:
+        """Read every conversation of the file `key` as a whole, also what was read turn by turn."""
+        return self.extraction.read_conversations(key)
+
+    def open_store(self, store_path: Path) -> Store:
+        """Open the store at `store_path`; a missing one is made at the first write."""
+        return self.context.open_store(store_path)
+
+    def client(self) -> Client | None:
+        """Return a model client whose calls count as one run, or None when extraction goes by rules."""
+        return self.context.client()
+
+    def refresh(self) -> None:
+        """Bring the derived files of every store that was changed up to date."""
+        self.derived.rebuild()
 
     # -- one pass ---------------------------------------------------------------------------------
 
     def run(self, *, now_too: bool = False) -> Pass:
         """Drain the spool and do every job that is due (`now_too`: each that waits, once)."""
+        context, ledger = self.context, self.context.ledger
         done = Pass()
         self.left.clear()
-        jobs.release_leases(self.ledger, now=self._now())
-        entries.recover_ingesting(self.ledger)
+        jobs.release_leases(ledger, now=context.now())
+        files.recover_ingesting(ledger)
         self._drain(done)
-        recall_log.take(self.ledger, self.home, self._now())
-        if not self._extracts():
-            hook_state.refresh(self.ledger, self.home, self.settings, self.clock)
-            return done
-        self._wake_conversations()
-        down, tried = "", list[int]()
-        while job := self._next(tried if now_too else (), now_too):
-            tried.append(job.id)
-            try:
-                down = self._do(job, done)
-            except LeaseLostError as error:
-                LOG.warning("%s", error)
-                continue
-            if down:
-                self._put_off(down, () if not now_too else tried)
-                break
-            self._drain(done)
-        recall_log.count(self)
-        dream_runner.ask(self)
-        self.refresh()
-        self._dream(done, down, now_too)
-        index_refresh.refresh(self.home, self.ledger, self.clock, self.touched)
-        session_memory.sweep(self.home, self._now())
-        hook_state.refresh(self.ledger, self.home, self.settings, self.clock)
+        recall_log.take(ledger, context.home, context.now())
+        if self._extracts():
+            self._wake_conversations()
+            down = self._extract_due(done, now_too=now_too)
+            recall_log.count(context)
+            self.dreams.queue()
+            self.derived.rebuild()
+            self._dream_due(done, down, now_too=now_too)
+            self.derived.index()
+            session_memory.sweep(context.home, context.now())
+        hook_state.refresh(ledger, context.home, context.settings, context.clock)
         return done
 
     def next_due(self) -> float | None:
         """Return in how many seconds the next job is due, or None when none will be."""
-        return jobs.next_due(self.ledger, now=self._now()) if self._extracts() else None
+        return jobs.next_due(self.context.ledger, now=self.context.now()) if self._extracts() else None
 
     def _extracts(self) -> bool:
-        return self.settings.store.mode not in ("off", "observe")
-
-    def _next(self, leave_out: Sequence[int], now_too: bool) -> Job | None:
-        return jobs.claim(
-            self.ledger,
-            owner=self.owner,
-            lease_seconds=self.settings.worker.lease_seconds,
-            now=self._now(),
-            kinds=_EXTRACTION,
-            ignore_schedule=now_too,
-            leave_out=leave_out,
-        )
-
-    def _put_off(self, reason: str, tried: Sequence[int]) -> None:
-        """Let every other job that is due wait as well: the provider that failed one would fail them all."""
-        while job := self._next(tried, now_too=False):
-            jobs.postpone(self.ledger, job, run_after=self._now() + _AN_HOUR, reason=reason, now=self._now())
+        return self.context.settings.store.mode not in ("off", "observe")
 
     def _drain(self, done: Pass) -> None:
-        drained = drain(self.home, self.ledger, self.settings, self.clock, leave_out=self.left)
+        context = self.context
+        drained = drain(context.home, context.ledger, context.settings, context.clock, leave_out=self.left)
         self.left |= drained.left
         done.left = len(self.left)
         done.events += drained.events
         done.quarantined += drained.quarantined
-        session_memory.keep_all(self.ledger, self.home, drained.keys)
+        session_memory.keep_all(context.ledger, context.home, drained.keys)
         if drained.started and self._extracts():
-            orphans.read(self.ledger, self.settings, self.clock, drained.started)
+            orphans.read(context.ledger, context.settings, context.clock, drained.started)
 
     def _wake_conversations(self) -> None:
         """Queue the conversations that fell silent lately; older ones wait for `reverie process`."""
-        now = self.clock.now()
-        limits = self.settings.extraction
-        conversations.mark_ready(self.ledger, now=now, gap_minutes=limits.conversation_gap_minutes)
+        ledger, settings, now = self.context.ledger, self.context.settings, self.context.clock.now()
+        limits = settings.extraction
+        conversations.mark_ready(ledger, now=now, gap_minutes=limits.conversation_gap_minutes)
         oldest = now.timestamp() - limits.first_sight_days * 86_400
-        for item in conversations.list_conversations(self.ledger, status="ready"):
+        for item in conversations.list_conversations(ledger, status="ready"):
             last = parse_time(item.last_message_at)
             old = last is None or last.timestamp() < oldest
             # One that waits keeps its time: it may have been put off.
-            waits = lookups.is_waiting(self.ledger, "extract_conversation", str(item.id))
-            if not (old or waits or print_session(self.ledger, item.source_file, self.settings)):
-                key, due = str(item.id), self._now()
-                jobs.enqueue(self.ledger, "extract_conversation", key, now=due, run_after=due)
+            waits = jobs.is_waiting(ledger, "extract_conversation", str(item.id))
+            if not (old or waits or print_session(ledger, item.source_file, settings)):
+                self.context.enqueue("extract_conversation", str(item.id))
 
-    def _dream(self, done: Pass, down: str, now_too: bool) -> None:
-        """Do every dream that is due: the boundary for its errors. With the provider `down`, all wait."""
+    def _extract_due(self, done: Pass, *, now_too: bool) -> str:
+        """Do every extraction that is due; return why the provider can't be asked, "" when it can."""
         tried: list[int] = []
-        while job := dream_runner.claim(self, leave_out=tried, ignore_schedule=now_too):
+
+        def claim(*, ignore_schedule: bool) -> Job | jobs.Unclaimed:
+            leave_out = tried if now_too else ()
+            return self.context.claim(
+                *extraction_runner.KINDS, leave_out=leave_out, ignore_schedule=ignore_schedule
+            )
+
+        while isinstance(job := claim(ignore_schedule=now_too), Job):
             tried.append(job.id)
-            try:
-                report = None if down else dream_runner.do(self, job)
-                if down:
-                    dream_runner.put_off(self, job, down, _AN_HOUR)
-            except LeaseLostError as error:
-                LOG.warning("%s", error)
-                continue
-            except _PROVIDER_DOWN as error:
-                down = done.waiting = str(error)
-                dream_runner.put_off(self, job, down, _AN_HOUR)
-                continue
-            except Exception as error:
-                if not isinstance(error, ReverieError):
-                    LOG.exception("the dream over %s failed", job.key)
-                done.failures.append(f"{job.key}: {error}")
-                dream_runner.fail(self, job, _told(error))
-                continue
-            if report is not None and report.word != "closed":
-                done.dreams.append({"store": job.key, "word": report.word, "reason": report.reason})
+            down = self._attempt(job, done)
+            if down:
+                # The provider that failed one would fail every other job that is due.
+                while isinstance(job := claim(ignore_schedule=False), Job):
+                    self._put_off(job, down)
+                return down
+            self._drain(done)
+        LOG.info("extraction ends: %s", job.value)
+        return ""
+
+    def _dream_due(self, done: Pass, down: str, *, now_too: bool) -> None:
+        """Do every dream that is due; with the provider `down` (why), all of them wait."""
+        tried: list[int] = []
+        while isinstance(job := self.dreams.claim(leave_out=tried, ignore_schedule=now_too), Job):
+            tried.append(job.id)
+            if down:
+                self._put_off(job, down)
+            else:
+                down = self._attempt(job, done)
 
     # -- one job ----------------------------------------------------------------------------------
 
-    def _do(self, job: Job, done: Pass) -> str:
+    def _attempt(self, job: Job, done: Pass) -> str:
         """Do one job and settle it: the boundary for its errors. Returns "" or why no other can be done."""
-        now = self._now
         try:
-            done.outcomes.extend(self._extract(job))
-        except (SpendError, BusyStoreError) as error:
-            if isinstance(error, SpendError):
-                done.waiting = str(error)
-            wait = QUARTER if isinstance(error, SpendError) else _A_MOMENT
-            jobs.postpone(self.ledger, job, run_after=now() + wait, reason=str(error), now=now())
-        except _PROVIDER_DOWN as error:
-            done.waiting = str(error)
-            jobs.postpone(self.ledger, job, run_after=now() + _AN_HOUR, reason=str(error), now=now())
-            return str(error)
-        except Exception as error:
-            if not isinstance(error, ReverieError):
-                LOG.exception("job %s (%s) failed", job.id, job.key)
-            done.failures.append(f"{job.key}: {error}")
-            self._fail(job, error, done)
-        else:
-            interval = self.settings.extraction.turn_interval_seconds
-            jobs.finish(self.ledger, job, now=now(), again_after=interval)
-            if job.kind == "extract_turn":
-                prefetch_job.choose(lambda: self._phase(job.key), self.settings.recall, self.home, job.key)
-        faults.reach("worker.job_settled")
-        return ""
-
-    def _fail(self, job: Job, error: Exception, done: Pass) -> None:
-        """Count a failed try; after the last, move past dialogue no model takes, or park the job."""
-        attempts = self.settings.extraction.attempts
-        told = _told(error)
-        if isinstance(error, _HOPELESS) and job.attempts + 1 >= attempts:
             try:
-                outcome = give_up(
-                    self._phase(self._key(job)), self._strategy(job), f"{error.outcome}: {error}"
-                )
+                result = self.dreams.run(job) if job.kind == "dream" else self.extraction.run(job)
+            except Exception as error:  # noqa: BLE001 - a job's one boundary
+                self._settle_failure(job, error, done)
+                down = str(error) if isinstance(error, PROVIDER_DOWN) else ""
+            else:
+                self._settle(job, result, done)
+                down = ""
+        except LeaseLostError as error:
+            # Another worker has the job, and settles it.
+            LOG.warning("%s", error, extra=log_fields(job))
+            return ""
+        faults.reach("worker.job_settled")
+        return down
+
+    def _settle(self, job: Job, result: list[Outcome] | DreamReport, done: Pass) -> None:
+        if not isinstance(result, DreamReport):
+            done.outcomes.extend(result)
+            self.context.finish(job, again_after=self.context.settings.extraction.turn_interval_seconds)
+            if job.kind == "extract_turn":
+                self._choose_in_advance(job)
+            return
+        if result.word in ("partial", "failed"):
+            self.context.put_back(job, retry.DREAM.after_failure(job.attempts), result.reason)
+        else:
+            self.context.finish(job)
+        if result.word != "closed":
+            done.dreams.append({"store": job.key, "word": result.word, "reason": result.reason})
+
+    def _settle_failure(self, job: Job, error: Exception, done: Pass) -> None:
+        """Settle a job that raised `error` as the retry policy says."""
+        decision = self._policy(job).retry_after(error, job.attempts)
+        if isinstance(decision, Wait) and not decision.counted:
+            if isinstance(error, PROVIDER_DOWN) or (isinstance(error, SpendError) and job.kind != "dream"):
+                done.waiting = str(error)
+            self.context.put_back(job, decision, str(error))
+            return
+        if isinstance(error, ReverieError):
+            LOG.warning("%s failed: %s", job.key, error, extra=log_fields(job))
+        else:
+            LOG.exception("%s failed", job.key, extra=log_fields(job))
+        done.failures.append(f"{job.key}: {error}")
+        reason = _explained(error)
+        if decision is Stop.GIVE_UP and isinstance(error, ModelError):
+            try:
+                outcome = self.extraction.give_up(job, error)
             except ReverieError as second:
-                told = f"{told}; {second}"
+                reason = f"{reason}; {second}"
             else:
                 done.outcomes.extend([outcome] if outcome else [])
-                jobs.finish(self.ledger, job, now=self._now())
+                self.context.finish(job)
                 return
-        jobs.fail(self.ledger, job, told, now=self._now(), max_attempts=attempts)
+        self.context.put_back(job, decision, reason)
 
-    def _extract(self, job: Job) -> Sequence[Outcome]:
-        strategy = self._strategy(job)
-        phase = self._phase(self._key(job))
-        if isinstance(strategy, TurnStrategy) and self._soon_read_whole(job.key, phase):
-            return []
-        if isinstance(strategy, ConversationStrategy):
-            return self._conversation(phase, strategy, job)
-        return self._spans(phase, strategy, job)
+    def _put_off(self, job: Job, down: str) -> None:
+        """Let a claimed job wait for the provider, which is `down` (why)."""
+        try:
+            self.context.postpone(job, PROVIDER_DOWN_SECONDS, down)
+        except LeaseLostError as error:
+            LOG.warning("%s", error, extra=log_fields(job))
 
-    def _soon_read_whole(self, key: str, phase: PhaseContext) -> bool:
-        """Whether all that is unread belongs to conversations already queued to be read as a whole."""
-        after = watermarks.watermark(self.ledger, key, phase.store_key, "turn")
-        unread = {u.row for u in entries.utterances(self.ledger, key, after_row=after)}
-        for item in conversations.list_conversations(self.ledger, key=key):
-            waits = item.status in ("ready", "queued") and lookups.is_waiting(
-                self.ledger, "extract_conversation", str(item.id)
-            )
-            # One too short to be read as a whole is read by turns, or what was said in it would be lost.
-            if waits and not self._whole(item).skipped(self.ledger):
-                unread -= {u.row for u in entries.utterances_of_conversation(self.ledger, item.id)}
-        return not unread
+    def _policy(self, job: Job) -> RetryPolicy:
+        return retry.DREAM if job.kind == "dream" else self._retry
 
-    def _key(self, job: Job) -> str:
-        if job.kind == "extract_conversation":
-            return self._found(job).source_file
-        return job.key
+    def _choose_in_advance(self, job: Job) -> None:
+        """Let a model choose memories for the session's next prompt, where that is wanted.
 
-    def _strategy(self, job: Job) -> Strategy:
-        limits = self.settings.extraction
-        if job.kind == "extract_conversation":
-            return self._whole(self._found(job))
-        return TurnStrategy(job.key, limits)
+        Nothing is asked for a session that has ended. What goes wrong is logged and stops no pass.
+        """
+        context, session = self.context, Path(job.key).stem
+        limits = context.settings.recall
+        if not (limits.enabled and limits.model_selection):
+            return
+        fields = log_fields(job)
+        try:
+            phase = self.extraction.phase(job.key)
+            if events.last_hook(context.ledger, session) == "SessionEnd":
+                return
+            choice = prefetch(phase, context.home, job.key)
+        except (ReverieError, OSError) as error:
+            LOG.warning("%s: no memories chosen in advance: %s", job.key, error, extra=fields)
+        except ODD_DATA:
+            LOG.exception("%s: no memories chosen in advance", job.key, extra=fields)
+        else:
+            if choice is not None and choice.asked:
+                names = ", ".join(choice.names) or "none"
+                LOG.info("%s: chosen in advance: %s", job.key, names, extra=fields)
 
-    def _found(self, job: Job) -> conversations.Conversation:
-        found = conversations.conversation(self.ledger, int(job.key))
-        if found is None:
-            raise LedgerError(f"conversation {job.key} is not in the ledger any more")
-        return found
+
+def _explained(error: Exception) -> str:
+    """Return what a parked job says of its last error: its class, its message, its fix."""
+    text = f"{type(error).__name__}: {error}"
+    fix = getattr(error, "fix", "")
+    return f"{text.rstrip('.')}. {fix}" if fix else text

@@ -5,19 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline.core import paths
-from pipeline.ledger import Ledger, lookups
+from pipeline.ledger import Ledger, files, utterances
 from pipeline.store import Store, require_owner
 
 
 def store_for(ledger: Ledger, key: str) -> Path:
     """Return the memory folder for the sessions of source file `key`, by where they began."""
-    known = lookups.store_of(ledger, key)
+    known = files.store_of(ledger, key)
     if known:
         return Path(known)
-    cwd = lookups.first_cwd(ledger, key)
+    cwd = utterances.first_cwd(ledger, key)
     place = paths.project_store(Path(cwd)) if cwd else paths.projects_dir() / Path(key).parent / "memory"
     # Remembered, since a worktree that is gone tomorrow can't be resolved to its repository any more.
-    lookups.remember_store(ledger, key, str(place))
+    files.remember_store(ledger, key, str(place))
     return place
 
 
@@ -26,7 +26,7 @@ def claim(ledger: Ledger, key: str, store: Store) -> None:
 
     Raises StoreError when it belongs to another project, so that the memories of two never mix.
     """
-    cwd = lookups.first_cwd(ledger, key)
+    cwd = utterances.first_cwd(ledger, key)
     if cwd:
         check_owner(store, Path(cwd), claim=True)
 

@@ -15,16 +15,17 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from pipeline.core import faults, paths, system
-from pipeline.core.errors import StoreError
-from pipeline.ledger import Ledger, lookups, recalls
-from pipeline.ledger.recalls import BadLine, Line, Logged, Progress
-from pipeline.recall.prepared import log_parser
+from pipeline.core.errors import ODD_DATA, StoreError
+from pipeline.hooklib import jsonish
+from pipeline.hooklib.plain import well_formed
+from pipeline.ledger import Ledger, files, recalls
+from pipeline.ledger.recalls import BadLine, Item, Line, Logged, Progress
+from pipeline.safety.redaction import redact
 from pipeline.store import Store, Use, foreign_dream_running
-from pipeline.worker.extraction_runner import ExtractionRunner
-from pipeline.worker.index_refresh import ONE_STORE
+from pipeline.worker.context import WorkerContext
 
 LOG = logging.getLogger("reverie.worker")
 KEEP_SECONDS = 30 * 86_400
@@ -34,6 +35,15 @@ MOST_AT_ONCE = 8 << 20
 _LINES_AT_ONCE = 500
 _ROWS_AT_ONCE = 20_000
 _HEAD = 64
+MOST_ITEMS = 100
+"""Memories taken of one line."""
+_KINDS = ("sent", "start", "reset")
+_BAD_CHARS = 500
+_NAME_CHARS = 200
+_PATH_CHARS = 4096
+_WHY = 50
+_MOST = 2**53
+_DAY = 86_400.0
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SESSION = re.compile(r"([A-Za-z0-9_-]{1,80})\.jsonl")
 
@@ -122,9 +132,9 @@ def _batch(opened: BinaryIO, at: Progress, now: float) -> tuple[list[Line], list
             length += _rest(opened) if length == MOST_LINE else 0
             if length <= MOST_LINE:
                 break  # Its end has not been written yet.
-            bad.append(log_parser.bad(place, f"longer than {MOST_LINE:,} bytes", raw))
+            bad.append(_bad_line(place, f"longer than {MOST_LINE:,} bytes", raw))
         else:
-            line, wrong = log_parser.parse(raw, place, now)
+            line, wrong = parse_line(raw, place, now)
             lines += [line] if line else []
             bad += wrong
         end += length
@@ -153,26 +163,125 @@ def _remove(ledger: Ledger, file: Path, session: str, known: Progress) -> None:
     if b"\n" in rest:
         return
     if rest:
-        torn = log_parser.bad(known.base + known.taken, "torn: it has no end", rest)
+        torn = _bad_line(known.base + known.taken, "torn: it has no end", rest)
         recalls.add_bad(ledger, session, [torn])
     file.unlink(missing_ok=True)
     file.with_name(f"{session}.picks.json").unlink(missing_ok=True)
     recalls.begin_anew(ledger, session)
 
 
+# -- one line --------------------------------------------------------------------------------------
+#
+# A hook writes these lines, but a crash, another version or anybody else may have left something different:
+# what can be understood is kept, and the rest is told of.
+
+
+def parse_line(raw: bytes, place: int, now: float) -> tuple[Line | None, list[BadLine]]:
+    """Return the line that `raw` holds, None when it is none of ours, and what in it is wrong.
+
+    A time that can't be true (none, or ahead of `now` by over a day) counts as `now`.
+    """
+    try:
+        value = jsonish.loads(raw.decode("utf-8", "replace"))
+    except ValueError as error:
+        return None, [_bad_line(place, f"no JSON: {error}", raw)]
+    if not isinstance(value, dict):
+        return None, [_bad_line(place, "no object", raw)]
+    kind = value.get("k")
+    if kind not in _KINDS:
+        return None, [_bad_line(place, "of a kind this Reverie does not know", raw)]
+    given = value.get("items", [])
+    given = given if isinstance(given, list) else [None]
+    store = _text(value.get("store"), _PATH_CHARS)
+    items = tuple(_item(item, store) for item in given[:MOST_ITEMS] if isinstance(item, dict))
+    wrong = []
+    if len(items) < len(given):
+        left = len(given) - len(items)
+        wrong.append(_bad_line(place, f"{left} of its {len(given)} memories can't be understood", raw))
+    at = _number(value.get("at"))
+    line = Line(
+        place=place,
+        kind=kind,
+        at=at if 0 < at < now + _DAY else now,
+        hook=_hook(kind, _text(value.get("hook"), _NAME_CHARS), _text(value.get("source"), _NAME_CHARS)),
+        cwd=_text(value.get("cwd"), _PATH_CHARS),
+        store=store,
+        chars=_count(value.get("chars")),
+        tokens=_count(value.get("tokens")) or -(-_count(value.get("chars")) // 4),
+        left_out=_count(value.get("left_out")),
+        prompt=_text(value.get("prompt"), 16),
+        items=items,
+    )
+    return line, wrong
+
+
+def _hook(kind: str, hook: str, source: str) -> str:
+    """Return what a line came from: a reset's cause, else the event, as in ``SessionStart:resume``."""
+    if kind == "reset":
+        return source
+    if kind == "start":
+        return ":".join(filter(None, (hook or "SessionStart", source)))
+    return hook
+
+
+def _bad_line(place: int, reason: str, raw: bytes) -> BadLine:
+    """Return the note that `raw`, at `place`, can't be understood; secrets are taken out of its text."""
+    return BadLine(place, reason, redact(_text(raw.decode("utf-8", "replace").strip(), _BAD_CHARS)).text)
+
+
+def _item(value: dict[str, Any], store: str) -> Item:
+    why = value.get("why")
+    words = why if isinstance(why, list) else [why]
+    chars = _count(value.get("chars"))
+    return Item(
+        memory=_text(value.get("id"), _NAME_CHARS),
+        name=_text(value.get("name"), _NAME_CHARS),
+        path=_text(value.get("path"), _PATH_CHARS),
+        store=_text(value.get("store"), _PATH_CHARS) or store,
+        digest=_text(value.get("digest"), _NAME_CHARS),
+        score=_number(value.get("score")),
+        # The words are a person's own, out of a prompt.
+        why=tuple(redact(_text(word, _NAME_CHARS)).text for word in words[:_WHY] if _text(word, _NAME_CHARS)),
+        chars=chars,
+        tokens=-(-chars // 4),
+    )
+
+
+def _text(value: object, most: int) -> str:
+    """Return `value` if it is text, bounded, and fit to be kept: no zero, no lone surrogate."""
+    if not isinstance(value, str):
+        return ""
+    return well_formed(value[:most]).replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _count(value: object) -> int:
+    number = _number(value)
+    return int(number) if 0 <= number < _MOST else 0
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0.0
+    try:
+        number = float(value)
+    except OverflowError:
+        return 0.0
+    return number if -_MOST < number < _MOST else 0.0
+
+
 # -- counting -----------------------------------------------------------------------------------------
 
 
-def count(runner: ExtractionRunner) -> None:
+def count(context: WorkerContext) -> None:
     """Add what the log has and no store's counts have yet; a store that can't be written now has to wait.
 
     Counted only where memories are known to be ours: in stores the ledger knows, the user-scope store and
     Claude Code's own memory folders. A folder that only a session's file names is never written to.
     """
-    rows = recalls.uncounted(runner.ledger, limit=_ROWS_AT_ONCE)
+    rows = recalls.uncounted(context.ledger, limit=_ROWS_AT_ONCE)
     if not rows:
         return
-    trusted = _trusted(runner)
+    trusted = _trusted(context)
     by_store: dict[Path, list[tuple[Logged, str]]] = defaultdict(list)
     left_out = []
     for row in rows:
@@ -181,16 +290,16 @@ def count(runner: ExtractionRunner) -> None:
             left_out.append(row.id)
         else:
             by_store[place].append((row, path))
-    recalls.set_counted(runner.ledger, left_out, recalls.LEFT_OUT)
+    recalls.set_counted(context.ledger, left_out, recalls.LEFT_OUT)
     for place, found in sorted(by_store.items()):
         try:
-            _count_in(runner, place, found)
-        except (StoreError, OSError, *ONE_STORE) as error:
+            _count_in(context, place, found)
+        except (StoreError, OSError, *ODD_DATA) as error:
             LOG.warning("%s: uses are not counted yet: %s: %s", place, type(error).__name__, error)
 
 
-def _count_in(runner: ExtractionRunner, place: Path, found: Sequence[tuple[Logged, str]]) -> None:
-    now = runner.clock.now()
+def _count_in(context: WorkerContext, place: Path, found: Sequence[tuple[Logged, str]]) -> None:
+    now = context.clock.now()
     if foreign_dream_running(place, now):
         return
     store = Store.open(place)
@@ -204,13 +313,13 @@ def _count_in(runner: ExtractionRunner, place: Path, found: Sequence[tuple[Logge
         memory = row.memory or by_path.get(path) or f"path:{path}"
         uses.append(Use(row.id, memory, _EPOCH + timedelta(seconds=row.at), bool(row.use)))
     if uses:
-        store.count_uses(uses, recalls.identity(runner.ledger), now=now)
+        store.count_uses(uses, recalls.identity(context.ledger), now=now)
     faults.reach("recall.after_counts")
-    recalls.set_counted(runner.ledger, [row.id for row, _ in found])
+    recalls.set_counted(context.ledger, [row.id for row, _ in found])
 
 
-def _trusted(runner: ExtractionRunner) -> set[Path]:
-    places = [*lookups.stores(runner.ledger), str(runner.home / "memory"), str(runner.store or "")]
+def _trusted(context: WorkerContext) -> set[Path]:
+    places = [*files.stores(context.ledger), str(context.home / "memory"), str(context.store_override or "")]
     return {Path(os.path.realpath(place)) for place in places if place}
 
 

@@ -4,27 +4,26 @@ import ast
 import re
 import subprocess
 
-from tests.architecture.source import PACKAGE, ROOT, functions, imports, modules, strings
+from tests.architecture.source import PACKAGE, ROOT, Module, functions, imports, modules, strings
 
-LONGEST_MODULE = 300
+LONGEST_MODULE = 450
+"""Lines; a module that needs more gives its reason in the review that raises this."""
 LONGEST_FUNCTION = 50
 LONGEST_PROSE = 60
 """Words in one string literal with sentences; a longer one is a prompt, which belongs into prompts/."""
 SOURCE = modules(PACKAGE, "hooks")
 BOUNDARIES = {
-    "pipeline/transcript/reader.py",
-    "pipeline/intake/drain.py",
-    "pipeline/worker/jobs.py",
-    "pipeline/cli/main.py",
-    "hooks/capture.py",
-    "hooks/recall.py",
-    "hooks/statusline.py",
+    "hooks/capture.py": "a hook, whichever",
+    "pipeline/worker/jobs.py": "a job",
+    "pipeline/cli/main.py": "a command",
 }
+"""Where any exception at all is caught, one handler each; there may be five in the whole project."""
 # A letter in brackets each, so that this file, too, can be searched for what it forbids.
 MACHINE = re.compile(
     r"/roo[t]/|/wor[k]/(?:main|shared|spec)|(?<![\w.~-])/wor[k]/\w|\.pyen[v]/versions/\d|/tm[p]/(?:pip|bash)"
     r"|(?:inde[x]|extra-inde[x])-url|pyp[i]\.org|python[h]osted|registry\.np[m]js"
 )
+BROAD = re.compile(r"\b(?:Base)?Exception\b")
 SQL = re.compile(r"\s*(?:--|SELECT|INSERT|UPDATE|DELETE|CREATE|PRAGMA)\s")
 
 
@@ -42,16 +41,27 @@ def test_every_module_says_what_it_is():
     assert not [module.path for module in SOURCE if not ast.get_docstring(module.tree)]
 
 
+def broad_excepts(module):
+    """Return how many handlers of `module` catch everything and keep it."""
+    handlers = [node for node in ast.walk(module.tree) if isinstance(node, ast.ExceptHandler)]
+    keeping = [
+        node
+        for node in handlers
+        if not any(isinstance(part, ast.Raise) and not part.exc for part in node.body)
+    ]
+    return sum(node.type is None or bool(BROAD.search(ast.unparse(node.type))) for node in keeping)
+
+
 def test_broad_excepts_stand_at_the_named_boundaries_only():
-    found = {
-        module.path
-        for module in SOURCE
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.ExceptHandler)
-        and (node.type is None or ast.unparse(node.type) in ("Exception", "BaseException"))
-        and not any(isinstance(inner, ast.Raise) and inner.exc is None for inner in node.body)
-    }
-    assert found == BOUNDARIES
+    found = {module.path: count for module in SOURCE if (count := broad_excepts(module))}
+    assert found == dict.fromkeys(BOUNDARIES, 1)
+    assert len(BOUNDARIES) <= 5
+
+
+def test_a_broad_except_would_be_found():
+    caught = "try:\n    x\nexcept (OSError, Exception):\n    pass\n"
+    assert broad_excepts(Module("x", "x.py", caught)) == 1
+    assert not broad_excepts(Module("x", "x.py", caught.replace("pass", "raise")))
 
 
 def test_no_prompt_is_a_string_literal():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.intake.ingest import Known, file_key
-from pipeline.ledger import entries
+from pipeline.ledger import files, utterances
 from tests.support.extraction import NOTHING, Bench, fact, reply
 from tests.support.transcripts import Transcript, assistant, tool_result, tool_use
 
@@ -23,7 +23,7 @@ def test_only_what_is_new_is_read(bench: Bench) -> None:
     session.write(path)
     second = bench.ingest(path)
     assert second.new_rows == 1 and second.bytes_read < 2 * path.stat().st_size - first.bytes_read
-    assert [u.text for u in entries.utterances(bench.ledger, first.key, after_row=0)] == ["one", "two"]
+    assert [u.text for u in utterances.utterances(bench.ledger, first.key, after_row=0)] == ["one", "two"]
 
 
 def test_reading_again_from_the_start_adds_nothing(bench: Bench) -> None:
@@ -56,7 +56,7 @@ def test_bug_024_a_file_may_go_between_the_look_and_the_opening(bench: Bench) ->
         "CREATE TEMP TRIGGER noted AFTER INSERT ON memory_file_states BEGIN SELECT take_away(); END"
     )
     done = bench.ingest(path)
-    state = entries.file_state(bench.ledger, done.key)
+    state = files.file_state(bench.ledger, done.key)
     assert done.skipped == "gone" and state and (state.gone, state.status) == (True, "idle")
 
 
@@ -149,7 +149,7 @@ def test_a_damaged_cursor_costs_time_only(bench: Bench, damaged: str) -> None:
     session.write(path)
     again = bench.ingest(path)
     assert again.new_rows == 1
-    assert [u.text for u in entries.utterances(bench.ledger, again.key, after_row=0)] == ["one", "two"]
+    assert [u.text for u in utterances.utterances(bench.ledger, again.key, after_row=0)] == ["one", "two"]
     assert bench.ingest(path).skipped == "unchanged"
 
 
@@ -163,7 +163,7 @@ def test_no_secret_in_a_name_gets_past_the_reader(bench: Bench, tmp_path: Path) 
     session.add({"type": "x" * 60 + f" {secret} " + "y" * 9000, "x": 1})
     key = bench.ingest(session.write(bench.path(session))).key
     assert secret[:8].encode() not in everything_below(tmp_path / "home")
-    state = entries.file_state(bench.ledger, key)
+    state = files.file_state(bench.ledger, key)
     assert state and sorted(map(len, state.type_counts))[-1] == 64
     assert sum(state.type_counts.values()) == 4
 
@@ -174,7 +174,7 @@ def test_types_counted_in_many_passes_stay_few(bench: Bench) -> None:
         session.add({"type": f"odd-{number}", "x": 1})
         if number % 50 == 49:
             key = bench.ingest(session.write(bench.path(session))).key
-    state = entries.file_state(bench.ledger, key)
+    state = files.file_state(bench.ledger, key)
     assert state and len(state.type_counts) == 65 and sum(state.type_counts.values()) == 150
 
 

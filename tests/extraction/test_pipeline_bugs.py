@@ -11,7 +11,7 @@ import frontmatter
 import pytest
 
 from pipeline.config import Settings
-from pipeline.ledger import calls, entries, jobs, runs
+from pipeline.ledger import calls, jobs, runs, utterances
 from pipeline.llm.budget import Usage
 from pipeline.llm.fakes import Scripted
 from pipeline.llm.request import RawReply, Request
@@ -271,7 +271,7 @@ def test_bug_024_what_was_read_before_the_file_went_is_still_extracted(bench: Be
     assert [job.state for job in jobs.list_jobs(bench.ledger) if job.kind == "extract_turn"] == ["done"]
     assert (
         len(calls.list_calls(bench.ledger)) == 1
-        and len(entries.utterances(bench.ledger, key, after_row=0)) == 1
+        and len(utterances.utterances(bench.ledger, key, after_row=0)) == 1
     )
 
 

@@ -14,7 +14,7 @@ from pipeline.core import paths
 from pipeline.core.errors import StoreError
 from pipeline.ledger import jobs
 from pipeline.store import Store, require_owner
-from pipeline.worker import Worker, store_for
+from pipeline.worker import Worker, WorkerContext, store_for
 from tests.support.extraction import Bench
 from tests.support.transcripts import Transcript
 
@@ -22,7 +22,8 @@ OTHER = "0b7c1a52-91e3-4f0d-8c2b-5a1d7e9f3b02"
 
 
 def offline(bench: Bench, store: Path | None = None) -> Worker:
-    return Worker(bench.root, bench.settings, bench.clock, bench.ledger, llm="offline", store=store)
+    context = WorkerContext(bench.root, bench.settings, bench.clock, bench.ledger, llm="offline", store=store)
+    return Worker(context)
 
 
 def speak(bench: Bench, cwd: str, text: str, session_id: str = OTHER) -> str:

@@ -10,7 +10,8 @@ import pytest
 from pipeline.core.errors import ConflictError
 from pipeline.ledger import jobs
 from pipeline.store import Store
-from pipeline.worker import Worker
+from pipeline.worker import WorkerContext
+from pipeline.worker.derived_files import DerivedFiles
 from tests.support.extraction import NOW, Bench
 from tests.support.stores import memory, save
 
@@ -24,11 +25,15 @@ class Broken(Store):
         raise self.error
 
 
-class OneBroken(Worker):
-    """A worker that meets one broken store."""
+class OneBroken(WorkerContext):
+    """A worker's context that meets one broken store."""
 
-    def open_store(self, place: Path) -> Store:
-        return Broken.open(place) if place.name == "broken" else super().open_store(place)
+    def open_store(self, store_path: Path) -> Store:
+        return Broken.open(store_path) if store_path.name == "broken" else super().open_store(store_path)
+
+
+def derived(bench: Bench) -> DerivedFiles:
+    return DerivedFiles(OneBroken(bench.root, bench.settings, bench.clock, bench.ledger, llm="offline"))
 
 
 def owed(bench: Bench, *places: Path) -> None:
@@ -54,7 +59,7 @@ def test_a_store_that_fails_waits_and_the_next_is_done(
     save(Store.open(sound), memory())
     (sound / "MEMORY.md").unlink()
     monkeypatch.setattr(Broken, "error", error)
-    OneBroken(bench.root, bench.settings, bench.clock, bench.ledger, llm="offline").refresh()
+    derived(bench).rebuild()
     states = {Path(job.key).name: (job.state, job.attempts) for job in jobs.list_jobs(bench.ledger)}
     assert states == {"broken": ("waiting", attempts), "sound": ("done", 0)}
     assert "prefers-tabs" in (sound / "MEMORY.md").read_text()
@@ -63,9 +68,9 @@ def test_a_store_that_fails_waits_and_the_next_is_done(
 
 def test_after_three_tries_it_is_given_up_for_a_person_to_see(bench: Bench, tmp_path: Path) -> None:
     owed(bench, tmp_path / "broken")
-    worker = OneBroken(bench.root, bench.settings, bench.clock, bench.ledger, llm="offline")
+    files = derived(bench)
     for _ in range(3):
-        worker.refresh()
+        files.rebuild()
         bench.clock.at = bench.clock.at.replace(hour=bench.clock.at.hour + 1)
     (job,) = jobs.list_jobs(bench.ledger)
     assert (job.state, job.attempts, job.last_error) == ("parked", 3, "TypeError: no idea")

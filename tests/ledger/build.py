@@ -9,7 +9,8 @@ from typing import Any
 
 from pipeline.domain.speech import Entry
 from pipeline.ledger.connection import Ledger
-from pipeline.ledger.entries import IngestResult, begin_ingest, commit_ingest
+from pipeline.ledger.entries import IngestResult, commit_ingest
+from pipeline.ledger.files import begin_ingest
 from pipeline.ledger.links import Link
 
 KEY = "-w-shop/5e55.jsonl"

@@ -11,7 +11,7 @@ from pipeline.ledger.conversations import (
     mark_ready,
     set_status,
 )
-from pipeline.ledger.entries import utterances_of_conversation
+from pipeline.ledger.utterances import utterances_of_conversation
 from tests.ledger.build import KEY, START, at, ingest, later, reply, said, silent
 
 ORDER = ("active", "ready", "queued", "processing")

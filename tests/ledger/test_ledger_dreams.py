@@ -12,8 +12,7 @@ import pytest
 from pipeline.core import process as machine
 from pipeline.ledger import dreams
 from pipeline.ledger.connection import Ledger, open_ledger
-from pipeline.ledger.files import file_id
-from pipeline.ledger.lookups import remember_store
+from pipeline.ledger.files import file_id, remember_store
 from tests.ledger.build import ingest, later, said
 
 HERE, THERE = "b1@box", "b9@other"

@@ -13,21 +13,30 @@ from hypothesis import strategies as st
 from pipeline.ledger import links
 from pipeline.ledger.connection import Ledger, open_ledger
 from pipeline.ledger.conversations import list_conversations
-from pipeline.ledger.entries import (
+from pipeline.ledger.files import (
+    bad_lines,
     begin_ingest,
     file_state,
-    find_entry,
+    list_files,
     mark_gone,
-    memory_writes,
     recover_ingesting,
+)
+from pipeline.ledger.links import Link
+from pipeline.ledger.utterances import (
+    entrypoint,
+    find_entry,
+    first_cwd,
+    memory_writes,
     utterances,
     utterances_before,
     utterances_of_conversation,
 )
-from pipeline.ledger.files import bad_lines, list_files
-from pipeline.ledger.links import Link
-from pipeline.ledger.lookups import entrypoint, first_cwd, live_rows
 from tests.ledger.build import KEY, SESSION, at, ingest, later, reply, said, silent
+
+
+def live_rows(led: Ledger, key: str) -> int:
+    counted = "SELECT count(*) FROM memory_transcript_entries WHERE source_file = ? AND superseded = 0"
+    return int(led.value(counted, (key,)))
 
 
 def texts(led: Ledger, key: str = KEY, after_row: int = 0) -> list[str]:

@@ -10,6 +10,7 @@ from pipeline.core.errors import LeaseLostError, LedgerError
 from pipeline.domain.job import Job
 from pipeline.ledger.connection import Ledger
 from pipeline.ledger.jobs import (
+    Unclaimed,
     claim,
     enqueue,
     fail,
@@ -30,8 +31,13 @@ def put(
     return enqueue(led, kind, key, now=now, run_after=run_after)
 
 
-def take(led: Ledger, now: float = 0, **more: Any) -> Job | None:
+def answer(led: Ledger, now: float = 0, **more: Any) -> Job | Unclaimed:
     return claim(led, **({"owner": "me", "lease_seconds": 300, "now": now} | more))
+
+
+def take(led: Ledger, now: float = 0, **more: Any) -> Job | None:
+    found = answer(led, now, **more)
+    return found if isinstance(found, Job) else None
 
 
 def taken(led: Ledger, now: float = 0, **more: Any) -> Job:
@@ -78,6 +84,21 @@ def test_what_is_due_longest_comes_first(led: Ledger, now: float, more: dict[str
     put(led, "b", run_after=100)
     found = take(led, now, **more)
     assert (found and found.key) == expected
+
+
+def test_where_no_job_can_be_had_the_answer_says_why(led: Ledger) -> None:
+    assert answer(led) is Unclaimed.NOTHING
+    put(led, "a", run_after=100)
+    assert answer(led, 50) is Unclaimed.NOT_DUE
+    assert answer(led, 50, kinds=["dream"]) is Unclaimed.NOTHING
+    mine = taken(led, 100)
+    assert answer(led, 101) is Unclaimed.LEASED
+    assert answer(led, 101, leave_out=[mine.id]) is Unclaimed.NOTHING
+    fail(led, mine, "broke", now=102, retry_at=None)
+    assert answer(led, 103) is Unclaimed.PARKED
+    unpark(led, None, now=104)
+    finish(led, taken(led, 104), now=105)
+    assert answer(led, 106) is Unclaimed.NOTHING
 
 
 def test_waiting_again_moves_the_time_only_forward(led: Ledger) -> None:
@@ -147,7 +168,7 @@ def test_a_heartbeat_keeps_a_job_and_tells_when_it_is_lost(led: Ledger) -> None:
     "change",
     [
         lambda led, lost: finish(led, lost, now=400),
-        lambda led, lost: fail(led, lost, "late", now=400, max_attempts=3),
+        lambda led, lost: fail(led, lost, "late", now=400, retry_at=460),
         lambda led, lost: postpone(led, lost, run_after=900, reason="late", now=400),
     ],
     ids=["finish", "fail", "postpone"],
@@ -167,33 +188,32 @@ def test_who_finished_can_not_finish_twice(led: Ledger) -> None:
     mine = taken(led)
     finish(led, mine, now=1)
     with pytest.raises(LeaseLostError):
-        fail(led, mine, "after all", now=2, max_attempts=3)
+        fail(led, mine, "after all", now=2, retry_at=62)
     assert only(led).state == "done"
 
 
 def test_failures_wait_longer_and_then_park(led: Ledger) -> None:
     put(led)
     seen = []
-    for now in (0, 100, 1000):
-        failed = fail(led, taken(led, now), f"broke at {now}", now=now, max_attempts=3)
+    for now, retry_at in ((0, 60), (100, 700), (1000, None)):
+        failed = fail(led, taken(led, now), f"broke at {now}", now=now, retry_at=retry_at)
         seen.append((failed.state, failed.attempts, failed.run_after - now, failed.last_error))
     assert seen[:2] == [("waiting", 1, 60, "broke at 0"), ("waiting", 2, 600, "broke at 100")]
     assert (seen[2][0], seen[2][1], seen[2][3]) == ("parked", 3, "broke at 1000")
     assert take(led, 99_999, ignore_schedule=True) is None
 
 
-def test_the_last_backoff_repeats_and_success_resets_the_count(led: Ledger) -> None:
+def test_success_resets_the_count(led: Ledger) -> None:
     put(led)
     for now in (0, 1000):
-        failed = fail(led, taken(led, now), "x", now=now, max_attempts=9, backoff_seconds=(7,))
-        assert failed.run_after == now + 7
+        assert fail(led, taken(led, now), "x", now=now, retry_at=now + 7).run_after == now + 7
     finish(led, taken(led, 2000), now=2001)
     assert (only(led).attempts, only(led).last_error) == (0, "")
 
 
 def parked(led: Ledger, key: str) -> Job:
     put(led, key)
-    return fail(led, taken(led), f"{key} broke", now=0, max_attempts=1)
+    return fail(led, taken(led), f"{key} broke", now=0, retry_at=None)
 
 
 def test_bug_049_parked_jobs_are_shown_and_can_be_put_back(led: Ledger) -> None:

@@ -13,7 +13,7 @@ from pipeline.ledger import open_ledger, recalls
 from pipeline.recall.live import session_file
 from pipeline.store import Store
 from pipeline.store.derived.catalog import decay_score
-from pipeline.worker import Worker, recall_log
+from pipeline.worker import Worker, WorkerContext, recall_log
 from tests.support.stores import kills, memory, save, tree
 from tests.support.transcripts import Transcript, assistant, tool_use
 
@@ -38,11 +38,12 @@ class Shop:
 
     def work_alone(self):
         with open_ledger(self.home / "ledger.sqlite") as ledger:
-            Worker(self.home, Settings(), FixedClock(NOW), ledger, llm="offline").run()
+            Worker(WorkerContext(self.home, Settings(), FixedClock(NOW), ledger, llm="offline")).run()
 
     def work(self, mode="auto", now=NOW):
         settings = Settings(store=StoreSettings(mode=mode))
-        return Worker(self.home, settings, FixedClock(now), self.ledger, llm="offline").run()
+        context = WorkerContext(self.home, settings, FixedClock(now), self.ledger, llm="offline")
+        return Worker(context).run()
 
     def read(self, path, number=1):
         talk = Transcript(f"00000000-0000-4000-8000-00000000000{number}", "/home/dev/shop")
@@ -160,11 +161,11 @@ def test_claude_codes_own_dream_is_not_disturbed(shop):
     shop.hook()
     recall_log.take(shop.ledger, shop.home, NOW.timestamp())
     os.utime(lock, (NOW.timestamp(),) * 2)
-    worker = Worker(shop.home, Settings(), FixedClock(NOW), shop.ledger, llm="offline")
-    recall_log.count(worker)
+    context = WorkerContext(shop.home, Settings(), FixedClock(NOW), shop.ledger, llm="offline")
+    recall_log.count(context)
     assert (shop.entry(), shop.waiting()) == (None, 1)
     lock.unlink()
-    recall_log.count(worker)
+    recall_log.count(context)
     assert shop.waiting() == 0
 
 

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from pipeline.core.errors import StoreError
-from pipeline.store import ChangeSet, Store
+from pipeline.store import ChangeSet, Store, fsck
 from tests.support.stores import memory, save
 
 
@@ -123,3 +123,13 @@ def test_what_a_killed_writer_left_is_swept_by_the_next_write(store):
     retire(store)
     assert not [place for place in places if (place / name).exists()]
     assert all((place / ".mine.reverie-tmp-x").exists() for place in places) and fresh.exists()
+
+
+def test_a_torn_line_of_a_log_is_told_with_its_number(store):
+    assert not [item for item in fsck(store) if item.code == "torn-line"]
+    with (store.root / ".reverie/written.jsonl").open("ab") as file:
+        file.write(b'["three.md","12')
+    retire(store)
+    found = [item for item in fsck(store) if item.code == "torn-line"]
+    assert [item.path for item in found] == [".reverie/written.jsonl"]
+    assert found[0].message.startswith("line ") and found[0].fix

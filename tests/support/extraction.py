@@ -24,7 +24,7 @@ from pipeline.llm import Client
 from pipeline.llm.fakes import Scripted, ScriptedProvider
 from pipeline.llm.request import Request
 from pipeline.store import Store
-from pipeline.worker import Worker
+from pipeline.worker import Worker, WorkerContext
 from tests.support.transcripts import Transcript
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -74,7 +74,7 @@ def reply(*facts: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"memories": list(facts), "withdrawals": [], **more}
 
 
-class _Scripted(Worker):
+class _Scripted(WorkerContext):
     def __init__(self, bench: Bench, store: Path | None) -> None:
         super().__init__(bench.root, bench.settings, bench.clock, bench.ledger, llm="scripted", store=store)
         self._scripted = bench.client()
@@ -144,7 +144,7 @@ class Bench:
 
     def worker(self, *, store: Path | None = None) -> Worker:
         """Return a worker whose model is the script."""
-        return _Scripted(self, store)
+        return Worker(_Scripted(self, store))
 
     def prompt(self, number: int = -1) -> str:
         return self.provider.history[number].messages[0].content

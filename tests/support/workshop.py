@@ -19,7 +19,7 @@ from pipeline.core import paths
 from pipeline.core.clock import Clock, FixedClock, parse_time
 from pipeline.intake import spool
 from pipeline.ledger import Ledger, open_ledger
-from pipeline.worker import Worker
+from pipeline.worker import Worker, WorkerContext
 from tests.support.bounds import bound
 from tests.support.hooks import wait_for_lock
 from tests.support.stores import tree
@@ -129,7 +129,7 @@ class Workshop:
         stopped = FixedClock(at(clock)) if isinstance(clock, str) else clock
         self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self.ledger() as ledger:
-            yield Worker(self.home, config.load(self.home), stopped, ledger)
+            yield Worker(WorkerContext(self.home, config.load(self.home), stopped, ledger))
 
     def await_idle(self) -> None:
         """Wait until no worker is alive and nothing is in the spool."""

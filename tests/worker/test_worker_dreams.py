@@ -14,7 +14,8 @@ from pipeline.core.clock import FixedClock
 from pipeline.domain.job import Job
 from pipeline.install.schedule import units
 from pipeline.ledger import dreams, jobs
-from pipeline.worker import Pass, dream_runner
+from pipeline.ledger.jobs import Unclaimed
+from pipeline.worker import Pass
 from tests.support.loopback import LoopbackApi, Refusal, keep_each_line
 from tests.support.stores import tree
 from tests.support.workshop import ROOT, Workshop, at
@@ -106,7 +107,7 @@ def test_bug_058_what_a_dream_writes_is_no_activity(dreamy: Workshop, api: Loopb
     before = {file: file.stat() for file in dreamy.store.rglob("*.md")}
     for again in (1, 2):
         with dreamy.worker(FixedClock(at(NOW) + timedelta(days=again))) as worker:
-            assert not dream_runner.dream_if_open(worker, dreamy.store)
+            assert worker.dreams.dream_over(dreamy.store).word == "closed"
     assert {"changed", "sessions"} <= set(closed(dreamy)) and asked(api) == 1
     after = {file: file.stat() for file in dreamy.store.rglob("*.md")}
     assert [(s.st_mtime_ns, s.st_ino) for s in after.values()] == [
@@ -191,15 +192,15 @@ def test_the_look_for_a_dream_outlives_a_crash(dreamy: Workshop) -> None:
     """Whoever finds that a store's derived files are still owed queues its dream too, once."""
     talk(dreamy, 1)
     with dreamy.worker(NOW) as worker:
-        jobs.enqueue(worker.ledger, "reindex", str(dreamy.store), now=0.0, run_after=0.0)
-        assert dream_runner.claim(worker, leave_out=()) is None
-        jobs.claim(worker.ledger, owner="dead", lease_seconds=9, now=1.0, kinds=("reindex",))
-        dream_runner.ask(worker)
-        claimed = dream_runner.claim(worker, leave_out=())
-        assert claimed is not None and claimed.key == str(dreamy.store)
-        dream_runner.ask(worker)
-        jobs.finish(worker.ledger, claimed, now=1.0)
-        assert dream_runner.claim(worker, leave_out=()) is None
+        jobs.enqueue(worker.context.ledger, "reindex", str(dreamy.store), now=0.0, run_after=0.0)
+        assert worker.dreams.claim(leave_out=()) is Unclaimed.NOTHING
+        jobs.claim(worker.context.ledger, owner="dead", lease_seconds=9, now=1.0, kinds=("reindex",))
+        worker.dreams.queue()
+        claimed = worker.dreams.claim(leave_out=())
+        assert isinstance(claimed, Job) and claimed.key == str(dreamy.store)
+        worker.dreams.queue()
+        jobs.finish(worker.context.ledger, claimed, now=1.0)
+        assert worker.dreams.claim(leave_out=()) is Unclaimed.NOTHING
 
 
 @pytest.mark.parametrize("mode", ["off", "observe"])

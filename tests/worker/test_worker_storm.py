@@ -51,7 +51,7 @@ def hook(shop: Workshop, session: Transcript, event: str = "Stop", **values: obj
 
 def workers(shop: Workshop) -> list[tuple[str, str]]:
     """Return (process id, "begins" or "ends") of every worker, in the log's order."""
-    found = (re.search(r" (\d+) INFO (begins|ends)$", line) for line in shop.log())
+    found = (re.search(r" (\d+) INFO reverie\.worker: (begins|ends)$", line) for line in shop.log())
     return [(match[1], match[2]) for match in found if match]
 
 

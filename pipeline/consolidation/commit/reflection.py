@@ -26,7 +26,14 @@ from pipeline.store.files.memory_index import inert, link_target
 
 FILE = "REFLECTION.md"
 _HEAD = "# Memory Reflection (auto-generated)\n"
-_THEMES, _TITLES, _MOST, _INSIGHTS, _DREAMS, _PREVIEW = 8, 3, 10, 10, 20, 80
+_THEMES = 8
+_TITLES = 3
+"""Titles named for one theme."""
+_MOST = 10
+_INSIGHTS = 10
+_DREAMS = 20
+_PREVIEW = 80
+"""Characters of a memory's text."""
 
 
 def write(store: Store, live: Sequence[Document], home: Path, now: datetime) -> bool:

@@ -119,9 +119,28 @@ def _covers(keeper: Memory, other: Memory) -> bool:
 
 
 _TURNING = frozenset(
-    ("not", "no", "never", "none", "nobody", "without", "except", "unless", "only", "instead", "don",
-     "doesn", "isn", "won", "cannot", "longer", "nicht", "kein", "nie")
-)  # fmt: skip
+    [
+        "not",
+        "no",
+        "never",
+        "none",
+        "nobody",
+        "without",
+        "except",
+        "unless",
+        "only",
+        "instead",
+        "don",
+        "doesn",
+        "isn",
+        "won",
+        "cannot",
+        "longer",
+        "nicht",
+        "kein",
+        "nie",
+    ]
+)
 """Words that turn what the other sentences say, also where they are only quoted or lost an apostrophe."""
 
 

@@ -11,11 +11,10 @@ from typing import Any
 
 from pipeline.app.application import App
 from pipeline.core import paths
-from pipeline.core.errors import ReverieError
+from pipeline.core.errors import LedgerError, SpoolError
 from pipeline.domain.finding import Finding
 from pipeline.install.hook_registration import EVENTS
 from pipeline.intake import spool
-from pipeline.ledger import events
 from pipeline.text.humanize import ago
 
 _OURS = re.compile(r"(?:capture|recall)\.py['\"]?\s+(\w+)|/hooks/run['\"]?\s+(\w+)")
@@ -117,7 +116,7 @@ def _gone(command: str) -> list[str]:
 
 def _firing(app: App, wired: bool) -> Iterator[Finding]:
     now = app.clock.now()
-    last = last_event(app)
+    last = _last_event(app)
     if last is not None:
         yield Finding("ok", "events", f"the last one, {last[0]}, came {ago(last[1], now)}")
     elif wired:
@@ -133,15 +132,17 @@ def _firing(app: App, wired: bool) -> Iterator[Finding]:
         yield Finding("note", "hook.log", message, f"Mend that, then remove {log}.")
 
 
-def last_event(app: App) -> tuple[str, float] | None:
-    """Return hook and time (epoch seconds) of the last event, drained or not, or None."""
-    found: list[tuple[float, str]] = []
+def _last_event(app: App) -> tuple[str, float] | None:
+    """Return hook and time (epoch seconds) of the last event as far as it can be told, or None."""
     try:
-        found += [(item.received_at, item.hook) for item in spool.pending(app.home)]
         if (app.home / "ledger.sqlite").exists():
             with app.ledger(to_look=True) as ledger:
-                found += [(event.received_at, event.hook) for event in events.list_events(ledger, limit=1)]
-    except ReverieError:
-        # Told by the checks of spool and ledger.
+                return spool.last_event(app.home, ledger)
+    except (LedgerError, SpoolError):
+        # Told by the check of the ledger; what is in the spool is known all the same.
         pass
-    return (max(found)[1], max(found)[0]) if found else None
+    try:
+        return spool.last_event(app.home, None)
+    except SpoolError:
+        # Told by the check of the spool.
+        return None

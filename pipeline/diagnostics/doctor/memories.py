@@ -11,7 +11,7 @@ from pipeline.core.errors import ReverieError, StoreError
 from pipeline.domain.finding import Finding
 from pipeline.search.index_reader import NoIndexError, Reader, index_path
 from pipeline.store import Store, fsck
-from pipeline.store.ownership.host import CONSOLIDATE_LOCK, lock_holder
+from pipeline.store.ownership.host_lock import CONSOLIDATE_LOCK, lock_holder
 
 _REINDEX = "`reverie reindex` builds it anew; until then hooks look at the files."
 

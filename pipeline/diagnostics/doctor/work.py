@@ -11,7 +11,7 @@ from pipeline.core.errors import InputError, ReverieError
 from pipeline.domain.finding import Finding, Level
 from pipeline.install.schedule import setup, tools
 from pipeline.intake import spool
-from pipeline.ledger import Ledger, calls, health, jobs, lookups
+from pipeline.ledger import Ledger, calls, files, jobs
 from pipeline.llm import describe
 from pipeline.text.humanize import count
 
@@ -52,12 +52,12 @@ def _ledger(app: App) -> Iterator[Finding]:
 
 
 def _sound(ledger: Ledger) -> Iterator[Finding]:
-    verdict = health.verdict(ledger)
+    verdict = ledger.check()
     if verdict:
         fix = "Move ledger.sqlite aside; `reverie ingest --dir` builds a new one."
         yield Finding("error", "ledger", verdict, fix)
     else:
-        counts = lookups.file_counts(ledger)
+        counts = files.counts(ledger)
         read = f"{count(counts['files'], 'transcript')}, {count(counts['spoken'], 'utterance')}"
         message = f"sound; {read}"
         yield Finding("ok", "ledger", message)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from pipeline.core import paths
-from pipeline.core.atomic import ensure_dir, write_atomic
+from pipeline.core.atomic import ensure_dir, remove_empty_dirs, write_atomic
 from pipeline.core.errors import InputError, NoSchedulerError
 from pipeline.install.schedule import units as units
 from pipeline.install.schedule.tools import run_tool
@@ -77,7 +77,7 @@ def install(home: Path, kind: Kind | None = None) -> Scheduled:
     except InputError:
         for file, data_before in before.items():
             _put_back(file, data_before)
-        _take_away(made)
+        remove_empty_dirs(made)
         raise
     _note_made(home, made)
     return status(home, kind)
@@ -103,7 +103,7 @@ def remove(home: Path, kind: Kind | None = None) -> Scheduled:
         _run(("systemctl", "--user", "daemon-reload"))
     noted = home / MADE
     if noted.exists():
-        _take_away([Path(line) for line in noted.read_text("utf-8").splitlines()])
+        remove_empty_dirs(map(Path, noted.read_text("utf-8").splitlines()))
         noted.unlink()
     return status(home, kind)
 
@@ -152,13 +152,6 @@ def _note_made(home: Path, made: list[Path]) -> None:
     new = list(dict.fromkeys([*old, *map(str, made)]))
     if new != old:
         write_atomic(noted, "".join(f"{line}\n" for line in new).encode())
-
-
-def _take_away(made: list[Path]) -> None:
-    """Remove the folders that were made and hold nothing, the innermost first."""
-    for folder in sorted(made, reverse=True):
-        if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
-            folder.rmdir()
 
 
 def files(home: Path, kind: Kind) -> tuple[Path, ...]:

@@ -24,10 +24,10 @@ from pipeline.core.errors import ConfigError
 from pipeline.domain.job import Job
 from pipeline.hooklib.plain import clipped
 from pipeline.hooklib.settings import config_stamp
-from pipeline.ledger import Ledger, calls, conversations, dreams, inbox, jobs, lookups, runs
+from pipeline.ledger import Ledger, calls, conversations, dreams, files, inbox, jobs, runs
 from pipeline.safety.invisible import visible_line
 
-LOG = logging.getLogger("reverie.worker")
+LOG = logging.getLogger("reverie.recall")
 FILE = "recall/board.json"
 DAYS = 14
 MOST_CHANGES = 30
@@ -69,7 +69,7 @@ def write(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> None:
         if job.state in ("parked", "waiting") and job.last_error
     ]
     stores = {}
-    for place in lookups.stores(ledger):
+    for place in files.stores(ledger):
         here = [job for job, store in stuck if store in (place, "")]
         waits = (_short(job.last_error) for job in here if job.state == "waiting")
         stores[place] = {
@@ -106,8 +106,8 @@ def _store_of(ledger: Ledger, job: Job) -> str:
         # An odd key is that job's trouble, not the board's.
         number = int(job.key) if job.key.isdecimal() else 0
         found = conversations.conversation(ledger, number)
-        return lookups.store_of(ledger, found.source_file) if found else ""
-    return lookups.store_of(ledger, job.key)
+        return files.store_of(ledger, found.source_file) if found else ""
+    return files.store_of(ledger, job.key)
 
 
 def _given_up(job: Job) -> str:

@@ -21,7 +21,7 @@ from pipeline.hooklib.plain import clipped
 from pipeline.ledger import Ledger, runs, utterances
 from pipeline.recall.live import compaction
 
-LOG = logging.getLogger("reverie.worker")
+LOG = logging.getLogger("reverie.recall")
 FOLDER = "session-memory"
 START_TOKENS = 10_000
 STEP_TOKENS = 5_000

@@ -25,10 +25,10 @@ from pipeline.core.errors import ConflictError, PathEscapeError, StoreError
 from pipeline.core.ids import digest
 from pipeline.store import journal_entry
 from pipeline.store.file_operations import Applied, Change, IndexWrite, Move, Restore, Retire
-from pipeline.store.files.layout import MAX_DERIVED, PRIVATE, inside, read_regular
-from pipeline.store.history import archive_log, generations
+from pipeline.store.files.layout import PRIVATE, bytes_at, inside
+from pipeline.store.history import archive, generations
 from pipeline.store.journal_entry import digest_of, file_id, install, mode_of
-from pipeline.store.ownership.written import Written
+from pipeline.store.ownership.written_log import WrittenLog
 
 KEEP_DONE = 200
 _TRIES = 5
@@ -37,10 +37,10 @@ Render = Callable[[str, bytes | None], bytes | None]
 """Gives an index file's new bytes from its path and its present bytes; None leaves it as it is."""
 
 
-class ChangeSets:
+class Journal:
     """The change sets of the store at `root` (a real path)."""
 
-    def __init__(self, root: Path, written: Written) -> None:
+    def __init__(self, root: Path, written: WrittenLog) -> None:
         self._root = root
         self._written = written
         self._private = root / PRIVATE
@@ -137,10 +137,7 @@ class ChangeSets:
         """
         for _ in range(_TRIES):
             target = inside(self._root, path)
-            try:
-                current = read_regular(target, MAX_DERIVED)[0]
-            except FileNotFoundError:
-                current = None
+            current = bytes_at(self._root, path)
             data = render(path, current)
             if data is None or data == current:
                 return False
@@ -204,12 +201,12 @@ class ChangeSets:
             try:
                 # What was to live on in a file that we could not write stays where it is.
                 orphan = item["kind"] == "retire" and item["superseded_by"] in lost
-                fine = not orphan and self._one(item, render)
+                written = not orphan and self._carry_out_entry(item, render)
             except PathEscapeError:
-                fine = self._give_way(item)
-            if not fine and item["kind"] == "memory" and item.get("id"):
+                written = self._give_way(item)
+            if not written and item["kind"] == "memory" and item.get("id"):
                 lost.add(item["id"])
-            (paths if fine else conflicts).append(item["path"])
+            (paths if written else conflicts).append(item["path"])
             faults.reach("store.file_replaced")
         for folder in {
             (self._root / item.get("target", item["path"])).parent for item in intent["operations"]
@@ -217,7 +214,7 @@ class ChangeSets:
             if folder.is_dir():
                 fsync_dir(folder)
         self._written.append(journal_entry.written_by(intent["operations"], set(conflicts)))
-        archive_log.note(self._root, intent, conflicts)
+        archive.note(self._root, intent, conflicts)
         if intent.get("kept"):
             stayed = [item for item in intent["operations"] if item["path"] in conflicts]
             generations.seal(
@@ -233,7 +230,7 @@ class ChangeSets:
         self._prune()
         return Applied(False, paths, conflicts)
 
-    def _one(self, item: dict[str, Any], render: Render) -> bool:
+    def _carry_out_entry(self, item: dict[str, Any], render: Render) -> bool:
         staged = self._staged / item["staged"] if item.get("staged") else None
         if journal_entry.carry_out(self._root, staged, item):
             return True

@@ -1,88 +1,43 @@
-"""What can be seen of a store and planned for it; nothing here changes a file."""
+"""Plans changes of a store without touching a file: where a memory goes, what an update keeps, how pins move.
+
+A plan is an operation for `Store.apply`, made against what the store holds now; applying it fails when a
+file is no longer what it was planned against.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pipeline.core.clock import SystemClock
-from pipeline.core.errors import DocumentError, UnknownMemoryError
+from pipeline.core.errors import ConflictError
 from pipeline.core.ids import digest, new_id
 from pipeline.domain.memory import Memory
-from pipeline.store.changes import planning
-from pipeline.store.changes.journal import ChangeSets
-from pipeline.store.derived.memory_index_writer import IndexBoard
+from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
 from pipeline.store.file_operations import Move, Put, Retire, WriteFile
-from pipeline.store.files import document, names, scanning
-from pipeline.store.files.layout import ARCHIVE, MAX_DERIVED, PRIVATE, inside, read_regular
+from pipeline.store.files import document, names
+from pipeline.store.files.frontmatter_schema import aliases_in
+from pipeline.store.files.layout import ARCHIVE, VAULT, bytes_at, inside
 from pipeline.store.files.scanning import Document, Snapshot
-from pipeline.store.history import archive_log, episodes
-from pipeline.store.history import generations as kept
-from pipeline.store.history.archive_log import Retired
-from pipeline.store.history.generations import FileDiff
-from pipeline.store.history.manifest import Generation
-from pipeline.store.ownership.written import Written
+from pipeline.store.history import episodes
+from pipeline.store.ownership.written_log import WrittenLog
+from pipeline.store.scanner import Scanner
 
 
 class Planner:
-    """The half of a `Store` that looks and plans."""
+    """Plans for the store at `root`; what was planned and not applied yet keeps its name and path."""
 
-    def __init__(
-        self,
-        path: Path,
-        root: Path,
-        *,
-        index_lines: int,
-        index_bytes: int,
-        lock_seconds: float,
-        generations: int = kept.KEEP,
-    ) -> None:
-        self.path = path
-        self.root = root
-        self._lock_seconds = lock_seconds
-        self._claimant: Path | None = None
-        self._generations = generations
-        self._written = Written(root / PRIVATE / "written.jsonl")
-        self._sets = ChangeSets(root, self._written)
-        self._board = IndexBoard(root, max_lines=index_lines, max_bytes=index_bytes)
-        self._known: dict[str, Document] | None = None
-        self._seen: dict[str, Document] | None = None
+    def __init__(self, root: Path, scanner: Scanner, written: WrittenLog, index: MemoryIndexWriter) -> None:
+        self._root = root
+        self._scanner = scanner
+        self._written = written
+        self._index = index
+        # By path in lower case; None for a path in the archive or in the vault.
         self._planned: dict[str, Memory | None] = {}
 
-    def scan(self) -> Snapshot:
-        """Return every memory and every problem; only files that changed are read again."""
-        if self._known is None:
-            self._known = scanning.from_index(self.root)
-        now = SystemClock().now().timestamp()
-        snapshot = scanning.scan(self.root, self._known)
-        ours = self._written.paths()
-        for item in snapshot.documents:
-            item.foreign = item.path not in ours
-        snapshot.problems += self._board.problems()
-        self._known = scanning.trusted(snapshot.documents, int(now * 1e9))
-        self._seen = {item.path: item for item in snapshot.documents}
-        return snapshot
-
-    def read(self, name: str) -> Document:
-        """Return the memory that `name` means (see `Snapshot.by_name`); UnknownMemoryError if none."""
-        found = self.scan().by_name(name)
-        if found is None:
-            raise UnknownMemoryError(f"no memory is called {name!r}", fix="`reverie list` shows every name.")
-        return found
-
-    def is_as_written(self, document: Document) -> bool:
-        """Whether this file went through Reverie's hands and nobody else changed it since."""
-        return self._written.digest(document.path) == document.digest
-
-    def is_ours(self, document: Document) -> bool:
-        """Whether Reverie wrote this file of itself, not at a person's word, and nobody changed it since."""
-        return document.head.origin != "hand-written" and self.is_as_written(document)
-
-    def writable(self) -> bool:
-        """Whether files can be made in the store."""
-        return os.access(self.root, os.W_OK | os.X_OK)
+    def drop(self) -> None:
+        """Forget what was planned; its names are free again."""
+        self._planned.clear()
 
     def put(self, memory: Memory, *, existing: Document | None = None, approved: bool = False) -> Put:
         """Plan a memory file: a new one, or `existing` with what differs replaced.
@@ -92,9 +47,9 @@ class Planner:
         person `approved` this very change.
         """
         if existing is not None:
-            return planning.revised(memory, existing, ours=approved or self.is_ours(existing))
+            return _revised(memory, existing, ours=approved or self._written.is_ours(existing))
         memory = replace(memory, id=memory.id or new_id())
-        placed = planning.placed(memory, self._glance(), self._planned)
+        placed = _placed(memory, self._scanner.glance(), self._planned)
         self._planned[placed.path.lower()] = placed
         data = document.compose(placed)
         return Put(placed.path, data, None, document.parse(data, placed.path))
@@ -104,7 +59,7 @@ class Planner:
 
         `superseded_by` is the id of the memory that takes its place; `retired` tells it afterwards.
         """
-        folder = inside(self.root, f"{ARCHIVE}/{year}")
+        folder = inside(self._root, f"{ARCHIVE}/{year}")
         there = folder.iterdir() if folder.is_dir() else ()
         taken = {f"{ARCHIVE}/{year}/{file.name}".lower() for file in there}
         target = names.archive_path(document.path, year, taken | set(self._planned))
@@ -114,16 +69,17 @@ class Planner:
     def pin(self, document: Document) -> tuple[Put | Move, ...]:
         """Plan what pins a memory: ``pinned: true`` and the move into ``vault/``; empty when it is pinned.
 
-        A file that is not ours is moved as it is. ConflictError as in `planning.pinned`.
+        A file that is not ours is moved as it is. ConflictError when the move would break a link or lose
+        the type.
         """
-        return self._repin(document, planning.pinned)
+        return self._repin(document, _pinned)
 
     def unpin(self, document: Document) -> tuple[Put | Move, ...]:
         """Plan what unpins a memory, its move back included; empty when it is not pinned.
 
-        ConflictError as in `planning.unpinned`.
+        ConflictError as for `pin`, and when a file that is not ours says itself that it is pinned.
         """
-        return self._repin(document, planning.unpinned)
+        return self._repin(document, _unpinned)
 
     def append_episode(
         self,
@@ -143,7 +99,7 @@ class Planner:
         `pending` is an earlier plan for the same day in the same change set; use the new one instead.
         """
         path = episodes.episode_path(date)
-        current = self._bytes(path)
+        current = bytes_at(self._root, path)
         plan = episodes.with_entry(
             pending.data if pending else current,
             date=date,
@@ -159,55 +115,133 @@ class Planner:
             return None
         return replace(plan, expected=None if current is None else digest(current))
 
-    def drop_plans(self) -> None:
-        """Forget what was planned and will not be applied; its names are free again."""
-        self._planned.clear()
-
-    def history(self) -> list[Generation]:
-        """Return the change sets that were applied with a generation, newest first, as far as kept."""
-        return kept.history(self.root)
-
-    def diff(self, run_id: str) -> list[FileDiff]:
-        """Return what change set `run_id` changed, by path; StoreError when it is not in `history`."""
-        return kept.diff(self.root, run_id)
-
-    def digests_before(self, run_id: str) -> dict[str, str]:
-        """Return id → digest of the memories that change set `run_id` changed, as they were before it."""
-        found = {}
-        for change in self.diff(run_id):
-            if change.before is not None and change.path not in self._board.paths():
-                try:
-                    found[document.parse(change.before, change.path).id] = digest(change.before)
-                except DocumentError:
-                    # No memory, such as a page of the diary.
-                    continue
-        return found
-
-    def retired(self) -> list[Retired]:
-        """Return what lies in the archive with its reason and, where there is one, its successor."""
-        return archive_log.read(self.root)
-
-    def _glance(self) -> Snapshot:
-        """Return the store by its file names; what this object saw before is not looked at again.
-
-        Good enough for an index or a free name; every file that is changed is compared on its own.
-        """
-        return self.scan() if self._seen is None else scanning.scan(self.root, self._seen, glance=True)
-
     def _repin(
         self,
         document: Document,
-        how: Callable[[Document, set[str], set[str], str | None], Put | Move | None],
+        plan_move: Callable[[Document, set[str], set[str], str | None], Put | Move | None],
     ) -> tuple[Put | Move, ...]:
-        snapshot = self._glance()
-        taken = planning.taken_paths(snapshot.documents, snapshot, self._planned)
-        plan = how(document, taken, self._board.links_outside(), self._written.digest(document.path))
+        snapshot = self._scanner.glance()
+        taken = _taken_paths(snapshot.documents, snapshot, self._planned)
+        plan = plan_move(document, taken, self._index.links_outside(), self._written.digest(document.path))
         if isinstance(plan, Move):
             self._planned[plan.target.lower()] = None
         return () if plan is None else (plan,)
 
-    def _bytes(self, path: str) -> bytes | None:
-        try:
-            return read_regular(inside(self.root, path), MAX_DERIVED)[0]
-        except FileNotFoundError:
+
+def _placed(memory: Memory, snapshot: Snapshot, planned: Mapping[str, Memory | None]) -> Memory:
+    """Return `memory` with a name and path that nobody has; a merged-away name stays taken.
+
+    `planned` is what this process planned and did not apply yet, as in `Planner`.
+    """
+    others = [item for item in snapshot.documents if item.id != memory.id]
+    new = [item for item in planned.values() if item and item.id != memory.id]
+    paths = _taken_paths(others, snapshot, [item.path for item in new])
+    taken_names = {item.name.lower() for item in others} | {item.name.lower() for item in new}
+    for item in others:
+        taken_names.update(alias.lower() for alias in aliases_in(item.front))
+    return names.place(memory, paths, taken_names)
+
+
+def _taken_paths(documents: Collection[Document], snapshot: Snapshot, more: Collection[str]) -> set[str]:
+    """Return in lower case the paths of `documents`, of files that can't be read, and `more`."""
+    paths = {item.path.lower() for item in documents} | {path.lower() for path in snapshot.broken}
+    return paths | {problem.path.lower() for problem in snapshot.problems} | {path.lower() for path in more}
+
+
+def _revised(memory: Memory, existing: Document, *, ours: bool) -> Put:
+    """Plan `existing` with what differs in `memory` replaced.
+
+    Name, path, id, pin, aliases and unknown keys stay. ConflictError when the file is not `ours`, unless
+    nothing would change.
+    """
+    head = existing.head
+    extra = {**head.extra, **memory.extra}
+    if isinstance(head.extra.get("metadata"), dict):
+        extra["metadata"] = {**head.extra["metadata"], **(memory.extra.get("metadata") or {})}
+    merged = replace(
+        memory,
+        name=head.name,
+        path=existing.path,
+        id=head.id or memory.id,
+        pinned=head.pinned,
+        aliases=tuple(dict.fromkeys([*head.aliases, *memory.aliases])),
+        extra=extra,
+    )
+    data = document.compose(merged, existing.raw)
+    if data != existing.raw and not ours:
+        raise ConflictError(
+            "edited by hand" if not existing.foreign else "not written by Reverie",
+            file=existing.path,
+            fix="Propose the change in the inbox instead; its editor decides.",
+        )
+    return Put(existing.path, data, existing.digest, document.parse(data, existing.path))
+
+
+def _pinned(
+    existing: Document, taken: Collection[str], linked: Collection[str], record: str | None
+) -> Put | Move | None:
+    """Plan the move of a memory into ``vault/``, with ``pinned: true`` when the file is ours.
+
+    `taken` are paths in use, in lower case; `linked` are paths that lines outside our block of MEMORY.md
+    link to: such a file of ours is pinned where it is. `record` is the digest we last wrote. None when it
+    is pinned already. ConflictError when the move would break a link or lose the type.
+    """
+    if existing.path.startswith(f"{VAULT}/"):
+        return None
+    ours = record == existing.digest
+    raw = existing.raw
+    data = document.compose(replace(existing.memory, pinned=True), raw) if ours else raw
+    if existing.path in linked:
+        if existing.memory.pinned:
             return None
+        if not ours:
+            raise ConflictError(
+                "a line of MEMORY.md that is not ours links to it",
+                file=existing.path,
+                fix="Write `pinned: true` into its front matter yourself, or change that line.",
+            )
+        return Put(existing.path, data, existing.digest, document.parse(data, existing.path))
+    return _moved(existing, names.moved_path(existing.path, VAULT, taken), data, record)
+
+
+def _unpinned(
+    existing: Document, taken: Collection[str], linked: Collection[str], record: str | None
+) -> Put | Move | None:
+    """Plan the move of a memory out of ``vault/`` to the folder of its type; arguments as in `_pinned`.
+
+    None when it is not pinned. ConflictError when the file is not ours and says itself that it is
+    pinned, or when the move would break a link.
+    """
+    if not existing.memory.pinned:
+        return None
+    ours = record == existing.digest
+    path = existing.path
+    in_vault = path.startswith(f"{VAULT}/")
+    if in_vault and path in linked:
+        raise ConflictError(
+            "a line of MEMORY.md that is not ours links to it", file=path, fix="Change that line first."
+        )
+    target = names.moved_path(path, existing.memory.kind.folder, taken) if in_vault else path
+    data = existing.raw
+    if ours:
+        data = document.compose(replace(existing.memory, pinned=False, path=target), data)
+    memory = document.parse(data, target)
+    if memory.pinned:
+        raise ConflictError(
+            "its front matter says that it is pinned, and it was written or edited by someone else",
+            file=path,
+            fix="Remove the line `pinned` from the file.",
+        )
+    return _moved(existing, target, data, record) if in_vault else Put(path, data, existing.digest, memory)
+
+
+def _moved(existing: Document, target: str, data: bytes, record: str | None) -> Move:
+    memory = document.parse(data, target)
+    if memory.type != existing.memory.type:
+        raise ConflictError(
+            f"only its folder says that it is a {existing.memory.type}",
+            file=existing.path,
+            fix=f"Write `type: {existing.memory.type}` into its front matter first.",
+        )
+    kept = digest(data) if record == existing.digest else record or ""
+    return Move(existing.path, target, existing.digest, data, kept, memory)

@@ -15,20 +15,18 @@ from pipeline.store.files.layout import (
     EDGES,
     GRAPH,
     INDEX,
-    MAX_DERIVED,
     NOT_MEMORIES,
     OVERFLOW,
     PRIVATE,
     VAULT,
     Problem,
-    inside,
-    read_regular,
+    bytes_at,
 )
 from pipeline.store.files.memory_index import Built, Entry
 from pipeline.store.files.scanning import Snapshot
 
 
-class IndexBoard:
+class MemoryIndexWriter:
     """The two index files of the store at `root`, rendered from what `show` was last given."""
 
     def __init__(self, root: Path, *, max_lines: int, max_bytes: int) -> None:
@@ -75,8 +73,8 @@ class IndexBoard:
 
     def paths(self) -> list[str]:
         """Return the real paths of the index files that can be written, MEMORY.md first."""
-        place = self._index_path()
-        return [] if place is None else [place, OVERFLOW]
+        path = self._index_path()
+        return [] if path is None else [path, OVERFLOW]
 
     def own_lines(self) -> list[str]:
         """Return the lines inside our block that we wrote, as far as that is known."""
@@ -90,8 +88,8 @@ class IndexBoard:
 
     def links_outside(self) -> set[str]:
         """Return every path that a line of MEMORY.md outside our block links to."""
-        place = self._index_path()
-        return memory_index.linked_outside(self._read(place) or b"") if place else set()
+        path = self._index_path()
+        return memory_index.linked_outside(self._read(path) or b"") if path else set()
 
     def problems(self) -> list[Problem]:
         """Return what keeps MEMORY.md from being written."""
@@ -116,8 +114,8 @@ class IndexBoard:
         if current is not None and memory_index.OVERFLOW_MARK.encode() not in current:
             # Someone else's file of that name: theirs.
             return None
-        place = self._index_path()
-        built = self._build(self._read(place) if place else None)
+        index = self._index_path()
+        built = self._build(self._read(index) if index else None)
         if built.overflow is None and current is None:
             return None
         return built.overflow or memory_index.empty_overflow()
@@ -192,8 +190,9 @@ class IndexBoard:
 
     def _read(self, path: str) -> bytes | None:
         try:
-            return read_regular(inside(self._root, path), MAX_DERIVED)[0]
-        except (FileNotFoundError, StoreError):
+            return bytes_at(self._root, path)
+        except StoreError:
+            # No regular file: it is not read, and writing it says what is wrong.
             return None
 
 

@@ -111,6 +111,17 @@ def read_regular(file: Path, limit: int = MAX_FILE) -> tuple[bytes, FileStamp]:
         return opened.read(), FileStamp.of(info)
 
 
+def bytes_at(root: Path, path: str) -> bytes | None:
+    """Return the bytes of the file at `path` in the store at `root`, None when there is none.
+
+    Raises StoreError for what is no regular file or too large even for a derived one.
+    """
+    try:
+        return read_regular(inside(root, path), MAX_DERIVED)[0]
+    except FileNotFoundError:
+        return None
+
+
 def memory_files(
     root: Path, problems: list[Problem], *, stamps: bool = True
 ) -> Iterator[tuple[str, FileStamp]]:

@@ -23,18 +23,51 @@ import orjson
 
 from pipeline.core import faults
 from pipeline.core.atomic import ensure_dir, fsync_dir, write_atomic, write_temp
-from pipeline.core.clock import iso
+from pipeline.core.clock import iso, parse_time
 from pipeline.core.errors import ConflictError, StoreError
 from pipeline.core.ids import digest
 from pipeline.store.file_operations import Change, Move, Retire
-from pipeline.store.files.layout import MAX_DERIVED, PRIVATE, inside, read_regular
-from pipeline.store.history import manifest
-from pipeline.store.history.manifest import MANIFEST, SEAL, FileChange, Generation
+from pipeline.store.files.layout import MAX_DERIVED, PRIVATE, bytes_at, check_path, inside, read_regular
 from pipeline.store.journal_entry import file_id
 
 FOLDER = "generations"
 KEEP = 10
 _LINES = "index-lines"
+_MANIFEST = "manifest.json"
+_SEAL = "sealed.json"
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """One path of a generation: the digests it had before and after, None where there was no file.
+
+    `record` is the digest we had last written there before, empty when the file was not ours; `mode` and
+    `mtime_ns` are those of the file before; `index` says that it is one of the two index files.
+    """
+
+    path: str
+    before: str | None
+    after: str | None
+    record: str = ""
+    mode: int = 0o600
+    mtime_ns: int = 0
+    index: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """What one change set did. `run` is its id; `undone` says that its undo happened and still stands.
+
+    `damaged` says why its records can't be read, empty when they can; it then holds no files.
+    """
+
+    run: str
+    number: int
+    at: datetime | None
+    reason: str
+    files: tuple[FileChange, ...]
+    undone: bool = False
+    damaged: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +120,7 @@ def keep(
         values = {"run": run, "number": number, "at": iso(at), "reason": reason}
         values["files"] = [asdict(item) for item in files]
         _deposit(folder, _joined(lines), _LINES)
-        write_atomic(folder / MANIFEST, orjson.dumps(values))
+        write_atomic(folder / _MANIFEST, orjson.dumps(values))
         fsync_dir(folder.parent)
     except BaseException:
         remove(folder)
@@ -98,19 +131,19 @@ def seal(root: Path, run: str, conflicts: Sequence[str]) -> None:
     """Note that change set `run` has happened, but for `conflicts`, where someone else's file stayed."""
     folder = folder_of(root, run)
     if folder.is_dir():
-        write_atomic(folder / SEAL, orjson.dumps({"conflicts": list(conflicts)}))
+        write_atomic(folder / _SEAL, orjson.dumps({"conflicts": list(conflicts)}))
 
 
 def sweep(root: Path) -> None:
     """Remove generations of change sets that never began; call it only while no intent is there."""
     for folder in _folders(root):
-        if not (folder / SEAL).exists() or not (folder / MANIFEST).exists():
+        if not (folder / _SEAL).exists() or not (folder / _MANIFEST).exists():
             remove(folder)
 
 
 def history(root: Path) -> list[Generation]:
     """Return what is kept, newest first; what can't be read stands last and says so."""
-    found = [manifest.read(folder) for folder in _folders(root) if (folder / SEAL).exists()]
+    found = [_read(folder) for folder in _folders(root) if (folder / _SEAL).exists()]
     found.sort(key=lambda item: -item.number)
     runs = {item.run for item in found}
     return [replace(item, undone=_is_undone(item.run, runs)) for item in found]
@@ -120,22 +153,22 @@ def pick(generations: Sequence[Generation], run: str) -> Generation:
     """Return the generation of change set `run`; StoreError when it is not among them, or damaged."""
     for item in generations:
         if item.run == run and item.damaged:
-            raise _damaged(Path(PRIVATE, FOLDER, run, MANIFEST), item.damaged)
+            raise _damaged(Path(PRIVATE, FOLDER, run, _MANIFEST), item.damaged)
         if item.run == run:
             return item
     raise StoreError(f"no run {run!r} is kept", fix="`reverie history` lists the runs that can be undone.")
 
 
-def content(root: Path, run: str, mark: str | None) -> bytes | None:
-    """Return the bytes with digest `mark` of a generation; None for None. StoreError if they are damaged."""
-    if mark is None:
+def content(root: Path, run: str, sha: str | None) -> bytes | None:
+    """Return the bytes with digest `sha` of a generation; None for None. StoreError if they are damaged."""
+    if sha is None:
         return None
-    file = folder_of(root, run) / mark
+    file = folder_of(root, run) / sha
     try:
         data = read_regular(file, MAX_DERIVED)[0]
     except OSError as error:
         raise _damaged(file, error.strerror or str(error)) from error
-    if digest(data) != mark:
+    if digest(data) != sha:
         raise _damaged(file, "not the bytes that were kept")
     return data
 
@@ -157,6 +190,39 @@ def diff(root: Path, run: str) -> list[FileDiff]:
     ]
 
 
+def _read(folder: Path) -> Generation:
+    """Return what `folder` holds; where its records have not the right shape, a generation that says why."""
+    try:
+        values = orjson.loads(read_regular(folder / _MANIFEST, MAX_DERIVED)[0])
+        lost = list(orjson.loads(read_regular(folder / _SEAL)[0])["conflicts"])
+        files = tuple(_sound(FileChange(**item)) for item in values["files"])
+        run, number, reason = values["run"], values["number"], values["reason"]
+        if not isinstance(run, str) or not isinstance(reason, str) or folder.name != file_id(run):
+            raise TypeError("not the records of this run")
+        at = parse_time(values["at"])
+        return Generation(run, int(number), at, reason, tuple(f for f in files if f.path not in lost))
+    except (OSError, StoreError, ValueError, KeyError, TypeError) as error:
+        what = f"{type(error).__name__}: {error}"
+        return Generation(folder.name, 0, None, "can't be read", (), damaged=what)
+
+
+def _sound(item: FileChange) -> FileChange:
+    """Return `item` if its values are of the types they should be; TypeError or StoreError otherwise."""
+    shas = (item.before, item.after)
+    numbers = (item.mode, item.mtime_ns)
+    if (
+        not isinstance(item.path, str)
+        or not isinstance(item.record, str)
+        or not all(sha is None or isinstance(sha, str) for sha in shas)
+        or not all(isinstance(number, int) for number in numbers)
+    ):
+        raise TypeError("a value of the wrong type")
+    for sha in filter(None, shas):
+        check_path(sha)
+    check_path(item.path)
+    return item
+
+
 def _is_undone(run: str, runs: Collection[str]) -> bool:
     """Whether the undo of `run` is among `runs` and was not undone itself."""
     return undo_id(run) in runs and not _is_undone(undo_id(run), runs)
@@ -166,7 +232,7 @@ def _outcome(root: Path, change: Change) -> Iterator[tuple[str, str | None, byte
     """Yield each path of `change`, the digest it was planned against, and its bytes afterwards."""
     if isinstance(change, Retire):
         yield change.path, change.expected, None
-        yield change.target, None, _present(root, change.path)
+        yield change.target, None, bytes_at(root, change.path)
     elif isinstance(change, Move):
         yield change.path, change.expected, None
         yield change.target, None, change.data
@@ -184,9 +250,9 @@ def _image(
     index: bool,
     record: str,
 ) -> FileChange:
-    before = _present(root, path)
-    mark = None if before is None else digest(before)
-    if mark != expected and not index:
+    before = bytes_at(root, path)
+    sha = None if before is None else digest(before)
+    if sha != expected and not index:
         raise ConflictError("changed since it was read", file=path, fix="Look at the store again and retry.")
     info = None if before is None else inside(root, path).lstat()
     return FileChange(
@@ -208,34 +274,27 @@ def _deposit(folder: Path, data: bytes | None, name: str = "") -> str | None:
     """Write `data` under `name`, else under its digest, which is returned; None for None."""
     if data is None:
         return None
-    mark = digest(data)
-    target = folder / (name or mark)
+    sha = digest(data)
+    target = folder / (name or sha)
     if not target.exists():
         # Made durable together with the manifest, whose writing syncs the folder.
         write_temp(target, data).replace(target)
         faults.reach("store.generation_begun")
-    return mark
-
-
-def _present(root: Path, path: str) -> bytes | None:
-    try:
-        return read_regular(inside(root, path), MAX_DERIVED)[0]
-    except FileNotFoundError:
-        return None
+    return sha
 
 
 def _folders(root: Path) -> list[Path]:
     """Return the folders of generations; what else may lie there (``.DS_Store``) is none of ours."""
-    place = root / PRIVATE / FOLDER
-    if not place.is_dir():
+    folder = root / PRIVATE / FOLDER
+    if not folder.is_dir():
         return []
-    return sorted(item for item in place.iterdir() if item.is_dir() and not item.is_symlink())
+    return sorted(item for item in folder.iterdir() if item.is_dir() and not item.is_symlink())
 
 
 def remove(folder: Path) -> None:
     """Remove a generation, its seal first, so that half of one is never taken for a whole."""
     if folder.exists():
-        (folder / SEAL).unlink(missing_ok=True)
+        (folder / _SEAL).unlink(missing_ok=True)
         shutil.rmtree(folder)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from pipeline.core.atomic import TEMP_MARK
 from pipeline.store.files.layout import ARCHIVE, EPISODES, GRAPH, PRIVATE, VAULT
 from pipeline.store.history import generations
-from pipeline.store.history.manifest import Generation
+from pipeline.store.history.generations import Generation
 
 KEEP_DREAMS = timedelta(days=90)
 DREAM = "dream"
@@ -32,15 +32,15 @@ def prune(root: Path, count: int, now: datetime) -> None:
     found = generations.history(root)
     reasons = {item.run: item.reason for item in found}
     standing: dict[str, int] = defaultdict(int)
-    places: dict[str, int] = defaultdict(int)
+    folders: dict[str, int] = defaultdict(int)
     for item in found:
         kind = _kind(item, reasons)
         stands = not item.undone and not item.run.startswith(generations.undo_id(""))
         young = kind == DREAM and item.at is not None and item.at > now - KEEP_DREAMS
-        if not young and (standing[kind] >= count or places[kind] >= _MOST * max(1, count)):
+        if not young and (standing[kind] >= count or folders[kind] >= _MOST * max(1, count)):
             generations.remove(generations.folder_of(root, item.run))
         standing[kind] += stands
-        places[kind] += 1
+        folders[kind] += 1
 
 
 def sweep_temps(root: Path, now: float) -> None:

@@ -16,8 +16,8 @@ from pipeline.core.errors import ConflictError
 from pipeline.core.ids import digest
 from pipeline.store.file_operations import Restore
 from pipeline.store.files.layout import EPISODES, MAX_DERIVED, inside, read_regular
-from pipeline.store.history import generations as kept
-from pipeline.store.history.manifest import FileChange, Generation
+from pipeline.store.history import generations
+from pipeline.store.history.generations import FileChange, Generation
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,48 +35,48 @@ class Undone:
 
 
 def plan(
-    root: Path, run: str, generations: Sequence[Generation], written: Callable[[str], str | None]
+    root: Path, run: str, history: Sequence[Generation], written: Callable[[str], str | None]
 ) -> list[Restore]:
-    """Return what undoes `run`, one of `generations` (newest first).
+    """Return what undoes `run`, one of `history` (newest first).
 
     `written` tells the digest that Reverie last wrote at a path.
 
     Raises ConflictError that names every file with a later edit, StoreError when the kept bytes are
     damaged.
     """
-    chosen = kept.pick(generations, run)
-    later = [item for item in generations if item.number > chosen.number and not item.undone]
+    chosen = generations.pick(history, run)
+    later = [item for item in history if item.number > chosen.number and not item.undone]
     restores: list[Restore] = []
     overtaken: list[FileChange] = []
     refused: list[str] = []
     causes: list[Generation] = []
     for change in chosen.files:
         current, mode, mtime = _present(root, change.path)
-        mark = None if current is None else digest(current)
-        if mark == change.before:
+        present = None if current is None else digest(current)
+        if present == change.before:
             overtaken += [change] if not change.index and _last(change, later) else []
             continue
-        if mark == change.after:
-            data = kept.content(root, run, change.before)
-            restores.append(Restore(change.path, data, mark, change.record, change.mode, change.mtime_ns))
+        if present == change.after:
+            data = generations.content(root, run, change.before)
+            restores.append(Restore(change.path, data, present, change.record, change.mode, change.mtime_ns))
             continue
         grown = _without_ours(root, run, change, current)
         if grown is not None:
-            restores.append(Restore(change.path, grown, mark, change.record, mode, mtime))
+            restores.append(Restore(change.path, grown, present, change.record, mode, mtime))
         elif not change.index:
             last = _last(change, later)
-            causes += [last[0]] if last and last[1].after == mark else []
-            ours = mark is not None and written(change.path) == mark
+            causes += [last[0]] if last and last[1].after == present else []
+            ours = present is not None and written(change.path) == present
             refused.append(f"{change.path} {_why(change, current, causes, ours=ours)}")
     if not refused and not any(restore.path in _memories(chosen) for restore in restores):
         # Nothing of it is left to take back: a later change moved on from it.
         for change in overtaken:
             last = _last(change, later)
             causes += [last[0]] if last else []
-            refused.append(f"{change.path} was changed again by {called(causes[-1])}")
+            refused.append(f"{change.path} was changed again by {_title(causes[-1])}")
     if refused:
         raise ConflictError(
-            f"undoing {called(chosen)} would lose what came after it: {'; '.join(refused)}",
+            f"undoing {_title(chosen)} would lose what came after it: {'; '.join(refused)}",
             file=str(root),
             fix=_fix(run, causes),
         )
@@ -88,13 +88,16 @@ def _without_ours(root: Path, run: str, change: FileChange, current: bytes | Non
     """Return a log without what the run added, when it only grew since; None for any other file."""
     if current is None or not change.path.startswith(f"{EPISODES}/"):
         return None
-    before, after = kept.content(root, run, change.before), kept.content(root, run, change.after)
+    before, after = (
+        generations.content(root, run, change.before),
+        generations.content(root, run, change.after),
+    )
     if after is None or not current.startswith(after) or not after.startswith(before or b""):
         return None
     return (before or b"") + current[len(after) :]
 
 
-def called(item: Generation) -> str:
+def _title(item: Generation) -> str:
     """Return a change as a person knows it: what it was, with the start of its id."""
     return f"“{item.reason}” ({item.run[:8]})" if item.reason else item.run
 
@@ -118,7 +121,7 @@ def _memories(item: Generation) -> set[str]:
 
 def _why(change: FileChange, current: bytes | None, causes: Sequence[Generation], *, ours: bool) -> str:
     if causes and any(file.path == change.path for file in causes[-1].files):
-        return f"was changed again by {called(causes[-1])}"
+        return f"was changed again by {_title(causes[-1])}"
     if current is None:
         return "was removed since"
     if ours:

@@ -6,23 +6,24 @@ but its bytes differ; *foreign* when we never wrote it.
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Iterable, Set
 from pathlib import Path
 
-import orjson
-
-from pipeline.core import system
-from pipeline.core.atomic import ensure_dir, write_atomic
+from pipeline.core import jsonl
+from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import StoreError
+from pipeline.store.files.layout import PRIVATE
+from pipeline.store.files.scanning import Document
+
+FILE = "written.jsonl"
 
 
-class Written:
-    """The record of one store; read once, then kept in step with what is appended."""
+class WrittenLog:
+    """The log of the store at `root`: read once, and again whenever its file has another size."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    def __init__(self, root: Path) -> None:
+        self._file = root / PRIVATE / FILE
         self._size = -1
         self._digests: dict[str, str] = {}
         self._lines = 0
@@ -37,33 +38,27 @@ class Written:
         self._load()
         return self._digests.keys()
 
+    def is_as_written(self, document: Document) -> bool:
+        """Whether this file went through Reverie's hands and nobody else changed it since."""
+        return self.digest(document.path) == document.digest
+
+    def is_ours(self, document: Document) -> bool:
+        """Whether Reverie wrote this file of itself, not at a person's word, and nobody changed it since."""
+        return document.head.origin != "hand-written" and self.is_as_written(document)
+
     def append(self, records: Iterable[tuple[str, str]]) -> None:
         """Add path and digest pairs; an empty digest says that the file is no longer there."""
-        lines = [orjson.dumps(record) + b"\n" for record in records]
-        if not lines:
-            return
-        self._load()
-        ensure_dir(self._file.parent)
-        handle = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_APPEND | system.OPEN, 0o600)
-        with os.fdopen(handle, "ab") as out:
-            # A line torn by a power loss must not swallow the next one.
-            out.write((b"\n" if self._torn() else b"") + b"".join(lines))
-            out.flush()
-            os.fsync(out.fileno())
+        values = list(records)
+        if values:
+            # A file that is no regular one must be refused before anything is written to it.
+            self._load()
+            jsonl.append(self._file, values)
 
     def compact(self) -> None:
         """Rewrite the record with one line per path, once most of its lines are outdated."""
         self._load()
         if self._lines > 2 * len(self._digests) + 50:
-            data = b"".join(orjson.dumps(item) + b"\n" for item in sorted(self._digests.items()))
-            write_atomic(self._file, data)
-
-    def _torn(self) -> bool:
-        if not self._size:
-            return False
-        with self._file.open("rb") as opened:
-            opened.seek(-1, os.SEEK_END)
-            return opened.read(1) != b"\n"
+            write_atomic(self._file, jsonl.dump(sorted(self._digests.items())))
 
     def _bytes_there(self) -> int:
         try:
@@ -83,16 +78,13 @@ class Written:
         if size == self._size:
             return
         self._size, self._digests, self._lines = size, {}, 0
-        for line in self._file.read_bytes().splitlines() if size else ():
-            try:
-                path, digest = orjson.loads(line)
-            except (ValueError, TypeError):
-                # A torn line: its file then counts as hand-edited, which only makes us careful.
-                continue
+        if not size:
+            return
+        # A torn or odd line: its file then counts as hand-edited, which only makes us careful.
+        for value in jsonl.parse(self._file.read_bytes()).values:
             self._lines += 1
-            if not isinstance(path, str) or not isinstance(digest, str):
-                continue
-            if digest:
-                self._digests[path] = digest
-            else:
-                self._digests.pop(path, None)
+            match value:
+                case [str(path), ""]:
+                    self._digests.pop(path, None)
+                case [str(path), str(digest)]:
+                    self._digests[path] = digest

@@ -1,0 +1,52 @@
+"""Looks at one store again and again, reading only the files that changed since the last look."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from pipeline.core.clock import SystemClock
+from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
+from pipeline.store.files import scanning
+from pipeline.store.files.scanning import Document, Snapshot
+from pipeline.store.ownership.written_log import WrittenLog
+
+
+class Scanner:
+    """What this process knows of the files of the store at `root`."""
+
+    def __init__(self, root: Path, written: WrittenLog, index: MemoryIndexWriter) -> None:
+        self._root = root
+        self._written = written
+        self._index = index
+        self._trusted: dict[str, Document] | None = None
+        self._seen: dict[str, Document] | None = None
+
+    def scan(self) -> Snapshot:
+        """Return every memory and every problem; only files that changed are read again."""
+        if self._trusted is None:
+            self._trusted = scanning.from_index(self._root)
+        now = SystemClock().now().timestamp()
+        snapshot = scanning.scan(self._root, self._trusted)
+        ours = self._written.paths()
+        for document in snapshot.documents:
+            document.foreign = document.path not in ours
+        snapshot.problems += self._index.problems()
+        self._trusted = scanning.trusted(snapshot.documents, int(now * 1e9))
+        self.remember(snapshot)
+        return snapshot
+
+    def glance(self) -> Snapshot:
+        """Return the store by its file names; what this object saw before is not looked at again.
+
+        Good enough for an index or a free name; every file that is changed is compared on its own.
+        """
+        return self.scan() if self._seen is None else scanning.scan(self._root, self._seen, glance=True)
+
+    def remember(self, snapshot: Snapshot, *, but: Collection[str] = ()) -> None:
+        """Let the next `glance` take the documents of `snapshot` as seen, but those at `but`."""
+        self._seen = {item.path: item for item in snapshot.documents if item.path not in but}
+
+    def forget(self) -> None:
+        """Look at every file anew at the next `glance`: somebody else's change set was found."""
+        self._seen = None

@@ -1,0 +1,85 @@
+"""What is made from memories, brought up to date after they changed: the files in a store, its search index.
+
+The memories are safe meanwhile. What can't be made now waits and fails nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from pipeline.core.errors import ODD_DATA, ReverieError, StoreError
+from pipeline.core.ids import new_id
+from pipeline.domain.job import Job
+from pipeline.ledger import files
+from pipeline.search import index_reader, semantic
+from pipeline.search.refresh import refresh_index
+from pipeline.store import Store
+from pipeline.worker import retry
+from pipeline.worker.context import WorkerContext, log_fields
+
+LOG = logging.getLogger("reverie.worker")
+
+
+class DerivedFiles:
+    """The derived files and search indexes of the stores of one home."""
+
+    def __init__(self, context: WorkerContext) -> None:
+        self._context = context
+        self._retry = retry.derived_files(context.settings.extraction.attempts)
+
+    def rebuild(self) -> None:
+        """Bring the derived files of every store that was changed up to date."""
+        while isinstance(job := self._context.claim("reindex"), Job):
+            try:
+                self._rebuild(Path(job.key))
+            except (StoreError, OSError, *ODD_DATA) as error:
+                self._put_back(job, error)
+            else:
+                self._context.finish(job)
+        self._context.close_stores()
+
+    def index(self) -> None:
+        """Bring the search indexes up to date: of the stores touched since, and of the user-scope store.
+
+        A store the ledger knows gets one as well when it has none that can be used, as after an upgrade.
+        What goes wrong is logged and fails nothing: an index holds nothing of its own, and recall reads
+        files instead.
+        """
+        home, touched = self._context.home, self._context.touched
+        always = {*touched, home / "memory"}
+        for store_path in sorted({*always, *map(Path, files.stores(self._context.ledger))}):
+            try:
+                if store_path.is_dir() and (store_path in always or not _has_index(home, store_path)):
+                    refresh_index(home, Store.open(store_path), self._context.clock.now())
+            except (ReverieError, OSError) as error:
+                LOG.warning("no search index of %s: %s", store_path, error)
+            except ODD_DATA:
+                LOG.exception("no search index of %s", store_path)
+        touched.clear()
+
+    def _rebuild(self, store_path: Path) -> None:
+        context = self._context
+        if store_path.is_dir():
+            store = context.opened_store(store_path)
+            store.reindex(now=context.clock.now())
+            semantic.keep_fresh(store, context.settings, context.ledger, context.clock, run_id=new_id())
+
+    def _put_back(self, job: Job, error: Exception) -> None:
+        decision = self._retry.retry_after(error, job.attempts)
+        if isinstance(error, StoreError | OSError):
+            LOG.warning("%s: %s", job.key, error, extra=log_fields(job))
+            reason = str(error)
+        else:
+            LOG.exception("the derived files of %s can't be made", job.key, extra=log_fields(job))
+            reason = f"{type(error).__name__}: {error}"
+        self._context.put_back(job, decision, reason)
+
+
+def _has_index(home: Path, store_path: Path) -> bool:
+    """Whether the store at `store_path` has an index that can be asked."""
+    try:
+        with index_reader.Reader(index_reader.index_path(str(home), str(store_path))):
+            return True
+    except index_reader.NoIndexError:
+        return False

@@ -1,0 +1,127 @@
+"""When a job that failed is done again: the one policy, and nothing but the policy.
+
+An obstacle is not the job's fault (a cap, another program at work in the store, a provider that is down):
+the job waits and no attempt is counted. Any other error is a failed attempt. With n failures, the present
+one included, and waits w1, w2, … the next try comes
+
+    w[n]       seconds from now, the last wait repeating,
+    never      when n has reached the limit: a person sees the parked job, `reverie work --retry` unparks it.
+
+The limit that is set is ``extraction.attempts``:
+
+    job            obstacles (seconds)                            waits (seconds)       limit
+    extraction     cap 900, busy store 120, provider down 3600    60, 600               as set
+    dream          cap, busy store or lost lease 900,             3600, 14400, 86400    none
+                   provider down 3600
+    derived files  store or disk can't be used 900                60, 600               as set
+
+Dialogue that no model takes (refused, invalid, too long, cut off) is given up at the limit, not parked: it
+would hold up everything that was said after it.
+
+Trying again *within* one model call, while a provider is overloaded, is `pipeline.llm.retry`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from pipeline.core.errors import (
+    BusyStoreError,
+    InvalidReplyError,
+    LeaseLostError,
+    QuotaError,
+    RefusedError,
+    SpendError,
+    StoreError,
+    TooLongError,
+    TruncatedError,
+    UnauthorisedError,
+    UnavailableError,
+)
+
+MINUTE = 60.0
+HOUR = 3_600.0
+PROVIDER_DOWN = (UnauthorisedError, UnavailableError, QuotaError)
+"""No other job that needs a model would fare better now, and trying again at once would not help."""
+PROVIDER_DOWN_SECONDS = HOUR
+_UNREADABLE = (RefusedError, InvalidReplyError, TooLongError, TruncatedError)
+"""The dialogue, not the provider, is at fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Do it again in `seconds`; `counted` says that this was a failed attempt, not an obstacle."""
+
+    seconds: float
+    counted: bool
+
+
+class Stop(Enum):
+    """Do it no more: a person must look at it, or it is passed over."""
+
+    PARK = "park"
+    GIVE_UP = "give up"
+
+
+Decision = Wait | Stop
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """The policy for one kind of job; the module's docstring has the formula and the values.
+
+    `obstacles` are error classes with the seconds to wait, the first that fits deciding; `waits` are the
+    seconds after the first, second, … failure; `limit` is how many failures there may be, None for any
+    number.
+    """
+
+    obstacles: tuple[tuple[type[Exception] | tuple[type[Exception], ...], float], ...]
+    waits: tuple[float, ...]
+    limit: int | None
+
+    def retry_after(self, error: Exception, attempts: int) -> Decision:
+        """Return what becomes of a job that raised `error` after `attempts` earlier failures."""
+        for classes, seconds in self.obstacles:
+            if isinstance(error, classes):
+                return Wait(seconds, counted=False)
+        decision = self.after_failure(attempts)
+        return Stop.GIVE_UP if decision is Stop.PARK and isinstance(error, _UNREADABLE) else decision
+
+    def after_failure(self, attempts: int) -> Decision:
+        """Return what becomes of a job that failed without an error, after `attempts` earlier failures."""
+        failures = attempts + 1
+        if self.limit is not None and failures >= self.limit:
+            return Stop.PARK
+        return Wait(self.waits[min(failures, len(self.waits)) - 1], counted=True)
+
+
+def extraction(limit: int) -> RetryPolicy:
+    """Return the policy for jobs that read dialogue, with `limit` as set in `extraction.attempts`."""
+    return RetryPolicy(
+        obstacles=(
+            (SpendError, 15 * MINUTE),
+            (BusyStoreError, 2 * MINUTE),
+            (PROVIDER_DOWN, PROVIDER_DOWN_SECONDS),
+        ),
+        waits=(MINUTE, 10 * MINUTE),
+        limit=limit,
+    )
+
+
+def derived_files(limit: int) -> RetryPolicy:
+    """Return the policy for jobs that make what is derived from memories, which are safe meanwhile."""
+    return RetryPolicy(
+        obstacles=(((StoreError, OSError), 15 * MINUTE),), waits=(MINUTE, 10 * MINUTE), limit=limit
+    )
+
+
+DREAM = RetryPolicy(
+    obstacles=(
+        ((SpendError, BusyStoreError, LeaseLostError), 15 * MINUTE),
+        (PROVIDER_DOWN, PROVIDER_DOWN_SECONDS),
+    ),
+    waits=(HOUR, 4 * HOUR, 24 * HOUR),
+    limit=None,
+)
+"""A dream is never parked: a night without a model must not end all dreaming."""
