@@ -238,7 +238,7 @@ class App:
             sources = tuple(source_row(ledger, source) for source in document.memory.sources)
             made = tuple(
                 run_row(run)
-                for run_id in lookups.runs_of_memory(ledger, document.memory.id)
+                for run_id in runs.runs_of_memory(ledger, document.memory.id)
                 if (run := runs.run(ledger, run_id)) is not None
             )
         return Why(document.memory, store.path / document.path, sources, made, store.is_as_written(document))

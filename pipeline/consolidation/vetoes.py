@@ -8,7 +8,6 @@ undo that never came about, or that was itself undone, leaves other bytes or non
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -115,7 +114,7 @@ def _operations(ledger: Ledger, key: str, run: str) -> list[Operation]:
     if row is not None and row.kind == KIND:
         return Committed.load(row.reply_json or "")[0].operations if row.reply_json else []
     return [
-        read_proposal(json.loads(item.payload_json), item.id)
+        read_proposal(item.payload, item.id)
         for item in inbox.list_inbox(ledger, key, "accepted")
         if item.kind.startswith("dream:") and run == f"inbox-{item.id}-{item.run_id}"
     ]

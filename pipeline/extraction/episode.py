@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.extraction.schema import ConversationExtraction, Extraction
-from pipeline.extraction.screen import Rejected, bar, one_line
+from pipeline.extraction.screen import Rejected, one_line
+from pipeline.verify.barred import bar
 
 NAME = "diary"
 """The name under which a dropped line is counted among a run's rejected candidates."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -72,3 +73,23 @@ def recall_log(connection: sqlite3.Connection) -> None:
         ) WITHOUT ROWID""")
     connection.execute("CREATE TABLE identity (id TEXT NOT NULL)")
     connection.execute("INSERT INTO identity SELECT lower(hex(randomblob(8)))")
+
+
+def run_memories(connection: sqlite3.Connection) -> None:
+    """Add which memories each run made or changed, taken for past runs from what they said they did."""
+    connection.execute("""
+        CREATE TABLE run_memories (
+          memory TEXT NOT NULL, run TEXT NOT NULL REFERENCES runs (id), PRIMARY KEY (memory, run)
+        ) WITHOUT ROWID""")
+    past = connection.execute("SELECT id, summary_json FROM runs WHERE summary_json IS NOT NULL").fetchall()
+    rows = {(memory, run) for run, summary in past for memory in _memories_in(summary)}
+    connection.executemany("INSERT INTO run_memories (memory, run) VALUES (?, ?)", sorted(rows))
+
+
+def _memories_in(summary: str) -> list[str]:
+    """Return the ids of memories that a run's summary names; none of one that can't be read."""
+    try:
+        actions = json.loads(summary).get("actions") or []
+        return [action["id"] for action in actions if isinstance(action.get("id"), str) and action["id"]]
+    except (ValueError, AttributeError, TypeError):
+        return []

@@ -98,15 +98,6 @@ def is_waiting(ledger: Ledger, kind: str, key: str) -> bool:
     return found is not None
 
 
-def runs_of_memory(ledger: Ledger, memory_id: str) -> list[str]:
-    """Return the ids of the runs that created or changed the memory with `memory_id`, oldest first."""
-    rows = ledger.rows(
-        "SELECT id FROM runs WHERE summary_json LIKE ? ESCAPE '!' ORDER BY started_at",
-        (f'%"{memory_id}"%',),
-    )
-    return [row["id"] for row in rows] if memory_id else []
-
-
 def stores(ledger: Ledger) -> list[str]:
     """Return every memory folder a transcript was ever read for, by name."""
     rows = ledger.rows("SELECT DISTINCT store FROM memory_file_states WHERE store <> '' ORDER BY store")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.core import clock
 from pipeline.core.errors import LedgerError, NewerSchemaError
-from pipeline.ledger.later_steps import dreams, recall_log
+from pipeline.ledger.later_steps import dreams, recall_log, run_memories
 
 if TYPE_CHECKING:
     import sqlite3
@@ -243,7 +243,7 @@ def stores(connection: sqlite3.Connection) -> None:
 Step = Callable[["sqlite3.Connection"], None]
 STEPS: tuple[Step, ...] = (
     *(files, entries, entry_indexes, conversations, work, spending, judgements, stores),
-    *(dreams, recall_log),
+    *(dreams, recall_log, run_memories),
 )
 LATEST = len(STEPS)
 

@@ -11,6 +11,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from pipeline.domain.body import LABEL
+
 _UNITS = {
     "ms": "ms millisecond milliseconds 毫秒 ミリ秒",
     "s": "s sec secs second seconds 秒 秒間",
@@ -75,8 +77,6 @@ _INSIDE = r"(?:(?<=[^\W_A-Z] )|(?<=[,;)] )|(?<=[\u3040-\u30ff\u3400-\u9fff]))"
 _LETTER = r"(?:[^\W\u3040-\u30ff\u3400-\u9fff]|['’-])"
 _NAME = re.compile(rf"{_INSIDE}(?:[A-Z]{_LETTER}+)(?: [A-Z]{_LETTER}+)*")
 _NOT_NAMES = frozenset(("i", "i'm", "i'll", "i'd", "i've", "why", "how", "ok"))
-LABEL = re.compile(r"\*\*(?:why|how to apply):\*\*", re.IGNORECASE)
-"""The labels that extraction writes before the reason and the use of a fact."""
 _TITLE_SHARE = 0.3
 """Above this share of capitals inside sentences a capital marks a noun (German) or a title, not a name."""
 

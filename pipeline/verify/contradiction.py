@@ -12,7 +12,8 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pipeline.text.specifics import LABEL, is_value, lost, plain, specifics
+from pipeline.domain.body import LABEL
+from pipeline.text.specifics import is_value, lost, plain, specifics
 
 _SAME_MATTER = 0.6
 """Share of the shorter clause's words that the other must have to be about the same matter."""

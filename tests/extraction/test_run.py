@@ -58,7 +58,7 @@ def test_a_fact_said_is_a_file_kept_with_its_run(bench: Bench) -> None:
     bench.script([reply(fact(1, SAID))])
     (outcome,) = bench.run(bench.turns(key))
     run = runs.run(bench.ledger, outcome.run_id)
-    assert outcome.actions[0]["action"] == "created" and bench.names() == ["retries-stay-at-three"]
+    assert outcome.actions[0].action == "created" and bench.names() == ["retries-stay-at-three"]
     assert run is not None and (run.outcome, run.provider) == ("applied", "scripted")
     assert bench.store.read("retries-stay-at-three").memory.sources[0].quote == SAID
     assert bench.run(bench.turns(key)) == [] and len(bench.provider.history) == 1
@@ -169,7 +169,7 @@ def test_a_change_already_made_is_not_made_twice(bench: Bench) -> None:
     bench.store = Store.open(path)
     (outcome,) = bench.run(bench.turns(key))
     assert tree(path) == before and len(bench.provider.history) == 1
-    assert (outcome.word, outcome.actions[0]["action"]) == ("applied", "created")
+    assert (outcome.word, outcome.actions[0].action) == ("applied", "created")
 
 
 @pytest.mark.parametrize("broken", [Failing, Dying])

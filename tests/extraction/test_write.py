@@ -9,7 +9,8 @@ import pytest
 from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Evidence
 from pipeline.extraction.schema import Withdrawal
-from pipeline.extraction.screen import Rejected, Screened, Verdict
+from pipeline.extraction.screen import Rejected, Verdict
+from pipeline.extraction.screened import Screened
 from pipeline.extraction.write import ExtractionPlan, near_copy, plan, words
 from pipeline.store import Store
 from tests.support.extraction import NOW
@@ -42,7 +43,7 @@ def planned(store: Store, *items: Screened, taken_back: tuple[str, ...] = (), **
 
 
 def actions(result: ExtractionPlan) -> list[tuple[str, str]]:
-    return [(action["action"], action["name"]) for action in result.actions]
+    return [(action.action, action.name) for action in result.actions]
 
 
 def old(name: str = "retries", body: str = f"{RETRIES}\n", **more: Any) -> Any:

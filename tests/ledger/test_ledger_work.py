@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.core.errors import LedgerError
+from pipeline.domain.action import RunSummary
 from pipeline.ledger.connection import Ledger, open_ledger
 from pipeline.ledger.events import Event, list_events, record_events
 from pipeline.ledger.inbox import add_inbox, count_inbox, decide_inbox, list_inbox
@@ -72,7 +73,7 @@ def test_a_run_keeps_its_reply_until_it_is_applied(led: Ledger) -> None:
         5,
     )
     assert pending_run(led, "k", "s", "other") is None
-    finish_run(led, "r1", outcome="applied", summary_json="{}", now=3)
+    finish_run(led, "r1", outcome="applied", summary=RunSummary(), now=3)
     assert pending_run(led, "k", "s", "turn") is None
     assert (known(led).outcome, known(led).finished_at) == ("applied", 3)
 
@@ -96,7 +97,7 @@ def test_the_oldest_pending_run_comes_first(led: Ledger) -> None:
 def test_end_of_run_and_watermark_commit_together(led: Ledger) -> None:
     start(led)
     with pytest.raises(ZeroDivisionError), led.transaction():
-        finish_run(led, "r1", outcome="applied", summary_json="{}", now=3)
+        finish_run(led, "r1", outcome="applied", summary=RunSummary(), now=3)
         set_watermark(led, "k", "s", "turn", 5)
         1 / 0  # noqa: B018
     assert known(led).outcome is None
@@ -107,7 +108,7 @@ def test_end_of_run_and_watermark_commit_together(led: Ledger) -> None:
 def test_the_same_end_twice_is_no_fault(led: Ledger, outcome: str) -> None:
     start(led)
     for _ in range(2):
-        finish_run(led, "r1", outcome=outcome, summary_json="{}", now=3)
+        finish_run(led, "r1", outcome=outcome, summary=RunSummary(), now=3)
     assert known(led).outcome == outcome
 
 
@@ -117,13 +118,13 @@ def _second_reply(led: Ledger) -> None:
 
 
 def _reply_after_end(led: Ledger) -> None:
-    finish_run(led, "r1", outcome="nothing", summary_json="{}", now=3)
+    finish_run(led, "r1", outcome="nothing", summary=RunSummary(), now=3)
     answer(led)
 
 
 def _other_end(led: Ledger) -> None:
-    finish_run(led, "r1", outcome="nothing", summary_json="{}", now=3)
-    finish_run(led, "r1", outcome="applied", summary_json="{}", now=4)
+    finish_run(led, "r1", outcome="nothing", summary=RunSummary(), now=3)
+    finish_run(led, "r1", outcome="applied", summary=RunSummary(), now=4)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +134,10 @@ def _other_end(led: Ledger) -> None:
         (_reply_after_end, r"take a reply: it has ended \(nothing\)"),
         (_other_end, r"end as applied: it has ended \(nothing\)"),
         (lambda led: answer(led, "r2"), "is not known"),
-        (lambda led: finish_run(led, "r1", outcome="fine", summary_json="", now=3), "'fine' is no outcome"),
+        (
+            lambda led: finish_run(led, "r1", outcome="fine", summary=RunSummary(), now=3),
+            "'fine' is no outcome",
+        ),
         (start, "UNIQUE"),
     ],
 )

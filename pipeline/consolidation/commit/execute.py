@@ -21,11 +21,13 @@ from pipeline.core import faults
 from pipeline.core.clock import iso
 from pipeline.core.errors import ConflictError, StoreError
 from pipeline.core.ids import digest
+from pipeline.domain.action import RunSummary
 from pipeline.domain.memory import Memory
 from pipeline.domain.operations import Operation, Refused
 from pipeline.ledger import dreams, inbox, runs
 from pipeline.ledger.runs import Run
 from pipeline.store import ChangeSet, Document, Snapshot, Store, require_writable
+from pipeline.store.ownership.permission import may_change
 
 KIND = "dream"
 USER_STORE = "memory"
@@ -54,7 +56,7 @@ class Committed:
     def dump(self, report: DreamReport) -> str:
         """Return this and `report` as JSON."""
         values = {
-            "operations": model.pack(self.operations),
+            "operations": [operation.to_json() for operation in self.operations],
             "digests": self.digests,
             "places": self.places,
             "groups": self.groups,
@@ -68,8 +70,11 @@ class Committed:
     def load(cls, text: str) -> tuple[Committed, DreamReport]:
         """Return what `dump` wrote."""
         values = json.loads(text)
-        report = DreamReport(**values.pop("report"))
-        values["operations"] = model.unpack(values["operations"])
+        report = DreamReport.from_json(values.pop("report"))
+        listed = values["operations"]
+        # A plan that an earlier version committed holds them as JSON text, and may wait to be resumed.
+        listed = json.loads(listed) if isinstance(listed, str) else listed
+        values["operations"] = [Operation.from_json(item) for item in listed]
         values["waiting"] = [(kind, payload, reason) for kind, payload, reason in values["waiting"]]
         return cls(**values), report
 
@@ -78,7 +83,7 @@ def waits(item: Refused, memories: Mapping[str, Memory]) -> tuple[str, dict[str,
     """Return `item` as the inbox takes it: kind, payload, reason."""
     names = [memories[one].name for one in item.operation.ids if one in memories]
     texts = {one: text_mark(memories[one]) for one in about(item.operation) if one in memories}
-    payload = {"name": ", ".join(names), "operation": asdict(item.operation), "texts": texts}
+    payload = {"name": ", ".join(names), "operation": item.operation.to_json(), "texts": texts}
     return f"dream:{item.operation.op}", payload, item.reason
 
 
@@ -138,9 +143,8 @@ def _give_up(phase: PhaseContext, home: Path, report: DreamReport, why: str) -> 
     report.word, report.reason, report.actions = "failed", why, []
     write(report, home)
     runs.finish_run(
-        phase.ledger, report.run_id, outcome="failed:plan",
-        summary_json=json.dumps({"reason": why}, ensure_ascii=False), now=phase.clock.now(),
-    )  # fmt: skip
+        phase.ledger, report.run_id, outcome="failed:plan", summary=RunSummary(why), now=phase.clock.now()
+    )
     return report
 
 
@@ -195,7 +199,7 @@ def _fits(operation: Operation, plan: Committed, store: Store, snapshot: Snapsho
     return alone and all(
         d.digest == plan.digests.get(d.id)
         and d.path == plan.places.get(d.id)
-        and (d.id not in touched or (store.is_ours(d) and not d.head.pinned))
+        and (d.id not in touched or may_change(d, store) is None)
         for d in found
     )
 
@@ -255,6 +259,7 @@ def _finish(
     """Bring derived files, report, inbox and ledger in step: the ledger last, so a crash repeats the rest."""
     now = phase.clock.now()
     report.word = "partial" if report.failed else "done" if report.actions else "nothing"
+    word = "applied" if report.actions else "nothing"
     phase.store.reindex(now=now, index_lines=INDEX_LINES)
     if report.actions or report.refused or report.failed:
         write(report, home)
@@ -271,19 +276,15 @@ def _finish(
                 phase.ledger, phase.store_key, kind=kind, reason=reason, run_id=report.run_id, now=now,
                 payload_json=json.dumps(payload, ensure_ascii=False),
             )  # fmt: skip
-        model.close_groups(phase, plan.groups, word="applied" if report.actions else "nothing")
+        model.close_groups(phase, plan.groups, word=word)
         dreams.mark_seen(phase.ledger, phase.store_key, seen)
         gone = dreams.seen(phase.ledger, phase.store_key).keys() - {d.id for d in live}
         dreams.forget_seen(phase.ledger, phase.store_key, gone)
         if report.word != "partial":
             dreams.note_success(phase.ledger, phase.store_key, now=now)
         if runs.run(phase.ledger, report.run_id) is not None:
-            runs.finish_run(
-                phase.ledger, report.run_id, outcome="applied" if report.actions else "nothing",
-                summary_json=json.dumps(
-                    {"actions": report.actions, "refused": report.refused}, ensure_ascii=False
-                ), now=now,
-            )  # fmt: skip
+            summary = RunSummary(actions=tuple(report.actions), refused=tuple(report.refused))
+            runs.finish_run(phase.ledger, report.run_id, outcome=word, summary=summary, now=now)
     faults.reach("dream.after_ledger")
     permit.succeed()
     return report

@@ -39,10 +39,7 @@ def read(payload: Mapping[str, Any], number: int) -> Operation:
     """Return the operation of inbox item `number`; InputError when it does not say what to do."""
     reject = f"`reverie inbox reject {number}`"
     try:
-        values = dict(payload["operation"])
-        values["ids"], values["tags"] = tuple(values["ids"]), tuple(values["tags"])
-        values["dropped"] = tuple(tuple(pair) for pair in values["dropped"])
-        operation = Operation(**values)
+        operation = Operation.from_json(payload["operation"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError("the proposal can't be read", fix=f"{reject}.") from error
     if operation.op not in OPS or not operation.ids:
