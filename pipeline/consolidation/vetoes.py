@@ -15,7 +15,7 @@ from datetime import datetime
 
 import orjson
 
-from pipeline.consolidation.commit.execute import KIND, Committed, about
+from pipeline.consolidation.commit.execute import KIND, Committed
 from pipeline.consolidation.commit.proposals import read as read_proposal
 from pipeline.core import system
 from pipeline.core.atomic import ensure_dir
@@ -43,7 +43,7 @@ class Taken:
         `present` holds the digest of each memory now, by id.
         """
         unchanged = {one for one, mark in self.digests.items() if present.get(one) == mark}
-        again = operation.op == self.op and about(operation) == self.digests.keys() == unchanged
+        again = operation.op == self.op and operation.about == self.digests.keys() == unchanged
         return again or bool(unchanged & {*self.leaving} & {*operation.leaving})
 
 
@@ -56,7 +56,7 @@ def note(ledger: Ledger, store: Store, key: str, run: str, at: datetime) -> None
             "day": iso(at)[:10],
             "op": operation.op,
             "leaving": operation.leaving,
-            "digests": {one: present.get(one, "") for one in about(operation)},
+            "digests": {one: present.get(one, "") for one in operation.about},
         }
         for operation in _operations(ledger, key, run)
     ]

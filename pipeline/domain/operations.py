@@ -70,6 +70,11 @@ class Operation:
         return ()
 
     @property
+    def about(self) -> frozenset[str]:
+        """Return the ids of every memory it names."""
+        return frozenset((*self.ids, *([self.into] if self.into else [])))
+
+    @property
     def written(self) -> tuple[str, ...]:
         """Return the ids whose own files get new bytes when this is applied."""
         if self.op == "merge":

@@ -79,12 +79,10 @@ def test_a_fact_known_under_any_handle_is_updated_in_place(store: Store, changes
 
 
 def test_an_update_keeps_what_the_memory_was_and_gathers_its_sources(store: Store) -> None:
-    first = Evidence(session="a", uuid="u0", quote="retries at 4 please")
+    first = Evidence(session="a", uuid="u0", quote="retries at 4 please", at="2026-03-01T09:00:00+00:00")
     before = old(sources=(first,), tags=("old",), importance=0.9, origin="user-stated", anchors=("a.py",))
     save(store, before)
-    later = item(
-        "Retries are 3 in production and 5 in tests.", origin="assistant-inferred", anchors=("b.py",)
-    )
+    later = item("Retries are 3 in production and 5 in tests.", origin="user-confirmed", anchors=("b.py",))
     apply(store, *planned(store, later).operations, id="r1")
     kept = store.read("retries").memory
     assert (kept.id, kept.created, kept.type) == (before.id, before.created, "project")

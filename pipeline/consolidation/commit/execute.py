@@ -7,7 +7,7 @@ memory had, so that a plan found after a crash changes nothing that was written 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from pipeline.core.errors import ConflictError, StoreError
 from pipeline.core.ids import digest
 from pipeline.domain.action import RunSummary
 from pipeline.domain.memory import Memory
-from pipeline.domain.operations import Operation, Refused
+from pipeline.domain.operations import Operation
 from pipeline.ledger import dreams, inbox, runs
 from pipeline.ledger.runs import Run
 from pipeline.store import ChangeSet, Document, Snapshot, Store, require_writable
@@ -77,20 +77,6 @@ class Committed:
         values["operations"] = [Operation.from_json(item) for item in listed]
         values["waiting"] = [(kind, payload, reason) for kind, payload, reason in values["waiting"]]
         return cls(**values), report
-
-
-def waits(item: Refused, memories: Mapping[str, Memory]) -> tuple[str, dict[str, Any], str]:
-    """Return `item` as the inbox takes it: kind, payload, reason."""
-    names = [memories[one].name for one in item.operation.ids if one in memories]
-    texts = {one: text_mark(memories[one]) for one in about(item.operation) if one in memories}
-    payload = {"name": ", ".join(names), "operation": item.operation.to_json(), "texts": texts}
-    return f"dream:{item.operation.op}", payload, item.reason
-
-
-def text_mark(memory: Memory) -> str:
-    """Return what tells whether a memory still says what it said, and where: 16 hex digits."""
-    said = (memory.name, memory.title, memory.type, memory.description, memory.body)
-    return digest("\x1f".join([*said, memory.path, str(memory.pinned), *memory.tags]))[:16]
 
 
 def interrupted(phase: PhaseContext) -> Run | None:
@@ -193,8 +179,8 @@ def _apply(phase: PhaseContext, home: Path, report: DreamReport, plan: Committed
 
 def _fits(operation: Operation, plan: Committed, store: Store, snapshot: Snapshot) -> bool:
     """Whether every memory `operation` is about is where and as it was, and may still be changed."""
-    found = [d for d in snapshot.documents if d.id in about(operation)]
-    alone = len(found) == len(about(operation)) == len({d.id for d in found})
+    found = [d for d in snapshot.documents if d.id in operation.about]
+    alone = len(found) == len(operation.about) == len({d.id for d in found})
     touched = {*operation.leaving, *operation.written}
     return alone and all(
         d.digest == plan.digests.get(d.id)
@@ -222,11 +208,6 @@ def _tell_overtaken(
 def _files(operation: Operation, plan: Committed) -> set[str]:
     """Return the paths that `operation` itself writes or takes away; none for one that only adds."""
     return {plan.places[one] for one in (*operation.leaving, *operation.written) if one in plan.places}
-
-
-def about(operation: Operation) -> set[str]:
-    """Return the ids of every memory that `operation` names."""
-    return {*operation.ids, *([operation.into] if operation.into else [])}
 
 
 def _overtaken(operation: Operation, snapshot: Snapshot) -> dict[str, Any]:
