@@ -89,7 +89,9 @@ def run_memories(connection: sqlite3.Connection) -> None:
 def _memories_in(summary: str) -> list[str]:
     """Return the ids of memories that a run's summary names; none of one that can't be read."""
     try:
-        actions = json.loads(summary).get("actions") or []
-        return [action["id"] for action in actions if isinstance(action.get("id"), str) and action["id"]]
-    except (ValueError, AttributeError, TypeError):
+        held = json.loads(summary)
+    except ValueError:
         return []
+    actions = held.get("actions") if isinstance(held, dict) else None
+    ids = [action.get("id") for action in actions or () if isinstance(action, dict)]
+    return [memory for memory in ids if isinstance(memory, str) and memory]

@@ -172,7 +172,10 @@ def test_propose_mode_changes_nothing_and_loses_nothing(store: Store) -> None:
 
 
 def test_a_doubtful_candidate_goes_to_the_inbox_only_when_marked(store: Store) -> None:
-    rejected = [Rejected("a", "unsure", to_inbox=True), Rejected("b", "made up")]
+    rejected = [
+        Rejected("a", "unsure", to_inbox=True, candidate=item()),
+        Rejected("b", "made up", candidate=item()),
+    ]
     assert [p.name for p in planned(store, rejected=rejected).proposals] == ["a"]
 
 

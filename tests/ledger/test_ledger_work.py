@@ -7,12 +7,21 @@ from typing import Any
 import pytest
 
 from pipeline.core.errors import LedgerError
-from pipeline.domain.action import RunSummary
+from pipeline.domain.action import DreamAction, MemoryAction, RunSummary
 from pipeline.ledger.connection import Ledger, open_ledger
 from pipeline.ledger.events import Event, list_events, record_events
 from pipeline.ledger.inbox import add_inbox, count_inbox, decide_inbox, list_inbox
-from pipeline.ledger.runs import Run, commit_reply, finish_run, list_runs, pending_run, run, start_run
-from pipeline.ledger.tombstones import add_tombstone, tombstones
+from pipeline.ledger.runs import (
+    Run,
+    commit_reply,
+    finish_run,
+    list_runs,
+    pending_run,
+    run,
+    runs_of_memory,
+    start_run,
+)
+from pipeline.ledger.tombstones import add_tombstone, lift_tombstone, tombstones
 from pipeline.ledger.watermarks import set_watermark, watermark
 from tests.ledger.build import later
 
@@ -153,6 +162,25 @@ def test_runs_are_listed_newest_first(led: Ledger) -> None:
     assert [each.id for each in list_runs(led, limit=3)] == ["r3", "r2", "r1"]
     assert [each.id for each in list_runs(led, key="even")] == ["r2", "r0"]
     assert run(led, "r9") is None
+
+
+def test_the_runs_of_a_memory_are_found_by_its_id_alone(led: Ledger) -> None:
+    made, met = MemoryAction("created", "m2", "m1", "m2.md"), MemoryAction("known", "m2", "m1")
+    other = MemoryAction("withdrawn", "m1", "m2", reason='it names "m1"')
+    for number, actions in enumerate([(made, made), (other,), (DreamAction("merge", ("m1",)),), (met,)]):
+        start(led, f"r{number}", now=9 - number)
+        finish_run(led, f"r{number}", outcome="applied", summary=RunSummary(actions=actions), now=10)
+    finish_run(led, "r0", outcome="applied", summary=RunSummary(actions=(made,)), now=11)
+    assert runs_of_memory(led, "m1") == ["r3", "r0"]
+    assert runs_of_memory(led, "m2") == ["r1"] and runs_of_memory(led, "") == []
+    assert known(led, "r1").summary == RunSummary(actions=(other,))
+
+
+def test_a_tombstone_is_lifted_only_for_the_reason_it_stands_for(led: Ledger) -> None:
+    for name, reason in (("a", "undone"), ("b", "forgotten")):
+        add_tombstone(led, "s", name, memory_id="m", now=5, reason=reason)
+        lift_tombstone(led, "s", name, reason="undone")
+    assert tombstones(led, "s") == {"b": 5}
 
 
 def test_tombstones_are_kept_by_store_and_move_on(led: Ledger) -> None:
