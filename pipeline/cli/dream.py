@@ -108,7 +108,7 @@ def undo(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring back every byte a change touched."""
+    """Undo one change, by whomever: a dream's, an extraction's, yours."""
     undone = changes.undo(App(store=store), run)
 
     def tell() -> None:
