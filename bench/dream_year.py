@@ -102,7 +102,7 @@ class Year:
         client = Client(provider, meter, settings=self.settings.model)
         desk = PhaseContext(self.ledger, self.store, client, self.settings, self.clock)
         report = dream(desk, home=self.home, force=True)
-        self.dropped |= {v for a in report.actions for text, _ in a["dropped"] for v in _VALUE.findall(text)}
+        self.dropped |= {v for a in report.actions for text, _ in a.dropped for v in _VALUE.findall(text)}
         return report
 
     def _fact(self, number: int, at: int) -> Memory:

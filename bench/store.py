@@ -91,6 +91,6 @@ def one_more(folder: Path, rounds: int, many: int = 10_000, few: int = 100) -> R
         store = Store.open(place)
         number = next(numbers)
         plan = store.put(memory_of(number, chance))
-        store.apply(ChangeSet(f"bench-{number}", "bench", [plan]))
+        store.apply(ChangeSet(f"bench-{number}", "bench", [plan]), generation=True)
 
     return compare(lambda: write(places[0]), lambda: write(places[1]), rounds * 3)

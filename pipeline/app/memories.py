@@ -7,13 +7,13 @@ from dataclasses import replace
 from pipeline.app.application import App
 from pipeline.core.errors import InputError
 from pipeline.core.ids import new_id
+from pipeline.domain.body import Body
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.extraction.screen import MAX_PART
 from pipeline.ledger import tombstones
-from pipeline.safety.guard import violation
-from pipeline.safety.redaction import redact
 from pipeline.store import ChangeSet
 from pipeline.text.slugs import slugify
+from pipeline.verify.barred import TAKEN_OUT, bar, holds_secret
 
 
 def add(app: App, statement: str, *, kind: str, name: str, description: str, why: str) -> Memory:
@@ -26,21 +26,25 @@ def add(app: App, statement: str, *, kind: str, name: str, description: str, why
             "there is no fact in it" if not statement.strip() else "it is too long for one fact",
             fix=f"Write one to three sentences, at most {MAX_PART:,} characters.",
         )
-    if redact(text).found:
+    if TAKEN_OUT in text:
+        raise InputError(
+            "the text holds the mark of a secret that was taken out",
+            fix=f"Leave out `{TAKEN_OUT}…]`; say where the secret is kept.",
+        )
+    if holds_secret(text):
         raise InputError("the text holds a secret", fix="Leave the secret out; say where it is kept.")
-    barred = violation(text)
+    barred = bar(text)
     if barred:
-        raise InputError(f"the text reads like {barred}", fix="Memories state facts; they grant nothing.")
+        raise InputError(f"the text {barred}", fix="Memories state facts; they grant nothing.")
     store = app.open_store(create=True)
     now = app.clock.now()
     line = " ".join((description or statement).split())[:150]
-    body = statement.strip() + (f"\n\n**Why:** {why.strip()}" if why else "") + "\n"
     words = statement.split()
     memory = Memory(
         name=slugify(name or " ".join(words)[:60]),
         description=line,
         type=kind,
-        body=body,
+        body=Body(statement, why).render(),
         id=new_id(),
         title=" ".join(words[:8]).rstrip(".,;:"),
         created=now,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -143,7 +142,7 @@ def estimate(
 
 def run_row(run: runs.Run) -> dict[str, Any]:
     """Return one extraction run with what it did and what it dropped."""
-    summary = json.loads(run.summary_json or "{}")
+    summary = run.summary
     return {
         "id": run.id,
         "kind": run.kind,
@@ -151,9 +150,9 @@ def run_row(run: runs.Run) -> dict[str, Any]:
         "store": run.store,
         "strategy": run.strategy,
         "outcome": run.outcome,
-        "reason": summary.get("reason", ""),
-        "actions": summary.get("actions", []),
-        "rejected": summary.get("rejected", []),
+        "reason": summary.reason,
+        "actions": [action.to_json() for action in summary.actions],
+        "rejected": list(summary.rejected),
         "provider": run.provider,
         "model": run.model,
         "started_at": run.started_at,

@@ -7,7 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from pipeline.app import care
+from pipeline.app import dream as dreams
+from pipeline.app import history as changes
+from pipeline.app import inbox as decisions
+from pipeline.app import pins
 from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
@@ -32,7 +35,7 @@ def consolidate(
 ) -> None:
     """Merge and prune one store, checked and undoable."""
     with output.progress("dreaming"):
-        report = care.consolidate(App(store=store, llm=llm), force=force, dry_run=dry_run)
+        report = dreams.consolidate(App(store=store, llm=llm), force=force, dry_run=dry_run)
     output.data(report, lambda: _tell(report), as_json=as_json)
 
 
@@ -46,7 +49,7 @@ def dream(
 ) -> None:
     """Consolidate where the gates are open."""
     with output.progress("dreaming"):
-        reports = list(care.dream_all(App(store=store, llm=llm), everywhere=everywhere))
+        reports = list(dreams.dream_all(App(store=store, llm=llm), everywhere=everywhere))
 
     def tell() -> None:
         for report in reports:
@@ -79,7 +82,7 @@ def report(
 
 def history(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the changes that can be undone, newest first."""
-    found = care.history(App(store=store))
+    found = changes.history(App(store=store))
     rows = [
         [g.run[:13], iso(g.at) if g.at else "", len(g.files), "undone" if g.undone else "", g.reason]
         for g in found
@@ -90,8 +93,8 @@ def history(store: StoreOption = None, as_json: JsonOption = False) -> None:
 
 def diff(run: RunArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Show what one change did, file by file."""
-    changes = care.diff(App(store=store), run)
-    value = [{"path": change.path, "diff": care.as_text(change)} for change in changes]
+    found = changes.diff(App(store=store), run)
+    value = [{"path": change.path, "diff": changes.as_text(change)} for change in found]
 
     def tell() -> None:
         for item in value:
@@ -105,8 +108,8 @@ def undo(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring back every byte a change touched."""
-    undone = care.undo(App(store=store), run)
+    """Undo one change, by whomever: a dream's, an extraction's, yours."""
+    undone = changes.undo(App(store=store), run)
 
     def tell() -> None:
         when = f" of {iso(undone.at)}" if undone.at else ""
@@ -120,26 +123,26 @@ def undo(
 
 def restore(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Bring one memory back from the archive."""
-    path = care.restore(App(store=store), name)
+    path = changes.restore(App(store=store), name)
     output.data({"path": path}, lambda: output.line(f"restored   {path}"), as_json=as_json)
 
 
 def pin(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Put a memory out of every dream's reach."""
-    memory = care.pin(App(store=store), name, pinned=True)
+    memory = pins.pin(App(store=store), name, pinned=True)
     output.data(memory, lambda: output.line(f"pinned     {memory.name} ({memory.path})"), as_json=as_json)
 
 
 def unpin(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Let a pinned memory go back to its place."""
-    memory = care.pin(App(store=store), name, pinned=False)
+    memory = pins.pin(App(store=store), name, pinned=False)
     output.data(memory, lambda: output.line(f"unpinned   {memory.name} ({memory.path})"), as_json=as_json)
 
 
 @inbox.command("list")
 def inbox_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List what waits for you."""
-    rows = care.waiting(App(store=store))
+    rows = decisions.waiting(App(store=store))
     columns = ["id", "kind", "name", "reason"]
     output.data(
         rows,
@@ -153,21 +156,21 @@ def inbox_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
 @inbox.command("show")
 def inbox_show(number: NumberArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Show one item whole."""
-    found = care.item(App(store=store), number)
+    found = decisions.item(App(store=store), number)
     output.data(found, lambda: output.fields(_flat(found)), as_json=as_json)
 
 
 @inbox.command("accept")
 def inbox_accept(number: NumberArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Do what an item proposes."""
-    row = care.accept(App(store=store), number)
+    row = decisions.accept(App(store=store), number)
     output.data(row, lambda: output.line(f"accepted   {row['kind']} {row['name']}"), as_json=as_json)
 
 
 @inbox.command("reject")
 def inbox_reject(number: NumberArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Take an item off the list."""
-    row = care.reject(App(store=store), number)
+    row = decisions.reject(App(store=store), number)
     output.data(row, lambda: output.line(f"rejected   {row['kind']} {row['name']}"), as_json=as_json)
 
 

@@ -155,7 +155,7 @@ def _tell(outcomes: list[Outcome], place: Path | None) -> None:
         output.line("nothing new")
     for outcome in outcomes:
         for action in outcome.actions:
-            output.line(f"{action['action']:<10} {action['name']}")
+            output.line(f"{action.action:<10} {action.name}")
         if not outcome.actions:
             output.line(f"{outcome.word:<10} {outcome.reason}".rstrip())
         for rejected in outcome.rejected:

@@ -19,7 +19,8 @@ from pathlib import Path
 from pipeline.consolidation import vetoes
 from pipeline.consolidation.choose.gather import Gathered, gather
 from pipeline.consolidation.commit import change_set
-from pipeline.consolidation.commit.execute import Committed, about, carry_out, interrupted, resume, waits
+from pipeline.consolidation.commit.execute import Committed, carry_out, interrupted, resume
+from pipeline.consolidation.commit.proposals import waits
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.gates import first_closed
 from pipeline.consolidation.lease import Permit, judge, take
@@ -98,7 +99,7 @@ def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, 
         report.actions = change_set.tell(accepted, snapshot)
         report.word = "dry"
         return report
-    meant = {one for operation in accepted for one in about(operation)}
+    meant = {one for operation in accepted for one in operation.about}
     plan = Committed(
         operations=accepted,
         digests={one: present[one] for one in meant},

@@ -8,13 +8,12 @@ undo that never came about, or that was itself undone, leaves other bytes or non
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pipeline.consolidation.commit.execute import KIND, Committed, about
+from pipeline.consolidation.commit.execute import KIND, Committed
 from pipeline.consolidation.commit.proposals import read as read_proposal
 from pipeline.core import jsonl
 from pipeline.core.clock import iso
@@ -41,7 +40,7 @@ class Taken:
         `present` holds the digest of each memory now, by id.
         """
         unchanged = {key for key, digest in self.digests.items() if present.get(key) == digest}
-        again = operation.op == self.op and about(operation) == self.digests.keys() == unchanged
+        again = operation.op == self.op and operation.about == self.digests.keys() == unchanged
         return again or bool(unchanged & {*self.leaving} & {*operation.leaving})
 
 
@@ -56,7 +55,7 @@ def note(ledger: Ledger, store: Store, key: str, run: str, at: datetime) -> None
                 "day": iso(at)[:10],
                 "op": operation.op,
                 "leaving": operation.leaving,
-                "digests": {memory_id: present.get(memory_id, "") for memory_id in about(operation)},
+                "digests": {memory_id: present.get(memory_id, "") for memory_id in operation.about},
             }
             for operation in _operations(ledger, key, run)
         ],
@@ -110,7 +109,7 @@ def _operations(ledger: Ledger, key: str, run: str) -> list[Operation]:
     if row is not None and row.kind == KIND:
         return Committed.load(row.reply_json or "")[0].operations if row.reply_json else []
     return [
-        read_proposal(json.loads(item.payload_json), item.id)
+        read_proposal(item.payload, item.id)
         for item in inbox.list_inbox(ledger, key, "accepted")
         if item.kind.startswith("dream:") and run == f"inbox-{item.id}-{item.run_id}"
     ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -73,3 +74,8 @@ def parse_time(text: object) -> datetime | None:
     if not 1970 <= moment.year <= 9998:
         return None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+def latest(stamps: Iterable[object]) -> datetime | None:
+    """Return the latest moment that `stamps` name (see `parse_time`), or None when none names any."""
+    return max((moment for stamp in stamps if (moment := parse_time(stamp))), default=None)

@@ -6,8 +6,10 @@ v3's eleven kinds, and the agent-memory tiers.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import Enum
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -86,6 +88,35 @@ TypeName = Literal[
 ]
 
 
+_ORIGIN_RANK: dict[str, int] = {"user-stated": 3, "user-confirmed": 2, "assistant-inferred": 1}
+
+
+def strongest_origin(origins: Iterable[str]) -> str:
+    """Return the one of `origins` that a person stands behind most; of equal ones the first."""
+    return max(origins, key=lambda origin: _ORIGIN_RANK.get(origin, 0))
+
+
+class Untouchable(Enum):
+    """Why code may not change a memory's file without a person's word; the value follows its name."""
+
+    PINNED = "is pinned"
+    NOT_OURS = "was written or edited by someone else"
+
+    def told_of(self, subject: str) -> str:
+        """Return the reason as a clause about `subject`, such as “the memory”."""
+        return f"{subject} {self.value}"
+
+
+def why_untouchable(*, pinned: bool, ours: bool) -> Untouchable | None:
+    """Return why a memory may not be changed by code, or None when it may.
+
+    `ours` says that Reverie wrote the file of itself and nobody changed it since.
+    """
+    if pinned:
+        return Untouchable.PINNED
+    return None if ours else Untouchable.NOT_OURS
+
+
 class Evidence(BaseModel):
     """Where a fact was said: one entry of one session, with a short quote that is in it.
 
@@ -134,6 +165,12 @@ class Memory:
     def kind(self) -> MemoryType:
         """Return this memory's registry row; an unknown type reads as ``project`` (checklist L-C9)."""
         return TYPES.get(self.type, TYPES["project"])
+
+    @property
+    def changed_at(self) -> float:
+        """Return when the memory was last updated, else created (epoch seconds); 0 when nobody knows."""
+        moment = self.updated or self.created
+        return moment.timestamp() if moment else 0.0
 
     @property
     def shown_title(self) -> str:

@@ -6,13 +6,21 @@ has passed it, and nothing here touches a file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, TypeGuard, get_args
+
+from pipeline.domain.body import Body
 
 OpName = Literal["keep", "merge", "rewrite", "supersede", "retire", "relate", "insight", "promote"]
 OPS: tuple[OpName, ...] = get_args(OpName)
 RELATIONS = ("SOLVES", "CAUSES", "BUILDS_ON", "ALTERNATIVE_TO", "REQUIRES", "FOLLOWS", "RELATED_TO")
 """The relations of schema v3."""
+
+
+def is_op(name: str) -> TypeGuard[OpName]:
+    """Whether `name` is the name of an operation."""
+    return name in OPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,11 @@ class Operation:
         return ()
 
     @property
+    def about(self) -> frozenset[str]:
+        """Return the ids of every memory it names."""
+        return frozenset((*self.ids, *([self.into] if self.into else [])))
+
+    @property
     def written(self) -> tuple[str, ...]:
         """Return the ids whose own files get new bytes when this is applied."""
         if self.op == "merge":
@@ -73,12 +86,18 @@ class Operation:
         """Return the markdown body of the new text, in the shape extraction writes; empty when none."""
         if not self.statement.strip():
             return ""
-        parts = [self.statement.strip()]
-        if self.why.strip():
-            parts.append(f"**Why:** {self.why.strip()}")
-        if self.how_to_apply.strip():
-            parts.append(f"**How to apply:** {self.how_to_apply.strip()}")
-        return "\n\n".join(parts) + "\n"
+        return Body(self.statement, self.why, self.how_to_apply).render()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the operation as values that JSON holds."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Operation:
+        """Return what `to_json` gave, read back from JSON. Raises KeyError, TypeError or ValueError."""
+        lists: dict[str, Any] = {name: tuple(values[name]) for name in ("ids", "tags")}
+        dropped = tuple((str(text), str(reason)) for text, reason in values["dropped"])
+        return cls(**{**values, **lists, "dropped": dropped})
 
 
 @dataclass(frozen=True, slots=True)

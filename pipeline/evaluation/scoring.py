@@ -28,6 +28,7 @@ from pipeline import config
 from pipeline.config import SpendSettings
 from pipeline.core.clock import FixedClock, SystemClock, parse_time
 from pipeline.core.errors import InputError
+from pipeline.domain.body import Body
 from pipeline.domain.memory import Memory
 from pipeline.extraction.run import Outcome
 from pipeline.extraction.strategies import TurnStrategy
@@ -239,7 +240,7 @@ def _judge(
 
 
 def _alike(one: Memory, other: Memory) -> bool:
-    mine, theirs = (every_word(memory.body.split("**Why:**")[0]) for memory in (one, other))
+    mine, theirs = (every_word(Body.parse(memory.body).statement) for memory in (one, other))
     return jaccard(mine, theirs) >= SAID_TWICE
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.extraction.schema import ConversationExtraction, Extraction
-from pipeline.extraction.screen import Rejected, bar
+from pipeline.extraction.screen import Rejected
 from pipeline.hooklib.plain import one_line
+from pipeline.verify.barred import bar
 
 NAME = "diary"
 """The name under which a dropped line is counted among a run's rejected candidates."""

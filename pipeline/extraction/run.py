@@ -22,6 +22,7 @@ from pipeline.core import faults
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import ConflictError, ModelError, SpendError, TooLongError, TruncatedError
 from pipeline.core.ids import new_id
+from pipeline.domain.action import MemoryAction, RunSummary
 from pipeline.extraction import known_memories, offline
 from pipeline.extraction.checkpoint import Answer, pack, unpack, without_secrets
 from pipeline.extraction.episode import Entry, entry
@@ -50,7 +51,7 @@ class Outcome:
     run_id: str
     word: str
     reason: str = ""
-    actions: tuple[dict[str, str], ...] = ()
+    actions: tuple[MemoryAction, ...] = ()
     rejected: tuple[dict[str, str], ...] = ()
     proposals: int = 0
     dollars: float = 0.0
@@ -186,7 +187,8 @@ def _apply(
             if not operations:
                 return planned
             change = ChangeSet(id=run_id, reason=f"extraction of {span.key}", operations=operations)
-            applied = phase.store.apply(change)
+            # A page of the diary alone is no change of a memory, and nothing that anybody would undo.
+            applied = phase.store.apply(change, generation=bool(planned.operations))
         except ConflictError:
             phase.store.drop_plans()
             if attempt == 3:
@@ -205,13 +207,13 @@ def _episode(
     if phase.settings.store.mode == "propose":
         return []
     moment = parse_time(span.ended_at) or phase.clock.now()
-    made = [action for action in planned.actions if "path" in action]
+    made = [action.path for action in planned.actions if action.path]
     entry = phase.store.append_episode(
         date=moment.date().isoformat(),
         time=moment.strftime("%H:%M"),
         title=diary.title,
         type_name="conversation",
-        link=made[0]["path"] if made else "",
+        link=made[0] if made else "",
         summary=diary.summary,
         marker=run_id,
     )
@@ -240,13 +242,9 @@ def _finish(
 
 
 def _end(phase: PhaseContext, outcome: Outcome) -> None:
-    summary = {"reason": outcome.reason, "actions": outcome.actions, "rejected": outcome.rejected}
+    summary = RunSummary(outcome.reason, outcome.actions, outcome.rejected)
     runs.finish_run(
-        phase.ledger,
-        outcome.run_id,
-        outcome=outcome.word,
-        summary_json=json.dumps(summary, ensure_ascii=False),
-        now=phase.clock.now(),
+        phase.ledger, outcome.run_id, outcome=outcome.word, summary=summary, now=phase.clock.now()
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from pipeline.core.clock import parse_time
+from pipeline.core.clock import latest
 from pipeline.domain.memory import (
     HUMAN_ONLY,
     MAX_DESCRIPTION,
@@ -25,12 +25,13 @@ from pipeline.domain.memory import (
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.render import Rendering
 from pipeline.extraction.schema import Candidate, Cited, Extraction, Withdrawal
+from pipeline.extraction.screened import Screened
 from pipeline.hooklib.plain import one_line
-from pipeline.safety.guard import violation
 from pipeline.safety.invisible import visible
-from pipeline.safety.redaction import has_secret
 from pipeline.text.dates import absolute
 from pipeline.text.slugs import slugify
+from pipeline.verify.barred import bar
+from pipeline.verify.tags import spelled
 
 MAX_PART = 2_000
 """Most characters of a statement, a reason, or how to apply it: more is not one fact."""
@@ -41,44 +42,16 @@ LEAST_INFERRED = 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class Screened:
-    """A candidate that passed: everything the store needs but its place."""
-
-    name: str
-    update_of: str
-    type: str
-    title: str
-    description: str
-    statement: str
-    why: str
-    how_to_apply: str
-    tags: tuple[str, ...]
-    anchors: tuple[str, ...]
-    importance: float
-    confidence: float
-    origin: Origin
-    sources: tuple[Evidence, ...]
-    said_at: datetime | None
-
-    @property
-    def body(self) -> str:
-        """Return the markdown body: the statement, then why and how to apply it."""
-        parts = [self.statement]
-        if self.why:
-            parts.append(f"**Why:** {self.why}")
-        if self.how_to_apply:
-            parts.append(f"**How to apply:** {self.how_to_apply}")
-        return "\n\n".join(parts) + "\n"
-
-
-@dataclass(frozen=True, slots=True)
 class Rejected:
-    """A candidate or withdrawal that was not taken, and why; `to_inbox` when a person may decide."""
+    """A candidate or withdrawal that was not taken, and why.
+
+    `to_inbox` is true when a person may decide; `candidate` is then what accepting it writes.
+    """
 
     name: str
     reason: str
     to_inbox: bool = False
-    candidate: Candidate | None = None
+    candidate: Screened | None = None
 
 
 @dataclass(slots=True)
@@ -166,7 +139,7 @@ def _screen_one(
     candidate: Candidate, rendering: Rendering, tombstones: Mapping[str, float], seen: set[str]
 ) -> Screened | Rejected:
     sources = cite(candidate.evidence, rendering)
-    said = max((t for s in sources if (t := parse_time(s.at))), default=None)
+    said = latest(s.at for s in sources)
     origin = _origin(sources, rendering)
     reason = (
         _bad_shape(candidate)
@@ -183,7 +156,9 @@ def _screen_one(
         reason = "says the same as another of this reply"
     if reason:
         name = label(candidate.name or candidate.description[:60])
-        return Rejected(name, reason, to_inbox and bool(sources), candidate)
+        to_inbox = to_inbox and bool(sources)
+        kept = _accept(candidate, origin, sources, said) if to_inbox else None
+        return Rejected(name, reason, to_inbox, kept)
     seen.add(key)
     return _accept(candidate, origin, sources, said)
 
@@ -217,14 +192,6 @@ def _barred(candidate: Candidate) -> str:
     return bar("\n".join(parts))
 
 
-def bar(text: str) -> str:
-    """Return why `text` from a model may not be kept, such as ``holds a secret``, or ""."""
-    if has_secret(text) or "[redacted:" in text:
-        return "holds a secret"
-    found = violation(text)
-    return f"reads like {found}" if found else ""
-
-
 def label(name: str) -> str:
     """Return `name` as it may be reported: as the model gave it, or in plain letters if that is barred."""
     line = one_line(name, 200)
@@ -241,7 +208,7 @@ def _buried(candidate: Candidate, said: datetime | None, tombstones: Mapping[str
     names = (candidate.update_of.strip(), slugify(candidate.name or candidate.description))
     buried = max((tombstones[name] for name in names if name in tombstones), default=None)
     if buried is not None and (said is None or said.timestamp() <= buried):
-        return "it was forgotten on request, and nobody has said it since"
+        return "it was forgotten on request or undone, and nobody has said it since"
     return ""
 
 
@@ -268,7 +235,7 @@ def _accept(
         statement=absolute(candidate.statement.strip(), said),
         why=absolute(candidate.why.strip(), said),
         how_to_apply=absolute(candidate.how_to_apply.strip(), said),
-        tags=tuple(dict.fromkeys(slugify(tag)[:30] for tag in candidate.tags if tag.strip()))[:5],
+        tags=spelled(candidate.tags),
         anchors=tuple(dict.fromkeys(one_line(item, 200) for item in candidate.anchors if item.strip()))[:8],
         importance=round(candidate.importance, 2),
         confidence=round(candidate.confidence, 2),

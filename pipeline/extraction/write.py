@@ -1,25 +1,31 @@
 """From screened candidates to one planned change set: create, update, retire, or ask a person.
 
-Near-copies become updates of what is there; files a person or Claude wrote are never touched, the change
-is proposed in the inbox instead (DESIGN §9). Pure planning: the store applies it.
+Near-copies become updates of what is there. What code may not decide is proposed in the inbox instead: a
+change of a file that a person or Claude wrote (DESIGN §9), the assistant's words over a person's, a text
+that loses something nobody took back. Pure planning: the store applies it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from pipeline.core.ids import derived_id
-from pipeline.domain.memory import MAX_SOURCES, Evidence, Memory
+from pipeline.domain.action import MemoryAction
+from pipeline.domain.body import Body
+from pipeline.domain.memory import Evidence, Memory
 from pipeline.extraction.schema import Withdrawal
-from pipeline.extraction.screen import Rejected, Screened, Verdict, bar
+from pipeline.extraction.screen import Verdict
+from pipeline.extraction.screened import Screened
 from pipeline.extraction.strategies import Span
-from pipeline.store import Document, Operation, Snapshot, Store
+from pipeline.store import Document, Operation, Put, Snapshot, Store
+from pipeline.store.ownership.permission import may_change
 from pipeline.text.similarity import FEWEST_WORDS, NEAR_COPY, every_word, jaccard, numbers
+from pipeline.verify import revision
 
-_PLAIN = {"user-stated": 3, "user-confirmed": 2, "assistant-inferred": 1}
+_TAKEN = "this run already changes that memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,7 @@ class ExtractionPlan:
     """Operations for the store, what they mean for a reader, and what goes to the inbox."""
 
     operations: list[Operation] = field(default_factory=list)
-    actions: list[dict[str, str]] = field(default_factory=list)
+    actions: list[MemoryAction] = field(default_factory=list)
     proposals: list[Proposal] = field(default_factory=list)
 
 
@@ -56,30 +62,131 @@ def plan(
     Ids derive from `run_id` and the candidate's place, so that planning again after a crash gives the same
     files. Withdrawals of memories from other conversations stop at 5 % of the store (at least one).
     """
-    result = ExtractionPlan()
-    taken: set[str] = set()
+    build = _Build(store, snapshot, now, propose_only)
     for number, item in enumerate(verdict.kept):
-        memory_id = derived_id(run_id, str(number))
-        made = snapshot.by_name(memory_id)
-        if made is None:
-            _place(result, item, store, snapshot, memory_id, now, taken, propose_only)
-        else:
-            # Made before a crash; the run must still be able to say so.
-            result.actions.append(_action("created", made.memory.name, memory_id, made.path))
+        build.place(item, derived_id(run_id, str(number)))
     budget = max(1, len(snapshot.documents) // 20)
     for withdrawal, sources in verdict.withdrawals:
         own = withdrawal.name in provisional
         if not own and budget <= 0:
-            result.proposals.append(
-                _withdrawal(withdrawal, sources, "more withdrawals than one run may make")
-            )
+            build.propose_withdrawal(withdrawal, sources, "more withdrawals than one run may make")
             continue
         budget -= 0 if own else 1
-        _withdraw(result, withdrawal, sources, store, snapshot, now, taken, propose_only)
+        build.withdraw(withdrawal, sources)
     for rejected in verdict.rejected:
         if rejected.to_inbox:
-            result.proposals.append(_rejected(rejected))
-    return result
+            payload = rejected.candidate.to_json() if rejected.candidate else {}
+            build.result.proposals.append(Proposal("new", rejected.name, rejected.reason, payload))
+    return build.result
+
+
+def accepted(item: Screened, store: Store, target: Document | None, *, memory_id: str, now: datetime) -> Put:
+    """Plan `item` on a person's word: over `target`, or as a new memory with `memory_id`.
+
+    It is the memory that extraction would have written, had nothing stood in its way.
+    """
+    if target is None:
+        return store.put(item.memory(memory_id, now))
+    return store.put(item.revision_of(target.memory, now), existing=target, approved=True)
+
+
+class _Build:
+    """The plan while it is made: what this run has taken already is part of it."""
+
+    def __init__(self, store: Store, snapshot: Snapshot, now: datetime, propose_only: bool) -> None:
+        self.result = ExtractionPlan()
+        self._store = store
+        self._snapshot = snapshot
+        self._now = now
+        self._propose_only = propose_only
+        self._taken: set[str] = set()
+
+    def place(self, item: Screened, memory_id: str) -> None:
+        """Plan `item` as an update of what says it already, else as a new memory with `memory_id`."""
+        made = self._snapshot.by_name(memory_id)
+        if made is not None:
+            # Made before a crash; the run must still be able to say so.
+            self._note("created", made.memory, made.path)
+            return
+        target = self._target(item)
+        if target is None:
+            self._create(item, memory_id)
+        else:
+            self._update(item, target)
+
+    def withdraw(self, withdrawal: Withdrawal, sources: tuple[Evidence, ...]) -> None:
+        """Plan that the memory named by `withdrawal` leaves, if there is one."""
+        target = self._snapshot.by_name(withdrawal.name)
+        if target is None:
+            return
+        reason = self._hands_off(target)
+        if reason:
+            self.propose_withdrawal(withdrawal, sources, reason)
+            return
+        self._taken.add(target.path)
+        self.result.operations.append(
+            self._store.retire(target, year=self._now.year, reason=withdrawal.reason)
+        )
+        self.result.actions.append(
+            MemoryAction("withdrawn", target.memory.name, target.memory.id, reason=withdrawal.reason)
+        )
+
+    def propose_withdrawal(self, withdrawal: Withdrawal, sources: tuple[Evidence, ...], reason: str) -> None:
+        """Put `withdrawal` to a person, who is told the `reason`."""
+        payload = {"reason": withdrawal.reason, "sources": [source.model_dump() for source in sources]}
+        self.result.proposals.append(Proposal("retire", withdrawal.name, reason, payload))
+
+    def _target(self, item: Screened) -> Document | None:
+        target = self._snapshot.by_name(item.update_of) if item.update_of else None
+        return (
+            target or self._snapshot.by_name(item.name) or near_copy(item.statement, self._snapshot.documents)
+        )
+
+    def _create(self, item: Screened, memory_id: str) -> None:
+        reason = self._hands_off(None)
+        if reason:
+            self.result.proposals.append(Proposal("new", item.name, reason, item.to_json()))
+            return
+        self._put("created", self._store.put(item.memory(memory_id, self._now)))
+
+    def _update(self, item: Screened, target: Document) -> None:
+        old = target.memory
+        revised = item.revision_of(old, self._now)
+        if _says_nothing_new(old, revised):
+            self.result.actions.append(MemoryAction("known", old.name, old.id))
+            return
+        flaw = revision.flaw_of(old, item.memory("", self._now))
+        reason = self._hands_off(target) or (flaw.reason if flaw else "")
+        if not reason:
+            self._put("updated", self._store.put(revised, existing=target))
+            return
+        payload = {
+            **item.to_json(),
+            # What it would replace, so that accepting it later can't take an edit made meanwhile along.
+            "update_of": old.name,
+            "was": target.digest,
+            "old_body": old.body,
+        }
+        self.result.proposals.append(Proposal("update", old.name, reason, payload))
+
+    def _put(self, action: str, put: Put) -> None:
+        self._taken.add(put.path)
+        self.result.operations.append(put)
+        self._note(action, put.memory, put.path)
+
+    def _note(self, action: str, memory: Memory, path: str) -> None:
+        self.result.actions.append(MemoryAction(action, memory.name, memory.id, path))
+
+    def _hands_off(self, target: Document | None) -> str:
+        """Return why the change must be left to a person, or "" when it may be made."""
+        if self._propose_only:
+            return "the store is in propose mode"
+        if target is None:
+            return ""
+        untouchable = may_change(target, self._store)
+        if untouchable is not None:
+            return untouchable.told_of("the memory")
+        return _TAKEN if target.path in self._taken else ""
 
 
 def taken_from(snapshot: Snapshot, span: Span) -> list[Memory]:
@@ -100,121 +207,6 @@ def overtaken(path: str) -> Proposal:
     return Proposal("conflict", path, reason, {})
 
 
-def _place(
-    result: ExtractionPlan,
-    item: Screened,
-    store: Store,
-    snapshot: Snapshot,
-    memory_id: str,
-    now: datetime,
-    taken: set[str],
-    propose_only: bool,
-) -> None:
-    target = snapshot.by_name(item.update_of) if item.update_of else None
-    target = target or snapshot.by_name(item.name) or near_copy(item.statement, snapshot.documents)
-    if target is None:
-        memory = _fresh(item, memory_id, now)
-    else:
-        memory = _revised(target.memory, item, now)
-        if _says_nothing_new(target.memory, memory):
-            result.actions.append({"action": "known", "name": target.memory.name, "id": target.memory.id})
-            return
-    reason = _hands_off(target, store, taken, propose_only)
-    if reason:
-        name = target.memory.name if target else item.name
-        payload = {"update_of": "", **_payload(item)}
-        if target:
-            # What it would replace, so that accepting it later can't take an edit made meanwhile along.
-            payload |= {"update_of": target.memory.name, "was": target.digest}
-        result.proposals.append(Proposal("update" if target else "new", name, reason, payload))
-        return
-    put = store.put(memory, existing=target)
-    taken.add(put.path)
-    result.operations.append(put)
-    action = "updated" if target else "created"
-    result.actions.append(_action(action, put.memory.name, put.memory.id, put.path))
-
-
-def _action(action: str, name: str, memory_id: str, path: str) -> dict[str, str]:
-    return {"action": action, "name": name, "id": memory_id, "path": path}
-
-
-def _withdraw(
-    result: ExtractionPlan,
-    withdrawal: Withdrawal,
-    sources: tuple[Evidence, ...],
-    store: Store,
-    snapshot: Snapshot,
-    now: datetime,
-    taken: set[str],
-    propose_only: bool,
-) -> None:
-    target = snapshot.by_name(withdrawal.name)
-    if target is None:
-        return
-    reason = _hands_off(target, store, taken, propose_only)
-    if reason:
-        result.proposals.append(_withdrawal(withdrawal, sources, reason))
-        return
-    taken.add(target.path)
-    result.operations.append(store.retire(target, year=now.year, reason=withdrawal.reason))
-    result.actions.append({"action": "withdrawn", "name": target.memory.name, "id": target.memory.id,
-                           "reason": withdrawal.reason})  # fmt: skip
-
-
-def _hands_off(target: Document | None, store: Store, taken: set[str], propose_only: bool) -> str | None:
-    """Return why the change must be left to a person, or None when it may be made."""
-    if propose_only:
-        return "the store is in propose mode"
-    if target is None:
-        return None
-    if target.memory.pinned:
-        return "the memory is pinned"
-    if not store.is_ours(target):
-        return "the memory was written or edited by someone else"
-    if target.path in taken:
-        return "this run already changes that memory"
-    return None
-
-
-def _fresh(item: Screened, memory_id: str, now: datetime) -> Memory:
-    return Memory(
-        name=item.name,
-        description=item.description,
-        type=item.type,
-        body=item.body,
-        id=memory_id,
-        title=item.title,
-        tags=item.tags,
-        importance=item.importance,
-        confidence=item.confidence,
-        created=now,
-        updated=now,
-        origin=item.origin,
-        sources=item.sources,
-        anchors=item.anchors,
-    )
-
-
-def _revised(old: Memory, item: Screened, now: datetime) -> Memory:
-    """Return `old` with the new text; name, place, id, type and age stay, older sources if there is room."""
-    sources = [*item.sources, *(s for s in old.sources if s not in item.sources)]
-    stronger = max(old.origin, item.origin, key=lambda origin: _PLAIN.get(origin, 0))
-    return replace(
-        old,
-        description=item.description,
-        body=item.body,
-        title=item.title or old.title,
-        tags=tuple(dict.fromkeys((*item.tags, *old.tags)))[:5],
-        importance=max(old.importance, item.importance),
-        confidence=item.confidence,
-        updated=now,
-        origin=stronger,
-        sources=tuple(sources[:MAX_SOURCES]),
-        anchors=tuple(dict.fromkeys((*item.anchors, *old.anchors)))[:8],
-    )
-
-
 def _says_nothing_new(old: Memory, new: Memory) -> bool:
     # Compared by words, so that a reply which only rephrases leaves the file, and its age, alone.
     return every_word(new.body) <= every_word(old.body)
@@ -226,29 +218,8 @@ def near_copy(statement: str, documents: Iterable[Document]) -> Document | None:
     if len(mine) < FEWEST_WORDS:
         return None
     for document in documents:
-        first = document.memory.body.split("**Why:**")[0]
+        first = Body.parse(document.memory.body).statement
         # Two facts that differ in one number are two facts, however alike they read.
         if jaccard(mine, every_word(first)) >= NEAR_COPY and numbers(first) == counted:
             return document
     return None
-
-
-def _payload(item: Screened) -> dict[str, Any]:
-    values = asdict(item)
-    values["sources"] = [source.model_dump() for source in item.sources]
-    values["said_at"] = item.said_at.isoformat() if item.said_at else None
-    values["body"] = item.body
-    return values
-
-
-def _withdrawal(withdrawal: Withdrawal, sources: tuple[Evidence, ...], reason: str) -> Proposal:
-    payload = {"reason": withdrawal.reason, "sources": [source.model_dump() for source in sources]}
-    return Proposal("retire", withdrawal.name, reason, payload)
-
-
-def _rejected(rejected: Rejected) -> Proposal:
-    payload = rejected.candidate.model_dump() if rejected.candidate else {}
-    if payload:
-        # Only what was found in the dialogue was screened with the candidate.
-        payload["evidence"] = [item for item in payload["evidence"] if not bar(item["quote"])]
-    return Proposal("new", rejected.name, rejected.reason, payload)

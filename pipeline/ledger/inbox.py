@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, fields
+from typing import Any
 
 from pipeline.core.errors import LedgerError
 from pipeline.ledger.connection import Ledger, Moment, seconds
@@ -24,6 +26,12 @@ class InboxItem:
     state: str
     created_at: float
     decided_at: float | None
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """Return what is proposed: `name`, and a candidate, a withdrawal or an operation."""
+        payload: dict[str, Any] = json.loads(self.payload_json)
+        return payload
 
 
 _COLUMNS = ", ".join(field.name for field in fields(InboxItem))

@@ -7,6 +7,7 @@ is its place in the list, so no two can share one.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -305,6 +306,28 @@ def recall_log(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT INTO identity SELECT lower(hex(randomblob(8)))")
 
 
+def run_memories(connection: sqlite3.Connection) -> None:
+    """Add which memories each run made or changed, taken for past runs from what they said they did."""
+    connection.execute("""
+        CREATE TABLE run_memories (
+          memory TEXT NOT NULL, run TEXT NOT NULL REFERENCES runs (id), PRIMARY KEY (memory, run)
+        ) WITHOUT ROWID""")
+    past = connection.execute("SELECT id, summary_json FROM runs WHERE summary_json IS NOT NULL").fetchall()
+    rows = {(memory, run) for run, summary in past for memory in _memories_in(summary)}
+    connection.executemany("INSERT INTO run_memories (memory, run) VALUES (?, ?)", sorted(rows))
+
+
+def _memories_in(summary: str) -> list[str]:
+    """Return the ids of memories that a run's summary names; none of one that can't be read."""
+    try:
+        held = json.loads(summary)
+    except ValueError:
+        return []
+    actions = held.get("actions") if isinstance(held, dict) else None
+    ids = [action.get("id") for action in actions or () if isinstance(action, dict)]
+    return [memory for memory in ids if isinstance(memory, str) and memory]
+
+
 Step = Callable[["sqlite3.Connection"], None]
 STEPS: tuple[Step, ...] = (
     files,
@@ -317,6 +340,7 @@ STEPS: tuple[Step, ...] = (
     stores,
     dreams,
     recall_log,
+    run_memories,
 )
 LATEST = len(STEPS)
 

@@ -6,9 +6,11 @@ that the same reply is applied again instead of a second one being bought.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, fields
 
 from pipeline.core.errors import LedgerError
+from pipeline.domain.action import RunSummary
 from pipeline.ledger.connection import Ledger, Moment, seconds
 
 _OUTCOMES = ("applied", "nothing", "skipped")
@@ -38,6 +40,11 @@ class Run:
     outcome: str | None
     summary_json: str | None
     finished_at: float | None
+
+    @property
+    def summary(self) -> RunSummary:
+        """Return what the run did; of one that has not ended, an empty summary."""
+        return RunSummary.from_json(json.loads(self.summary_json or "{}"))
 
 
 _COLUMNS = ", ".join(field.name for field in fields(Run))
@@ -93,27 +100,42 @@ def pending_run(ledger: Ledger, key: str, store: str, strategy: str) -> Run | No
     return None if row is None else Run(*row)
 
 
-def finish_run(ledger: Ledger, run_id: str, *, outcome: str, summary_json: str, now: Moment) -> None:
-    """Record how a run ended, once.
+def finish_run(ledger: Ledger, run_id: str, *, outcome: str, summary: RunSummary, now: Moment) -> None:
+    """Record how a run ended, once, and which memories it made or changed (see `runs_of_memory`).
 
     Raises LedgerError for an unknown run, one that ended another way, and an outcome that is no word for
     one. Call it in one transaction with `set_watermark`.
     """
     if outcome not in _OUTCOMES and not outcome.startswith("failed:"):
         raise LedgerError(f"{outcome!r} is no outcome of a run", file=str(ledger.path))
-    changed = ledger.execute(
-        "UPDATE runs SET outcome = ?, summary_json = ?, finished_at = ?"
-        " WHERE id = ? AND (outcome IS NULL OR outcome = ?)",
-        (outcome, summary_json, seconds(now), run_id, outcome),
-    )
-    if not changed.rowcount:
-        raise _refusal(ledger, run_id, f"end as {outcome}")
+    summary_json = json.dumps(summary.to_json(), ensure_ascii=False)
+    with ledger.transaction():
+        changed = ledger.execute(
+            "UPDATE runs SET outcome = ?, summary_json = ?, finished_at = ?"
+            " WHERE id = ? AND (outcome IS NULL OR outcome = ?)",
+            (outcome, summary_json, seconds(now), run_id, outcome),
+        )
+        if not changed.rowcount:
+            raise _refusal(ledger, run_id, f"end as {outcome}")
+        for memory_id in summary.memory_ids:
+            ledger.execute(
+                "INSERT OR IGNORE INTO run_memories (memory, run) VALUES (?, ?)", (memory_id, run_id)
+            )
 
 
 def run(ledger: Ledger, run_id: str) -> Run | None:
     """Return one run, or None."""
     row = ledger.row(f"SELECT {_COLUMNS} FROM runs WHERE id = ?", (run_id,))
     return None if row is None else Run(*row)
+
+
+def of_memory(ledger: Ledger, memory_id: str) -> list[str]:
+    """Return the ids of the extractions that created, changed or met the memory, oldest first."""
+    rows = ledger.rows(
+        "SELECT id FROM run_memories JOIN runs ON runs.id = run WHERE memory = ? ORDER BY started_at",
+        (memory_id,),
+    )
+    return [row["id"] for row in rows]
 
 
 def rows_read(ledger: Ledger, key: str, store: str, *strategies: str) -> list[tuple[int, int]]:
@@ -145,15 +167,6 @@ def last_finished(ledger: Ledger, key: str, strategy: str) -> float | None:
         (key, strategy),
     )
     return None if value is None else float(value)
-
-
-def of_memory(ledger: Ledger, memory_id: str) -> list[str]:
-    """Return the ids of the runs that created or changed the memory with `memory_id`, oldest first."""
-    rows = ledger.rows(
-        "SELECT id FROM runs WHERE summary_json LIKE ? ESCAPE '!' ORDER BY started_at",
-        (f'%"{memory_id}"%',),
-    )
-    return [row["id"] for row in rows] if memory_id else []
 
 
 def list_runs(ledger: Ledger, *, limit: int = 20, key: str | None = None) -> list[Run]:

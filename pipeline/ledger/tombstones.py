@@ -15,6 +15,13 @@ def add_tombstone(ledger: Ledger, store: str, name: str, *, memory_id: str, now:
     )
 
 
+def lift_tombstone(ledger: Ledger, store: str, name: str, *, reason: str) -> None:
+    """Forget that `name` was taken back for `reason`; one that stands for another reason stays."""
+    ledger.execute(
+        "DELETE FROM tombstones WHERE store = ? AND name = ? AND reason = ?", (store, name, reason)
+    )
+
+
 def tombstones(ledger: Ledger, store: str) -> dict[str, float]:
     """Return the forgotten names of `store`, each with when, in epoch seconds."""
     return {

@@ -9,12 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.clock import iso, parse_time
+from pipeline.core.clock import iso
 from pipeline.domain.memory import Memory
 from pipeline.search import index_reader
 from pipeline.search.fts import SearchIndex
 from pipeline.search.rows import NO_STAMP, Content, SearchRow
 from pipeline.store import ARCHIVE, Document, Store, is_retired, memory_folders, scan_archive
+from pipeline.verify.evidence import said_at
 
 TICK_NS = 20_000_000
 """Two changes of a file within one tick of the kernel's clock leave the same stamp; ticks are shorter."""
@@ -120,8 +121,7 @@ def _about(memory: Memory, front: Mapping[str, Any]) -> dict[str, Any]:
 
 def _said(memory: Memory) -> str:
     """Return when a memory was last said, else updated or created (ISO 8601), or "" when nobody knows."""
-    told = [moment for source in memory.sources if (moment := parse_time(source.at))]
-    moment = max(told, default=None) or memory.updated or memory.created
+    moment = said_at(memory) or memory.updated or memory.created
     return iso(moment) if moment else ""
 
 

@@ -6,8 +6,9 @@ import re
 import unicodedata
 from dataclasses import dataclass, replace
 
+from pipeline.domain.body import LABEL
 from pipeline.text.similarity import content_in_order
-from pipeline.text.specifics import LABEL, plain, specifics
+from pipeline.text.specifics import plain, specifics
 
 # “Use pnpm, never npm.” denies; “the noble knot”, “nothing but tabs” and 不断 (all the time) do not.
 _NOT = re.compile(

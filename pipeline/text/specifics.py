@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from pipeline.domain.body import LABEL
 from pipeline.text.dates import DAY
 from pipeline.text.scripts import HANGUL, UNSPACED
 
@@ -91,8 +92,6 @@ _INSIDE = rf"(?:(?<=[^\W_A-Z] )|(?<=[,;)] )|(?<=[{_OTHER}]))"
 _LETTER = rf"(?:[^\W{_OTHER}]|['’-])"
 _NAME = re.compile(rf"{_INSIDE}(?:[A-Z]{_LETTER}+)(?: [A-Z]{_LETTER}+)*")
 _NOT_NAMES = frozenset(("i", "i'm", "i'll", "i'd", "i've", "why", "how", "ok"))
-LABEL = re.compile(r"\*\*(?:why|how to apply):\*\*", re.IGNORECASE)
-"""The labels that extraction writes before the reason and the use of a fact."""
 _TITLE_SHARE = 0.3
 """Above this share of capitals inside sentences a capital marks a noun (German) or a title, not a name."""
 

@@ -24,11 +24,19 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 
-from pipeline.domain.memory import HUMAN_ONLY, TYPES, Memory
+from pipeline.domain.memory import HUMAN_ONLY, TYPES, Memory, why_untouchable
 from pipeline.domain.operations import OPS, RELATIONS, Checked, Operation, Refused
 from pipeline.safety.guard import violation
 from pipeline.text.slugs import slugify
-from pipeline.verify.evidence import Insights, dull_words, outlived, said_at, same_matter, vouched
+from pipeline.verify.evidence import (
+    Insights,
+    dull_words,
+    outlived,
+    said_at,
+    same_matter,
+    unvouched,
+    vouched,
+)
 from pipeline.verify.wording import Flaw, barred, dated, prove, source_text, tidy
 
 _READ_ONLY = frozenset({"keep", "insight"})
@@ -144,10 +152,9 @@ class _Judge:
     def _immovable(self, ids: Iterable[str]) -> Flaw | None:
         for one in ids:
             memory = self._memories[one]
-            if memory.pinned:
-                return Flaw(f"“{memory.name}” is pinned", to_inbox=True)
-            if one not in self._changeable:
-                return Flaw(f"“{memory.name}” was written or edited by someone else", to_inbox=True)
+            reason = why_untouchable(pinned=memory.pinned, ours=one in self._changeable)
+            if reason is not None:
+                return Flaw(reason.told_of(f"“{memory.name}”"), to_inbox=True)
         return None
 
     def _conflict(self, operation: Operation) -> Flaw | None:
@@ -268,13 +275,8 @@ class _Judge:
 
     def _unvouched(self, operation: Operation, stays: str) -> Flaw | None:
         """Say whether something nobody said would come to stand as a person's own words."""
-        if (operation.type or stays) not in HUMAN_ONLY:
-            return None
-        sources = (self._memories[one] for one in operation.ids)
-        lacking = [m for m in sources if m.type not in HUMAN_ONLY and not vouched(m)]
-        if lacking:
-            return Flaw(f"no person vouches for “{lacking[0].name}”", to_inbox=True)
-        return None
+        lacking = unvouched(operation.type or stays, (self._memories[one] for one in operation.ids))
+        return Flaw(f"no person vouches for “{lacking.name}”", to_inbox=True) if lacking else None
 
     def _text(self, operation: Operation, survivor: Memory | None) -> Operation | Flaw:
         """Check the new text against its sources and return the operation with a tidy one."""

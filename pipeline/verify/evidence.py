@@ -11,8 +11,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from pipeline.core.clock import parse_time
-from pipeline.domain.memory import Memory
+from pipeline.core.clock import latest
+from pipeline.domain.memory import HUMAN_ONLY, Memory
 from pipeline.domain.operations import Operation
 from pipeline.text.dates import DAY
 from pipeline.text.similarity import MOSTLY_SHARED, SHARED_MATTER, content_words, overlap
@@ -33,7 +33,7 @@ def said_at(memory: Memory) -> datetime | None:
 
     Never the file's time nor the front matter's: those tell when it was processed (bug case 102).
     """
-    return max((at for source in memory.sources if (at := parse_time(source.at))), default=None)
+    return latest(source.at for source in memory.sources)
 
 
 def vouched(memory: Memory) -> bool:
@@ -41,6 +41,18 @@ def vouched(memory: Memory) -> bool:
     if memory.origin == "assistant-inferred":
         return False
     return memory.origin in _VOUCHED or any(source.speaker == "person" for source in memory.sources)
+
+
+def unvouched(type_name: str, sources: Iterable[Memory], *, replaced: Memory | None = None) -> Memory | None:
+    """Return one of `sources` that nobody said but that would come to stand as a person's own words.
+
+    `type_name` is the type of the memory that will hold the text. `replaced` is the memory whose words would
+    give way to it: where a person stands behind those, the type does not matter. None when all is vouched
+    for. Example: “Force push is fine”, said by the assistant alone, may not replace a `feedback`.
+    """
+    if type_name not in HUMAN_ONLY and not (replaced is not None and vouched(replaced)):
+        return None
+    return next((m for m in sources if m.type not in HUMAN_ONLY and not vouched(m)), None)
 
 
 def dull_words(memories: Iterable[Memory]) -> frozenset[str]:

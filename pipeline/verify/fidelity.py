@@ -94,10 +94,8 @@ def _lost(
     gone = _astray(own, result, left_out)
     if gone:
         return f"the {gone} of a source is gone or stands elsewhere"
-    for match in _REASON.finditer(unicodedata.normalize("NFKC", source)):
-        reason = _words(next(part for part in match.groups() if part is not None))
-        if coverage(reason, have) < REASON_KEPT:
-            return "the reason is lost"
+    if _reason_lost(source, have):
+        return "the reason is lost"
     unit = _other_unit(source, "\n".join(clause.text for clause in result))
     if unit:
         return f"“{unit}” has another unit"
@@ -113,6 +111,22 @@ def _lost(
     if len(hard) > max(1 if many else 0, MOST_LOST * len(_all(own))):
         return f"{', '.join(f'“{word}”' for word in hard[:3])} would be lost"
     return ""
+
+
+def reason_lost(source: str, body: str) -> bool:
+    """Whether `body` lacks most words of a reason that `source` gives, behind its label or a “because”.
+
+    Example: “Indent with tabs. **Why:** the printer jams.” loses it in “Indent with tabs, please.”
+    """
+    return _reason_lost(source, _words(body))
+
+
+def _reason_lost(source: str, have: frozenset[str]) -> bool:
+    reasons = (
+        _words(next(part for part in match.groups() if part is not None))
+        for match in _REASON.finditer(unicodedata.normalize("NFKC", source))
+    )
+    return any(coverage(reason, have) < REASON_KEPT for reason in reasons)
 
 
 def _astray(

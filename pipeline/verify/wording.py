@@ -14,15 +14,15 @@ from pipeline.domain.memory import MAX_DESCRIPTION, Memory
 from pipeline.domain.operations import Operation
 from pipeline.hooklib.plain import one_line
 from pipeline.safety.guard import violation
-from pipeline.safety.redaction import has_secret
 from pipeline.text.clauses import denies
 from pipeline.text.dates import DAY, absolute, relative_days
 from pipeline.text.scripts import UNSPACED
 from pipeline.text.similarity import BODY_KEPT, MOST_NEW, content_words, coverage
-from pipeline.text.slugs import slugify
 from pipeline.text.specifics import lost, plain, specifics
+from pipeline.verify.barred import bar, holds_secret
 from pipeline.verify.contradiction import blended, moved
-from pipeline.verify.fidelity import lacking
+from pipeline.verify.fidelity import lacking, reason_lost
+from pipeline.verify.tags import spelled
 
 _GROWTH = 1.2
 _SLACK = 200
@@ -62,11 +62,9 @@ def barred(operation: Operation) -> Flaw | None:
     talk = "\n".join(
         (operation.reason, operation.relation, *(part for pair in operation.dropped for part in pair))
     )
-    if any(has_secret(part) or "[redacted:" in part for part in (text, talk)):
-        return Flaw("the new text holds a secret")
-    found = violation(text)
-    if found:
-        return Flaw(f"the new text reads like {found}")
+    reason = bar(text) or ("holds a secret" if holds_secret(talk) else "")
+    if reason:
+        return Flaw(f"the new text {reason}")
     if violation(talk) == "hidden text":
         return Flaw("the given reason holds hidden text")
     return None
@@ -187,23 +185,48 @@ def _rest(memory: Memory) -> str:
 
 
 def _lossy(operation: Operation, sources: Sequence[Memory], result: str, body: str) -> Flaw | None:
-    """Say what is lost. What a body says must stand in the new body: a description is cut some day."""
+    """Say what is lost."""
     found = blended([source_text(memory) for memory in sources], result)
     if found:
         return Flaw(f"the sources differ ({found}): keep them apart or supersede one", to_inbox=True)
-    inside = frozenset().union(*(specifics(memory.body) for memory in sources))
-    wanted = inside.union(*(specifics(source_text(memory)) for memory in sources))
-    gone = sorted({*lost(inside, body), *lost(wanted, result)})
+    gone, wanted = _gone(sources, result, body)
     unnamed = [one for one in gone if not _listed(one, operation)]
     if unnamed:
         return Flaw(f"{_some(unnamed)} would be lost", to_inbox=True)
     if len(gone) > 2 and len(gone) > _MOST_DROPPED * len(wanted):
         return Flaw("it drops most of what the sources name", to_inbox=True)
-    have = content_words(body)
-    for memory in sources:
-        if coverage(content_words(memory.body), have) < BODY_KEPT:
-            return Flaw(f"the new text is about something else than “{memory.name}”", to_inbox=True)
+    strange = [memory for memory in sources if _about_else(memory, body)]
+    if strange:
+        return Flaw(f"the new text is about something else than “{strange[0].name}”", to_inbox=True)
     return None
+
+
+def _gone(sources: Sequence[Memory], result: str, body: str) -> tuple[list[str], frozenset[str]]:
+    """Return the specifics of `sources` that `body`, or `result` as a whole, lacks, and all they have.
+
+    What a body says must stand in the new body: a description is cut some day.
+    """
+    inside = frozenset[str]().union(*(specifics(memory.body) for memory in sources))
+    wanted = inside.union(*(specifics(source_text(memory)) for memory in sources))
+    return sorted({*lost(inside, body), *lost(wanted, result)}), wanted
+
+
+def _about_else(memory: Memory, body: str) -> bool:
+    return coverage(content_words(memory.body), content_words(body)) < BODY_KEPT
+
+
+def lost_between(old: Memory, new: Memory) -> str:
+    """Return as a clause what of `old` is gone once it has `new`'s text, or "": a specific or the reason.
+
+    Examples: “8443” would be lost; the reason is lost. A word put another way is no loss here.
+    """
+    result = source_text(replace(new, title=new.title or old.title))
+    gone, _ = _gone([old], result, new.body)
+    if gone:
+        return f"{_some(gone)} would be lost"
+    if reason_lost(old.body, new.body):
+        return "the reason is lost"
+    return f"the new text is about something else than “{old.name}”" if _about_else(old, new.body) else ""
 
 
 def _unkept(
@@ -236,8 +259,8 @@ def _reasoned(reason: str) -> bool:
 def tidy(operation: Operation) -> Operation:
     """Return the operation with a description of one line and tags in slug form."""
     line = one_line(operation.description, MAX_DESCRIPTION)
-    tags = tuple(dict.fromkeys(slugify(tag)[:30] for tag in operation.tags if tag.strip()))[:5]
-    return replace(operation, description=line, title=" ".join(operation.title.split()), tags=tags)
+    title = " ".join(operation.title.split())
+    return replace(operation, description=line, title=title, tags=spelled(operation.tags))
 
 
 def _listed(specific: str, operation: Operation) -> bool:

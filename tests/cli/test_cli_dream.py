@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.consolidation import vetoes
-from pipeline.consolidation.commit.execute import waits
+from pipeline.consolidation.commit.proposals import waits
 from pipeline.domain.operations import Operation, Refused
 from pipeline.ledger import inbox, open_ledger
 from pipeline.store import Store

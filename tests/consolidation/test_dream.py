@@ -31,7 +31,7 @@ def test_a_merge_keeps_one_with_both_names_sources_and_an_archived_copy(bench):
     raw = bench.documents()["shop-tabs"].raw
     bench.model(planned(MERGE))
     report = bench.dream()
-    assert (report.word, [a["op"] for a in report.actions]) == ("done", ["merge"])
+    assert (report.word, [a.op for a in report.actions]) == ("done", ["merge"])
     assert bench.names() == ["mailer-port", "tabs-please"]
     merged = bench.store.read("shop-tabs").memory
     assert merged.name == "tabs-please" and merged.aliases == ("shop-tabs",)
@@ -94,7 +94,7 @@ def test_a_handle_that_was_not_shown_is_refused_and_the_rest_is_done(bench):
 
     bench.model(answer)
     report = bench.dream()
-    assert [a["op"] for a in report.actions] == ["merge"]
+    assert [a.op for a in report.actions] == ["merge"]
     assert [r["why"] for r in report.refused] == [
         "names m99, which it was not shown", "names ../x, which it was not shown",
     ]  # fmt: skip
@@ -168,7 +168,7 @@ def test_a_promoted_memory_is_copied_once(bench):
     old = bench.documents()["tabs-please"]
     put = bench.store.put(replace(old.memory, tags=("style",)), existing=old)
     bench.store.apply(ChangeSet("tagged", "test", [put]))
-    assert [a["op"] for a in bench.dream().actions] == ["promote"]
+    assert [a.op for a in bench.dream().actions] == ["promote"]
     assert len(Store.open(user).scan().documents) == 1
 
 

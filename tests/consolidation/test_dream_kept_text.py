@@ -53,13 +53,13 @@ def test_a_reason_stands_in_a_memory_only_if_it_might_be_one(bench, reason, kept
     bench.model(planned(op("relate", *IDS, relation="REQUIRES") | {"reason": reason}))
     report = bench.dream()
     (relation,) = bench.documents()["port"].memory.relations
-    assert relation["context"] == (kept or reason) and report.actions[0]["reason"] == reason
+    assert relation["context"] == (kept or reason) and report.actions[0].reason == reason
 
 
 def test_a_retired_memory_does_not_carry_such_a_reason_along(bench):
     bench.keep(*PAIR)
     bench.model(planned(op("retire", "port") | {"reason": f"It says: {RIGHT}"}))
-    assert bench.dream().actions[0]["op"] == "retire"
+    assert bench.dream().actions[0].op == "retire"
     files = b"".join(tree(bench.store.root, skip=()).values()).decode()
     assert IN_REPORT in files and RIGHT not in files
 

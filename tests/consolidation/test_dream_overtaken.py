@@ -51,7 +51,7 @@ def test_what_is_pinned_while_the_model_thinks_stays(bench, name, rest):
     before = bench.documents()
     bench.model(lambda request: (pin(bench, name), PLAN(request))[1])
     report = bench.dream()
-    assert [action["op"] for action in report.actions] == [rest] and report.refused
+    assert [action.op for action in report.actions] == [rest] and report.refused
     assert bench.documents()[name].raw == before[name].raw
     bench.later(days=2)
     bench.model(planned())
@@ -97,7 +97,7 @@ def test_a_survivor_edited_at_the_last_moment_keeps_the_other(tmp_path):
     file.write_bytes(file.read_bytes() + b"By hand.\n")
     with dreaming(tmp_path) as bench:
         report = bench.dream()
-        assert [action["op"] for action in report.actions] == ["retire"]
+        assert [action.op for action in report.actions] == ["retire"]
         assert [refusal["op"] for refusal in report.refused] == ["merge"]
         assert bench.names() == ["one", "two"] and bench.body("one").endswith("By hand.\n")
         assert list((bench.store.root / ".reverie/conflicts").iterdir())

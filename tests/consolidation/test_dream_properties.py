@@ -82,7 +82,7 @@ def night(case):
 def test_no_more_leave_than_the_ceiling_and_what_may_not_change_keeps_its_bytes(case):
     with night(case) as done:
         bench, limit = done.bench, retire_ceiling(len(done.old), done.bench.settings.dream.retire_share)
-        rule = [a for a in done.report.actions if ": nothing that" in a["reason"]]
+        rule = [a for a in done.report.actions if ": nothing that" in a.reason]
         same = sum(len(a["memories"]) - 1 for a in rule)
         assert len(done.archived) - same <= limit
         live = {d.name: d for d in bench.documents().values()}
@@ -98,11 +98,11 @@ def test_no_more_leave_than_the_ceiling_and_what_may_not_change_keeps_its_bytes(
 def test_every_specific_of_what_was_merged_or_rewritten_stands_or_is_listed_as_dropped(case):
     with night(case) as done:
         for action in done.report.actions:
-            if action["op"] not in ("merge", "rewrite"):
+            if action.op not in ("merge", "rewrite"):
                 continue
-            into = done.old[action["into"] or action["memories"][0]].id
-            dropped = [text for text, reason in action["dropped"] if reason.strip()]
-            for name in action["memories"]:
+            into = done.old[action.into or action.memories[0]].id
+            dropped = [text for text, reason in action.dropped if reason.strip()]
+            for name in action.memories:
                 gone = lost(specifics(done.old[name].body), done.new[into].body)
                 assert [s for s in gone if not any(lost([s], text) == () for text in dropped)] == []
         written = "\n".join(
@@ -134,6 +134,6 @@ def test_the_dice_reach_the_cases_that_matter():
     seen = set()
     for seed in range(8):
         with night((seed, "")) as done:
-            seen |= {action["op"] for action in done.report.actions}
+            seen |= {action.op for action in done.report.actions}
             seen |= {"inbox"} if done.bench.waiting() else set()
     assert {"merge", "retire", "rewrite", "inbox"} <= seen, seen

@@ -82,7 +82,7 @@ def test_four_facts_said_twice_are_said_once_with_every_specific(play):
     assert {"one-fix-per-commit", "user-is-backend-only"} <= {*done.bench.names()}
     by_name = {memory.name: memory for memory in done.memories}
     for gone, kept in done.left.items():
-        dropped = [t for a in done.report.actions for t, _ in a["dropped"] if gone in a["memories"]]
+        dropped = [t for a in done.report.actions for t, _ in a.dropped if gone in a.memories]
         assert not [s for s in lost(specifics(by_name[gone].body), done.text(kept)) if s not in dropped]
         assert done.bench.store.read(gone).name == kept, "its name leads to what it became"
 

@@ -234,7 +234,7 @@ def test_a_plan_from_before_a_crash_does_not_undo_what_was_edited_since(tmp_path
         update = replace(old.memory, body=old.memory.body + "Since Monday.\n")
         elsewhere(bench, lambda store: store.put(update, existing=store.read("tabs-please")))
         report = bench.dream()
-        assert [a["op"] for a in report.actions] == ["retire"]
+        assert [a.op for a in report.actions] == ["retire"]
         assert bench.names() == ["shop-tabs", "tabs-please"] and "Since Monday" in bench.body("tabs-please")
 
 

@@ -123,9 +123,9 @@ def test_s14_learnings_unused_and_tasks_long_done_leave(bench, memory, asked, le
     used(bench, **{"birch": 1, **asked})
     report = bench.dream(offline=True)
     assert ("amber" not in bench.names()) == leaves
-    assert [a["op"] for a in report.actions] == ["retire"] * leaves
+    assert [a.op for a in report.actions] == ["retire"] * leaves
     if leaves:
-        assert "nobody used since" in report.actions[0]["reason"] or "done on" in report.actions[0]["reason"]
+        assert "nobody used since" in report.actions[0].reason or "done on" in report.actions[0].reason
 
 
 COUNTING = [

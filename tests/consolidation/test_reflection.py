@@ -57,7 +57,7 @@ def test_every_dream_that_did_something_counts_once(bench):
         replace(CLOCK, type="fix"), note("shop-clock", "The report lost an hour.", "2026-03-03", type="fix")
     )
     bench.model(planned(op("relate", "clock-report", "shop-clock", relation="RELATED_TO")))
-    assert [a["op"] for a in bench.dream().actions] == ["relate"]
+    assert [a.op for a in bench.dream().actions] == ["relate"]
     text = (bench.store.root / "REFLECTION.md").read_text("utf-8")
     history = section(text, "Consolidation History")
     assert history[0] == "- Memories merged: 1; dreams: 2"

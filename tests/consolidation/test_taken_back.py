@@ -55,7 +55,7 @@ def test_once_one_of_its_memories_changed_it_may_be_done(bench):
     old = bench.documents()["three"]
     put = bench.store.put(replace(old.memory, importance=0.4), existing=old)
     bench.store.apply(ChangeSet("changed", "test", [put]))
-    assert [action["op"] for action in bench.dream().actions] == ["retire"]
+    assert [action.op for action in bench.dream().actions] == ["retire"]
 
 
 @pytest.mark.parametrize("line", [b"5", b"{}", b'{"op": 1', b'{"op":"x","day":"d","leaving":5,"digests":{}}'])

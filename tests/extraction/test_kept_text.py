@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -132,7 +131,8 @@ def test_an_unfounded_quote_is_no_way_into_the_inbox(bench: Bench) -> None:
     bench.script([reply(fact(2, "", name="stale", confidence=0.5, evidence=cited))])
     bench.run(bench.turns(key))
     (item,) = inbox.list_inbox(bench.ledger)
-    assert [e["quote"] for e in json.loads(item.payload_json)["evidence"]] == ["The cache may be stale now"]
+    assert [source["quote"] for source in item.payload["sources"]] == ["The cache may be stale now"]
+    assert ORDER not in item.payload_json
 
 
 @pytest.mark.parametrize("number", [10**400, -(10**400), float("inf"), 5])

@@ -58,7 +58,7 @@ def test_a_fact_said_is_a_file_kept_with_its_run(bench: Bench) -> None:
     bench.script([reply(fact(1, SAID))])
     (outcome,) = bench.run(bench.turns(key))
     run = runs.run(bench.ledger, outcome.run_id)
-    assert outcome.actions[0]["action"] == "created" and bench.names() == ["retries-stay-at-three"]
+    assert outcome.actions[0].action == "created" and bench.names() == ["retries-stay-at-three"]
     assert run is not None and (run.outcome, run.provider) == ("applied", "scripted")
     assert bench.store.read("retries-stay-at-three").memory.sources[0].quote == SAID
     assert bench.run(bench.turns(key)) == [] and len(bench.provider.history) == 1
@@ -129,11 +129,11 @@ class Failing(Store):
     failures = 1
     error: type[StoreError] = StoreError
 
-    def apply(self, change: ChangeSet) -> Applied:
+    def apply(self, change: ChangeSet, *, generation: bool = False) -> Applied:
         if self.failures:
             self.failures -= 1
             raise self.error("made to fail")
-        return super().apply(change)
+        return super().apply(change, generation=generation)
 
 
 def test_a_committed_reply_is_applied_later_without_a_second_call(bench: Bench) -> None:
@@ -153,8 +153,8 @@ def test_a_committed_reply_is_applied_later_without_a_second_call(bench: Bench) 
 class Dying(Store):
     """A store that is told "no" only after the files are there, as if the process had died behind it."""
 
-    def apply(self, change: ChangeSet) -> Applied:
-        super().apply(change)
+    def apply(self, change: ChangeSet, *, generation: bool = False) -> Applied:
+        super().apply(change, generation=generation)
         raise StoreError("made to fail")
 
 
@@ -169,7 +169,7 @@ def test_a_change_already_made_is_not_made_twice(bench: Bench) -> None:
     bench.store = Store.open(path)
     (outcome,) = bench.run(bench.turns(key))
     assert tree(path) == before and len(bench.provider.history) == 1
-    assert (outcome.word, outcome.actions[0]["action"]) == ("applied", "created")
+    assert (outcome.word, outcome.actions[0].action) == ("applied", "created")
 
 
 @pytest.mark.parametrize("broken", [Failing, Dying])
@@ -215,12 +215,12 @@ class Racing(Store):
     times = 1
     name = "retries-stay-at-three"
 
-    def apply(self, change: ChangeSet) -> Applied:
+    def apply(self, change: ChangeSet, *, generation: bool = False) -> Applied:
         if self.times:
             self.times -= 1
             text = f"---\nname: {self.name}\ndescription: d\ntype: project\n---\ntheirs {self.times}\n"
             (self.root / f"{self.name}.md").write_text(text, "utf-8")
-        return super().apply(change)
+        return super().apply(change, generation=generation)
 
 
 def test_what_claude_writes_in_between_stays_and_ours_is_proposed(bench: Bench) -> None:
@@ -234,7 +234,7 @@ def test_what_claude_writes_in_between_stays_and_ours_is_proposed(bench: Bench) 
 
 
 class Contested(Store):
-    def apply(self, change: ChangeSet) -> Applied:
+    def apply(self, change: ChangeSet, *, generation: bool = False) -> Applied:
         raise ConflictError("changed again")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.domain.action import RunSummary
 from pipeline.extraction.strategies import ConversationStrategy, Span
 from pipeline.ledger import conversations, runs, watermarks
 from tests.support.extraction import NOTHING, NOW, Bench
@@ -31,7 +32,7 @@ def done(bench: Bench, key: str, span: Span) -> None:
         bench.ledger, id=run, kind="extract", key=key, store="s", strategy="conversation",
         from_row=span.from_row, through_row=span.through_row, now=NOW,
     )  # fmt: skip
-    runs.finish_run(bench.ledger, run, outcome="nothing", summary_json="{}", now=NOW)
+    runs.finish_run(bench.ledger, run, outcome="nothing", summary=RunSummary(), now=NOW)
 
 
 def texts(span: Span | None) -> list[str]:

@@ -9,7 +9,8 @@ import pytest
 from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Evidence
 from pipeline.extraction.schema import Withdrawal
-from pipeline.extraction.screen import Rejected, Screened, Verdict
+from pipeline.extraction.screen import Rejected, Verdict
+from pipeline.extraction.screened import Screened
 from pipeline.extraction.write import ExtractionPlan, near_copy, plan
 from pipeline.store import Store
 from tests.support.extraction import NOW
@@ -42,7 +43,7 @@ def planned(store: Store, *items: Screened, taken_back: tuple[str, ...] = (), **
 
 
 def actions(result: ExtractionPlan) -> list[tuple[str, str]]:
-    return [(action["action"], action["name"]) for action in result.actions]
+    return [(action.action, action.name) for action in result.actions]
 
 
 def old(name: str = "retries", body: str = f"{RETRIES}\n", **more: Any) -> Any:
@@ -78,12 +79,10 @@ def test_a_fact_known_under_any_handle_is_updated_in_place(store: Store, changes
 
 
 def test_an_update_keeps_what_the_memory_was_and_gathers_its_sources(store: Store) -> None:
-    first = Evidence(session="a", uuid="u0", quote="retries at 4 please")
+    first = Evidence(session="a", uuid="u0", quote="retries at 4 please", at="2026-03-01T09:00:00+00:00")
     before = old(sources=(first,), tags=("old",), importance=0.9, origin="user-stated", anchors=("a.py",))
     save(store, before)
-    later = item(
-        "Retries are 3 in production and 5 in tests.", origin="assistant-inferred", anchors=("b.py",)
-    )
+    later = item("Retries are 3 in production and 5 in tests.", origin="user-confirmed", anchors=("b.py",))
     apply(store, *planned(store, later).operations, id="r1")
     kept = store.read("retries").memory
     assert (kept.id, kept.created, kept.type) == (before.id, before.created, "project")
@@ -171,7 +170,10 @@ def test_propose_mode_changes_nothing_and_loses_nothing(store: Store) -> None:
 
 
 def test_a_doubtful_candidate_goes_to_the_inbox_only_when_marked(store: Store) -> None:
-    rejected = [Rejected("a", "unsure", to_inbox=True), Rejected("b", "made up")]
+    rejected = [
+        Rejected("a", "unsure", to_inbox=True, candidate=item()),
+        Rejected("b", "made up", candidate=item()),
+    ]
     assert [p.name for p in planned(store, rejected=rejected).proposals] == ["a"]
 
 

@@ -33,6 +33,31 @@ def test_a_migrated_ledger_equals_a_fresh_one(tmp_path: Path, through: int) -> N
     assert len(_schema(old)) > 20
 
 
+def test_which_memories_a_past_run_made_is_taken_from_its_summary(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    before = [step.__name__ for step in migrations.STEPS].index("run_memories")
+    summaries = {
+        "r1": '{"reason": "", "actions": [{"action": "created", "name": "a", "id": "m1"}, {"id": "m1"}]}',
+        "r2": '{"actions": [{"op": "merge", "memories": ["a"]}, {"action": "known", "id": "m1"}]}',
+        "r3": "torn {",
+        "r4": '{"actions": [5, {"id": "m2"}]}',
+        "r5": '{"actions": [{"id": 7}, {"id": ""}]}',
+        "r6": "[]",
+        "r7": None,
+    }
+    connection = sqlite3.connect(path, isolation_level=None)
+    migrations.migrate(connection, path, steps=migrations.STEPS[:before])
+    connection.executemany(
+        "INSERT INTO runs (id, kind, key, store, strategy, from_row, through_row, started_at, summary_json)"
+        " VALUES (?, 'extract', 'k', 's', 'turn', 0, 1, 1, ?)",
+        summaries.items(),
+    )
+    connection.close()
+    with open_ledger(path) as led:
+        rows = led.rows("SELECT run, memory FROM run_memories ORDER BY run, memory")
+    assert [tuple(row) for row in rows] == [("r1", "m1"), ("r2", "m1"), ("r4", "m2")]
+
+
 def test_migration_names_are_recorded_in_order(led: Ledger) -> None:
     rows = led.rows("SELECT number, name FROM schema_migrations ORDER BY number")
     assert [tuple(row) for row in rows] == [

@@ -7,11 +7,21 @@ from typing import Any
 import pytest
 
 from pipeline.core.errors import LedgerError
+from pipeline.domain.action import DreamAction, MemoryAction, RunSummary
 from pipeline.ledger.connection import Ledger, open_ledger
 from pipeline.ledger.events import Event, list_events, record_events
 from pipeline.ledger.inbox import add_inbox, count_inbox, decide_inbox, list_inbox
-from pipeline.ledger.runs import Run, commit_reply, finish_run, list_runs, pending_run, run, start_run
-from pipeline.ledger.tombstones import add_tombstone, tombstones
+from pipeline.ledger.runs import (
+    Run,
+    commit_reply,
+    finish_run,
+    list_runs,
+    pending_run,
+    run,
+    runs_of_memory,
+    start_run,
+)
+from pipeline.ledger.tombstones import add_tombstone, lift_tombstone, tombstones
 from pipeline.ledger.watermarks import set_watermark, watermark
 from tests.ledger.build import later
 
@@ -72,7 +82,7 @@ def test_a_run_keeps_its_reply_until_it_is_applied(led: Ledger) -> None:
         5,
     )
     assert pending_run(led, "k", "s", "other") is None
-    finish_run(led, "r1", outcome="applied", summary_json="{}", now=3)
+    finish_run(led, "r1", outcome="applied", summary=RunSummary(), now=3)
     assert pending_run(led, "k", "s", "turn") is None
     assert (known(led).outcome, known(led).finished_at) == ("applied", 3)
 
@@ -96,7 +106,7 @@ def test_the_oldest_pending_run_comes_first(led: Ledger) -> None:
 def test_end_of_run_and_watermark_commit_together(led: Ledger) -> None:
     start(led)
     with pytest.raises(ZeroDivisionError), led.transaction():
-        finish_run(led, "r1", outcome="applied", summary_json="{}", now=3)
+        finish_run(led, "r1", outcome="applied", summary=RunSummary(), now=3)
         set_watermark(led, "k", "s", "turn", 5)
         1 / 0  # noqa: B018
     assert known(led).outcome is None
@@ -107,7 +117,7 @@ def test_end_of_run_and_watermark_commit_together(led: Ledger) -> None:
 def test_the_same_end_twice_is_no_fault(led: Ledger, outcome: str) -> None:
     start(led)
     for _ in range(2):
-        finish_run(led, "r1", outcome=outcome, summary_json="{}", now=3)
+        finish_run(led, "r1", outcome=outcome, summary=RunSummary(), now=3)
     assert known(led).outcome == outcome
 
 
@@ -117,13 +127,13 @@ def _second_reply(led: Ledger) -> None:
 
 
 def _reply_after_end(led: Ledger) -> None:
-    finish_run(led, "r1", outcome="nothing", summary_json="{}", now=3)
+    finish_run(led, "r1", outcome="nothing", summary=RunSummary(), now=3)
     answer(led)
 
 
 def _other_end(led: Ledger) -> None:
-    finish_run(led, "r1", outcome="nothing", summary_json="{}", now=3)
-    finish_run(led, "r1", outcome="applied", summary_json="{}", now=4)
+    finish_run(led, "r1", outcome="nothing", summary=RunSummary(), now=3)
+    finish_run(led, "r1", outcome="applied", summary=RunSummary(), now=4)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +143,10 @@ def _other_end(led: Ledger) -> None:
         (_reply_after_end, r"take a reply: it has ended \(nothing\)"),
         (_other_end, r"end as applied: it has ended \(nothing\)"),
         (lambda led: answer(led, "r2"), "is not known"),
-        (lambda led: finish_run(led, "r1", outcome="fine", summary_json="", now=3), "'fine' is no outcome"),
+        (
+            lambda led: finish_run(led, "r1", outcome="fine", summary=RunSummary(), now=3),
+            "'fine' is no outcome",
+        ),
         (start, "UNIQUE"),
     ],
 )
@@ -149,6 +162,25 @@ def test_runs_are_listed_newest_first(led: Ledger) -> None:
     assert [each.id for each in list_runs(led, limit=3)] == ["r3", "r2", "r1"]
     assert [each.id for each in list_runs(led, key="even")] == ["r2", "r0"]
     assert run(led, "r9") is None
+
+
+def test_the_runs_of_a_memory_are_found_by_its_id_alone(led: Ledger) -> None:
+    made, met = MemoryAction("created", "m2", "m1", "m2.md"), MemoryAction("known", "m2", "m1")
+    other = MemoryAction("withdrawn", "m1", "m2", reason='it names "m1"')
+    for number, actions in enumerate([(made, made), (other,), (DreamAction("merge", ("m1",)),), (met,)]):
+        start(led, f"r{number}", now=9 - number)
+        finish_run(led, f"r{number}", outcome="applied", summary=RunSummary(actions=actions), now=10)
+    finish_run(led, "r0", outcome="applied", summary=RunSummary(actions=(made,)), now=11)
+    assert runs_of_memory(led, "m1") == ["r3", "r0"]
+    assert runs_of_memory(led, "m2") == ["r1"] and runs_of_memory(led, "") == []
+    assert known(led, "r1").summary == RunSummary(actions=(other,))
+
+
+def test_a_tombstone_is_lifted_only_for_the_reason_it_stands_for(led: Ledger) -> None:
+    for name, reason in (("a", "undone"), ("b", "forgotten")):
+        add_tombstone(led, "s", name, memory_id="m", now=5, reason=reason)
+        lift_tombstone(led, "s", name, reason="undone")
+    assert tombstones(led, "s") == {"b": 5}
 
 
 def test_tombstones_are_kept_by_store_and_move_on(led: Ledger) -> None:

@@ -164,6 +164,17 @@ def test_later_run_first_then_the_earlier_one(store):
     assert tree(store.root) == before
 
 
+def test_a_change_that_a_later_one_took_back_leaves_nothing_to_undo(store):
+    old = store.read("old-one").memory
+    change(store, "run-2", "Changed.", generation=True)
+    change(store, "run-3", old.description, generation=True)
+    before = tree(store.root)
+    with pytest.raises(ConflictError, match=r"old-one\.md was changed again by .*run-3") as refused:
+        store.undo("run-2")
+    assert "reverie undo run-3" in refused.value.fix and tree(store.root) == before
+    assert [item.undone for item in store.history()] == [False, False]
+
+
 def test_index_lines_that_come_back_are_ours_again(store):
     before = tree(store.root)
     dream(store)

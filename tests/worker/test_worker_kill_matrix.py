@@ -34,8 +34,8 @@ NOW = {
     "conversation": "2026-03-02T13:00:00+00:00",
 }
 STAGES = ("turn", "conversation")
-REACHED = tuple(point for point in POINTS if not point.startswith(("store.generation_", "dream.", "recall.")))
-"""What reading dialogue comes by; generations are kept by dreams only, whose tests kill there."""
+REACHED = tuple(point for point in POINTS if not point.startswith(("dream.", "recall.")))
+"""What reading dialogue comes by."""
 BOUGHT_TWICE = ("extract.after_call",)
 """Where a reply is lost that nobody can know: it was sent for, and not committed."""
 

@@ -18,6 +18,7 @@ from pipeline.search import vectors
 from pipeline.search.fts import SearchIndex
 from pipeline.search.refresh import search_rows
 from pipeline.store import Document, Snapshot, counted_since, last_uses
+from pipeline.store.ownership.permission import may_change
 from pipeline.verify.evidence import said_at
 
 
@@ -51,7 +52,7 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
     limits = phase.settings.dream
     documents = [d for d in snapshot.documents if d.id]
     changed = changed_ids(phase, snapshot)
-    edited = {d.id for d in documents if not phase.store.is_ours(d)}
+    fixed = {d.id for d in documents if may_change(d, phase.store) is not None}
     with SearchIndex.open(home, phase.store.path) as index:
         index.sync(search_rows(snapshot.documents))
         neighbours = by_search(index, documents)
@@ -65,7 +66,7 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
             max_clusters=limits.max_clusters,
             max_chars=limits.cluster_chars,
             first=waiting(phase),
-            fixed=edited,
+            fixed=fixed,
         )
     wanted = {one for cluster in selection.clusters for one in (*cluster.ids, *cluster.fixed)}
     by_id = {d.id: d for d in documents}
@@ -75,7 +76,7 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
     for operation in rules:
         for one in operation.ids:
             memories.setdefault(one, by_id[one].memory)
-            if phase.store.is_ours(by_id[one]) and not by_id[one].head.pinned:
+            if one not in fixed:
                 changeable.add(one)
     # An insight that was drawn before is known wherever it stands.
     for document in documents:
@@ -108,7 +109,7 @@ def _rules(
     heads = [
         d.head
         for d in documents
-        if phase.store.is_ours(d) and not d.head.pinned and d.id not in gone and d.path not in undone
+        if may_change(d, phase.store) is None and d.id not in gone and d.path not in undone
     ]
     now = phase.clock.now()
     over = mechanical.expired(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from pipeline.domain.memory import Memory
+from pipeline.domain.memory import Memory, why_untouchable
 from pipeline.domain.operations import Cluster
 from pipeline.search.fts import POOL, SearchIndex
 from pipeline.store import Document
@@ -119,7 +119,8 @@ class _Pool:
     def is_fixed(self, one: str) -> bool:
         """Whether `one` may only be read."""
         item = self.documents[one]
-        return one in self._fixed or item.foreign or item.head.pinned
+        untouchable = why_untouchable(pinned=item.head.pinned, ours=not item.foreign)
+        return one in self._fixed or untouchable is not None
 
     def shown(self, one: str) -> bool:
         """Whether `one` may stand in a cluster."""
@@ -129,14 +130,9 @@ class _Pool:
         """Return the changed ids in the order they are taken, and those that can't be, with the reason."""
         known = [one for one in changed if one in self.documents]
         rank = {one: at for at, one in reversed(list(enumerate(first)))}
-        known.sort(key=lambda one: (rank.get(one, len(first)), self._when(one), one))
+        known.sort(key=lambda one: (rank.get(one, len(first)), self.documents[one].head.changed_at, one))
         left_out = tuple((one, self._why_not(one)) for one in known if not self.shown(one))
         return [one for one in known if self.shown(one)], left_out
-
-    def _when(self, one: str) -> float:
-        head = self.documents[one].head
-        moment = head.updated or head.created
-        return moment.timestamp() if moment else 0.0
 
     def _why_not(self, one: str) -> str:
         if one in self.twice:

@@ -6,22 +6,25 @@ as aliases, so that links and `why` still find it. What leaves goes to the archi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from pipeline.core.errors import StoreError
 from pipeline.core.ids import derived_id
-from pipeline.domain.memory import MAX_SOURCES, Evidence, Memory
-from pipeline.domain.operations import Operation
+from pipeline.domain.action import DreamAction
+from pipeline.domain.memory import MAX_SOURCES, Evidence, Memory, strongest_origin
+from pipeline.domain.operations import Operation, OpName, is_op
 from pipeline.safety.guard import violation
 from pipeline.store import Document, Snapshot, Store
 from pipeline.store import Operation as StoreOperation
+from pipeline.store.ownership.permission import may_change
 from pipeline.text.slugs import slugify
+from pipeline.verify.tags import spelled, union
 
 INSIGHT_STRENGTH = 0.8
 IN_REPORT = "see the dream's report"
-_PLAIN = {"user-stated": 3, "user-confirmed": 2, "assistant-inferred": 1}
 
 
 @dataclass(slots=True)
@@ -32,7 +35,7 @@ class Applying:
     """
 
     operations: list[StoreOperation] = field(default_factory=list)
-    actions: list[dict[str, Any]] = field(default_factory=list)
+    actions: list[DreamAction] = field(default_factory=list)
     promoted: list[Memory] = field(default_factory=list)
 
 
@@ -71,10 +74,23 @@ class _Build:
         self._fresh: list[Memory] = []
         self._leaving: list[StoreOperation] = []
         self._result = Applying()
+        self._steps: dict[OpName, Callable[[int, Operation], None]] = {
+            "keep": lambda *_: None,
+            "merge": self._merge,
+            "rewrite": self._rewrite,
+            "supersede": self._supersede,
+            "retire": self._retire,
+            "relate": self._relate,
+            "insight": self._insight,
+            "promote": self._promote,
+        }
 
     def add(self, number: int, operation: Operation) -> None:
-        """Take in one operation."""
-        getattr(self, f"_{operation.op}", lambda *_: None)(number, operation)
+        """Take in one operation. Raises StoreError for one that this version does not know."""
+        if not is_op(operation.op):
+            fix = "Let the version of Reverie that planned it carry it out, or dream anew."
+            raise StoreError(f"there is no operation {operation.op[:40]!r}", fix=fix)
+        self._steps[operation.op](number, operation)
         self._result.actions.append(_told(operation, self._known))
 
     def finished(self) -> Applying:
@@ -97,12 +113,12 @@ class _Build:
         merged = replace(
             survivor,
             sources=_sources(everyone),
-            tags=_union(m.tags for m in everyone)[:10],
-            anchors=_union(m.anchors for m in everyone)[:12],
+            tags=union((m.tags for m in everyone), most=10),
+            anchors=union((m.anchors for m in everyone), most=12),
             importance=max(m.importance for m in everyone),
             confidence=max(m.confidence for m in everyone),
             created=min((m.created for m in everyone if m.created), default=survivor.created),
-            origin=max((m.origin for m in everyone), key=lambda origin: _PLAIN.get(origin, 0)),
+            origin=strongest_origin(m.origin for m in everyone),
             relations=_relations(everyone, {one.id for one in everyone}),
             updated=self._now,
         )
@@ -140,7 +156,7 @@ class _Build:
             body=operation.body,
             id=derived_id(self._run_id, str(number)),
             title=operation.title,
-            tags=tuple(slugify(tag)[:30] for tag in operation.tags if tag.strip())[:5],
+            tags=spelled(operation.tags),
             importance=max(m.importance for m in based_on),
             confidence=min(m.confidence for m in based_on),
             created=self._now,
@@ -169,7 +185,7 @@ class _Build:
     # -- helpers --------------------------------------------------------------------------------------
 
     def _free(self, document: Document) -> bool:
-        return self._approved or (self._store.is_ours(document) and not document.head.pinned)
+        return self._approved or may_change(document, self._store) is None
 
     def _edited(self, one: str) -> Memory:
         return self._edits.get(one) or self._known[one].memory
@@ -206,22 +222,22 @@ class _Build:
         return replace(memory, relations=(*kept, link), updated=self._now)
 
 
-def tell(operations: Sequence[Operation], snapshot: Snapshot) -> list[dict[str, Any]]:
+def tell(operations: Sequence[Operation], snapshot: Snapshot) -> list[DreamAction]:
     """Return for the report what each of `operations` does; nothing is planned."""
     known = {d.id: d for d in snapshot.documents if d.id}
     return [_told(operation, known) for operation in operations]
 
 
-def _told(operation: Operation, known: Mapping[str, Document]) -> dict[str, Any]:
+def _told(operation: Operation, known: Mapping[str, Document]) -> DreamAction:
     memories = [known[one].memory for one in operation.ids if one in known]
-    return {
-        "op": operation.op,
-        "memories": [memory.name for memory in memories],
-        "into": known[operation.into].name if operation.into in known else "",
-        "reason": operation.reason,
-        "dropped": [list(pair) for pair in operation.dropped],
-        "sources": [source.model_dump() for source in _sources(memories)],
-    }
+    return DreamAction(
+        op=operation.op,
+        memories=tuple(memory.name for memory in memories),
+        into=known[operation.into].name if operation.into in known else "",
+        reason=operation.reason,
+        dropped=operation.dropped,
+        sources=tuple(source.model_dump() for source in _sources(memories)),
+    )
 
 
 def _fit(reason: str) -> str:
@@ -257,7 +273,3 @@ def _relations(memories: Sequence[Memory], inside: set[str]) -> tuple[dict[str, 
     links = [r for memory in memories for r in memory.relations if r.get("target") not in inside]
     kept = {(r.get("target"), r.get("type"), r.get("direction")): r for r in links}
     return tuple(kept.values())
-
-
-def _union(many: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(item for items in many for item in items))

@@ -7,7 +7,7 @@ memory had, so that a plan found after a crash changes nothing that was written 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,13 @@ from pipeline.core import faults
 from pipeline.core.clock import iso
 from pipeline.core.errors import ConflictError, StoreError
 from pipeline.core.ids import digest
+from pipeline.domain.action import RunSummary
 from pipeline.domain.memory import Memory
-from pipeline.domain.operations import Operation, Refused
+from pipeline.domain.operations import Operation
 from pipeline.ledger import dreams, inbox, runs
 from pipeline.ledger.runs import Run
 from pipeline.store import ChangeSet, Document, Snapshot, Store, require_writable
+from pipeline.store.ownership.permission import may_change
 
 KIND = "dream"
 USER_STORE = "memory"
@@ -54,7 +56,7 @@ class Committed:
     def dump(self, report: DreamReport) -> str:
         """Return this and `report` as JSON."""
         values = {
-            "operations": model.pack(self.operations),
+            "operations": [operation.to_json() for operation in self.operations],
             "digests": self.digests,
             "places": self.places,
             "groups": self.groups,
@@ -68,24 +70,13 @@ class Committed:
     def load(cls, text: str) -> tuple[Committed, DreamReport]:
         """Return what `dump` wrote."""
         values = json.loads(text)
-        report = DreamReport(**values.pop("report"))
-        values["operations"] = model.unpack(values["operations"])
+        report = DreamReport.from_json(values.pop("report"))
+        listed = values["operations"]
+        # A plan that an earlier version committed holds them as JSON text, and may wait to be resumed.
+        listed = json.loads(listed) if isinstance(listed, str) else listed
+        values["operations"] = [Operation.from_json(item) for item in listed]
         values["waiting"] = [(kind, payload, reason) for kind, payload, reason in values["waiting"]]
         return cls(**values), report
-
-
-def waits(item: Refused, memories: Mapping[str, Memory]) -> tuple[str, dict[str, Any], str]:
-    """Return `item` as the inbox takes it: kind, payload, reason."""
-    names = [memories[one].name for one in item.operation.ids if one in memories]
-    texts = {one: text_mark(memories[one]) for one in about(item.operation) if one in memories}
-    payload = {"name": ", ".join(names), "operation": asdict(item.operation), "texts": texts}
-    return f"dream:{item.operation.op}", payload, item.reason
-
-
-def text_mark(memory: Memory) -> str:
-    """Return what tells whether a memory still says what it said, and where: 16 hex digits."""
-    said = (memory.name, memory.title, memory.type, memory.description, memory.body)
-    return digest("\x1f".join([*said, memory.path, str(memory.pinned), *memory.tags]))[:16]
 
 
 def interrupted(phase: PhaseContext) -> Run | None:
@@ -138,9 +129,8 @@ def _give_up(phase: PhaseContext, home: Path, report: DreamReport, why: str) -> 
     report.word, report.reason, report.actions = "failed", why, []
     write(report, home)
     runs.finish_run(
-        phase.ledger, report.run_id, outcome="failed:plan",
-        summary_json=json.dumps({"reason": why}, ensure_ascii=False), now=phase.clock.now(),
-    )  # fmt: skip
+        phase.ledger, report.run_id, outcome="failed:plan", summary=RunSummary(why), now=phase.clock.now()
+    )
     return report
 
 
@@ -189,13 +179,13 @@ def _apply(phase: PhaseContext, home: Path, report: DreamReport, plan: Committed
 
 def _fits(operation: Operation, plan: Committed, store: Store, snapshot: Snapshot) -> bool:
     """Whether every memory `operation` is about is where and as it was, and may still be changed."""
-    found = [d for d in snapshot.documents if d.id in about(operation)]
-    alone = len(found) == len(about(operation)) == len({d.id for d in found})
+    found = [d for d in snapshot.documents if d.id in operation.about]
+    alone = len(found) == len(operation.about) == len({d.id for d in found})
     touched = {*operation.leaving, *operation.written}
     return alone and all(
         d.digest == plan.digests.get(d.id)
         and d.path == plan.places.get(d.id)
-        and (d.id not in touched or (store.is_ours(d) and not d.head.pinned))
+        and (d.id not in touched or may_change(d, store) is None)
         for d in found
     )
 
@@ -218,11 +208,6 @@ def _tell_overtaken(
 def _files(operation: Operation, plan: Committed) -> set[str]:
     """Return the paths that `operation` itself writes or takes away; none for one that only adds."""
     return {plan.places[one] for one in (*operation.leaving, *operation.written) if one in plan.places}
-
-
-def about(operation: Operation) -> set[str]:
-    """Return the ids of every memory that `operation` names."""
-    return {*operation.ids, *([operation.into] if operation.into else [])}
 
 
 def _overtaken(operation: Operation, snapshot: Snapshot) -> dict[str, Any]:
@@ -255,6 +240,7 @@ def _finish(
     """Bring derived files, report, inbox and ledger in step: the ledger last, so a crash repeats the rest."""
     now = phase.clock.now()
     report.word = "partial" if report.failed else "done" if report.actions else "nothing"
+    word = "applied" if report.actions else "nothing"
     phase.store.reindex(now=now, index_lines=INDEX_LINES)
     if report.actions or report.refused or report.failed:
         write(report, home)
@@ -271,19 +257,15 @@ def _finish(
                 phase.ledger, phase.store_key, kind=kind, reason=reason, run_id=report.run_id, now=now,
                 payload_json=json.dumps(payload, ensure_ascii=False),
             )  # fmt: skip
-        model.close_groups(phase, plan.groups, word="applied" if report.actions else "nothing")
+        model.close_groups(phase, plan.groups, word=word)
         dreams.mark_seen(phase.ledger, phase.store_key, seen)
         gone = dreams.seen(phase.ledger, phase.store_key).keys() - {d.id for d in live}
         dreams.forget_seen(phase.ledger, phase.store_key, gone)
         if report.word != "partial":
             dreams.note_success(phase.ledger, phase.store_key, now=now)
         if runs.run(phase.ledger, report.run_id) is not None:
-            runs.finish_run(
-                phase.ledger, report.run_id, outcome="applied" if report.actions else "nothing",
-                summary_json=json.dumps(
-                    {"actions": report.actions, "refused": report.refused}, ensure_ascii=False
-                ), now=now,
-            )  # fmt: skip
+            summary = RunSummary(actions=tuple(report.actions), refused=tuple(report.refused))
+            runs.finish_run(phase.ledger, report.run_id, outcome=word, summary=summary, now=now)
     faults.reach("dream.after_ledger")
     permit.succeed()
     return report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import orjson
 
 from pipeline.core.atomic import write_atomic
+from pipeline.domain.action import DreamAction
 from pipeline.domain.operations import Gate
 
 FOLDER = "reports"
@@ -34,7 +36,7 @@ class DreamReport:
     memories: int = 0
     changed: int = 0
     looked_at: list[list[str]] = field(default_factory=list)
-    actions: list[dict[str, Any]] = field(default_factory=list)
+    actions: list[DreamAction] = field(default_factory=list)
     refused: list[dict[str, Any]] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     carried_over: int = 0
@@ -45,6 +47,12 @@ class DreamReport:
     dollars: float = 0.0
     paths: list[str] = field(default_factory=list)
     by_rules: bool = False
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> DreamReport:
+        """Return a report from the values `as_json` writes, its gates left out."""
+        actions = [DreamAction.from_json(action) for action in values["actions"]]
+        return cls(**{**values, "gates": [], "actions": actions})
 
 
 def write(report: DreamReport, home: Path) -> Path:
@@ -104,12 +112,12 @@ def _headline(report: DreamReport) -> str:
     return f"{told} {report.reason}".strip()
 
 
-def _action(action: dict[str, Any]) -> list[str]:
-    into = f" into **{action['into']}**" if action["into"] and action["op"] != "retire" else ""
-    others = [name for name in action["memories"] if not into or name != action["into"]]
-    lines = [f"- **{action['op']}** {_names(others)}{into}: {action['reason']}"]
-    lines += [f"  - left out “{text}”: {why}" for text, why in action["dropped"]]
-    for source in action["sources"]:
+def _action(action: DreamAction) -> list[str]:
+    into = f" into **{action.into}**" if action.into and action.op != "retire" else ""
+    others = [name for name in action.memories if not into or name != action.into]
+    lines = [f"- **{action.op}** {_names(others)}{into}: {action.reason}"]
+    lines += [f"  - left out “{text}”: {why}" for text, why in action.dropped]
+    for source in action.sources:
         lines.append(f"  - source: {source['at'] or 'unknown time'}, “{source['quote'][:120]}”")
     return lines
 

@@ -6,16 +6,14 @@ and foreign memories have handles that no operation may use.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
 from pipeline.consolidation.propose.plan_schema import Plan, Proposed
 from pipeline.context import PhaseContext
 from pipeline.core import faults
-from pipeline.core.clock import parse_time
 from pipeline.core.ids import digest, new_id
+from pipeline.domain.action import RunSummary
 from pipeline.domain.memory import Memory
 from pipeline.domain.operations import Cluster, Operation, Refused
 from pipeline.ledger import runs
@@ -23,6 +21,7 @@ from pipeline.llm import Message, Request
 from pipeline.llm.prompts import load
 from pipeline.safety.invisible import visible, visible_line
 from pipeline.safety.redaction import redact_values
+from pipeline.verify.evidence import said_at
 
 KIND = "dream_group"
 BODY_CHARS = 3_000
@@ -123,28 +122,13 @@ def close_groups(phase: PhaseContext, clusters: list[str], *, word: str) -> None
     for key in clusters:
         open_run = runs.pending_run(phase.ledger, phase.store_key, phase.store_key, f"dream:{key}")
         if open_run is not None:
-            runs.finish_run(phase.ledger, open_run.id, outcome=word, summary_json="{}", now=phase.clock.now())
-
-
-def pack(operations: list[Operation]) -> str:
-    """Return `operations` as JSON, for the dream's own committed plan."""
-    return json.dumps([asdict(operation) for operation in operations], ensure_ascii=False)
-
-
-def unpack(text: str) -> list[Operation]:
-    """Return the operations that `pack` wrote."""
-    found = []
-    for values in json.loads(text):
-        for name in ("ids", "tags"):
-            values[name] = tuple(values[name])
-        values["dropped"] = tuple(tuple(pair) for pair in values["dropped"])
-        found.append(Operation(**values))
-    return found
+            runs.finish_run(
+                phase.ledger, open_run.id, outcome=word, summary=RunSummary(), now=phase.clock.now()
+            )
 
 
 def _said(memory: Memory) -> str:
-    stamps = [moment for source in memory.sources if (moment := parse_time(source.at))]
-    moment = max(stamps, default=memory.created)
+    moment = said_at(memory) or memory.created
     day = moment.date().isoformat() if moment else "on an unknown day"
     who = {"user-stated": "by the user", "user-confirmed": "by the assistant, confirmed by the user"}
     return f"said {day} {who.get(memory.origin, 'by the assistant' if memory.origin else 'by someone')}"

@@ -7,7 +7,6 @@ came from, and for each store what a new session should hear of: what waits, wha
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import defaultdict
 from datetime import timedelta
@@ -21,6 +20,7 @@ from pipeline.config import Settings
 from pipeline.core.atomic import write_atomic
 from pipeline.core.clock import Clock
 from pipeline.core.errors import ConfigError
+from pipeline.domain.action import Action, DreamAction
 from pipeline.domain.job import Job
 from pipeline.hooklib.plain import clipped
 from pipeline.hooklib.settings import config_stamp
@@ -130,20 +130,19 @@ def _changes(ledger: Ledger, since: float) -> dict[str, list[list[Any]]]:
     for run in runs.list_runs(ledger, limit=_RUNS):
         if run.finished_at is None or run.finished_at < since:
             continue
-        for action in json.loads(run.summary_json or "{}").get("actions", []):
+        for action in run.summary.actions:
             session = Path(run.key).stem if run.kind == "extract" else ""
             found[run.store] += [[run.finished_at, *said, session] for said in _said(action)]
     return found
 
 
-def _said(action: dict[str, Any]) -> list[tuple[str, str]]:
+def _said(action: Action) -> list[tuple[str, str]]:
     """Return what an action did to which memory: one for each that lost or changed its text."""
-    if "op" in action:
-        done, into = _DREAMT.get(str(action["op"]), ""), str(action.get("into") or "")
-        names = [str(name) for name in action.get("memories", []) if name != into] or [into]
+    if isinstance(action, DreamAction):
+        done = _DREAMT.get(action.op, "")
+        names = [name for name in action.memories if name != action.into] or [action.into]
         return [(done, name) for name in names if done and name]
-    done = str(action.get("action"))
-    return [(done, str(action.get("name")))] if done in _TOLD else []
+    return [(action.action, action.name)] if action.action in _TOLD else []
 
 
 def _short(text: str) -> str:

@@ -18,7 +18,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from pipeline.context import PhaseContext
 from pipeline.core.atomic import write_atomic
 from pipeline.core.ids import digest
-from pipeline.domain.memory import Memory
 from pipeline.domain.speech import Utterance
 from pipeline.ledger import utterances
 from pipeline.llm import Message, Request
@@ -96,7 +95,7 @@ def listing(documents: Sequence[Document]) -> dict[str, str]:
     Archived ones are hidden. Of two memories shown under one name only the first is.
     """
     alive = [item.head for item in documents if not is_retired(item.front)]
-    alive.sort(key=lambda memory: (-_when(memory), memory.name))
+    alive.sort(key=lambda memory: (-memory.changed_at, memory.name))
     found: dict[str, str] = {}
     for memory in alive:
         if len(found) == MOST_SHOWN:
@@ -135,11 +134,6 @@ def _known(names: Sequence[str], listed: dict[str, str]) -> list[str]:
     """Return the names that were listed, each once, five at most; a name that was made up is dropped."""
     plain = (name.strip().removeprefix("- ") for name in names)
     return list(dict.fromkeys(name for name in plain if name in listed))[:MOST_CHOSEN]
-
-
-def _when(memory: Memory) -> float:
-    moment = memory.updated or memory.created
-    return moment.timestamp() if moment else 0.0
 
 
 def _read(file: Path) -> dict[str, Any]:

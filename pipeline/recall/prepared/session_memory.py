@@ -9,13 +9,13 @@ anyway. The ledger's text has no secrets in it, so the file has none.
 
 from __future__ import annotations
 
-import json
 import logging
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
 from pipeline.core.atomic import ensure_dir, write_atomic
+from pipeline.domain.action import MemoryAction
 from pipeline.domain.speech import Utterance
 from pipeline.hooklib.plain import clipped
 from pipeline.ledger import Ledger, runs, utterances
@@ -124,11 +124,7 @@ def _kept(ledger: Ledger, key: str) -> list[str]:
     """Return a line for each memory that the session's own extraction wrote or withdrew, oldest first."""
     found: dict[str, str] = {}
     for run in reversed(runs.list_runs(ledger, limit=200, key=key)):
-        for action in _actions(run.summary_json):
-            found[str(action.get("name"))] = f"- {action.get('action')}: {action.get('name')}"
+        for action in run.summary.actions:
+            if isinstance(action, MemoryAction):
+                found[action.name] = f"- {action.action}: {action.name}"
     return list(found.values())
-
-
-def _actions(summary: str | None) -> Iterable[dict[str, object]]:
-    actions = json.loads(summary or "{}").get("actions", [])
-    return [action for action in actions if isinstance(action, dict) and "op" not in action]

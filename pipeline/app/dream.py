@@ -1,0 +1,45 @@
+"""Dreams at a person's or the scheduler's word: over the store here, or over every store there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipeline.app.application import App
+from pipeline.consolidation.commit.report import DreamReport
+from pipeline.consolidation.run import dream
+from pipeline.context import PhaseContext
+from pipeline.core.clock import iso
+from pipeline.core.errors import ReverieError
+from pipeline.core.ids import new_id
+from pipeline.ledger import files
+
+
+def consolidate(app: App, *, force: bool = False, dry_run: bool = False) -> DreamReport:
+    """Dream over the store of `app` now; `force` skips the gates, `dry_run` only says what would be done."""
+    store = app.open_store()
+    with app.ledger() as ledger, app.alone(ledger) as worker:
+        phase = PhaseContext(ledger, store, worker.client(), app.settings, app.clock)
+        return dream(phase, home=app.home, force=force, dry_run=dry_run)
+
+
+def dream_all(app: App, *, everywhere: bool) -> Iterator[DreamReport]:
+    """Dream over the store here, or over every store the ledger knows, where the gates are open.
+
+    Of many stores one that can't be used does not stop the rest: its report says why it ``failed``.
+    """
+    with app.ledger() as ledger, app.alone(ledger) as worker:
+        paths = [Path(path) for path in files.stores(ledger)] if everywhere else [app.store_path]
+        for path in paths:
+            if not path.is_dir():
+                continue
+            try:
+                store = worker.open_store(path)
+                phase = PhaseContext(ledger, store, worker.client(), app.settings, app.clock)
+                report = dream(phase, home=app.home)
+            except ReverieError as error:
+                if not everywhere:
+                    raise
+                reason = f"{error} {error.fix}".strip()
+                report = DreamReport(new_id(), str(path), iso(app.clock.now()), word="failed", reason=reason)
+            yield report

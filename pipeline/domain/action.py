@@ -1,0 +1,121 @@
+"""What a run did, as it is kept with the run in the ledger and told to people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAction:
+    """What an extraction did to one memory.
+
+    `action` is ``created``, ``updated``, ``withdrawn`` or ``known`` (it said so already). `path` is relative
+    to the store, empty where no file was written; `reason` is that of a withdrawal.
+    """
+
+    action: str
+    name: str
+    id: str
+    path: str = ""
+    reason: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the action as values that JSON holds, without the empty ones."""
+        more = {"path": self.path, "reason": self.reason}
+        filled = {key: value for key, value in more.items() if value}
+        return {"action": self.action, "name": self.name, "id": self.id, **filled}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> MemoryAction:
+        """Return what `to_json` gave; what is missing is empty."""
+        keys = ("action", "name", "id", "path", "reason")
+        return cls(*(str(values.get(key) or "") for key in keys))
+
+
+@dataclass(frozen=True, slots=True)
+class DreamAction:
+    """What one operation of a dream did.
+
+    `memories` are the names of all it was about, `into` is the one of them that went on, if any. `dropped`
+    holds what a new text left out, each with the reason, and `sources` who said what it rests on.
+    """
+
+    op: str
+    memories: tuple[str, ...] = ()
+    into: str = ""
+    reason: str = ""
+    dropped: tuple[tuple[str, str], ...] = ()
+    sources: tuple[dict[str, Any], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the action as values that JSON holds."""
+        return {
+            "op": self.op,
+            "memories": list(self.memories),
+            "into": self.into,
+            "reason": self.reason,
+            "dropped": [list(pair) for pair in self.dropped],
+            "sources": [dict(source) for source in self.sources],
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> DreamAction:
+        """Return what `to_json` gave; what is missing is empty."""
+        return cls(
+            op=str(values.get("op") or ""),
+            memories=tuple(map(str, values.get("memories") or ())),
+            into=str(values.get("into") or ""),
+            reason=str(values.get("reason") or ""),
+            dropped=tuple((str(text), str(why)) for text, why in values.get("dropped") or ()),
+            sources=tuple(values.get("sources") or ()),
+        )
+
+
+Action = MemoryAction | DreamAction
+
+
+def action_from_json(values: Mapping[str, Any]) -> Action:
+    """Return the action that `values` hold, whichever it is. Raises TypeError or ValueError when none."""
+    return DreamAction.from_json(values) if "op" in values else MemoryAction.from_json(values)
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """How a run ended: why, what it did, what it turned down.
+
+    `rejected` are candidates of an extraction (name, reason), `refused` operations of a dream (op, memories,
+    why, to_inbox, later).
+    """
+
+    reason: str = ""
+    actions: tuple[Action, ...] = ()
+    rejected: tuple[dict[str, str], ...] = ()
+    refused: tuple[dict[str, Any], ...] = field(default=())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the summary as values that JSON holds."""
+        return {
+            "reason": self.reason,
+            "actions": [action.to_json() for action in self.actions],
+            "rejected": list(self.rejected),
+            "refused": list(self.refused),
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> RunSummary:
+        """Return what `to_json` gave, also where an earlier version wrote only some of it."""
+        actions = (item for item in values.get("actions") or () if isinstance(item, Mapping))
+        return cls(
+            reason=str(values.get("reason") or ""),
+            actions=tuple(map(action_from_json, actions)),
+            rejected=tuple(values.get("rejected") or ()),
+            refused=tuple(values.get("refused") or ()),
+        )
+
+    @property
+    def memory_ids(self) -> tuple[str, ...]:
+        """Return the ids of the memories that the run is known to have created or changed, each once."""
+        ids = (action.id for action in self.actions if isinstance(action, MemoryAction))
+        return tuple(dict.fromkeys(filter(None, ids)))

@@ -1,0 +1,21 @@
+"""Whether code may change a memory's file without a person's word. Every phase asks here."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pipeline.domain.memory import Untouchable, why_untouchable
+from pipeline.store.files.scanning import Document
+
+
+class WriteRecord(Protocol):
+    """Whoever knows which files Reverie wrote; a `Store` does."""
+
+    def is_ours(self, document: Document) -> bool:
+        """Whether Reverie wrote this file of itself, not at a person's word, and nobody changed it since."""
+        ...
+
+
+def may_change(document: Document, record: WriteRecord) -> Untouchable | None:
+    """Return why the file of `document` is left to a person, or None when code may change it."""
+    return why_untouchable(pinned=document.head.pinned, ours=record.is_ours(document))
