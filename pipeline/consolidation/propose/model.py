@@ -73,23 +73,7 @@ def plan_group(
     if earlier is not None and earlier.reply_json:
         return *_read(Plan.model_validate_json(earlier.reply_json), cluster, memories), 0.0
     run_id = new_id()
-    answered = phase.client.complete(
-        Request(
-            purpose="consolidate.cluster",
-            model=phase.settings.model.model,
-            system=load("consolidate.system").render(),
-            messages=(
-                Message(
-                    "user",
-                    load("consolidate.cluster").render(
-                        today=phase.clock.now().date().isoformat(), memories=show(cluster, memories)
-                    ),
-                ),
-            ),
-            max_tokens=phase.settings.model.max_output_tokens,
-        ),
-        Plan,
-    )
+    answered = phase.client.complete(_request(phase, show(cluster, memories)), Plan)
     faults.reach("dream.after_call")
     reply = Plan.model_validate(redact_values(answered.value.model_dump()))
     with phase.ledger.transaction():
@@ -115,6 +99,17 @@ def plan_group(
         )
     faults.reach("dream.after_group_commit")
     return *_read(reply, cluster, memories), answered.dollars
+
+
+def _request(phase: PhaseContext, shown: str) -> Request:
+    today = phase.clock.now().date().isoformat()
+    return Request(
+        purpose="consolidate.cluster",
+        model=phase.settings.model.model,
+        system=load("consolidate.system").render(),
+        messages=(Message("user", load("consolidate.cluster").render(today=today, memories=shown)),),
+        max_tokens=phase.settings.model.max_output_tokens,
+    )
 
 
 def close_groups(phase: PhaseContext, clusters: list[str], *, word: str) -> None:
