@@ -6,15 +6,15 @@ then quoted values beside a name that says ``password``, ``secret`` and the like
 assigned to such a name. The sentence around a value stays, with ``[redacted:<kind>]`` in its place. Nothing
 found is ever logged.
 
-The rules are data of our own (`secret_rules`), each with an example that it finds and one that it leaves. The
-vendors' formats and the rules for quoted values follow Yelp's detect-secrets 1.5, the one maintained rule set
-in Python that is made of plain patterns. It is no dependency, since its public interface does not fit: it
-reads single lines under settings that hold for the whole process, names a value and not where it stands,
-finds a keyword's first value only, and imports an HTTP client to do so. What we used before was the inside of
-its plugins. Left out of it are the entropy plugins and ip_public (dialogue about code is full of commit
-hashes, digests and uuids, which they call secrets), artifactory (any word in capitals from APA on),
-basic_auth (takes the user's name along), and what our own rules find with more care: github, stripe, jwt,
-openai, private_key, cloudant, ibm, softlayer.
+The rules are data of our own (`secret_rules`), each with an example that it finds and one that it leaves.
+The vendors' formats and the rules for quoted values follow Yelp's detect-secrets 1.5 (Apache-2.0), the one
+maintained rule set in Python that is made of plain patterns. It is no dependency, since its public
+`scan_line` does not fit: it reads single lines under settings that hold for the whole process, names a
+value and not where it stands, finds a keyword's first value only, and imports an HTTP client to do so; and
+the patterns inside its plugins may move with any release. Left out of it are the entropy plugins and
+ip_public (dialogue about code is full of commit hashes, digests and uuids, which they call secrets),
+artifactory (any word in capitals from APA on), basic_auth (takes the user's name along), and what our own
+rules find with more care: github, stripe, jwt, openai, private_key, cloudant, ibm, softlayer.
 """
 
 from __future__ import annotations

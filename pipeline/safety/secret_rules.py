@@ -169,7 +169,7 @@ _VALUE = r"(?P<value>(?=\w)[^\v'\"]*[^\v,'\"`])"
 QUOTED = (
     Rule("password", ("pass", "pwd", "secret", "key", "contrase"),
          rf"(?i){_WORD}[]'\"]{{0,2}}(?::|\s*(?:={{1,3}}|!==?|=>))\s*(?P<quote>['\"`]){_VALUE}(?P=quote)",
-         'secret_of_staging = "«swordfish»"', 'password = os.environ["X"]'),
+         'secret_of_staging = "«swordfish»"', 'password = settings["X"]'),
     Rule("password", ("pass", "pwd", "secret", "key", "contrase"),
          rf"(?P<quote>['\"`]){_VALUE}(?P=quote)\s*[!=]{{2,3}}\s*\w*{_WORD}",
          'if ("«hunter2-made-up»" == password) {', 'if ("password" == kind) {'),
