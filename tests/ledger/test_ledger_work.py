@@ -18,7 +18,7 @@ from pipeline.ledger.runs import (
     list_runs,
     pending_run,
     run,
-    runs_of_memory,
+    of_memory,
     start_run,
 )
 from pipeline.ledger.tombstones import add_tombstone, lift_tombstone, tombstones
@@ -171,8 +171,8 @@ def test_the_runs_of_a_memory_are_found_by_its_id_alone(led: Ledger) -> None:
         start(led, f"r{number}", now=9 - number)
         finish_run(led, f"r{number}", outcome="applied", summary=RunSummary(actions=actions), now=10)
     finish_run(led, "r0", outcome="applied", summary=RunSummary(actions=(made,)), now=11)
-    assert runs_of_memory(led, "m1") == ["r3", "r0"]
-    assert runs_of_memory(led, "m2") == ["r1"] and runs_of_memory(led, "") == []
+    assert of_memory(led, "m1") == ["r3", "r0"]
+    assert of_memory(led, "m2") == ["r1"] and runs_of_memory(led, "") == []
     assert known(led, "r1").summary == RunSummary(actions=(other,))
 
 
