@@ -117,9 +117,9 @@ def _covers(keeper: Memory, other: Memory) -> bool:
 
 
 _TURNING = frozenset(
-    "not no never none nobody without except unless only instead don doesn isn won cannot longer"
-    " nicht kein nie ない 不 没 别".split()
-)
+    ("not", "no", "never", "none", "nobody", "without", "except", "unless", "only", "instead", "don",
+     "doesn", "isn", "won", "cannot", "longer", "nicht", "kein", "nie", "ない", "不", "没", "别")
+)  # fmt: skip
 
 
 def _sentences(text: str) -> list[tuple[str, ...]]:
