@@ -37,7 +37,7 @@ class FieldFormatter(logging.Formatter):
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
         """Return the line without a traceback, which follows it."""
         values = {name: getattr(record, name, "") for name in self.FIELDS}
-        fields = [f"{name}={value}" for name, value in values.items() if value != ""]
+        fields = [f"{name}={value}" for name, value in values.items() if value]
         return " ".join([super().formatMessage(record), *fields])
 
 

@@ -23,6 +23,8 @@ MACHINE = re.compile(
     r"/roo[t]/|/wor[k]/(?:main|shared|spec)|(?<![\w.~-])/wor[k]/\w|\.pyen[v]/versions/\d|/tm[p]/(?:pip|bash)"
     r"|(?:inde[x]|extra-inde[x])-url|pyp[i]\.org|python[h]osted|registry\.np[m]js"
 )
+PRIVATE_OF_OTHERS = {"_exit"}
+"""`os._exit`, by which a hook ends at once."""
 BROAD = re.compile(r"\b(?:Base)?Exception\b")
 SQL = re.compile(r"\s*(?:--|SELECT|INSERT|UPDATE|DELETE|CREATE|PRAGMA)\s")
 
@@ -62,6 +64,33 @@ def test_a_broad_except_would_be_found():
     caught = "try:\n    x\nexcept (OSError, Exception):\n    pass\n"
     assert broad_excepts(Module("x", "x.py", caught)) == 1
     assert not broad_excepts(Module("x", "x.py", caught.replace("pass", "raise")))
+
+
+def private_reaches(module):
+    """Yield each private name of another module that `module` uses: imported, or asked of a value."""
+    own = {node.attr for node in ast.walk(module.tree) if isinstance(node, ast.Attribute) and own_value(node)}
+    own |= {node.name for node in ast.walk(module.tree) if isinstance(node, ast.FunctionDef)}
+    own |= {
+        node.target.id
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+    for node in ast.walk(module.tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+        names += [node.attr] if isinstance(node, ast.Attribute) and node.attr not in own else []
+        yield from (name for name in names if name.startswith("_") and not name.startswith("__"))
+
+
+def own_value(node):
+    """Whether the attribute `node` is asked of ``self`` or ``cls``."""
+    return isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+
+
+def test_no_module_reaches_for_private_names_of_another():
+    found = {(module.path, name) for module in SOURCE for name in private_reaches(module)}
+    assert not {(path, name) for path, name in found if name not in PRIVATE_OF_OTHERS}
+    assert "_b" in private_reaches(Module("x", "x.py", "from a import _b"))
+    assert "_b" in private_reaches(Module("x", "x.py", "class C:\n    def f(self):\n        self.a._b()"))
 
 
 def test_no_prompt_is_a_string_literal():

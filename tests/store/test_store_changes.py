@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.core import locks
 from pipeline.core.errors import ConflictError, PathEscapeError, StoreError
-from pipeline.store import ChangeSet, Store, WriteFile, fsck
+from pipeline.store import ChangeSet, Store, WriteFile, fsck, journal_entry
 from tests.support.stores import NOW, apply, index, memory, run, save, tree
 
 PLANNED = """
@@ -187,6 +187,53 @@ def test_a_full_disk_changes_nothing(filled):
     assert "room" in said.stdout, said.stderr
     assert tree(filled.root) == before
     assert fsck(Store.open(filled.path)) == []
+
+
+STAGING = """
+import resource, signal, sys
+from pathlib import Path
+from pipeline.core.errors import StoreError
+from pipeline.store import WriteFile
+from pipeline.store.changes.journal import Journal
+from pipeline.store.ownership.written_log import WrittenLog
+root = Path(sys.argv[1])
+journal = Journal(root, WrittenLog(root))
+files = [WriteFile("small.txt", b"x", None), WriteFile("large.txt", b"x" * 60_000, None)]
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+try:
+    journal.apply("run-2", "test", files, lambda path, data: None)
+except StoreError as error:
+    print(error, error.fix, journal.leftovers(), journal.interrupted(), sep="|")
+"""
+
+
+def test_a_disk_that_refuses_while_files_are_staged_is_named_and_leaves_none(filled):
+    before = tree(filled.root)
+    done = run(STAGING, str(filled.root))
+    message, fix, *left = done.stdout.strip().split("|")
+    assert "can't be written: File too large" in message and "room" in fix, done.stderr
+    assert left == ["[]", "False"] and tree(filled.root) == before
+    assert not list((filled.root / ".reverie/staged").iterdir())
+
+
+def test_where_hard_links_are_refused_a_new_file_is_put_in_place_by_renaming(tmp_path):
+    # Some file systems refuse every hard link; any refuses one to a directory.
+    staged, target = tmp_path / "staged", tmp_path / "target"
+    staged.mkdir()
+    (staged / "text").write_text("new")
+    assert journal_entry.install(staged, target, fresh=True)
+    assert (target / "text").read_text() == "new" and not staged.exists()
+
+
+def test_a_new_file_never_replaces_one_that_came_first(tmp_path):
+    staged, target = tmp_path / "staged", tmp_path / "target"
+    staged.write_text("ours")
+    target.write_text("theirs")
+    assert not journal_entry.install(staged, target, fresh=True)
+    assert (staged.read_text(), target.read_text()) == ("ours", "theirs")
+    assert journal_entry.install(staged, target, fresh=False)
+    assert target.read_text() == "ours" and not staged.exists()
 
 
 READ_ONLY = """

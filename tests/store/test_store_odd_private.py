@@ -71,6 +71,8 @@ INTENTS = [
         ],
     },
     {"id": "x", "operations": [{"path": "one.md", "kind": "restore", "expected": None, "new": None}]},
+    {"id": "x", "operations": [{"path": "one.md", "kind": "explode", "expected": None, "new": "a"}]},
+    {"id": "x", "operations": [{"path": "one.md", "expected": None, "new": "a"}]},
     [],
 ]
 

@@ -78,25 +78,14 @@ def plan_group(
     reply = Plan.model_validate(redact_values(answered.value.model_dump()))
     with phase.ledger.transaction():
         runs.start_run(
-            phase.ledger,
-            id=run_id,
-            kind=KIND,
-            key=phase.store_key,
-            store=phase.store_key,
-            strategy=strategy,
-            from_row=0,
-            through_row=0,
-            now=phase.clock.now(),
-        )
+            phase.ledger, id=run_id, kind=KIND, key=phase.store_key, store=phase.store_key,
+            strategy=strategy, from_row=0, through_row=0, now=phase.clock.now(),
+        )  # fmt: skip
         runs.commit_reply(
-            phase.ledger,
-            run_id,
-            reply.model_dump_json(),
-            prompt_digest=answered.digest,
-            model=answered.model,
-            provider=answered.provider,
+            phase.ledger, run_id, reply.model_dump_json(),
+            prompt_digest=answered.digest, model=answered.model, provider=answered.provider,
             now=phase.clock.now(),
-        )
+        )  # fmt: skip
     faults.reach("dream.after_group_commit")
     return *_read(reply, cluster, memories), answered.dollars
 
