@@ -129,11 +129,11 @@ class Failing(Store):
     failures = 1
     error: type[StoreError] = StoreError
 
-    def apply(self, change: ChangeSet) -> Applied:
+    def apply(self, change: ChangeSet, *, generation: bool = False) -> Applied:
         if self.failures:
             self.failures -= 1
             raise self.error("made to fail")
-        return super().apply(change)
+        return super().apply(change, generation=generation)
 
 
 def test_a_committed_reply_is_applied_later_without_a_second_call(bench: Bench) -> None:
@@ -153,8 +153,8 @@ def test_a_committed_reply_is_applied_later_without_a_second_call(bench: Bench) 
 class Dying(Store):
     """A store that is told "no" only after the files are there, as if the process had died behind it."""
 
-    def apply(self, change: ChangeSet) -> Applied:
-        super().apply(change)
+    def apply(self, change: ChangeSet, *, generation: bool = False) -> Applied:
+        super().apply(change, generation=generation)
         raise StoreError("made to fail")
 
 
@@ -215,12 +215,12 @@ class Racing(Store):
     times = 1
     name = "retries-stay-at-three"
 
-    def apply(self, change: ChangeSet) -> Applied:
+    def apply(self, change: ChangeSet, *, generation: bool = False) -> Applied:
         if self.times:
             self.times -= 1
             text = f"---\nname: {self.name}\ndescription: d\ntype: project\n---\ntheirs {self.times}\n"
             (self.root / f"{self.name}.md").write_text(text, "utf-8")
-        return super().apply(change)
+        return super().apply(change, generation=generation)
 
 
 def test_what_claude_writes_in_between_stays_and_ours_is_proposed(bench: Bench) -> None:
@@ -234,7 +234,7 @@ def test_what_claude_writes_in_between_stays_and_ours_is_proposed(bench: Bench) 
 
 
 class Contested(Store):
-    def apply(self, change: ChangeSet) -> Applied:
+    def apply(self, change: ChangeSet, *, generation: bool = False) -> Applied:
         raise ConflictError("changed again")
 
 
@@ -254,7 +254,8 @@ class Vanishing(Store):
 
 def test_a_file_deleted_while_planning_is_planned_around(bench: Bench) -> None:
     key = heard(bench)
-    store = bench.store = Vanishing.open(bench.store.path)
+    store: Any = Vanishing.open(bench.store.path)
+    bench.store = store
     bench.script([reply(fact(1, SAID))])
     assert [o.word for o in bench.run(bench.turns(key))] == ["applied"]
     assert store.looks == 3 and len(bench.provider.history) == 1

@@ -31,7 +31,8 @@ def put(
 
 
 def take(led: Ledger, now: float = 0, **more: Any) -> Job | None:
-    return claim(led, **({"owner": "me", "lease_seconds": 300, "now": now} | more))
+    values: dict[str, Any] = {"owner": "me", "lease_seconds": 300, "now": now}
+    return claim(led, **(values | more))
 
 
 def taken(led: Ledger, now: float = 0, **more: Any) -> Job:

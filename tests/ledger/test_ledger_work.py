@@ -45,7 +45,14 @@ def test_an_event_drained_twice_is_new_once(led: Ledger) -> None:
 
 
 def start(led: Ledger, id: str = "r1", *, now: float = 1, **more: Any) -> None:
-    values = {"kind": "turn", "key": "k", "store": "s", "strategy": "turn", "from_row": 1, "through_row": 5}
+    values: Any = {
+        "kind": "turn",
+        "key": "k",
+        "store": "s",
+        "strategy": "turn",
+        "from_row": 1,
+        "through_row": 5,
+    }
     start_run(led, id=id, now=now, **(values | more))
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -318,7 +319,12 @@ with SearchIndex.open(Path(sys.argv[1]), Path("/s")) as index:
 
 def test_processes_that_build_it_at_once_do_not_harm_each_other(tmp_path):
     command = [sys.executable, "-c", SYNC, str(tmp_path)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": os.environ}
+    pipes: Any = {
+        "stdin": subprocess.PIPE,
+        "stdout": subprocess.PIPE,
+        "text": True,
+        "env": os.environ,
+    }
     running = [subprocess.Popen(command, **pipes) for _ in range(4)]
     for process in running:
         process.stdin.write("go\n")

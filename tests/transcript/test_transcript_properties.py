@@ -5,10 +5,10 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.transcripts import assistant, encode, enqueue, tool_result, user
 
 from pipeline.domain.speech import Entry
 from pipeline.transcript import Cursor, abandoned, read
+from tests.support.transcripts import assistant, encode, enqueue, tool_result, user
 
 STAMP = {"timestamp": "2026-03-02T09:00:00Z"}
 LINES = [

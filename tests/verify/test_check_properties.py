@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,7 +55,7 @@ def memory(dice: Random, one: str) -> Memory:
 
 
 def operation(dice: Random, store: dict[str, Memory], noise: str) -> Operation:
-    op = dice.choice((*OPS, "merge", "merge", "rewrite", "rewrite", "supersede"))
+    op: Any = dice.choice((*OPS, "merge", "merge", "rewrite", "rewrite", "supersede"))
     fitting = 1 if op in ("retire", "rewrite", "promote") else 2
     ids = tuple(dice.sample([*store], min(fitting, len(store))))
     if dice.random() < 0.2:
