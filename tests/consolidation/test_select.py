@@ -168,7 +168,7 @@ def twelve(tmp_path_factory):
     count=st.integers(1, 4),
     order=st.randoms(use_true_random=False),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_selection_keeps_its_bounds_loses_no_change_and_is_the_same_again(
     twelve, changed, links, fixed, most, count, order
 ):

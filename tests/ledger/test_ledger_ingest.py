@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.ledger import links
@@ -422,7 +422,7 @@ def transcripts(draw: st.DrawFn):
     return entries, sorted(cuts)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(transcripts())
 def test_any_split_into_passes_gives_the_rows_of_one_pass(tmp_path_factory, drawn) -> None:
     entries, cuts = drawn

@@ -226,7 +226,7 @@ VERSIONS = st.dictionaries(
 
 
 @given(history=st.lists(VERSIONS, min_size=1, max_size=4))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_any_history_of_syncs_answers_as_a_fresh_index_of_the_last_does(history, tmp_path_factory):
     home = tmp_path_factory.mktemp("index")
     with SearchIndex.open(home, Path("/grown")) as grown, SearchIndex.open(home, Path("/fresh")) as fresh:
