@@ -18,7 +18,7 @@ demo: $(VENV)/.installed  ## A session becomes memories, with recorded model cal
 test: $(VENV)/.installed  ## All tests but those that need the real client
 	$(BIN)/python -m pytest -n 2 -m "not realclient"
 
-check: $(VENV)/.installed  ## ruff and mypy (strict)
+check: $(VENV)/.installed  ## ruff, and mypy over package, hooks, tests, bench and docs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -31,7 +31,7 @@ bench: $(VENV)/.installed  ## Measure what bench/ measures
 	$(BIN)/python -m bench
 
 test-realclient: $(VENV)/.installed client  ## Tests with the real Claude Code client in a box without network
-	REVERIE_CLAUDE="$(REVERIE_CLAUDE)" $(BIN)/python tests/realclient/box.py \
+	REVERIE_CLAUDE="$(REVERIE_CLAUDE)" $(BIN)/python -m tests.realclient.box \
 		$(BIN)/python -m pytest -m realclient tests/realclient
 
 client:

@@ -197,8 +197,8 @@ def taken_on_windows(lock: int) -> bool:
     import msvcrt
 
     try:
-        msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)
-        msvcrt.locking(lock, msvcrt.LK_UNLCK, 1)
+        msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        msvcrt.locking(lock, msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined]
     except OSError:
         return False
     return True

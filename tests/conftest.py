@@ -4,8 +4,21 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 _FOREIGN = ("ANTHROPIC_", "CLAUDE", "REVERIE_", "XDG_")
+
+# No property fails because the machine is busy. CI draws the same examples each time, so that a failure
+# there is the commit's; at home they are new ones, and what failed is told as a line to paste.
+settings.register_profile(
+    "reverie",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    database=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("reverie")
 
 
 @pytest.fixture(autouse=True)

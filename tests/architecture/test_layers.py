@@ -83,7 +83,7 @@ def test_no_package_is_in_a_cycle():
     def package(name):
         return name if name in folders else name.rpartition(".")[0]
 
-    arrows = {package(name): set() for name in graph(SOURCE)}
+    arrows: dict[str, set[str]] = {package(name): set() for name in graph(SOURCE)}
     for name, found in graph(SOURCE).items():
         # A package imports its own parts, and they may import what stands beside them in it.
         own = package(name)

@@ -57,7 +57,7 @@ def test_a_rewrite_without_a_title_keeps_title_and_description(bench: Dreaming) 
     for given, title in (("", "The mailer"), ("Lab mailer", "Lab mailer")):
         reworded = Operation("rewrite", ids=(ONE.id,), statement="In the lab port 8025.", title=given)
         (put,) = plan(bench, reworded).operations
-        memory = put.memory  # type: ignore[union-attr]
+        memory = put.memory
         assert (memory.title, memory.description) == (title, ONE.description)
 
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -87,7 +88,7 @@ def test_the_report_names_each_change_with_reason_and_source_and_each_refusal(be
 
 def test_a_handle_that_was_not_shown_is_refused_and_the_rest_is_done(bench):
     bench.keep(TABS, TABS_TOO)
-    good = planned(MERGE)
+    good: Any = planned(MERGE)
 
     def answer(request):
         return {"operations": [*good(request)["operations"], op("retire", "m99"), op("retire", "../x")]}
@@ -197,7 +198,7 @@ def test_a_store_that_only_takes_proposals_gets_them_in_the_inbox(bench):
 def test_what_changed_while_the_model_thought_is_left_out_of_the_plan(bench, changed):
     """An update that is ours too: a plan made before it must not write over it."""
     bench.keep(TABS, TABS_TOO)
-    good = planned(MERGE)
+    good: Any = planned(MERGE)
 
     def answer(request):
         other = Store.open(bench.store.path)

@@ -4,6 +4,7 @@ The ceiling is set aside where a case proves something else: in a store of ten i
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -53,8 +54,9 @@ def play(tmp_path):
             lay_out(case, bench.store.path)
             bench.store = Store.open(bench.store.path)
             spec = f"replay:{FIXTURES}/cassettes/{case}"
-            bench.provider = open_provider(spec, bench.settings.model, home=bench.home)
-            providers.append(bench.provider)
+            provider: Any = open_provider(spec, bench.settings.model, home=bench.home)
+            bench.provider = provider
+            providers.append(provider)
             before = tree(bench.store.root)
             return Played(bench, bench.dream(), before, [memory_of(row) for row in load(case)["memories"]])
 

@@ -71,8 +71,8 @@ def test_the_oldest_change_is_told_by_the_time_in_the_file(tmp_path):
 
 def test_bug_105_what_a_failed_part_left_is_first_in_line_next_time(tmp_path):
     changed = {f"m{n}" for n in range(6)}
-    options = {"max_cluster": 2, "max_clusters": 1}
-    found = clusters(stored(tmp_path, 6), changed, near(), **options, first=("m5", "m3", "gone"))
+    first = ("m5", "m3", "gone")
+    found = clusters(stored(tmp_path, 6), changed, near(), max_cluster=2, max_clusters=1, first=first)
     assert shown(found) == [["m5", "m3"]]
     assert found.carried_over == ("m0", "m1", "m2", "m4")
 
@@ -143,8 +143,7 @@ def test_only_as_many_changes_are_looked_up_as_a_dream_can_show(tmp_path):
 
 def test_a_change_seen_only_as_a_neighbour_still_has_its_turn(tmp_path):
     links = near(m0=["m2"], m2=["m3"])
-    options = {"max_cluster": 2, "max_clusters": 1}
-    found = clusters(stored(tmp_path, 4), {"m0", "m1", "m2"}, links, **options)
+    found = clusters(stored(tmp_path, 4), {"m0", "m1", "m2"}, links, max_cluster=2, max_clusters=1)
     assert (shown(found), found.carried_over) == ([["m0", "m2"]], ("m1", "m2"))
 
 
@@ -169,7 +168,7 @@ def twelve(tmp_path_factory):
     count=st.integers(1, 4),
     order=st.randoms(use_true_random=False),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_selection_keeps_its_bounds_loses_no_change_and_is_the_same_again(
     twelve, changed, links, fixed, most, count, order
 ):

@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -32,7 +33,8 @@ def blocks():
 
 def options():
     """Name of each command with its options."""
-    commands = typer.main.get_command(cli).commands
+    program: Any = typer.main.get_command(cli)
+    commands = program.commands
     return {name: {word for one in commands[name].params for word in one.opts} for name in commands}
 
 

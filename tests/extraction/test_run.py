@@ -254,7 +254,8 @@ class Vanishing(Store):
 
 def test_a_file_deleted_while_planning_is_planned_around(bench: Bench) -> None:
     key = heard(bench)
-    store = bench.store = Vanishing.open(bench.store.path)
+    store: Any = Vanishing.open(bench.store.path)
+    bench.store = store
     bench.script([reply(fact(1, SAID))])
     assert [o.word for o in bench.run(bench.turns(key))] == ["applied"]
     assert store.looks == 3 and len(bench.provider.history) == 1

@@ -18,7 +18,8 @@ TALK = talk("A: shall I change anything?", SAID, "A: The retries are at three no
 
 def judge(*facts: dict[str, Any], over: Rendering = TALK, **more: Any) -> Verdict:
     answer = Extraction.model_validate(reply(*facts, withdrawals=more.pop("withdrawals", [])))
-    return screen(answer, over, **({"limit": 40, "tombstones": {}} | more))
+    values: dict[str, Any] = {"limit": 40, "tombstones": {}}
+    return screen(answer, over, **(values | more))
 
 
 def refused(*facts: dict[str, Any], **more: Any) -> str:

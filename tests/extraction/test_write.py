@@ -36,7 +36,7 @@ def item(statement: str = RETRIES, **more: Any) -> Screened:
 
 
 def planned(store: Store, *items: Screened, taken_back: tuple[str, ...] = (), **more: Any) -> ExtractionPlan:
-    withdrawals = [(Withdrawal(name=name, reason="over"), (SOURCE,)) for name in taken_back]
+    withdrawals: list[Any] = [(Withdrawal(name=name, reason="over"), (SOURCE,)) for name in taken_back]
     rejected = more.pop("rejected", [])
     options: dict[str, Any] = {"run_id": "r1", "now": NOW, "provisional": frozenset()} | more
     return plan(Verdict(list(items), withdrawals, rejected), store, store.scan(), **options)
@@ -197,7 +197,7 @@ def test_its_own_provisional_memories_do_not_count_against_the_budget(store: Sto
 def test_planning_again_gives_the_same_files(store: Store) -> None:
     items = (item(), item("Branches are named after tickets.", name="branch-names", type="code_pattern"))
     first, second = planned(store, *items), planned(Store.open(store.path), *items)
-    assert [(o.path, o.data) for o in first.operations] == [(o.path, o.data) for o in second.operations]  # type: ignore[union-attr]
+    assert [(o.path, o.data) for o in first.operations] == [(o.path, o.data) for o in second.operations]
     apply(store, *first.operations, id="r1")
     again = planned(store, *items)
     assert again.operations == [] and again.actions == first.actions

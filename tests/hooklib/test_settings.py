@@ -89,7 +89,7 @@ def test_variables_stand_above_files(home, monkeypatch, name, text, key, value):
 )
 def test_what_can_not_be_used_is_told_and_at_its_default(home, config, told):
     write(home, config)
-    problems = []
+    problems: list[str] = []
     found = settings.hook_settings(str(home), problems)
     assert found == {**settings.DEFAULTS, "mode": "auto"}
     assert [told in problem for problem in problems] == [True] * bool(told)
@@ -97,6 +97,6 @@ def test_what_can_not_be_used_is_told_and_at_its_default(home, config, told):
 
 def test_an_unknown_mode_is_off(home):
     write(home, b'[store]\nmode = "sometimes"\n')
-    problems = []
+    problems: list[str] = []
     assert settings.hook_settings(str(home), problems)["mode"] == "off"
     assert "sometimes" in problems[0]

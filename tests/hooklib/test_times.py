@@ -53,4 +53,4 @@ def test_the_clock_can_be_stopped(monkeypatch):
     monkeypatch.setenv("REVERIE_NOW", "2026-11-27T10:00:00Z")
     assert times.date(times.now()) == "2026-11-27"
     monkeypatch.setenv("REVERIE_NOW", "nonsense")
-    assert times.now() > times.parse("2026-01-01")
+    assert times.now() > (times.parse("2026-01-01") or float("inf"))

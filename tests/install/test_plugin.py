@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import frontmatter
 import pytest
@@ -27,8 +28,9 @@ def test_there_is_a_skill_for_each_thing_a_person_asks_for():
 
 @pytest.mark.parametrize("file", SKILLS, ids=lambda file: file.parent.name)
 def test_a_skill_calls_commands_that_exist_with_options_they_have(file):
-    known = get_command(cli).commands
-    skill = frontmatter.loads(file.read_text("utf-8"))
+    program: Any = get_command(cli)
+    known = program.commands
+    skill: Any = frontmatter.loads(file.read_text("utf-8"))
     assert skill["name"] == file.parent.name and 40 < len(skill["description"]) < 250
     lines = re.findall(rf"{re.escape(LAUNCHER)} ([^`\n]+)", skill.content)
     assert lines
@@ -43,7 +45,7 @@ def test_a_skill_calls_commands_that_exist_with_options_they_have(file):
 
 @pytest.mark.parametrize("file", SKILLS, ids=lambda file: file.parent.name)
 def test_a_skill_may_do_unasked_only_what_shows_or_adds(file):
-    allowed = frontmatter.loads(file.read_text("utf-8"))["allowed-tools"]
+    allowed: Any = frontmatter.loads(file.read_text("utf-8"))["allowed-tools"]
     found = re.findall(rf"Bash\({re.escape(LAUNCHER)} ([\w ]+):\*\)", allowed)
     assert len(found) == len(allowed.split(", "))
     harmless = {

@@ -137,7 +137,7 @@ def _no_interpreter(home: Path) -> None:
         (_no_interpreter, "python-gone", 5),
     ],
 )
-def test_bug_026_a_cause_is_logged_once(busy: Stage, damage, named: str, kept: int) -> None:  # type: ignore[no-untyped-def]
+def test_bug_026_a_cause_is_logged_once(busy: Stage, damage, named: str, kept: int) -> None:
     damage(busy.home)
     if damage is _no_interpreter:
         busy.env["REVERIE_PYTHON"] = str(busy.home.parent / "python-gone")

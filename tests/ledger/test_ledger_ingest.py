@@ -4,10 +4,11 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.ledger import links
@@ -311,7 +312,7 @@ def test_an_utterance_carries_what_a_citation_needs(led: Ledger) -> None:
     assert find_entry(led, SESSION, "nobody") is None
 
 
-def rewinds(links: list[Link]) -> set[str]:
+def rewinds(links: Sequence[Link]) -> set[str]:
     """A plain reading of the rule, to compare incremental passes with: see `branch.abandoned`."""
     parent = {uuid: up for uuid, up, _, _ in links}
     human = {uuid for uuid, _, human, _ in links if human}
@@ -347,7 +348,7 @@ def test_a_rewind_takes_speech_back_and_a_return_restores_it(led: Ledger) -> Non
 def test_a_turn_at_the_end_asks_only_about_its_own_links(led: Ledger) -> None:
     asked = []
 
-    def watching(links: list[Link]) -> set[str]:
+    def watching(links: Sequence[Link]) -> set[str]:
         asked.append(len(links))
         return rewinds(links)
 
@@ -430,7 +431,7 @@ def transcripts(draw: st.DrawFn):
     return entries, sorted(cuts)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(transcripts())
 def test_any_split_into_passes_gives_the_rows_of_one_pass(tmp_path_factory, drawn) -> None:
     entries, cuts = drawn

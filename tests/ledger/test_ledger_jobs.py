@@ -32,7 +32,8 @@ def put(
 
 
 def answer(led: Ledger, now: float = 0, **more: Any) -> Job | Unclaimed:
-    return claim(led, **({"owner": "me", "lease_seconds": 300, "now": now} | more))
+    values: dict[str, Any] = {"owner": "me", "lease_seconds": 300, "now": now}
+    return claim(led, **(values | more))
 
 
 def take(led: Ledger, now: float = 0, **more: Any) -> Job | None:

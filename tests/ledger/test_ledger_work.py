@@ -16,9 +16,9 @@ from pipeline.ledger.runs import (
     commit_reply,
     finish_run,
     list_runs,
+    of_memory,
     pending_run,
     run,
-    of_memory,
     start_run,
 )
 from pipeline.ledger.tombstones import add_tombstone, lift_tombstone, tombstones
@@ -55,7 +55,14 @@ def test_an_event_drained_twice_is_new_once(led: Ledger) -> None:
 
 
 def start(led: Ledger, id: str = "r1", *, now: float = 1, **more: Any) -> None:
-    values = {"kind": "turn", "key": "k", "store": "s", "strategy": "turn", "from_row": 1, "through_row": 5}
+    values: Any = {
+        "kind": "turn",
+        "key": "k",
+        "store": "s",
+        "strategy": "turn",
+        "from_row": 1,
+        "through_row": 5,
+    }
     start_run(led, id=id, now=now, **(values | more))
 
 
@@ -167,12 +174,14 @@ def test_runs_are_listed_newest_first(led: Ledger) -> None:
 def test_the_runs_of_a_memory_are_found_by_its_id_alone(led: Ledger) -> None:
     made, met = MemoryAction("created", "m2", "m1", "m2.md"), MemoryAction("known", "m2", "m1")
     other = MemoryAction("withdrawn", "m1", "m2", reason='it names "m1"')
-    for number, actions in enumerate([(made, made), (other,), (DreamAction("merge", ("m1",)),), (met,)]):
+    done: list[tuple[MemoryAction | DreamAction, ...]]
+    done = [(made, made), (other,), (DreamAction("merge", ("m1",)),), (met,)]
+    for number, actions in enumerate(done):
         start(led, f"r{number}", now=9 - number)
         finish_run(led, f"r{number}", outcome="applied", summary=RunSummary(actions=actions), now=10)
     finish_run(led, "r0", outcome="applied", summary=RunSummary(actions=(made,)), now=11)
     assert of_memory(led, "m1") == ["r3", "r0"]
-    assert of_memory(led, "m2") == ["r1"] and runs_of_memory(led, "") == []
+    assert of_memory(led, "m2") == ["r1"] and of_memory(led, "") == []
     assert known(led, "r1").summary == RunSummary(actions=(other,))
 
 

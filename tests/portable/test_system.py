@@ -4,6 +4,7 @@ import ctypes
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,8 @@ class Kernel:
     """Answers as kernel32 does for the processes in `codes` (number to exit code) and `foreign` ones."""
 
     def __init__(self, codes: dict[int, int], foreign: tuple[int, ...] = ()) -> None:
-        self.codes, self.foreign, self.closed = codes, foreign, []
+        self.codes, self.foreign = codes, foreign
+        self.closed: list[int] = []
         self._asked = 0
 
     def OpenProcess(self, access: int, inherit: bool, pid: int) -> int:
@@ -24,7 +26,7 @@ class Kernel:
     def GetLastError(self) -> int:
         return 5 if self._asked in self.foreign else 87
 
-    def GetExitCodeProcess(self, handle: int, code: object) -> bool:
+    def GetExitCodeProcess(self, handle: int, code: Any) -> bool:
         code._obj.value = self.codes[handle // 16]
         return True
 

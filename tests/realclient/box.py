@@ -1,6 +1,6 @@
 """A closed box for the real client: loopback only, a home of its own, a scripted API.
 
-    python tests/realclient/box.py COMMAND...     runs COMMAND in a network namespace with nothing but lo
+    python -m tests.realclient.box COMMAND...     runs COMMAND in a network namespace with nothing but lo
 
 `Box` refuses to start the client anywhere else: a real client with a network would try to reach its maker.
 Linux only; needs `unshare` (util-linux), `tmux` and `git`.
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scripted_api import PATIENCE, SESSION, Journal, Noted, Script, serving
+from tests.realclient.scripted_api import PATIENCE, SESSION, Journal, Noted, Script, serving
 
 REPO = Path(__file__).resolve().parents[2]
 KEY = "not-a-key"
@@ -54,7 +54,7 @@ def require_sealed(seen: Sequence[str] | None = None) -> None:
 def enter(command: Sequence[str]) -> None:
     """Replace this process by `command`, in a new network namespace whose loopback is up."""
     if _INSIDE not in os.environ:
-        again = [sys.executable, str(Path(__file__).resolve()), *command]
+        again = [sys.executable, "-m", __spec__.name, *command]
         os.environ[_INSIDE] = "1"
         os.execvp("unshare", [*_unshare(), *again])
     require_sealed()

@@ -7,8 +7,9 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 import pytest
-from box import Box, OpenBox, opened
-from scripted_api import Rule, Script
+
+from tests.realclient.box import Box, OpenBox, opened
+from tests.realclient.scripted_api import Rule, Script
 
 # Read now: the common fixture takes every REVERIE_ variable away from the tests.
 _NAMED = os.environ.get("REVERIE_CLAUDE", "")

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from box import NotSealedError, OpenBox, require_sealed
-from scripted_api import MODEL, SESSION, STRUCTURED, Rule
+
+from tests.realclient.box import NotSealedError, OpenBox, require_sealed
+from tests.realclient.scripted_api import MODEL, SESSION, STRUCTURED, Rule
 
 pytestmark = pytest.mark.realclient
 

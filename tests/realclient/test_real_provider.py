@@ -4,8 +4,9 @@ import json
 import sys
 
 import pytest
-from box import OpenBox
-from scripted_api import MODEL, Rule, value_reply
+
+from tests.realclient.box import OpenBox
+from tests.realclient.scripted_api import MODEL, Rule, value_reply
 
 pytestmark = pytest.mark.realclient
 
@@ -16,7 +17,8 @@ LARGE = SMALL | {"description": "One word, in lower case letters. " * 200}
 ASK = """
 import json, sys
 from pathlib import Path
-from pipeline import config, paths
+from pipeline import config
+from pipeline.core import paths
 from pipeline.llm.providers import open_provider
 from pipeline.llm.request import Message, Request
 

@@ -8,11 +8,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from box import REPO, Box, OpenBox
-from scripted_api import MODEL, SESSION, Asked, Block, Rule, value_reply
 
 from pipeline.extraction.schema import Extraction
 from pipeline.transcript.reader import read
+from tests.realclient.box import REPO, Box, OpenBox
+from tests.realclient.scripted_api import MODEL, SESSION, Asked, Block, Rule, value_reply
 
 pytestmark = pytest.mark.realclient
 

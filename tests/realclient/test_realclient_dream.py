@@ -6,11 +6,11 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from box import Box, OpenBox
-from scripted_api import MODEL, SESSION, Asked, Block, Rule, value_reply
 
 from pipeline.consolidation.propose.plan_schema import Plan
 from pipeline.store import ChangeSet, Store
+from tests.realclient.box import Box, OpenBox
+from tests.realclient.scripted_api import MODEL, SESSION, Asked, Block, Rule, value_reply
 from tests.support.dreaming import note, op
 from tests.support.stores import tree
 

@@ -13,9 +13,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from box import REPO, Box, OpenBox
-from scripted_api import MODEL, SESSION, Asked, Rule
-from test_realclient import PREFERENCE, index_of, log_of, remember
+
+from tests.realclient.box import REPO, Box, OpenBox
+from tests.realclient.scripted_api import MODEL, SESSION, Asked, Rule
+from tests.realclient.test_realclient import PREFERENCE, index_of, log_of, remember
 
 pytestmark = pytest.mark.realclient
 

@@ -10,8 +10,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from box import REPO, Box, OpenBox
-from scripted_api import SESSION, Asked, Block, Rule
+
+from tests.realclient.box import REPO, Box, OpenBox
+from tests.realclient.scripted_api import SESSION, Asked, Block, Rule
 
 pytestmark = pytest.mark.realclient
 

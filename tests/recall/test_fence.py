@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pipeline.hooklib import times
 from pipeline.recall.live import fence
 
-NOW = times.parse("2026-11-27T10:00:00Z")
+NOW = times.parse("2026-11-27T10:00:00Z") or 0.0
 SHOWN = {
     "name": "deploys",
     "type": "project",

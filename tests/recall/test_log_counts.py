@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.config import Settings, StoreSettings
 from pipeline.core import faults, paths
-from pipeline.core.clock import FixedClock, parse_time
+from pipeline.core.clock import FixedClock
 from pipeline.ledger import open_ledger, recalls
 from pipeline.recall.live import session_file
 from pipeline.store import Store
@@ -16,8 +16,9 @@ from pipeline.store.derived.catalog import decay_score
 from pipeline.worker import Worker, WorkerContext, recall_log
 from tests.support.stores import kills, memory, save, tree
 from tests.support.transcripts import Transcript, assistant, tool_use
+from tests.support.workshop import at
 
-NOW = parse_time("2026-11-27T10:00:00+00:00")
+NOW = at("2026-11-27T10:00:00+00:00")
 
 
 class Shop:

@@ -3,11 +3,12 @@
 import json
 import os
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from pipeline.config import Settings
-from pipeline.core.errors import OverloadedError, SpendError
+from pipeline.core.errors import ModelError, OverloadedError, SpendError
 from pipeline.domain.memory import Memory
 from pipeline.ledger import calls
 from pipeline.llm import open_provider
@@ -39,8 +40,8 @@ NOTES = (note("port", "It is 5432."), note("tabs"))
 def ask(tmp_path):
     """Let a model that answers `names` choose among `notes` after `talk`; gives choice and provider."""
 
-    def start(names, notes=NOTES, talk=TALK, place=tmp_path):
-        provider = ScriptedProvider(lambda _: names if isinstance(names, Exception) else {"names": names})
+    def start(names: Any, notes=NOTES, talk=TALK, place=tmp_path):
+        provider = ScriptedProvider(lambda _: names if isinstance(names, ModelError) else {"names": names})
         store = Store.open(place / "memory", create=True)
         change = ChangeSet("notes", "test", [store.put(one) for one in notes])
         store.apply(change)
@@ -182,9 +183,7 @@ def test_choices_nobody_took_up_for_a_month_are_removed(ask, tmp_path):
 
 @pytest.mark.parametrize("case", CASES)
 def test_recorded_choices(case, tmp_path):
-    if not cassettes(case).is_dir():
-        pytest.skip(f"no reply was recorded yet: python tests/support/select_cases.py {case}")
-    provider = open_provider(f"replay:{cassettes(case)}", Settings().model, home=tmp_path)
+    provider: Any = open_provider(f"replay:{cassettes(case)}", Settings().model, home=tmp_path)
     chosen = set(choose(case, tmp_path, provider).names)
     expected = load(case)["expect"]
     assert set(expected["some"]) <= chosen

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -174,7 +175,7 @@ FILLERS = {"ascii": "word ", "cjk": "設定の値 ", "emoji": "🚀🔧 "}
 def test_bug_108_the_text_stays_below_the_hosts_limit(desk: Desk, filler: str, chars: int) -> None:
     for at in range(4):
         desk.write(f"staging-deploy-{at}", "Deploy to staging.", FILLERS[filler] * 800)
-    weaker = {"more": "pinned: true\n", "said": "2020-01-01T00:00:00Z"}
+    weaker: dict[str, Any] = {"more": "pinned: true\n", "said": "2020-01-01T00:00:00Z"}
     desk.write("staging-vpn-4", "Deploy over the vpn, says the wiki.", FILLERS[filler] * 800, **weaker)
     found = ask(desk, budget=Budget(chars=chars))
     assert max(len(found.text), len(found.text.encode("utf-16-le")) // 2) <= chars

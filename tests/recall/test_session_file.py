@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -102,7 +103,7 @@ def test_bug_110_two_installs_at_once_say_it_once(home):
         "line = {'k': 'sent', 'chars': 1, 'items': [{'id': 'i', 'digest': 'd'}]};"
         "print(f.append(sys.argv[1], 's', line, given))"
     )
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     hooks = [subprocess.Popen([sys.executable, "-c", code, home], cwd=ROOT, **pipes) for _ in range(4)]
     for hook in hooks:
         assert hook.stdout.readline() == "read\n"

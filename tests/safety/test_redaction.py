@@ -180,7 +180,7 @@ PIECES = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(PIECES, max_size=12).map("".join))
 def test_redaction_is_idempotent(text: str) -> None:
     once = redact(text).text

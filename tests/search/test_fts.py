@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -225,7 +226,7 @@ VERSIONS = st.dictionaries(
 
 
 @given(history=st.lists(VERSIONS, min_size=1, max_size=4))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_any_history_of_syncs_answers_as_a_fresh_index_of_the_last_does(history, tmp_path_factory):
     home = tmp_path_factory.mktemp("index")
     with SearchIndex.open(home, Path("/grown")) as grown, SearchIndex.open(home, Path("/fresh")) as fresh:
@@ -318,7 +319,12 @@ with SearchIndex.open(Path(sys.argv[1]), Path("/s")) as index:
 
 def test_processes_that_build_it_at_once_do_not_harm_each_other(tmp_path):
     command = [sys.executable, "-c", SYNC, str(tmp_path)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": os.environ}
+    pipes: Any = {
+        "stdin": subprocess.PIPE,
+        "stdout": subprocess.PIPE,
+        "text": True,
+        "env": os.environ,
+    }
     running = [subprocess.Popen(command, **pipes) for _ in range(4)]
     for process in running:
         process.stdin.write("go\n")

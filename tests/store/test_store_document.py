@@ -171,12 +171,12 @@ def test_half_an_emoji_becomes_a_replacement_character():
     assert (found.description, found.body) == ("ok \ufffd end", "\ufffd 🚀\n")
 
 
-TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 LINE = TEXT.map(document.without_line_breaks).map(str.strip)
 TIMES = st.integers(0, 4_000_000_000).map(lambda at: dt.datetime.fromtimestamp(at, dt.UTC))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     LINE, st.sampled_from(sorted(TYPES)), TEXT, st.floats(0, 1), TIMES,
     st.dictionaries(st.sampled_from(["team", "kind", "Ω"]), TEXT | st.integers() | st.booleans()),
@@ -195,7 +195,7 @@ def test_what_is_composed_is_read_back(description, type_name, body, importance,
     assert document.compose(found, raw) == raw
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=200), st.sampled_from([b"", b"---\n", b"\xef\xbb\xbf---\r\n"]))
 def test_any_file_that_can_be_read_is_written_back_unchanged(tail, start):
     raw = start + tail

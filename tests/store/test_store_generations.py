@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from pipeline.core.clock import parse_time
@@ -5,7 +7,7 @@ from pipeline.store.files import document
 
 PROSE = "First line of prose."
 BODY = f"# Heading\n\n{PROSE}\n"
-CASES = {
+CASES: dict[str, Any] = {
     "none": (
         "",
         "notes.md",

@@ -409,7 +409,7 @@ def test_other_files_are_kept_and_undone_and_never_listed(store, path):
 def test_runs_at_the_same_moment_are_all_kept_and_each_can_be_undone(store):
     before = tree(store.root)
     names = [f"m-{number}" for number in range(4)]
-    children = [forked(lambda name=name: add(Store.open(store.path), name)) for name in names]
+    children = [forked(lambda n=name: add(Store.open(store.path), n)) for name in names]  # type: ignore[misc]
     assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4
     again = Store.open(store.path)
     assert sorted(item.number for item in again.history()) == [1, 2, 3, 4]

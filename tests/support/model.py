@@ -17,7 +17,12 @@ class Api:
     def say(self, text: str | None, *, stop: str = "end_turn", headers: dict[str, str] | None = None) -> None:
         content = [] if text is None else [{"type": "text", "text": text}]
         usage = {"input_tokens": 11, "output_tokens": 7, "cache_read_input_tokens": 5}
-        body = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-haiku-4-5"}
+        body: Any = {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": "claude-haiku-4-5",
+        }
         body |= {"content": content, "stop_reason": stop, "stop_sequence": None, "usage": usage}
         self.answers.append((200, headers or {}, body))
 

@@ -1,47 +1,84 @@
-"""Workers that start at once: a process with everything imported, which forks for each of them.
+"""Workers and commands that start at once: a process with everything imported, which forks for each of them.
 
-Importing takes a worker longer than its work, and the crash tests run a hundred of them. Each is still a
-process of its own, runs ``pipeline.worker``'s main function, and dies by the signal it sends itself.
+Importing takes a worker longer than its work, and the tests run hundreds of them. Each is still a process of
+its own, runs the main function of ``pipeline.worker`` or of ``reverie`` with the environment it is given and
+under the ordinary rules of file permissions, and dies by the signal it sends itself.
 
-Run as a program, it takes one JSON object a line, the worker's whole environment, and prints its exit
-status (negative: the signal that killed it).
+Run as a program, it takes one JSON object a line (`Order`) and prints the exit status (negative: the signal
+that killed it).
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from typing import TypedDict
+
+from tests.support.bounds import bound
 
 ROOT = Path(__file__).resolve().parents[2]
+LIMIT = 60
+"""Seconds after which a process that should have ended counts as hanging."""
+
+
+class Order(TypedDict, total=False):
+    """What to run: the worker, or `reverie` with `arguments`, which prints to the files `out` and `err`."""
+
+    env: dict[str, str]
+    arguments: list[str]
+    cwd: str
+    out: str
+    err: str
 
 
 class WarmWorkers:
-    """Runs one worker after the other."""
+    """Runs one worker or command after the other."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
     def run(self, env: Mapping[str, str]) -> int:
         """Run a worker to its end and return its exit status."""
+        return self._order({"env": dict(env)})
+
+    def reverie(
+        self, arguments: Sequence[str], env: Mapping[str, str], cwd: Path, scratch: Path
+    ) -> subprocess.CompletedProcess[str]:
+        """Run ``reverie ARGUMENTS`` in `cwd`; its output passes through files in `scratch`."""
+        scratch.mkdir(exist_ok=True)
+        out, err = scratch / "out", scratch / "err"
+        values: Order = {"cwd": str(cwd), "out": str(out), "err": str(err)}
+        status = self._order({"env": dict(env), "arguments": [*arguments], **values})
+        return subprocess.CompletedProcess(
+            [*arguments], status, out.read_text("utf-8"), err.read_text("utf-8")
+        )
+
+    def _order(self, order: Order) -> int:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None and stdout is not None
-        stdin.write(json.dumps(dict(env)) + "\n")
+        stdin.write(json.dumps(order) + "\n")
         stdin.flush()
+        if not select.select([stdout], [], [], LIMIT)[0]:
+            self._process.kill()
+            raise AssertionError(f"still running after {LIMIT} s: {order.get('arguments', 'the worker')}")
         return int(stdout.readline())
 
 
 @contextmanager
 def warm_workers() -> Iterator[WarmWorkers]:
     """Start the process that forks; it ends with the block."""
-    command = [sys.executable, __file__]
+    command = [*bound(), sys.executable, "-m", "tests.support.warm"]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env, cwd=ROOT
@@ -51,16 +88,25 @@ def warm_workers() -> Iterator[WarmWorkers]:
         process.stdin.close()
 
 
+@cache
+def shared_workers() -> WarmWorkers:
+    """Return the one warm process that all tests of this process share; it ends with it."""
+    stack = contextlib.ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(warm_workers())
+
+
 def serve() -> None:
-    """Fork a worker for every line on stdin."""
+    """Fork for every line on stdin."""
     import frontmatter  # noqa: F401 - imported for the children, as is what follows
     import tenacity  # noqa: F401
 
+    import pipeline.cli.main  # noqa: F401
+    import pipeline.worker.__main__  # noqa: F401
     from pipeline.core.errors import UnavailableError
     from pipeline.llm.anthropic_client import AnthropicProvider
     from pipeline.llm.request import Message, Request
     from pipeline.safety.redaction import redact
-    from pipeline.worker import __main__ as worker
 
     redact("warm up: the rules are compiled at the first use, and so is the scanner")
     with contextlib.suppress(UnavailableError), socket.socket() as nobody:
@@ -71,18 +117,47 @@ def serve() -> None:
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
-            status = 1
-            try:
-                os.environ.clear()
-                os.environ.update(json.loads(line))
-                status = worker.main([])
-            except BaseException:  # noqa: BLE001 - this process must never go on as a second server
-                traceback.print_exc()
-            finally:
-                os._exit(status)
+            _become(json.loads(line))
         _, status = os.waitpid(child, 0)
         sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
         sys.stdout.flush()
+
+
+def _become(order: Order) -> None:
+    """Be what was ordered, and end."""
+    from pipeline.cli import main as command
+    from pipeline.worker import __main__ as worker
+
+    status = 1
+    try:
+        _redirect(0, os.devnull, os.O_RDONLY)
+        _redirect(1, order.get("out", os.devnull), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        if "err" in order:
+            _redirect(2, order["err"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.chdir(order.get("cwd", ROOT))
+        os.environ.clear()
+        os.environ.update(order["env"])
+        if "arguments" in order:
+            sys.argv = ["reverie", *order["arguments"]]
+            command.run()
+            status = 0
+        else:
+            status = worker.main([])
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:  # noqa: BLE001 - this process must never go on as a second server
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(status)
+
+
+def _redirect(number: int, path: str, flags: int) -> None:
+    opened = os.open(path, flags, 0o600)
+    os.dup2(opened, number)
+    os.close(opened)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -20,10 +19,10 @@ from pipeline.core.clock import Clock, FixedClock, parse_time
 from pipeline.intake import spool
 from pipeline.ledger import Ledger, open_ledger
 from pipeline.worker import Worker, WorkerContext
-from tests.support.bounds import bound
 from tests.support.hooks import wait_for_lock
 from tests.support.stores import tree
 from tests.support.transcripts import Transcript
+from tests.support.warm import shared_workers
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = {
@@ -105,17 +104,12 @@ class Workshop:
 
     def work(self, **env: str) -> int:
         """Run the worker as a process bound by file modes until it ends; return its exit status."""
-        command = [*bound(), sys.executable, "-m", "pipeline.worker"]
-        done = subprocess.run(command, env={**self.env, **env}, cwd=ROOT, timeout=60, check=False)
-        return done.returncode
+        return shared_workers().run({**self.env, **env})
 
     def reverie(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
         """Run a `reverie` command in the project."""
-        command = [*bound(), sys.executable, "-c", "from pipeline.cli.main import run; run()", *arguments]
-        values = {**self.env, "PYTHONPATH": str(ROOT), **env}
-        return subprocess.run(
-            command, env=values, cwd=self.project, timeout=60, check=False, capture_output=True, text=True
-        )
+        scratch = self.place / "printed"
+        return shared_workers().reverie(arguments, {**self.env, **env}, self.project, scratch)
 
     @contextmanager
     def ledger(self) -> Iterator[Ledger]:

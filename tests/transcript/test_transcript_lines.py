@@ -2,6 +2,7 @@
 
 import io
 import json
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ def records(raw: bytes) -> list[object]:
     return [piece.record for piece in lines.parse(raw, 0, 1)]
 
 
-def ids(raw: bytes) -> list[str | None]:
+def ids(raw: bytes) -> list[Any]:
     """Return the uuid or leafUuid of each piece, None for a bad one."""
     found = [piece.record for piece in lines.parse(raw, 0, 1)]
     return [record and record.get("uuid", record.get("leafUuid")) for record in found]

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.transcripts import REFUSED_SAID, assistant, attachment, encode, tool_result, tool_use, user
 
 from pipeline.domain.speech import MOST_TYPES, OTHER_TYPES
 from pipeline.transcript import read
+from tests.support.transcripts import REFUSED_SAID, assistant, attachment, encode, tool_result, tool_use, user
 
 ASKED = {"questions": [{"question": "Which?", "options": [{"label": "A", "description": "a"}]}]}
 ENVELOPE: dict[str, Any] = {

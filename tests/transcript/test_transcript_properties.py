@@ -5,10 +5,10 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.transcripts import assistant, encode, enqueue, tool_result, user
 
 from pipeline.domain.speech import Entry
 from pipeline.transcript import Cursor, abandoned, read
+from tests.support.transcripts import assistant, encode, enqueue, tool_result, user
 
 STAMP = {"timestamp": "2026-03-02T09:00:00Z"}
 LINES = [
@@ -74,13 +74,13 @@ def files(*pools: list[bytes]) -> st.SearchStrategy[bytes]:
 CUTS = st.lists(st.integers(0, 3000), max_size=6)
 
 
-@settings(max_examples=120, deadline=None, database=None)
+@settings(max_examples=120)
 @given(files(LINES, QUEUE), CUTS)
 def test_any_growth_gives_the_same_as_one_reading(data: bytes, cuts: list[int]) -> None:
     assert grow(data, [cut for cut in cuts if cut < len(data)]) == grow(data, [])
 
 
-@settings(max_examples=80, deadline=None, database=None)
+@settings(max_examples=80)
 @given(files(LINES[:6], [LINES[6], LINES[8], LINES[13]]), CUTS)
 def test_quiet_passes_in_between_lose_and_double_nothing(data: bytes, cuts: list[int]) -> None:
     parts = grow(data, [cut for cut in cuts if cut < len(data)], quiet_always=True)[0]
@@ -88,7 +88,7 @@ def test_quiet_passes_in_between_lose_and_double_nothing(data: bytes, cuts: list
     assert [(e.offset, e.uuid, e.text) for e in parts] == [(e.offset, e.uuid, e.text) for e in whole]
 
 
-@settings(max_examples=120, deadline=None, database=None)
+@settings(max_examples=120)
 @given(st.lists(st.binary(max_size=60), max_size=12), st.booleans())
 def test_no_bytes_break_the_reader(chunks: list[bytes], quiet: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -123,7 +123,7 @@ FIELDS = [
 TYPES = ["user", "assistant", "system", "attachment", "progress", "queue-operation", "x"]
 
 
-@settings(max_examples=80, deadline=None, database=None)
+@settings(max_examples=80)
 @given(st.sampled_from(TYPES), st.dictionaries(st.sampled_from(FIELDS), JSON), JSON)
 def test_no_shape_of_a_field_breaks_the_reader(kind: str, record: dict[str, object], content: object) -> None:
     message = record.get("message", {"content": content, "usage": content, "id": content})
@@ -140,7 +140,7 @@ NODES = st.sampled_from(list("abcdefgh"))
 LINKS = st.lists(st.tuples(NODES, st.none() | NODES, st.booleans(), st.booleans()), max_size=20)
 
 
-@settings(max_examples=200, deadline=None, database=None)
+@settings(max_examples=200)
 @given(LINKS)
 def test_the_last_prompt_is_never_abandoned(links: list[tuple[str, str | None, bool, bool]]) -> None:
     gone = abandoned(links)

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.transcripts import Transcript, enqueue, write_lines
 
 from pipeline.transcript import Cursor, read
+from tests.support.transcripts import Transcript, enqueue, write_lines
 
 Play = Callable[[Transcript], object]
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.transcripts import Transcript, encode, user, write_lines
 
 from pipeline.core.errors import InputError, UnreadableError
 from pipeline.transcript import Cursor, Reading, lines, read
+from tests.support.transcripts import Transcript, encode, user, write_lines
 
 
 def row(number: int, text: str = "") -> bytes:
@@ -309,7 +309,7 @@ def test_an_unfinished_pass_leaves_the_cursor(path: Path) -> None:
     reading = read(path)
     next(reading.entries)
     assert reading.cursor == Cursor()
-    reading.entries.close()
+    reading.entries.close()  # type: ignore[attr-defined]
 
 
 def test_a_cursor_survives_as_text(path: Path) -> None:

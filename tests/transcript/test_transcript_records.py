@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.transcripts import Transcript, assistant, tool_use, user, write_lines
 
 from pipeline.domain.speech import Entry
 from pipeline.transcript import read, usage_totals
+from tests.support.transcripts import Transcript, assistant, tool_use, user, write_lines
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 

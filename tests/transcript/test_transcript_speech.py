@@ -4,7 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.transcripts import (
+
+from pipeline.domain.speech import Entry
+from pipeline.transcript import read
+from tests.support.transcripts import (
     REFUSED_BARE,
     REFUSED_SAID,
     Transcript,
@@ -15,9 +18,6 @@ from support.transcripts import (
     user,
     write_lines,
 )
-
-from pipeline.domain.speech import Entry
-from pipeline.transcript import read
 
 
 def entries(path: Path, *records: Any) -> list[Entry]:

@@ -86,8 +86,8 @@ def test_misshapen_operations_are_refused_and_bother_nobody(operation, reason):
     ],
 )
 def test_what_may_never_stand_in_a_memory_is_refused(text, reason):
-    fields = {"ids": ("tabs",), "op": "rewrite"}
-    for operation in (rewrite("tabs", text), Operation(**fields, statement="Indent with tabs.", why=text)):
+    hidden_in_why = Operation("rewrite", ("tabs",), statement="Indent with tabs.", why=text)
+    for operation in (rewrite("tabs", text), hidden_in_why):
         checked = judge(PAIR, operation)
         assert reason in why(checked)
         assert not checked.refused[0].to_inbox

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -55,7 +56,7 @@ def memory(dice: Random, one: str) -> Memory:
 
 
 def operation(dice: Random, store: dict[str, Memory], noise: str) -> Operation:
-    op = dice.choice((*OPS, "merge", "merge", "rewrite", "rewrite", "supersede"))
+    op: Any = dice.choice((*OPS, "merge", "merge", "rewrite", "rewrite", "supersede"))
     fitting = 1 if op in ("retire", "rewrite", "promote") else 2
     ids = tuple(dice.sample([*store], min(fitting, len(store))))
     if dice.random() < 0.2:
@@ -109,7 +110,7 @@ def stands(mark: str, text: str) -> bool:
     return bare(mark) in text.replace("`", "")
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(cases)
 def test_no_more_leave_than_the_ceiling_and_none_that_may_not(case):
     checked = run(case)
@@ -121,7 +122,7 @@ def test_no_more_leave_than_the_ceiling_and_none_that_may_not(case):
     assert not needed & {*checked.leaving}
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(cases)
 def test_every_specific_is_in_the_result_or_dropped_by_name_with_a_reason(case):
     for operation in run(case).accepted:
@@ -134,7 +135,7 @@ def test_every_specific_is_in_the_result_or_dropped_by_name_with_a_reason(case):
             assert all(stands(mark, result) or any(stands(mark, text) for text in named) for mark in marks)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(cases)
 def test_nothing_is_said_that_no_source_said(case):
     for operation in run(case).accepted:
@@ -145,7 +146,7 @@ def test_nothing_is_said_that_no_source_said(case):
         assert "hunter2" not in f"{operation}"
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(cases)
 def test_the_winner_was_said_after_every_loser(case):
     for operation in run(case).accepted:
@@ -156,7 +157,7 @@ def test_the_winner_was_said_after_every_loser(case):
             assert all(won and moment and moment < won for moment in lost)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(cases)
 def test_each_operation_is_accounted_for_and_what_passed_passes_again(case):
     store, plan, changeable, ceiling = case
@@ -167,7 +168,7 @@ def test_each_operation_is_accounted_for_and_what_passed_passes_again(case):
     assert again.accepted == checked.accepted
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 60), st.data())
 def test_a_year_of_hostile_nights_takes_no_more_than_the_share(size, data):
     store = {f"n{at}": note(f"n{at}", f"Service {at} runs.", speaker="assistant") for at in range(size)}

@@ -119,8 +119,10 @@ def _covers(keeper: Memory, other: Memory) -> bool:
 
 
 _TURNING = frozenset(
-    "not no never none nobody without except unless only instead don doesn isn won cannot longer"
-    " nicht kein nie".split()  # noqa: SIM905 - a list of words is read best as one line
+    {
+        *("not", "no", "never", "none", "nobody", "without", "except", "unless", "only", "instead"),
+        *("don", "doesn", "isn", "won", "cannot", "longer", "nicht", "kein", "nie"),
+    }
 )
 """Words that turn what the other sentences say, also where they are only quoted or lost an apostrophe."""
 

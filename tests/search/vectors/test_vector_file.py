@@ -82,7 +82,7 @@ def test_a_length_that_shows_with_the_first_answer_makes_all_anew(tmp_path):
         unknown.dim = 3
         return vectors
 
-    unknown.embed = embed
+    unknown.embed = embed  # type: ignore[method-assign]
     done = refresh(tmp_path, {**TEXTS, "d": "New. Here."}, unknown, NOW)
     assert done.pending == 0
     assert {len(vector) for vector in held(tmp_path)["entries"].values()} == {3}

@@ -1,0 +1,83 @@
+"""Every recorded reply is whole, says truly where it comes from, and is asked for by some test.
+
+The dream's and the selection's recordings are played where their cases are told
+(`test_dream_recorded.py`, `test_prefetch.py`), with the same demand: none is left over.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.evaluation.scoring import PIECES, run_session, sessions
+from pipeline.llm import providers
+from pipeline.llm.cassette import ReplayProvider, cassette_name, load
+from pipeline.llm.request import Message, Request, request_digest
+from tests.support import dream_cases, select_cases
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+CASSETTES = sorted(FIXTURES.rglob("cassettes*/**/*.json"))
+AT_THE_API: tuple[str, ...] = ()
+"""Folders of `fixtures/` whose recordings were made at the API itself: none yet. A cassette can be edited
+by hand, so its own word for it (``origin``) is believed only when it is repeated here."""
+IN_PIECES = 3
+PLAYED = {
+    **{f"eval/{folder.name}/cassettes": (folder, 1) for folder in sessions(FIXTURES / "eval")},
+    **{f"eval/{name}/{PIECES}": (FIXTURES / "eval" / name, IN_PIECES) for name in ("longmess", "mindchange")},
+    "demo/cassettes": (FIXTURES / "demo", 1),
+}
+"""What is played here: a folder of recordings → its session, and in how many pieces that is read."""
+PLAYED_ELSEWHERE = {
+    *(f"dream/cassettes/{case}" for case in dream_cases.CASES),
+    *(f"select/cassettes/{case}" for case in select_cases.CASES),
+}
+
+
+def place(file: Path) -> str:
+    return file.relative_to(FIXTURES).as_posix()
+
+
+def request_of(value: dict[str, Any]) -> Request:
+    """Return the request that a cassette holds, as it was sent."""
+    sent = value["request"]
+    messages = tuple(Message(m["role"], "\n".join(m["content"])) for m in sent["messages"])
+    return Request(value["purpose"], sent["model"], "\n".join(sent["system"]), messages, sent["max_tokens"])
+
+
+@pytest.mark.parametrize("file", CASSETTES, ids=place)
+def test_a_cassette_stands_under_the_digest_of_its_own_request(file: Path) -> None:
+    value = json.loads(file.read_bytes())
+    assert value["digest"] == request_digest(request_of(value), value["request"]["schema"])
+    assert file.name == cassette_name(value["purpose"], value["digest"])
+
+
+@pytest.mark.parametrize("file", CASSETTES, ids=place)
+def test_a_cassette_says_truly_who_replied(file: Path) -> None:
+    origin = json.loads(file.read_bytes())["origin"]
+    assert origin in ("api", "transcribed", "synthetic")
+    assert (origin == "api") == place(file).startswith(AT_THE_API)
+    # Only the API counts its tokens; whoever stands in for it can but estimate them.
+    assert load(file).reply.usage.estimated == (origin != "api")
+
+
+def test_every_folder_of_recordings_is_played_by_a_test() -> None:
+    assert {place(file.parent) for file in CASSETTES} == {*PLAYED, *PLAYED_ELSEWHERE}
+
+
+@pytest.mark.parametrize("folder", PLAYED)
+def test_every_recording_of_a_session_is_played(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[ReplayProvider] = []
+
+    class Watched(ReplayProvider):
+        def __init__(self, folder: Path) -> None:
+            super().__init__(folder)
+            opened.append(self)
+
+    monkeypatch.setattr(providers, "ReplayProvider", Watched)
+    session, pieces = PLAYED[folder]
+    _, outcomes = run_session(session, pieces=pieces)
+    assert [outcome.word for outcome in outcomes if outcome.word.startswith("failed")] == []
+    assert [provider.unplayed() for provider in opened] == [[]]
