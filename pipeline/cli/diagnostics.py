@@ -55,7 +55,7 @@ def audit(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Look through any memory folder; no model, nothing written.
+    """Check any folder of memories; nothing is written.
 
     Exit code 1 when there are errors.
     """

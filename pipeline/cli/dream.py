@@ -23,7 +23,7 @@ RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, or 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name, file stem or id.")]
 NumberArgument = Annotated[int, typer.Argument(metavar="NUMBER", help="Number in `reverie inbox list`.")]
 
-inbox = typer.Typer(help="Decide what Reverie did not dare to do by itself.", no_args_is_help=True)
+inbox = typer.Typer(help="Review changes waiting for your decision.", no_args_is_help=True)
 
 
 def consolidate(
@@ -47,7 +47,7 @@ def dream(
     llm: LlmOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Consolidate where the gates are open."""
+    """Consolidate the stores whose gates are open."""
     with output.progress("dreaming"):
         reports = list(dreams.dream_all(App(store=store, llm=llm), everywhere=everywhere))
 
@@ -108,7 +108,7 @@ def undo(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Undo one change, by whomever: a dream's, an extraction's, yours."""
+    """Undo a change: a dream's, an extraction's, or yours."""
     undone = changes.undo(App(store=store), run)
 
     def tell() -> None:
@@ -128,13 +128,13 @@ def restore(name: NameArgument, store: StoreOption = None, as_json: JsonOption =
 
 
 def pin(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Put a memory out of every dream's reach."""
+    """Protect a memory from dreams."""
     memory = pins.pin(App(store=store), name, pinned=True)
     output.data(memory, lambda: output.line(f"pinned     {memory.name} ({memory.path})"), as_json=as_json)
 
 
 def unpin(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Let a pinned memory go back to its place."""
+    """End the protection of a pinned memory."""
     memory = pins.pin(App(store=store), name, pinned=False)
     output.data(memory, lambda: output.line(f"unpinned   {memory.name} ({memory.path})"), as_json=as_json)
 

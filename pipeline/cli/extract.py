@@ -24,7 +24,7 @@ def extract(
     llm: LlmOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Read one transcript and write what is worth keeping of it."""
+    """Extract memories from one transcript."""
     app = App(store=store, llm=llm)
     with output.progress("reading"):
         done, outcomes, place = app.extract(find_transcript(transcript))
@@ -131,7 +131,7 @@ def work(
     llm: LlmOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Do now what the background worker would do.
+    """Run the background worker's jobs now.
 
     That is: drain the spool, then do every waiting job, also those that wait their turn.
     """

@@ -26,7 +26,7 @@ _OPEN = "Sessions that are open now keep the hooks they began with; new ones hav
 
 
 def init(dry_run: DryRunOption = False, yes: YesOption = False, as_json: JsonOption = False) -> None:
-    """Start here: put the hooks in, say what happens from now on.
+    """Install hooks and show what will happen.
 
     Where the hooks are in already, it only tells.
     """
@@ -44,7 +44,7 @@ def install(
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Put the hooks into Claude Code's settings.json.
+    """Add the hooks to Claude Code's settings.json.
 
     Shows the change first, keeps the file as it was, and changes nothing else in it.
     """
@@ -75,7 +75,7 @@ def uninstall(
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Take the hooks out again; the file becomes as it was.
+    """Remove the hooks; the file becomes as it was.
 
     Memories stay: they are yours.
     """

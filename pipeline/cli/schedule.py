@@ -14,7 +14,7 @@ from pipeline.install.schedule import setup
 from pipeline.install.schedule.setup import KINDS, Kind, Scheduled
 
 schedule = typer.Typer(
-    help="Have the scheduler look for a dream now and then.", no_args_is_help=True, add_completion=False
+    help="Run dreams from the system scheduler.", no_args_is_help=True, add_completion=False
 )
 KindOption = Annotated[
     str,
