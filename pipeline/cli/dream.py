@@ -13,14 +13,13 @@ from pipeline.app import inbox as decisions
 from pipeline.app import pins
 from pipeline.app.application import App
 from pipeline.cli import output
-from pipeline.cli.options import JsonOption, LlmOption, StoreOption
+from pipeline.cli.options import JsonOption, LlmOption, NameArgument, StoreOption
 from pipeline.consolidation.commit import report as reports
 from pipeline.consolidation.commit.report import DreamReport, as_markdown
 from pipeline.core.clock import iso
 from pipeline.core.errors import InputError
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, or the start of it.")]
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name, file stem or id.")]
 NumberArgument = Annotated[int, typer.Argument(metavar="NUMBER", help="Number in `reverie inbox list`.")]
 
 inbox = typer.Typer(help="Review changes waiting for your decision.", no_args_is_help=True)

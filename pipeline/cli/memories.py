@@ -10,12 +10,11 @@ from pipeline.app import memories as store_memories
 from pipeline.app import recall
 from pipeline.app.application import App, Why
 from pipeline.cli import output
-from pipeline.cli.options import JsonOption, StoreOption
+from pipeline.cli.options import JsonOption, NameArgument, StoreOption
 from pipeline.core.clock import iso
 
 _LEAST_WIDE = 60
 """Columns beside the longest name that type and description need to be read in a table."""
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name, file stem or id.")]
 
 
 def list_memories(

@@ -24,3 +24,4 @@ LlmOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name, file stem or id.")]
