@@ -1,13 +1,22 @@
 # Needs make, git and a Python of 3.11 or newer; everything else goes into .venv.
 
-VENV := .venv
+# Which versions of the dependencies: locked (requirements/ci.txt), newest or oldest (that pyproject.toml allows).
+VERSIONS ?= locked
+VENV := .venv$(patsubst %,-%,$(filter-out locked,$(VERSIONS)))
 BIN := $(VENV)/bin
 # The client the recorded material was made with; any other: make test-realclient CLAUDE_VERSION=latest
 CLAUDE_VERSION ?= 2.1.332
 REVERIE_CLAUDE ?= $(CURDIR)/.realclient/node_modules/.bin/claude
+# Two processes; tests of one group share one. -ra says why a test was skipped.
+PYTEST := python -m pytest -n 2 --dist loadgroup -ra -m "not realclient"
+# The tests sync thousands of small files: in memory, where the system has room for them.
+IN_MEMORY = TMPDIR="$$(sh .ci/scratch)"
+
+# Without compiled files every process of the tests would compile anew what it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench test-realclient client clean
+.PHONY: help demo test check coverage format bench test-realclient client versions clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,12 +25,18 @@ demo: $(VENV)/.installed  ## A session becomes memories, with recorded model cal
 	@$(BIN)/reverie demo
 
 test: $(VENV)/.installed  ## All tests but those that need the real client
-	$(BIN)/python -m pytest -n 2 -m "not realclient"
+	$(IN_MEMORY) $(BIN)/$(PYTEST)
 
 check: $(VENV)/.installed  ## ruff, and mypy over package, hooks, tests, bench and docs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+coverage: $(VENV)/.installed  ## Which lines the tests run, those of the processes they start included
+	rm -f .coverage .coverage.*
+	$(IN_MEMORY) $(BIN)/coverage run -m pytest -n 2 --dist loadgroup -m "not realclient"
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
 
 format: $(VENV)/.installed  ## Rewrite the sources as ruff formats them
 	$(BIN)/ruff format .
@@ -32,15 +47,21 @@ bench: $(VENV)/.installed  ## Measure what bench/ measures
 
 test-realclient: $(VENV)/.installed client  ## Tests with the real Claude Code client in a box without network
 	REVERIE_CLAUDE="$(REVERIE_CLAUDE)" $(BIN)/python -m tests.realclient.box \
-		$(BIN)/python -m pytest -m realclient tests/realclient
+		$(BIN)/python -m pytest -ra -m realclient tests/realclient
 
 client:
 	@if [ "$(REVERIE_CLAUDE)" = "$(CURDIR)/.realclient/node_modules/.bin/claude" ] && \
 		[ "$$(cat .realclient/version 2>/dev/null)" != "$(CLAUDE_VERSION)" ]; then \
 		sh .ci/client "$(CLAUDE_VERSION)"; fi
 
-clean:  ## Remove what the targets above made
-	rm -rf $(VENV) .realclient .demo
+versions:  ## Write the newest allowed versions into requirements/ci.txt
+	rm -rf .venv-newest
+	sh .ci/venv .venv-newest newest
+	{ grep '^#' requirements/ci.txt; .venv-newest/bin/python -m pip freeze --exclude-editable; } >requirements/new.txt
+	mv requirements/new.txt requirements/ci.txt
 
-$(VENV)/.installed: pyproject.toml .ci/venv
-	@sh .ci/venv
+clean:  ## Remove what the targets above made
+	rm -rf .venv .venv-newest .venv-oldest .realclient .demo .coverage
+
+$(VENV)/.installed: pyproject.toml requirements/ci.txt .ci/venv
+	@sh .ci/venv $(VENV) $(VERSIONS)

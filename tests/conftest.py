@@ -20,6 +20,26 @@ settings.register_profile(
 )
 settings.load_profile("reverie")
 
+TOGETHER = (
+    "tests/architecture/",
+    "tests/docs/",
+    "tests/packaging/test_wheel.py",
+    "tests/worker/test_worker_kill_matrix.py",
+    "tests/consolidation/test_dream_kills.py",
+    "tests/consolidation/test_dream_cost.py",
+    "tests/store/test_store_kills.py",
+)
+"""What shares a costly set-up: run by one process, it is set up once (``pytest --dist loadgroup``)."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what stays together."""
+    for item in items:
+        for start in TOGETHER:
+            if item.nodeid.startswith(start):
+                item.add_marker(pytest.mark.xdist_group(start))
+
 
 @pytest.fixture(autouse=True)
 def sealed_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:

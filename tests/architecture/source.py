@@ -28,7 +28,10 @@ class Module:
         return self.name.partition(".")[2].partition(".")[0]
 
 
-parse = cache(ast.parse)
+@cache
+def parse(text: str) -> ast.Module:
+    """Return the syntax tree of `text`, made once."""
+    return ast.parse(text)
 
 
 def modules(*folders: str) -> list[Module]:
@@ -50,8 +53,13 @@ def docstring(file: Path) -> str:
     return ast.get_docstring(parse(file.read_text("utf-8"))) or ""
 
 
-def imports(module: Module) -> Iterator[str]:
+@cache
+def imports(module: Module) -> tuple[str, ...]:
     """Every dotted name `module` imports, wherever in it; of `from pipeline import x` it is `pipeline.x`."""
+    return tuple(_imports(module))
+
+
+def _imports(module: Module) -> Iterator[str]:
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

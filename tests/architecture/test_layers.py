@@ -145,14 +145,3 @@ def test_hooks_stand_alone():
         *("msvcrt", "queue", "subprocess", "threading"),  # for Windows, imported there only
         "collections",  # for types only
     }
-
-
-def test_two_hooks_use_the_package_and_only_its_lean_parts():
-    found = {(m.path, name) for m in modules("hooks") for name in imports(m) if name.startswith(PACKAGE)}
-    assert found == {("hooks/recall.py", "pipeline.recall.live"), ("hooks/statusline.py", "pipeline.hooklib")}
-
-
-def test_the_lean_part_needs_nothing_else_of_ours():
-    for module in SOURCE:
-        if module.unit == "hooklib":
-            assert not own_imports(module)

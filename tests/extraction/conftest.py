@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from pipeline.core import paths
-from pipeline.ledger import open_ledger
 from pipeline.store import Store
 from tests.support.extraction import Bench
+from tests.support.ledgers import new_ledger
 
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
     place = paths.projects_dir() / "-home-dev-shop" / "memory"
-    with open_ledger(tmp_path / "home" / "ledger.sqlite") as ledger:
+    with new_ledger(tmp_path / "home" / "ledger.sqlite") as ledger:
         yield Bench(ledger, Store.open(place, create=True), tmp_path / "home")

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ledger.connection import Ledger, open_ledger
+from pipeline.ledger.connection import Ledger
+from tests.support.ledgers import new_ledger
 
 
 @pytest.fixture
 def led(tmp_path: Path) -> Iterator[Ledger]:
-    with open_ledger(tmp_path / "home" / "ledger.sqlite") as ledger:
+    with new_ledger(tmp_path / "home" / "ledger.sqlite") as ledger:
         yield ledger

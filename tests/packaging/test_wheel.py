@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -76,8 +77,17 @@ def test_the_hooks_it_names_are_those_of_the_wheel(installed):
     assert f"{installed}/lib" in run(installed, "reverie", "hooks")
 
 
-def test_the_demo_runs_from_the_wheel(installed):
-    assert "$ cat MEMORY.md" in run(installed, "reverie", "demo")
+def test_the_demo_of_the_wheel_shows_hook_worker_memories_and_their_source(installed):
+    told = run(installed, "reverie", "demo")
+    made, index, shown, source, recalled = told.split("\n$ ")
+    assert index.startswith("cat MEMORY.md ")
+    names = re.findall(r"  created +(\S+)", made)
+    assert len(names) >= 5
+    assert all(name in index for name in names)
+    assert f"name: {source.split()[2]}\n" in shown
+    assert "source 1: the person said at 2026-11-18T" in source
+    assert recalled.startswith("reverie recall 'can i mock") and f'name="{source.split()[2]}"' in recalled
+    assert not (installed / ".claude").exists()
 
 
 def test_the_recall_hook_of_the_wheel_finds_the_package_around_it(installed):

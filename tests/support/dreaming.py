@@ -17,11 +17,12 @@ from pipeline.context import PhaseContext
 from pipeline.core.clock import FixedClock
 from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Evidence, Memory
-from pipeline.ledger import Ledger, calls, dreams, inbox, open_ledger
+from pipeline.ledger import Ledger, calls, dreams, inbox
 from pipeline.llm import Client
 from pipeline.llm.fakes import Scripted, ScriptedProvider
 from pipeline.llm.request import Request
 from pipeline.store import ChangeSet, Document, Store
+from tests.support.ledgers import new_ledger
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 KEEP: dict[str, Any] = {"operations": []}
@@ -156,5 +157,5 @@ def dreaming(place: Path) -> Iterator[Dreaming]:
     """Open a bench below `place`."""
     home = place / "home"
     home.mkdir(parents=True, exist_ok=True)
-    with open_ledger(home / "ledger.sqlite") as ledger:
+    with new_ledger(home / "ledger.sqlite") as ledger:
         yield Dreaming(ledger, Store.open(place / "memory", create=True), home)

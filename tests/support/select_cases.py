@@ -23,10 +23,11 @@ from pipeline.core.clock import FixedClock
 from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Memory
 from pipeline.intake.ingest import ingest_file
-from pipeline.ledger import calls, open_ledger
+from pipeline.ledger import calls
 from pipeline.llm import Client, Provider, open_provider
 from pipeline.recall.prepared.prefetch import Choice, prefetch
 from pipeline.store import ChangeSet, Store
+from tests.support.ledgers import new_ledger
 from tests.support.transcripts import Transcript
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "select"
@@ -72,7 +73,7 @@ def at_desk(
     """Open a desk over `store` with a ledger below `place`."""
     chosen = settings or Settings()
     clock = FixedClock(NOW)
-    with open_ledger(place / "ledger.sqlite") as ledger:
+    with new_ledger(place / "ledger.sqlite") as ledger:
         meter = calls.LedgerMeter(ledger, chosen.spend, clock)
         client = Client(provider, meter, settings=chosen.model, sleep=lambda _: None) if provider else None
         yield PhaseContext(ledger, store, client, chosen, clock)

@@ -1,0 +1,108 @@
+"""What a hook loads, as the interpreter tells it of a real run: a person waits for each of these modules.
+
+What `python -I -S` loads by itself is left out. A module that is missing here is either put off, replaced by
+something cheaper, or added on purpose: it costs every prompt.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.recall import HOOKS, NOW, Desk
+
+CAPTURE = {"__future__", "capture", "fcntl", "select", "start_worker"}
+REGULAR_EXPRESSIONS = {
+    *("_collections", "_functools", "_operator", "_sre", "collections", "copyreg", "enum", "functools"),
+    *("itertools", "keyword", "operator", "re", "re._casefix", "re._compiler", "re._constants"),
+    *("re._parser", "reprlib", "types"),
+}
+HOOKLIB = {"pipeline", "pipeline.hooklib"} | {
+    f"pipeline.hooklib.{name}" for name in ("digests", "jsonish", "places", "settings", "times")
+}
+RECALL = {
+    *(CAPTURE | REGULAR_EXPRESSIONS | HOOKLIB),
+    *("recall", "pipeline.recall", "pipeline.recall.live"),
+    *(
+        f"pipeline.recall.live.{name}"
+        for name in ("announced", "fence", "hook", "project", "session_file", "values")
+    ),
+    *("_json", "binascii"),
+}
+START = RECALL | {
+    f"pipeline.recall.live.{name}" for name in ("compaction", "session_budget", "session_start")
+}
+PROMPT = {
+    *RECALL,
+    *(
+        f"pipeline.recall.live.{name}"
+        for name in ("anchors", "candidates", "question", "rank", "retrieval", "store_files")
+    ),
+    *("pipeline.search", "pipeline.search.index_reader", "pipeline.text", "pipeline.text.tokens"),
+    *("_sha256", "_sha2", "_sqlite3", "math", "unicodedata"),
+}
+
+
+STATUS = CAPTURE | REGULAR_EXPRESSIONS | HOOKLIB | {"pipeline.hooklib.statusline"}
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """A project with a memory and its index."""
+    desk = Desk(tmp_path)
+    desk.write("staging-deploys", "Deploy to staging with make ship.", "Needs the vpn.")
+    desk.index()
+    return desk
+
+
+def run(cwd: Path, *command: str, payload: bytes = b"") -> tuple[set[str], str]:
+    """Run Python on `command` as the host does; return the modules it imports and what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-X", "importtime", *command],
+        input=payload,
+        env={**os.environ, "REVERIE_NOW": NOW, "REVERIE_PYTHON": "/bin/true"},
+        cwd=cwd, capture_output=True, timeout=60, check=True,
+    )  # fmt: skip
+    lines = done.stderr.decode().splitlines()
+    return {line.rpartition("|")[2].strip() for line in lines if "|" in line}, done.stdout.decode()
+
+
+def loaded(cwd: Path, hook: str, event: str = "", **fields: str) -> tuple[set[str], str]:
+    """Run a hook; return what it loads, the interpreter's own left out, and what it prints."""
+    own, _ = run(cwd, "-c", "import os")
+    payload = {"session_id": "s-1", "cwd": str(cwd), "hook_event_name": event, **fields}
+    modules, printed = run(cwd, str(HOOKS / hook), event, payload=json.dumps(payload).encode())
+    return modules - own, printed
+
+
+def test_the_capture_hook_loads_nothing_of_ours(desk: Desk) -> None:
+    modules, printed = loaded(desk.project, "capture.py", "Stop")
+    assert printed == "" and list((desk.home / "spool").iterdir())
+    assert modules - CAPTURE == set()
+
+
+def test_a_prompt_that_is_answered_loads_what_is_listed(desk: Desk) -> None:
+    modules, printed = loaded(
+        desk.project, "recall.py", "UserPromptSubmit", prompt="how do we deploy to staging?"
+    )
+    assert "make ship" in printed and "pipeline.search.index_reader" in modules
+    assert modules - PROMPT == set()
+
+
+@pytest.mark.parametrize("source", ["startup", "compact"])
+def test_a_sessions_start_loads_what_is_listed(desk: Desk, source: str) -> None:
+    loaded(desk.project, "recall.py", "UserPromptSubmit", prompt="how do we deploy to staging?")
+    modules, _ = loaded(desk.project, "recall.py", "SessionStart", source=source)
+    assert "pipeline.recall.live.session_start" in modules
+    assert modules - START == set()
+
+
+def test_the_status_line_loads_what_is_listed(desk: Desk) -> None:
+    modules, printed = loaded(desk.project, "statusline.py")
+    assert printed.strip() and "pipeline.hooklib.statusline" in modules
+    assert modules - STATUS == set()
