@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.core.errors import ConfigError
+from pipeline.core.home import Home
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=0)]
@@ -175,7 +176,7 @@ def load(home: Path, *, environment: bool = True) -> Settings:
     two underscores. Without `environment` only the file counts, which is what all processes share. Raises
     ConfigError naming file and key.
     """
-    file = home / "config.toml"
+    file = Home(home).config
     values = _read(file)
     named: dict[str, str] = {}
     for name, value in sorted(os.environ.items()) if environment else ():

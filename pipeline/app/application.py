@@ -19,6 +19,7 @@ from pipeline.core import clock as clocks
 from pipeline.core import locks, paths
 from pipeline.core.clock import iso, parse_time
 from pipeline.core.errors import InputError, LedgerError, ReverieError, StoreError
+from pipeline.core.home import Home
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.extraction.run import Outcome
 from pipeline.install.hook_registration import note_interpreter
@@ -72,9 +73,9 @@ class App:
     @contextmanager
     def ledger(self, *, to_look: bool = False) -> Iterator[Ledger]:
         """Open the ledger, made at the first use; `to_look` at it needs nothing that can be written."""
-        path = self.home / "ledger.sqlite"
+        path = Home(self.home).ledger
         with look_at_ledger(path) if to_look and path.exists() else open_ledger(path) as ledger:
-            if not ledger.note and not (self.home / "python").exists():
+            if not ledger.note and not Home(self.home).python.exists():
                 # So that a hook finds the interpreter that can run the worker.
                 note_interpreter(self.home)
             yield ledger
@@ -95,7 +96,7 @@ class App:
 
     def _known(self) -> str:
         """Return a sentence with the memory folders the ledger knows, for who stands in the wrong place."""
-        if not (self.home / "ledger.sqlite").exists():
+        if not Home(self.home).ledger.exists():
             return ""
         with self.ledger(to_look=True) as ledger:
             found = [place for place in lookups.stores(ledger) if Path(place).is_dir()]
@@ -104,7 +105,7 @@ class App:
     @contextmanager
     def alone(self, ledger: Ledger) -> Iterator[Worker]:
         """Hold the worker's lock, so that no background worker does the same work at the same time."""
-        with locks.lock(self.home / "worker.lock", timeout=WORKER_WAIT_SECONDS) as held:
+        with locks.lock(Home(self.home).worker_lock, timeout=WORKER_WAIT_SECONDS) as held:
             if not held:
                 raise LedgerError(
                     "the background worker is busy", fix="Try again when `reverie status` shows it idle."

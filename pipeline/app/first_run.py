@@ -8,6 +8,7 @@ from pathlib import Path
 from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.errors import InputError
+from pipeline.core.home import Home
 from pipeline.hooklib import places
 from pipeline.install import claude_settings as settings
 from pipeline.install.hook_registration import EVENTS
@@ -48,7 +49,7 @@ def facts(app: App) -> Facts:
     return Facts(
         hooks=_hooks(paths.project_root(Path.cwd())),
         memories=_memories(app),
-        for_all_projects=str(app.home / "memory"),
+        for_all_projects=str(Home(app.home).user_store),
         model=f"{provider}: {why}" + ("" if provider == "offline" else f" ({app.settings.model.model})"),
         cost=_cost(app, provider),
         leaves_the_machine="nothing" if provider == "offline" else _LEAVES.format(provider=_maker(app)),

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pipeline.app.application import App
 from pipeline.core.errors import EmbeddingError, InputError, SpendError
+from pipeline.core.home import Home
 from pipeline.ledger import calls, lookups
 from pipeline.search import index_reader, semantic
 from pipeline.search.refresh import refresh_archive_index, refresh_index
@@ -78,9 +79,9 @@ def search(
 
 def _stores(app: App, everywhere: bool) -> Iterator[Store]:
     """Yield the stores to look at, each once."""
-    everyone = app.home / "memory"
+    everyone = Home(app.home).user_store
     more = [everyone] if everyone.is_dir() else []
-    if everywhere and (app.home / "ledger.sqlite").exists():
+    if everywhere and Home(app.home).ledger.exists():
         with app.ledger(to_look=True) as ledger:
             more += [place for place in map(Path, lookups.stores(ledger)) if place.is_dir()]
     seen = set[Path]()

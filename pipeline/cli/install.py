@@ -14,6 +14,7 @@ from pipeline.cli import output
 from pipeline.cli.options import JsonOption
 from pipeline.core import paths
 from pipeline.core.errors import InputError
+from pipeline.core.home import Home
 from pipeline.install import claude_settings, hooks, purging
 from pipeline.install.hook_registration import note_interpreter
 from pipeline.install.hooks import Edit
@@ -111,7 +112,7 @@ def mode(
     home = paths.home_dir()
     if name:
         changed = set_mode(home, name)
-        output.line(f"{'set' if changed else 'it was so already'} in {home / 'config.toml'}")
+        output.line(f"{'set' if changed else 'it was so already'} in {Home(home).config}")
     now = App().settings.store.mode
     if name and now != name:
         output.talk(
@@ -142,7 +143,7 @@ def _install(file: Path, *, dry_run: bool, yes: bool, tell: Callable[[str], None
     hooks.install(home, edit)
     tell(f"installed into {file}")
     if edit.before is not None:
-        output.talk(f"The file as it was is kept in {home / hooks.BACKUPS}.")
+        output.talk(f"The file as it was is kept in {Home(home).backups}.")
     output.talk(_OPEN)
     return True
 

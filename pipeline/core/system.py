@@ -22,7 +22,7 @@ NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 """Do not wait for the other end of a pipe; Windows has no pipes among files."""
 
-_DETACHED, _NEW_GROUP, _NO_WINDOW, _BREAKAWAY = 0x8, 0x200, 0x0800_0000, 0x0100_0000
+_NEW_GROUP, _NO_WINDOW = 0x200, 0x0800_0000
 _ASK_ONLY, _STILL_ACTIVE, _ACCESS_DENIED = 0x1000, 259, 5
 
 
@@ -47,24 +47,6 @@ def running(pid: int, *, system: str = sys.platform, kernel: Any = None) -> bool
     except PermissionError:
         return True
     return True
-
-
-def passes_locks(system: str = sys.platform) -> bool:
-    """Whether a child can be given an open file with its lock; on Windows it must take the lock itself."""
-    return not is_windows(system)
-
-
-def detached(
-    lock: int | None = None, *, system: str = sys.platform, breakaway: bool = True
-) -> dict[str, Any]:
-    """Return Popen's arguments for a child that outlives this process and its terminal, and gets `lock`.
-
-    On Windows it gets no lock (`passes_locks`), and leaves the job its parent is in, unless that is refused
-    with a PermissionError: then ask again without `breakaway`.
-    """
-    if is_windows(system):
-        return {"creationflags": _DETACHED | _NEW_GROUP | (_BREAKAWAY if breakaway else 0)}
-    return {"start_new_session": True, "pass_fds": () if lock is None else (lock,)}
 
 
 def grouped(*, system: str = sys.platform) -> dict[str, Any]:

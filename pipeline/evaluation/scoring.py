@@ -28,6 +28,7 @@ from pipeline import config
 from pipeline.config import SpendSettings
 from pipeline.core.clock import FixedClock, SystemClock, parse_time
 from pipeline.core.errors import InputError
+from pipeline.core.home import Home
 from pipeline.domain.memory import Memory
 from pipeline.extraction.run import Outcome
 from pipeline.extraction.strategies import TurnStrategy
@@ -136,8 +137,8 @@ def _run(transcript: Path, scratch: Path, spec: str, pieces: int) -> tuple[list[
     growing = scratch / transcript.parent.name / transcript.name
     growing.parent.mkdir()
     outcomes: list[Outcome] = []
-    with open_ledger(scratch / "ledger.sqlite") as ledger:
-        worker = Worker(scratch, settings, clock, ledger, llm=spec, store=scratch / "memory")
+    with open_ledger(Home(scratch).ledger) as ledger:
+        worker = Worker(scratch, settings, clock, ledger, llm=spec, store=Home(scratch).user_store)
         key = f"{growing.parent.name}/{growing.name}"
         for part in _parts(transcript, pieces):
             growing.write_bytes(part)
@@ -152,7 +153,7 @@ def _run(transcript: Path, scratch: Path, spec: str, pieces: int) -> tuple[list[
         spoken = entries.utterances(ledger, key, after_row=0)
     if not spoken:
         raise InputError("nobody speaks in it", file=str(transcript), fix="Check the transcript.")
-    place = scratch / "memory"
+    place = Home(scratch).user_store
     documents = Store.open(place).scan().documents if place.is_dir() else []
     found = sorted((document.memory for document in documents), key=lambda memory: memory.name)
     shutil.rmtree(place, ignore_errors=True)

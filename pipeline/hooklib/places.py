@@ -13,6 +13,8 @@ OPEN = 0
 for _flag in ("O_BINARY", "O_CLOEXEC", "O_NOINHERIT", "O_NONBLOCK"):
     OPEN |= getattr(os, _flag, 0)
 """Flags of every `os.open` for reading: bytes as they are, nothing a child inherits, no waiting at a pipe."""
+PROJECT_STORE = "memory"
+"""Claude Code's name for the folder of memories in a project's folder."""
 _LONGEST = 200
 _LONGEST_NAMED = 64
 _OFF = ("1", "true", "yes", "on")
@@ -101,7 +103,7 @@ def project_store(cwd: str) -> str:
     for a name that no file can have.
     """
     root = project_root(cwd)
-    return chosen_store(root) or project_folder(root) + "/memory"
+    return chosen_store(root) or f"{project_folder(root)}/{PROJECT_STORE}"
 
 
 def chosen_store(root: str) -> str:

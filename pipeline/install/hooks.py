@@ -16,12 +16,11 @@ from typing import Any
 
 from pipeline.core.atomic import ensure_dir, write_atomic
 from pipeline.core.errors import InputError
+from pipeline.core.home import Home
 from pipeline.core.ids import digest
+from pipeline.hooklib import home_files
 from pipeline.install import claude_settings as settings
 from pipeline.install.hook_registration import note_interpreter
-
-RECORD = "installed.json"
-BACKUPS = "backups"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ def install(home: Path, edit: Edit) -> None:
     """
     _require_unchanged(edit)
     record = read_record(home)
-    first = not (home / RECORD).exists()
+    first = not Home(home).installed.exists()
     target = _target(edit.file)
     made = _missing([home, target.parent])
     kept = _Kept(str(edit.file), _digest(edit.after), absent=edit.before is None)
@@ -144,7 +143,7 @@ def remove(home: Path, edits: Sequence[Edit]) -> None:
 def read_record(home: Path) -> Record:
     """Return what is noted in `home`; an empty record when nothing is, or nothing that can be read."""
     try:
-        value = json.loads((home / RECORD).read_text("utf-8"))
+        value = json.loads(Home(home).installed.read_text("utf-8"))
         files = [_Kept(**one) for one in value["files"]]
         had = value["had"]
         return Record(files, [str(one) for one in value["made"]], None if had is None else [*map(str, had)])
@@ -182,7 +181,7 @@ def _carry_over(noted: _Kept, kept: _Kept, edit: Edit) -> None:
 
 def _had(home: Path) -> list[str] | None:
     """Return what is in `home` if it is a person's own folder: one in which Reverie never worked."""
-    if not home.is_dir() or any((home / name).exists() for name in ("ledger.sqlite", "spool")):
+    if not home.is_dir() or Home(home).ledger.exists() or Home(home).spool.exists():
         return None
     return sorted(place.name for place in home.iterdir())
 
@@ -190,7 +189,7 @@ def _had(home: Path) -> list[str] | None:
 def _keep(home: Path, file: Path, text: str) -> str:
     """Keep `text` among the backups under a name of its own; return it, relative to `home`."""
     data = text.encode("utf-8")
-    name = f"{BACKUPS}/{file.name}.{digest(data)[:16]}"
+    name = f"{home_files.BACKUPS}/{file.name}.{digest(data)[:16]}"
     if not (home / name).exists():
         write_atomic(home / name, data)
     return name
@@ -229,7 +228,7 @@ def _require_unchanged(edit: Edit) -> None:
 
 def _write_record(home: Path, record: Record) -> None:
     value: dict[str, Any] = {"version": 1, **asdict(record)}
-    write_atomic(home / RECORD, (json.dumps(value, indent=1) + "\n").encode())
+    write_atomic(Home(home).installed, (json.dumps(value, indent=1) + "\n").encode())
 
 
 def _unwritable(file: Path, error: OSError) -> InputError:

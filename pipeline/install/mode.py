@@ -10,6 +10,7 @@ from typing import Any, get_args
 from pipeline.config import StoreSettings
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import ConfigError, InputError
+from pipeline.core.home import Home
 
 MODES: tuple[str, ...] = get_args(StoreSettings.model_fields["mode"].annotation)
 EFFECT = {
@@ -34,7 +35,7 @@ def set_mode(home: Path, mode: str) -> bool:
     """
     if mode not in MODES:
         raise InputError(f"there is no mode {mode!r}", fix=f"Modes: {', '.join(MODES)}.")
-    file = (home / "config.toml").resolve()
+    file = (Home(home).config).resolve()
     try:
         old = file.read_bytes().decode("utf-8") if file.exists() else ""
         before = tomllib.loads(old)

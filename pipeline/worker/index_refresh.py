@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pipeline.core.clock import Clock
 from pipeline.core.errors import ReverieError
+from pipeline.core.home import Home
 from pipeline.ledger import Ledger, lookups
 from pipeline.search import index_reader
 from pipeline.search.refresh import refresh_index
@@ -23,7 +24,7 @@ def refresh(home: Path, ledger: Ledger, clock: Clock, touched: set[Path]) -> Non
     A store the ledger knows gets one as well when it has none that can be used, as after an upgrade. What
     goes wrong is logged and fails nothing: an index holds nothing of its own, and recall reads files instead.
     """
-    always = {*touched, home / "memory"}
+    always = {*touched, Home(home).user_store}
     for place in sorted({*always, *map(Path, lookups.stores(ledger))}):
         try:
             if place.is_dir() and (place in always or not _has_index(home, place)):

@@ -19,6 +19,8 @@ from typing import BinaryIO
 
 from pipeline.core import faults, paths, system
 from pipeline.core.errors import StoreError
+from pipeline.core.home import Home
+from pipeline.hooklib.places import PROJECT_STORE
 from pipeline.ledger import Ledger, lookups, recalls
 from pipeline.ledger.recalls import BadLine, Line, Logged, Progress
 from pipeline.recall.prepared import log_parser
@@ -44,7 +46,7 @@ def take(ledger: Ledger, home: Path, now: float) -> int:
     A file that can't be read is left, and told of in the log. Files of sessions silent for `KEEP_SECONDS`
     before `now` (epoch seconds) are removed once the ledger has all of them.
     """
-    folder = home / "recall" / "sessions"
+    folder = Home(home).recall_sessions
     known = recalls.progress(ledger)
     taken = 0
     for file, session in _files(folder):
@@ -210,7 +212,7 @@ def _count_in(runner: ExtractionRunner, place: Path, found: Sequence[tuple[Logge
 
 
 def _trusted(runner: ExtractionRunner) -> set[Path]:
-    places = [*lookups.stores(runner.ledger), str(runner.home / "memory"), str(runner.store or "")]
+    places = [*lookups.stores(runner.ledger), str(Home(runner.home).user_store), str(runner.store or "")]
     return {Path(os.path.realpath(place)) for place in places if place}
 
 
@@ -227,4 +229,4 @@ def _home_of(row: Logged, trusted: set[Path]) -> tuple[Path | None, str]:
 
 
 def _is_project_memory(place: Path) -> bool:
-    return place.name == "memory" and place.parent.parent == Path(os.path.realpath(paths.projects_dir()))
+    return place.name == PROJECT_STORE and place.parent.parent == Path(os.path.realpath(paths.projects_dir()))

@@ -15,7 +15,7 @@ OWNERS = {
     "sqlite3": {"pipeline/ledger/connection.py", "pipeline/search/fts.py", "pipeline/search/index_reader.py"},
     "_sqlite3": {"pipeline/search/index_reader.py"},
     "subprocess": {
-        "pipeline/install/schedule/tools.py",
+        "pipeline/core/tools.py",
         "pipeline/llm/claude_cli.py",
         "pipeline/evaluation/demo.py",
     },
@@ -43,7 +43,6 @@ ENVIRONMENT = {
         "pipeline/llm/providers.py",
     ),
     *(
-        "pipeline/install/schedule/tools.py",
         "pipeline/evaluation/demo.py",
         "pipeline/cli/main.py",
         "pipeline/search/vectors/http.py",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.core.atomic import ensure_dir
 from pipeline.install.hook_registration import settings_snippet
 from tests.cli.conftest import make_desk, session
 from tests.support.loopback import KEY_VARIABLE, serving
@@ -105,6 +106,10 @@ OFF = {
     "a loose home": (
         lambda h: h.chmod(0o755), lambda h: h.chmod(0o700), "error", "permissions", "others can read",
     ),
+    "a loose report": (
+        lambda h: ensure_dir(h / "reports").chmod(0o755), lambda h: (h / "reports").rmdir(),
+        "error", "permissions", "/reports",
+    ),
     "a Python that is gone": (
         lambda h: (h / "python").write_text("/nowhere/python\n"),
         lambda h: (h / "python").write_text(f"{sys.executable}\n"),
@@ -116,7 +121,7 @@ OFF = {
         "error", "interpreter", "does not run",
     ),
     "what a hook wrote": (
-        lambda h: (h / "logs").mkdir(exist_ok=True) or (h / "logs/hook.log").write_text("Stop: no room\n"),
+        lambda h: ensure_dir(h / "logs").joinpath("hook.log").write_text("Stop: no room\n"),
         lambda h: (h / "logs/hook.log").unlink(),
         "note", "hook.log", "Stop: no room",
     ),

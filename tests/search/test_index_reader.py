@@ -179,7 +179,8 @@ HEAVY = {
     *("datetime", "subprocess", "tomllib", "asyncio", "inspect", "urllib", "__future__"),
 }
 OURS = {
-    *("pipeline", "pipeline.hooklib", "pipeline.hooklib.digests", "pipeline.hooklib.jsonish"),
+    *("pipeline", "pipeline.hooklib", "pipeline.hooklib.digests", "pipeline.hooklib.home_files"),
+    "pipeline.hooklib.jsonish",
     *("pipeline.search", "pipeline.search.index_reader", "pipeline.text", "pipeline.text.tokens"),
 }
 

@@ -20,6 +20,7 @@ from pipeline.context import PhaseContext
 from pipeline.core import faults
 from pipeline.core.clock import iso
 from pipeline.core.errors import ConflictError, StoreError
+from pipeline.core.home import Home
 from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
 from pipeline.domain.operations import Operation, Refused
@@ -28,7 +29,6 @@ from pipeline.ledger.runs import Run
 from pipeline.store import ChangeSet, Document, Snapshot, Store, require_writable
 
 KIND = "dream"
-USER_STORE = "memory"
 INDEX_LINES = 140
 """Most lines of MEMORY.md after a dream, so that a day's memories fit below Claude Code's 200."""
 OVERTAKEN = "a memory it is about was changed before it could be done"
@@ -241,7 +241,7 @@ def promote(home: Path, run_id: str, promoted: Sequence[Memory]) -> None:
     """Copy `promoted` to the user-scope store, but for what it holds already."""
     if not promoted:
         return
-    user = Store.open(home / USER_STORE, create=True)
+    user = Store.open(Home(home).user_store, create=True)
     held = {" ".join(d.memory.body.split()) for d in user.scan().documents}
     fresh = [memory for memory in promoted if " ".join(memory.body.split()) not in held]
     if fresh:

@@ -12,6 +12,7 @@ from typing import Any
 from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.errors import ReverieError
+from pipeline.core.home import Home
 from pipeline.diagnostics.doctor.finding import Finding
 from pipeline.install.hook_registration import EVENTS
 from pipeline.intake import spool
@@ -123,7 +124,7 @@ def _firing(app: App, wired: bool) -> Iterator[Finding]:
     elif wired:
         fix = "Finish a turn in a new session: hooks are read at its start."
         yield Finding("note", "events", "none has come yet", fix)
-    log = app.home / "logs" / "hook.log"
+    log = Home(app.home).hook_log
     try:
         written, lines = log.stat().st_mtime, log.read_text("utf-8", "replace").strip().split("\n")
     except OSError:
@@ -138,7 +139,7 @@ def last_event(app: App) -> tuple[str, float] | None:
     found: list[tuple[float, str]] = []
     try:
         found += [(item.received_at, item.hook) for item in spool.pending(app.home)]
-        if (app.home / "ledger.sqlite").exists():
+        if Home(app.home).ledger.exists():
             with app.ledger(to_look=True) as ledger:
                 found += [(event.received_at, event.hook) for event in events.list_events(ledger, limit=1)]
     except ReverieError:

@@ -15,7 +15,7 @@ def project_of(cwd: str) -> "tuple[str, str]":
     """
     root = places.project_root(cwd)
     chosen = places.chosen_store(root)
-    store = chosen or places.project_folder(root) + "/memory"
+    store = chosen or f"{places.project_folder(root)}/{places.PROJECT_STORE}"
     if chosen or places.dir_named():
         return root, store
     try:

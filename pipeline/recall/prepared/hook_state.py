@@ -21,12 +21,12 @@ from pipeline.config import Settings
 from pipeline.core.atomic import write_atomic
 from pipeline.core.clock import Clock
 from pipeline.core.errors import ConfigError
+from pipeline.core.home import Home
 from pipeline.domain.job import Job
 from pipeline.hooklib.settings import config_stamp
 from pipeline.ledger import Ledger, calls, conversations, dreams, inbox, jobs, lookups, runs
 
 LOG = logging.getLogger("reverie.worker")
-FILE = "recall/board.json"
 DAYS = 14
 MOST_CHANGES = 30
 _RUNS = 200
@@ -78,7 +78,7 @@ def write(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> None:
             "changes": changed[place][:MOST_CHANGES],
         }
     value = {"at": now.timestamp(), **_settings(home), "stores": stores}
-    write_atomic(home / FILE, orjson.dumps(value))
+    write_atomic(Home(home).hook_state, orjson.dumps(value))
 
 
 def _settings(home: Path) -> dict[str, Any]:
