@@ -6,7 +6,7 @@ CLI turns the values into tables or JSON; it knows no adapter.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,8 +17,7 @@ from pipeline.app.status import estimate, overview, run_row, source_row
 from pipeline.config import Settings
 from pipeline.core import clock as clocks
 from pipeline.core import locks, paths
-from pipeline.core.clock import iso, parse_time
-from pipeline.core.errors import InputError, LedgerError, ReverieError, StoreError
+from pipeline.core.errors import InputError, LedgerError, StoreError
 from pipeline.core.home import Home
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.extraction.run import Outcome
@@ -273,6 +272,3 @@ def find_transcript(text: str) -> Path:
     if found is None:
         raise InputError("there is no such file or session", file=text, fix="Give a path or a session id.")
     return found
-
-
-__all__: Sequence[str] = ("App", "ReverieError", "Why", "find_transcript", "iso", "parse_time")

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from pipeline.core.errors import InputError
 from pipeline.hooklib import places
-from pipeline.hooklib.places import sanitise as sanitise
 
 SENTINEL = "REVERIE_INSIDE"
 PACKAGE = Path(__file__).resolve().parents[1]

@@ -21,7 +21,7 @@ from pipeline.core import locks, paths
 from pipeline.core.clock import iso, parse_time
 from pipeline.core.errors import InputError, ReverieError
 from pipeline.core.home import Home
-from pipeline.hooklib.places import PROJECT_STORE
+from pipeline.hooklib.places import PROJECT_STORE, sanitise
 from pipeline.intake import spool
 
 QUESTION = "can i mock the tide server in the new test?"
@@ -52,7 +52,7 @@ def stage(root: Path, *, transcript: Path | None = None, llm: str = "") -> Stage
     source = transcript or sample / "transcript.jsonl"
     session, cwd, ended = _facts(source)
     config = root / ".claude"
-    project = config / "projects" / paths.sanitise(cwd)
+    project = config / "projects" / sanitise(cwd)
     project.mkdir(parents=True)
     laid = project / f"{session}.jsonl"
     shutil.copyfile(source, laid)

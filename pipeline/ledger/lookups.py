@@ -57,12 +57,6 @@ def remember_store(ledger: Ledger, key: str, store: str) -> None:
         ledger.execute("UPDATE memory_file_states SET store = ? WHERE file_path = ?", (store, key))
 
 
-def live_rows(ledger: Ledger, key: str) -> int:
-    """Return how many entries `key` has that its file still holds."""
-    counted = f"SELECT count(*) FROM memory_transcript_entries WHERE {_OF_FILE} AND superseded = 0"
-    return int(ledger.value(counted, (key,)))
-
-
 def file_counts(ledger: Ledger) -> dict[str, int]:
     """Return how many files, rows and bad lines the ledger knows, and how many files are gone."""
     row = ledger.row(

@@ -26,8 +26,8 @@ from pipeline.ledger.entries import (
 )
 from pipeline.ledger.files import bad_lines, list_files
 from pipeline.ledger.links import Link
-from pipeline.ledger.lookups import entrypoint, first_cwd, live_rows
-from tests.ledger.build import KEY, SESSION, at, ingest, later, reply, said, silent
+from pipeline.ledger.lookups import entrypoint, first_cwd
+from tests.ledger.build import KEY, SESSION, at, ingest, later, live_rows, reply, said, silent
 
 
 def texts(led: Ledger, key: str = KEY, after_row: int = 0) -> list[str]:
