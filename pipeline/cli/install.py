@@ -84,7 +84,7 @@ def uninstall(
     home, root = paths.home_dir(), paths.project_root(Path.cwd())
     edits = hooks.plan_removal(home, claude_settings.files(root))
     scheduled = purging.scheduled(home)
-    _tell_removal(edits, scheduled, claude_settings.plugin(root))
+    _tell_removal(edits, scheduled, claude_settings.wiring(root).plugin)
     if dry_run or not (edits or purge or scheduled):
         return
     if purge and not yes and not output.can_ask():
@@ -125,7 +125,7 @@ def mode(
 def _install(file: Path, *, dry_run: bool, yes: bool, tell: Callable[[str], None] = output.line) -> bool:
     """Put the hooks into `file` unless a plugin runs them; return whether it was changed."""
     home = paths.home_dir()
-    plugin = claude_settings.plugin(paths.project_root(Path.cwd()))
+    plugin = claude_settings.wiring(paths.project_root(Path.cwd())).plugin
     if plugin:
         tell(f"the plugin {plugin} runs the hooks already; nothing to put into settings.json")
         if not dry_run:

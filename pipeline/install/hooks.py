@@ -19,7 +19,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.home import Home
 from pipeline.core.ids import digest
 from pipeline.hooklib import home_files
-from pipeline.install import claude_settings as settings
+from pipeline.install import claude_settings, hook_edit
 from pipeline.install.hook_registration import note_interpreter
 
 
@@ -74,8 +74,8 @@ class Record:
 
 def plan(file: Path) -> Edit:
     """Return what would change in `file` for it to have our hooks. Raises InputError if it can't be used."""
-    before = settings.read(file)
-    return Edit(file, before, settings.with_hooks(before or "", file))
+    before = claude_settings.read(file)
+    return Edit(file, before, hook_edit.with_hooks(before or "", file))
 
 
 def install(home: Path, edit: Edit) -> None:
@@ -160,21 +160,21 @@ def take_away(folders: Sequence[str]) -> None:
 
 
 def _removal(home: Path, record: Record, file: Path) -> Edit:
-    now = settings.read(file)
+    now = claude_settings.read(file)
     kept = record.of(file)
     if now is None:
         return Edit(file, None, None)
     before = _earlier(home, kept) if kept else None
     if kept is not None and _digest(now) == kept.wrote and (kept.absent or before is not None):
         return Edit(file, now, None if kept.absent else before)
-    return Edit(file, now, settings.without_hooks(now, file, before=before or ""))
+    return Edit(file, now, hook_edit.without_hooks(now, file, before=before or ""))
 
 
 def _carry_over(noted: _Kept, kept: _Kept, edit: Edit) -> None:
     """Let `kept` go back to what was before our first change, if nobody changed the file since that."""
     if edit.before is not None and _digest(edit.before) == noted.wrote:
         kept.backup, kept.absent = noted.backup, noted.absent
-    elif edit.before is not None and settings.ours(edit.before, edit.file):
+    elif edit.before is not None and hook_edit.ours(edit.before, edit.file):
         # It holds entries of ours and a person's changes: no bytes to go back to.
         kept.backup = ""
 
@@ -222,7 +222,7 @@ def _missing(folders: Iterable[Path]) -> list[Path]:
 
 
 def _require_unchanged(edit: Edit) -> None:
-    if settings.read(edit.file) != edit.before:
+    if claude_settings.read(edit.file) != edit.before:
         raise InputError("changed while you were asked", file=str(edit.file), fix="Run the command again.")
 
 

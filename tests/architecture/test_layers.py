@@ -32,6 +32,7 @@ ENVIRONMENT = {
     *("pipeline/core/paths.py", "pipeline/config.py", "pipeline/core/clock.py", "pipeline/core/faults.py"),
     *(
         "pipeline/hooklib/places.py",
+        "pipeline/hooklib/claude_settings.py",
         "pipeline/hooklib/settings.py",
         "pipeline/hooklib/times.py",
         "pipeline/recall/live/hook.py",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -84,6 +85,29 @@ def test_the_wiring_of_the_hooks(lived_in, settings, change, level, words):
 def test_settings_that_are_no_json_are_named(lived_in, settings):
     settings.write_text("{broken")
     assert holds(told(lived_in, code=1), "error", "hooks", str(settings))
+
+
+def test_a_byte_order_mark_is_no_error(lived_in, settings):
+    settings.write_text("\ufeff" + json.dumps(settings_snippet()))
+    rows = told(lived_in)
+    assert holds(rows, "ok", "hooks", f"all 5 in {settings}") and not holds(rows, "error", "hooks", "")
+
+
+def test_the_line_of_what_is_no_json_is_named(lived_in, settings):
+    settings.write_text('{\n  "model": opus\n}')
+    assert holds(told(lived_in, code=1), "error", "hooks", f"{settings}:2: is no JSON")
+
+
+def test_a_plugin_among_the_skills_runs_the_hooks(lived_in, settings):
+    manifest = settings.parent / "skills" / "mine" / ".claude-plugin" / "plugin.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text('{"name": "reverie"}')
+    try:
+        assert holds(told(lived_in), "ok", "hooks", "by the plugin reverie@skills-dir")
+        settings.write_text('{"enabledPlugins": {"reverie@skills-dir": false}}')
+        assert holds(told(lived_in), "note", "hooks", "none in settings.json")
+    finally:
+        shutil.rmtree(settings.parent / "skills")
 
 
 def test_hooks_of_a_place_that_is_gone_are_named(lived_in, settings):

@@ -6,7 +6,7 @@ Nothing here opens the ledger, drains the spool, calls a model or waits for anyb
 import os
 
 from pipeline.hooklib import home_files, jsonish, places, settings, times
-from pipeline.recall.live.project import project_of
+from pipeline.hooklib.ownership import project_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ board (`pipeline.recall.prepared.hook_state`), as old as its last pass.
 
 import os
 
-from pipeline.hooklib import home_files, places, settings
+from pipeline.hooklib import claude_settings, home_files, places, settings
+from pipeline.hooklib.ownership import project_of
 from pipeline.recall.live import fence, session_file
 from pipeline.recall.live.announced import DAY, Seen
-from pipeline.recall.live.project import project_of
 from pipeline.recall.live.session_budget import Block, fit
 
 TYPE_CHECKING = False
@@ -51,7 +51,7 @@ def session_start(fields: "dict[str, Any]", home: str, now: float) -> str:
         blocks += _session_memory(home, session)
     if values["user_scope"]:
         blocks += _index(f"{home}/{home_files.USER_STORE}", "Memories for all projects")
-    if store and not places.host_loads_memory(root):
+    if store and not claude_settings.host_loads_memory(root):
         blocks += _index(store, "Memories of this project")
     text = fit(_TITLE, parts, blocks, limit)
     session_file.reset(home, session, source or "unknown", now)

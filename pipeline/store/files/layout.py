@@ -15,10 +15,11 @@ from pathlib import Path
 
 from pipeline.core import system
 from pipeline.core.errors import PathEscapeError, StoreError
+from pipeline.hooklib import places
 
 INDEX = "MEMORY.md"
 OVERFLOW = "MEMORY-more.md"
-PRIVATE = ".reverie"
+PRIVATE = places.PRIVATE
 VAULT = "vault"
 GRAPH = "graph"
 EDGES = "graph/edges"
