@@ -15,10 +15,11 @@ from pipeline.cli.options import JsonOption
 from pipeline.core import paths
 from pipeline.core.errors import InputError
 from pipeline.core.home import Home
+from pipeline.hooklib.settings import MODES
 from pipeline.install import claude_settings, hooks, purging
 from pipeline.install.hook_registration import note_interpreter
 from pipeline.install.hooks import Edit
-from pipeline.install.mode import EFFECT, MODES, set_mode
+from pipeline.install.mode import EFFECT, set_mode
 
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

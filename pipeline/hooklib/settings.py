@@ -24,8 +24,9 @@ DEFAULTS: "dict[str, Any]" = {
     "model_selection": False,
     "floor": 1.0,
 }
-"""``[recall]`` as ``pipeline.config`` has it; a test holds the two together."""
+"""``[recall]`` where nobody set it; ``pipeline.config`` takes them from here."""
 MODES = ("off", "observe", "propose", "auto")
+"""What ``mode`` of ``[store]`` may be, from nothing at all to everything, which is the default."""
 _WORDS = {
     **dict.fromkeys(("1", "true", "yes", "on", "y", "t"), True),
     **dict.fromkeys(("0", "false", "no", "off", "n", "f"), False),

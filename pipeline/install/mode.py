@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from pipeline.config import StoreSettings
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import ConfigError, InputError
 from pipeline.core.home import Home
+from pipeline.hooklib.settings import MODES
 
-MODES: tuple[str, ...] = get_args(StoreSettings.model_fields["mode"].annotation)
 EFFECT = {
     "off": "Nothing runs in the background: no model call, nothing written, nothing put before prompts.",
     "observe": "Sessions are read into the ledger only: no model call, no memory written, none recalled.",

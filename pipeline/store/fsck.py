@@ -9,15 +9,13 @@ from dataclasses import dataclass
 
 from pipeline.core.atomic import TEMP_MARK
 from pipeline.core.errors import StoreError
+from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
 from pipeline.store.changes.journal import ChangeSets
 from pipeline.store.files.layout import INDEX, OVERFLOW, PRIVATE, read_regular
 from pipeline.store.files.memory_index import linked_paths
 from pipeline.store.files.scanning import Snapshot
 from pipeline.store.ownership.written import Written
 from pipeline.store.repository import Store
-
-INDEX_LINES = 200
-INDEX_BYTES = 25_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from pipeline.core.atomic import ensure_dir
 from pipeline.core.clock import SystemClock, iso
 from pipeline.core.errors import StoreError
 from pipeline.core.ids import digest
+from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
 from pipeline.store.changes.planner import Planner
 from pipeline.store.derived import catalog, usage
 from pipeline.store.file_operations import Applied, Change, ChangeSet, IndexWrite
@@ -44,8 +45,8 @@ class Store(Planner):
         *,
         create: bool = False,
         later: bool = False,
-        index_lines: int = 200,
-        index_bytes: int = 25_000,
+        index_lines: int = INDEX_LINES,
+        index_bytes: int = INDEX_BYTES,
         lock_seconds: float = 30.0,
         generations: int = kept.KEEP,
     ) -> Store:

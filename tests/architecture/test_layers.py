@@ -11,7 +11,7 @@ OWNERS = {
     "anthropic": {"pipeline/llm/anthropic_client.py"},
     "tenacity": {"pipeline/llm/retry.py"},
     "portalocker": {"pipeline/core/locks.py"},
-    "frontmatter": {"pipeline/store/files/document.py", "pipeline/llm/prompts.py"},
+    "frontmatter": {"pipeline/store/files/document.py"},
     "sqlite3": {"pipeline/ledger/connection.py", "pipeline/search/fts.py", "pipeline/search/index_reader.py"},
     "_sqlite3": {"pipeline/search/index_reader.py"},
     "subprocess": {

@@ -7,7 +7,7 @@ board (`pipeline.recall.prepared.hook_state`), as old as its last pass.
 
 import os
 
-from pipeline.hooklib import claude_settings, home_files, places, settings
+from pipeline.hooklib import claude_settings, home_files, memory_format, places, settings
 from pipeline.hooklib.ownership import project_of
 from pipeline.recall.live import fence, session_file
 from pipeline.recall.live.announced import DAY, Seen
@@ -133,7 +133,7 @@ def _pointer(news: "dict[str, list[str]]", store: str) -> str:
 
 def _index(folder: str, title: str) -> "list[Block]":
     """Return the index of the memories in `folder`, if there is one."""
-    file = folder + "/MEMORY.md"
+    file = f"{folder}/{memory_format.INDEX}"
     lines = [line for line in _lines(file) if line.startswith("- ")]
     return [Block(f"{title} ({folder}):", lines, file)] if lines else []
 

@@ -15,20 +15,17 @@ from pathlib import Path
 
 from pipeline.core import system
 from pipeline.core.errors import PathEscapeError, StoreError
-from pipeline.hooklib import places
+from pipeline.hooklib import memory_format, places
 
-INDEX = "MEMORY.md"
-OVERFLOW = "MEMORY-more.md"
+INDEX = memory_format.INDEX
+OVERFLOW = memory_format.OVERFLOW
 PRIVATE = places.PRIVATE
-VAULT = "vault"
-GRAPH = "graph"
-EDGES = "graph/edges"
+VAULT = memory_format.VAULT
+GRAPH = memory_format.GRAPH
+EDGES = memory_format.EDGES
 ARCHIVE = "archive"
 EPISODES = "episodes"
-NOT_MEMORIES = frozenset(
-    {"memory.md", "memory-more.md", "core.md", "reflection.md", "readme.md", "claude.md", "agents.md"}
-)
-MAX_FILE = 2_000_000
+MAX_FILE = memory_format.MAX_FILE
 MAX_DERIVED = 1_000_000_000
 
 
@@ -139,7 +136,7 @@ def memory_folders(root: Path) -> list[str]:
 
 def _unfit(entry: os.DirEntry[str], path: str) -> str:
     """Return why what looks like a memory file can't be one, or ""."""
-    if not path.isascii() and any("\ud800" <= char <= "\udfff" for char in path):
+    if not memory_format.is_utf8(path):
         return "its name is not UTF-8, so nothing can link to it"
     return "a link; it is not followed" if entry.is_symlink() else ""
 
@@ -158,11 +155,10 @@ def files_in(
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
         name = entry.name
-        if not name.endswith(".md") or name.startswith("."):
-            if not folder and entry.is_symlink() and not name.startswith("."):
+        if not memory_format.is_memory(name, at_root=not folder):
+            # A link to a folder may hide memories; one in the place of MEMORY.md is not about them.
+            if not folder and entry.is_symlink() and not name.endswith(".md") and not name.startswith("."):
                 problems.append(Problem(name, 0, "a link; it is not followed"))
-            continue
-        if name.lower() in NOT_MEMORIES and not folder:
             continue
         path = f"{folder}/{name}" if folder else name
         reason = _unfit(entry, path)
