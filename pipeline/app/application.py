@@ -15,6 +15,7 @@ from typing import Any, get_args
 from pipeline import config
 from pipeline.app.status import estimate, overview, run_row, source_row
 from pipeline.config import Settings
+from pipeline.context import open_store
 from pipeline.core import clock as clocks
 from pipeline.core import locks, paths
 from pipeline.core.errors import InputError, LedgerError, StoreError
@@ -88,7 +89,7 @@ class App:
                 fix="The first memory makes it. Is this the project's directory? Else name it with --store."
                 + self._known(),
             )
-        store = Store.open(self.store_path, create=create, generations=self.settings.dream.generations)
+        store = open_store(self.store_path, self.settings, create=create)
         if self.store_override is None:
             check_owner(store, Path.cwd(), claim=create)
         return store

@@ -205,7 +205,7 @@ def _operations(app: App, store: Store, kind: str, payload: dict[str, Any], numb
         planned = change_set.plan(
             [operation], store, snapshot, run_id=f"inbox-{number}", now=app.clock.now(), approved=True
         )
-        promote(app.home, f"inbox-{number}", planned.promoted)
+        promote(app.home, app.settings, f"inbox-{number}", planned.promoted)
         return planned.operations
     target = snapshot.by_name(payload.get("update_of") or payload["name"])
     if kind == "retire":

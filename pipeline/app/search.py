@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from pipeline.app.application import App
+from pipeline.context import open_store
 from pipeline.core.errors import EmbeddingError, InputError, SpendError
 from pipeline.core.home import Home
 from pipeline.ledger import calls, lookups
@@ -89,7 +90,8 @@ def _stores(app: App, everywhere: bool) -> Iterator[Store]:
         here = app.open_store()
         seen.add(here.root)
         yield here
-    for store in map(Store.open, more):
+    for place in more:
+        store = open_store(place, app.settings)
         if store.root not in seen:
             seen.add(store.root)
             yield store

@@ -26,6 +26,7 @@ from typing import Any
 
 from pipeline import config
 from pipeline.config import SpendSettings
+from pipeline.context import open_store
 from pipeline.core.clock import FixedClock, SystemClock, parse_time
 from pipeline.core.errors import InputError
 from pipeline.core.home import Home
@@ -35,7 +36,6 @@ from pipeline.extraction.strategies import TurnStrategy
 from pipeline.extraction.write import words
 from pipeline.intake.ingest import ingest_file
 from pipeline.ledger import entries, open_ledger
-from pipeline.store import Store
 from pipeline.worker import Worker
 
 PIECES = "cassettes-pieces"
@@ -154,7 +154,7 @@ def _run(transcript: Path, scratch: Path, spec: str, pieces: int) -> tuple[list[
     if not spoken:
         raise InputError("nobody speaks in it", file=str(transcript), fix="Check the transcript.")
     place = Home(scratch).user_store
-    documents = Store.open(place).scan().documents if place.is_dir() else []
+    documents = open_store(place, settings).scan().documents if place.is_dir() else []
     found = sorted((document.memory for document in documents), key=lambda memory: memory.name)
     shutil.rmtree(place, ignore_errors=True)
     return found, outcomes

@@ -11,11 +11,12 @@ import os
 from pathlib import Path
 
 from pipeline.config import Settings
+from pipeline.context import PhaseContext, open_store
 from pipeline.core.clock import Clock
 from pipeline.core.errors import BusyStoreError, StoreError
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job
-from pipeline.extraction.run import Outcome, PhaseContext, extract
+from pipeline.extraction.run import Outcome, extract
 from pipeline.extraction.strategies import ConversationStrategy, Strategy, TurnStrategy
 from pipeline.ledger import Ledger, calls, conversations, entries, jobs, runs, watermarks
 from pipeline.llm import Client, Provider, open_provider
@@ -82,7 +83,7 @@ class ExtractionRunner:
                 turns = TurnStrategy(key, limits, first_sight=False, until_row=rows[-1])
                 outcomes.extend(self._spans(phase, turns, None))
         self.refresh()
-        index_refresh.refresh(self.home, self.ledger, self.clock, self.touched)
+        index_refresh.refresh(self.home, self.ledger, self.settings, self.clock, self.touched)
         return outcomes
 
     def read_spans(self, key: str, strategy: Strategy) -> list[Outcome]:
@@ -180,14 +181,7 @@ class ExtractionRunner:
 
     def open_store(self, place: Path) -> Store:
         """Open the memory folder at `place`; a missing one is made at the first write."""
-        limits = self.settings.store
-        store = Store.open(
-            place,
-            later=True,
-            index_lines=limits.index_lines,
-            index_bytes=limits.index_bytes,
-            generations=self.settings.dream.generations,
-        )
+        store = open_store(place, self.settings, later=True)
         self._stores[place] = store
         self.touched.add(place)
         return store

@@ -100,7 +100,7 @@ class Worker(ExtractionRunner):
         dream_runner.ask(self)
         self.refresh()
         self._dream(done, down, now_too)
-        index_refresh.refresh(self.home, self.ledger, self.clock, self.touched)
+        index_refresh.refresh(self.home, self.ledger, self.settings, self.clock, self.touched)
         session_memory.sweep(self.home, self._now())
         hook_state.refresh(self.ledger, self.home, self.settings, self.clock)
         return done

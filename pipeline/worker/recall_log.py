@@ -17,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
 
+from pipeline.context import open_store
 from pipeline.core import faults, paths, system
 from pipeline.core.errors import StoreError
 from pipeline.core.home import Home
@@ -24,7 +25,7 @@ from pipeline.hooklib.places import PROJECT_STORE
 from pipeline.ledger import Ledger, lookups, recalls
 from pipeline.ledger.recalls import BadLine, Line, Logged, Progress
 from pipeline.recall.prepared import log_parser
-from pipeline.store import Store, Use, foreign_dream_running
+from pipeline.store import Use, foreign_dream_running
 from pipeline.worker.extraction_runner import ExtractionRunner
 from pipeline.worker.index_refresh import ONE_STORE
 
@@ -195,7 +196,7 @@ def _count_in(runner: ExtractionRunner, place: Path, found: Sequence[tuple[Logge
     now = runner.clock.now()
     if foreign_dream_running(place, now):
         return
-    store = Store.open(place)
+    store = open_store(place, runner.settings)
     by_path = (
         {d.path: d.id for d in store.scan().documents} if any(not row.memory for row, _ in found) else {}
     )

@@ -1,4 +1,4 @@
-"""What must stand once: the names of files under the home."""
+"""What must stand once: the names of files under the home, how a store is opened, the limits of its index."""
 
 import ast
 import re
@@ -62,3 +62,28 @@ def test_the_hooks_that_stand_alone_use_the_same_names():
     written = set(re.findall(r'(?:\bhome \+ "|\$home)/([a-z./-]+)', text))
     assert written == {"spool", "worker.lock", "logs", "logs/hook.log", "logs/worker.log", "python"}
     assert written <= set(NAMES)
+
+
+def test_a_store_is_opened_by_one_function():
+    found = {
+        module.path
+        for module in SOURCE
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "Store.open"
+    }
+    # Opened elsewhere, it would not have the limits that the settings give.
+    assert found == {"pipeline/context.py"}
+
+
+@pytest.mark.parametrize("limit", [200, 25_000])
+def test_a_limit_of_the_index_is_written_once(limit):
+    names = re.compile(r"index|max_lines|max_bytes", re.IGNORECASE)
+    found = [
+        (module.path, node.lineno)
+        for module in SOURCE
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Constant)
+        and node.value == limit
+        and names.search(module.text.splitlines()[node.lineno - 1])
+    ]
+    assert [path for path, _ in found] == ["pipeline/hooklib/memory_format.py"]
