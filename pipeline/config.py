@@ -11,12 +11,22 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 from pipeline.core.errors import ConfigError
+from pipeline.core.home import Home
+from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
+from pipeline.hooklib.settings import DEFAULTS, MODES
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=0)]
+
+
+def _known_mode(mode: str) -> str:
+    if mode not in MODES:
+        raise PydanticCustomError("mode", "Input should be one of {modes}", {"modes": ", ".join(MODES)})
+    return mode
 
 
 class _Section(BaseModel):
@@ -69,10 +79,10 @@ class ExtractionSettings(_Section):
 class StoreSettings(_Section):
     """Limits of a memory folder."""
 
-    index_lines: Count = Field(200, description="Lines of MEMORY.md that Claude Code loads.")
-    index_bytes: Count = Field(25_000, description="Bytes of MEMORY.md that Claude Code loads.")
-    mode: Literal["off", "observe", "propose", "auto"] = Field(
-        "auto",
+    index_lines: Count = Field(INDEX_LINES, description="Lines of MEMORY.md that Claude Code loads.")
+    index_bytes: Count = Field(INDEX_BYTES, description="Bytes of MEMORY.md that Claude Code loads.")
+    mode: Annotated[str, AfterValidator(_known_mode)] = Field(
+        MODES[-1],
         description="Background work: off: none; observe: only into the ledger; propose: into the inbox;"
         " auto: write. Commands you type run in any mode, and propose in mode propose.",
     )
@@ -103,22 +113,34 @@ class DreamSettings(_Section):
 class RecallSettings(_Section):
     """Which memories are put before the next prompt, and how many."""
 
-    enabled: bool = Field(True, description="Whether memories are put before prompts and sessions.")
-    memories: Count = Field(5, description="Most memories before one prompt.")
+    enabled: bool = Field(
+        DEFAULTS["enabled"], description="Whether memories are put before prompts and sessions."
+    )
+    memories: Count = Field(DEFAULTS["memories"], description="Most memories before one prompt.")
     prompt_chars: Count = Field(
-        9_500, description="Characters before one prompt, frame included; Claude Code takes 10,000."
+        DEFAULTS["prompt_chars"],
+        description="Characters before one prompt, frame included; Claude Code takes 10,000.",
     )
     session_chars: Count = Field(
-        60_000, description="Characters before all prompts of a session, counted anew after a compaction."
+        DEFAULTS["session_chars"],
+        description="Characters before all prompts of a session, counted anew after a compaction.",
     )
     floor: Annotated[float, Field(ge=0)] = Field(
-        1.0, description="How relevant a memory must be: 2 asks for twice as much, 0.5 for half."
+        DEFAULTS["floor"],
+        description="How relevant a memory must be: 2 asks for twice as much, 0.5 for half.",
     )
-    user_scope: bool = Field(True, description="Also take from the memories meant for all projects.")
-    session_start: bool = Field(True, description="Tell a new session what changed and what waits.")
-    session_start_tokens: Count = Field(1_500, description="Tokens at the start of a session, estimated.")
+    user_scope: bool = Field(
+        DEFAULTS["user_scope"], description="Also take from the memories meant for all projects."
+    )
+    session_start: bool = Field(
+        DEFAULTS["session_start"], description="Tell a new session what changed and what waits."
+    )
+    session_start_tokens: Count = Field(
+        DEFAULTS["session_start_tokens"], description="Tokens at the start of a session, estimated."
+    )
     model_selection: bool = Field(
-        False, description="Let a model choose memories for the next prompt after each reply; costs a call."
+        DEFAULTS["model_selection"],
+        description="Let a model choose memories for the next prompt after each reply; costs a call.",
     )
 
 
@@ -175,7 +197,7 @@ def load(home: Path, *, environment: bool = True) -> Settings:
     two underscores. Without `environment` only the file counts, which is what all processes share. Raises
     ConfigError naming file and key.
     """
-    file = home / "config.toml"
+    file = Home(home).config
     values = _read(file)
     named: dict[str, str] = {}
     for name, value in sorted(os.environ.items()) if environment else ():

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from pipeline.config import Settings
 from pipeline.core.clock import Clock
 from pipeline.ledger import Ledger
 from pipeline.llm import Client
 from pipeline.store import Store
+
+
+def open_store(path: Path, settings: Settings, *, create: bool = False, later: bool = False) -> Store:
+    """Open the store at `path` as `settings` have it: the one way to a store for every command and phase.
+
+    A store opened otherwise would write a MEMORY.md of another length, or keep other generations. `create`,
+    `later` and errors are those of `Store.open`.
+    """
+    return Store.open(
+        path,
+        create=create,
+        later=later,
+        index_lines=settings.store.index_lines,
+        index_bytes=settings.store.index_bytes,
+        generations=settings.dream.generations,
+    )
 
 
 @dataclass(frozen=True, slots=True)

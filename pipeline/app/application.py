@@ -6,7 +6,7 @@ CLI turns the values into tables or JSON; it knows no adapter.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,10 +15,11 @@ from typing import Any, get_args
 from pipeline import config
 from pipeline.app.status import estimate, overview, run_row, source_row
 from pipeline.config import Settings
+from pipeline.context import open_store
 from pipeline.core import clock as clocks
 from pipeline.core import locks, paths
-from pipeline.core.clock import iso, parse_time
-from pipeline.core.errors import ODD_DATA, InputError, LedgerError, ReverieError, StoreError
+from pipeline.core.errors import ODD_DATA, InputError, LedgerError, StoreError
+from pipeline.core.home import Home
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.extraction.run import Outcome
 from pipeline.install.hook_registration import note_interpreter
@@ -70,9 +71,9 @@ class App:
     @contextmanager
     def ledger(self, *, to_look: bool = False) -> Iterator[Ledger]:
         """Open the ledger, made at the first use; `to_look` at it needs nothing that can be written."""
-        path = self.home / "ledger.sqlite"
+        path = Home(self.home).ledger
         with look_at_ledger(path) if to_look and path.exists() else open_ledger(path) as ledger:
-            if not ledger.note and not (self.home / "python").exists():
+            if not ledger.note and not Home(self.home).python.exists():
                 # So that a hook finds the interpreter that can run the worker.
                 note_interpreter(self.home)
             yield ledger
@@ -86,14 +87,14 @@ class App:
                 fix="The first memory makes it. Is this the project's directory? Else name it with --store."
                 + self._known(),
             )
-        store = Store.open(self.store_path, create=create, generations=self.settings.dream.generations)
+        store = open_store(self.store_path, self.settings, create=create)
         if self.store_override is None:
             check_owner(store, Path.cwd(), claim=create)
         return store
 
     def _known(self) -> str:
         """Return a sentence with the memory folders the ledger knows, for who stands in the wrong place."""
-        if not (self.home / "ledger.sqlite").exists():
+        if not Home(self.home).ledger.exists():
             return ""
         with self.ledger(to_look=True) as ledger:
             found = [place for place in files.stores(ledger) if Path(place).is_dir()]
@@ -102,7 +103,7 @@ class App:
     @contextmanager
     def alone(self, ledger: Ledger) -> Iterator[Worker]:
         """Hold the worker's lock, so that no background worker does the same work at the same time."""
-        with locks.lock(self.home / "worker.lock", timeout=WORKER_WAIT_SECONDS) as held:
+        with locks.lock(Home(self.home).worker_lock, timeout=WORKER_WAIT_SECONDS) as held:
             if not held:
                 raise LedgerError(
                     "the background worker is busy", fix="Try again when `reverie status` shows it idle."
@@ -271,6 +272,3 @@ def find_transcript(text: str) -> Path:
     if found is None:
         raise InputError("there is no such file or session", file=text, fix="Give a path or a session id.")
     return found
-
-
-__all__: Sequence[str] = ("App", "ReverieError", "Why", "find_transcript", "iso", "parse_time")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.app.application import App
+from pipeline.context import open_store
+from pipeline.core.home import Home
 from pipeline.core.ids import new_id
 from pipeline.ledger import Ledger, calls, files
 from pipeline.search import semantic
@@ -38,5 +40,5 @@ def embed(app: App, *, everywhere: bool = False, anew: bool = False) -> Iterator
 
 
 def _stores(app: App, ledger: Ledger) -> list[Store]:
-    places = [*map(Path, files.stores(ledger)), app.home / "memory"]
-    return [Store.open(place) for place in dict.fromkeys(places) if place.is_dir()]
+    places = [*map(Path, files.stores(ledger)), Home(app.home).user_store]
+    return [open_store(place, app.settings) for place in dict.fromkeys(places) if place.is_dir()]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pipeline.app.application import App
 from pipeline.core import paths
-from pipeline.core.errors import InputError
-from pipeline.hooklib import places
-from pipeline.install import claude_settings as settings
+from pipeline.core.home import Home
+from pipeline.hooklib.claude_settings import host_loads_memory
+from pipeline.install import claude_settings
 from pipeline.install.hook_registration import EVENTS
 from pipeline.install.mode import EFFECT
 from pipeline.llm import describe
@@ -48,7 +48,7 @@ def facts(app: App) -> Facts:
     return Facts(
         hooks=_hooks(paths.project_root(Path.cwd())),
         memories=_memories(app),
-        for_all_projects=str(app.home / "memory"),
+        for_all_projects=str(Home(app.home).user_store),
         model=f"{provider}: {why}" + ("" if provider == "offline" else f" ({app.settings.model.model})"),
         cost=_cost(app, provider),
         leaves_the_machine="nothing" if provider == "offline" else _LEAVES.format(provider=_maker(app)),
@@ -60,17 +60,7 @@ def facts(app: App) -> Facts:
 
 def wired(project: Path) -> list[str]:
     """Return by what the hooks run in `project`: settings files, and ``the plugin NAME``."""
-    found = [str(file) for file in settings.files(project) if _events(file)]
-    name = settings.plugin(project)
-    return found + ([f"the plugin {name}"] if name else [])
-
-
-def _events(file: Path) -> list[str]:
-    try:
-        return settings.ours(settings.read(file) or "", file)
-    except InputError:
-        # Claude Code can't read it either; `doctor` and `install` say so.
-        return []
+    return claude_settings.wiring(project).sources
 
 
 def _hooks(project: Path) -> str:
@@ -81,7 +71,7 @@ def _hooks(project: Path) -> str:
 
 
 def _memories(app: App) -> str:
-    loads = places.host_loads_memory(str(paths.project_root(Path.cwd())))
+    loads = host_loads_memory(str(paths.project_root(Path.cwd())))
     how = (
         "which Claude Code loads by itself"
         if loads

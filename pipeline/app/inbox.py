@@ -94,7 +94,7 @@ def _dreamt(app: App, store: Store, snapshot: Snapshot, found: InboxItem) -> Seq
     planned = change_set.plan(
         [operation], store, snapshot, run_id=f"inbox-{found.id}", now=app.clock.now(), approved=True
     )
-    promote(app.home, f"inbox-{found.id}", planned.promoted)
+    promote(app.home, app.settings, f"inbox-{found.id}", planned.promoted)
     return planned.operations
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.errors import InputError, LedgerError
+from pipeline.core.home import Home
 from pipeline.ledger import recalls
 from pipeline.ledger.recalls import BadLine, Line, SessionTotals, Use
 from pipeline.recall import Budget, Recollections, retrieve
@@ -32,7 +33,8 @@ def recall(app: App, query: str, *, explain: bool = False) -> Recollections:
     Asking counts as a use of the memories that come, unless it is to `explain`.
     """
     limits = app.settings.recall
-    everywhere = app.home / "memory" if limits.user_scope and (app.home / "memory").is_dir() else None
+    shared = Home(app.home).user_store
+    everywhere = shared if limits.user_scope and shared.is_dir() else None
     own = app.store_override is not None or app.store_path.is_dir() or everywhere is None
     store = app.open_store().path if own else everywhere
     assert store is not None, "without a store of its own the project has the user-scope one"
@@ -70,7 +72,7 @@ def _note(app: App, use: Use, asked: list[tuple[str, str, str, str, str]]) -> li
 
     Where there is no ledger yet none is made. To see a memory must not depend on noting that it was seen.
     """
-    if not asked or not (app.home / "ledger.sqlite").exists():
+    if not asked or not Home(app.home).ledger.exists():
         return []
     now = app.clock.now()
     try:

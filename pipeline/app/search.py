@@ -13,7 +13,9 @@ from itertools import islice
 from pathlib import Path
 
 from pipeline.app.application import App
+from pipeline.context import open_store
 from pipeline.core.errors import EmbeddingError, InputError, SpendError
+from pipeline.core.home import Home
 from pipeline.hooklib.plain import clipped
 from pipeline.ledger import calls, files
 from pipeline.search import index_reader, semantic
@@ -79,9 +81,9 @@ def search(
 
 def _stores(app: App, everywhere: bool) -> Iterator[Store]:
     """Yield the stores to look at, each once."""
-    everyone = app.home / "memory"
+    everyone = Home(app.home).user_store
     more = [everyone] if everyone.is_dir() else []
-    if everywhere and (app.home / "ledger.sqlite").exists():
+    if everywhere and Home(app.home).ledger.exists():
         with app.ledger(to_look=True) as ledger:
             more += [place for place in map(Path, files.stores(ledger)) if place.is_dir()]
     seen = set[Path]()
@@ -89,7 +91,8 @@ def _stores(app: App, everywhere: bool) -> Iterator[Store]:
         here = app.open_store()
         seen.add(here.root)
         yield here
-    for store in map(Store.open, more):
+    for place in more:
+        store = open_store(place, app.settings)
         if store.root not in seen:
             seen.add(store.root)
             yield store

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config import Settings
+from pipeline.core import locks
 from pipeline.core.errors import StoreError
+from pipeline.core.home import Home
 from pipeline.domain.memory import Evidence
 from pipeline.extraction.render import size
-from pipeline.install.schedule import tools
+from pipeline.hooklib.places import PROJECT_STORE
 from pipeline.intake import spool
 from pipeline.ledger import Ledger, calls, conversations, dreams, files, inbox, jobs, runs, utterances
 from pipeline.llm import budget, describe
@@ -45,12 +47,12 @@ def overview(
             "model": settings.model.model,
             "means": OFFLINE_MEANS if provider == "offline" else "",
         },
-        "worker": "running" if tools.worker_alive(home) else "idle",
+        "worker": "running" if locks.worker_alive(home) else "idle",
         "spool": {
             "waiting": sum(1 for _ in spool.pending(home)),
             "quarantined": [list(item) for item in spool.quarantined(home)],
             "left": [list(item) for item in spool.left(home)],
-            "hook_log": _last_line(home / "logs" / "hook.log"),
+            "hook_log": _last_line(Home(home).hook_log),
         },
         "jobs": [asdict(job) for job in jobs.list_jobs(ledger) if job.state != "done"],
         "runs": [{**run_row(run), "project": _project(run.store)} for run in _last_runs(ledger)],
@@ -76,7 +78,7 @@ def _project(store: str) -> str:
         claimed = owner(place)
     except StoreError:
         claimed = ""
-    return Path(claimed).name if claimed else (place.parent if place.name == "memory" else place).name
+    return Path(claimed).name if claimed else (place.parent if place.name == PROJECT_STORE else place).name
 
 
 def _last_event(ledger: Ledger, home: Path) -> dict[str, Any] | None:

@@ -9,15 +9,16 @@ from typing import Annotated
 
 import typer
 
+from pipeline import config
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption
+from pipeline.context import open_store
 from pipeline.core.errors import InputError, ReverieError
 from pipeline.core.paths import bundled
 from pipeline.evaluation import demo as stage
 from pipeline.evaluation.scoring import Score
 from pipeline.evaluation.scoring import evaluate as evaluate_suite
 from pipeline.extraction.offline import BLIND_SPOTS
-from pipeline.store import Store
 
 
 def demo(
@@ -53,7 +54,9 @@ def _present(staged: stage.Staged, question: str) -> None:
             output.line(f"  {action['action']:<9} {action['name']}")
     index = staged.store / "MEMORY.md"
     found = (
-        [document.memory for document in Store.open(staged.store).scan().documents] if index.exists() else []
+        [document.memory for document in open_store(staged.store, config.load(staged.home)).scan().documents]
+        if index.exists()
+        else []
     )
     if not found:
         output.line("Nothing in this session was worth keeping, so there is no MEMORY.md.")

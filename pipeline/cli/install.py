@@ -15,10 +15,12 @@ from pipeline.cli.options import JsonOption
 from pipeline.config import Settings
 from pipeline.core import paths
 from pipeline.core.errors import InputError
+from pipeline.core.home import Home
+from pipeline.hooklib.settings import MODES
 from pipeline.install import claude_settings, hooks, purging
 from pipeline.install.hook_registration import note_interpreter, settings_snippet
 from pipeline.install.hooks import Edit
-from pipeline.install.mode import EFFECT, MODES, set_mode
+from pipeline.install.mode import EFFECT, set_mode
 
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -84,7 +86,7 @@ def uninstall(
     home, root = paths.home_dir(), paths.project_root(Path.cwd())
     edits = hooks.plan_removal(home, claude_settings.files(root))
     scheduled = purging.scheduled(home)
-    _tell_removal(edits, scheduled, claude_settings.plugin(root))
+    _tell_removal(edits, scheduled, claude_settings.wiring(root).plugin)
     if dry_run or not (edits or purge or scheduled):
         return
     if purge and not yes and not output.can_ask():
@@ -112,7 +114,7 @@ def mode(
     home = paths.home_dir()
     if name:
         changed = set_mode(home, name)
-        output.line(f"{'set' if changed else 'it was so already'} in {home / 'config.toml'}")
+        output.line(f"{'set' if changed else 'it was so already'} in {Home(home).config}")
     now = App().settings.store.mode
     if name and now != name:
         output.talk(
@@ -157,7 +159,7 @@ def hooks_snippet(as_json: JsonOption = False) -> None:
 def _install(file: Path, *, dry_run: bool, yes: bool, tell: Callable[[str], None] = output.line) -> bool:
     """Put the hooks into `file` unless a plugin runs them; return whether it was changed."""
     home = paths.home_dir()
-    plugin = claude_settings.plugin(paths.project_root(Path.cwd()))
+    plugin = claude_settings.wiring(paths.project_root(Path.cwd())).plugin
     if plugin:
         tell(f"the plugin {plugin} runs the hooks already; nothing to put into settings.json")
         if not dry_run:
@@ -175,7 +177,7 @@ def _install(file: Path, *, dry_run: bool, yes: bool, tell: Callable[[str], None
     hooks.install(home, edit)
     tell(f"installed into {file}")
     if edit.before is not None:
-        output.talk(f"The file as it was is kept in {home / hooks.BACKUPS}.")
+        output.talk(f"The file as it was is kept in {Home(home).backups}.")
     output.talk(_OPEN)
     return True
 

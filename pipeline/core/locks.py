@@ -17,7 +17,8 @@ from typing import IO
 
 from pipeline.core import system
 from pipeline.core.atomic import ensure_dir
-from pipeline.core.errors import LockError
+from pipeline.core.errors import LockError, SpoolError
+from pipeline.core.home import Home
 
 try:
     tempfile.gettempdir()
@@ -84,3 +85,25 @@ def lock(path: Path, *, timeout: float) -> Iterator[bool]:
         yield True
     finally:
         guard.release()
+
+
+def worker_alive(home: Path) -> bool:
+    """Return whether a worker holds the lock of `home`. Makes nothing.
+
+    The lock is an advisory one on ``worker.lock`` that belongs to the open file. A hook that starts a worker
+    (``hooks/start_worker.py``) takes it first and lets the worker inherit it, so at no moment can two be
+    started; the system drops it when the worker ends, however it ends. What the file says does not matter.
+    The answer is got by taking the lock for an instant; a hook that asks in that very instant leaves its
+    event for the next. Raises SpoolError when the lock file can't be used (it is a directory, say).
+    """
+    file = Home(home).worker_lock
+    if not file.exists():
+        return False
+    try:
+        handle = try_lock(file)
+    except LockError as error:
+        raise SpoolError(f"{file.name}: {error.args[0]}", file=error.file, fix=error.fix) from error
+    if handle is None:
+        return True
+    handle.close()
+    return False

@@ -1,6 +1,6 @@
 """Where everything lives: config directory, home, project stores, bundled files.
 
-The rules are those of ``pipeline.hooklib.places``, which the hooks share; here they give paths and our
+The rules are those of ``pipeline.hooklib``, which the hooks share; here they give paths and our
 errors.
 """
 
@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.core.errors import InputError
-from pipeline.hooklib import places
-from pipeline.hooklib.places import sanitise as sanitise
+from pipeline.hooklib import ownership, places
 
 SENTINEL = "REVERIE_INSIDE"
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -86,7 +85,7 @@ def project_store(cwd: Path) -> Path:
     only, as the host has it); else ``<config dir>/projects/<sanitised git root>/memory``.
     """
     with _nameable(cwd):
-        return Path(places.project_store(str(cwd))).expanduser()
+        return Path(ownership.project_store(str(cwd))).expanduser()
 
 
 def named_root(cwd: Path) -> Path | None:
@@ -95,7 +94,7 @@ def named_root(cwd: Path) -> Path | None:
     None when a setting or a variable names the folder, since then a person chose who shares it.
     """
     root = project_root(cwd)
-    return None if places.dir_named() or places.chosen_store(str(root)) else root
+    return None if ownership.is_chosen(str(root)) else root
 
 
 @contextmanager

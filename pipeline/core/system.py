@@ -22,11 +22,9 @@ NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 """Do not wait for the other end of a pipe; Windows has no pipes among files."""
 
-# Windows' names for these are DETACHED_PROCESS, CREATE_NEW_PROCESS_GROUP, CREATE_NO_WINDOW, …
-_DETACHED = 0x8
+# Windows' names for these are CREATE_NEW_PROCESS_GROUP, CREATE_NO_WINDOW, â¦
 _NEW_GROUP = 0x200
 _NO_WINDOW = 0x0800_0000
-_BREAKAWAY = 0x0100_0000
 _ASK_ONLY = 0x1000
 _STILL_ACTIVE = 259
 _ACCESS_DENIED = 5
@@ -53,24 +51,6 @@ def running(pid: int, *, system: str = sys.platform, kernel: Any = None) -> bool
     except PermissionError:
         return True
     return True
-
-
-def passes_locks(system: str = sys.platform) -> bool:
-    """Whether a child can be given an open file with its lock; on Windows it must take the lock itself."""
-    return not is_windows(system)
-
-
-def detached(
-    lock: int | None = None, *, system: str = sys.platform, breakaway: bool = True
-) -> dict[str, Any]:
-    """Return Popen's arguments for a child that outlives this process and its terminal, and gets `lock`.
-
-    On Windows it gets no lock (`passes_locks`), and leaves the job its parent is in, unless that is refused
-    with a PermissionError: then ask again without `breakaway`.
-    """
-    if is_windows(system):
-        return {"creationflags": _DETACHED | _NEW_GROUP | (_BREAKAWAY if breakaway else 0)}
-    return {"start_new_session": True, "pass_fds": () if lock is None else (lock,)}
 
 
 def grouped(*, system: str = sys.platform) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 MAX_DESCRIPTION = 150
 MAX_QUOTE = 200
 MAX_SOURCES = 3
-MAX_BODY = 50_000
+
 
 HostClass = Literal["user", "feedback", "project", "reference"]
 Tier = Literal["core", "learning", "task"]
@@ -67,25 +67,6 @@ _ROWS = (
 TYPES: dict[str, MemoryType] = {row.name: row for row in _ROWS}
 HUMAN_ONLY = frozenset({"user", "feedback"})
 """Types that only a person's own words can support."""
-
-TypeName = Literal[
-    "user",
-    "feedback",
-    "project",
-    "reference",
-    "decision",
-    "configuration",
-    "procedure",
-    "workflow",
-    "code_pattern",
-    "solution",
-    "fix",
-    "problem",
-    "error",
-    "insight",
-    "general",
-    "task",
-]
 
 
 _ORIGIN_RANK: dict[str, int] = {"user-stated": 3, "user-confirmed": 2, "assistant-inferred": 1}

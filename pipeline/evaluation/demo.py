@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from pipeline.core import paths
+from pipeline.core import locks, paths
 from pipeline.core.clock import iso, parse_time
 from pipeline.core.errors import InputError, ReverieError
-from pipeline.install.schedule import tools
+from pipeline.core.home import Home
+from pipeline.hooklib.places import PROJECT_STORE, sanitise
 from pipeline.intake import spool
 
 QUESTION = "can i mock the tide server in the new test?"
@@ -51,7 +52,7 @@ def stage(root: Path, *, transcript: Path | None = None, llm: str = "") -> Stage
     source = transcript or sample / "transcript.jsonl"
     session, cwd, ended = _facts(source)
     config = root / ".claude"
-    project = config / "projects" / paths.sanitise(cwd)
+    project = config / "projects" / sanitise(cwd)
     project.mkdir(parents=True)
     laid = project / f"{session}.jsonl"
     shutil.copyfile(source, laid)
@@ -81,7 +82,7 @@ def stage(root: Path, *, transcript: Path | None = None, llm: str = "") -> Stage
     }
     fire("Stop", event, env)
     _wait(home, LONGEST_LIVE_SECONDS if llm else LONGEST_SECONDS)
-    return Staged(env, project / "memory", laid, home)
+    return Staged(env, project / PROJECT_STORE, laid, home)
 
 
 def fire(name: str, event: dict[str, object], env: dict[str, str]) -> None:
@@ -131,12 +132,12 @@ def _wait(home: Path, longest: float) -> None:
     deadline = time.monotonic() + longest
     idle = 0
     while time.monotonic() < deadline and idle < _IDLE_LOOKS:
-        alive = tools.worker_alive(home)
+        alive = locks.worker_alive(home)
         if not alive and not any(True for _ in spool.pending(home)):
             return
         # A worker that died leaves the event lying; one that is about to look again is back at once.
         idle = 0 if alive else idle + 1
         time.sleep(0.1)
     raise ReverieError(
-        "the worker did not finish", file=str(home / "logs" / "worker.log"), fix="Read the log named above."
+        "the worker did not finish", file=str(Home(home).worker_log), fix="Read the log named above."
     )

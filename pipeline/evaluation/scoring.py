@@ -26,15 +26,16 @@ from typing import Any
 
 from pipeline import config
 from pipeline.config import SpendSettings
+from pipeline.context import open_store
 from pipeline.core.clock import FixedClock, SystemClock, parse_time
 from pipeline.core.errors import InputError
+from pipeline.core.home import Home
 from pipeline.domain.body import Body
 from pipeline.domain.memory import Memory
 from pipeline.extraction.run import Outcome
 from pipeline.extraction.strategies import TurnStrategy
 from pipeline.intake.ingest import ingest_file
 from pipeline.ledger import open_ledger, utterances
-from pipeline.store import Store
 from pipeline.text.clauses import sentences
 from pipeline.text.similarity import SAID_TWICE, every_word, jaccard
 from pipeline.worker import Worker, WorkerContext
@@ -136,8 +137,9 @@ def _run(transcript: Path, scratch: Path, spec: str, pieces: int) -> tuple[list[
     growing = scratch / transcript.parent.name / transcript.name
     growing.parent.mkdir()
     outcomes: list[Outcome] = []
-    with open_ledger(scratch / "ledger.sqlite") as ledger:
-        context = WorkerContext(scratch, settings, clock, ledger, llm=spec, store=scratch / "memory")
+    home = Home(scratch)
+    with open_ledger(home.ledger) as ledger:
+        context = WorkerContext(scratch, settings, clock, ledger, llm=spec, store=home.user_store)
         worker = Worker(context)
         key = f"{growing.parent.name}/{growing.name}"
         for part in _parts(transcript, pieces):
@@ -153,8 +155,8 @@ def _run(transcript: Path, scratch: Path, spec: str, pieces: int) -> tuple[list[
         spoken = utterances.utterances(ledger, key, after_row=0)
     if not spoken:
         raise InputError("nobody speaks in it", file=str(transcript), fix="Check the transcript.")
-    place = scratch / "memory"
-    documents = Store.open(place).scan().documents if place.is_dir() else []
+    place = Home(scratch).user_store
+    documents = open_store(place, settings).scan().documents if place.is_dir() else []
     found = sorted((document.memory for document in documents), key=lambda memory: memory.name)
     shutil.rmtree(place, ignore_errors=True)
     return found, outcomes

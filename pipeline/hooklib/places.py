@@ -7,16 +7,16 @@ units, becomes ``-``).
 
 import os
 
-from pipeline.hooklib import jsonish
-
 OPEN = 0
 for _flag in ("O_BINARY", "O_CLOEXEC", "O_NOINHERIT", "O_NONBLOCK"):
     OPEN |= getattr(os, _flag, 0)
 """Flags of every `os.open` for reading: bytes as they are, nothing a child inherits, no waiting at a pipe."""
+PRIVATE = ".reverie"
+"""The folder of our own files in a store."""
+PROJECT_STORE = "memory"
+"""Claude Code's name for the folder of memories in a project's folder."""
 _LONGEST = 200
 _LONGEST_NAMED = 64
-_OFF = ("1", "true", "yes", "on")
-_MOST_SETTINGS = 4 << 20
 
 
 def config_dir() -> str:
@@ -93,26 +93,6 @@ def project_root(cwd: str) -> str:
         folder = parent
 
 
-def project_store(cwd: str) -> str:
-    """Return the memory folder Claude Code loads for a session in `cwd`.
-
-    ``autoMemoryDirectory`` from the user's or the project's settings wins (absolute or ``~/`` paths
-    only, as the host has it); else ``<config dir>/projects/<sanitised git root>/memory``. Raises ValueError
-    for a name that no file can have.
-    """
-    root = project_root(cwd)
-    return chosen_store(root) or project_folder(root) + "/memory"
-
-
-def chosen_store(root: str) -> str:
-    """Return the folder that a setting names for the project at `root`, or "" when none does."""
-    for file in _settings_files(root):
-        named = _auto_memory(file)
-        if named:
-            return named
-    return ""
-
-
 def read_file(path: str, limit: int) -> bytes:
     """Return the first `limit` bytes of the file at `path`, or raise OSError; a pipe is not waited for."""
     handle = os.open(path, os.O_RDONLY | OPEN)
@@ -154,42 +134,3 @@ def _main_tree(folder: str) -> str:
 
 def _text(file: str) -> str:
     return read_file(file, 1 << 20).decode("utf-8", "replace").strip()
-
-
-def _settings_files(root: str) -> "tuple[str, ...]":
-    """Return Claude Code's settings files for the project at `root`, the one that wins first."""
-    own = root + "/.claude/"
-    return own + "settings.local.json", own + "settings.json", config_dir() + "/settings.json"
-
-
-def _setting(file: str, key: str) -> "object":
-    """Return what the settings file `file` has for `key`, None when nothing can be told."""
-    try:
-        value = jsonish.loads(jsonish.decode(read_file(file, _MOST_SETTINGS)), strict=True)
-    except (OSError, ValueError):
-        # An unreadable settings file is the host's to report; it says nothing.
-        return None
-    return value.get(key) if isinstance(value, dict) else None
-
-
-def _auto_memory(settings: str) -> str:
-    named = _setting(settings, "autoMemoryDirectory")
-    if not isinstance(named, str) or not named.startswith(("/", "~/")) or "\0" in named:
-        return ""
-    return os.path.expanduser(named)
-
-
-def host_loads_memory(root: str) -> bool:
-    """Whether Claude Code loads the ``MEMORY.md`` of the project at `root`: not with its memory off.
-
-    ``CLAUDE_CODE_DISABLE_AUTO_MEMORY`` decides, then ``autoMemoryEnabled`` in the settings files, the
-    project's before the user's.
-    """
-    switch = os.environ.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "").lower()
-    if switch:
-        return switch not in _OFF
-    for file in _settings_files(root):
-        chosen = _setting(file, "autoMemoryEnabled")
-        if isinstance(chosen, bool):
-            return chosen
-    return True

@@ -7,7 +7,7 @@ While that file still has this stamp, the board's values hold; when it has anoth
 
 import os
 
-from pipeline.hooklib import jsonish, places
+from pipeline.hooklib import home_files, jsonish, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,9 @@ DEFAULTS: "dict[str, Any]" = {
     "model_selection": False,
     "floor": 1.0,
 }
-"""``[recall]`` as ``pipeline.config`` has it; a test holds the two together."""
+"""``[recall]`` where nobody set it; ``pipeline.config`` takes them from here."""
 MODES = ("off", "observe", "propose", "auto")
+"""What ``mode`` of ``[store]`` may be, from nothing at all to everything, which is the default."""
 _WORDS = {
     **dict.fromkeys(("1", "true", "yes", "on", "y", "t"), True),
     **dict.fromkeys(("0", "false", "no", "off", "n", "f"), False),
@@ -53,7 +54,9 @@ def hook_settings(home: str, problems: "list[str] | None" = None) -> "dict[str, 
 def board(home: str) -> "dict[str, Any]":
     """Return what the worker last left for the hooks in ``board.json``, {} when there is none to read."""
     try:
-        value = jsonish.loads(jsonish.decode(places.read_file(home + "/recall/board.json", _MOST_BOARD)))
+        value = jsonish.loads(
+            jsonish.decode(places.read_file(f"{home}/{home_files.HOOK_STATE}", _MOST_BOARD))
+        )
     except (OSError, ValueError):
         # No worker ran yet, or it is of a version that writes other things: nothing is lost but speed.
         return {}
@@ -63,7 +66,7 @@ def board(home: str) -> "dict[str, Any]":
 def config_stamp(home: str) -> "list[int] | None":
     """Return size, mtime_ns and ctime_ns of ``config.toml``, or None when there is none."""
     try:
-        info = os.stat(home + "/config.toml")
+        info = os.stat(f"{home}/{home_files.CONFIG}")
     except (OSError, ValueError):
         return None
     return [info.st_size, info.st_mtime_ns, info.st_ctime_ns]
@@ -83,7 +86,7 @@ def _from_config(home: str, problems: "list[str]") -> "dict[str, Any]":
     import tomllib
 
     try:
-        return tomllib.loads(places.read_file(home + "/config.toml", _MOST_CONFIG).decode("utf-8"))
+        return tomllib.loads(places.read_file(f"{home}/{home_files.CONFIG}", _MOST_CONFIG).decode("utf-8"))
     except (OSError, ValueError) as error:
         problems.append(f"config.toml can't be read, so recall goes by its defaults: {error}")
         return {}

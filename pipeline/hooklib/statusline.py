@@ -5,7 +5,7 @@ Claude Code runs it after each message, so it reads ``<home>/recall/board.json``
 
 import os
 
-from pipeline.hooklib import jsonish, places, settings, times
+from pipeline.hooklib import jsonish, ownership, settings, times
 from pipeline.hooklib.plain import clipped
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ def line(data: bytes, home: str, now: "float | None" = None) -> str:
     """
     board = settings.board(home)
     stores = board.get("stores")
-    store = stores.get(places.project_store(_cwd(data))) if isinstance(stores, dict) else None
+    store = stores.get(ownership.project_store(_cwd(data))) if isinstance(stores, dict) else None
     mode = settings.hook_settings(home)["mode"]
     if mode == "off":
         return "reverie off"

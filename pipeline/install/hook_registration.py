@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.atomic import write_atomic
+from pipeline.core.home import Home
 from pipeline.core.paths import bundled
 
 ANSWERED = ("SessionStart", "UserPromptSubmit")
@@ -64,4 +65,4 @@ def settings_snippet(*, python: str = "", hooks: Path | None = None) -> dict[str
 
 def note_interpreter(home: Path, python: str = "") -> None:
     """Write the interpreter that can import this package to ``<home>/python``, where the hooks look."""
-    write_atomic(home / "python", f"{python or sys.executable}\n".encode())
+    write_atomic(Home(home).python, f"{python or sys.executable}\n".encode())

@@ -16,12 +16,11 @@ from typing import Any
 
 from pipeline.core.atomic import ensure_dir, remove_empty_dirs, write_atomic
 from pipeline.core.errors import InputError
+from pipeline.core.home import Home
 from pipeline.core.ids import digest
-from pipeline.install import claude_settings as settings
+from pipeline.hooklib import home_files
+from pipeline.install import claude_settings, hook_edit
 from pipeline.install.hook_registration import note_interpreter
-
-RECORD = "installed.json"
-BACKUPS = "backups"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +74,8 @@ class Record:
 
 def plan(file: Path) -> Edit:
     """Return what would change in `file` for it to have our hooks. Raises InputError if it can't be used."""
-    before = settings.read(file)
-    return Edit(file, before, settings.with_hooks(before or "", file))
+    before = claude_settings.read(file)
+    return Edit(file, before, hook_edit.with_hooks(before or "", file))
 
 
 def install(home: Path, edit: Edit) -> None:
@@ -86,7 +85,7 @@ def install(home: Path, edit: Edit) -> None:
     """
     _require_unchanged(edit)
     record = read_record(home)
-    first = not (home / RECORD).exists()
+    first = not Home(home).installed.exists()
     target = _target(edit.file)
     made = _missing([home, target.parent])
     kept = _Kept(str(edit.file), _digest(edit.after), absent=edit.before is None)
@@ -144,7 +143,7 @@ def remove(home: Path, edits: Sequence[Edit]) -> None:
 def read_record(home: Path) -> Record:
     """Return what is noted in `home`; an empty record when nothing is, or nothing that can be read."""
     try:
-        value = json.loads((home / RECORD).read_text("utf-8"))
+        value = json.loads(Home(home).installed.read_text("utf-8"))
         files = [_Kept(**one) for one in value["files"]]
         had = value["had"]
         return Record(files, [str(one) for one in value["made"]], None if had is None else [*map(str, had)])
@@ -154,28 +153,28 @@ def read_record(home: Path) -> Record:
 
 
 def _removal(home: Path, record: Record, file: Path) -> Edit:
-    now = settings.read(file)
+    now = claude_settings.read(file)
     kept = record.of(file)
     if now is None:
         return Edit(file, None, None)
     before = _earlier(home, kept) if kept else None
     if kept is not None and _digest(now) == kept.wrote and (kept.absent or before is not None):
         return Edit(file, now, None if kept.absent else before)
-    return Edit(file, now, settings.without_hooks(now, file, before=before or ""))
+    return Edit(file, now, hook_edit.without_hooks(now, file, before=before or ""))
 
 
 def _carry_over(noted: _Kept, kept: _Kept, edit: Edit) -> None:
     """Let `kept` go back to what was before our first change, if nobody changed the file since that."""
     if edit.before is not None and _digest(edit.before) == noted.wrote:
         kept.backup, kept.absent = noted.backup, noted.absent
-    elif edit.before is not None and settings.ours(edit.before, edit.file):
+    elif edit.before is not None and hook_edit.ours(edit.before, edit.file):
         # It holds entries of ours and a person's changes: no bytes to go back to.
         kept.backup = ""
 
 
 def _had(home: Path) -> list[str] | None:
     """Return what is in `home` if it is a person's own folder: one in which Reverie never worked."""
-    if not home.is_dir() or any((home / name).exists() for name in ("ledger.sqlite", "spool")):
+    if not home.is_dir() or Home(home).ledger.exists() or Home(home).spool.exists():
         return None
     return sorted(place.name for place in home.iterdir())
 
@@ -183,7 +182,7 @@ def _had(home: Path) -> list[str] | None:
 def _keep(home: Path, file: Path, text: str) -> str:
     """Keep `text` among the backups under a name of its own; return it, relative to `home`."""
     data = text.encode("utf-8")
-    name = f"{BACKUPS}/{file.name}.{digest(data)[:16]}"
+    name = f"{home_files.BACKUPS}/{file.name}.{digest(data)[:16]}"
     if not (home / name).exists():
         write_atomic(home / name, data)
     return name
@@ -216,13 +215,13 @@ def _missing(folders: Iterable[Path]) -> list[Path]:
 
 
 def _require_unchanged(edit: Edit) -> None:
-    if settings.read(edit.file) != edit.before:
+    if claude_settings.read(edit.file) != edit.before:
         raise InputError("changed while you were asked", file=str(edit.file), fix="Run the command again.")
 
 
 def _write_record(home: Path, record: Record) -> None:
     value: dict[str, Any] = {"version": 1, **asdict(record)}
-    write_atomic(home / RECORD, (json.dumps(value, indent=1) + "\n").encode())
+    write_atomic(Home(home).installed, (json.dumps(value, indent=1) + "\n").encode())
 
 
 def _unwritable(file: Path, error: OSError) -> InputError:

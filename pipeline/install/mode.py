@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from pipeline.config import StoreSettings
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import ConfigError, InputError
+from pipeline.core.home import Home
+from pipeline.hooklib.settings import MODES
 
-MODES: tuple[str, ...] = get_args(StoreSettings.model_fields["mode"].annotation)
 EFFECT = {
     "off": "Nothing runs in the background: no model call, nothing written, nothing put before prompts.",
     "observe": "Sessions are read into the ledger only: no model call, no memory written, none recalled.",
@@ -34,7 +34,7 @@ def set_mode(home: Path, mode: str) -> bool:
     """
     if mode not in MODES:
         raise InputError(f"there is no mode {mode!r}", fix=f"Modes: {', '.join(MODES)}.")
-    file = (home / "config.toml").resolve()
+    file = (Home(home).config).resolve()
     try:
         old = file.read_bytes().decode("utf-8") if file.exists() else ""
         before = tomllib.loads(old)

@@ -15,19 +15,20 @@ from pathlib import Path
 from pipeline.core import locks, paths
 from pipeline.core.atomic import TEMP_MARK, remove_empty_dirs
 from pipeline.core.errors import InputError, LedgerError, ReverieError, SpoolError
-from pipeline.install.hooks import RECORD, read_record
+from pipeline.core.home import OWN, Home
+from pipeline.hooklib import home_files
+from pipeline.install.hooks import read_record
 from pipeline.install.schedule import setup
 from pipeline.install.schedule.setup import KINDS, Kind
-from pipeline.install.schedule.tools import lock_path
 from pipeline.ledger import files, look_at_ledger
 
-MEMORIES = "memory"
+_REMOVED_LAST = (home_files.WORKER_LOCK, home_files.INSTALLED)
+"""Held, or needed should the purge be interrupted, until all the rest is gone."""
 _OWN = (
-    *("ledger.sqlite*", "spool", "logs", "reports", "recall", "search", "session-memory", "python"),
-    *("config.toml", "backups", "claude.lock", "claude-flags.json", "claude-cwd", "reverie-dream.xml"),
-    *(setup.MADE, f".*{TEMP_MARK}*"),
+    *(name for name in OWN if name not in (home_files.USER_STORE, *_REMOVED_LAST)),
+    *(f"{home_files.LEDGER}*", f".*{TEMP_MARK}*"),
 )
-"""What Reverie puts into its home, but for the memories, the record of installing and the worker's lock."""
+"""Patterns of what Reverie puts into its home, but for the memories and what is removed last."""
 WAIT_SECONDS = 120.0
 
 
@@ -55,7 +56,7 @@ def purge(home: Path, *, with_memories: bool = False, wait: float = WAIT_SECONDS
     record = read_record(home)
     stores = _stores(home)
     if home.is_dir():
-        with locks.lock(lock_path(home), timeout=wait) as held:
+        with locks.lock(Home(home).worker_lock, timeout=wait) as held:
             if not held:
                 raise SpoolError(
                     "the background worker is still at work",
@@ -63,12 +64,12 @@ def purge(home: Path, *, with_memories: bool = False, wait: float = WAIT_SECONDS
                     fix="Run it again in a few minutes; the hooks are gone, so nothing new is begun.",
                 )
             _empty(home, record.had or (), with_memories=with_memories)
-        _delete(lock_path(home))
-        _delete(home / RECORD)
+        for name in _REMOVED_LAST:
+            _delete(home / name)
         if not any(home.iterdir()) and not home.is_symlink() and record.had is None:
             home.rmdir()
     remove_empty_dirs(map(Path, record.made))
-    memories = home / MEMORIES
+    memories = Home(home).user_store
     left = sorted(home.iterdir()) if home.is_dir() else []
     strange = tuple(place for place in left if place != memories)
     return Purged(memories if memories in left else None, stores, strange)
@@ -87,7 +88,7 @@ def _require_own(home: Path) -> None:
 
 
 def _empty(home: Path, had: Sequence[str], *, with_memories: bool) -> None:
-    names = (*_OWN, MEMORIES) if with_memories else _OWN
+    names = (*_OWN, home_files.USER_STORE) if with_memories else _OWN
     for place in sorted(home.iterdir()):
         # Of a folder that was there before, nobody can tell what in it is whose.
         if place.name not in had and any(fnmatch.fnmatchcase(place.name, name) for name in names):
@@ -130,7 +131,7 @@ def unschedule(home: Path) -> None:
             # That scheduler is gone; what is left of it are the files.
             for file in setup.files(home, kind):
                 file.unlink(missing_ok=True)
-    noted = home / setup.MADE
+    noted = Home(home).schedule_made
     if noted.exists():
         remove_empty_dirs(map(Path, noted.read_text("utf-8").splitlines()))
         noted.unlink()
@@ -138,7 +139,7 @@ def unschedule(home: Path) -> None:
 
 def _stores(home: Path) -> tuple[Path, ...]:
     """Return the memory folders of projects that the ledger knows and that are there."""
-    ledger = home / "ledger.sqlite"
+    ledger = Home(home).ledger
     if not ledger.exists():
         return ()
     try:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from pipeline.core.atomic import TEMP_MARK, ensure_dir, write_atomic
 from pipeline.core.errors import SpoolError
+from pipeline.core.home import Home
 from pipeline.intake.payload import PAYLOAD_LIMIT as PAYLOAD_LIMIT
 from pipeline.intake.payload import decode_text, fields_of, payload_of, text_field
 from pipeline.ledger import Ledger, events
@@ -66,7 +67,7 @@ class Event:
 
 def directory(home: Path) -> Path:
     """Return the spool of the Reverie whose home is `home`."""
-    return home / "spool"
+    return Home(home).spool
 
 
 def pending(home: Path) -> Iterator[SpoolFile]:
@@ -163,7 +164,7 @@ def quarantine(file: SpoolFile, reason: str) -> Path:
 
     What is kept is redacted and cut, since it may stay for long. Raises SpoolError.
     """
-    place = directory(file.path.parent.parent) / "quarantine" / file.path.name
+    place = Home(file.path.parent.parent).quarantine / file.path.name
     try:
         with file.path.open("rb") as source:
             raw = source.read(QUARANTINE_LIMIT * 2)
@@ -211,7 +212,7 @@ def _said(path: Path) -> str:
 
 def quarantined(home: Path) -> list[tuple[str, str]]:
     """Return (id, reason) of every quarantined event, oldest first."""
-    place = directory(home) / "quarantine"
+    place = Home(home).quarantine
     return [(path.stem, _said(_why(path))) for path in sorted(place.glob("*.json"))]
 
 

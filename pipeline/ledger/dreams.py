@@ -245,11 +245,3 @@ def confirm_lease(ledger: Ledger, store: str, token: str, *, lease_seconds: floa
 def release_lease(ledger: Ledger, store: str, token: str) -> None:
     """Give the lease back; one that is no longer ours is left alone."""
     ledger.execute("DELETE FROM dream_leases WHERE store = ? AND token = ?", (store, token))
-
-
-def lease_holder(ledger: Ledger, store: str, *, now: Moment) -> str | None:
-    """Return the owner whose lease on `store` has not run out, for a person to read, or None."""
-    held = ledger.value(
-        "SELECT owner FROM dream_leases WHERE store = ? AND expires_at > ?", (store, seconds(now))
-    )
-    return None if held is None else str(held)

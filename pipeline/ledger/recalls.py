@@ -16,7 +16,7 @@ from pipeline.ledger.connection import Ledger, Moment, seconds
 
 Use = Literal["show", "recall", "read"]
 """How a memory was asked for: by a person's `reverie show` or `recall`, or read from its file."""
-USES = ("show", "recall", "read")
+
 LEFT_OUT = -1
 """The mark in `counted` of a row that can't be counted: no store of ours has that memory."""
 

@@ -1,6 +1,6 @@
 """A subscriber's own ``claude -p`` as a provider: found, locked down, run with a hard limit, ended for sure.
 
-The only module besides `schedule` that imports subprocess. Standard streams are files, never pipes, so a
+The only module of this package that imports subprocess. Standard streams are files, never pipes, so a
 grandchild that keeps one open can't make us wait; and the child leads its own process group, all of which
 is killed when the call is over, however it ended.
 """
@@ -21,6 +21,7 @@ from pipeline.config import ModelSettings
 from pipeline.core import system
 from pipeline.core.atomic import ensure_dir, write_atomic
 from pipeline.core.errors import OverloadedError, TimedOutError, UnavailableError
+from pipeline.core.home import Home
 from pipeline.core.locks import try_lock
 from pipeline.llm import claude_call, claude_result
 from pipeline.llm.live_guard import forbid_live
@@ -66,7 +67,7 @@ class ClaudeCliProvider:
     ) -> None:
         self._program = program
         self._settings = settings
-        self._home = home
+        self._home = Home(home)
         self._grace = grace_seconds
 
     def send(self, request: Request, schema: dict[str, Any]) -> RawReply:
@@ -77,7 +78,7 @@ class ClaudeCliProvider:
         old, and what `claude_result` finds in its answer.
         """
         forbid_live("the claude-cli provider", named_program=bool(self._settings.claude_path))
-        held = try_lock(self._home / "claude.lock")
+        held = try_lock(self._home.claude_lock)
         if held is None:
             raise OverloadedError(
                 "Another claude call is running.", retry_after=_BUSY_SECONDS, fix="Nothing to do: it waits."
@@ -86,7 +87,7 @@ class ClaudeCliProvider:
             return self._send(request, schema)
 
     def _send(self, request: Request, schema: Mapping[str, Any]) -> RawReply:
-        folder = ensure_dir(self._home / "claude-cwd")
+        folder = ensure_dir(self._home.claude_folder)
         env = claude_call.environment(self._program, self._settings)
         call = claude_call.invocation(self._program, self._flags(folder, env), request, schema, folder)
         try:
@@ -102,7 +103,7 @@ class ClaudeCliProvider:
 
     def _flags(self, folder: Path, env: Mapping[str, str]) -> frozenset[str]:
         """Return the newer options this program knows, asking it once for each version of the file."""
-        kept = self._home / "claude-flags.json"
+        kept = self._home.claude_flags
         mark = self._mark()
         known = _read_flags(kept, mark)
         if known is None:

@@ -36,8 +36,6 @@ from pipeline.llm.request import (
 )
 from pipeline.llm.retry import retrying
 
-__all__ = ["Client", "Message", "Meter", "Provider", "RawReply", "Reply", "Request", "request_digest"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Answer(Generic[T]):

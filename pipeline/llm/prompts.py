@@ -15,6 +15,7 @@ from typing import Any
 from pipeline.core import paths
 from pipeline.core.errors import PromptError
 from pipeline.core.ids import digest
+from pipeline.hooklib.memory_format import split_front_matter
 
 _NAME = re.compile(r"[a-z0-9_]+([.-][a-z0-9_]+)*")
 _PLACE = re.compile(r"\{\{ ?([a-z_][a-z0-9_]*) ?\}\}")
@@ -79,15 +80,17 @@ def load(name: str, folder: Path | None = None) -> Prompt:
 
 
 def _front_matter(text: str, file: Path) -> tuple[dict[str, Any], str]:
-    import frontmatter  # deferred: it brings a YAML parser, which most commands never need
-    import yaml
+    import yaml  # deferred: most commands never need a YAML parser
 
+    front, body = split_front_matter(text)
     try:
-        meta, body = frontmatter.parse(text)
+        meta = yaml.safe_load(front or "")
     except yaml.YAMLError as error:
         raise PromptError(
             f"front matter is not YAML: {error}", file=str(file), fix="Mend the YAML."
         ) from error
+    if not isinstance(meta, dict):
+        meta = {}
     if set(meta) != _KEYS:
         off = ", ".join(sorted(set(map(str, meta)) ^ _KEYS))
         raise PromptError(
@@ -96,7 +99,7 @@ def _front_matter(text: str, file: Path) -> tuple[dict[str, Any], str]:
             line=1,
             fix="Add or remove these keys.",
         )
-    return meta, body
+    return meta, body.strip()
 
 
 def _variables(meta: dict[str, Any], file: Path) -> frozenset[str]:

@@ -6,7 +6,7 @@ words: it goes to the index with its rarest terms only, as many as `CANDIDATES` 
 
 import os
 
-from pipeline.hooklib import jsonish
+from pipeline.hooklib import home_files, jsonish
 from pipeline.hooklib.digests import sha256
 from pipeline.hooklib.plain import is_well_formed
 
@@ -266,7 +266,7 @@ class _Translated:
 
 def index_path(home: str, store: str) -> str:
     """Return the index file of the store at `store` in the home `home`; links to one store share it."""
-    return f"{home}/search/{sha256(os.fsencode(os.path.realpath(store)))[:16]}.sqlite"
+    return f"{home}/{home_files.SEARCH}/{sha256(os.fsencode(os.path.realpath(store)))[:16]}.sqlite"
 
 
 def uri(file: str, how: str) -> str:

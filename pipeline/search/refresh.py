@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.clock import iso
+from pipeline.core.home import Home
 from pipeline.domain.memory import Memory
 from pipeline.search import index_reader
 from pipeline.search.fts import SearchIndex
@@ -55,7 +56,7 @@ def refresh_archive_index(home: Path, store: Store, now: datetime) -> int:
 def sweep_indexes(home: Path) -> list[Path]:
     """Delete the indexes of stores that are gone, and those that can't be read; return their files."""
     gone = []
-    for file in sorted((home / "search").glob("*.sqlite")):
+    for file in sorted(Home(home).search.glob("*.sqlite")):
         try:
             with index_reader.Reader(str(file)) as reader:
                 store = reader.notes().get("store", "")

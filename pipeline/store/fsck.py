@@ -10,13 +10,11 @@ from pipeline.core import jsonl
 from pipeline.core.atomic import TEMP_MARK
 from pipeline.core.errors import StoreError
 from pipeline.domain.finding import Finding
+from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
 from pipeline.store.files.layout import INDEX, MAX_DERIVED, OVERFLOW, PRIVATE, read_regular
 from pipeline.store.files.memory_index import linked_paths
 from pipeline.store.files.scanning import Snapshot
 from pipeline.store.repository import Store
-
-INDEX_LINES = 200
-INDEX_BYTES = 25_000
 
 
 def fsck(store: Store, *, index_lines: int = INDEX_LINES, index_bytes: int = INDEX_BYTES) -> list[Finding]:

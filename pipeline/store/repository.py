@@ -23,6 +23,7 @@ from pipeline.core.clock import SystemClock, iso
 from pipeline.core.errors import DocumentError, StoreError, UnknownMemoryError
 from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
+from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
 from pipeline.store.changes.journal import Journal
 from pipeline.store.changes.planner import Planner
 from pipeline.store.derived import catalog, usage
@@ -84,8 +85,8 @@ class Store:
         *,
         create: bool = False,
         later: bool = False,
-        index_lines: int = 200,
-        index_bytes: int = 25_000,
+        index_lines: int = INDEX_LINES,
+        index_bytes: int = INDEX_BYTES,
         lock_seconds: float = 30.0,
         generations: int = generations.KEEP,
     ) -> Store:

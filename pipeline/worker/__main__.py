@@ -20,6 +20,7 @@ from pipeline.core import clock as clocks
 from pipeline.core import locks, paths
 from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import ReverieError
+from pipeline.core.home import Home
 from pipeline.intake import spool
 from pipeline.ledger import open_ledger
 from pipeline.worker.context import WorkerContext
@@ -74,7 +75,7 @@ def _work(home: Path, lock_fd: int) -> None:
         # An event may have come between the last look and the release; its hook saw the lock and left.
         if not sound or not _news(home, left):
             return
-        held = locks.try_lock(home / "worker.lock")
+        held = locks.try_lock(Home(home).worker_lock)
 
 
 def _news(home: Path, left: set[str]) -> bool:
@@ -85,7 +86,7 @@ def _news(home: Path, left: set[str]) -> bool:
 def _hold(home: Path, lock_fd: int) -> IO[bytes] | None:
     if lock_fd >= 0:
         return os.fdopen(lock_fd, "r+b", 0)
-    return locks.try_lock(home / "worker.lock")
+    return locks.try_lock(Home(home).worker_lock)
 
 
 def _passes(home: Path, left: set[str]) -> bool:
@@ -96,7 +97,7 @@ def _passes(home: Path, left: set[str]) -> bool:
     try:
         settings = config.load(home)
         clock = clocks.from_environment()
-        with open_ledger(home / "ledger.sqlite") as ledger:
+        with open_ledger(Home(home).ledger) as ledger:
             spool.sweep(home, now=clock.now().timestamp())
             worker = Worker(WorkerContext(home, settings, clock, ledger))
             while True:
@@ -123,7 +124,7 @@ def _described(error: ReverieError | OSError) -> str:
 
 def _complain(home: Path, cause: str) -> None:
     """Log what keeps every worker from its work once, not again for each hook that starts one."""
-    lines = (home / "logs" / "worker.log").read_text("utf-8", "replace").splitlines()[-20:]
+    lines = Home(home).worker_log.read_text("utf-8", "replace").splitlines()[-20:]
     errors = [line for line in lines if " ERROR " in line]
     if not errors or not errors[-1].endswith(cause):
         LOG.error("%s", cause)
@@ -144,9 +145,9 @@ def _linger(home: Path, worker: Worker, left: set[str]) -> bool:
 
 
 def _log_to(home: Path) -> None:
-    ensure_dir(home / "logs")
+    ensure_dir(Home(home).logs)
     handler = logging.handlers.RotatingFileHandler(
-        home / "logs" / "worker.log", maxBytes=500_000, backupCount=1, encoding="utf-8"
+        Home(home).worker_log, maxBytes=500_000, backupCount=1, encoding="utf-8"
     )
     handler.setFormatter(FieldFormatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     # The parent of every area's logger: reverie.intake, reverie.worker, reverie.recall, …

@@ -8,13 +8,14 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
+from pipeline.context import open_store
 from pipeline.core.errors import ODD_DATA, ReverieError, StoreError
+from pipeline.core.home import Home
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job
 from pipeline.ledger import files
 from pipeline.search import index_reader, semantic
 from pipeline.search.refresh import refresh_index
-from pipeline.store import Store
 from pipeline.worker import retry
 from pipeline.worker.context import WorkerContext, log_fields
 
@@ -47,11 +48,13 @@ class DerivedFiles:
         files instead.
         """
         home, touched = self._context.home, self._context.touched
-        always = {*touched, home / "memory"}
+        always = {*touched, Home(home).user_store}
         for store_path in sorted({*always, *map(Path, files.stores(self._context.ledger))}):
             try:
                 if store_path.is_dir() and (store_path in always or not _has_index(home, store_path)):
-                    refresh_index(home, Store.open(store_path), self._context.clock.now())
+                    refresh_index(
+                        home, open_store(store_path, self._context.settings), self._context.clock.now()
+                    )
             except (ReverieError, OSError) as error:
                 LOG.warning("no search index of %s: %s", store_path, error)
             except ODD_DATA:

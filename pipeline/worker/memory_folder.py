@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline.core import paths
+from pipeline.hooklib.places import PROJECT_STORE
 from pipeline.ledger import Ledger, files, utterances
 from pipeline.store import Store, require_owner
 
@@ -15,7 +16,8 @@ def store_for(ledger: Ledger, key: str) -> Path:
     if known:
         return Path(known)
     cwd = utterances.first_cwd(ledger, key)
-    place = paths.project_store(Path(cwd)) if cwd else paths.projects_dir() / Path(key).parent / "memory"
+    folder = paths.projects_dir() / Path(key).parent
+    place = paths.project_store(Path(cwd)) if cwd else folder / PROJECT_STORE
     # Remembered, since a worktree that is gone tomorrow can't be resolved to its repository any more.
     files.remember_store(ledger, key, str(place))
     return place

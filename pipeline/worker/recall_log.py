@@ -17,14 +17,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from pipeline.context import open_store
 from pipeline.core import faults, paths, system
 from pipeline.core.errors import ODD_DATA, StoreError
+from pipeline.core.home import Home
 from pipeline.hooklib import jsonish
+from pipeline.hooklib.places import PROJECT_STORE
 from pipeline.hooklib.plain import well_formed
 from pipeline.ledger import Ledger, files, recalls
 from pipeline.ledger.recalls import BadLine, Item, Line, Logged, Progress
 from pipeline.safety.redaction import redact
-from pipeline.store import Store, Use, foreign_dream_running
+from pipeline.store import Use, foreign_dream_running
 from pipeline.worker.context import WorkerContext
 
 LOG = logging.getLogger("reverie.worker")
@@ -54,7 +57,7 @@ def take(ledger: Ledger, home: Path, now: float) -> int:
     A file that can't be read is left, and told of in the log. Files of sessions silent for `KEEP_SECONDS`
     before `now` (epoch seconds) are removed once the ledger has all of them.
     """
-    folder = home / "recall" / "sessions"
+    folder = Home(home).recall_sessions
     known = recalls.progress(ledger)
     taken = 0
     for file, session in _files(folder):
@@ -302,7 +305,7 @@ def _count_in(context: WorkerContext, place: Path, found: Sequence[tuple[Logged,
     now = context.clock.now()
     if foreign_dream_running(place, now):
         return
-    store = Store.open(place)
+    store = open_store(place, context.settings)
     by_path = (
         {d.path: d.id for d in store.scan().documents} if any(not row.memory for row, _ in found) else {}
     )
@@ -319,7 +322,8 @@ def _count_in(context: WorkerContext, place: Path, found: Sequence[tuple[Logged,
 
 
 def _trusted(context: WorkerContext) -> set[Path]:
-    places = [*files.stores(context.ledger), str(context.home / "memory"), str(context.store_override or "")]
+    user_store = Home(context.home).user_store
+    places = [*files.stores(context.ledger), str(user_store), str(context.store_override or "")]
     return {Path(os.path.realpath(place)) for place in places if place}
 
 
@@ -336,4 +340,4 @@ def _home_of(row: Logged, trusted: set[Path]) -> tuple[Path | None, str]:
 
 
 def _is_project_memory(place: Path) -> bool:
-    return place.name == "memory" and place.parent.parent == Path(os.path.realpath(paths.projects_dir()))
+    return place.name == PROJECT_STORE and place.parent.parent == Path(os.path.realpath(paths.projects_dir()))

@@ -11,11 +11,11 @@ OWNERS = {
     "anthropic": {"pipeline/llm/anthropic_client.py"},
     "tenacity": {"pipeline/llm/retry.py"},
     "portalocker": {"pipeline/core/locks.py"},
-    "frontmatter": {"pipeline/store/files/document.py", "pipeline/llm/prompts.py"},
+    "frontmatter": {"pipeline/store/files/document.py"},
     "sqlite3": {"pipeline/ledger/connection.py", "pipeline/search/fts.py", "pipeline/search/index_reader.py"},
     "_sqlite3": {"pipeline/search/index_reader.py"},
     "subprocess": {
-        "pipeline/install/schedule/tools.py",
+        "pipeline/core/tools.py",
         "pipeline/llm/claude_cli.py",
         "pipeline/evaluation/demo.py",
     },
@@ -31,6 +31,7 @@ ENVIRONMENT = {
     *("pipeline/core/paths.py", "pipeline/config.py", "pipeline/core/clock.py", "pipeline/core/faults.py"),
     *(
         "pipeline/hooklib/places.py",
+        "pipeline/hooklib/claude_settings.py",
         "pipeline/hooklib/settings.py",
         "pipeline/hooklib/times.py",
         "pipeline/recall/live/hook.py",
@@ -42,7 +43,6 @@ ENVIRONMENT = {
         "pipeline/llm/providers.py",
     ),
     *(
-        "pipeline/install/schedule/tools.py",
         "pipeline/evaluation/demo.py",
         "pipeline/cli/main.py",
         "pipeline/search/vectors/http.py",

@@ -15,6 +15,7 @@ from pipeline.core.errors import LeaseLostError
 from pipeline.core.process import boot_id
 from pipeline.ledger import dreams
 from pipeline.store import ChangeSet, ConsolidateLock, Store
+from tests.ledger.build import lease_owner
 from tests.support.dreaming import NOW, Dreaming, dreaming, last, note, op, planned, talk
 from tests.support.stores import die_at, tree
 
@@ -173,7 +174,7 @@ def test_a_dead_dreamer_s_lease_is_void_at_once(tmp_path):
         bench.keep(TABS, TABS_TOO)
     assert die_at("dream.after_call", sleep) == -9
     with dreaming(tmp_path) as bench:
-        assert dreams.lease_holder(bench.ledger, str(bench.store.path), now=NOW)
+        assert lease_owner(bench.ledger, str(bench.store.path), NOW.timestamp())
         bench.model(PLAN)
         assert bench.dream().word == "done"
 

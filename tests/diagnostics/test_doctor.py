@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
+from pipeline.core.atomic import ensure_dir
 from pipeline.install.hook_registration import settings_snippet
 from tests.cli.conftest import make_desk, session
 from tests.support.loopback import KEY_VARIABLE, serving
@@ -93,6 +95,29 @@ def test_settings_that_are_no_json_are_named(lived_in, settings):
     assert holds(told(lived_in, code=1), "error", "hooks", str(settings))
 
 
+def test_a_byte_order_mark_is_no_error(lived_in, settings):
+    settings.write_text("\ufeff" + json.dumps(settings_snippet()))
+    rows = told(lived_in)
+    assert holds(rows, "ok", "hooks", f"all 5 in {settings}") and not holds(rows, "error", "hooks", "")
+
+
+def test_the_line_of_what_is_no_json_is_named(lived_in, settings):
+    settings.write_text('{\n  "model": opus\n}')
+    assert holds(told(lived_in, code=1), "error", "hooks", f"{settings}:2: is no JSON")
+
+
+def test_a_plugin_among_the_skills_runs_the_hooks(lived_in, settings):
+    manifest = settings.parent / "skills" / "mine" / ".claude-plugin" / "plugin.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text('{"name": "reverie"}')
+    try:
+        assert holds(told(lived_in), "ok", "hooks", "by the plugin reverie@skills-dir")
+        settings.write_text('{"enabledPlugins": {"reverie@skills-dir": false}}')
+        assert holds(told(lived_in), "note", "hooks", "none in settings.json")
+    finally:
+        shutil.rmtree(settings.parent / "skills")
+
+
 def test_hooks_of_a_place_that_is_gone_are_named(lived_in, settings):
     moved = settings_snippet(python="/nowhere/bin/python3", hooks=Path("/nowhere/hooks"))
     settings.write_text(json.dumps(moved))
@@ -113,6 +138,10 @@ OFF = {
     "a loose home": (
         lambda h: h.chmod(0o755), lambda h: h.chmod(0o700), "error", "permissions", "others can read",
     ),
+    "a loose report": (
+        lambda h: ensure_dir(h / "reports").chmod(0o755), lambda h: (h / "reports").rmdir(),
+        "error", "permissions", "/reports",
+    ),
     "a Python that is gone": (
         lambda h: (h / "python").write_text("/nowhere/python\n"),
         lambda h: (h / "python").write_text(f"{sys.executable}\n"),
@@ -124,7 +153,7 @@ OFF = {
         "error", "interpreter", "does not run",
     ),
     "what a hook wrote": (
-        lambda h: (h / "logs").mkdir(exist_ok=True) or (h / "logs/hook.log").write_text("Stop: no room\n"),
+        lambda h: ensure_dir(h / "logs").joinpath("hook.log").write_text("Stop: no room\n"),
         lambda h: (h / "logs/hook.log").unlink(),
         "note", "hook.log", "Stop: no room",
     ),

@@ -12,6 +12,7 @@ from pipeline.app import memories
 from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.errors import StoreError
+from pipeline.hooklib.places import sanitise
 from pipeline.ledger import jobs
 from pipeline.store import Store, require_owner
 from pipeline.worker import Worker, WorkerContext, store_for
@@ -30,7 +31,7 @@ def speak(bench: Bench, cwd: str, text: str, session_id: str = OTHER) -> str:
     session = Transcript(session_id, cwd)
     session.user(text)
     bench.fire(session)
-    return f"{paths.sanitise(cwd)}/{session_id}.jsonl"
+    return f"{sanitise(cwd)}/{session_id}.jsonl"
 
 
 def said_in(place: Path) -> str:
@@ -48,7 +49,7 @@ def test_bug_093_two_projects_of_one_folder_name_do_not_mix(bench: Bench, first:
     for _ in range(3):
         done = offline(bench).run(now_too=True)
         assert done.outcomes == [] and done.failures
-    place = paths.projects_dir() / paths.sanitise(first) / "memory"
+    place = paths.projects_dir() / sanitise(first) / "memory"
     assert (place / ".reverie" / "root").read_text("utf-8") == f"{first}\n"
     assert "always use tabs" in said_in(place) and "never use tabs" not in said_in(place)
     parked = jobs.list_jobs(bench.ledger, state="parked")
@@ -96,7 +97,7 @@ def test_bug_093_a_backlog_goes_on_past_a_folder_of_another_project(sealed_envir
     for number, cwd in enumerate(("/w/a_b", "/w/a-b", "/w/c")):
         session = Transcript(f"session-{number}", cwd, f"2026-03-0{number + 1}T09:00:00Z")
         session.user(f"always use tabs of width {number}")
-        folder = paths.projects_dir() / paths.sanitise(cwd)
+        folder = paths.projects_dir() / sanitise(cwd)
         folder.mkdir(parents=True, exist_ok=True)
         session.write(folder)
     app = App(llm="offline")
@@ -168,9 +169,7 @@ def repository(tmp_path: Path) -> Path:
 def test_bug_094_one_project_has_one_root(repository: Path, cwd: str, root: str) -> None:
     base = repository.parent
     assert paths.project_root(base / cwd) == base / root
-    assert (
-        paths.project_store(base / cwd) == paths.projects_dir() / paths.sanitise(str(base / root)) / "memory"
-    )
+    assert paths.project_store(base / cwd) == paths.projects_dir() / sanitise(str(base / root)) / "memory"
 
 
 def test_bug_094_the_file_system_root_stands_for_itself_only() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core import paths
-from pipeline.hooklib import places
+from pipeline.hooklib import ownership, places
 
 
 def units(path):
@@ -46,7 +46,7 @@ def test_which_folder_names_a_variable_may_set(monkeypatch, name, counts):
 def test_a_setting_names_the_store(tmp_path, text):
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude" / "settings.json").write_text(text)
-    assert places.project_store(str(tmp_path)) == os.path.expanduser("~/mem")
+    assert ownership.project_store(str(tmp_path)) == os.path.expanduser("~/mem")
     assert paths.named_root(tmp_path) is None
 
 
@@ -56,11 +56,11 @@ def test_a_setting_names_the_store(tmp_path, text):
 def test_a_setting_that_names_nothing_is_passed_over(tmp_path, text):
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude" / "settings.json").write_text(text)
-    assert places.project_store(str(tmp_path)).endswith("/memory")
+    assert ownership.project_store(str(tmp_path)).endswith("/memory")
     assert paths.named_root(tmp_path) == tmp_path
 
 
 def test_paths_and_strings_are_the_same_places(tmp_path):
     for cwd in (tmp_path, tmp_path / "gone" / "deeper"):
-        assert paths.project_store(cwd) == Path(places.project_store(str(cwd)))
+        assert paths.project_store(cwd) == Path(ownership.project_store(str(cwd)))
     assert str(paths.home_dir()) == places.home_dir()

@@ -1,11 +1,11 @@
 """The settings the hooks go by: the board while nothing changed, else the file, and variables above both."""
 
 import json
-from typing import get_args
 
 import pytest
 
-from pipeline.config import RecallSettings, StoreSettings
+from pipeline import config
+from pipeline.core.errors import ConfigError
 from pipeline.hooklib import settings
 
 
@@ -16,9 +16,10 @@ def home(sealed_environment):
     return place
 
 
-def test_they_are_those_of_the_program():
-    assert RecallSettings().model_dump() == settings.DEFAULTS
-    assert get_args(StoreSettings.model_fields["mode"].annotation) == settings.MODES
+def test_what_is_no_mode_is_refused_with_the_modes(home):
+    write(home, b'[store]\nmode = "automatic"\n')
+    with pytest.raises(ConfigError, match="one of off, observe, propose, auto"):
+        config.load(home)
 
 
 def write(home, config=None, board=None):

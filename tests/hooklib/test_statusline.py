@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.hooklib import places
+from pipeline.hooklib import ownership
 from pipeline.hooklib.statusline import line
 
 SCRIPT = Path(__file__).resolve().parents[2] / "hooks" / "statusline.py"
@@ -25,7 +25,7 @@ def told(tmp_path: Path):
     def tell(store: object, *, data: bytes | None = None) -> str:
         home = tmp_path / "reverie"
         (home / "recall").mkdir(parents=True, exist_ok=True)
-        board = {"stores": {places.project_store(str(tmp_path)): store}}
+        board = {"stores": {ownership.project_store(str(tmp_path)): store}}
         (home / "recall" / "board.json").write_text(json.dumps(board))
         session = json.dumps({"workspace": {"current_dir": str(tmp_path)}}).encode()
         return line(session if data is None else data, str(home), NOW)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import SpoolError
+from pipeline.core.home import OWN
 from pipeline.install import purging
 from tests.install.conftest import Machine, make_machine
 from tests.support.homes import everything
@@ -148,6 +149,14 @@ def test_memories_stay_unless_they_are_named_to_go(machine: Machine) -> None:
     said = machine.reverie("uninstall", "--purge", "--yes")
     assert f"kept {memory.parent}" in said
     assert {*everything(machine.state)} == {".", "memory", "memory/likes-tea.md"}
+    machine.reverie("uninstall", "--purge", "--yes", "--with-memories")
+    assert not machine.state.exists()
+
+
+def test_every_name_under_the_home_goes_with_a_purge(machine: Machine) -> None:
+    machine.reverie("install")
+    for name in set(OWN) - {"worker.lock", "ledger.sqlite", *everything(machine.state)}:
+        (machine.state / name).write_text("")
     machine.reverie("uninstall", "--purge", "--yes", "--with-memories")
     assert not machine.state.exists()
 

@@ -4,7 +4,8 @@ import tomllib
 
 import pytest
 
-from pipeline.install.mode import EFFECT, MODES
+from pipeline.hooklib.settings import MODES
+from pipeline.install.mode import EFFECT
 from tests.install.conftest import Machine
 
 TEXTS = {

@@ -95,3 +95,18 @@ def ingest(
         gap_minutes=gap_minutes,
         now=now,
     )
+
+
+def live_rows(led: Ledger, key: str) -> int:
+    """Return how many entries the file `key` still holds."""
+    counted = (
+        "SELECT count(*) FROM memory_transcript_entries WHERE superseded = 0"
+        " AND file_id = (SELECT id FROM memory_file_states WHERE file_path = ?)"
+    )
+    return int(led.value(counted, (key,)))
+
+
+def lease_owner(led: Ledger, store: str, now: float) -> str | None:
+    """Return the owner whose lease on `store` has not run out at `now` (epoch seconds), or None."""
+    held = led.value("SELECT owner FROM dream_leases WHERE store = ? AND expires_at > ?", (store, now))
+    return None if held is None else str(held)

@@ -13,7 +13,7 @@ from pipeline.core import process as machine
 from pipeline.ledger import dreams
 from pipeline.ledger.connection import Ledger, open_ledger
 from pipeline.ledger.files import file_id, remember_store
-from tests.ledger.build import ingest, later, said
+from tests.ledger.build import ingest, later, lease_owner, said
 
 HERE, THERE = "b1@box", "b9@other"
 
@@ -173,9 +173,9 @@ def test_a_heartbeat_keeps_the_lease_and_who_overslept_alone_goes_on(led: Ledger
     assert take(led, 1150) is None
     assert confirm(led, token, 9000)
     assert take(led, 9050) is None
-    assert dreams.lease_holder(led, "s", now=9050) == "one"
+    assert lease_owner(led, "s", 9050) == "one"
     dreams.release_lease(led, "s", token or "")
-    assert dreams.lease_holder(led, "s", now=9050) is None
+    assert lease_owner(led, "s", 9050) is None
     assert take(led, 9051) not in (None, token)
 
 
@@ -223,4 +223,4 @@ def test_of_many_processes_one_gets_the_lease(led: Ledger) -> None:
     tokens = [process.communicate()[0].strip() for process in racing]
     assert tokens.count("-") == 3
     with open_ledger(led.path) as fresh:
-        assert dreams.lease_holder(fresh, "s", now=2) == "o"
+        assert lease_owner(fresh, "s", 2) == "o"

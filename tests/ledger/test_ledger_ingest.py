@@ -32,12 +32,7 @@ from pipeline.ledger.utterances import (
     utterances_before,
     utterances_of_conversation,
 )
-from tests.ledger.build import KEY, SESSION, at, ingest, later, reply, said, silent
-
-
-def live_rows(led: Ledger, key: str) -> int:
-    counted = "SELECT count(*) FROM memory_transcript_entries WHERE source_file = ? AND superseded = 0"
-    return int(led.value(counted, (key,)))
+from tests.ledger.build import KEY, SESSION, at, ingest, later, live_rows, reply, said, silent
 
 
 def texts(led: Ledger, key: str = KEY, after_row: int = 0) -> list[str]:

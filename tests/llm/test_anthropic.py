@@ -18,8 +18,9 @@ from pipeline.core.errors import (
     UnavailableError,
 )
 from pipeline.llm.anthropic_client import AnthropicProvider
-from pipeline.llm.client import Client, Message, Request
+from pipeline.llm.client import Client
 from pipeline.llm.fakes import MemoryMeter
+from pipeline.llm.request import Message, Request
 from tests.support.model import Api
 
 

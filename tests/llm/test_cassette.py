@@ -7,8 +7,8 @@ import pytest
 from pipeline.core.errors import CassetteError, OverloadedError
 from pipeline.llm.budget import Usage
 from pipeline.llm.cassette import RecordProvider, ReplayProvider, encode
-from pipeline.llm.client import Message, RawReply, Request
 from pipeline.llm.fakes import ScriptedProvider
+from pipeline.llm.request import Message, RawReply, Request
 
 SCHEMA: dict[str, Any] = {"type": "object"}
 REPLY = RawReply('{"memories": []}\n\n', "refusal", Usage(5, 6, 7, 8), "anthropic", "claude-haiku-4-5")

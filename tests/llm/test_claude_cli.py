@@ -24,8 +24,8 @@ from pipeline.core.locks import try_lock
 from pipeline.llm import claude_call
 from pipeline.llm.claude_cli import ClaudeCliProvider
 from pipeline.llm.claude_result import read_result
-from pipeline.llm.client import Message, RawReply, Request
 from pipeline.llm.providers import open_provider
+from pipeline.llm.request import Message, RawReply, Request
 from tests.support.hooks import HOOKS
 from tests.support.model import HELP, FakeClaude
 

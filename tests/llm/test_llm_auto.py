@@ -7,7 +7,7 @@ from pipeline.config import ModelSettings
 from pipeline.core.errors import ConfigError, LiveCallError, UnauthorisedError, UnavailableError
 from pipeline.llm import describe, open_provider
 from pipeline.llm.claude_cli import find_claude
-from pipeline.llm.client import Message, Request
+from pipeline.llm.request import Message, Request
 from tests.support.model import Api, FakeClaude
 
 REQUEST = Request("p", "m", "", (Message("user", "Q"),), 5)

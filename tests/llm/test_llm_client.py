@@ -19,9 +19,9 @@ from pipeline.core.errors import (
     UnauthorisedError,
 )
 from pipeline.llm.budget import Usage
-from pipeline.llm.client import Client, Message, RawReply, Request
+from pipeline.llm.client import Client
 from pipeline.llm.fakes import MemoryMeter, ScriptedProvider
-from pipeline.llm.request import request_digest
+from pipeline.llm.request import Message, RawReply, Request, request_digest
 
 
 class Item(BaseModel):

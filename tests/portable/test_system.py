@@ -67,18 +67,6 @@ def test_a_code_is_read_as_windows_writes_it() -> None:
     assert code.value == 259
 
 
-def test_a_detached_child_is_in_a_session_of_its_own() -> None:
-    assert system.detached(5, system="linux") == {"start_new_session": True, "pass_fds": (5,)}
-    assert system.detached(system="darwin") == {"start_new_session": True, "pass_fds": ()}
-
-
-def test_windows_detaches_by_flags_and_passes_no_lock() -> None:
-    assert system.detached(5, system="win32") == {"creationflags": 0x01000208}
-    assert system.detached(5, system="win32", breakaway=False) == {"creationflags": 0x208}
-    assert not system.passes_locks("win32")
-    assert system.passes_locks("darwin")
-
-
 def test_a_group_is_ended_by_a_signal_or_by_taskkill() -> None:
     assert system.ending(12, force=True, system="darwin") == []
     assert system.ending(12, force=True, system="win32") == ["taskkill", "/T", "/F", "/PID", "12"]

@@ -7,6 +7,7 @@ import pytest
 
 from pipeline.core.ids import digest
 from pipeline.domain.memory import Evidence
+from pipeline.hooklib.memory_format import MAX_FILE
 from pipeline.recall.live import store_files
 from pipeline.store import is_retired
 from pipeline.store.files import document
@@ -126,7 +127,7 @@ def test_a_file_read_has_the_stores_digest_and_stamp(tmp_path):
 
 
 def test_what_can_not_be_read_is_none_and_nothing_waits(odd_store, tmp_path):
-    (odd_store / "big.md").write_bytes(b"x" * (store_files.LARGEST + 1))
+    (odd_store / "big.md").write_bytes(b"x" * (MAX_FILE + 1))
     for path in ("link.md", "folder.md", "pipe.md", "gone.md", "big.md", "nul\0.md"):
         assert store_files.read(str(odd_store), path, False) is None, path
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.hooklib import places
-from pipeline.recall.live import compaction, fence
+from pipeline.recall.live import fence
 from pipeline.recall.live.session_start import FULL_CHARS, POINTER_CHARS
 from tests.support.recall import MOMENT, Desk
 
@@ -298,13 +298,3 @@ def test_memories_come_again_after_a_compaction(desk: Desk) -> None:
     assert not desk.hook(prompt=prompt)
     start(desk, "compact")
     assert desk.hook(prompt=prompt)
-
-
-@pytest.mark.parametrize(
-    ("tokens", "messages", "enough"),
-    [(9_999, 9, False), (10_000, 5, True), (40_000, 5, True), (40_001, 5, False), (20_000, 4, False)],
-)
-def test_when_the_memory_of_a_session_stands_for_its_summary(
-    tokens: int, messages: int, enough: bool
-) -> None:
-    assert compaction.summary_instead(tokens, messages) is enough

@@ -179,8 +179,9 @@ HEAVY = {
     *("datetime", "subprocess", "tomllib", "asyncio", "inspect", "urllib", "__future__"),
 }
 OURS = {
-    *("pipeline", "pipeline.hooklib", "pipeline.hooklib.digests", "pipeline.hooklib.jsonish"),
-    *("pipeline.hooklib.plain", "pipeline.search", "pipeline.search.index_reader"),
+    *("pipeline", "pipeline.hooklib", "pipeline.hooklib.digests", "pipeline.hooklib.home_files"),
+    *("pipeline.hooklib.jsonish", "pipeline.hooklib.plain"),
+    *("pipeline.search", "pipeline.search.index_reader"),
     *("pipeline.text", "pipeline.text.scripts", "pipeline.text.tokens"),
 }
 

@@ -17,6 +17,7 @@ from pipeline.domain.speech import Utterance
 from pipeline.extraction.render import Rendering, render
 from pipeline.extraction.run import Outcome, extract
 from pipeline.extraction.strategies import Strategy, TurnStrategy
+from pipeline.hooklib.places import sanitise
 from pipeline.intake import spool
 from pipeline.intake.ingest import Ingested, file_key, ingest_file
 from pipeline.ledger import Ledger, calls
@@ -100,7 +101,7 @@ class Bench:
         return self.provider
 
     def path(self, session: Transcript) -> Path:
-        folder = paths.projects_dir() / paths.sanitise(session.cwd)
+        folder = paths.projects_dir() / sanitise(session.cwd)
         folder.mkdir(parents=True, exist_ok=True)
         return folder / f"{session.session_id}.jsonl"
 

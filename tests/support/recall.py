@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pipeline.hooklib import places, times
+from pipeline.hooklib import ownership, places, times
 from pipeline.search import index_reader
 from pipeline.search.refresh import refresh_index
 from pipeline.store import Store
@@ -64,7 +64,7 @@ class Desk:
 
     @property
     def store(self) -> Path:
-        return Path(places.project_store(str(self.project)))
+        return Path(ownership.project_store(str(self.project)))
 
     @property
     def user_store(self) -> Path:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import config
-from pipeline.core import paths
 from pipeline.core.clock import Clock, FixedClock, parse_time
+from pipeline.hooklib.places import sanitise
 from pipeline.intake import spool
 from pipeline.ledger import Ledger, open_ledger
 from pipeline.worker import Worker, WorkerContext
@@ -58,7 +58,7 @@ class Workshop:
         self.project = place / "shop"
         self.project.mkdir(parents=True, exist_ok=True)
         self.projects = place / "claude" / "projects"
-        self.folder = self.projects / paths.sanitise(os.path.realpath(self.project))
+        self.folder = self.projects / sanitise(os.path.realpath(self.project))
         self.store = self.folder / "memory"
         self.env = {
             "PATH": os.environ["PATH"],

@@ -12,14 +12,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pipeline.config import Settings
 from pipeline.consolidation.commit import change_set, reflection
 from pipeline.consolidation.commit.report import DreamReport, write
 from pipeline.consolidation.lease import Permit
 from pipeline.consolidation.propose import model
-from pipeline.context import PhaseContext
+from pipeline.context import PhaseContext, open_store
 from pipeline.core import faults
 from pipeline.core.clock import iso
 from pipeline.core.errors import ConflictError, StoreError
+from pipeline.core.home import Home
 from pipeline.core.ids import digest
 from pipeline.domain.action import RunSummary
 from pipeline.domain.memory import Memory
@@ -30,7 +32,6 @@ from pipeline.store import ChangeSet, Document, Snapshot, Store, require_writabl
 from pipeline.store.ownership.permission import may_change
 
 KIND = "dream"
-USER_STORE = "memory"
 INDEX_LINES = 140
 """Most lines of MEMORY.md after a dream, so that a day's memories fit below Claude Code's 200."""
 OVERTAKEN = "a memory it is about was changed before it could be done"
@@ -150,7 +151,7 @@ def _commit(phase: PhaseContext, report: DreamReport, plan: Committed) -> None:
 
 def _apply(phase: PhaseContext, home: Path, report: DreamReport, plan: Committed) -> None:
     """Apply `plan` as one change set; operations about a memory that somebody changed are left out."""
-    promote(home, report.run_id, _promotions(phase, report, plan))
+    promote(home, phase.settings, report.run_id, _promotions(phase, report, plan))
     before = next((item for item in phase.store.history() if item.run == report.run_id), None)
     if before is not None:
         report.paths = sorted({file.path for file in before.files if not file.index})
@@ -222,15 +223,14 @@ def _promotions(phase: PhaseContext, report: DreamReport, plan: Committed) -> li
     return planned.promoted
 
 
-def promote(home: Path, run_id: str, promoted: Sequence[Memory]) -> None:
+def promote(home: Path, settings: Settings, run_id: str, promoted: Sequence[Memory]) -> None:
     """Copy `promoted` to the user-scope store, but for what it holds already."""
     if not promoted:
         return
-    user = Store.open(home / USER_STORE, create=True)
+    user = open_store(Home(home).user_store, settings, create=True)
     held = {" ".join(d.memory.body.split()) for d in user.scan().documents}
-    fresh = [memory for memory in promoted if " ".join(memory.body.split()) not in held]
-    if fresh:
-        puts = [user.put(memory) for memory in fresh]
+    puts = [user.put(memory) for memory in promoted if " ".join(memory.body.split()) not in held]
+    if puts:
         user.apply(ChangeSet(f"{run_id}-user", "promoted by a dream", puts), generation=True)
 
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import orjson
 
-from pipeline.consolidation.commit.report import FOLDER
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import StoreError
+from pipeline.core.home import Home
 from pipeline.domain.memory import Memory
 from pipeline.store import Document, Store
 from pipeline.store.derived.usage import read_state
@@ -79,7 +79,7 @@ def text(
 
 
 def _reports(home: Path, store: str) -> Iterator[dict[str, Any]]:
-    for file in sorted((home / FOLDER).glob("*.json")):
+    for file in sorted(Home(home).reports.glob("*.json")):
         try:
             report = orjson.loads(file.read_bytes())
         except (OSError, ValueError):

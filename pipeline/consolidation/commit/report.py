@@ -11,10 +11,9 @@ from typing import Any
 import orjson
 
 from pipeline.core.atomic import write_atomic
+from pipeline.core.home import Home
 from pipeline.domain.action import DreamAction
 from pipeline.domain.operations import Gate
-
-FOLDER = "reports"
 
 
 @dataclass(slots=True)
@@ -57,7 +56,7 @@ class DreamReport:
 
 def write(report: DreamReport, home: Path) -> Path:
     """Write `report` as ``<run>.md`` and ``<run>.json`` and return the markdown's path."""
-    folder = home / FOLDER
+    folder = Home(home).reports
     write_atomic(folder / f"{report.run_id}.json", as_json(report))
     path = folder / f"{report.run_id}.md"
     write_atomic(path, as_markdown(report).encode())
@@ -67,7 +66,7 @@ def write(report: DreamReport, home: Path) -> Path:
 def find(home: Path, store: Path, run: str = "") -> Path | None:
     """Return the markdown of the newest dream in `store`, or of the one whose id begins with `run`."""
     found: list[tuple[str, Path]] = []
-    for file in (home / FOLDER).glob(f"{glob.escape(run)}*.json"):
+    for file in (Home(home).reports).glob(f"{glob.escape(run)}*.json"):
         value = orjson.loads(file.read_bytes())
         if Path(value["store"]).resolve() == store.resolve():
             found.append((value["at"], file.with_suffix(".md")))

@@ -12,8 +12,9 @@ from typing import Any
 from pipeline.core.errors import DocumentError, StoreError
 from pipeline.domain.finding import Finding
 from pipeline.domain.memory import Memory
+from pipeline.hooklib.memory_format import NOT_MEMORIES
 from pipeline.store.files import document
-from pipeline.store.files.layout import INDEX, NOT_MEMORIES, OVERFLOW, read_regular
+from pipeline.store.files.layout import INDEX, OVERFLOW, read_regular
 
 MAX_FILES = 20_000
 _APART = ("archive", "episodes", "graph/edges", "logs")

@@ -7,14 +7,12 @@ from collections.abc import Iterator
 
 from pipeline.diagnostics.audit.folder import Folder
 from pipeline.domain.finding import Finding
+from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, split_front_matter
 from pipeline.store.files.layout import INDEX, OVERFLOW
 from pipeline.store.files.memory_index import linked_paths
 
-MAX_LINES = 200
-MAX_BYTES = 25_000
 LONG_LINE = 300
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_FRONT = re.compile(r"\A---\r?\n.*?^---\r?\n", re.DOTALL | re.MULTILINE)
 
 
 def check(folder: Folder) -> Iterator[Finding]:
@@ -78,14 +76,13 @@ def _orphans(folder: Folder, linked: set[str]) -> Iterator[Finding]:
 
 def _overflow(text: str) -> Iterator[Finding]:
     """Find the line at which the host stops reading: it drops front matter and comments, then counts."""
-    front = _FRONT.match(text)
-    kept = _blanked(text, front.end() if front else 0)
+    kept = _blanked(text, len(text) - len(split_front_matter(text)[1]))
     bytes_read = 0
     total = len(text.splitlines())
     for lines, (number, line) in enumerate(kept, start=1):
         bytes_read += len(line.encode("utf-8", "replace")) + 1
-        if lines > MAX_LINES or bytes_read > MAX_BYTES:
-            limit = f"{MAX_LINES} lines" if lines > MAX_LINES else f"{MAX_BYTES:,} bytes"
+        if lines > INDEX_LINES or bytes_read > INDEX_BYTES:
+            limit = f"{INDEX_LINES} lines" if lines > INDEX_LINES else f"{INDEX_BYTES:,} bytes"
             left = total - number + 1
             what = f"from here on ({left} of {total} lines) it is past {limit} and not loaded"
             yield Finding(

@@ -2,95 +2,47 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.errors import LedgerError, SpoolError
+from pipeline.core.home import Home
 from pipeline.domain.finding import Finding
+from pipeline.install import claude_settings
 from pipeline.install.hook_registration import EVENTS
 from pipeline.intake import spool
 from pipeline.text.humanize import ago
 
-_OURS = re.compile(r"(?:capture|recall)\.py['\"]?\s+(\w+)|/hooks/run['\"]?\s+(\w+)")
 _FILE = re.compile(r"\.py$|/run$|/python[\d.]*$")
 _INSTALL = "Run `reverie install`, or merge what `reverie hooks` prints into settings.json."
 
 
 def check(app: App) -> Iterator[Finding]:
     """Yield how the hooks are wired, and when the last event came."""
-    found: dict[Path, dict[str, list[str]]] = {}
-    plugins: list[str] = []
-    for file in settings_files():
-        values, trouble = _read(file)
-        if trouble:
-            yield Finding(
-                "error", "hooks", f"{file}: {trouble}", "Mend it: Claude Code can't read it either."
-            )
-        if values.get("disableAllHooks") is True:
-            fix = "Remove disableAllHooks there."
-            yield Finding("error", "hooks", f"{file} switches all hooks off (disableAllHooks)", fix)
-        plugins += _plugins(values)
-        ours = _commands(values)
-        if ours:
-            found[file] = ours
-    for file, commands in found.items():
-        yield from _wired(file, commands)
-    if len(found) + bool(plugins) > 1:
-        places = ", ".join([*map(str, found), *(f"the plugin {name}" for name in plugins[:1])])
-        message = f"each event is noted more than once ({places}); it is taken once all the same"
+    found = claude_settings.wiring(paths.project_root(Path.cwd()))
+    for error in found.unreadable:
+        yield Finding("error", "hooks", str(error), "Mend it: Claude Code can't read it either.")
+    for settings in found.files:
+        if settings.hooks_off:
+            message = f"{settings.file} switches all hooks off (disableAllHooks)"
+            yield Finding("error", "hooks", message, "Remove disableAllHooks there.")
+    for settings in found.with_hooks:
+        yield from _wired(settings.file, settings.commands)
+    if len(found.sources) > 1:
+        message = (
+            f"each event is noted more than once ({', '.join(found.sources)}); it is taken once all the same"
+        )
         yield Finding("note", "hooks", message, "Keep one of them.")
-    elif plugins:
-        yield Finding("ok", "hooks", f"by the plugin {plugins[0]}")
-    elif not found:
+    elif found.plugin:
+        yield Finding("ok", "hooks", f"by the plugin {found.plugin}")
+    elif not found.sources:
         message = "none in settings.json and no plugin enabled; --plugin-dir can't be seen from here"
         yield Finding("note", "hooks", message, _INSTALL)
-    yield from _firing(app, bool(found or plugins))
-
-
-def settings_files() -> tuple[Path, ...]:
-    """Return the settings of Claude Code that count here: the person's, the project's, the local ones."""
-    project = paths.project_root(Path.cwd()) / ".claude"
-    return (
-        paths.config_dir() / "settings.json",
-        project / "settings.json",
-        project / "settings.local.json",
-    )
-
-
-def _read(file: Path) -> tuple[dict[str, Any], str]:
-    try:
-        values = json.loads(file.read_text("utf-8"))
-    except FileNotFoundError:
-        return {}, ""
-    except (OSError, ValueError, RecursionError) as error:
-        return {}, f"can't be read: {error}"
-    return (values, "") if isinstance(values, dict) else ({}, "is no JSON object")
-
-
-def _plugins(values: dict[str, Any]) -> list[str]:
-    enabled = values.get("enabledPlugins")
-    items = enabled.items() if isinstance(enabled, dict) else ()
-    return [name for name, on in items if on is True and name.partition("@")[0] == "reverie"]
-
-
-def _commands(values: dict[str, Any]) -> dict[str, list[str]]:
-    """Return our commands by event; odd shapes are passed over, as Claude Code passes them over."""
-    found: dict[str, list[str]] = {}
-    by_event = values.get("hooks")
-    for event, groups in by_event.items() if isinstance(by_event, dict) else ():
-        for group in groups if isinstance(groups, list) else ():
-            hooks = group.get("hooks") if isinstance(group, dict) else None
-            for hook in hooks if isinstance(hooks, list) else ():
-                command = str(hook.get("command", "")) if isinstance(hook, dict) else ""
-                if any(event in match for match in _OURS.findall(command)):
-                    found.setdefault(str(event), []).append(command)
-    return found
+    yield from _firing(app, bool(found.sources))
 
 
 def _wired(file: Path, commands: dict[str, list[str]]) -> Iterator[Finding]:
@@ -122,7 +74,7 @@ def _firing(app: App, wired: bool) -> Iterator[Finding]:
     elif wired:
         fix = "Finish a turn in a new session: hooks are read at its start."
         yield Finding("note", "events", "none has come yet", fix)
-    log = app.home / "logs" / "hook.log"
+    log = Home(app.home).hook_log
     try:
         written, lines = log.stat().st_mtime, log.read_text("utf-8", "replace").strip().split("\n")
     except OSError:
@@ -135,7 +87,7 @@ def _firing(app: App, wired: bool) -> Iterator[Finding]:
 def _last_event(app: App) -> tuple[str, float] | None:
     """Return hook and time (epoch seconds) of the last event as far as it can be told, or None."""
     try:
-        if (app.home / "ledger.sqlite").exists():
+        if Home(app.home).ledger.exists():
             with app.ledger(to_look=True) as ledger:
                 return spool.last_event(app.home, ledger)
     except (LedgerError, SpoolError):

@@ -19,8 +19,9 @@ from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.clock import FixedClock, SystemClock, iso
 from pipeline.core.errors import InputError
+from pipeline.core.home import Home
+from pipeline.core.tools import run_tool
 from pipeline.domain.finding import Finding
-from pipeline.install.schedule import tools
 from pipeline.llm.claude_cli import find_claude
 
 PACKAGES: tuple[str, ...] = (
@@ -63,7 +64,7 @@ def _python() -> Iterator[Finding]:
 
 def _noted(home: Path) -> Iterator[Finding]:
     """Look at the interpreter that the hooks will take: the one noted in the home."""
-    file = home / "python"
+    file = Home(home).python
     again = "Run any `reverie` command that writes, such as `reverie work`, after removing that file."
     try:
         noted = file.read_text("utf-8").strip()
@@ -82,7 +83,7 @@ def _noted(home: Path) -> Iterator[Finding]:
         yield Finding("ok", "interpreter", "hooks and worker run under this Python")
         return
     try:
-        code, out, err = tools.run_tool((noted, "-c", _PROBE, *PACKAGES))
+        code, out, err = run_tool((noted, "-c", _PROBE, *PACKAGES))
     except InputError as error:
         code, out, err = 1, "", str(error)
     if code or out.strip():
@@ -120,8 +121,7 @@ def _home(home: Path) -> Iterator[Finding]:
     if not home.is_dir():
         yield Finding("note", "home", f"{home} does not exist yet; the first event makes it")
         return
-    places = (home, home / "spool", home / "ledger.sqlite", home / "memory", home / "recall", home / "search")
-    loose = [place for place in places if place.exists() and _open_to_others(place)]
+    loose = [place for place in Home(home).private if place.exists() and _open_to_others(place)]
     for path in loose:
         mode = "700" if path.is_dir() else "600"
         yield Finding("error", "permissions", f"others can read {path}", f"chmod {mode} '{path}'")

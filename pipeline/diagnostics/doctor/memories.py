@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.app.application import App
+from pipeline.context import open_store
 from pipeline.core.errors import ReverieError, StoreError
+from pipeline.core.home import Home
 from pipeline.domain.finding import Finding
 from pipeline.search.index_reader import NoIndexError, Reader, index_path
 from pipeline.store import Store, fsck
@@ -23,9 +25,9 @@ def check(app: App) -> Iterator[Finding]:
         yield from _store(app, place)
     else:
         yield Finding("note", "store", f"{place} does not exist yet; the first memory makes it")
-    shared = app.home / "memory"
+    shared = Home(app.home).user_store
     if shared.is_dir() and shared != place:
-        yield from _faults("user store", Store.open(shared))
+        yield from _faults("user store", open_store(shared, app.settings))
 
 
 def _store(app: App, place: Path) -> Iterator[Finding]:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 from pipeline.app.application import App
 from pipeline.app.status import OFFLINE_MEANS
+from pipeline.core import locks
 from pipeline.core.errors import InputError, ReverieError
+from pipeline.core.home import Home
 from pipeline.domain.finding import Finding, Level
-from pipeline.install.schedule import setup, tools
+from pipeline.install.schedule import setup
 from pipeline.intake import spool
 from pipeline.ledger import Ledger, calls, files, jobs
 from pipeline.llm import describe
@@ -34,12 +36,12 @@ def check(app: App) -> Iterator[Finding]:
 def _mode(app: App) -> Iterator[Finding]:
     mode = app.settings.store.mode
     if mode in _MODES:
-        fix = f'Set mode = "auto" under [store] in {app.home / "config.toml"}, if that is not wanted.'
+        fix = f'Set mode = "auto" under [store] in {Home(app.home).config}, if that is not wanted.'
         yield Finding("note", "mode", f"{mode}: {_MODES[mode]}", fix)
 
 
 def _ledger(app: App) -> Iterator[Finding]:
-    if not (app.home / "ledger.sqlite").exists():
+    if not Home(app.home).ledger.exists():
         yield Finding("note", "ledger", "none yet; the first event or command makes it")
         return
     try:
@@ -96,7 +98,7 @@ def _spool(home: Path) -> Iterator[Finding]:
     try:
         waiting = sum(1 for _ in spool.pending(home))
         quarantined, left = spool.quarantined(home), spool.left(home)
-        alive = tools.worker_alive(home)
+        alive = locks.worker_alive(home)
     except ReverieError as error:
         yield Finding("error", "spool", str(error), error.fix)
         return

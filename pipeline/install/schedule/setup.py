@@ -13,8 +13,9 @@ from typing import Literal
 from pipeline.core import paths
 from pipeline.core.atomic import ensure_dir, remove_empty_dirs, write_atomic
 from pipeline.core.errors import InputError, NoSchedulerError
+from pipeline.core.home import Home
+from pipeline.core.tools import run_tool
 from pipeline.install.schedule import units as units
-from pipeline.install.schedule.tools import run_tool
 
 Kind = Literal["systemd", "launchd", "cron", "windows"]
 KINDS: tuple[Kind, ...] = ("systemd", "launchd", "cron", "windows")
@@ -23,8 +24,6 @@ _TASK_NAME = "Reverie\\dream"
 
 NO_SCHEDULER = "no scheduler was found: neither systemd for this user nor cron"
 _NONE_NEEDED = "None is needed where sessions are frequent: after each, Reverie looks whether a dream is due."
-MADE = "schedule-made"
-"""File in the home: the folders that `install` had to make, one a line, so that `remove` takes them too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ def remove(home: Path, kind: Kind | None = None) -> Scheduled:
         file.unlink(missing_ok=True)
     if kind == "systemd" and present:
         _run(("systemctl", "--user", "daemon-reload"))
-    noted = home / MADE
+    noted = Home(home).schedule_made
     if noted.exists():
         remove_empty_dirs(map(Path, noted.read_text("utf-8").splitlines()))
         noted.unlink()
@@ -147,7 +146,7 @@ def _missing_folders(home: Path, kind: Kind) -> list[Path]:
 
 
 def _note_made(home: Path, made: list[Path]) -> None:
-    noted = home / MADE
+    noted = Home(home).schedule_made
     old = noted.read_text("utf-8").splitlines() if noted.exists() else []
     new = list(dict.fromkeys([*old, *map(str, made)]))
     if new != old:
@@ -161,7 +160,7 @@ def files(home: Path, kind: Kind) -> tuple[Path, ...]:
         return (folder / f"{units.NAME}.service", folder / f"{units.NAME}.timer")
     if kind == "launchd":
         return (Path.home() / "Library" / "LaunchAgents" / f"{units.LABEL}.plist",)
-    return (home / f"{units.NAME}.xml",) if kind == "windows" else ()
+    return (Home(home).windows_task,) if kind == "windows" else ()
 
 
 def _wanted(home: Path, kind: Kind) -> dict[Path, bytes]:

@@ -6,7 +6,7 @@ told the same; nothing else hangs on it.
 
 import os
 
-from pipeline.hooklib import jsonish, places
+from pipeline.hooklib import home_files, jsonish, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Seen:
     def __init__(self, home: str, store: str) -> None:
         from binascii import crc32
 
-        self._folder = home + "/recall/seen"
+        self._folder = f"{home}/{home_files.ANNOUNCED}"
         self._file = f"{self._folder}/{crc32(os.fsencode(os.path.realpath(store))):08x}.json"
         value = _object(self._file) if store else {}
         starts, said = value.get("starts"), value.get("said")

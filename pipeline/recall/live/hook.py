@@ -5,8 +5,8 @@ Nothing here opens the ledger, drains the spool, calls a model or waits for anyb
 
 import os
 
-from pipeline.hooklib import jsonish, places, settings, times
-from pipeline.recall.live.project import project_of
+from pipeline.hooklib import home_files, jsonish, places, settings, times
+from pipeline.hooklib.ownership import project_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _at_prompt(fields: "dict[str, Any]", home: str, values: "dict[str, Any]", to
     from pipeline.recall.live.values import Budget
 
     root, store = project_of(cwd)
-    user_store = home + "/memory" if values["user_scope"] else ""
+    user_store = f"{home}/{home_files.USER_STORE}" if values["user_scope"] else ""
     if not (store or user_store):
         return ""
     session = _text(fields, "session_id")

@@ -48,7 +48,6 @@ _EXACT = (
     r"|v?\d+(?:\.\d+)+|\d{3,}"  # 2.1.197, 5433
 )
 
-_PAIRS = "お願 願い くだ ださ さい あり りが がと とう 続け 谢谢 好的 继续 请问 可以"
 NOISE = frozenset(
     terms(
         """again ahead alright another anything anyway awesome bit btw bye cheers continue cool correct damn

@@ -63,7 +63,6 @@ USER_SCOPE = 0.95
 PICK_FLOOR = 0.5
 """Factor on the floor for a memory the worker picked in advance for this session."""
 
-_COMMON_PAIRS = "文件 代码 错误 测试 修改 修正 エラ ラー ファ ァイ イル テス スト コー ード"
 COMMON = frozenset(
     terms(
         """add added app application bug build change changed changes check class code command commit config

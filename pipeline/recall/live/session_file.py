@@ -6,7 +6,7 @@ two hooks never mix theirs, and a torn line costs only itself.
 
 import os
 
-from pipeline.hooklib import jsonish, places
+from pipeline.hooklib import home_files, jsonish, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def session_path(home: str, session: str) -> str:
     """Return the file of `session`, or "" when its name can't be one."""
     if not _is_name(session):
         return ""
-    return f"{home}/recall/sessions/{session}.jsonl"
+    return f"{home}/{home_files.RECALL_SESSIONS}/{session}.jsonl"
 
 
 def read(home: str, session: str) -> Given:
@@ -86,7 +86,7 @@ def picks(home: str, session: str, store: str) -> "list[str]":
     if not _is_name(session):
         return []
     try:
-        raw = places.read_file(f"{home}/recall/sessions/{session}.picks.json", _MOST_PICKS)
+        raw = places.read_file(f"{home}/{home_files.RECALL_SESSIONS}/{session}.picks.json", _MOST_PICKS)
         value = jsonish.loads(jsonish.decode(raw))
     except (OSError, ValueError):
         # None were made, or the file is being written by something we don't know: words decide alone.

@@ -7,10 +7,10 @@ board (`pipeline.recall.prepared.hook_state`), as old as its last pass.
 
 import os
 
-from pipeline.hooklib import places, settings
+from pipeline.hooklib import claude_settings, home_files, memory_format, places, settings
+from pipeline.hooklib.ownership import project_of
 from pipeline.recall.live import fence, session_file
 from pipeline.recall.live.announced import DAY, Seen
-from pipeline.recall.live.project import project_of
 from pipeline.recall.live.session_budget import Block, fit
 
 TYPE_CHECKING = False
@@ -50,8 +50,8 @@ def session_start(fields: "dict[str, Any]", home: str, now: float) -> str:
     if source == "compact":
         blocks += _session_memory(home, session)
     if values["user_scope"]:
-        blocks += _index(home + "/memory", "Memories for all projects")
-    if store and not places.host_loads_memory(root):
+        blocks += _index(f"{home}/{home_files.USER_STORE}", "Memories for all projects")
+    if store and not claude_settings.host_loads_memory(root):
         blocks += _index(store, "Memories of this project")
     text = fit(_TITLE, parts, blocks, limit)
     session_file.reset(home, session, source or "unknown", now)
@@ -133,7 +133,7 @@ def _pointer(news: "dict[str, list[str]]", store: str) -> str:
 
 def _index(folder: str, title: str) -> "list[Block]":
     """Return the index of the memories in `folder`, if there is one."""
-    file = folder + "/MEMORY.md"
+    file = f"{folder}/{memory_format.INDEX}"
     lines = [line for line in _lines(file) if line.startswith("- ")]
     return [Block(f"{title} ({folder}):", lines, file)] if lines else []
 
@@ -142,7 +142,7 @@ def _session_memory(home: str, session: str) -> "list[Block]":
     """Return what the worker kept of this very session, for the context that has just lost it."""
     if not session_file.session_path(home, session):
         return []
-    file = f"{home}/session-memory/{session}/memory.md"
+    file = f"{home}/{home_files.SESSION_MEMORY}/{session}/memory.md"
     lines = [line for line in _lines(file) if line.strip() and not line.startswith("‹!--")]
     title = "What this session was about before its context was compacted:"
     return [Block(title, lines, file, newest=True)] if lines else []

@@ -9,8 +9,9 @@ import os
 import re
 import stat
 
-from pipeline.hooklib import jsonish, places, times
+from pipeline.hooklib import jsonish, memory_format, places, times
 from pipeline.hooklib.digests import sha256
+from pipeline.hooklib.memory_format import EDGES, GRAPH, MAX_FILE, VAULT
 from pipeline.hooklib.plain import is_well_formed
 from pipeline.text.tokens import terms
 
@@ -21,27 +22,18 @@ if TYPE_CHECKING:
 
     Stamp = tuple[int, int, int]
 
-NOT_MEMORIES = frozenset(
-    {"memory.md", "memory-more.md", "core.md", "reflection.md", "readme.md", "claude.md", "agents.md"}
-)
-"""As ``store.layout`` has them; a test holds the two listings together."""
-GRAPH = "graph"
-LARGEST = 2_000_000
 MOST_READ = 256 << 10
 """Bytes of one file that are read."""
 MOST_BODY = 16_000
 """Characters of its body that are looked at."""
 
 # Compiled by `re` when they are first used: most prompts meet no changed file.
-_FRONT = r"(?ms)---\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)"
 _KEY = r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*))?$"
 _NESTED = r"[ \t]+([A-Za-z_][\w-]*)[ \t]*:[ \t]+(.*)$"
 _ITEM = r"[ \t]*-[ \t]+(.*)$"
 _QUOTE = r"""(?s)\bquote:[ \t]*(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')"""
 _AT = r"\bat:[ \t]*[\"']?([0-9T:.+Zz-]{10,35})"
 _SESSION = r"\b(?:session|originSessionId):[ \t]*[\"']?([\w-]{1,80})"
-_RETIRED = frozenset({"archived", "superseded", "retired", "deleted"})
-_TRUE = frozenset({"true", "yes", "y", "on", "1"})
 
 
 class Found:
@@ -78,13 +70,12 @@ class Found:
 def folders(root: str) -> "list[str]":
     """Return the folders of the store at `root` that hold memories, relative to it, the root as ""."""
     found = [""]
-    if _is_folder(f"{root}/vault"):
-        found.append("vault")
+    if _is_folder(f"{root}/{VAULT}"):
+        found.append(VAULT)
     if _is_folder(f"{root}/{GRAPH}"):
         names = sorted(name for name in os.listdir(f"{root}/{GRAPH}") if not name.startswith("."))
-        found += [
-            f"{GRAPH}/{name}" for name in names if name != "edges" and _is_folder(f"{root}/{GRAPH}/{name}")
-        ]
+        below = [f"{GRAPH}/{name}" for name in names]
+        found += [folder for folder in below if folder != EDGES and _is_folder(f"{root}/{folder}")]
     return found
 
 
@@ -102,7 +93,7 @@ def listing(root: str, *, stamps: bool = True) -> "dict[str, Stamp]":
         with _opened(f"{root}/{folder}") as entries:
             for entry in entries:
                 name = entry.name
-                if name.endswith(".md") and _fits(entry, name, not folder):
+                if memory_format.is_memory(name, at_root=not folder) and _fits(entry):
                     info = entry.stat(follow_symlinks=False) if stamps else None
                     found[before + name] = _stamp(info) if info else (0, 0, 0)
     return found
@@ -138,7 +129,7 @@ def read(root: str, path: str, everywhere: bool) -> "Found | None":
         return None
     try:
         info = os.fstat(handle)
-        if not stat.S_ISREG(info.st_mode) or info.st_size > LARGEST:
+        if not stat.S_ISREG(info.st_mode) or info.st_size > MAX_FILE:
             return None
         raw = os.read(handle, MOST_READ)
         digest = sha256(raw if info.st_size <= MOST_READ else raw + b"%d" % info.st_size)
@@ -167,29 +158,28 @@ def describe(text: str, path: str) -> "dict[str, Any]":
     Front matter that can't be made out counts as text, and the file's name as the memory's.
     """
     text = text.removeprefix("\ufeff")
-    match = re.match(_FRONT, text)
-    front = match.group(1) if match else ""
+    fenced, below = memory_format.split_front_matter(text)
+    front = fenced or ""
     keys = _keys(front)
-    body = text[match.end() :] if match and keys else text
-    if keys.get("archived", "").lower() in _TRUE or keys.get("status", "").lower() in _RETIRED:
+    # Rules around prose are no front matter; the store takes the whole for the text then, too.
+    body = below if keys or _says_nothing(front) else text
+    if memory_format.is_retired(keys.get("archived", ""), keys.get("status", "")):
         return {}
     ident = keys.get("id", "")
-    stem = path.rsplit("/", 1)[-1].removesuffix(".md")
-    given = keys.get("name", "")
-    name = given if given and " " not in given else stem.removesuffix(f"-{ident[:6]}" if ident else "")
+    name, title = memory_format.name_and_title(path, keys.get("name", ""), keys.get("title", ""), ident, body)
     sources = re.sub(_QUOTE, "", front)  # a quote may say anything, also a time
     told = [moment for moment in re.findall(_AT, sources) if times.parse(moment) is not None]
     return {
         "id": ident,
         "name": name,
-        "title": keys.get("title") or (given if given != name else ""),
+        "title": title,
         "type": keys.get("type", ""),
         "description": keys.get("description", ""),
         "tags": _list(keys.get("tags", "")),
         "origin": keys.get("origin", ""),
         "said": max(told, key=_moment) if told else _first_time(keys),
         "importance": _share(keys.get("importance", ""), 0.5),
-        "pinned": keys.get("pinned", "").lower() in _TRUE or path.startswith("vault/"),
+        "pinned": memory_format.is_true(keys.get("pinned", "")) or path.startswith(f"{VAULT}/"),
         "anchors": _list(keys.get("anchors", "")),
         "sessions": re.findall(_SESSION, sources),
         "body": body[:MOST_BODY],
@@ -219,12 +209,8 @@ class _opened:  # noqa: N801 - used like a function; contextlib would cost a hoo
             os.close(self._handle)
 
 
-def _fits(entry: "os.DirEntry[str]", name: str, at_root: bool) -> bool:
-    if name[0] == "." or (at_root and name.lower() in NOT_MEMORIES):
-        return False
-    if not is_well_formed(name):
-        return False
-    return entry.is_file(follow_symlinks=False)
+def _fits(entry: "os.DirEntry[str]") -> bool:
+    return is_well_formed(entry.name) and entry.is_file(follow_symlinks=False)
 
 
 def _is_folder(path: str) -> bool:
@@ -259,6 +245,12 @@ def _keys(front: str) -> "dict[str, str]":
             more = _scalar((item.group(1) if item else line).strip())
             found[key] = f"{found[key]}{', ' if item and found[key] else ' '}{more}".strip()
     return {**below, **{key: value for key, value in found.items() if value or key not in below}}
+
+
+def _says_nothing(front: str) -> bool:
+    """Whether YAML sees in `front` nothing but blank lines and comments."""
+    lines = [line.strip() for line in front.splitlines()]
+    return all(not line or line.startswith("#") for line in lines)
 
 
 def _scalar(value: str) -> str:

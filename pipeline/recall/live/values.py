@@ -1,5 +1,7 @@
 """What recall takes and gives: a budget, a recollection, and the recollections of one prompt."""
 
+from pipeline.hooklib.settings import DEFAULTS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -18,11 +20,11 @@ class Budget:
 
     def __init__(
         self,
-        memories: int = 5,
+        memories: int = DEFAULTS["memories"],
         lines: int = 200,
         bytes: int = 4096,
-        chars: int = 9_500,
-        session_chars_left: int = 60_000,
+        chars: int = DEFAULTS["prompt_chars"],
+        session_chars_left: int = DEFAULTS["session_chars"],
         floor: "float | None" = None,
     ) -> None:
         self.memories = memories

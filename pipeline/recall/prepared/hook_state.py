@@ -20,6 +20,7 @@ from pipeline.config import Settings
 from pipeline.core.atomic import write_atomic
 from pipeline.core.clock import Clock
 from pipeline.core.errors import ConfigError
+from pipeline.core.home import Home
 from pipeline.domain.action import Action, DreamAction
 from pipeline.domain.job import Job
 from pipeline.hooklib.plain import clipped
@@ -28,7 +29,6 @@ from pipeline.ledger import Ledger, calls, conversations, dreams, files, inbox, 
 from pipeline.safety.invisible import visible_line
 
 LOG = logging.getLogger("reverie.recall")
-FILE = "recall/board.json"
 DAYS = 14
 MOST_CHANGES = 30
 _RUNS = 200
@@ -80,7 +80,7 @@ def write(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> None:
             "changes": changed[place][:MOST_CHANGES],
         }
     value = {"at": now.timestamp(), **_settings(home), "stores": stores}
-    write_atomic(home / FILE, orjson.dumps(value))
+    write_atomic(Home(home).hook_state, orjson.dumps(value))
 
 
 def _settings(home: Path) -> dict[str, Any]:

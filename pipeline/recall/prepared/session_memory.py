@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pipeline.core.atomic import ensure_dir, write_atomic
+from pipeline.core.home import Home
 from pipeline.domain.action import MemoryAction
 from pipeline.domain.speech import Utterance
 from pipeline.hooklib.plain import clipped
@@ -22,7 +23,6 @@ from pipeline.ledger import Ledger, runs, utterances
 from pipeline.recall.live import compaction
 
 LOG = logging.getLogger("reverie.recall")
-FOLDER = "session-memory"
 START_TOKENS = 10_000
 STEP_TOKENS = 5_000
 SECTION_TOKENS = 2_000
@@ -52,7 +52,7 @@ def keep(ledger: Ledger, home: Path, key: str) -> bool:
     tokens = chars // _CHARS
     if tokens < START_TOKENS:
         return False
-    file = home / FOLDER / Path(key).stem / "memory.md"
+    file = Home(home).session_memory / Path(key).stem / "memory.md"
     if 0 <= tokens - _made_at(file) < STEP_TOKENS:
         return False
     spoken = utterances.utterances_before(ledger, key, row=last + 1, max_chars=_TAIL_CHARS)
@@ -63,7 +63,7 @@ def keep(ledger: Ledger, home: Path, key: str) -> bool:
 
 def sweep(home: Path, now: float) -> None:
     """Remove the memories of sessions silent for `KEEP_SECONDS` before `now` (epoch seconds)."""
-    folder = home / FOLDER
+    folder = Home(home).session_memory
     for place in sorted(folder.iterdir()) if folder.is_dir() else ():
         try:
             old = now - (place / "memory.md").stat().st_mtime > KEEP_SECONDS

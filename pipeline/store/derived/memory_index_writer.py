@@ -9,13 +9,13 @@ from pathlib import Path
 
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import DocumentError, StoreError
+from pipeline.hooklib.memory_format import NOT_MEMORIES
 from pipeline.store.file_operations import Move, Operation, Put, Restore, Retire, WriteFile
 from pipeline.store.files import document, memory_index
 from pipeline.store.files.layout import (
     EDGES,
     GRAPH,
     INDEX,
-    NOT_MEMORIES,
     OVERFLOW,
     PRIVATE,
     VAULT,

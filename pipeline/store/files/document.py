@@ -19,6 +19,7 @@ from frontmatter.default_handlers import YAMLHandler
 from pipeline.core.clock import iso
 from pipeline.core.errors import DocumentError
 from pipeline.domain.memory import Memory
+from pipeline.hooklib.memory_format import split_front_matter
 from pipeline.hooklib.plain import well_formed
 from pipeline.store.files.frontmatter_schema import KNOWN, plain, to_memory
 
@@ -88,11 +89,12 @@ def split(raw: bytes, path: str = "") -> Parts:
         raise DocumentError("not UTF-8", file=path, line=line, fix="Save the file as UTF-8.") from error
     bom = _BOM if text.startswith(_BOM) else ""
     text = text.removeprefix(_BOM)
-    opening = re.match(r"---\r?\n", text)
-    closing = re.compile(r"^---(?:\r?\n|\Z)", re.MULTILINE).search(text, opening.end()) if opening else None
-    if not opening or not closing:
+    front, body = split_front_matter(text)
+    if front is None:
         return Parts(bom, "", None, "", text)
-    return Parts(bom, opening[0], text[opening.end() : closing.start()], closing[0], text[closing.end() :])
+    opening = text[: text.index("\n") + 1]
+    closing = text[len(opening) + len(front) : len(text) - len(body)]
+    return Parts(bom, opening, front, closing, body)
 
 
 def read_front(front: str, path: str = "") -> dict[str, Any] | None:

@@ -18,6 +18,8 @@ from pydantic import ValidationError
 
 from pipeline.core.clock import parse_time
 from pipeline.domain.memory import MAX_DESCRIPTION, MAX_QUOTE, MAX_SOURCES, TYPES, Evidence, Memory
+from pipeline.hooklib import memory_format
+from pipeline.hooklib.memory_format import is_true, name_and_title
 from pipeline.hooklib.plain import one_line, well_formed
 
 KNOWN = (
@@ -44,10 +46,7 @@ MAX_DEPTH = 64
 _INT64 = 2**63
 _SHORT_BITS = 10_000
 """Integers below this have few enough digits for Python to print (4,300)."""
-_SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 _WORDS = {"high": 0.8, "medium": 0.5, "low": 0.3}
-_RETIRED = frozenset({"archived", "superseded", "retired", "deleted"})
-_TRUE = frozenset({"true", "yes", "y", "on", "1"})
 _BY_FOLDER = {row.folder: row.name for row in TYPES.values() if row.folder}
 _HOST_PREFIX = re.compile(r"(user|feedback|project|reference)[_-]")
 
@@ -65,18 +64,12 @@ def to_memory(data: dict[str, Any], body: str, path: str) -> Memory:
         return below.get(key) if value is None or value == "" else value
 
     given = _text(get("name"))
-    stem = path.rsplit("/", 1)[-1].removesuffix(".md")
     ident = _text(get("id"))
-    title = _text(get("title"))
-    name = given if _SLUG.fullmatch(given) else stem.removesuffix(f"-{ident[:6]}" if ident else "")
-    if not title and given and given != name:
-        title = given
-    if not title and not given:
-        title = _heading(body)
+    name, title = name_and_title(path, given, _text(get("title")), ident, body)
     return Memory(
         name=name,
         description=_text(get("description")) or first_line(body),
-        type=_type(data, below, path, stem),
+        type=_type(data, below, path),
         body=body,
         id=ident,
         title=title,
@@ -89,7 +82,7 @@ def to_memory(data: dict[str, Any], body: str, path: str) -> Memory:
         sources=_sources(get("sources")),
         relations=_relations(get("relations")),
         anchors=_strings(get("anchors")),
-        pinned=is_true(get("pinned")) or path.startswith("vault/"),
+        pinned=is_true(get("pinned")) or path.startswith(f"{memory_format.VAULT}/"),
         aliases=aliases_in(data),
         path=path,
         extra=_extra(data, below),
@@ -105,17 +98,12 @@ def aliases_in(data: dict[str, Any]) -> tuple[str, ...]:
     return _strings(value) if value else ()
 
 
-def is_true(value: object) -> bool:
-    """Whether `value` is one of the ways people write yes: true, "Yes", 1, "on"."""
-    return value is True or str(value).strip().lower() in _TRUE
-
-
 def is_retired(front: Mapping[str, Any]) -> bool:
     """Whether front matter says that its memory is no longer in use, as the agent-memory format lets it."""
     nested = front.get("metadata")
     below = nested if isinstance(nested, dict) else {}
-    status = str(front.get("status") or below.get("status") or "").strip().lower()
-    return is_true(front.get("archived", below.get("archived"))) or status in _RETIRED
+    status = front.get("status") or below.get("status")
+    return memory_format.is_retired(front.get("archived", below.get("archived")), status)
 
 
 def first_line(body: str, limit: int = MAX_DESCRIPTION) -> str:
@@ -127,16 +115,7 @@ def first_line(body: str, limit: int = MAX_DESCRIPTION) -> str:
     return ""
 
 
-def _heading(body: str) -> str:
-    for line in body.splitlines():
-        if line.startswith("# "):
-            return line[2:].strip()
-        if line.strip():
-            return ""
-    return ""
-
-
-def _type(data: dict[str, Any], below: dict[str, Any], path: str, stem: str) -> str:
+def _type(data: dict[str, Any], below: dict[str, Any], path: str) -> str:
     top = _text(data.get("type"))
     if top in TYPES:
         return top
@@ -146,7 +125,7 @@ def _type(data: dict[str, Any], below: dict[str, Any], path: str, stem: str) -> 
     host = _text(below.get("type"))
     if host in TYPES:
         return host
-    prefix = _HOST_PREFIX.match(stem)
+    prefix = _HOST_PREFIX.match(path.rsplit("/", 1)[-1])
     return top or host or (prefix[1] if prefix else "project")
 
 

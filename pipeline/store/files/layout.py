@@ -15,20 +15,18 @@ from pathlib import Path
 
 from pipeline.core import system
 from pipeline.core.errors import PathEscapeError, StoreError
+from pipeline.hooklib import memory_format, places
 from pipeline.hooklib.plain import is_well_formed
 
-INDEX = "MEMORY.md"
-OVERFLOW = "MEMORY-more.md"
-PRIVATE = ".reverie"
-VAULT = "vault"
-GRAPH = "graph"
-EDGES = "graph/edges"
+INDEX = memory_format.INDEX
+OVERFLOW = memory_format.OVERFLOW
+PRIVATE = places.PRIVATE
+VAULT = memory_format.VAULT
+GRAPH = memory_format.GRAPH
+EDGES = memory_format.EDGES
 ARCHIVE = "archive"
 EPISODES = "episodes"
-NOT_MEMORIES = frozenset(
-    {"memory.md", "memory-more.md", "core.md", "reflection.md", "readme.md", "claude.md", "agents.md"}
-)
-MAX_FILE = 2_000_000
+MAX_FILE = memory_format.MAX_FILE
 MAX_DERIVED = 1_000_000_000
 
 
@@ -169,11 +167,10 @@ def files_in(
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
         name = entry.name
-        if not name.endswith(".md") or name.startswith("."):
-            if not folder and entry.is_symlink() and not name.startswith("."):
+        if not memory_format.is_memory(name, at_root=not folder):
+            # A link to a folder may hide memories; one in the place of MEMORY.md is not about them.
+            if not folder and entry.is_symlink() and not name.endswith(".md") and not name.startswith("."):
                 problems.append(Problem(name, 0, "a link; it is not followed"))
-            continue
-        if name.lower() in NOT_MEMORIES and not folder:
             continue
         path = f"{folder}/{name}" if folder else name
         reason = _unfit(entry, path)

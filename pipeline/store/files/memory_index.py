@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from pipeline.domain.memory import Memory
+from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
 from pipeline.hooklib.plain import one_line
 from pipeline.safety.invisible import is_hidden, visible, visible_line
 from pipeline.store.files.frontmatter_schema import first_line
@@ -117,8 +118,8 @@ def build(
     *,
     broken: Sequence[str] = (),
     ours: Collection[str] | None = None,
-    max_lines: int = 200,
-    max_bytes: int = 25_000,
+    max_lines: int = INDEX_LINES,
+    max_bytes: int = INDEX_BYTES,
 ) -> Built:
     """Return the index for `entries`, keeping what others wrote in `current` (None: no file yet).
 

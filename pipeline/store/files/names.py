@@ -9,7 +9,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from pipeline.domain.memory import Memory
-from pipeline.store.files.layout import ARCHIVE, NOT_MEMORIES, VAULT, check_path
+from pipeline.hooklib.memory_format import NOT_MEMORIES
+from pipeline.store.files.layout import ARCHIVE, VAULT, check_path
 from pipeline.text.slugs import MAX_SLUG, slugify
 
 _RESERVED = frozenset({"memory-more", "agents"})

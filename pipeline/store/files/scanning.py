@@ -19,6 +19,7 @@ import orjson
 from pipeline.core.errors import ConflictError, DocumentError, StoreError
 from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
+from pipeline.hooklib.memory_format import PREVIEW
 from pipeline.safety.invisible import visible
 from pipeline.store.files import document
 from pipeline.store.files.frontmatter_schema import aliases_in, to_memory
@@ -28,7 +29,6 @@ from pipeline.text.slugs import slugify
 
 INDEX_JSON = "_index.json"
 CACHE_KEY = "_file"
-PREVIEW = 200
 _TICK_NS = 100_000_000
 _LEAST_ID_PREFIX = 6
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -1,22 +1,19 @@
 """Whether we may write in a store, and whose store it is: asked before a model call is paid for.
 
-Claude Code names a project's folder after its path with every odd character made ``-``, so two projects
-can meet in one folder. The first one to write leaves its root in ``.reverie/root``; another is refused.
+The rule is that of `pipeline.hooklib.ownership`; here another project is refused with an error.
 """
 
 from __future__ import annotations
 
 import os
-import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.core.atomic import ensure_dir, write_atomic, write_temp
 from pipeline.core.errors import LockError, StoreError
+from pipeline.hooklib import ownership
 from pipeline.store.files.layout import PRIVATE
-
-OWNER = "root"
 
 
 @contextmanager
@@ -67,15 +64,12 @@ def require_writable(root: Path) -> None:
 
 def owner(root: Path) -> str:
     """Return the root of the project that the store at `root` belongs to, empty when none has claimed it."""
-    file = root / PRIVATE / OWNER
     try:
-        return os.fsdecode(file.read_bytes()).strip("\n")
-    except FileNotFoundError:
-        return ""
+        return ownership.owner(str(root))
     except OSError as error:
         raise StoreError(
             f"can't tell whose store this is: {error.strerror}",
-            file=str(file),
+            file=str(root / ownership.OWNER),
             fix="Make the folder readable and writable.",
         ) from error
 
@@ -85,16 +79,16 @@ def require_owner(root: Path, project: Path, *, claim: bool) -> None:
 
     With `claim` a store that belongs to nobody is claimed for `project`.
     """
-    mine = unicodedata.normalize("NFC", str(project))
-    theirs = owner(root)
-    if theirs and theirs != mine:
+    mine, theirs = ownership.composed(str(project)), owner(root)
+    if not ownership.may_use(theirs, str(project)):
         raise StoreError(
             f"this folder holds the memories of {theirs}; {mine} has the same folder name and would share it",
             file=str(root),
             fix="Keep them apart: name a folder with --store, or give one of the projects an "
             "autoMemoryDirectory in its .claude/settings.json. If the project only moved, delete "
-            f"{PRIVATE}/{OWNER} in the folder.",
+            f"{ownership.OWNER} in the folder.",
         )
     if claim and not theirs:
         with writing(root):
-            write_atomic(private_dir(root) / OWNER, os.fsencode(mine) + b"\n")
+            private_dir(root)
+            write_atomic(root / ownership.OWNER, os.fsencode(mine) + b"\n")

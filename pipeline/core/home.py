@@ -1,0 +1,135 @@
+"""Every file and folder under Reverie's home, as a path. Their names are in `pipeline.hooklib.home_files`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.hooklib import home_files
+
+NAMES: tuple[str, ...] = tuple(value for name, value in vars(home_files).items() if name.isupper())
+"""All of them, relative to the home, with ``/`` between parts."""
+OWN: tuple[str, ...] = tuple(dict.fromkeys(name.partition("/")[0] for name in NAMES))
+"""What stands in the home itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Reverie's own state directory at `path`. Nothing is looked at: a property names, there or not."""
+
+    path: Path
+
+    @property
+    def private(self) -> tuple[Path, ...]:
+        """Return what nobody else may read: all but ``config.toml``, which is a person's own file."""
+        return (self.path, *(self.path / name for name in OWN if name != home_files.CONFIG))
+
+    @property
+    def ledger(self) -> Path:
+        """Return the ledger: work, money and what was said."""
+        return self.path / home_files.LEDGER
+
+    @property
+    def config(self) -> Path:
+        """Return the settings a person wrote."""
+        return self.path / home_files.CONFIG
+
+    @property
+    def python(self) -> Path:
+        """Return the file with the interpreter that can run the worker."""
+        return self.path / home_files.PYTHON
+
+    @property
+    def user_store(self) -> Path:
+        """Return the store of the memories meant for all projects."""
+        return self.path / home_files.USER_STORE
+
+    @property
+    def spool(self) -> Path:
+        """Return the folder of events that no worker has taken yet."""
+        return self.path / home_files.SPOOL
+
+    @property
+    def quarantine(self) -> Path:
+        """Return the folder of events that can't be taken."""
+        return self.path / home_files.QUARANTINE
+
+    @property
+    def worker_lock(self) -> Path:
+        """Return the file that a live worker holds locked."""
+        return self.path / home_files.WORKER_LOCK
+
+    @property
+    def logs(self) -> Path:
+        """Return the folder of logs."""
+        return self.path / home_files.LOGS
+
+    @property
+    def worker_log(self) -> Path:
+        """Return the worker's log."""
+        return self.path / home_files.WORKER_LOG
+
+    @property
+    def hook_log(self) -> Path:
+        """Return the log in which hooks complain."""
+        return self.path / home_files.HOOK_LOG
+
+    @property
+    def reports(self) -> Path:
+        """Return the folder of dreams' reports."""
+        return self.path / home_files.REPORTS
+
+    @property
+    def search(self) -> Path:
+        """Return the folder of search indexes."""
+        return self.path / home_files.SEARCH
+
+    @property
+    def hook_state(self) -> Path:
+        """Return what the worker leaves for the hooks."""
+        return self.path / home_files.HOOK_STATE
+
+    @property
+    def recall_sessions(self) -> Path:
+        """Return the folder of logs of what each session was given."""
+        return self.path / home_files.RECALL_SESSIONS
+
+    @property
+    def session_memory(self) -> Path:
+        """Return the folder of what each session was about."""
+        return self.path / home_files.SESSION_MEMORY
+
+    @property
+    def installed(self) -> Path:
+        """Return the record of what installing did."""
+        return self.path / home_files.INSTALLED
+
+    @property
+    def backups(self) -> Path:
+        """Return the folder of settings files as they were before installing."""
+        return self.path / home_files.BACKUPS
+
+    @property
+    def schedule_made(self) -> Path:
+        """Return the list of folders made for the scheduler."""
+        return self.path / home_files.SCHEDULE_MADE
+
+    @property
+    def windows_task(self) -> Path:
+        """Return the task as Windows' scheduler was given it."""
+        return self.path / home_files.WINDOWS_TASK
+
+    @property
+    def claude_lock(self) -> Path:
+        """Return the lock of who runs the client."""
+        return self.path / home_files.CLAUDE_LOCK
+
+    @property
+    def claude_flags(self) -> Path:
+        """Return which options the client knows, by its version."""
+        return self.path / home_files.CLAUDE_FLAGS
+
+    @property
+    def claude_folder(self) -> Path:
+        """Return the folder the client is run in."""
+        return self.path / home_files.CLAUDE_FOLDER

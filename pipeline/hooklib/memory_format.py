@@ -1,0 +1,92 @@
+"""What is a memory file and how its text is cut: the rules that hooks and the store share.
+
+The store reads YAML and knows every generation of front matter (`pipeline.store.files`); a hook has no time
+for that and reads what it can (`pipeline.recall.live.store_files`). Which files they look at, where front
+matter ends, and what a memory is called, both take from here.
+"""
+
+INDEX = "MEMORY.md"
+OVERFLOW = "MEMORY-more.md"
+INDEX_LINES = 200
+INDEX_BYTES = 25_000
+"""What Claude Code loads of `INDEX` at the start of a session: so many lines, or so many bytes."""
+VAULT = "vault"
+GRAPH = "graph"
+EDGES = "graph/edges"
+NOT_MEMORIES = frozenset(
+    {"memory.md", "memory-more.md", "core.md", "reflection.md", "readme.md", "claude.md", "agents.md"}
+)
+"""Files of other use in the store itself, in lower case."""
+MAX_FILE = 2_000_000
+"""Bytes of the largest file that is taken for a memory."""
+PREVIEW = 200
+"""Characters of a body that stand for it where the whole would be too long."""
+
+_TRUE = frozenset({"true", "yes", "y", "on", "1"})
+_RETIRED = frozenset({"archived", "superseded", "retired", "deleted"})
+
+
+def is_memory(name: str, *, at_root: bool) -> bool:
+    """Whether a file called `name` is meant to be a memory; `at_root` is one in the store itself."""
+    if not name.endswith(".md") or name.startswith("."):
+        return False
+    return not (at_root and name.lower() in NOT_MEMORIES)
+
+
+def split_front_matter(text: str) -> "tuple[str | None, str]":
+    """Return the YAML between the fences that `text` begins with, and what comes after; None without fences.
+
+    A fence is a line of exactly three dashes; its line end may be that of Windows. A byte order mark must be
+    off already.
+    """
+    opening = 4 if text.startswith("---\n") else 5 if text.startswith("---\r\n") else 0
+    at = opening - 1
+    while opening:
+        at = text.find("\n---", at)
+        if at < 0:
+            break
+        start, end = at + 1, at + 4
+        if end == len(text):
+            return text[opening:start], ""
+        for newline in ("\n", "\r\n"):
+            if text.startswith(newline, end):
+                return text[opening:start], text[end + len(newline) :]
+        at = end
+    return None, text
+
+
+def name_and_title(path: str, given: str, title: str, memory_id: str, body: str) -> "tuple[str, str]":
+    """Return what the memory in the file at `path` is called, and its title, "" for none.
+
+    `given`, `title` and `memory_id` are what its front matter has under ``name``, ``title`` and ``id``. A
+    name is a slug; what is none is a title. A file that gives neither has the title of its first heading.
+    """
+    stem = path.rsplit("/", 1)[-1].removesuffix(".md")
+    name = given if _is_slug(given) else stem.removesuffix(f"-{memory_id[:6]}" if memory_id else "")
+    if title or not given:
+        return name, title or _heading(body)
+    return name, given if given != name else ""
+
+
+def is_true(value: object) -> bool:
+    """Whether `value` is one of the ways people write yes: true, "Yes", 1, "on"."""
+    return value is True or str(value).strip().lower() in _TRUE
+
+
+def is_retired(archived: object, status: object) -> bool:
+    """Whether what front matter has under ``archived`` and ``status`` says that a memory is out of use."""
+    return is_true(archived) or str(status or "").strip().lower() in _RETIRED
+
+
+def _is_slug(text: str) -> bool:
+    words = text.replace("_", "-").split("-")
+    return all(word.isascii() and word.isalnum() and word == word.lower() for word in words)
+
+
+def _heading(body: str) -> str:
+    for line in body.splitlines():
+        if line.startswith("# "):
+            return line[2:].strip()
+        if line.strip():
+            return ""
+    return ""
