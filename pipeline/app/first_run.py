@@ -9,8 +9,8 @@ from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.home import Home
 from pipeline.hooklib.claude_settings import host_loads_memory
+from pipeline.hooklib.events import EVENTS
 from pipeline.install import claude_settings
-from pipeline.install.hook_registration import EVENTS
 from pipeline.install.mode import EFFECT
 from pipeline.llm import describe
 

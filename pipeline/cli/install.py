@@ -141,13 +141,13 @@ def config(as_json: JsonOption = False) -> None:
                 }
             )
     output.data(
-        {"file": str(app.home / "config.toml"), "settings": rows},
+        {"file": str(Home(app.home).config), "settings": rows},
         lambda: output.table(
             ["key", "value", "meaning"], [[r["key"], r["value"], r["meaning"]] for r in rows]
         ),
         as_json=as_json,
     )
-    output.talk(f"set them in {app.home / 'config.toml'}, or as REVERIE_SECTION__KEY in the environment")
+    output.talk(f"set them in {Home(app.home).config}, or as REVERIE_SECTION__KEY in the environment")
 
 
 def hooks_snippet(as_json: JsonOption = False) -> None:

@@ -14,7 +14,6 @@ from pathlib import Path
 from pipeline.core.errors import InputError
 from pipeline.hooklib import ownership, places
 
-SENTINEL = "REVERIE_INSIDE"
 PACKAGE = Path(__file__).resolve().parents[1]
 """The directory of this package; its parent is what ``PYTHONPATH`` must name."""
 

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 _BLANK = " \t\n\r"
-_BOM = "\ufeff"
+BOM = "\ufeff"
+MOST_EXACT = 2**53
+"""Whole numbers below it survive every reader of JSON, also one that has floats alone."""
 
 
 class _Rules:
@@ -53,8 +55,8 @@ def decode(raw: bytes) -> str:
     if b"\0" in raw[:4] or raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         import json
 
-        return raw.decode(json.detect_encoding(raw), "surrogatepass").removeprefix(_BOM)
-    return raw.decode("utf-8", "surrogatepass").removeprefix(_BOM)
+        return raw.decode(json.detect_encoding(raw), "surrogatepass").removeprefix(BOM)
+    return raw.decode("utf-8", "surrogatepass").removeprefix(BOM)
 
 
 def dumps(value: "Any") -> str:

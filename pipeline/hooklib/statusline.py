@@ -12,7 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_DAY = 86_400.0
 _HELD_CHARS = 48
 _LEARNED = ("created", "updated", "merged")
 
@@ -55,7 +54,7 @@ def _learned(store: "dict[str, Any]", now: float) -> str:
     fresh = 0
     for change in changes if isinstance(changes, list) else ():
         if isinstance(change, list) and len(change) > 1 and isinstance(change[0], (int, float)):
-            fresh += change[1] in _LEARNED and now - change[0] < _DAY
+            fresh += change[1] in _LEARNED and now - change[0] < times.DAY
     return f"{fresh} learned today" if fresh else ""
 
 

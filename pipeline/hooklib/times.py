@@ -6,9 +6,9 @@
 import os
 import time
 
-_DAY = 86_400
+DAY = 86_400
 _YEARS = (1970, 9998)
-_MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_MONTHDAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def now() -> float:
@@ -51,12 +51,12 @@ def _day(text: str) -> "float | None":
     leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     if not (_YEARS[0] <= year <= _YEARS[1] and 1 <= month <= 12):
         return None
-    if not 1 <= day <= _MONTH_DAYS[month - 1] + (leap and month == 2):
+    if not 1 <= day <= _MONTHDAYS[month - 1] + (leap and month == 2):
         return None
     before = year - 1
     days = before * 365 + before // 4 - before // 100 + before // 400 - 719_162
-    days += sum(_MONTH_DAYS[: month - 1]) + (leap and month > 2) + day - 1
-    return float(days * _DAY)
+    days += sum(_MONTHDAYS[: month - 1]) + (leap and month > 2) + day - 1
+    return float(days * DAY)
 
 
 def _split_offset(text: str) -> "tuple[str, float | None]":

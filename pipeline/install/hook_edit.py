@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.errors import InputError
+from pipeline.hooklib.events import EVENTS
 from pipeline.install import json_edit
 from pipeline.install.claude_settings import BOM, MEND, command_of, parse_object
-from pipeline.install.hook_registration import EVENTS, is_ours, settings_snippet
+from pipeline.install.hook_registration import is_ours, settings_snippet
 from pipeline.install.json_edit import Item
 
 

@@ -11,12 +11,7 @@ from typing import Any
 from pipeline.core.atomic import write_atomic
 from pipeline.core.home import Home
 from pipeline.core.paths import bundled
-
-ANSWERED = ("SessionStart", "UserPromptSubmit")
-"""The hook events to which Reverie may answer with what it remembers."""
-
-EVENTS = ("Stop", "SessionEnd", "PreCompact", *ANSWERED)
-"""The hook events that Reverie listens to."""
+from pipeline.hooklib.events import ANSWERED, EVENTS
 
 TIMEOUT_SECONDS = 10
 

@@ -25,6 +25,7 @@ from pipeline.core.errors import (
     SpoolError,
     UnreadableError,
 )
+from pipeline.hooklib.events import SESSION_START
 from pipeline.intake import spool
 from pipeline.intake.ingest import file_key, ingest_file
 from pipeline.intake.spool import SpoolFile
@@ -33,8 +34,7 @@ from pipeline.safety.redaction import redact
 from pipeline.transcript import find
 
 LOG = logging.getLogger("reverie.intake")
-START = "SessionStart"
-_NO_HURRY = ("Stop", START)
+_NO_HURRY = ("Stop", SESSION_START)
 """Events after which the session goes on, so that what was said can wait for its turn."""
 _Taken = list[tuple[SpoolFile, spool.Event]]
 
@@ -77,7 +77,7 @@ def drain(
             done.quarantined += 1
             continue
         done.events += 1
-        done.started += [event] if event.hook == START else []
+        done.started += [event] if event.hook == SESSION_START else []
         if path is None:
             events.record_events(ledger, [_row(event)])
             spool.retire(file)

@@ -16,8 +16,9 @@ from pipeline.config import Settings
 from pipeline.core import paths
 from pipeline.core.clock import Clock
 from pipeline.core.errors import InputError, UnreadableError
+from pipeline.hooklib.events import SESSION_START
 from pipeline.intake import spool
-from pipeline.intake.drain import START, print_session
+from pipeline.intake.drain import print_session
 from pipeline.intake.ingest import Known, file_key, ingest_file
 from pipeline.ledger import Ledger, events, files, jobs
 from pipeline.transcript import scan
@@ -77,7 +78,7 @@ def _grown(ledger: Ledger, begun: Iterable[spool.Event], now: float) -> Iterator
 
 def _announced(ledger: Ledger, now: float) -> Iterator[Path]:
     """Yield the transcripts of sessions whose start was told when there was nothing to read yet."""
-    for session, place in events.announced(ledger, START, since=now - ANNOUNCED_SECONDS):
+    for session, place in events.announced(ledger, SESSION_START, since=now - ANNOUNCED_SECONDS):
         path = Path(place)
         if path.stem == session and path.is_absolute() and _written(path) and path.is_file():
             yield path

@@ -13,13 +13,13 @@ from datetime import UTC, datetime
 from pipeline.config import SpendSettings
 from pipeline.core.clock import Clock, iso
 from pipeline.core.errors import LedgerError, SpendError
+from pipeline.hooklib.times import DAY
 from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.llm import budget
 from pipeline.llm.budget import Spent, Usage
 
 LOW_WATER = 0.2
 _HOUR = 3600.0
-_DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def spent(ledger: Ledger, *, now: Moment, run_id: str = "") -> Spent:
         "SELECT sum(started_at > ?), sum(iif(started_at > ?, input_tokens + output_tokens"
         " + cache_write_tokens + cache_read_tokens, 0)), sum(dollars)"
         " FROM model_calls WHERE started_at > ? AND started_at <= ?",
-        (at - _HOUR, at - _HOUR, at - _DAY, at + _DAY),
+        (at - _HOUR, at - _HOUR, at - DAY, at + DAY),
     )
     calls, tokens, dollars = row if row is not None else (0, 0, 0.0)
     run_calls = ledger.value("SELECT count(*) FROM model_calls WHERE run_id = ?", (run_id,)) if run_id else 0

@@ -16,9 +16,7 @@ import orjson
 
 from pipeline.domain.speech import Entry
 from pipeline.ledger.connection import Ledger
-
-Link = tuple[str, str | None, bool, bool]
-"""(uuid, parent uuid, whether a person typed it, whether it is on a side chain)"""
+from pipeline.transcript.branch import Link
 
 Tip = tuple[int, Link]
 """A link after the byte offset of its record."""

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config import ModelSettings
-from pipeline.core import paths
 from pipeline.core.errors import TooLongError, UnavailableError
+from pipeline.hooklib.events import SENTINEL
 from pipeline.llm.request import Request
 
 MAX_ARGUMENT = 4096
@@ -114,7 +114,7 @@ def environment(program: Path, settings: ModelSettings) -> dict[str, str]:
         dict.fromkeys([*filter(None, kept.get("PATH", os.defpath).split(os.pathsep)), str(program.parent)])
     )
     kept |= {
-        paths.SENTINEL: "1",
+        SENTINEL: "1",
         "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
         "CLAUDE_CODE_SKIP_PROMPT_HISTORY": "1",
         "DISABLE_AUTOUPDATER": "1",

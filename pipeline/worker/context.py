@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from pipeline.config import Settings
-from pipeline.context import PhaseContext
+from pipeline.context import PhaseContext, open_store
 from pipeline.core.clock import Clock
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job, JobKind
@@ -54,14 +54,7 @@ class WorkerContext:
 
     def open_store(self, store_path: Path) -> Store:
         """Open the store at `store_path`; a missing one is made at the first write."""
-        limits = self.settings.store
-        store = Store.open(
-            store_path,
-            later=True,
-            index_lines=limits.index_lines,
-            index_bytes=limits.index_bytes,
-            generations=self.settings.dream.generations,
-        )
+        store = open_store(store_path, self.settings, later=True)
         self._stores[store_path] = store
         self.touched.add(store_path)
         return store

@@ -18,7 +18,7 @@ from pipeline.ledger.jobs import Unclaimed
 from pipeline.worker.context import WorkerContext, log_fields
 
 LOG = logging.getLogger("reverie.worker")
-KIND: JobKind = "dream"
+JOB: JobKind = "dream"
 
 
 class DreamRunner:
@@ -41,12 +41,12 @@ class DreamRunner:
             if job.kind == "reindex"
         ]
         for key in sorted(at_work):
-            if not jobs.is_waiting(ledger, KIND, key):
-                self._context.enqueue(KIND, key)
+            if not jobs.is_waiting(ledger, JOB, key):
+                self._context.enqueue(JOB, key)
 
     def claim(self, *, leave_out: Collection[int], ignore_schedule: bool = False) -> Job | Unclaimed:
         """Take the dream that has been due longest, or say why there is none."""
-        return self._context.claim(KIND, leave_out=leave_out, ignore_schedule=ignore_schedule)
+        return self._context.claim(JOB, leave_out=leave_out, ignore_schedule=ignore_schedule)
 
     def run(self, job: Job) -> DreamReport:
         """Do a claimed dream; settling it is the caller's."""

@@ -21,17 +21,18 @@ from pipeline.context import open_store
 from pipeline.core import faults, paths, system
 from pipeline.core.errors import ODD_DATA, StoreError
 from pipeline.core.home import Home
-from pipeline.hooklib import jsonish
+from pipeline.hooklib import jsonish, times
+from pipeline.hooklib.events import SESSION_START
 from pipeline.hooklib.places import PROJECT_STORE
 from pipeline.hooklib.plain import well_formed
 from pipeline.ledger import Ledger, files, recalls
 from pipeline.ledger.recalls import BadLine, Item, Line, Logged, Progress
+from pipeline.recall.prepared.session_memory import KEEP_SECONDS
 from pipeline.safety.redaction import redact
 from pipeline.store import Use, foreign_dream_running
 from pipeline.worker.context import WorkerContext
 
 LOG = logging.getLogger("reverie.worker")
-KEEP_SECONDS = 30 * 86_400
 MOST_LINE = 1 << 20
 MOST_AT_ONCE = 8 << 20
 """Bytes taken of one file in one go; the rest comes with the next."""
@@ -45,8 +46,6 @@ _BAD_CHARS = 500
 _NAME_CHARS = 200
 _PATH_CHARS = 4096
 _WHY = 50
-_MOST = 2**53
-_DAY = 86_400.0
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SESSION = re.compile(r"([A-Za-z0-9_-]{1,80})\.jsonl")
 
@@ -205,7 +204,7 @@ def parse_line(raw: bytes, place: int, now: float) -> tuple[Line | None, list[Ba
     line = Line(
         place=place,
         kind=kind,
-        at=at if 0 < at < now + _DAY else now,
+        at=at if 0 < at < now + times.DAY else now,
         hook=_hook(kind, _text(value.get("hook"), _NAME_CHARS), _text(value.get("source"), _NAME_CHARS)),
         cwd=_text(value.get("cwd"), _PATH_CHARS),
         store=store,
@@ -223,7 +222,7 @@ def _hook(kind: str, hook: str, source: str) -> str:
     if kind == "reset":
         return source
     if kind == "start":
-        return ":".join(filter(None, (hook or "SessionStart", source)))
+        return ":".join(filter(None, (hook or SESSION_START, source)))
     return hook
 
 
@@ -259,7 +258,7 @@ def _text(value: object, most: int) -> str:
 
 def _count(value: object) -> int:
     number = _number(value)
-    return int(number) if 0 <= number < _MOST else 0
+    return int(number) if 0 <= number < jsonish.MOST_EXACT else 0
 
 
 def _number(value: object) -> float:
@@ -269,7 +268,7 @@ def _number(value: object) -> float:
         number = float(value)
     except OverflowError:
         return 0.0
-    return number if -_MOST < number < _MOST else 0.0
+    return number if -jsonish.MOST_EXACT < number < jsonish.MOST_EXACT else 0.0
 
 
 # -- counting -----------------------------------------------------------------------------------------

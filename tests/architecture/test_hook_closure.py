@@ -23,7 +23,11 @@ REGULAR_EXPRESSIONS = {
     *("re._parser", "reprlib", "types"),
 }
 HOOKLIB = {"pipeline", "pipeline.hooklib"} | {
-    f"pipeline.hooklib.{name}" for name in ("digests", "jsonish", "places", "settings", "times")
+    f"pipeline.hooklib.{name}"
+    for name in (
+        *("claude_settings", "digests", "events", "home_files", "jsonish", "ownership", "places", "plain"),
+        *("settings", "times"),
+    )
 }
 RECALL = {
     *(CAPTURE | REGULAR_EXPRESSIONS | HOOKLIB),
@@ -32,7 +36,8 @@ RECALL = {
         f"pipeline.recall.live.{name}"
         for name in ("announced", "fence", "hook", "project", "session_file", "values")
     ),
-    *("_json", "binascii"),
+    *("pipeline.hooklib.memory_format", "pipeline.safety", "pipeline.safety.invisible"),
+    *("_bisect", "_json", "binascii", "bisect"),
 }
 START = RECALL | {
     f"pipeline.recall.live.{name}" for name in ("compaction", "session_budget", "session_start")
@@ -43,7 +48,8 @@ PROMPT = {
         f"pipeline.recall.live.{name}"
         for name in ("anchors", "candidates", "question", "rank", "retrieval", "store_files")
     ),
-    *("pipeline.search", "pipeline.search.index_reader", "pipeline.text", "pipeline.text.tokens"),
+    *("pipeline.search", "pipeline.search.index_reader"),
+    *("pipeline.text", "pipeline.text.scripts", "pipeline.text.tokens"),
     *("_sha256", "_sha2", "_sqlite3", "math", "unicodedata"),
 }
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.ids import digest
-from pipeline.install.hook_registration import EVENTS, hook_command
+from pipeline.hooklib.events import EVENTS
+from pipeline.install.hook_registration import hook_command
 from tests.install.conftest import LIMIT, Machine, make_machine
 
 FOREIGN = """{

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.install.hook_registration import ANSWERED, EVENTS, note_interpreter, settings_snippet
+from pipeline.hooklib.events import ANSWERED, EVENTS
+from pipeline.install.hook_registration import note_interpreter, settings_snippet
 from tests.support.hooks import HOOKS, LIMIT, Stage
 
 ROOT = HOOKS.parent

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.install.hook_registration import EVENTS, hook_command
+from pipeline.hooklib.events import EVENTS
+from pipeline.install.hook_registration import hook_command
 from tests.support.hooks import HOOKS, LIMIT, Stage
 
 STOP = b'{"session_id":"s-1","transcript_path":"/p/s-1.jsonl","stop_hook_active":%s}'

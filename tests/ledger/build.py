@@ -11,7 +11,7 @@ from pipeline.domain.speech import Entry
 from pipeline.ledger.connection import Ledger
 from pipeline.ledger.entries import IngestResult, commit_ingest
 from pipeline.ledger.files import begin_ingest
-from pipeline.ledger.links import Link
+from pipeline.transcript.branch import Link
 
 KEY = "-w-shop/5e55.jsonl"
 SESSION = "5e55"

@@ -22,7 +22,6 @@ from pipeline.ledger.files import (
     mark_gone,
     recover_ingesting,
 )
-from pipeline.ledger.links import Link
 from pipeline.ledger.utterances import (
     entrypoint,
     find_entry,
@@ -32,6 +31,7 @@ from pipeline.ledger.utterances import (
     utterances_before,
     utterances_of_conversation,
 )
+from pipeline.transcript.branch import Link
 from tests.ledger.build import KEY, SESSION, at, ingest, later, live_rows, reply, said, silent
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.hooklib.memory_format import split_front_matter
@@ -48,7 +48,7 @@ def lay_out(root: Path, files: dict[str, str]) -> None:
         (root / path).write_bytes(text.encode())
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 @given(files=stores)
 def test_what_a_hook_describes_is_part_of_what_the_store_holds(tmp_path_factory, files):
     root = tmp_path_factory.mktemp("store")
@@ -67,7 +67,6 @@ def test_what_a_hook_describes_is_part_of_what_the_store_holds(tmp_path_factory,
             assert (shown["body"], found.digest) == (memory.body[: store_files.MOST_BODY], item.digest)
 
 
-@settings(deadline=None)
 @given(text=texts([*LINES, "--- ", " ---"]))
 def test_what_is_split_is_joined_again(text):
     front, body = split_front_matter(text)

@@ -12,8 +12,8 @@ from pipeline.core import paths
 from pipeline.core.errors import LedgerError, SpoolError
 from pipeline.core.home import Home
 from pipeline.domain.finding import Finding
+from pipeline.hooklib.events import EVENTS
 from pipeline.install import claude_settings
-from pipeline.install.hook_registration import EVENTS
 from pipeline.intake import spool
 from pipeline.text.humanize import ago
 

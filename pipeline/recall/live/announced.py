@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 DAY = 86_400.0
 _MOST_STARTS = 20
-_MOST_READ = 64 << 10
+_MOST_BYTES = 64 << 10
 
 
 class Seen:
@@ -90,7 +90,7 @@ def _words(text: str) -> str:
 
 def _object(file: str) -> "dict[str, Any]":
     try:
-        value = jsonish.loads(jsonish.decode(places.read_file(file, _MOST_READ)))
+        value = jsonish.loads(jsonish.decode(places.read_file(file, _MOST_BYTES)))
     except (OSError, ValueError):
         return {}  # no session began here yet, or the file is odd and is made anew
     return value if isinstance(value, dict) else {}

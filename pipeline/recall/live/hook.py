@@ -5,16 +5,13 @@ Nothing here opens the ledger, drains the spool, calls a model or waits for anyb
 
 import os
 
-from pipeline.hooklib import home_files, jsonish, places, settings, times
+from pipeline.hooklib import events, home_files, jsonish, places, settings, times
 from pipeline.hooklib.ownership import project_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-SENTINEL = "REVERIE_INSIDE"
-PROMPT = "UserPromptSubmit"
-START = "SessionStart"
 SILENT_MODES = ("off", "observe")
 _TAIL = 48 << 10
 """Bytes of the end of a transcript in which the words before the prompt are looked for."""
@@ -27,7 +24,7 @@ def run(event: str, data: bytes, home: str, problems: "list[str] | None" = None)
     `problems` gets a line for each thing that could not be used, for the hook's log.
     """
     told = [] if problems is None else problems
-    if event not in (PROMPT, START) or os.environ.get(SENTINEL):
+    if event not in events.ANSWERED or os.environ.get(events.SENTINEL):
         return ""
     fields = payload(data)
     if not fields or fields.get("agent_id"):
@@ -35,7 +32,11 @@ def run(event: str, data: bytes, home: str, problems: "list[str] | None" = None)
     values = settings.hook_settings(home, told)
     if not values["enabled"] or values["mode"] in SILENT_MODES:
         return ""
-    text = _at_start(fields, home, values) if event == START else _at_prompt(fields, home, values, told)
+    text = (
+        _at_start(fields, home, values)
+        if event == events.SESSION_START
+        else _at_prompt(fields, home, values, told)
+    )
     if not text:
         return ""
     return jsonish.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}) + "\n"
@@ -148,7 +149,7 @@ def _at_prompt(fields: "dict[str, Any]", home: str, values: "dict[str, Any]", to
     line = {
         "k": "sent",
         "at": round(now, 3),
-        "hook": PROMPT,
+        "hook": events.PROMPT,
         "cwd": cwd,
         "store": store,
         "chars": made.chars,

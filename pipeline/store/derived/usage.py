@@ -18,12 +18,12 @@ import orjson
 from pipeline.core.atomic import write_atomic
 from pipeline.core.clock import iso, parse_time
 from pipeline.core.errors import StoreError
+from pipeline.hooklib.jsonish import MOST_EXACT
 from pipeline.store.files.layout import MAX_DERIVED, read_regular
 
 STATE = "_state.json"
 PAUSE = timedelta(days=30)
 """Nothing put before a prompt for so long: recall was off, or nobody was there, and nothing could be used."""
-_MOST = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def count_uses(root: Path, uses: Sequence[Use], ledger: str, now: datetime) -> i
 def _counted(entry: dict[str, Any], use: Use, at: datetime) -> dict[str, Any]:
     count, last = ("access_count", "last_accessed") if use.asked else ("injected_count", "last_injected")
     number, before = entry.get(count), parse_time(entry.get(last))
-    known = number if isinstance(number, int) and 0 <= number < _MOST else 0
+    known = number if isinstance(number, int) and 0 <= number < MOST_EXACT else 0
     return {**entry, count: known + 1, last: iso(at if before is None else max(before, at))}
 
 

@@ -19,11 +19,11 @@ from frontmatter.default_handlers import YAMLHandler
 from pipeline.core.clock import iso
 from pipeline.core.errors import DocumentError
 from pipeline.domain.memory import Memory
+from pipeline.hooklib.jsonish import BOM
 from pipeline.hooklib.memory_format import split_front_matter
 from pipeline.hooklib.plain import well_formed
 from pipeline.store.files.frontmatter_schema import KNOWN, plain, to_memory
 
-_BOM = "\ufeff"
 _HANDLER = YAMLHandler()
 _BASE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BASE_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -87,8 +87,8 @@ def split(raw: bytes, path: str = "") -> Parts:
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise DocumentError("not UTF-8", file=path, line=line, fix="Save the file as UTF-8.") from error
-    bom = _BOM if text.startswith(_BOM) else ""
-    text = text.removeprefix(_BOM)
+    bom = BOM if text.startswith(BOM) else ""
+    text = text.removeprefix(BOM)
     front, body = split_front_matter(text)
     if front is None:
         return Parts(bom, "", None, "", text)
@@ -134,7 +134,7 @@ def load(raw: bytes, path: str) -> tuple[Memory, dict[str, Any]]:
     parts = split(raw, path)
     data = None if parts.front is None else read_front(parts.front, path)
     # No fence, or two rules around prose: the whole text is the body.
-    body = raw.decode("utf-8").removeprefix(_BOM) if data is None else parts.body
+    body = raw.decode("utf-8").removeprefix(BOM) if data is None else parts.body
     try:
         front = plain(data or {})
         return to_memory(data or {}, body, path), front
