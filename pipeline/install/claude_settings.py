@@ -14,12 +14,11 @@ from typing import Any
 from pipeline.core import paths
 from pipeline.core.errors import InputError
 from pipeline.hooklib import claude_settings
+from pipeline.hooklib.jsonish import BOM
 from pipeline.install import json_edit
 from pipeline.install.hook_registration import is_ours
 
 MEND = "Mend the file first: nothing was changed in it."
-BOM = "\ufeff"
-"""The byte order mark that some editors put first; Claude Code passes it over."""
 _NAME = "reverie"
 
 

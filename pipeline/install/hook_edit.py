@@ -14,8 +14,9 @@ from typing import Any
 
 from pipeline.core.errors import InputError
 from pipeline.hooklib.events import EVENTS
+from pipeline.hooklib.jsonish import BOM
 from pipeline.install import json_edit
-from pipeline.install.claude_settings import BOM, MEND, command_of, parse_object
+from pipeline.install.claude_settings import MEND, command_of, parse_object
 from pipeline.install.hook_registration import is_ours, settings_snippet
 from pipeline.install.json_edit import Item
 
