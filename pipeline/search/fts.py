@@ -162,7 +162,9 @@ class SearchIndex:
 
     def _sync_documents(self, wanted: dict[str, SearchRow]) -> int:
         sql = "SELECT path, id, digest, size, mtime_ns, ctime_ns FROM documents"
-        held = {path: (row, mark, tuple(stamp)) for path, row, mark, *stamp in self._connection.execute(sql)}
+        held = {
+            path: (row, digest, tuple(stamp)) for path, row, digest, *stamp in self._connection.execute(sql)
+        }
         gone = [row for path, (row, _, _) in held.items() if path not in wanted]
         new = [row for path, row in wanted.items() if path not in held or held[path][1] != row.digest]
         self._remove([*gone, *(held[row.path][0] for row in new if row.path in held)])
@@ -171,9 +173,9 @@ class SearchIndex:
         self._connection.executemany(
             "UPDATE documents SET size = ?, mtime_ns = ?, ctime_ns = ? WHERE id = ? AND digest = ?",
             [
-                (*told, row, wanted[path].digest)
+                (*new_stamp, row, wanted[path].digest)
                 for path, (row, _, stamp) in held.items()
-                if path in wanted and (told := wanted[path].stamp) and stamp != told
+                if path in wanted and (new_stamp := wanted[path].stamp) and stamp != new_stamp
             ],
         )
         if len(new) > CANDIDATES:

@@ -15,7 +15,7 @@ from pipeline.core.errors import ConfigError, EmbeddingError
 from pipeline.llm.live_guard import forbid_live, is_loopback
 
 MOST_BYTES = 64_000_000
-_TOLD = 300
+_ERROR_BYTES = 300
 
 
 def ask(
@@ -70,12 +70,12 @@ def _fetch(url: str, data: bytes | None, key: str, timeout: float, who: str, fix
             return found
     except urllib.error.HTTPError as error:
         with error:
-            told = error.read(_TOLD).decode("utf-8", "replace").strip()
-        what = f"{who} answered {error.code}: {told}"
+            answer = error.read(_ERROR_BYTES).decode("utf-8", "replace").strip()
+        reason = f"{who} answered {error.code}: {answer}"
     except (OSError, ValueError, http.client.HTTPException) as error:
-        what = f"{who} can't be reached at {url}: {error}"
+        reason = f"{who} can't be reached at {url}: {error}"
     # Neither a server nor a library may put the key into a log.
-    raise EmbeddingError(what.replace(key, "[key]") if key else what, fix=fix)
+    raise EmbeddingError(reason.replace(key, "[key]") if key else reason, fix=fix)
 
 
 def _is_web(url: str) -> bool:

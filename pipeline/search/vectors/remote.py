@@ -114,10 +114,10 @@ def _in_order(data: Any) -> Any:
     """Return the vectors of `data` by their ``index``; None when it is not what is documented."""
     if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
         return None
-    places = [item.get("index") for item in data]
-    if not all(type(place) is int for place in places) or sorted(places) != list(range(len(data))):
+    indexes = [item.get("index") for item in data]
+    if not all(type(index) is int for index in indexes) or sorted(indexes) != list(range(len(data))):
         return None
-    return [item.get("embedding") for _, item in sorted(zip(places, data, strict=True), key=lambda p: p[0])]
+    return [item.get("embedding") for _, item in sorted(zip(indexes, data, strict=True), key=lambda p: p[0])]
 
 
 def is_remote(embedder: object) -> bool:
