@@ -43,17 +43,17 @@ class Use:
 def read_state(root: Path) -> dict[str, dict[str, Any]]:
     """Return the entries of ``_state.json`` by memory id; empty when there are none."""
     entries = _whole(root).get("entries", {})
-    return {one: entry for one, entry in entries.items() if isinstance(entry, dict)}
+    return {memory_id: entry for memory_id, entry in entries.items() if isinstance(entry, dict)}
 
 
 def last_uses(root: Path) -> dict[str, datetime]:
     """Return when each memory was last of use, by id: asked for, or put before a prompt."""
     found = {}
-    for one, entry in read_state(root).items():
+    for memory_id, entry in read_state(root).items():
         times = (parse_time(entry.get(key)) for key in ("last_accessed", "last_injected"))
         last = max((moment for moment in times if moment is not None), default=None)
         if last is not None:
-            found[one] = last
+            found[memory_id] = last
     return found
 
 
@@ -83,9 +83,9 @@ def count_uses(root: Path, uses: Sequence[Use], ledger: str, now: datetime) -> i
     is left as it is.
     """
     state = {**_new(now), **_whole(root)}
-    marks = state.get("counted")
-    marks = dict(marks) if isinstance(marks, dict) else {}
-    through = marks.get(ledger)
+    counted = state.get("counted")
+    counted = dict(counted) if isinstance(counted, dict) else {}
+    through = counted.get(ledger)
     through = through if isinstance(through, int) else 0
     fresh = sorted((use for use in uses if use.number > through), key=lambda use: use.number)
     if not fresh:
@@ -97,7 +97,7 @@ def count_uses(root: Path, uses: Sequence[Use], ledger: str, now: datetime) -> i
     state |= _stretch(state, (min(use.at, now) for use in fresh if not use.asked))
     state |= {
         "updated": iso(now),
-        "counted": {**marks, ledger: fresh[-1].number},
+        "counted": {**counted, ledger: fresh[-1].number},
         "entries": entries,
     }
     write_atomic(root / STATE, orjson.dumps(state))
