@@ -167,10 +167,10 @@ def _read_whole(
     wanted = " ".join(redact(announced).text.split())[:200]
     while True:
         ingest_file(ledger, path, key=key, settings=settings, clock=clock)
-        heard = any(
+        has_reply = any(
             wanted in " ".join(text.split()) for text in utterances.last_replies(ledger, key, limit=5)
         )
-        if not wanted or heard or time.monotonic() >= deadline:
+        if not wanted or has_reply or time.monotonic() >= deadline:
             return
         time.sleep(0.1)
 

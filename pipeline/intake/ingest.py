@@ -166,10 +166,10 @@ def _word(text: str) -> str:
 
 def _counts(counts: Mapping[str, int]) -> dict[str, int]:
     """Return the counts of record types, whose unknown names are as much a stranger's text as the rest."""
-    kept: dict[str, int] = {}
+    word_counts: dict[str, int] = {}
     for name, count in counts.items():
-        tally(kept, _word(name)[:_WORD_CHARS], count)
-    return kept
+        tally(word_counts, _word(name)[:_WORD_CHARS], count)
+    return word_counts
 
 
 def _redacted(entries: Iterator[Entry]) -> Iterator[Entry]:

@@ -62,8 +62,8 @@ def read(ledger: Ledger, settings: Settings, clock: Clock, started: Iterable[spo
 def _grown(ledger: Ledger, begun: Iterable[spool.Event], now: float) -> Iterator[Path]:
     known = Known(ledger)
     seen = set(files.cursors(ledger))
-    for place in sorted(seen):
-        path = Path(place)
+    for path_text in sorted(seen):
+        path = Path(path_text)
         if known.unchanged(path) is None and path.is_file():
             yield path
     first = events.first_received(ledger)
@@ -77,8 +77,8 @@ def _grown(ledger: Ledger, begun: Iterable[spool.Event], now: float) -> Iterator
 
 def _announced(ledger: Ledger, now: float) -> Iterator[Path]:
     """Yield the transcripts of sessions whose start was told when there was nothing to read yet."""
-    for session, place in events.announced(ledger, START, since=now - ANNOUNCED_SECONDS):
-        path = Path(place)
+    for session, path_text in events.announced(ledger, START, since=now - ANNOUNCED_SECONDS):
+        path = Path(path_text)
         if path.stem == session and path.is_absolute() and _written(path) and path.is_file():
             yield path
 
