@@ -155,9 +155,9 @@ def _reads(batch: Sequence[Entry], now: float) -> Iterator[tuple[str, str, str, 
     """Yield the memory files that a batch shows being read, as `recalls.note_reads` takes them."""
     for entry in batch:
         for number, path in enumerate(entry.memory_reads):
-            said = parse_time(entry.at)
-            mark = f"{entry.uuid or digest(f'{entry.session_id} {entry.offset}')}/{number}"
-            yield entry.session_id, mark, path, said.timestamp() if said else now
+            read_at = parse_time(entry.at)
+            read_key = f"{entry.uuid or digest(f'{entry.session_id} {entry.offset}')}/{number}"
+            yield entry.session_id, read_key, path, read_at.timestamp() if read_at else now
 
 
 def _is_kept(entry: Entry) -> bool:

@@ -144,10 +144,11 @@ def rows_read(ledger: Ledger, key: str, store: str, *strategies: str) -> list[tu
     A stretch no model could read (``failed:unextractable``) was passed over and counts; one whose run
     failed in another way is tried again and does not.
     """
-    marks = ", ".join("?" * len(strategies))
+    placeholders = ", ".join("?" * len(strategies))
     rows = ledger.rows(
         "SELECT from_row, through_row FROM runs WHERE key = ? AND store = ?"
-        f" AND strategy IN ({marks}) AND outcome IN ('applied', 'nothing', 'skipped', 'failed:unextractable')"
+        f" AND strategy IN ({placeholders})"
+        " AND outcome IN ('applied', 'nothing', 'skipped', 'failed:unextractable')"
         " ORDER BY from_row",
         (key, store, *strategies),
     )

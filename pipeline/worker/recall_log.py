@@ -126,15 +126,15 @@ def _batch(opened: BinaryIO, at: Progress, now: float) -> tuple[list[Line], list
         if end - at.taken >= MOST_LINE:
             break
         raw = opened.readline(MOST_LINE)
-        place = at.base + end
+        position = at.base + end
         length = len(raw)
         if not raw.endswith(b"\n"):
             length += _rest(opened) if length == MOST_LINE else 0
             if length <= MOST_LINE:
                 break  # Its end has not been written yet.
-            bad.append(_bad_line(place, f"longer than {MOST_LINE:,} bytes", raw))
+            bad.append(_bad_line(position, f"longer than {MOST_LINE:,} bytes", raw))
         else:
-            line, wrong = parse_line(raw, place, now)
+            line, wrong = parse_line(raw, position, now)
             lines += [line] if line else []
             bad += wrong
         end += length
@@ -176,7 +176,7 @@ def _remove(ledger: Ledger, file: Path, session: str, known: Progress) -> None:
 # what can be understood is kept, and the rest is told of.
 
 
-def parse_line(raw: bytes, place: int, now: float) -> tuple[Line | None, list[BadLine]]:
+def parse_line(raw: bytes, position: int, now: float) -> tuple[Line | None, list[BadLine]]:
     """Return the line that `raw` holds, None when it is none of ours, and what in it is wrong.
 
     A time that can't be true (none, or ahead of `now` by over a day) counts as `now`.
@@ -184,12 +184,12 @@ def parse_line(raw: bytes, place: int, now: float) -> tuple[Line | None, list[Ba
     try:
         value = jsonish.loads(raw.decode("utf-8", "replace"))
     except ValueError as error:
-        return None, [_bad_line(place, f"no JSON: {error}", raw)]
+        return None, [_bad_line(position, f"no JSON: {error}", raw)]
     if not isinstance(value, dict):
-        return None, [_bad_line(place, "no object", raw)]
+        return None, [_bad_line(position, "no object", raw)]
     kind = value.get("k")
     if kind not in _KINDS:
-        return None, [_bad_line(place, "of a kind this Reverie does not know", raw)]
+        return None, [_bad_line(position, "of a kind this Reverie does not know", raw)]
     given = value.get("items", [])
     given = given if isinstance(given, list) else [None]
     store = _text(value.get("store"), _PATH_CHARS)
@@ -197,10 +197,10 @@ def parse_line(raw: bytes, place: int, now: float) -> tuple[Line | None, list[Ba
     wrong = []
     if len(items) < len(given):
         left = len(given) - len(items)
-        wrong.append(_bad_line(place, f"{left} of its {len(given)} memories can't be understood", raw))
+        wrong.append(_bad_line(position, f"{left} of its {len(given)} memories can't be understood", raw))
     at = _number(value.get("at"))
     line = Line(
-        place=place,
+        position=position,
         kind=kind,
         at=at if 0 < at < now + _DAY else now,
         hook=_hook(kind, _text(value.get("hook"), _NAME_CHARS), _text(value.get("source"), _NAME_CHARS)),
@@ -224,9 +224,9 @@ def _hook(kind: str, hook: str, source: str) -> str:
     return hook
 
 
-def _bad_line(place: int, reason: str, raw: bytes) -> BadLine:
-    """Return the note that `raw`, at `place`, can't be understood; secrets are taken out of its text."""
-    return BadLine(place, reason, redact(_text(raw.decode("utf-8", "replace").strip(), _BAD_CHARS)).text)
+def _bad_line(position: int, reason: str, raw: bytes) -> BadLine:
+    """Return the note that `raw`, at `position`, can't be understood; secrets are taken out of its text."""
+    return BadLine(position, reason, redact(_text(raw.decode("utf-8", "replace").strip(), _BAD_CHARS)).text)
 
 
 def _item(value: dict[str, Any], store: str) -> Item:
@@ -285,24 +285,24 @@ def count(context: WorkerContext) -> None:
     by_store: dict[Path, list[tuple[Logged, str]]] = defaultdict(list)
     left_out = []
     for row in rows:
-        place, path = _home_of(row, trusted)
-        if place is None:
+        store_path, path = _home_of(row, trusted)
+        if store_path is None:
             left_out.append(row.id)
         else:
-            by_store[place].append((row, path))
+            by_store[store_path].append((row, path))
     recalls.set_counted(context.ledger, left_out, recalls.LEFT_OUT)
-    for place, found in sorted(by_store.items()):
+    for store_path, found in sorted(by_store.items()):
         try:
-            _count_in(context, place, found)
+            _count_in(context, store_path, found)
         except (StoreError, OSError, *ODD_DATA) as error:
-            LOG.warning("%s: uses are not counted yet: %s: %s", place, type(error).__name__, error)
+            LOG.warning("%s: uses are not counted yet: %s: %s", store_path, type(error).__name__, error)
 
 
-def _count_in(context: WorkerContext, place: Path, found: Sequence[tuple[Logged, str]]) -> None:
+def _count_in(context: WorkerContext, store_path: Path, found: Sequence[tuple[Logged, str]]) -> None:
     now = context.clock.now()
-    if foreign_dream_running(place, now):
+    if foreign_dream_running(store_path, now):
         return
-    store = Store.open(place)
+    store = Store.open(store_path)
     by_path = (
         {d.path: d.id for d in store.scan().documents} if any(not row.memory for row, _ in found) else {}
     )
@@ -319,8 +319,12 @@ def _count_in(context: WorkerContext, place: Path, found: Sequence[tuple[Logged,
 
 
 def _trusted(context: WorkerContext) -> set[Path]:
-    places = [*files.stores(context.ledger), str(context.home / "memory"), str(context.store_override or "")]
-    return {Path(os.path.realpath(place)) for place in places if place}
+    candidates = [
+        *files.stores(context.ledger),
+        str(context.home / "memory"),
+        str(context.store_override or ""),
+    ]
+    return {Path(os.path.realpath(store)) for store in candidates if store}
 
 
 def _home_of(row: Logged, trusted: set[Path]) -> tuple[Path | None, str]:
@@ -329,11 +333,13 @@ def _home_of(row: Logged, trusted: set[Path]) -> tuple[Path | None, str]:
     if not named.is_absolute():
         return None, ""
     real = Path(os.path.realpath(named))
-    for place in [real] if row.store else real.parents:
-        if (place in trusted or _is_project_memory(place)) and place.is_dir():
-            return place, row.path if row.store else real.relative_to(place).as_posix()
+    for store_path in [real] if row.store else real.parents:
+        if (store_path in trusted or _is_project_memory(store_path)) and store_path.is_dir():
+            return store_path, row.path if row.store else real.relative_to(store_path).as_posix()
     return None, ""
 
 
-def _is_project_memory(place: Path) -> bool:
-    return place.name == "memory" and place.parent.parent == Path(os.path.realpath(paths.projects_dir()))
+def _is_project_memory(store_path: Path) -> bool:
+    return store_path.name == "memory" and store_path.parent.parent == Path(
+        os.path.realpath(paths.projects_dir())
+    )
