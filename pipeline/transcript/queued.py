@@ -25,6 +25,7 @@ MOST_WAITING = 32
 _WAITING = "w"
 _REMOVED = "r"
 _DEQUEUED = "d"
+# An offset, a length and a state, as `Queue.dump` puts them into the cursor.
 _POSITION = re.compile(r"(\d+)\+(\d+)([wrd])")
 
 

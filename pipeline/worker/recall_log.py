@@ -94,39 +94,39 @@ def _follow(
     ledger: Ledger, opened: BinaryIO, session: str, known: Progress | None, now: float
 ) -> tuple[Progress | None, int]:
     """Read on from `known`; return how far that came, None when another process is at it, and the lines."""
-    at = known or Progress()
+    progress = known or Progress()
     size = os.fstat(opened.fileno()).st_size
-    if at.taken > size or opened.read(len(at.head)) != at.head:
+    if progress.taken > size or opened.read(len(progress.head)) != progress.head:
         # Removed and begun anew, so what we know of it is about another file.
-        at = Progress(base=at.base + at.taken)
+        progress = Progress(base=progress.base + progress.taken)
     opened.seek(0)
     head = opened.read(_HEAD)
-    stop = min(size, at.taken + MOST_AT_ONCE)
+    stop = min(size, progress.taken + MOST_AT_ONCE)
     found = 0
     before = known
-    while at.taken < stop:
-        lines, bad, end = _batch(opened, at, now)
-        if end == at.taken:
+    while progress.taken < stop:
+        lines, bad, end = _batch(opened, progress, now)
+        if end == progress.taken:
             break
-        after = Progress(end, at.base, head[:end])
+        after = Progress(end, progress.base, head[:end])
         if not recalls.add_lines(ledger, session, lines, bad, before=before, after=after):
             return None, found
         found += len(lines)
-        before = at = after
-    return at, found
+        before = progress = after
+    return progress, found
 
 
-def _batch(opened: BinaryIO, at: Progress, now: float) -> tuple[list[Line], list[BadLine], int]:
-    """Return the next whole lines from `at`, what in them is wrong, and where they end."""
+def _batch(opened: BinaryIO, progress: Progress, now: float) -> tuple[list[Line], list[BadLine], int]:
+    """Return the next whole lines from `progress`, what in them is wrong, and where they end."""
     lines: list[Line] = []
     bad: list[BadLine] = []
-    end = at.taken
+    end = progress.taken
     opened.seek(end)
     for _ in range(_LINES_AT_ONCE):
-        if end - at.taken >= MOST_LINE:
+        if end - progress.taken >= MOST_LINE:
             break
         raw = opened.readline(MOST_LINE)
-        position = at.base + end
+        position = progress.base + end
         length = len(raw)
         if not raw.endswith(b"\n"):
             length += _rest(opened) if length == MOST_LINE else 0
