@@ -1,7 +1,7 @@
 """One store's memories in a disposable SQLite FTS5 file, ``<home>/search/<digest of its path>.sqlite``.
 
-This half makes it; ``ask`` holds the half that asks. The markdown is the truth: the file is brought up
-to date by digest before it is asked, thrown away and built again when it is damaged or of another version,
+This half makes it; ``index_reader`` holds the half that asks. The markdown is the truth: the file is brought
+up to date by digest before it is asked, thrown away and built again when it is damaged or of another version,
 and may be deleted at any time. It holds text of memories, so it is 0600 in a 0700 folder.
 """
 
@@ -143,8 +143,8 @@ class SearchIndex:
         norms = self._weight(asked, total) * self._weight(held, total)
         return round(self._weight(asked & held, total) / math.sqrt(norms), 6) if norms else 0.0
 
-    def _weight(self, some: set[str], total: int) -> float:
-        return math.fsum(math.log(1 + total / max(1, self._lookup.count(term))) ** 2 for term in some)
+    def _weight(self, words: set[str], total: int) -> float:
+        return math.fsum(math.log(1 + total / max(1, self._lookup.count(term))) ** 2 for term in words)
 
     def _sync(
         self,
@@ -184,8 +184,8 @@ class SearchIndex:
 
     def _put(self, table: str, rows: Sequence[Sequence[str | int]]) -> None:
         if rows:
-            holes = ", ".join("?" * len(rows[0]))
-            self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({holes})", rows)
+            placeholders = ", ".join("?" * len(rows[0]))
+            self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({placeholders})", rows)
 
     def _remove(self, rows: Sequence[int]) -> None:
         for table, key in (("words", "rowid"), ("documents", "id")):

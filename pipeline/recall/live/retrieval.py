@@ -8,7 +8,7 @@ import os
 from pipeline.hooklib import places, times
 from pipeline.recall.live import anchors, fence, rank
 from pipeline.recall.live.candidates import Shelf
-from pipeline.recall.live.question import ask, surface
+from pipeline.recall.live.question import parse_question, surface
 from pipeline.recall.live.values import Budget, Recollection, Recollections
 
 TYPE_CHECKING = False
@@ -59,7 +59,7 @@ def retrieve(
     """
     limits = budget or Budget()
     moment = times.now() if now is None else now
-    question = ask(prompt, context)
+    question = parse_question(prompt, context)
     problems: list[str] = []
     if not question.own or limits.memories < 1:
         return Recollections([], "", 0, [], 0, problems)

@@ -70,6 +70,7 @@ def _last(lines: "list[str]", room: int) -> "list[str]":
             sections.append([])
         sections[-1].append(line)
     found: dict[int, list[str]] = {}
+    # The shortest first: what a section leaves of its share is then there for the longer ones.
     for number in sorted(range(len(sections)), key=lambda number: _length(sections[number])):
         found[number] = _tail(sections[number], room // (len(sections) - len(found)))
         room -= _length(found[number])

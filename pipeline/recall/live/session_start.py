@@ -2,7 +2,7 @@
 
 Lean, like all that the hooks run. The project's ``MEMORY.md`` is loaded by Claude Code when it looks after
 the folder itself, and is given here only where that was switched off. What the worker knows comes from its
-board (`pipeline.recall.prepared.hook_state`), as old as its last pass.
+hook state (`pipeline.recall.prepared.hook_state`), as old as its last pass.
 """
 
 import os
@@ -171,7 +171,7 @@ def _line(fields: "dict[str, Any]", store: str, text: str, now: float) -> "dict[
 
 
 def _state(home: str, store: str) -> "dict[str, Any]":
-    """Return what the board says of `store`, {} when it says nothing."""
+    """Return what the hook state says of `store`, {} when it says nothing."""
     stores = settings.board(home).get("stores")
     if not store or not isinstance(stores, dict):
         return {}

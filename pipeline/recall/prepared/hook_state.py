@@ -51,7 +51,7 @@ _DREAM_DEEDS = {
 
 
 def refresh(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> None:
-    """Write the board; one that can't be written is logged and only makes the hooks know less."""
+    """Write the hook state; one that can't be written is logged and only makes the hooks know less."""
     try:
         write(ledger, home, settings, clock)
     except OSError as error:
@@ -59,7 +59,7 @@ def refresh(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> Non
 
 
 def write(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> None:
-    """Write the board of `home`, whole or not at all. Raises LedgerError and OSError."""
+    """Write the hook state of `home`, whole or not at all. Raises LedgerError and OSError."""
     now = clock.now()
     changed = _changes(ledger, (now - timedelta(days=DAYS)).timestamp())
     paused = calls.paused(ledger, now=now) or ""
@@ -103,7 +103,7 @@ def _store_of(ledger: Ledger, job: Job) -> str:
     if job.kind in ("dream", "reindex"):
         return job.key
     if job.kind == "extract_conversation":
-        # An odd key is that job's trouble, not the board's.
+        # An odd key is that job's trouble, not the hook state's.
         number = int(job.key) if job.key.isdecimal() else 0
         found = conversations.conversation(ledger, number)
         return files.store_of(ledger, found.source_file) if found else ""

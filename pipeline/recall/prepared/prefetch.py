@@ -80,6 +80,7 @@ def prefetch(phase: PhaseContext, home: Path, key: str) -> Choice | None:
     file = Path(session_file.removesuffix(".jsonl") + _SUFFIX)
     question_digest = digest("\n".join((*listed.values(), conversation)))[:16]
     before = _read(file)
+    # A job that found nothing new comes here as well, and the same question would cost another call.
     if before.get("asked") == question_digest and before.get("store") == phase.store_key:
         return Choice(session, tuple(before["names"]), asked=False)
     answered = phase.client.complete(_request(phase, listed, conversation), Selection)

@@ -114,8 +114,8 @@ def _newest(lines: list[str]) -> list[str]:
 
 def _end(text: str) -> str:
     """Return the end of what was said last, as much as a section holds."""
-    whole, most = text.strip(), SECTION_TOKENS * _CHARS
-    return whole if len(whole) <= most else "…" + whole[1 - most :]
+    stripped, most = text.strip(), SECTION_TOKENS * _CHARS
+    return stripped if len(stripped) <= most else "…" + stripped[1 - most :]
 
 
 def _line(text: str) -> str:
