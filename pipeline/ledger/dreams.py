@@ -1,6 +1,6 @@
 """What the ledger keeps of dreams: when they ran, what they looked at, why they did not, who is at it.
 
-`store` is the memory folder's path as text. Everything here is by store, so that no project waits for
+`store` is the store's path as text. Everything here is by store, so that no project waits for
 another. Among our own processes the lease decides who consolidates; the folder's ``.consolidate-lock``
 only keeps Claude Code and us apart.
 """

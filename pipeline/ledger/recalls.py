@@ -283,8 +283,12 @@ def lines(ledger: Ledger, session: str) -> list[Line]:
     ):
         values = {**dict(row), "why": tuple(json.loads(row["why"]))}
         items.setdefault(values.pop("place"), []).append(Item(**values))
-    rows = ledger.rows(f"SELECT {_LINE} FROM recall_lines WHERE session = ? ORDER BY place", (session,))
-    return [Line(*row, tuple(items.get(row["place"], ()))) for row in rows]
+    found = []
+    for row in ledger.rows(f"SELECT {_LINE} FROM recall_lines WHERE session = ? ORDER BY place", (session,)):
+        values = dict(row)
+        position = values.pop("place")
+        found.append(Line(position, **values, items=tuple(items.get(position, ()))))
+    return found
 
 
 def bad_lines(ledger: Ledger, session: str) -> list[BadLine]:

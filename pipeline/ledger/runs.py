@@ -179,7 +179,7 @@ def list_runs(ledger: Ledger, *, limit: int = 20, key: str | None = None) -> lis
     return [Run(*row) for row in rows]
 
 
-def _refusal(ledger: Ledger, run_id: str, what: str) -> LedgerError:
+def _refusal(ledger: Ledger, run_id: str, action: str) -> LedgerError:
     known = run(ledger, run_id)
     state = (
         "is not known"
@@ -189,7 +189,7 @@ def _refusal(ledger: Ledger, run_id: str, what: str) -> LedgerError:
         else "has its reply"
     )
     return LedgerError(
-        f"run {run_id} can't {what}: it {state}",
+        f"run {run_id} can't {action}: it {state}",
         file=str(ledger.path),
         fix="Start a new run; `reverie status` shows this one.",
     )

@@ -60,8 +60,8 @@ class Planner:
         `superseded_by` is the id of the memory that takes its place; `retired` tells it afterwards.
         """
         folder = inside(self._root, f"{ARCHIVE}/{year}")
-        there = folder.iterdir() if folder.is_dir() else ()
-        taken = {f"{ARCHIVE}/{year}/{file.name}".lower() for file in there}
+        files = folder.iterdir() if folder.is_dir() else ()
+        taken = {f"{ARCHIVE}/{year}/{file.name}".lower() for file in files}
         target = names.archive_path(document.path, year, taken | set(self._planned))
         self._planned[target.lower()] = None
         return Retire(document.path, target, document.digest, reason, document.id, superseded_by)

@@ -42,7 +42,7 @@ class Use:
 
 def read_state(root: Path) -> dict[str, dict[str, Any]]:
     """Return the entries of ``_state.json`` by memory id; empty when there are none."""
-    entries = _whole(root).get("entries", {})
+    entries = _read_file(root).get("entries", {})
     return {memory_id: entry for memory_id, entry in entries.items() if isinstance(entry, dict)}
 
 
@@ -62,7 +62,7 @@ def counted_since(root: Path, now: datetime) -> datetime | None:
 
     Before that moment nobody could use a memory, so none was left unused.
     """
-    state = _whole(root)
+    state = _read_file(root)
     since, last = parse_time(state.get("counting_since")), parse_time(state.get("last_counted"))
     return None if since is None or last is None or now - last > PAUSE else since
 
@@ -82,7 +82,7 @@ def count_uses(root: Path, uses: Sequence[Use], ledger: str, now: datetime) -> i
     counted again. Times after `now` count as now. Raises StoreError when the file can't be understood; it
     is left as it is.
     """
-    state = {**_new(now), **_whole(root)}
+    state = {**_new(now), **_read_file(root)}
     counted = state.get("counted")
     counted = dict(counted) if isinstance(counted, dict) else {}
     through = counted.get(ledger)
@@ -127,7 +127,7 @@ def _new(now: datetime) -> dict[str, Any]:
     return {"version": 1, "updated": iso(now), "entries": {}}
 
 
-def _whole(root: Path) -> dict[str, Any]:
+def _read_file(root: Path) -> dict[str, Any]:
     try:
         state = orjson.loads(read_regular(root / STATE, MAX_DERIVED)[0])
         if not isinstance(state, dict) or not isinstance(state.get("entries"), dict):
