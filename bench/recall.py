@@ -18,7 +18,7 @@ from pathlib import Path
 from bench.recall_cases import HALVES, NOW, Case, Project, laid_out
 from pipeline.recall import Budget, retrieve
 from pipeline.recall.live import fence
-from pipeline.recall.live.question import ask
+from pipeline.recall.live.question import parse_question
 from pipeline.search.vectors import Nearest, fuse
 from pipeline.search.vectors.embedded import WordLlamaEmbedder, has_wordllama
 from pipeline.search.vectors.vector_file import text_of
@@ -159,7 +159,7 @@ class Vectors:
 
 def asking(way: Way) -> Way:
     """Choose by `way`, but nothing for a prompt that asks for nothing, such as a slash command."""
-    return lambda project, case: way(project, case) if ask(case.prompt).own else []
+    return lambda project, case: way(project, case) if parse_question(case.prompt).own else []
 
 
 def top(scores: Mapping[str, float], floor: float) -> list[str]:

@@ -23,7 +23,7 @@ from pipeline.core.home import Home
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.extraction.run import Outcome
 from pipeline.install.hook_registration import note_interpreter
-from pipeline.intake.ingest import Ingested, Known, file_key, ingest_file, stat_of
+from pipeline.intake.ingest import Ingested, KnownFiles, file_key, ingest_file, stat_of
 from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, open_ledger, runs
 from pipeline.llm import describe
 from pipeline.search.refresh import refresh_index, sweep_indexes
@@ -129,7 +129,7 @@ class App:
         with self.ledger() as ledger:
             files.recover_ingesting(ledger)
             roots = (folder,) if folder else (paths.projects_dir(),)
-            known = None if file or reimport else Known(ledger)
+            known = None if file or reimport else KnownFiles(ledger)
             for path in [file] if file else scan(folder or paths.projects_dir()):
                 if isinstance(path, InputError):
                     yield path

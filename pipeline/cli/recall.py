@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -45,7 +46,7 @@ def injected(
         output.data(rows, lambda: _tell_sessions(rows), as_json=as_json)
         return
     told = recollect.injected(App(), session)
-    output.data(told, lambda: _tell_session(told), as_json=as_json)
+    output.data(None if told is None else _session_plain(told), lambda: _tell_session(told), as_json=as_json)
 
 
 def _plain(found: Recollections) -> dict[str, Any]:
@@ -87,6 +88,14 @@ def _tell(found: Recollections, *, explain: bool) -> None:
         output.talk(f"{_number(len(found.items), 'memory', 'memories')}, {_size(found.chars, found.tokens)}")
 
 
+def _session_plain(told: Told) -> dict[str, Any]:
+    """Return `told` for JSON, where a line's position keeps the name of its column: ``place``."""
+    value = asdict(told)
+    for lines in ("lines", "bad"):
+        value[lines] = [{"place": line.pop("position"), **line} for line in value[lines]]
+    return value
+
+
 def _tell_session(told: Told | None) -> None:
     if told is None:
         output.line("recall has put nothing into any session yet")
@@ -97,7 +106,7 @@ def _tell_session(told: Told | None) -> None:
         [r for line in told.lines for r in _rows(line)],
     )
     for bad in told.bad:
-        output.talk(f"a line of its file can't be understood (byte {bad.place}): {bad.reason}")
+        output.talk(f"a line of its file can't be understood (byte {bad.position}): {bad.reason}")
 
 
 def _rows(line: Line) -> list[list[str]]:

@@ -14,7 +14,7 @@ from pipeline.core.process import boot_id, lives, process_name
 from pipeline.domain.operations import Gate
 from pipeline.ledger import calls, dreams
 from pipeline.llm.budget import Usage, refusal
-from pipeline.store import ConsolidateLock, Held, Snapshot
+from pipeline.store import ConsolidateLock, HeldLock, Snapshot
 
 LEASE_SECONDS = 900.0
 
@@ -25,7 +25,7 @@ class Permit:
 
     phase: PhaseContext
     token: str
-    held: Held | None
+    held: HeldLock | None
     done: bool = False
 
     def confirm(self) -> None:

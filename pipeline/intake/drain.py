@@ -36,7 +36,7 @@ from pipeline.transcript import find
 LOG = logging.getLogger("reverie.intake")
 _NO_HURRY = ("Stop", SESSION_START)
 """Events after which the session goes on, so that what was said can wait for its turn."""
-_Taken = list[tuple[SpoolFile, spool.Event]]
+_FiledEvents = list[tuple[SpoolFile, spool.Event]]
 
 
 @dataclass(slots=True)
@@ -62,8 +62,8 @@ def drain(
     are read from the cursor once the mode allows it. What is no event or no transcript is quarantined, never
     deleted; what can't be read now is left, with the reason kept for `spool.left`.
     """
-    done = Drained()
-    by_path: dict[Path, _Taken] = defaultdict(list)
+    drained = Drained()
+    by_path: dict[Path, _FiledEvents] = defaultdict(list)
     for file in spool.pending(home):
         if file.id in leave_out:
             continue
@@ -71,58 +71,58 @@ def drain(
             event = spool.parse(file)
             path = _path_of(event, settings) if event else None
         except (SpoolError, UnreadableError) as error:
-            _leave([file], str(error), done)
+            _leave([file], str(error), drained)
             continue
         if event is None:
-            done.quarantined += 1
+            drained.quarantined += 1
             continue
-        done.events += 1
-        done.started += [event] if event.hook == SESSION_START else []
+        drained.events += 1
+        drained.started += [event] if event.hook == SESSION_START else []
         if path is None:
             events.record_events(ledger, [_row(event)])
             spool.retire(file)
         else:
             by_path[path].append((file, event))
-    for path, taken in sorted(by_path.items()):
-        _settle(path, taken, done, ledger, settings, clock)
-    return done
+    for path, filed_events in sorted(by_path.items()):
+        _settle(path, filed_events, drained, ledger, settings, clock)
+    return drained
 
 
 def _settle(
-    path: Path, taken: _Taken, done: Drained, ledger: Ledger, settings: Settings, clock: Clock
+    path: Path, filed_events: _FiledEvents, drained: Drained, ledger: Ledger, settings: Settings, clock: Clock
 ) -> None:
     """Take the events of one transcript. What is wrong with it, expected or not, leaves them for later."""
-    files = [file for file, _ in taken]
-    session = {"session": taken[0][1].session_id}
+    files = [file for file, _ in filed_events]
+    session = {"session": filed_events[0][1].session_id}
     try:
-        done.keys.add(_take(path, taken, ledger, settings, clock))
+        drained.keys.add(_ingest_events(path, filed_events, ledger, settings, clock))
     except LedgerError:
         raise
     except UnreadableError as error:
-        _leave(files, str(error), done)
+        _leave(files, str(error), drained)
     except InputError as error:
         LOG.warning("%s", error, extra=session)
         for file in files:
             spool.quarantine(file, str(error))
-        done.quarantined += len(files)
+        drained.quarantined += len(files)
     except (ReverieError, OSError, *ODD_DATA) as error:
         if not isinstance(error, ReverieError):
             LOG.exception("the events of %s are left", path, extra=session)
-        _leave(files, f"{type(error).__name__}: {error}", done)
+        _leave(files, f"{type(error).__name__}: {error}", drained)
 
 
-def _leave(files: Sequence[SpoolFile], reason: str, done: Drained) -> None:
+def _leave(files: Sequence[SpoolFile], reason: str, drained: Drained) -> None:
     """Leave the events in `files` for a later try."""
     LOG.warning("%s: left for later: %s", files[0].id, reason)
     for file in files:
-        done.left.add(file.id)
+        drained.left.add(file.id)
         try:
             spool.leave(file, reason)
         except SpoolError as error:
             LOG.warning("the reason can't be kept: %s", error)
 
 
-def print_session(ledger: Ledger, key: str, settings: Settings) -> bool:
+def is_print_session(ledger: Ledger, key: str, settings: Settings) -> bool:
     """Whether `key` is a ``claude -p`` or SDK session that extraction leaves alone (DESIGN §9)."""
     entrypoint = utterances.entrypoint(ledger, key) or ""
     return entrypoint.startswith("sdk") and not settings.extraction.include_print_sessions
@@ -137,20 +137,22 @@ def _path_of(event: spool.Event, settings: Settings) -> Path | None:
     return path
 
 
-def _take(path: Path, taken: _Taken, ledger: Ledger, settings: Settings, clock: Clock) -> str:
+def _ingest_events(
+    path: Path, filed_events: _FiledEvents, ledger: Ledger, settings: Settings, clock: Clock
+) -> str:
     key = file_key(path, (paths.projects_dir(),))
-    last = taken[-1][1]
+    last = filed_events[-1][1]
     faults.reach("drain.before_ledger")
     _read_whole(path, key, last.last_assistant_message, ledger, settings, clock)
     now = clock.now().timestamp()
-    waits = all(event.hook in _NO_HURRY for _, event in taken)
+    waits = all(event.hook in _NO_HURRY for _, event in filed_events)
     due = _next_turn(ledger, key, settings, now) if waits else now
     with ledger.transaction():
-        events.record_events(ledger, [_row(event) for _, event in taken])
-        if not print_session(ledger, key, settings):
+        events.record_events(ledger, [_row(event) for _, event in filed_events])
+        if not is_print_session(ledger, key, settings):
             jobs.enqueue(ledger, "extract_turn", key, now=now, run_after=due)
     faults.reach("drain.after_ledger")
-    for file, _ in taken:
+    for file, _ in filed_events:
         spool.retire(file)
     return key
 
@@ -167,10 +169,10 @@ def _read_whole(
     wanted = " ".join(redact(announced).text.split())[:200]
     while True:
         ingest_file(ledger, path, key=key, settings=settings, clock=clock)
-        heard = any(
+        has_reply = any(
             wanted in " ".join(text.split()) for text in utterances.last_replies(ledger, key, limit=5)
         )
-        if not wanted or heard or time.monotonic() >= deadline:
+        if not wanted or has_reply or time.monotonic() >= deadline:
             return
         time.sleep(0.1)
 

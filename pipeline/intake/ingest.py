@@ -56,7 +56,7 @@ def file_key(path: Path, roots: tuple[Path, ...] = ()) -> str:
     return f"{real.parent.name}/{real.name}"
 
 
-class Known:
+class KnownFiles:
     """The files the ledger has, taken in one query, to tell which of thousands need no second look."""
 
     def __init__(self, ledger: Ledger) -> None:
@@ -101,7 +101,7 @@ def ingest_file(
     state = files.file_state(ledger, key)
     stat = stat_of(path)
     if stat is None:
-        return _gone(ledger, path, key, clock)
+        return _note_gone(ledger, path, key, clock)
     # A damaged cursor gives the beginning, where rows that are known already stay as they are.
     cursor = Cursor() if state is None or reimport else Cursor.from_json(state.cursor_json)
     same = cursor.size == stat.st_size and cursor.mtime_ns == stat.st_mtime_ns
@@ -113,7 +113,7 @@ def ingest_file(
     try:
         reading = read(path, cursor, quiet=quiet)
     except FileNotFoundError:
-        return _gone(ledger, path, key, clock)
+        return _note_gone(ledger, path, key, clock)
     result = commit_ingest(
         ledger,
         key,
@@ -153,7 +153,7 @@ def stat_of(path: Path) -> os.stat_result | None:
         ) from error
 
 
-def _gone(ledger: Ledger, path: Path, key: str, clock: Clock) -> Ingested:
+def _note_gone(ledger: Ledger, path: Path, key: str, clock: Clock) -> Ingested:
     first = files.mark_gone(ledger, key, clock.now())
     return Ingested(key, path, skipped="gone" if first else "gone before")
 
@@ -166,10 +166,10 @@ def _word(text: str) -> str:
 
 def _counts(counts: Mapping[str, int]) -> dict[str, int]:
     """Return the counts of record types, whose unknown names are as much a stranger's text as the rest."""
-    kept: dict[str, int] = {}
+    word_counts: dict[str, int] = {}
     for name, count in counts.items():
-        tally(kept, _word(name)[:_WORD_CHARS], count)
-    return kept
+        tally(word_counts, _word(name)[:_WORD_CHARS], count)
+    return word_counts
 
 
 def _redacted(entries: Iterator[Entry]) -> Iterator[Entry]:

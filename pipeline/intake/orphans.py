@@ -18,8 +18,8 @@ from pipeline.core.clock import Clock
 from pipeline.core.errors import InputError, UnreadableError
 from pipeline.hooklib.events import SESSION_START
 from pipeline.intake import spool
-from pipeline.intake.drain import print_session
-from pipeline.intake.ingest import Known, file_key, ingest_file
+from pipeline.intake.drain import is_print_session
+from pipeline.intake.ingest import KnownFiles, file_key, ingest_file
 from pipeline.ledger import Ledger, events, files, jobs
 from pipeline.transcript import scan
 
@@ -30,7 +30,9 @@ ANNOUNCED_SECONDS = 30 * 86_400.0
 """How long a session that told of its start may go unread; transcripts vanish after about that time."""
 
 
-def read(ledger: Ledger, settings: Settings, clock: Clock, started: Iterable[spool.Event]) -> list[str]:
+def ingest_orphans(
+    ledger: Ledger, settings: Settings, clock: Clock, started: Iterable[spool.Event]
+) -> list[str]:
     """Take in what grew without an event, queue it to be extracted, and return the keys of those files.
 
     `started` are the events of sessions that began; their own files are left to their own events. One that
@@ -52,7 +54,7 @@ def read(ledger: Ledger, settings: Settings, clock: Clock, started: Iterable[spo
             message = "%s grew without an event and can't be read: %s"
             LOG.warning(message, path, error, extra={"session": path.stem})
             continue
-        if done.new_rows and not print_session(ledger, key, settings):
+        if done.new_rows and not is_print_session(ledger, key, settings):
             jobs.enqueue(ledger, "extract_turn", key, now=now, run_after=now)
             found.append(key)
     if found:
@@ -61,10 +63,10 @@ def read(ledger: Ledger, settings: Settings, clock: Clock, started: Iterable[spo
 
 
 def _grown(ledger: Ledger, begun: Iterable[spool.Event], now: float) -> Iterator[Path]:
-    known = Known(ledger)
+    known = KnownFiles(ledger)
     seen = set(files.cursors(ledger))
-    for place in sorted(seen):
-        path = Path(place)
+    for path_text in sorted(seen):
+        path = Path(path_text)
         if known.unchanged(path) is None and path.is_file():
             yield path
     first = events.first_received(ledger)
@@ -78,8 +80,8 @@ def _grown(ledger: Ledger, begun: Iterable[spool.Event], now: float) -> Iterator
 
 def _announced(ledger: Ledger, now: float) -> Iterator[Path]:
     """Yield the transcripts of sessions whose start was told when there was nothing to read yet."""
-    for session, place in events.announced(ledger, SESSION_START, since=now - ANNOUNCED_SECONDS):
-        path = Path(place)
+    for session, path_text in events.announced(ledger, SESSION_START, since=now - ANNOUNCED_SECONDS):
+        path = Path(path_text)
         if path.stem == session and path.is_absolute() and _written(path) and path.is_file():
             yield path
 

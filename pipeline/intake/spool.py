@@ -154,7 +154,7 @@ def retire(file: SpoolFile) -> None:
     """Remove `file`, whose event is in the ledger. Raises SpoolError when it can't be removed."""
     try:
         file.path.unlink(missing_ok=True)
-        _why(file.path).unlink(missing_ok=True)
+        _reason_file(file.path).unlink(missing_ok=True)
     except OSError as error:
         raise _unusable(file.path, error) from error
 
@@ -164,43 +164,47 @@ def quarantine(file: SpoolFile, reason: str) -> Path:
 
     What is kept is redacted and cut, since it may stay for long. Raises SpoolError.
     """
-    place = Home(file.path.parent.parent).quarantine / file.path.name
+    target = Home(file.path.parent.parent).quarantine / file.path.name
     try:
         with file.path.open("rb") as source:
             raw = source.read(QUARANTINE_LIMIT * 2)
         text = redact(decode_text(raw)[:QUARANTINE_LIMIT]).text
-        ensure_dir(place.parent)
-        write_atomic(place, text.encode("utf-8", "replace"))
-        write_atomic(place.with_suffix(".reason"), (redact(reason).text + "\n").encode("utf-8", "replace"))
+        ensure_dir(target.parent)
+        write_atomic(target, text.encode("utf-8", "replace"))
+        write_atomic(target.with_suffix(".reason"), (redact(reason).text + "\n").encode("utf-8", "replace"))
         file.path.unlink()
-        _why(file.path).unlink(missing_ok=True)
+        _reason_file(file.path).unlink(missing_ok=True)
     except OSError as error:
         raise _unusable(file.path, error) from error
-    return place
+    return target
 
 
 def leave(file: SpoolFile, reason: str) -> None:
     """Note why `file` could not be taken, for `left`; it stays pending. Raises SpoolError."""
-    said = (redact(reason).text + "\n").encode("utf-8", "replace")
-    place = _why(file.path)
+    text = (redact(reason).text + "\n").encode("utf-8", "replace")
+    reason_file = _reason_file(file.path)
     try:
-        if not (place.is_file() and place.read_bytes() == said):
-            write_atomic(place, said)
+        if not (reason_file.is_file() and reason_file.read_bytes() == text):
+            write_atomic(reason_file, text)
     except OSError as error:
-        raise _unusable(place, error) from error
+        raise _unusable(reason_file, error) from error
 
 
 def left(home: Path) -> list[tuple[str, str]]:
     """Return (id, reason) of every pending event that could not be taken so far, oldest first."""
-    return [(file.id, _said(_why(file.path))) for file in pending(home) if _why(file.path).is_file()]
+    return [
+        (file.id, _reason(_reason_file(file.path)))
+        for file in pending(home)
+        if _reason_file(file.path).is_file()
+    ]
 
 
-def _why(path: Path) -> Path:
+def _reason_file(path: Path) -> Path:
     """Return where the reason stands for the event at `path`."""
     return path.with_suffix(".reason")
 
 
-def _said(path: Path) -> str:
+def _reason(path: Path) -> str:
     """Return the reason in the file `path`; nothing when it went away meanwhile."""
     try:
         return path.read_text("utf-8", "replace").strip()
@@ -212,8 +216,8 @@ def _said(path: Path) -> str:
 
 def quarantined(home: Path) -> list[tuple[str, str]]:
     """Return (id, reason) of every quarantined event, oldest first."""
-    place = Home(home).quarantine
-    return [(path.stem, _said(_why(path))) for path in sorted(place.glob("*.json"))]
+    folder = Home(home).quarantine
+    return [(path.stem, _reason(_reason_file(path))) for path in sorted(folder.glob("*.json"))]
 
 
 def sweep(home: Path, *, now: float) -> int:
@@ -222,11 +226,11 @@ def sweep(home: Path, *, now: float) -> int:
     Raises SpoolError when the spool can't be listed or a file in it can't be removed.
     """
     removed = 0
-    place = directory(home)
+    folder = directory(home)
     try:
-        listed = list(place.iterdir()) if place.is_dir() else []
+        listed = list(folder.iterdir()) if folder.is_dir() else []
     except OSError as error:
-        raise _unusable(place, error) from error
+        raise _unusable(folder, error) from error
     for path in listed:
         if not (path.name.startswith(".") and TEMP_MARK in path.name):
             continue

@@ -164,7 +164,7 @@ def _cant_write(cause: BaseException | None) -> bool:
     return (getattr(cause, "sqlite_errorname", None) or "").startswith(codes)
 
 
-def _read_only(path: Path, why: LedgerError) -> Ledger:
+def _read_only(path: Path, cause: LedgerError) -> Ledger:
     """Open `path` without writing: with its -wal file if SQLite can, else the main file alone."""
     for options, left_out in (
         ("mode=ro", ""),
@@ -176,13 +176,13 @@ def _read_only(path: Path, why: LedgerError) -> Ledger:
         connection.row_factory = sqlite3.Row
         try:
             if migrations.version(connection, path) == migrations.LATEST:
-                return Ledger(connection, path, f"looked at without writing{left_out}: {why.args[0]}")
+                return Ledger(connection, path, f"looked at without writing{left_out}: {cause.args[0]}")
         except sqlite3.Error:
             connection.close()
             continue
         connection.close()
         break
-    raise why
+    raise cause
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
@@ -196,8 +196,8 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     if current == migrations.LATEST and mode == "wal":
         return
     # Turning WAL on ignores the busy timeout, so two first openers take turns by a file lock.
-    with locks.lock(path.with_name(path.name + ".lock"), timeout=2 * BUSY_SECONDS) as ours:
-        if not ours:
+    with locks.lock(path.with_name(path.name + ".lock"), timeout=2 * BUSY_SECONDS) as locked:
+        if not locked:
             raise LedgerError(
                 "another process has been setting it up for ten seconds", file=str(path), fix="Try again."
             )
@@ -215,10 +215,10 @@ def _make_file(path: Path) -> None:
         os.close(handle)
 
 
-def damaged(path: Path, why: str) -> LedgerError:
+def damaged(path: Path, reason: str) -> LedgerError:
     """Return the error for a file that holds no usable ledger."""
     return LedgerError(
-        f"this is not a usable ledger: {why}",
+        f"this is not a usable ledger: {reason}",
         file=str(path),
         fix=f"Move {path.name} and its -wal and -shm files aside; `reverie ingest` builds a new ledger.",
     )

@@ -165,8 +165,8 @@ def rebuild(
     segments = _segments(ledger, file, floor, gap_minutes * 60, begun)
     for row in active[len(segments) :]:
         ledger.execute("DELETE FROM memory_conversations WHERE id = ?", (row["id"],))
-    for place, segment in enumerate(segments):
-        _save(ledger, file, segment, active[place] if place < len(active) else None, seconds(now))
+    for number, segment in enumerate(segments):
+        _save(ledger, file, segment, active[number] if number < len(active) else None, seconds(now))
 
 
 def _segment(row: sqlite3.Row) -> _Segment:

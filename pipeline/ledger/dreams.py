@@ -1,6 +1,6 @@
 """What the ledger keeps of dreams: when they ran, what they looked at, why they did not, who is at it.
 
-`store` is the memory folder's path as text. Everything here is by store, so that no project waits for
+`store` is the store's path as text. Everything here is by store, so that no project waits for
 another. Among our own processes the lease decides who consolidates; the folder's ``.consolidate-lock``
 only keeps Claude Code and us apart.
 """
@@ -91,7 +91,7 @@ def mark_seen(ledger: Ledger, store: str, digests: Mapping[str, str]) -> None:
             "INSERT INTO dream_seen (store, memory, digest) VALUES (?, ?, ?)"
             " ON CONFLICT (store, memory) DO UPDATE SET digest = excluded.digest"
             " WHERE digest <> excluded.digest",
-            [(store, memory, mark) for memory, mark in sorted(digests.items())],
+            [(store, memory, digest) for memory, digest in sorted(digests.items())],
         )
 
 
@@ -121,8 +121,8 @@ def log_gates(ledger: Ledger, store: str, gates: Sequence[tuple[str, bool, str]]
             "INSERT OR REPLACE INTO dream_gates (store, name, place, open, reason, at)"
             " VALUES (?, ?, ?, ?, ?, ?)",
             [
-                (store, name, place, int(is_open), reason, at)
-                for place, (name, is_open, reason) in enumerate(gates)
+                (store, name, position, int(is_open), reason, at)
+                for position, (name, is_open, reason) in enumerate(gates)
             ],
         )
         for name, is_open, reason in gates:
@@ -174,8 +174,8 @@ def sessions_since(ledger: Ledger, store: str, *, since: float | None, exclude: 
     )
     found = set()
     for row in rows:
-        said = parse_time(row["last_entry_timestamp"])
-        last = said.timestamp() if said else row["last_modified"] / 1000
+        spoken_at = parse_time(row["last_entry_timestamp"])
+        last = spoken_at.timestamp() if spoken_at else row["last_modified"] / 1000
         if since is None or last > since:
             found.add(row["session_id"] or row["file_path"])
     return len(found - {exclude})

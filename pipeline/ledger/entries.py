@@ -84,8 +84,8 @@ def commit_ingest(
     first = next(batches, [])
     with ledger.transaction():
         file = file_id(ledger, key)
-        why = restarted() if callable(restarted) else restarted
-        if why:
+        restart_reason = restarted() if callable(restarted) else restarted
+        if restart_reason:
             _supersede(ledger, file)
         tip, reached = links.tip(ledger, file), links.reached(ledger, file)
         last_row = int(ledger.value("SELECT coalesce(max(id), 0) FROM memory_transcript_entries"))
@@ -106,7 +106,7 @@ def commit_ingest(
             offset=offset() if callable(offset) else offset,
             size=size,
             mtime_ms=mtime_ms,
-            restarted=bool(why),
+            restarted=bool(restart_reason),
             type_counts=type_counts() if callable(type_counts) else type_counts,
             after_row=last_row,
         )
@@ -155,9 +155,9 @@ def _reads(batch: Sequence[Entry], now: float) -> Iterator[tuple[str, str, str, 
     """Yield the memory files that a batch shows being read, as `recalls.note_reads` takes them."""
     for entry in batch:
         for number, path in enumerate(entry.memory_reads):
-            said = parse_time(entry.at)
-            mark = f"{entry.uuid or digest(f'{entry.session_id} {entry.offset}')}/{number}"
-            yield entry.session_id, mark, path, said.timestamp() if said else now
+            read_at = parse_time(entry.at)
+            read_key = f"{entry.uuid or digest(f'{entry.session_id} {entry.offset}')}/{number}"
+            yield entry.session_id, read_key, path, read_at.timestamp() if read_at else now
 
 
 def _is_kept(entry: Entry) -> bool:

@@ -80,18 +80,18 @@ def bad_lines(ledger: Ledger, key: str) -> list[tuple[int, str]]:
 
 
 def stores(ledger: Ledger) -> list[str]:
-    """Return every memory folder a transcript was ever read for, by name."""
+    """Return every store a transcript was ever read for, by name."""
     rows = ledger.rows("SELECT DISTINCT store FROM memory_file_states WHERE store <> '' ORDER BY store")
     return [row["store"] for row in rows]
 
 
 def store_of(ledger: Ledger, key: str) -> str:
-    """Return the memory folder remembered for `key`, or an empty string."""
+    """Return the store remembered for `key`, or an empty string."""
     return str(ledger.value("SELECT store FROM memory_file_states WHERE file_path = ?", (key,)) or "")
 
 
 def remember_store(ledger: Ledger, key: str, store: str) -> None:
-    """Keep `store` as the memory folder of `key`; a file the ledger does not know is left out."""
+    """Keep `store` as the one of `key`; a file the ledger does not know is left out."""
     with ledger.transaction():
         ledger.execute("UPDATE memory_file_states SET store = ? WHERE file_path = ?", (store, key))
 

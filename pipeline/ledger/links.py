@@ -45,14 +45,14 @@ def add(ledger: Ledger, file: int, batch: Sequence[Entry], *, after: int) -> int
         return after
     ledger.execute(
         "INSERT INTO link_batches (file_id, first_offset, last_offset, marks, links) VALUES (?, ?, ?, ?, ?)",
-        (file, found[0][0], found[-1][0], _marks(str(link[1]) for link in found), orjson.dumps(found)),
+        (file, found[0][0], found[-1][0], _checksums(str(link[1]) for link in found), orjson.dumps(found)),
     )
     return int(str(found[-1][0]))
 
 
-def _marks(uuids: Iterable[str]) -> bytes:
-    sums = [crc32(uuid.encode("utf-8", "surrogatepass")) for uuid in uuids]
-    return struct.pack(f"<{len(sums)}I", *sums)
+def _checksums(uuids: Iterable[str]) -> bytes:
+    checksums = [crc32(uuid.encode("utf-8", "surrogatepass")) for uuid in uuids]
+    return struct.pack(f"<{len(checksums)}I", *checksums)
 
 
 def reached(ledger: Ledger, file: int) -> int:
@@ -73,9 +73,9 @@ def tip(ledger: Ledger, file: int) -> Tip | None:
     )
     try:
         for (batch,) in cursor:
-            for place, link in reversed(_decoded(batch)):
+            for offset, link in reversed(_decoded(batch)):
                 if not link[3]:
-                    return place, link
+                    return offset, link
     finally:
         cursor.close()
     return None
@@ -83,8 +83,8 @@ def tip(ledger: Ledger, file: int) -> Tip | None:
 
 def _decoded(batch: bytes) -> list[Tip]:
     return [
-        (place, (uuid, parent, human, sidechain))
-        for place, uuid, parent, human, sidechain in orjson.loads(batch)
+        (offset, (uuid, parent, human, sidechain))
+        for offset, uuid, parent, human, sidechain in orjson.loads(batch)
     ]
 
 
@@ -96,9 +96,9 @@ def mark_branches(ledger: Ledger, file: int, before: Tip | None, abandoned: Aban
     whole file is judged again, and entries may also come back. Return whether it was.
     """
     if before is not None:
-        place, last = before
-        new = list(links_of(ledger, file, place + 1))
-        if _hangs_on(last[0], new) and not _any_before(ledger, file, place, [last, *new]):
+        offset, last = before
+        new = list(links_of(ledger, file, offset + 1))
+        if _hangs_on(last[0], new) and not _any_before(ledger, file, offset, [last, *new]):
             _flag(ledger, file, abandoned([last, *new]), 1)
             return False
     left = abandoned(list(links_of(ledger, file)))
@@ -122,8 +122,8 @@ def links_of(ledger: Ledger, file: int, start: int = 0) -> Iterator[Link]:
         "SELECT links FROM link_batches WHERE file_id = ? AND last_offset >= ? ORDER BY last_offset",
         (file, start),
     ):
-        for place, link in _decoded(batch):
-            if place >= start and link[0] not in seen:
+        for offset, link in _decoded(batch):
+            if offset >= start and link[0] not in seen:
                 seen.add(link[0])
                 yield link
 
@@ -138,18 +138,18 @@ def _hangs_on(tip_uuid: str, new: Sequence[Link]) -> bool:
     return True
 
 
-def _any_before(ledger: Ledger, file: int, end: int, some: Sequence[Link]) -> bool:
+def _any_before(ledger: Ledger, file: int, end: int, links: Sequence[Link]) -> bool:
     """Return whether the file holds one of these uuids before byte `end`: a compaction appends copies."""
-    wanted = {link[0] for link in some}
-    sums = [_marks([uuid]) for uuid in wanted]
+    wanted = {link[0] for link in links}
+    checksums = [_checksums([uuid]) for uuid in wanted]
     batches = ledger.rows(
         "SELECT id, marks FROM link_batches WHERE file_id = ? AND first_offset < ?", (file, end)
     )
     # A checksum only says where to look: other uuids can have the same, and the tip is in its own batch.
-    likely = [row["id"] for row in batches if any(one in row["marks"] for one in sums)]
+    likely = [row["id"] for row in batches if any(checksum in row["marks"] for checksum in checksums)]
     for number in likely:
         batch = ledger.value("SELECT links FROM link_batches WHERE id = ?", (number,))
-        if any(place < end and link[0] in wanted for place, link in _decoded(batch)):
+        if any(offset < end and link[0] in wanted for offset, link in _decoded(batch)):
             return True
     return False
 

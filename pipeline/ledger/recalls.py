@@ -53,10 +53,11 @@ class Item:
 class Line:
     """One line: `kind` is ``sent``, ``start`` or ``reset``, `at` epoch seconds, `hook` what it came from.
 
+    `position` is its first byte, those of earlier files of the session counted (stored as ``place``).
     `chars` and `tokens` measure all that was put in, the frame included; `prompt` is a short digest.
     """
 
-    place: int
+    position: int
     kind: str
     at: float
     hook: str
@@ -73,7 +74,7 @@ class Line:
 class BadLine:
     """A line, or a part of one, that can't be understood, with the beginning of its text."""
 
-    place: int
+    position: int
     reason: str
     text: str
 
@@ -171,14 +172,14 @@ def _progress(ledger: Ledger, session: str) -> Progress | None:
 def _add(ledger: Ledger, session: str, line: Line) -> None:
     values = astuple(line)[:-1]
     ledger.execute(
-        f"INSERT OR IGNORE INTO recall_lines (session, {_LINE}) VALUES (?, {_marks(values)})",
+        f"INSERT OR IGNORE INTO recall_lines (session, {_LINE}) VALUES (?, {_placeholders(values)})",
         (session, *values),
     )
     ledger.executemany(
         f"INSERT OR IGNORE INTO recall_log (session, place, item, at, hook, {_ITEM})"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
-            (session, line.place, number, line.at, line.hook, *_item_values(item))
+            (session, line.position, number, line.at, line.hook, *_item_values(item))
             for number, item in enumerate(line.items)
         ],
     )
@@ -191,7 +192,7 @@ def _item_values(item: Item) -> tuple[Any, ...]:
     )
 
 
-def _marks(values: Sequence[object]) -> str:
+def _placeholders(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
 
 
@@ -225,7 +226,7 @@ def note_reads(ledger: Ledger, reads: Iterable[tuple[str, str, str, float]]) -> 
     ledger.executemany(
         "INSERT OR IGNORE INTO recall_log (session, item, at, hook, store, memory, name, path, digest, score,"
         " why, chars, tokens, mark) VALUES (?, 0, ?, 'read', '', '', '', ?, '', 0, '[]', 0, 0, ?)",
-        [(session, at, path, mark) for session, mark, path, at in reads],
+        [(session, at, path, read_key) for session, read_key, path, at in reads],
     )
 
 
@@ -242,10 +243,10 @@ def uncounted(ledger: Ledger, *, limit: int) -> list[Logged]:
     ]
 
 
-def set_counted(ledger: Ledger, rows: Iterable[int], mark: int = 1) -> None:
+def set_counted(ledger: Ledger, rows: Iterable[int], state: int = 1) -> None:
     """Note that `rows` are counted, or with `LEFT_OUT` that they can't be."""
     with ledger.transaction():
-        ledger.executemany("UPDATE recall_log SET counted = ? WHERE id = ?", [(mark, row) for row in rows])
+        ledger.executemany("UPDATE recall_log SET counted = ? WHERE id = ?", [(state, row) for row in rows])
 
 
 # -- looking ------------------------------------------------------------------------------------------
@@ -282,8 +283,12 @@ def lines(ledger: Ledger, session: str) -> list[Line]:
     ):
         values = {**dict(row), "why": tuple(json.loads(row["why"]))}
         items.setdefault(values.pop("place"), []).append(Item(**values))
-    rows = ledger.rows(f"SELECT {_LINE} FROM recall_lines WHERE session = ? ORDER BY place", (session,))
-    return [Line(**dict(row), items=tuple(items.get(row["place"], ()))) for row in rows]
+    found = []
+    for row in ledger.rows(f"SELECT {_LINE} FROM recall_lines WHERE session = ? ORDER BY place", (session,)):
+        values = dict(row)
+        position = values.pop("place")
+        found.append(Line(position, **values, items=tuple(items.get(position, ()))))
+    return found
 
 
 def bad_lines(ledger: Ledger, session: str) -> list[BadLine]:

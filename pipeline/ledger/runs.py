@@ -144,10 +144,11 @@ def rows_read(ledger: Ledger, key: str, store: str, *strategies: str) -> list[tu
     A stretch no model could read (``failed:unextractable``) was passed over and counts; one whose run
     failed in another way is tried again and does not.
     """
-    marks = ", ".join("?" * len(strategies))
+    placeholders = ", ".join("?" * len(strategies))
     rows = ledger.rows(
         "SELECT from_row, through_row FROM runs WHERE key = ? AND store = ?"
-        f" AND strategy IN ({marks}) AND outcome IN ('applied', 'nothing', 'skipped', 'failed:unextractable')"
+        f" AND strategy IN ({placeholders})"
+        " AND outcome IN ('applied', 'nothing', 'skipped', 'failed:unextractable')"
         " ORDER BY from_row",
         (key, store, *strategies),
     )
@@ -178,7 +179,7 @@ def list_runs(ledger: Ledger, *, limit: int = 20, key: str | None = None) -> lis
     return [Run(*row) for row in rows]
 
 
-def _refusal(ledger: Ledger, run_id: str, what: str) -> LedgerError:
+def _refusal(ledger: Ledger, run_id: str, action: str) -> LedgerError:
     known = run(ledger, run_id)
     state = (
         "is not known"
@@ -188,7 +189,7 @@ def _refusal(ledger: Ledger, run_id: str, what: str) -> LedgerError:
         else "has its reply"
     )
     return LedgerError(
-        f"run {run_id} can't {what}: it {state}",
+        f"run {run_id} can't {action}: it {state}",
         file=str(ledger.path),
         fix="Start a new run; `reverie status` shows this one.",
     )

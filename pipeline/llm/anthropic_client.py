@@ -154,19 +154,19 @@ def _status_error(error: anthropic.APIStatusError) -> ModelError:
     """Return our error for an HTTP status of 400 or more."""
     status = error.status_code
     text = error.api_message or error.message
-    told = f"HTTP {status}: {text}"
+    message = f"HTTP {status}: {text}"
     if status in (400, 413) and (status == 413 or error_phrases.is_too_long(text)):
-        return TooLongError(told, fix="Ask about less at once.")
+        return TooLongError(message, fix="Ask about less at once.")
     if status == 402 or (status < 500 and error_phrases.is_quota(text)):
-        return QuotaError(told, fix="Add credit, or wait until the allowance is renewed.")
+        return QuotaError(message, fix="Add credit, or wait until the allowance is renewed.")
     if status in (401, 403):
-        return UnauthorisedError(told, fix="Check the key in the variable that model.api_key_env names.")
+        return UnauthorisedError(message, fix="Check the key in the variable that model.api_key_env names.")
     if status == 404:
-        return UnavailableError(told, fix="Check model.model and model.base_url.")
+        return UnavailableError(message, fix="Check model.model and model.base_url.")
     if status in (408, 409, 429) or status >= 500:
         return OverloadedError(
-            told,
+            message,
             retry_after=_number(error.response.headers.get("retry-after")),
             fix="Nothing to do: it is tried again.",
         )
-    return ModelError(told, fix="Report this: Reverie sent a request the API calls wrong.")
+    return ModelError(message, fix="Report this: Reverie sent a request the API calls wrong.")

@@ -63,10 +63,10 @@ class ReplayProvider:
 
     def _miss(self, digest: str, purpose: str) -> str:
         near = [name for name in self.unplayed() if name.startswith(f"{slugify(purpose)}-")]
-        told = f"no recorded reply for the {purpose} request {digest[:12]}"
+        miss = f"no recorded reply for the {purpose} request {digest[:12]}"
         if near:
-            return f"{told}; not played yet for that purpose: {', '.join(near[:3])}"
-        return f"{told}; {len(self._cassettes)} recordings, none left for that purpose"
+            return f"{miss}; not played yet for that purpose: {', '.join(near[:3])}"
+        return f"{miss}; {len(self._cassettes)} recordings, none left for that purpose"
 
 
 class RecordProvider:

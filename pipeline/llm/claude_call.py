@@ -92,7 +92,7 @@ def invocation(
         argv += ["--json-schema", wanted]
     else:
         parts.append(f"Output: one JSON value that fits this JSON Schema, and nothing else.\n{wanted}")
-    stdin = "\n\n".join([*parts, _dialogue(request)]).encode("utf-8", "replace")
+    stdin = "\n\n".join([*parts, _conversation(request)]).encode("utf-8", "replace")
     if len(stdin) > MAX_STDIN:
         raise TooLongError(f"The prompt is {len(stdin):,} bytes.", fix="Ask about less at once.")
     return Invocation(tuple(argv), stdin, files)
@@ -105,15 +105,17 @@ def environment(program: Path, settings: ModelSettings) -> dict[str, str]:
     hook ran bills nobody. The program's folder is put on PATH, since a scheduler's PATH may lack its
     interpreter.
     """
-    kept = {
+    variables = {
         name: value
         for name, value in os.environ.items()
         if name in _PASSED or name.startswith(_PASSED_PREFIXES)
     }
-    kept["PATH"] = os.pathsep.join(
-        dict.fromkeys([*filter(None, kept.get("PATH", os.defpath).split(os.pathsep)), str(program.parent)])
+    variables["PATH"] = os.pathsep.join(
+        dict.fromkeys(
+            [*filter(None, variables.get("PATH", os.defpath).split(os.pathsep)), str(program.parent)]
+        )
     )
-    kept |= {
+    variables |= {
         SENTINEL: "1",
         "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
         "CLAUDE_CODE_SKIP_PROMPT_HISTORY": "1",
@@ -123,17 +125,17 @@ def environment(program: Path, settings: ModelSettings) -> dict[str, str]:
     }
     key = os.environ.get(settings.api_key_env) if settings.api_key_env else None
     if key:
-        kept["ANTHROPIC_API_KEY"] = key
+        variables["ANTHROPIC_API_KEY"] = key
     if settings.base_url:
-        kept["ANTHROPIC_BASE_URL"] = settings.base_url
-    return kept
+        variables["ANTHROPIC_BASE_URL"] = settings.base_url
+    return variables
 
 
 def _fits(text: str) -> bool:
     return len(text.encode("utf-8", "replace")) <= MAX_ARGUMENT and "\0" not in text
 
 
-def _dialogue(request: Request) -> str:
+def _conversation(request: Request) -> str:
     """Return the turns as one prompt; a single one as it is."""
     if len(request.messages) == 1:
         return request.messages[0].content

@@ -42,10 +42,10 @@ def find_claude(settings: ModelSettings) -> Path | None:
         return named if _runs(named) else None
     on_path = shutil.which("claude")
     home = Path.home()
-    places = [Path(on_path).absolute()] if on_path else []
-    places += [home / ".local/bin/claude", home / ".claude/local/claude"]
-    places += [Path("/usr/local/bin/claude"), Path("/opt/homebrew/bin/claude")]
-    return next((place for place in places if _runs(place)), None)
+    candidates = [Path(on_path).absolute()] if on_path else []
+    candidates += [home / ".local/bin/claude", home / ".claude/local/claude"]
+    candidates += [Path("/usr/local/bin/claude"), Path("/opt/homebrew/bin/claude")]
+    return next((program for program in candidates if _runs(program)), None)
 
 
 def missing(settings: ModelSettings) -> UnavailableError:
@@ -103,21 +103,23 @@ class ClaudeCliProvider:
 
     def _flags(self, folder: Path, env: Mapping[str, str]) -> frozenset[str]:
         """Return the newer options this program knows, asking it once for each version of the file."""
-        kept = self._home.claude_flags
-        mark = self._mark()
-        known = _read_flags(kept, mark)
+        cache_file = self._home.claude_flags
+        program_identity = self._program_identity()
+        known = _read_flags(cache_file, program_identity)
         if known is None:
             out, err, code = self._run(
                 (str(self._program), "--help"), b"", folder, env, seconds=_HELP_SECONDS
             )
             known = claude_call.flags_in(out)
             if code == 0 and known:
-                write_atomic(kept, json.dumps({"program": mark, "flags": sorted(known)}).encode())
+                write_atomic(
+                    cache_file, json.dumps({"program": program_identity, "flags": sorted(known)}).encode()
+                )
             elif code != 0:
                 claude_result.raise_failure(out, err, code)
         return known
 
-    def _mark(self) -> list[Any]:
+    def _program_identity(self) -> list[Any]:
         try:
             facts = self._program.stat()
         except OSError as error:
@@ -177,12 +179,12 @@ def _runs(path: Path) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
 
 
-def _read_flags(kept: Path, mark: Sequence[Any]) -> frozenset[str] | None:
+def _read_flags(cache_file: Path, program_identity: Sequence[Any]) -> frozenset[str] | None:
     try:
-        value = json.loads(kept.read_bytes())
+        value = json.loads(cache_file.read_bytes())
     except (OSError, ValueError):
         # None yet, or damaged: it is a cache and will be written anew.
         return None
-    if not isinstance(value, dict) or value.get("program") != list(mark):
+    if not isinstance(value, dict) or value.get("program") != list(program_identity):
         return None
     return frozenset(str(flag) for flag in value.get("flags", ()))

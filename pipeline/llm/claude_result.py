@@ -41,7 +41,7 @@ def read_result(stdout: str, stderr: str, code: int, request: Request) -> RawRep
     text = result.get("result")
     text = text if isinstance(text, str) else ""
     if code != 0 or result.get("is_error") or result.get("subtype", "success") != "success":
-        error = _failure(_told(result, text, stderr), result, code)
+        error = _failure(_message(result, text, stderr), result, code)
         if isinstance(result.get("usage"), dict):
             # The client may have asked several times before it gave up; those tokens are spent.
             error.usage = _usage(result, request, text)
@@ -81,15 +81,15 @@ def _result(stdout: str) -> dict[str, Any] | None:
     return None
 
 
-def _told(result: dict[str, Any], text: str, stderr: str) -> str:
+def _message(result: dict[str, Any], text: str, stderr: str) -> str:
     errors = result.get("errors")
     listed = [str(error) for error in errors] if isinstance(errors, list) else []
     status = result.get("api_error_status")
     return " ".join(filter(None, [text, *listed, f"status {status}" if status else "", stderr.strip()]))
 
 
-def _failure(told: str, result: dict[str, Any] | None, code: int) -> ModelError:
-    named = _named(told, result)
+def _failure(message: str, result: dict[str, Any] | None, code: int) -> ModelError:
+    named = _named(message, result)
     if named is not None:
         return named
     subtype = str((result or {}).get("subtype", ""))
@@ -97,29 +97,29 @@ def _failure(told: str, result: dict[str, Any] | None, code: int) -> ModelError:
         return InvalidReplyError(
             f"claude gave no fitting reply ({subtype}).", fix="Try again or name another model."
         )
-    if "unknown option" in told:
-        return UnavailableError(f"claude: {told[:_SHOWN]}", fix="Update Claude Code.")
-    what = told[:_SHOWN] or "it printed nothing"
+    if "unknown option" in message:
+        return UnavailableError(f"claude: {message[:_SHOWN]}", fix="Update Claude Code.")
+    what = message[:_SHOWN] or "it printed nothing"
     return ModelError(f"claude failed with exit code {code}: {what}", fix="Run `claude -p hello` to see why.")
 
 
-def _named(told: str, result: dict[str, Any] | None) -> ModelError | None:
+def _named(message: str, result: dict[str, Any] | None) -> ModelError | None:
     """Return the error that the words or the status of a failure name."""
     status = (result or {}).get("api_error_status")
-    short = f"claude: {told[:_SHOWN]}"
-    if error_phrases.is_quota(told):
+    short = f"claude: {message[:_SHOWN]}"
+    if error_phrases.is_quota(message):
         return QuotaError(short, fix="Wait until the allowance is renewed.")
-    if error_phrases.is_too_long(told) or status == 413:
+    if error_phrases.is_too_long(message) or status == 413:
         return TooLongError(short, fix="Ask about less at once.")
-    if error_phrases.is_unauthorised(told) or status in (401, 403):
+    if error_phrases.is_unauthorised(message) or status in (401, 403):
         return UnauthorisedError(short, fix="Run `claude` and log in with /login.")
     if (
-        error_phrases.is_overloaded(told)
+        error_phrases.is_overloaded(message)
         or status in (408, 429)
         or (isinstance(status, int) and status >= 500)
     ):
         return OverloadedError(short, fix="Nothing to do: it is tried again.")
-    if error_phrases.is_no_network(told):
+    if error_phrases.is_no_network(message):
         return UnavailableError(short, fix="Check the network.")
     return None
 

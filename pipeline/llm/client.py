@@ -154,8 +154,8 @@ def _repair(request: Request, text: str, fault: InvalidReplyError) -> Request:
     """Return `request` with the unfit reply and what is wrong with it as its last turns."""
     complaint = Message("user", f"{fault} {fault.fix}")
     # An assistant turn without text is refused by the Messages API, so an empty reply is left out.
-    said = (Message("assistant", well_formed(text.rstrip())),) if text.strip() else ()
-    return replace(request, messages=(*request.messages, *said, complaint))
+    reply = (Message("assistant", well_formed(text.rstrip())),) if text.strip() else ()
+    return replace(request, messages=(*request.messages, *reply, complaint))
 
 
 def _sendable(request: Request) -> Request:
@@ -169,11 +169,11 @@ def _cost(raw: RawReply) -> float:
     return 0.0 if raw.provider == "replay" else budget.dollars(raw.model, raw.usage)
 
 
-def _sum(one: Usage, two: Usage) -> Usage:
+def _sum(first: Usage, second: Usage) -> Usage:
     return Usage(
-        one.input_tokens + two.input_tokens,
-        one.output_tokens + two.output_tokens,
-        one.cache_write_tokens + two.cache_write_tokens,
-        one.cache_read_tokens + two.cache_read_tokens,
-        one.estimated or two.estimated,
+        first.input_tokens + second.input_tokens,
+        first.output_tokens + second.output_tokens,
+        first.cache_write_tokens + second.cache_write_tokens,
+        first.cache_read_tokens + second.cache_read_tokens,
+        first.estimated or second.estimated,
     )

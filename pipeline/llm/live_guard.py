@@ -15,14 +15,14 @@ from pipeline.core.errors import LiveCallError
 SWITCH = "REVERIE_NO_LIVE_CALLS"
 
 
-def forbid_live(what: str, *, base_url: str = "", named_program: bool = False) -> None:
+def forbid_live(caller: str, *, base_url: str = "", named_program: bool = False) -> None:
     """Raise LiveCallError when the switch is on and this call would leave the machine."""
     if os.environ.get(SWITCH, "0") in ("", "0"):
         return
     if named_program or (base_url and is_loopback(base_url)):
         return
     raise LiveCallError(
-        f"{what} would make a live model call, and {SWITCH} is set",
+        f"{caller} would make a live model call, and {SWITCH} is set",
         fix=f"Use replay:DIR or offline, or unset {SWITCH}.",
     )
 

@@ -1,7 +1,7 @@
 """One store's memories in a disposable SQLite FTS5 file, ``<home>/search/<digest of its path>.sqlite``.
 
-This half makes it; ``ask`` holds the half that asks. The markdown is the truth: the file is brought up
-to date by digest before it is asked, thrown away and built again when it is damaged or of another version,
+This half makes it; ``index_reader`` holds the half that asks. The markdown is the truth: the file is brought
+up to date by digest before it is asked, thrown away and built again when it is damaged or of another version,
 and may be deleted at any time. It holds text of memories, so it is 0600 in a 0700 folder.
 """
 
@@ -143,8 +143,8 @@ class SearchIndex:
         norms = self._weight(asked, total) * self._weight(held, total)
         return round(self._weight(asked & held, total) / math.sqrt(norms), 6) if norms else 0.0
 
-    def _weight(self, some: set[str], total: int) -> float:
-        return math.fsum(math.log(1 + total / max(1, self._lookup.count(term))) ** 2 for term in some)
+    def _weight(self, words: set[str], total: int) -> float:
+        return math.fsum(math.log(1 + total / max(1, self._lookup.count(term))) ** 2 for term in words)
 
     def _sync(
         self,
@@ -162,7 +162,9 @@ class SearchIndex:
 
     def _sync_documents(self, wanted: dict[str, SearchRow]) -> int:
         sql = "SELECT path, id, digest, size, mtime_ns, ctime_ns FROM documents"
-        held = {path: (row, mark, tuple(stamp)) for path, row, mark, *stamp in self._connection.execute(sql)}
+        held = {
+            path: (row, digest, tuple(stamp)) for path, row, digest, *stamp in self._connection.execute(sql)
+        }
         gone = [row for path, (row, _, _) in held.items() if path not in wanted]
         new = [row for path, row in wanted.items() if path not in held or held[path][1] != row.digest]
         self._remove([*gone, *(held[row.path][0] for row in new if row.path in held)])
@@ -171,9 +173,9 @@ class SearchIndex:
         self._connection.executemany(
             "UPDATE documents SET size = ?, mtime_ns = ?, ctime_ns = ? WHERE id = ? AND digest = ?",
             [
-                (*told, row, wanted[path].digest)
+                (*new_stamp, row, wanted[path].digest)
                 for path, (row, _, stamp) in held.items()
-                if path in wanted and (told := wanted[path].stamp) and stamp != told
+                if path in wanted and (new_stamp := wanted[path].stamp) and stamp != new_stamp
             ],
         )
         if len(new) > CANDIDATES:
@@ -182,8 +184,8 @@ class SearchIndex:
 
     def _put(self, table: str, rows: Sequence[Sequence[str | int]]) -> None:
         if rows:
-            holes = ", ".join("?" * len(rows[0]))
-            self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({holes})", rows)
+            placeholders = ", ".join("?" * len(rows[0]))
+            self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({placeholders})", rows)
 
     def _remove(self, rows: Sequence[int]) -> None:
         for table, key in (("words", "rowid"), ("documents", "id")):

@@ -127,10 +127,10 @@ class Lookup:
         """Return the terms of the question to look for: those in fewest documents, up to CANDIDATES."""
         counted = sorted((count, term) for term in set(terms) if (count := self.count(term)))
         chosen: list[str] = []
-        led_to = 0
+        documents = 0
         for count, term in counted[:MOST_TERMS]:
-            led_to += count
-            if chosen and led_to > CANDIDATES:
+            documents += count
+            if chosen and documents > CANDIDATES:
                 break
             chosen.append(term)
         return chosen
@@ -152,7 +152,7 @@ class Reader:
             self._open(file)
 
     def candidates(self, terms: "Sequence[str]", limit: int) -> "list[Row]":
-        """Return up to `limit` memories that hold `terms` (of ``words.terms``), best first by BM25."""
+        """Return up to `limit` memories that hold `terms` (of `pipeline.text.tokens`), best first by BM25."""
         with self._translated():
             ranked = self._lookup.ranked(terms, limit)
             found = self._rows("d.id", [row for row, _, _ in ranked])
@@ -233,9 +233,9 @@ class Reader:
     def _rows(self, key: str, values: "Sequence[int | str]") -> "dict[str, Row]":
         found = {}
         for at in range(0, len(values), 500):
-            some = values[at : at + 500]
-            sql = f"{_ROW} WHERE {key} IN ({','.join('?' * len(some))})"
-            for path, digest, size, mtime, ctime, text, *fields in self._connection.execute(sql, some):
+            chunk = values[at : at + 500]
+            sql = f"{_ROW} WHERE {key} IN ({','.join('?' * len(chunk))})"
+            for path, digest, size, mtime, ctime, text, *fields in self._connection.execute(sql, chunk):
                 found[path] = Row(path, digest, (size, mtime, ctime), 0.0, tuple(fields), text)
         return found
 

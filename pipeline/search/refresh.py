@@ -107,7 +107,7 @@ def _about(memory: Memory, front: Mapping[str, Any]) -> dict[str, Any]:
         "id": memory.id,
         "type": memory.type,
         "origin": memory.origin,
-        "said": _said(memory),
+        "said": _said_at(memory),
         "created": iso(memory.created) if memory.created else "",
         "updated": iso(memory.updated) if memory.updated else "",
         "importance": memory.importance,
@@ -120,7 +120,7 @@ def _about(memory: Memory, front: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _said(memory: Memory) -> str:
+def _said_at(memory: Memory) -> str:
     """Return when a memory was last said, else updated or created (ISO 8601), or "" when nobody knows."""
     moment = said_at(memory) or memory.updated or memory.created
     return iso(moment) if moment else ""

@@ -19,7 +19,7 @@ from pipeline.store.history.archive import Retired, scan_archive
 from pipeline.store.history.generations import FileChange, FileDiff, Generation
 from pipeline.store.history.undo import Undone
 from pipeline.store.ownership.access import require_owner, require_writable
-from pipeline.store.ownership.host_lock import ConsolidateLock, Held, foreign_dream_running
+from pipeline.store.ownership.host_lock import ConsolidateLock, HeldLock, foreign_dream_running
 from pipeline.store.repository import Store
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
     "FileChange",
     "FileDiff",
     "Generation",
-    "Held",
+    "HeldLock",
     "Move",
     "Operation",
     "Problem",

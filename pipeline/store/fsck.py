@@ -74,9 +74,11 @@ def _leftovers(store: Store) -> Iterator[Finding]:
             path = f"{PRIVATE}/generations/{item.run}"
             fix = "Remove its folder; that run can't be undone any more, the memories are not touched."
             yield _fault("generation", path, f"it can't be read: {item.damaged}", fix)
-    places = [store.root, store.root / "vault", *(store.root / "graph").glob("*")]
+    folders = [store.root, store.root / "vault", *(store.root / "graph").glob("*")]
     stray = [
-        file.relative_to(store.root).as_posix() for place in places for file in place.glob(f".*{TEMP_MARK}*")
+        file.relative_to(store.root).as_posix()
+        for folder in folders
+        for file in folder.glob(f".*{TEMP_MARK}*")
     ]
     for path in sorted([*stray, *store.leftovers()]):
         yield _fault("temp-file", path, "left by a writer that was killed", "Remove it.")

@@ -161,14 +161,17 @@ def _retire(root: Path, item: dict[str, Any]) -> bool:
 
 def _move(root: Path, staged: Path | None, item: dict[str, Any]) -> bool:
     source, target = inside(root, item["path"]), inside(root, item["target"])
-    here, there = digest_of(root, item["path"]), digest_of(root, item["target"])
-    if here is None and there == item["new"]:
+    source_digest, target_digest = digest_of(root, item["path"]), digest_of(root, item["target"])
+    if source_digest is None and target_digest == item["new"]:
         _drop(staged)
         return True
-    if here != item["expected"]:
+    if source_digest != item["expected"]:
         return False
-    if there != item["new"] and (
-        there is not None or staged is None or not staged.exists() or not install(staged, target, fresh=True)
+    if target_digest != item["new"] and (
+        target_digest is not None
+        or staged is None
+        or not staged.exists()
+        or not install(staged, target, fresh=True)
     ):
         return False
     _drop(staged)

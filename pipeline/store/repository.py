@@ -269,15 +269,15 @@ class Store:
         """
         with self._locked():
             self._recover()
-        kept = self.history()
-        chosen = generations.pick(kept, run_id)
+        history = self.history()
+        chosen = generations.pick(history, run_id)
         if chosen.undone:
             return Undone(run_id, (), True, chosen.reason, chosen.at)
         change_id = generations.undo_id(run_id)
-        if any(item.run == change_id for item in kept):
+        if any(item.run == change_id for item in history):
             # Undone, and then that undone: what stands is the second of the two.
             return replace(self.undo(generations.undo_id(change_id), at=at), run=run_id)
-        restores = undo.plan(self.root, run_id, kept, self._written.digest)
+        restores = undo.plan(self.root, run_id, history, self._written.digest)
         with self._locked():
             self._index.remember(generations.own_lines(self.root, run_id))
         applied = self.apply(ChangeSet(change_id, f"undo of {run_id}", restores, at), generation=True)

@@ -11,38 +11,38 @@ from collections.abc import Sequence
 Link = tuple[str, str | None, bool, bool]
 """uuid, parent uuid, whether it is a person's prompt, whether it belongs to a subagent."""
 
-_Hang = tuple[str | None, bool]
+_Fork = tuple[str | None, bool]
 """The node of the living chain an entry hangs on (None: none), and whether a prompt lies between."""
 
 
 def _living(leaf: str, parents: dict[str, str | None]) -> set[str]:
     """Return `leaf` and its ancestors; a loop or a parent that is nowhere ends the walk."""
     chain: set[str] = set()
-    here: str | None = leaf
-    while here is not None and here in parents and here not in chain:
-        chain.add(here)
-        here = parents[here]
+    current: str | None = leaf
+    while current is not None and current in parents and current not in chain:
+        chain.add(current)
+        current = parents[current]
     return chain
 
 
-def _hang(
-    uuid: str, parents: dict[str, str | None], prompts: set[str], chain: set[str], known: dict[str, _Hang]
-) -> _Hang:
+def _fork_of(
+    uuid: str, parents: dict[str, str | None], prompts: set[str], chain: set[str], known: dict[str, _Fork]
+) -> _Fork:
     """Return where `uuid` hangs, noting it in `known` for every entry on the way, so each is walked once."""
     path: list[str] = []
-    here: str | None = uuid
+    current: str | None = uuid
     on_path: set[str] = set()
-    while here is not None and here in parents and here not in chain and here not in known:
-        if here in on_path:
-            here = None
+    while current is not None and current in parents and current not in chain and current not in known:
+        if current in on_path:
+            current = None
             break
-        on_path.add(here)
-        path.append(here)
-        here = parents[here]
-    if here is not None and here in known:
-        node, passed = known[here]
+        on_path.add(current)
+        path.append(current)
+        current = parents[current]
+    if current is not None and current in known:
+        node, passed = known[current]
     else:
-        node, passed = (here if here in chain else None), False
+        node, passed = (current if current in chain else None), False
     for step in reversed(path):
         passed = passed or step in prompts
         known[step] = (node, passed)
@@ -68,12 +68,12 @@ def abandoned(links: Sequence[Link]) -> set[str]:
     if leaf is None:
         return set()
     chain = _living(leaf, parents)
-    known: dict[str, _Hang] = {}
+    known: dict[str, _Fork] = {}
     gone = set()
     for uuid in parents:
         if uuid in chain:
             continue
-        node, passed = _hang(uuid, parents, prompts, chain, known)
+        node, passed = _fork_of(uuid, parents, prompts, chain, known)
         if node is not None and node != leaf and passed:
             gone.add(uuid)
     return gone

@@ -145,8 +145,8 @@ def scan(projects: Path) -> Iterator[Path | UnreadableError]:
             yield error
             continue
         for entry in sessions:
-            place = f"{identity}/{entry.name}"
-            real_file = os.path.realpath(place) if entry.is_symlink() else place
+            path = f"{identity}/{entry.name}"
+            real_file = os.path.realpath(path) if entry.is_symlink() else path
             if real_file not in seen_files:
                 seen_files.add(real_file)
                 yield Path(entry.path)

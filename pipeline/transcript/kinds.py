@@ -46,7 +46,7 @@ def _kind(start: bytes) -> str:
     return _of_record(record) if isinstance(record, dict) else ""
 
 
-def check(start: bytes, path: Path) -> None:
+def refuse_other_formats(start: bytes, path: Path) -> None:
     """Raise InputError naming the kind if `start`, a file's first bytes, shows that it is no transcript."""
     kind = _kind(start)
     if kind:

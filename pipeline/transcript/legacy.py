@@ -34,9 +34,9 @@ def words(record: dict[str, Any]) -> str:
 
     Any other message may be a tool's or the assistant's; the line does not say.
     """
-    said, classed = record.get("message"), record.get("event_class")
+    message, classed = record.get("message"), record.get("event_class")
     if record.get("kind") != "other" or record.get("tool") or record.get("is_error"):
         return ""
     if not isinstance(classed, str) or not classed.startswith("user"):
         return ""
-    return said if isinstance(said, str) else ""
+    return message if isinstance(message, str) else ""

@@ -96,12 +96,12 @@ def _resume(text: str, start: int) -> int:
     for count, found in enumerate(_STARTS.finditer(text, start)):
         if count == _MOST_STARTS:
             break
-        here = found.start()
-        while here < len(text):
-            answer = _decode(text, here)
+        position = found.start()
+        while position < len(text):
+            answer = _decode(text, position)
             if isinstance(answer, str) or not _is_whole(answer[0]):
                 break
-            here = _skip(text, answer[1])
+            position = _skip(text, answer[1])
         else:
             return found.start()
     return len(text)
@@ -118,28 +118,28 @@ def mend(raw: bytes, offset: int, line: int, *, whole: bool = True) -> Iterator[
     yielded, and nothing is called bad.
     """
     text = raw.decode("utf-8", "surrogateescape")
-    here, at = _skip(text, 0), offset
-    at += _size(text[:here])
-    if whole and here == len(text) and "\0" in text:
+    position, at = _skip(text, 0), offset
+    at += _size(text[:position])
+    if whole and position == len(text) and "\0" in text:
         yield Piece(offset, len(raw), line, None, raw, "only zero bytes")
-    while here < len(text):
-        answer = _decode(text, here)
+    while position < len(text):
+        answer = _decode(text, position)
         if isinstance(answer, str):
             if not whole:
                 return
-            end, record, reason = _resume(text, here + 1), None, answer
+            end, record, reason = _resume(text, position + 1), None, answer
         else:
             end, record, reason = answer[1], answer[0], ""
             if not isinstance(record, dict):
                 record, reason = None, "not an object"
         if not whole and record is None:
             return
-        size = _size(text[here:end])
+        size = _size(text[position:end])
         piece = raw[at - offset : at - offset + size]
         yield Piece(at, size, line, record, piece, reason)
         after = _skip(text, end)
         at += size + _size(text[end:after])
-        here = after
+        position = after
 
 
 def parse(raw: bytes, offset: int, line: int) -> Iterable[Piece]:

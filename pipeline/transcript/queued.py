@@ -25,7 +25,8 @@ MOST_WAITING = 32
 _WAITING = "w"
 _REMOVED = "r"
 _DEQUEUED = "d"
-_PLACE = re.compile(r"(\d+)\+(\d+)([wrd])")
+# An offset, a length and a state, as `Queue.dump` puts them into the cursor.
+_POSITION = re.compile(r"(\d+)\+(\d+)([wrd])")
 
 
 @dataclass(slots=True)
@@ -73,16 +74,16 @@ class Queue:
 
     def __init__(self) -> None:
         self._items: list[_Item] = []
-        self._told: list[str] = []
+        self._released: list[str] = []
 
-    def _tell(self, chosen: Callable[[_Item], bool]) -> list[Entry]:
+    def _release(self, chosen: Callable[[_Item], bool]) -> list[Entry]:
         """Take the chosen prompts out and return them as speech of their own."""
-        told = [item.entry for item in self._items if chosen(item)]
+        released = [item.entry for item in self._items if chosen(item)]
         self._items = [item for item in self._items if not chosen(item)]
-        self._told = (self._told + [_key(entry.text) for entry in told])[-MOST_WAITING:]
-        return told
+        self._released = (self._released + [_key(entry.text) for entry in released])[-MOST_WAITING:]
+        return released
 
-    def _mark(self, state: str) -> None:
+    def _set_state(self, state: str) -> None:
         for item in self._items:
             if item.state == _WAITING:
                 item.state = state
@@ -96,11 +97,11 @@ class Queue:
             if entry:
                 self._items.append(_Item(entry))
             first = self._items[0] if len(self._items) > MOST_WAITING else None
-            return self._tell(lambda item: item is first)
+            return self._release(lambda item: item is first)
         if operation == "remove":
-            self._mark(_REMOVED)
+            self._set_state(_REMOVED)
         elif operation == "dequeue":
-            self._mark(_DEQUEUED)
+            self._set_state(_DEQUEUED)
         elif operation == "popAll":
             # The words went back to the prompt's edit field and come again when they are sent.
             self._items = [item for item in self._items if item.state != _WAITING]
@@ -108,21 +109,21 @@ class Queue:
 
     def hear(self, entries: list[Entry]) -> list[Entry]:
         """Return one record's entries with what must be told before them, and without words already told."""
-        if not self._items and not self._told:
+        if not self._items and not self._released:
             return entries
         if entries and entries[0].type == "assistant" and not entries[0].sidechain:
             self._items = [item for item in self._items if item.state != _DEQUEUED]
-            return self._tell(lambda item: item.state == _REMOVED) + entries
+            return self._release(lambda item: item.state == _REMOVED) + entries
         for number, entry in enumerate(entries):
             if entry.speaker == "person" and entry.channel in ("typed", "queued", "slash"):
-                before, kept = self._copy(entry)
-                return before + entries[:number] + [kept] + entries[number + 1 :]
+                before, delivered = self._copy(entry)
+                return before + entries[:number] + [delivered] + entries[number + 1 :]
         return entries
 
     def _copy(self, entry: Entry) -> tuple[list[Entry], Entry]:
         """Weigh a delivered prompt against the queue: return what to tell first, and the entry to keep."""
-        if _key(entry.text) in self._told:
-            self._told.remove(_key(entry.text))
+        if _key(entry.text) in self._released:
+            self._released.remove(_key(entry.text))
             return [], replace(entry, text="", speaker=None, channel=None)
         lines = f"\n{entry.text}\n"
         rest = [item for item in self._items if f"\n{item.entry.text}\n" not in lines]
@@ -131,24 +132,24 @@ class Queue:
         if entry.channel == "queued" or matched:
             return [], entry
         self._items = [item for item in self._items if item.state != _DEQUEUED]
-        before = self._tell(lambda item: True)
-        self._told = []
+        before = self._release(lambda item: True)
+        self._released = []
         return before, entry
 
     def flush(self) -> list[Entry]:
         """Return everything still waiting: nobody writes to the file now, so no copy will follow."""
-        return self._tell(lambda item: True)
+        return self._release(lambda item: True)
 
     def dump(self) -> str:
         """Return the state as text for a cursor: places in the file and digests, never the words."""
         items = ",".join(f"{i.entry.offset}+{i.entry.length}{i.state}" for i in self._items)
-        return f"{items}|{','.join(self._told)}" if items or self._told else ""
+        return f"{items}|{','.join(self._released)}" if items or self._released else ""
 
     def load(self, text: str, fetch: Callable[[int, int], Entry | None]) -> None:
         """Take up the state that `dump` gave; `fetch` reads the enqueue at an offset and length again."""
-        items, _, told = text.partition("|")
-        self._told = [key for key in told.split(",") if key]
-        for offset, length, state in _PLACE.findall(items):
+        items, _, keys = text.partition("|")
+        self._released = [key for key in keys.split(",") if key]
+        for offset, length, state in _POSITION.findall(items):
             entry = fetch(int(offset), int(length))
             if entry:
                 self._items.append(_Item(entry, state))

@@ -104,9 +104,9 @@ def _open(path: Path) -> BinaryIO:
     """Open `path`, which must be a plain file: opening a pipe would wait for ever."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            what = "a directory" if path.is_dir() else "not a plain file"
+            found = "a directory" if path.is_dir() else "not a plain file"
             raise InputError(
-                f"{what}, not a transcript", file=str(path), fix="Name a .jsonl session file of Claude Code."
+                f"{found}, not a transcript", file=str(path), fix="Name a .jsonl session file of Claude Code."
             )
         return path.open("rb", buffering=BUFFER)
     except FileNotFoundError:
@@ -161,7 +161,7 @@ class _Pass:
             self._resume(cursor)
         else:
             self.handle.seek(0)
-            kinds.check(self._peek(), self.path)
+            kinds.refuse_other_formats(self._peek(), self.path)
         reading.entries = self._run(quiet=quiet)
         return reading
 
@@ -169,7 +169,7 @@ class _Pass:
         peek = getattr(self.handle, "peek", None)
         return bytes(peek(HEAD)) if peek else b""
 
-    def _take(self, offset: int, length: int) -> bytes:
+    def _read_at(self, offset: int, length: int) -> bytes:
         """Read `length` bytes at `offset`, around the buffer, which would fetch far more."""
         raw = os.pread(self.handle.fileno(), length, offset)
         self.reading.bytes_read += len(raw)
@@ -181,23 +181,25 @@ class _Pass:
             return "shrunk"
         same_file = self.stat.st_ino == cursor.inode
         start = max(0, cursor.offset - TAIL)
-        self.tail = self._take(start, cursor.offset - start)
-        why = "rewound" if same_file else "replaced"
+        self.tail = self._read_at(start, cursor.offset - start)
+        reason = "rewound" if same_file else "replaced"
         if digest(self.tail) != cursor.tail:
+            # Other bytes under the same size: a rewind would have made the file shorter or longer.
             self.tail = b""
-            return why if self.stat.st_size != cursor.size else "replaced"
+            return reason if self.stat.st_size != cursor.size else "replaced"
         touched = self.stat.st_size == cursor.size and self.stat.st_mtime_ns != cursor.mtime_ns
         if same_file and not touched and self.stat.st_size - cursor.offset < _THOROUGH:
+            # It only grew by a little: the tail is proof enough, and the head costs another read.
             return ""
-        if digest(self._take(0, min(cursor.offset, HEAD))) != cursor.head:
+        if digest(self._read_at(0, min(cursor.offset, HEAD))) != cursor.head:
             self.tail = b""
-            return "replaced" if touched else why
+            return "replaced" if touched else reason
         return ""
 
     def _resume(self, cursor: Cursor) -> None:
         self.offset, self.line, self.context.at = cursor.offset, cursor.line, cursor.at
         if cursor.offset < HEAD:
-            self.head = self._take(0, cursor.offset)
+            self.head = self._read_at(0, cursor.offset)
         self.queue.load(cursor.queue, self._fetch)
         self.handle.seek(cursor.offset)
 
@@ -205,7 +207,7 @@ class _Pass:
         """Read a queue operation again that an earlier pass left waiting."""
         if offset + length > self.stat.st_size:
             return None
-        for piece in lines.parse(self._take(offset, length), offset, 0):
+        for piece in lines.parse(self._read_at(offset, length), offset, 0):
             if piece.record is not None:
                 return enqueued(piece.record, piece, self.context)
         return None
@@ -233,7 +235,7 @@ class _Pass:
             if size > len(raw):
                 reason = f"longer than {lines.MAX_LINE} bytes"
                 self.reading.bad.append((self.line + 1, reason))
-                raw = self._take(self.offset + size - TAIL, TAIL)
+                raw = self._read_at(self.offset + size - TAIL, TAIL)
             else:
                 for piece in lines.parse(raw, self.offset, self.line + 1):
                     yield from self._entries(piece)
@@ -281,10 +283,10 @@ class _Pass:
 
     def _cursor(self) -> Cursor:
         before = self.reading.cursor
-        kept = not self.reading.restarted and before.offset >= HEAD
+        head_known = not self.reading.restarted and before.offset >= HEAD
         return Cursor(
             offset=self.offset,
-            head=before.head if kept else digest(self.head),
+            head=before.head if head_known else digest(self.head),
             tail=digest(self.tail),
             inode=self.stat.st_ino,
             size=self.stat.st_size,

@@ -140,7 +140,7 @@ def _envelope(record: dict[str, Any], kind: str, piece: Piece, context: Context)
         "session_id": session,
         "at": at,
         "at_source": source,
-        "cwd": _place(record),
+        "cwd": _directory(record),
         "entrypoint": text_field(record, "entrypoint"),
         "sidechain": record.get("isSidechain") is True,
         "chained": own_id is not None and kind in CHAINED,
@@ -148,7 +148,7 @@ def _envelope(record: dict[str, Any], kind: str, piece: Piece, context: Context)
     }
 
 
-def _place(record: dict[str, Any]) -> str | None:
+def _directory(record: dict[str, Any]) -> str | None:
     """Return the directory a record was written in; a name with a zero byte is no directory's."""
     cwd = text_field(record, "cwd")
     return None if cwd and "\0" in cwd else cwd
@@ -159,13 +159,13 @@ def _before_compaction(record: dict[str, Any]) -> str | None:
     return text_field(record, "logicalParentUuid") if record.get("subtype") == "compact_boundary" else None
 
 
-def _spoken(shared: dict[str, Any], said: list[speech.Said]) -> list[Entry]:
+def _spoken(shared: dict[str, Any], speech_pieces: list[speech.Said]) -> list[Entry]:
     """Return one entry per piece of a person's speech, or one silent entry."""
-    if not said:
+    if not speech_pieces:
         return [Entry(block=0, **shared)]
     return [
         Entry(block=number, text=words, speaker="person", channel=channel, **shared)
-        for number, (channel, words) in enumerate(said)
+        for number, (channel, words) in enumerate(speech_pieces)
     ]
 
 

@@ -191,15 +191,15 @@ def from_user(record: dict[str, Any]) -> list[Said]:
         return []
     blocks = content_of(record, "user")
     results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
-    said: list[Said] = []
+    pieces: list[Said] = []
     if results:
-        said += [] if any(block.get("is_error") for block in results) else _answers(record)
+        pieces += [] if any(block.get("is_error") for block in results) else _answers(record)
         for block in results:
-            said += _refusal(block)
+            pieces += _refusal(block)
     if _is_prompt(record):
         texts = [text for block in blocks if (text := text_of(block))]
-        said += _prompt(texts, beside_tool=bool(results))
-    return said
+        pieces += _prompt(texts, beside_tool=bool(results))
+    return pieces
 
 
 def from_attachment(record: dict[str, Any]) -> list[Said]:
@@ -228,8 +228,8 @@ def from_assistant(record: dict[str, Any], blocks: list[Any]) -> str:
     message = record.get("message")
     if isinstance(message, dict) and message.get("model") == "<synthetic>":
         return ""
-    said = [text_of(block) or _questions(block) for block in blocks]
-    text = "\n".join(filter(None, said)).replace("\0", "").strip()
+    texts = [text_of(block) or _questions(block) for block in blocks]
+    text = "\n".join(filter(None, texts)).replace("\0", "").strip()
     return "" if text == "(no content)" else text
 
 

@@ -73,12 +73,12 @@ def _work(home: Path, lock_fd: int) -> None:
             sound = _passes(home, left)
         LOG.info("ends")
         # An event may have come between the last look and the release; its hook saw the lock and left.
-        if not sound or not _news(home, left):
+        if not sound or not _event_waits(home, left):
             return
         held = locks.try_lock(Home(home).worker_lock)
 
 
-def _news(home: Path, left: set[str]) -> bool:
+def _event_waits(home: Path, left: set[str]) -> bool:
     """Whether an event waits that this process has not tried in vain."""
     return any(file.id not in left for file in spool.pending(home))
 
@@ -134,7 +134,7 @@ def _linger(home: Path, worker: Worker, left: set[str]) -> bool:
     """Wait for the next job or event if one is near; False when there is nothing to wait for."""
     deadline = time.monotonic() + worker.context.settings.worker.linger_seconds
     while True:
-        if _news(home, left):
+        if _event_waits(home, left):
             return True
         due = worker.next_due()
         if due is None or time.monotonic() + due > deadline:

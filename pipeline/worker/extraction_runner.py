@@ -48,14 +48,14 @@ class ExtractionRunner:
         for item in conversations.list_conversations(self._ledger, key=key):
             rows = [u.row for u in utterances.utterances_of_conversation(self._ledger, item.id)]
             past = watermarks.watermark(self._ledger, key, phase.store_key, "turn")
-            read = runs.rows_read(self._ledger, key, phase.store_key, "turn", "conversation")
-            unread = [row for row in rows if not any(first <= row <= last for first, last in read)]
+            spans_read = runs.rows_read(self._ledger, key, phase.store_key, "turn", "conversation")
+            unread = [row for row in rows if not any(first <= row <= last for first, last in spans_read)]
             if not unread:
                 continue
             if unread[0] <= past:
-                outcomes.extend(self._conversation(phase, self._whole(item, minimum=1), None))
+                outcomes.extend(self._conversation(phase, self._whole_strategy(item, minimum=1), None))
             elif unread == rows and len(rows) >= self._limits.min_conversation_messages:
-                outcomes.extend(self._conversation(phase, self._whole(item), None))
+                outcomes.extend(self._conversation(phase, self._whole_strategy(item), None))
             else:
                 turns = TurnStrategy(key, self._limits, first_sight=False, until_row=rows[-1])
                 outcomes.extend(self._spans(phase, turns, None))
@@ -69,7 +69,11 @@ class ExtractionRunner:
         """Read every conversation of the file `key` as a whole, also what was read turn by turn."""
         phase = self.phase(key)
         found = conversations.list_conversations(self._ledger, key=key)
-        return [outcome for item in found for outcome in self._conversation(phase, self._whole(item), None)]
+        return [
+            outcome
+            for item in found
+            for outcome in self._conversation(phase, self._whole_strategy(item), None)
+        ]
 
     # -- for the jobs -----------------------------------------------------------------------------
 
@@ -141,13 +145,13 @@ class ExtractionRunner:
             conversations.set_status(self._ledger, item.id, status, reason=reason, now=now)
         return outcomes
 
-    def _whole(self, item: Conversation, *, minimum: int | None = None) -> ConversationStrategy:
+    def _whole_strategy(self, item: Conversation, *, minimum: int | None = None) -> ConversationStrategy:
         least = self._limits.min_conversation_messages if minimum is None else minimum
         return ConversationStrategy(item, self._limits, minimum=least)
 
     def _strategy(self, job: Job) -> Strategy:
         if job.kind == "extract_conversation":
-            return self._whole(self._found(job))
+            return self._whole_strategy(self._found(job))
         return TurnStrategy(job.key, self._limits)
 
     def _found(self, job: Job) -> Conversation:
@@ -165,6 +169,6 @@ class ExtractionRunner:
                 self._ledger, "extract_conversation", str(item.id)
             )
             # One too short to be read as a whole is read by turns, or what was said in it would be lost.
-            if waits and not self._whole(item).skipped(self._ledger):
+            if waits and not self._whole_strategy(item).skipped(self._ledger):
                 unread -= {u.row for u in utterances.utterances_of_conversation(self._ledger, item.id)}
         return not unread

@@ -18,7 +18,7 @@ from pipeline.domain.job import Job
 from pipeline.extraction.run import Outcome
 from pipeline.extraction.strategies import Strategy
 from pipeline.intake import orphans
-from pipeline.intake.drain import drain, print_session
+from pipeline.intake.drain import drain, is_print_session
 from pipeline.ledger import conversations, events, files, jobs
 from pipeline.llm import Client
 from pipeline.recall.prepared import hook_state, session_memory
@@ -97,6 +97,7 @@ class Worker:
         context, ledger = self.context, self.context.ledger
         done = Pass()
         self.left.clear()
+        # Whoever runs this has ``worker.lock``, so the owners of all leases are dead.
         jobs.release_leases(ledger, now=context.now())
         files.recover_ingesting(ledger)
         self._drain(done)
@@ -129,7 +130,7 @@ class Worker:
         done.quarantined += drained.quarantined
         session_memory.keep_all(context.ledger, context.home, drained.keys)
         if drained.started and self._extracts():
-            orphans.read(context.ledger, context.settings, context.clock, drained.started)
+            orphans.ingest_orphans(context.ledger, context.settings, context.clock, drained.started)
 
     def _wake_conversations(self) -> None:
         """Queue the conversations that fell silent lately; older ones wait for `reverie process`."""
@@ -142,7 +143,7 @@ class Worker:
             old = last is None or last.timestamp() < oldest
             # One that waits keeps its time: it may have been put off.
             waits = jobs.is_waiting(ledger, "extract_conversation", str(item.id))
-            if not (old or waits or print_session(ledger, item.source_file, settings)):
+            if not (old or waits or is_print_session(ledger, item.source_file, settings)):
                 self.context.enqueue("extract_conversation", str(item.id))
 
     def _extract_due(self, done: Pass, *, now_too: bool) -> str:

@@ -96,47 +96,47 @@ def _follow(
     ledger: Ledger, opened: BinaryIO, session: str, known: Progress | None, now: float
 ) -> tuple[Progress | None, int]:
     """Read on from `known`; return how far that came, None when another process is at it, and the lines."""
-    at = known or Progress()
+    progress = known or Progress()
     size = os.fstat(opened.fileno()).st_size
-    if at.taken > size or opened.read(len(at.head)) != at.head:
+    if progress.taken > size or opened.read(len(progress.head)) != progress.head:
         # Removed and begun anew, so what we know of it is about another file.
-        at = Progress(base=at.base + at.taken)
+        progress = Progress(base=progress.base + progress.taken)
     opened.seek(0)
     head = opened.read(_HEAD)
-    stop = min(size, at.taken + MOST_AT_ONCE)
+    stop = min(size, progress.taken + MOST_AT_ONCE)
     found = 0
     before = known
-    while at.taken < stop:
-        lines, bad, end = _batch(opened, at, now)
-        if end == at.taken:
+    while progress.taken < stop:
+        lines, bad, end = _batch(opened, progress, now)
+        if end == progress.taken:
             break
-        after = Progress(end, at.base, head[:end])
+        after = Progress(end, progress.base, head[:end])
         if not recalls.add_lines(ledger, session, lines, bad, before=before, after=after):
             return None, found
         found += len(lines)
-        before = at = after
-    return at, found
+        before = progress = after
+    return progress, found
 
 
-def _batch(opened: BinaryIO, at: Progress, now: float) -> tuple[list[Line], list[BadLine], int]:
-    """Return the next whole lines from `at`, what in them is wrong, and where they end."""
+def _batch(opened: BinaryIO, progress: Progress, now: float) -> tuple[list[Line], list[BadLine], int]:
+    """Return the next whole lines from `progress`, what in them is wrong, and where they end."""
     lines: list[Line] = []
     bad: list[BadLine] = []
-    end = at.taken
+    end = progress.taken
     opened.seek(end)
     for _ in range(_LINES_AT_ONCE):
-        if end - at.taken >= MOST_LINE:
+        if end - progress.taken >= MOST_LINE:
             break
         raw = opened.readline(MOST_LINE)
-        place = at.base + end
+        position = progress.base + end
         length = len(raw)
         if not raw.endswith(b"\n"):
             length += _rest(opened) if length == MOST_LINE else 0
             if length <= MOST_LINE:
                 break  # Its end has not been written yet.
-            bad.append(_bad_line(place, f"longer than {MOST_LINE:,} bytes", raw))
+            bad.append(_bad_line(position, f"longer than {MOST_LINE:,} bytes", raw))
         else:
-            line, wrong = parse_line(raw, place, now)
+            line, wrong = parse_line(raw, position, now)
             lines += [line] if line else []
             bad += wrong
         end += length
@@ -178,7 +178,7 @@ def _remove(ledger: Ledger, file: Path, session: str, known: Progress) -> None:
 # what can be understood is kept, and the rest is told of.
 
 
-def parse_line(raw: bytes, place: int, now: float) -> tuple[Line | None, list[BadLine]]:
+def parse_line(raw: bytes, position: int, now: float) -> tuple[Line | None, list[BadLine]]:
     """Return the line that `raw` holds, None when it is none of ours, and what in it is wrong.
 
     A time that can't be true (none, or ahead of `now` by over a day) counts as `now`.
@@ -186,12 +186,12 @@ def parse_line(raw: bytes, place: int, now: float) -> tuple[Line | None, list[Ba
     try:
         value = jsonish.loads(raw.decode("utf-8", "replace"))
     except ValueError as error:
-        return None, [_bad_line(place, f"no JSON: {error}", raw)]
+        return None, [_bad_line(position, f"no JSON: {error}", raw)]
     if not isinstance(value, dict):
-        return None, [_bad_line(place, "no object", raw)]
+        return None, [_bad_line(position, "no object", raw)]
     kind = value.get("k")
     if kind not in _KINDS:
-        return None, [_bad_line(place, "of a kind this Reverie does not know", raw)]
+        return None, [_bad_line(position, "of a kind this Reverie does not know", raw)]
     given = value.get("items", [])
     given = given if isinstance(given, list) else [None]
     store = _text(value.get("store"), _PATH_CHARS)
@@ -199,10 +199,10 @@ def parse_line(raw: bytes, place: int, now: float) -> tuple[Line | None, list[Ba
     wrong = []
     if len(items) < len(given):
         left = len(given) - len(items)
-        wrong.append(_bad_line(place, f"{left} of its {len(given)} memories can't be understood", raw))
+        wrong.append(_bad_line(position, f"{left} of its {len(given)} memories can't be understood", raw))
     at = _number(value.get("at"))
     line = Line(
-        place=place,
+        position=position,
         kind=kind,
         at=at if 0 < at < now + times.DAY else now,
         hook=_hook(kind, _text(value.get("hook"), _NAME_CHARS), _text(value.get("source"), _NAME_CHARS)),
@@ -226,9 +226,9 @@ def _hook(kind: str, hook: str, source: str) -> str:
     return hook
 
 
-def _bad_line(place: int, reason: str, raw: bytes) -> BadLine:
-    """Return the note that `raw`, at `place`, can't be understood; secrets are taken out of its text."""
-    return BadLine(place, reason, redact(_text(raw.decode("utf-8", "replace").strip(), _BAD_CHARS)).text)
+def _bad_line(position: int, reason: str, raw: bytes) -> BadLine:
+    """Return the note that `raw`, at `position`, can't be understood; secrets are taken out of its text."""
+    return BadLine(position, reason, redact(_text(raw.decode("utf-8", "replace").strip(), _BAD_CHARS)).text)
 
 
 def _item(value: dict[str, Any], store: str) -> Item:
@@ -287,24 +287,24 @@ def count(context: WorkerContext) -> None:
     by_store: dict[Path, list[tuple[Logged, str]]] = defaultdict(list)
     left_out = []
     for row in rows:
-        place, path = _home_of(row, trusted)
-        if place is None:
+        store_path, path = _home_of(row, trusted)
+        if store_path is None:
             left_out.append(row.id)
         else:
-            by_store[place].append((row, path))
+            by_store[store_path].append((row, path))
     recalls.set_counted(context.ledger, left_out, recalls.LEFT_OUT)
-    for place, found in sorted(by_store.items()):
+    for store_path, found in sorted(by_store.items()):
         try:
-            _count_in(context, place, found)
+            _count_in(context, store_path, found)
         except (StoreError, OSError, *ODD_DATA) as error:
-            LOG.warning("%s: uses are not counted yet: %s: %s", place, type(error).__name__, error)
+            LOG.warning("%s: uses are not counted yet: %s: %s", store_path, type(error).__name__, error)
 
 
-def _count_in(context: WorkerContext, place: Path, found: Sequence[tuple[Logged, str]]) -> None:
+def _count_in(context: WorkerContext, store_path: Path, found: Sequence[tuple[Logged, str]]) -> None:
     now = context.clock.now()
-    if foreign_dream_running(place, now):
+    if foreign_dream_running(store_path, now):
         return
-    store = open_store(place, context.settings)
+    store = open_store(store_path, context.settings)
     by_path = (
         {d.path: d.id for d in store.scan().documents} if any(not row.memory for row, _ in found) else {}
     )
@@ -322,8 +322,8 @@ def _count_in(context: WorkerContext, place: Path, found: Sequence[tuple[Logged,
 
 def _trusted(context: WorkerContext) -> set[Path]:
     user_store = Home(context.home).user_store
-    places = [*files.stores(context.ledger), str(user_store), str(context.store_override or "")]
-    return {Path(os.path.realpath(place)) for place in places if place}
+    candidates = [*files.stores(context.ledger), str(user_store), str(context.store_override or "")]
+    return {Path(os.path.realpath(store)) for store in candidates if store}
 
 
 def _home_of(row: Logged, trusted: set[Path]) -> tuple[Path | None, str]:
@@ -332,11 +332,12 @@ def _home_of(row: Logged, trusted: set[Path]) -> tuple[Path | None, str]:
     if not named.is_absolute():
         return None, ""
     real = Path(os.path.realpath(named))
-    for place in [real] if row.store else real.parents:
-        if (place in trusted or _is_project_memory(place)) and place.is_dir():
-            return place, row.path if row.store else real.relative_to(place).as_posix()
+    for store_path in [real] if row.store else real.parents:
+        if (store_path in trusted or _is_project_memory(store_path)) and store_path.is_dir():
+            return store_path, row.path if row.store else real.relative_to(store_path).as_posix()
     return None, ""
 
 
-def _is_project_memory(place: Path) -> bool:
-    return place.name == PROJECT_STORE and place.parent.parent == Path(os.path.realpath(paths.projects_dir()))
+def _is_project_memory(store_path: Path) -> bool:
+    projects = Path(os.path.realpath(paths.projects_dir()))
+    return store_path.name == PROJECT_STORE and store_path.parent.parent == projects

@@ -209,6 +209,7 @@ def test_injected_as_json(told):
     assert (value["totals"]["memories"], value["totals"]["tokens"]) == (1, 123)
     [line] = value["lines"]
     assert line["items"][0]["why"] == ["deploy", "staging"]
+    assert line["place"] == 0 and "position" not in line
     assert value["bad"] == []
 
 

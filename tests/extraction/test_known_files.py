@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.intake.ingest import Known
+from pipeline.intake.ingest import KnownFiles
 from tests.support.extraction import Bench
 from tests.support.transcripts import Transcript
 
@@ -32,7 +32,7 @@ def path(bench: Bench) -> Path:
 
 def test_a_file_as_it_was_read_is_answered_with_its_key(bench: Bench, path: Path) -> None:
     key = bench.ingest(path).key
-    found = Known(bench.ledger).unchanged(path)
+    found = KnownFiles(bench.ledger).unchanged(path)
     assert found is not None and (found.key, found.skipped) == (key, "unchanged")
 
 
@@ -40,11 +40,11 @@ def test_a_file_as_it_was_read_is_answered_with_its_key(bench: Bench, path: Path
 def test_any_change_calls_for_a_look(bench: Bench, path: Path, change: Callable[[Path], None]) -> None:
     bench.ingest(path)
     change(path)
-    assert Known(bench.ledger).unchanged(path) is None
+    assert KnownFiles(bench.ledger).unchanged(path) is None
 
 
 def test_a_file_never_read_or_read_in_part_calls_for_a_look(bench: Bench, path: Path) -> None:
-    assert Known(bench.ledger).unchanged(path) is None
+    assert KnownFiles(bench.ledger).unchanged(path) is None
     path.write_bytes(path.read_bytes() + b'{"type": "us')
     bench.ingest(path)
-    assert Known(bench.ledger).unchanged(path) is None
+    assert KnownFiles(bench.ledger).unchanged(path) is None

@@ -38,7 +38,7 @@ def test_the_same_line_twice_is_one(led: Ledger) -> None:
 
 def test_who_was_overtaken_adds_nothing(led: Ledger) -> None:
     assert recalls.add_lines(led, "s1", [LINE], [], before=None, after=READ)
-    assert not recalls.add_lines(led, "s1", [replace(LINE, place=50)], [], before=None, after=READ)
+    assert not recalls.add_lines(led, "s1", [replace(LINE, position=50)], [], before=None, after=READ)
     assert recalls.progress(led) == {"s1": READ}
     assert recalls.lines(led, "s1") == [LINE]
 
@@ -50,7 +50,7 @@ def test_bad_lines_are_kept_beside_the_good_ones(led: Ledger) -> None:
 
 
 def test_totals_of_sessions_latest_first(led: Ledger) -> None:
-    add(led, LINE, replace(LINE, place=20, at=300.0, kind="reset", chars=0, tokens=0, items=()))
+    add(led, LINE, replace(LINE, position=20, at=300.0, kind="reset", chars=0, tokens=0, items=()))
     add(led, replace(LINE, at=200.0, items=()), session="s2")
     first, second = recalls.sessions(led)
     assert (first.session, first.times, first.memories, first.chars) == ("s1", 1, 2, 500)

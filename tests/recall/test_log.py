@@ -122,7 +122,7 @@ def test_a_line_torn_by_a_crash_costs_only_itself(place):
     place.hook(sent(item(2)))
     assert place.take() == 1
     assert place.names() == ["memory-2"]
-    assert [(line.place, line.reason[:7]) for line in place.bad()] == [(0, "no JSON")]
+    assert [(line.position, line.reason[:7]) for line in place.bad()] == [(0, "no JSON")]
 
 
 ODD = [
@@ -149,7 +149,7 @@ def test_what_cant_be_understood_is_told_and_stops_nothing(place, raw, reason):
     place.take()
     assert place.names()[-1] == "memory-2"
     [wrong] = place.bad()
-    assert (wrong.place, reason in wrong.reason) == (0, True)
+    assert (wrong.position, reason in wrong.reason) == (0, True)
     assert wrong.text == raw[:500].decode("utf-8", "replace").strip()[:500].replace("\0", "\ufffd")
     assert place.take() == 0
 

@@ -35,7 +35,7 @@ PASTE = "\n".join(f"2026-11-27 10:00:{at:02d} INFO worker lease renewed" for at 
     ],
 )
 def test_most_prompts_ask_for_no_memory(prompt):
-    assert question.ask(prompt, "we were talking about the deploy to staging").own == []
+    assert question.parse_question(prompt, "we were talking about the deploy to staging").own == []
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_most_prompts_ask_for_no_memory(prompt):
     ],
 )
 def test_the_persons_own_words_are_what_counts(prompt, own):
-    assert question.ask(prompt).own == own
+    assert question.parse_question(prompt).own == own
 
 
 def test_of_a_long_paste_the_ends_are_kept():
@@ -64,7 +64,7 @@ def test_only_the_start_of_an_endless_prompt_is_looked_at():
 
 
 def test_context_adds_words_and_repeats_none():
-    asked = question.ask("and the staging one?", "the deploy to staging uses make ship")
+    asked = question.parse_question("and the staging one?", "the deploy to staging uses make ship")
     assert asked.own == ["stag"]
     assert asked.context == ["deploy", "make", "ship"] or asked.context == ["deploy", "ship"]
 
@@ -89,7 +89,7 @@ def test_specifics_are_found_as_they_are_typed(text, exact):
 @pytest.mark.parametrize("end", ["", "!", "\n", "ä-"])
 def test_no_prompt_is_too_tangled_to_be_read(piece, end):
     """A pattern that tries every way to split these would not come back."""
-    assert isinstance(question.ask(piece * 1_500 + end).exact, list)
+    assert isinstance(question.parse_question(piece * 1_500 + end).exact, list)
 
 
 def test_terms_are_shown_as_they_were_typed():

@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.recall.live import rank
-from pipeline.recall.live.question import Question, ask
+from pipeline.recall.live.question import Question, parse_question
 
 FIELDS = ("deploy stag", "deploy to the stag server with make ship", "ops", "ship vpn first friday")
 
 
 def fit(prompt, fields=FIELDS, weights=None, haystack="", context=""):
-    asked = ask(prompt, context)
+    asked = parse_question(prompt, context)
     known = dict.fromkeys([*asked.own, *asked.context], 1.0)
     return rank.relevance(asked, {**known, **(weights or {})}, fields, haystack)
 

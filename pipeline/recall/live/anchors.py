@@ -18,20 +18,20 @@ def freshness(anchors: "list[str]", root: str) -> str:
 
     For example ``all there`` or ``src/x.py is gone``.
     """
-    there, gone = [], []
+    present, missing = [], []
     for anchor in anchors[:MOST] if root else ():
         path = relative_path(anchor)
         if not path:
             continue
         if os.path.lexists(f"{root}/{path}"):
-            there.append(path)
+            present.append(path)
         elif "/" in path and os.path.isdir(f"{root}/{path.partition('/')[0]}"):
             # Without its first folder the path is another project's, and a bare name may lie anywhere.
-            gone.append(path)
-    if not gone:
-        return "all there" if there else ""
-    more = f" and {len(gone) - 2} more" if len(gone) > 2 else ""
-    return f"{', '.join(gone[:2])}{more} {'is' if len(gone) == 1 else 'are'} gone"
+            missing.append(path)
+    if not missing:
+        return "all there" if present else ""
+    more = f" and {len(missing) - 2} more" if len(missing) > 2 else ""
+    return f"{', '.join(missing[:2])}{more} {'is' if len(missing) == 1 else 'are'} gone"
 
 
 def relative_path(anchor: str) -> str:

@@ -26,52 +26,54 @@ class Seen:
         self._folder = f"{home}/{home_files.ANNOUNCED}"
         self._file = f"{self._folder}/{crc32(os.fsencode(os.path.realpath(store))):08x}.json"
         value = _object(self._file) if store else {}
-        starts, said = value.get("starts"), value.get("said")
+        starts, announcements = value.get("starts"), value.get("said")
         self._starts: list[list[Any]] = [
-            one for one in (starts if isinstance(starts, list) else []) if _is_start(one)
+            start for start in (starts if isinstance(starts, list) else []) if _is_start(start)
         ]
-        self._said: dict[str, Any] = said if isinstance(said, dict) else {}
+        self._announcements: dict[str, Any] = announcements if isinstance(announcements, dict) else {}
 
     def before(self, session: str) -> float:
         """Return when the session before `session` began (epoch seconds), 0 when there was none."""
-        place = self._place(session)
-        earlier = self._starts if place is None else self._starts[:place]
+        position = self._position(session)
+        earlier = self._starts if position is None else self._starts[:position]
         return float(earlier[-1][1]) if earlier else 0.0
 
     def began(self, session: str) -> float:
         """Return when `session` began, or else the oldest start that is known; 0 when there is none."""
-        place = self._place(session)
-        return float(self._starts[place or 0][1]) if self._starts else 0.0
+        position = self._position(session)
+        return float(self._starts[position or 0][1]) if self._starts else 0.0
 
-    def once(self, what: str, told: str, now: float, every: float) -> bool:
-        """Whether `told` is to be said of `what`, and note that it is.
+    def once(self, subject: str, announcement: str, now: float, every: float) -> bool:
+        """Whether `announcement` is to be said of `subject`, and note that it is.
 
         It is not when the same was said in the last `every` seconds, or on the same day the same but for
         its numbers: a quota that shrinks by a percent is no news.
         """
-        last = self._said.get(what)
+        last = self._announcements.get(subject)
         if isinstance(last, list) and len(last) == 2 and isinstance(last[0], str) and _is_number(last[1]):
-            quiet = every if last[0] == told else DAY if _words(last[0]) == _words(told) else 0.0
+            quiet = (
+                every if last[0] == announcement else DAY if _words(last[0]) == _words(announcement) else 0.0
+            )
             if 0 <= now - last[1] < quiet:
                 return False
-        self._said[what] = [told, round(now, 3)]
+        self._announcements[subject] = [announcement, round(now, 3)]
         return True
 
     def move(self, session: str, now: float) -> None:
         """Note that `session` began now, if it had not, and keep all this. Raises OSError."""
-        if self._place(session) is None:
+        if self._position(session) is None:
             self._starts = [*self._starts, [session, round(now, 3)]][-_MOST_STARTS:]
         os.makedirs(self._folder, 0o700, exist_ok=True)
         temp = f"{self._file}.{os.getpid()}.reverie-tmp-"
         handle = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | places.OPEN, 0o600)
         try:
-            value = {"starts": self._starts, "said": self._said}
+            value = {"starts": self._starts, "said": self._announcements}
             os.write(handle, jsonish.dumps(value).encode("ascii"))
         finally:
             os.close(handle)
         os.replace(temp, self._file)
 
-    def _place(self, session: str) -> "int | None":
+    def _position(self, session: str) -> "int | None":
         names = [start[0] for start in self._starts]
         return names.index(session) if session and session in names else None
 

@@ -75,14 +75,16 @@ def tokens(text: str) -> int:
     return -(-size(text) // 4)
 
 
-def age(said: str, now: float) -> str:
-    """Return the day of `said` and how long ago that was: ``2026-05-11, 200 days ago``."""
-    moment = times.parse(said)
+def age(said_at: str, now: float) -> str:
+    """Return the day of `said_at` and how long ago that was: ``2026-05-11, 200 days ago``."""
+    moment = times.parse(said_at)
     if moment is None:
         return "unknown"
     days = int((now - moment) // 86_400)
-    told = f"{days} days ago" if days > 1 else ("today", "1 day ago")[days] if days >= 0 else "a date to come"
-    return f"{times.date(moment)}, {told}"
+    distance = (
+        f"{days} days ago" if days > 1 else ("today", "1 day ago")[days] if days >= 0 else "a date to come"
+    )
+    return f"{times.date(moment)}, {distance}"
 
 
 def cut_to_bytes(text: str, lines: int, size_bytes: int) -> "tuple[str, bool]":
@@ -120,13 +122,13 @@ def piece(
         ("files", files),
     ]
     head = " ".join([f'{key}="{label(value)}"' for key, value in facts if value])
-    told = neutralise(body).strip()
+    content = neutralise(body).strip()
     description = " ".join(neutralise(str(shown.get("description") or "")).split())
-    if description and description.rstrip(".… ").casefold() not in " ".join(told.split()).casefold():
-        told = f"{description}\n{told}".strip()
+    if description and description.rstrip(".… ").casefold() not in " ".join(content.split()).casefold():
+        content = f"{description}\n{content}".strip()
     if rest:
-        told += f"\n[cut here; the rest is in {label(rest, 400)}]"
-    return f"<{TAG} {head}>\n{told}\n</{TAG}>"
+        content += f"\n[cut here; the rest is in {label(rest, 400)}]"
+    return f"<{TAG} {head}>\n{content}\n</{TAG}>"
 
 
 def notice(left_out: int) -> str:

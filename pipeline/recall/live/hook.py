@@ -23,20 +23,17 @@ def run(event: str, data: bytes, home: str, problems: "list[str] | None" = None)
 
     `problems` gets a line for each thing that could not be used, for the hook's log.
     """
-    told = [] if problems is None else problems
+    log_lines = [] if problems is None else problems
     if event not in events.ANSWERED or os.environ.get(events.SENTINEL):
         return ""
     fields = payload(data)
     if not fields or fields.get("agent_id"):
         return ""
-    values = settings.hook_settings(home, told)
+    values = settings.hook_settings(home, log_lines)
     if not values["enabled"] or values["mode"] in SILENT_MODES:
         return ""
-    text = (
-        _at_start(fields, home, values)
-        if event == events.SESSION_START
-        else _at_prompt(fields, home, values, told)
-    )
+    begins = event == events.SESSION_START
+    text = _at_start(fields, home, values) if begins else _at_prompt(fields, home, values, log_lines)
     if not text:
         return ""
     return jsonish.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}) + "\n"
@@ -65,14 +62,14 @@ def before(transcript: str) -> str:
         return ""
     finally:
         os.close(handle)
-    said: dict[str, str] = {}
+    last_texts: dict[str, str] = {}
     for line in reversed(lines if size <= _TAIL else lines[1:]):
-        who, text = _prose(line)
-        if text and who not in said:
-            said[who] = text[-_MOST_SAID:]
-        if len(said) == 2:
+        speaker, text = _prose(line)
+        if text and speaker not in last_texts:
+            last_texts[speaker] = text[-_MOST_SAID:]
+        if len(last_texts) == 2:
             break
-    return "\n".join(said.values())
+    return "\n".join(last_texts.values())
 
 
 def _prose(line: bytes) -> "tuple[str, str]":
@@ -82,16 +79,16 @@ def _prose(line: bytes) -> "tuple[str, str]":
         entry = jsonish.loads(line.decode("utf-8", "replace"))
     except ValueError:
         return "", ""
-    who = entry.get("type") if isinstance(entry, dict) else None
-    if who not in ("user", "assistant") or entry.get("isMeta") or entry.get("isSidechain"):
+    speaker = entry.get("type") if isinstance(entry, dict) else None
+    if speaker not in ("user", "assistant") or entry.get("isMeta") or entry.get("isSidechain"):
         return "", ""
     message = entry.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, str):
-        return who, content.strip()
+        return speaker, content.strip()
     blocks = content if isinstance(content, list) else []
     texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
-    return who, "\n".join([text for text in texts if isinstance(text, str)]).strip()
+    return speaker, "\n".join([text for text in texts if isinstance(text, str)]).strip()
 
 
 def _at_start(fields: "dict[str, Any]", home: str, values: "dict[str, Any]") -> str:
@@ -109,11 +106,11 @@ def _at_start(fields: "dict[str, Any]", home: str, values: "dict[str, Any]") -> 
     return ""
 
 
-def _at_prompt(fields: "dict[str, Any]", home: str, values: "dict[str, Any]", told: "list[str]") -> str:
-    from pipeline.recall.live.question import ask
+def _at_prompt(fields: "dict[str, Any]", home: str, values: "dict[str, Any]", problems: "list[str]") -> str:
+    from pipeline.recall.live.question import parse_question
 
     prompt, cwd = _text(fields, "prompt"), _text(fields, "cwd")
-    if not cwd or not ask(prompt).own:
+    if not cwd or not parse_question(prompt).own:
         return ""  # Said before anything is opened: most prompts that ask for nothing end here.
     from pipeline.recall.live import retrieval, session_file
     from pipeline.recall.live.values import Budget
@@ -125,7 +122,7 @@ def _at_prompt(fields: "dict[str, Any]", home: str, values: "dict[str, Any]", to
     session = _text(fields, "session_id")
     given = session_file.read(home, session)
     now = times.now()
-    made = retrieval.retrieve(
+    recollections = retrieval.retrieve(
         prompt,
         store or user_store,
         Budget(
@@ -143,8 +140,8 @@ def _at_prompt(fields: "dict[str, Any]", home: str, values: "dict[str, Any]", to
         now=now,
         root=root,
     )
-    told.extend(made.problems)
-    if not made.items:
+    problems.extend(recollections.problems)
+    if not recollections.items:
         return ""
     line = {
         "k": "sent",
@@ -152,13 +149,13 @@ def _at_prompt(fields: "dict[str, Any]", home: str, values: "dict[str, Any]", to
         "hook": events.PROMPT,
         "cwd": cwd,
         "store": store,
-        "chars": made.chars,
-        "tokens": made.tokens,
-        "left_out": made.left_out,
-        "prompt": _mark(prompt),
-        "items": [item.as_item() for item in made.items],
+        "chars": recollections.chars,
+        "tokens": recollections.tokens,
+        "left_out": recollections.left_out,
+        "prompt": _checksum(prompt),
+        "items": [item.as_item() for item in recollections.items],
     }
-    return made.text if session_file.append(home, session, line, given) else ""
+    return recollections.text if session_file.append(home, session, line, given) else ""
 
 
 def _text(fields: "dict[str, Any]", name: str) -> str:
@@ -166,7 +163,7 @@ def _text(fields: "dict[str, Any]", name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _mark(prompt: str) -> str:
+def _checksum(prompt: str) -> str:
     """Return eight digits that tell whether two lines are about the same prompt, and nothing of its text."""
     from binascii import crc32
 

@@ -103,7 +103,7 @@ class Question:
         self.text = text
 
 
-def ask(prompt: str, context: str = "") -> Question:
+def parse_question(prompt: str, context: str = "") -> Question:
     """Return what `prompt` asks for, with `context` (what was said before) to understand it by.
 
     A prompt that asks for nothing has no own terms.

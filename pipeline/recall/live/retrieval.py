@@ -8,7 +8,7 @@ import os
 from pipeline.hooklib import places, times
 from pipeline.recall.live import anchors, fence, rank
 from pipeline.recall.live.candidates import Shelf
-from pipeline.recall.live.question import ask, surface
+from pipeline.recall.live.question import parse_question, surface
 from pipeline.recall.live.values import Budget, Recollection, Recollections
 
 TYPE_CHECKING = False
@@ -59,14 +59,14 @@ def retrieve(
     """
     limits = budget or Budget()
     moment = times.now() if now is None else now
-    question = ask(prompt, context)
+    question = parse_question(prompt, context)
     problems: list[str] = []
     if not question.own or limits.memories < 1:
         return Recollections([], "", 0, [], 0, problems)
     stores = [*([(os.fspath(user_store), True)] if user_store else []), (os.fspath(store), False)]
-    place = os.fspath(home) if home else places.home_dir()
+    home_path = os.fspath(home) if home else places.home_dir()
     fitting = _weighed(
-        question, _shelves(place, stores, problems), limits, session, sent or {}, picks, moment
+        question, _shelves(home_path, stores, problems), limits, session, sent or {}, picks, moment
     )
     fitting.sort(key=lambda item: (-item.score, item.found.store, item.found.path))
     _drop_doubles(fitting)
@@ -74,14 +74,14 @@ def retrieve(
     for item in chosen[limits.memories :]:
         item.verdict = f"relevant, but not among the best {limits.memories}"
     best = sorted(chosen[: limits.memories], key=lambda item: not item.found.shown.get("pinned"))
-    return _told(best, fitting, question, limits, moment, root, problems)
+    return _answer(best, fitting, question, limits, moment, root, problems)
 
 
 def _shelves(home: str, stores: "list[tuple[str, bool]]", problems: "list[str]") -> "list[Shelf]":
     found: list[Shelf] = []
-    for place, everywhere in stores:
-        if os.path.realpath(place) not in [shelf.root for shelf in found]:
-            found.append(Shelf(home, place, everywhere, problems))
+    for store, everywhere in stores:
+        if os.path.realpath(store) not in [shelf.root for shelf in found]:
+            found.append(Shelf(home, store, everywhere, problems))
     return found
 
 
@@ -133,9 +133,9 @@ def _haystack(item: "Found") -> str:
 
 def _standing(item: "Found", now: float) -> float:
     shown = item.shown
-    said = times.parse(shown.get("said"))
+    said_at = times.parse(shown.get("said"))
     return rank.standing(
-        None if said is None else (now - said) / 86_400,
+        None if said_at is None else (now - said_at) / 86_400,
         _number(shown.get("weight"), 1.0),
         _number(shown.get("importance"), 0.5),
         bool(shown.get("pinned")),
@@ -167,7 +167,7 @@ def _drop_doubles(fitting: "list[_Fitting]") -> None:
             seen |= keys
 
 
-def _told(
+def _answer(
     best: "list[_Fitting]",
     fitting: "list[_Fitting]",
     question: "Question",
@@ -203,7 +203,9 @@ def _recollection(
         fence.neutralise(str(shown.get("body") or "")), limits.lines, limits.bytes
     )
     files = (
-        "" if found.everywhere else anchors.freshness([str(one) for one in shown.get("anchors") or ()], root)
+        ""
+        if found.everywhere
+        else anchors.freshness([str(item) for item in shown.get("anchors") or ()], root)
     )
     rest = f"{found.store}/{found.path}" if was_cut or shown.get("cut") else ""
     return Recollection(
@@ -217,6 +219,6 @@ def _recollection(
         why=surface(question.text, item.fit.words) + item.fit.exact,
         text=fence.piece(shown, body, now=now, files=files, everywhere=found.everywhere, rest=rest),
         freshness=files,
-        said=str(shown.get("said") or ""),
+        said_at=str(shown.get("said") or ""),
         origin=str(shown.get("origin") or ""),
     )

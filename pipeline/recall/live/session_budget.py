@@ -23,17 +23,17 @@ def fit(title: str, parts: "list[str]", blocks: "list[Block]", limit: int) -> st
 
     What is short goes first; the blocks share the rest evenly, and what one does not need the next may have.
     """
-    kept = [title]
+    text_lines = [title]
     room = limit - fence.size(title)
     for part in parts:
         if fence.size(part) + 1 <= room:
-            kept.append(part)
+            text_lines.append(part)
             room -= fence.size(part) + 1
-    for place, block in enumerate(blocks):
-        taken = _within(block, room // (len(blocks) - place))
-        kept += taken
+    for number, block in enumerate(blocks):
+        taken = _within(block, room // (len(blocks) - number))
+        text_lines += taken
         room -= _length(taken)
-    return "\n".join(kept) if len(kept) > 1 else ""
+    return "\n".join(text_lines) if len(text_lines) > 1 else ""
 
 
 def _within(block: Block, room: int) -> "list[str]":
@@ -70,10 +70,11 @@ def _last(lines: "list[str]", room: int) -> "list[str]":
             sections.append([])
         sections[-1].append(line)
     found: dict[int, list[str]] = {}
-    for place in sorted(range(len(sections)), key=lambda at: _length(sections[at])):
-        found[place] = _tail(sections[place], room // (len(sections) - len(found)))
-        room -= _length(found[place])
-    return [line for place in range(len(sections)) for line in found[place]]
+    # The shortest first: what a section leaves of its share is then there for the longer ones.
+    for number in sorted(range(len(sections)), key=lambda number: _length(sections[number])):
+        found[number] = _tail(sections[number], room // (len(sections) - len(found)))
+        room -= _length(found[number])
+    return [line for number in range(len(sections)) for line in found[number]]
 
 
 def _tail(section: "list[str]", room: int) -> "list[str]":

@@ -109,9 +109,9 @@ def _open(path: str) -> int:
         return os.open(path, flags, 0o600)
     except FileNotFoundError:
         folder = os.path.dirname(path)
-        for place in (os.path.dirname(os.path.dirname(folder)), os.path.dirname(folder), folder):
-            if not os.path.isdir(place):
-                os.makedirs(place, 0o700, exist_ok=True)
+        for directory in (os.path.dirname(os.path.dirname(folder)), os.path.dirname(folder), folder):
+            if not os.path.isdir(directory):
+                os.makedirs(directory, 0o700, exist_ok=True)
         return os.open(path, flags, 0o600)
 
 
@@ -154,8 +154,8 @@ def _read_on(found: Given, path: str) -> None:
             _take(found, line)
 
 
-def _read_at(handle: int, place: int, most: int) -> bytes:
-    os.lseek(handle, place, os.SEEK_SET)
+def _read_at(handle: int, offset: int, most: int) -> bytes:
+    os.lseek(handle, offset, os.SEEK_SET)
     return os.read(handle, most)
 
 

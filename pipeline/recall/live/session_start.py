@@ -2,7 +2,7 @@
 
 Lean, like all that the hooks run. The project's ``MEMORY.md`` is loaded by Claude Code when it looks after
 the folder itself, and is given here only where that was switched off. What the worker knows comes from its
-board (`pipeline.recall.prepared.hook_state`), as old as its last pass.
+hook state (`pipeline.recall.prepared.hook_state`), as old as its last pass.
 """
 
 import os
@@ -43,9 +43,9 @@ def session_start(fields: "dict[str, Any]", home: str, now: float) -> str:
     seen = Seen(home, store)
     if source == "resume":
         return _pointer(_changes(state, seen.began(session), session), store)
-    news = _changes(state, seen.before(session), session)
+    changes = _changes(state, seen.before(session), session)
     limit = min(FULL_CHARS, 4 * values["session_start_tokens"])
-    parts = [*_troubles(state, seen, now), *([_told(news)] if news else [])]
+    parts = [*_troubles(state, seen, now), *([_changes_line(changes)] if changes else [])]
     blocks: list[Block] = []
     if source == "compact":
         blocks += _session_memory(home, session)
@@ -110,19 +110,19 @@ def _changes(state: "dict[str, Any]", since: float, session: str) -> "dict[str, 
     return found
 
 
-def _told(news: "dict[str, list[str]]") -> str:
+def _changes_line(changes: "dict[str, list[str]]") -> str:
     parts, left = [], _MOST_NAMES
-    for done, names in news.items():
+    for done, names in changes.items():
         shown = names[: max(0, left)]
         left -= len(shown)
         more = len(names) - len(shown)
-        told = ", ".join([*shown, *([f"{more} more"] if more else [])])
-        parts.append(f"{done}: {told}")
+        shown_names = ", ".join([*shown, *([f"{more} more"] if more else [])])
+        parts.append(f"{done}: {shown_names}")
     return "Changed since the last session here: " + "; ".join(parts) + "."
 
 
-def _pointer(news: "dict[str, list[str]]", store: str) -> str:
-    count = sum(len(names) for names in news.values())
+def _pointer(changes: "dict[str, list[str]]", store: str) -> str:
+    count = sum(len(names) for names in changes.values())
     if not count:
         return ""
     word = "memories" if count > 1 else "memory"
@@ -131,11 +131,11 @@ def _pointer(news: "dict[str, list[str]]", store: str) -> str:
     return longer if fence.size(longer) <= POINTER_CHARS else line + "."
 
 
-def _index(folder: str, title: str) -> "list[Block]":
-    """Return the index of the memories in `folder`, if there is one."""
-    file = f"{folder}/{memory_format.INDEX}"
+def _index(store: str, title: str) -> "list[Block]":
+    """Return the index of the memories in `store`, if there is one."""
+    file = f"{store}/{memory_format.INDEX}"
     lines = [line for line in _lines(file) if line.startswith("- ")]
-    return [Block(f"{title} ({folder}):", lines, file)] if lines else []
+    return [Block(f"{title} ({store}):", lines, file)] if lines else []
 
 
 def _session_memory(home: str, session: str) -> "list[Block]":
@@ -171,14 +171,14 @@ def _line(fields: "dict[str, Any]", store: str, text: str, now: float) -> "dict[
 
 
 def _state(home: str, store: str) -> "dict[str, Any]":
-    """Return what the board says of `store`, {} when it says nothing."""
+    """Return what the hook state says of `store`, {} when it says nothing."""
     stores = settings.board(home).get("stores")
     if not store or not isinstance(stores, dict):
         return {}
     found = stores.get(store)
     if found is None:
         real = os.path.realpath(store)
-        found = next((value for place, value in stores.items() if os.path.realpath(place) == real), None)
+        found = next((value for path, value in stores.items() if os.path.realpath(path) == real), None)
     return found if isinstance(found, dict) else {}
 
 
@@ -188,7 +188,7 @@ def _text(fields: "dict[str, Any]", name: str) -> str:
 
 
 def _texts(value: "Any") -> "list[str]":
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def _number(value: "Any") -> float:

@@ -72,7 +72,7 @@ class Recollection:
         why: "list[str]",
         text: str,
         freshness: str,
-        said: str,
+        said_at: str,
         origin: str,
     ) -> None:
         self.id = id
@@ -85,7 +85,7 @@ class Recollection:
         self.why = why
         self.text = text
         self.freshness = freshness
-        self.said = said
+        self.said = said_at
         self.origin = origin
 
     def as_item(self) -> "dict[str, Any]":

@@ -38,8 +38,8 @@ _WORK = {
     "dream": "a dream",
     "reindex": "a new index",
 }
-_TOLD = ("created", "updated", "withdrawn")
-_DREAMT = {
+_SHOWN_ACTIONS = ("created", "updated", "withdrawn")
+_DREAM_DEEDS = {
     "merge": "merged",
     "rewrite": "reworded",
     "supersede": "replaced",
@@ -51,7 +51,7 @@ _DREAMT = {
 
 
 def refresh(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> None:
-    """Write the board; one that can't be written is logged and only makes the hooks know less."""
+    """Write the hook state; one that can't be written is logged and only makes the hooks know less."""
     try:
         write(ledger, home, settings, clock)
     except OSError as error:
@@ -59,7 +59,7 @@ def refresh(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> Non
 
 
 def write(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> None:
-    """Write the board of `home`, whole or not at all. Raises LedgerError and OSError."""
+    """Write the hook state of `home`, whole or not at all. Raises LedgerError and OSError."""
     now = clock.now()
     changed = _changes(ledger, (now - timedelta(days=DAYS)).timestamp())
     paused = calls.paused(ledger, now=now) or ""
@@ -69,15 +69,15 @@ def write(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> None:
         if job.state in ("parked", "waiting") and job.last_error
     ]
     stores = {}
-    for place in files.stores(ledger):
-        here = [job for job, store in stuck if store in (place, "")]
-        waits = (_short(job.last_error) for job in here if job.state == "waiting")
-        stores[place] = {
-            "inbox": inbox.count_inbox(ledger, place),
-            "parked": [_given_up(job) for job in here if job.state == "parked"][:3],
+    for store_path in files.stores(ledger):
+        stuck_here = [job for job, store in stuck if store in (store_path, "")]
+        waits = (_short(job.last_error) for job in stuck_here if job.state == "waiting")
+        stores[store_path] = {
+            "inbox": inbox.count_inbox(ledger, store_path),
+            "parked": [_given_up(job) for job in stuck_here if job.state == "parked"][:3],
             "held": _short(paused) or next(waits, ""),
-            "dream": _dream(ledger, settings, place),
-            "changes": changed[place][:MOST_CHANGES],
+            "dream": _dream(ledger, settings, store_path),
+            "changes": changed[store_path][:MOST_CHANGES],
         }
     value = {"at": now.timestamp(), **_settings(home), "stores": stores}
     write_atomic(Home(home).hook_state, orjson.dumps(value))
@@ -103,7 +103,7 @@ def _store_of(ledger: Ledger, job: Job) -> str:
     if job.kind in ("dream", "reindex"):
         return job.key
     if job.kind == "extract_conversation":
-        # An odd key is that job's trouble, not the board's.
+        # An odd key is that job's trouble, not the hook state's.
         number = int(job.key) if job.key.isdecimal() else 0
         found = conversations.conversation(ledger, number)
         return files.store_of(ledger, found.source_file) if found else ""
@@ -114,12 +114,12 @@ def _given_up(job: Job) -> str:
     return f"{_WORK[job.kind]} was given up after {job.attempts} tries: {_short(job.last_error)}"
 
 
-def _dream(ledger: Ledger, settings: Settings, place: str) -> dict[str, Any]:
-    gates = dreams.last_gates(ledger, place)
+def _dream(ledger: Ledger, settings: Settings, store_path: str) -> dict[str, Any]:
+    gates = dreams.last_gates(ledger, store_path)
     return {
         "enabled": settings.dream.enabled and settings.store.mode in ("auto", "propose"),
-        "last_success": dreams.state(ledger, place).last_success,
-        "since": runs.first_started(ledger, place),
+        "last_success": dreams.state(ledger, store_path).last_success,
+        "since": runs.first_started(ledger, store_path),
         "waits": next((gate.reason for gate in gates if not gate.open), ""),
     }
 
@@ -132,17 +132,17 @@ def _changes(ledger: Ledger, since: float) -> dict[str, list[list[Any]]]:
             continue
         for action in run.summary.actions:
             session = Path(run.key).stem if run.kind == "extract" else ""
-            found[run.store] += [[run.finished_at, *said, session] for said in _said(action)]
+            found[run.store] += [[run.finished_at, *change, session] for change in _changes_of(action)]
     return found
 
 
-def _said(action: Action) -> list[tuple[str, str]]:
+def _changes_of(action: Action) -> list[tuple[str, str]]:
     """Return what an action did to which memory: one for each that lost or changed its text."""
     if isinstance(action, DreamAction):
-        done = _DREAMT.get(action.op, "")
+        done = _DREAM_DEEDS.get(action.op, "")
         names = [name for name in action.memories if name != action.into] or [action.into]
         return [(done, name) for name in names if done and name]
-    return [(action.action, action.name)] if action.action in _TOLD else []
+    return [(action.action, action.name)] if action.action in _SHOWN_ACTIONS else []
 
 
 def _short(text: str) -> str:

@@ -68,22 +68,25 @@ def prefetch(phase: PhaseContext, home: Path, key: str) -> Choice | None:
     None when there is nothing to choose by or from. The same notes and the same words are not asked about
     twice. Raises SpendError and ModelError, StoreError, and OSError when it can't be written.
     """
-    said = utterances.utterances_before(phase.ledger, key, row=_LAST_ROW, max_chars=_READ_CHARS)
-    dialogue = shown_dialogue(said)
+    spoken = utterances.utterances_before(phase.ledger, key, row=_LAST_ROW, max_chars=_READ_CHARS)
+    conversation = shown_conversation(spoken)
     listed = listing(phase.store.scan().documents)
-    session = next((one.session_id for one in reversed(said) if one.speaker == "person"), "")
-    where = session_path(str(home), session)
-    if phase.client is None or not (where and dialogue and listed):
+    session = next(
+        (utterance.session_id for utterance in reversed(spoken) if utterance.speaker == "person"), ""
+    )
+    session_file = session_path(str(home), session)
+    if phase.client is None or not (session_file and conversation and listed):
         return None
-    file = Path(where.removesuffix(".jsonl") + _SUFFIX)
-    mark = digest("\n".join((*listed.values(), dialogue)))[:16]
+    file = Path(session_file.removesuffix(".jsonl") + _SUFFIX)
+    question_digest = digest("\n".join((*listed.values(), conversation)))[:16]
     before = _read(file)
-    if before.get("asked") == mark and before.get("store") == phase.store_key:
+    # A job that found nothing new comes here as well, and the same question would cost another call.
+    if before.get("asked") == question_digest and before.get("store") == phase.store_key:
         return Choice(session, tuple(before["names"]), asked=False)
-    answered = phase.client.complete(_request(phase, listed, dialogue), Selection)
+    answered = phase.client.complete(_request(phase, listed, conversation), Selection)
     names = _known(answered.value.names, listed)
     now = phase.clock.now().timestamp()
-    value = {"at": round(now, 3), "store": phase.store_key, "names": names, "asked": mark}
+    value = {"at": round(now, 3), "store": phase.store_key, "names": names, "asked": question_digest}
     write_atomic(file, json.dumps(value).encode())
     _sweep(file.parent, now)
     return Choice(session, tuple(names), dollars=answered.dollars)
@@ -106,21 +109,24 @@ def listing(documents: Sequence[Document]) -> dict[str, str]:
     return found
 
 
-def shown_dialogue(said: Sequence[Utterance]) -> str:
+def shown_conversation(spoken: Sequence[Utterance]) -> str:
     """Return the person's last three texts and the reply after them, a line each; "" if no person spoke.
 
     A line begins with who speaks, and nothing in a text can begin another. Long texts are cut.
     """
-    last = [one for one in said if one.speaker == "person"][-PERSON_TEXTS:]
+    last = [utterance for utterance in spoken if utterance.speaker == "person"][-PERSON_TEXTS:]
     if not last:
         return ""
-    reply = [one for one in said if one.speaker == "assistant" and one.row > last[-1].row][-1:]
-    who = {"person": "user", "assistant": "assistant"}
-    return "\n".join(f"{who[one.speaker]}: {visible_line(one.text)[:TEXT_CHARS]}" for one in (*last, *reply))
+    reply = [
+        utterance for utterance in spoken if utterance.speaker == "assistant" and utterance.row > last[-1].row
+    ][-1:]
+    role_of = {"person": "user", "assistant": "assistant"}
+    lines = [(role_of[utterance.speaker], visible_line(utterance.text)) for utterance in (*last, *reply)]
+    return "\n".join(f"{role}: {text[:TEXT_CHARS]}" for role, text in lines)
 
 
-def _request(phase: PhaseContext, listed: dict[str, str], dialogue: str) -> Request:
-    prompt = load("recall.select").render(memories="\n".join(listed.values()), dialogue=dialogue)
+def _request(phase: PhaseContext, listed: dict[str, str], conversation: str) -> Request:
+    prompt = load("recall.select").render(memories="\n".join(listed.values()), dialogue=conversation)
     return Request(
         purpose=PURPOSE,
         model=phase.settings.model.model,

@@ -57,20 +57,20 @@ def keep(ledger: Ledger, home: Path, key: str) -> bool:
         return False
     spoken = utterances.utterances_before(ledger, key, row=last + 1, max_chars=_TAIL_CHARS)
     ensure_dir(file.parent)
-    write_atomic(file, _text(tokens, spoken, _kept(ledger, key)).encode("utf-8", "replace"))
+    write_atomic(file, _text(tokens, spoken, _memory_lines(ledger, key)).encode("utf-8", "replace"))
     return True
 
 
 def sweep(home: Path, now: float) -> None:
     """Remove the memories of sessions silent for `KEEP_SECONDS` before `now` (epoch seconds)."""
     folder = Home(home).session_memory
-    for place in sorted(folder.iterdir()) if folder.is_dir() else ():
+    for session_folder in sorted(folder.iterdir()) if folder.is_dir() else ():
         try:
-            old = now - (place / "memory.md").stat().st_mtime > KEEP_SECONDS
+            old = now - (session_folder / "memory.md").stat().st_mtime > KEEP_SECONDS
         except OSError:
             continue  # not one of ours
-        if old and not place.is_symlink():
-            shutil.rmtree(place, ignore_errors=True)
+        if old and not session_folder.is_symlink():
+            shutil.rmtree(session_folder, ignore_errors=True)
 
 
 def _made_at(file: Path) -> int:
@@ -83,16 +83,18 @@ def _made_at(file: Path) -> int:
     return int(number) if number.isascii() and number.isdigit() else -STEP_TOKENS
 
 
-def _text(tokens: int, spoken: list[Utterance], kept: list[str]) -> str:
-    asked = [f"- {_line(one.text)}" for one in spoken if one.speaker == "person"]
-    said = next((one.text for one in reversed(spoken) if one.speaker == "assistant"), "")
-    where = next((one.cwd for one in reversed(spoken) if one.cwd), "")
+def _text(tokens: int, spoken: list[Utterance], memory_lines: list[str]) -> str:
+    asked = [f"- {_line(utterance.text)}" for utterance in spoken if utterance.speaker == "person"]
+    last_reply = next(
+        (utterance.text for utterance in reversed(spoken) if utterance.speaker == "assistant"), ""
+    )
+    directory = next((utterance.cwd for utterance in reversed(spoken) if utterance.cwd), "")
     parts = [_MARK.format(tokens=tokens)]
     for heading, lines in (
         (compaction.ASKED, _newest(asked)),
-        (compaction.STOOD, [_end(said)] if said.strip() else []),
-        (compaction.KEPT, _newest(kept)),
-        (compaction.WHERE, [where] if where else []),
+        (compaction.STOOD, [_end(last_reply)] if last_reply.strip() else []),
+        (compaction.KEPT, _newest(memory_lines)),
+        (compaction.WHERE, [directory] if directory else []),
     ):
         parts += [heading, *lines] if lines else []
     return "\n".join(parts) + "\n"
@@ -112,15 +114,15 @@ def _newest(lines: list[str]) -> list[str]:
 
 def _end(text: str) -> str:
     """Return the end of what was said last, as much as a section holds."""
-    whole, most = text.strip(), SECTION_TOKENS * _CHARS
-    return whole if len(whole) <= most else "…" + whole[1 - most :]
+    stripped, most = text.strip(), SECTION_TOKENS * _CHARS
+    return stripped if len(stripped) <= most else "…" + stripped[1 - most :]
 
 
 def _line(text: str) -> str:
     return clipped(" ".join(text.split()), _ASKED_CHARS)
 
 
-def _kept(ledger: Ledger, key: str) -> list[str]:
+def _memory_lines(ledger: Ledger, key: str) -> list[str]:
     """Return a line for each memory that the session's own extraction wrote or withdrew, oldest first."""
     found: dict[str, str] = {}
     for run in reversed(runs.list_runs(ledger, limit=200, key=key)):

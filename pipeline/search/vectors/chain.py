@@ -48,12 +48,12 @@ def store_config(root: Path) -> StoreConfig:
         return StoreConfig()
     if not isinstance(held, dict):
         return StoreConfig()
-    said = {key: value for key, value in held.items() if isinstance(value, str)}
-    provider = said.get("embedding_provider", "")
+    texts = {key: value for key, value in held.items() if isinstance(value, str)}
+    provider = texts.get("embedding_provider", "")
     return StoreConfig(
         provider if provider in CHAIN else "",
-        said.get("ollama_model", ""),
-        said.get("openai_model", ""),
+        texts.get("ollama_model", ""),
+        texts.get("openai_model", ""),
         bool(held.get("openai_api_key")),
     )
 
@@ -78,8 +78,8 @@ def open_embedder(
         embedder = _make(name, settings, config)
         if _is_there(embedder):
             return embedder
-    told = ", ".join(f"{name} ({_WHY_NOT[name]})" for name in names)
-    raise EmbeddingError(f"nobody can make vectors: {told}", fix=_fix(made_by, change, config))
+    refusals = ", ".join(f"{name} ({_WHY_NOT[name]})" for name in names)
+    raise EmbeddingError(f"nobody can make vectors: {refusals}", fix=_fix(made_by, change, config))
 
 
 _WHY_NOT = {

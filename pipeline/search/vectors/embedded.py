@@ -42,7 +42,7 @@ class WordLlamaEmbedder:
         for start in range(0, len(texts), BATCH):
             batch = [text[:MAX_CHARS] for text in texts[start : start + BATCH]]
             raw = model.embed(batch, norm=False, return_np=False)
-            vectors += unit_vectors(raw, count=len(batch), dim=_DIM, who=self.name)
+            vectors += unit_vectors(raw, count=len(batch), dim=_DIM, provider=self.name)
         return vectors
 
     def _model(self) -> Any:

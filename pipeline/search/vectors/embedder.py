@@ -41,22 +41,22 @@ class Embedder(Protocol):
         ...
 
 
-def unit_vectors(raw: Any, *, count: int, dim: int, who: str) -> list[list[float]]:
+def unit_vectors(raw: Any, *, count: int, dim: int, provider: str) -> list[list[float]]:
     """Return what a provider answered as vectors of length 1; all zeros stay zeros (a text of no word).
 
-    `dim` is the length they must have, 0 for any that they share. Raises EmbeddingError, which names `who`,
-    when a vector is missing, of another length, or holds what is no finite number.
+    `dim` is the length they must have, 0 for any that they share. Raises EmbeddingError, which names
+    `provider`, when a vector is missing, of another length, or holds what is no finite number.
     """
     if not isinstance(raw, list) or len(raw) != count:
         found = len(raw) if isinstance(raw, list) else "no list of"
-        raise _unfit(who, f"{found} vectors for {count} texts")
+        raise _unfit(provider, f"{found} vectors for {count} texts")
     vectors = []
     for item in raw:
         if not isinstance(item, list) or not item or not all(map(_is_number, item)):
-            raise _unfit(who, "a vector that is no list of finite numbers")
+            raise _unfit(provider, "a vector that is no list of finite numbers")
         dim = dim or len(item)
         if len(item) != dim:
-            raise _unfit(who, f"a vector of {len(item)} numbers where {dim} were expected")
+            raise _unfit(provider, f"a vector of {len(item)} numbers where {dim} were expected")
         vectors.append(_unit(item))
     return vectors
 
@@ -75,7 +75,7 @@ def _unit(vector: list[float]) -> list[float]:
     return [value / length for value in scaled]
 
 
-def _unfit(who: str, what: str) -> EmbeddingError:
+def _unfit(provider: str, reason: str) -> EmbeddingError:
     return EmbeddingError(
-        f"{who} answered with {what}", fix="Name another model or provider in [embeddings]."
+        f"{provider} answered with {reason}", fix="Name another model or provider in [embeddings]."
     )

@@ -15,31 +15,37 @@ from pipeline.core.errors import ConfigError, EmbeddingError
 from pipeline.llm.live_guard import forbid_live, is_loopback
 
 MOST_BYTES = 64_000_000
-_TOLD = 300
+_ERROR_BYTES = 300
 
 
-def ask(
-    url: str, body: dict[str, Any] | None = None, *, key: str = "", timeout: float, who: str, fix: str = ""
+def fetch_json(
+    url: str,
+    body: dict[str, Any] | None = None,
+    *,
+    key: str = "",
+    timeout: float,
+    provider: str,
+    fix: str = "",
 ) -> Any:
     """Return the JSON that `url` answers: to `body` sent as JSON, or to a plain question without one.
 
     `key` is sent as a bearer token; `timeout` is in seconds, for each piece of the reply. Raises ConfigError
     for what is no HTTP address, LiveCallError where the switch forbids leaving the machine, and
-    EmbeddingError, which names `who` and carries `fix`, when no JSON came.
+    EmbeddingError, which names `provider` and carries `fix`, when no JSON came.
     """
     if not _is_web(url):
         raise ConfigError(f"{url!r} is no http or https address", fix="Mend it in [embeddings].")
     if not (key.isascii() and key.isprintable()):
         # The library would say so as well, and quote the key.
-        raise EmbeddingError(f"the key for {who} has characters that no key has", fix=fix)
-    forbid_live(who, base_url=url)
-    raw = _fetch(url, None if body is None else json.dumps(body).encode(), key, timeout, who, fix)
+        raise EmbeddingError(f"the key for {provider} has characters that no key has", fix=fix)
+    forbid_live(provider, base_url=url)
+    raw = _fetch_bytes(url, None if body is None else json.dumps(body).encode(), key, timeout, provider, fix)
     if len(raw) > MOST_BYTES:
-        raise EmbeddingError(f"{who} answered with more than {MOST_BYTES:,} bytes", fix=fix)
+        raise EmbeddingError(f"{provider} answered with more than {MOST_BYTES:,} bytes", fix=fix)
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise EmbeddingError(f"{who} answered with what is no JSON: {error}", fix=fix) from error
+        raise EmbeddingError(f"{provider} answered with what is no JSON: {error}", fix=fix) from error
 
 
 def key_in(variable: str) -> str:
@@ -47,7 +53,7 @@ def key_in(variable: str) -> str:
     return os.environ.get(variable, "").strip() if variable else ""
 
 
-def _fetch(url: str, data: bytes | None, key: str, timeout: float, who: str, fix: str) -> bytes:
+def _fetch_bytes(url: str, data: bytes | None, key: str, timeout: float, provider: str, fix: str) -> bytes:
     # urllib brings http, ssl and email along, which nothing else here needs.
     import http.client
     import urllib.error
@@ -70,12 +76,12 @@ def _fetch(url: str, data: bytes | None, key: str, timeout: float, who: str, fix
             return found
     except urllib.error.HTTPError as error:
         with error:
-            told = error.read(_TOLD).decode("utf-8", "replace").strip()
-        what = f"{who} answered {error.code}: {told}"
+            answer = error.read(_ERROR_BYTES).decode("utf-8", "replace").strip()
+        reason = f"{provider} answered {error.code}: {answer}"
     except (OSError, ValueError, http.client.HTTPException) as error:
-        what = f"{who} can't be reached at {url}: {error}"
+        reason = f"{provider} can't be reached at {url}: {error}"
     # Neither a server nor a library may put the key into a log.
-    raise EmbeddingError(what.replace(key, "[key]") if key else what, fix=fix)
+    raise EmbeddingError(reason.replace(key, "[key]") if key else reason, fix=fix)
 
 
 def _is_web(url: str) -> bool:

@@ -36,8 +36,8 @@ class Nearest:
         return [(key, score) for key, score in found[:limit] if score >= floor]
 
 
-def _product(one: Sequence[float], other: Sequence[float]) -> float:
-    return sum(left * right for left, right in zip(one, other, strict=True))
+def _product(first: Sequence[float], second: Sequence[float]) -> float:
+    return sum(left * right for left, right in zip(first, second, strict=True))
 
 
 def _numpy() -> Any:

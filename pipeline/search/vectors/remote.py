@@ -14,7 +14,7 @@ from pipeline.hooklib.plain import well_formed
 from pipeline.llm.live_guard import is_loopback
 from pipeline.safety.redaction import redact
 from pipeline.search.vectors.embedder import BATCH, MAX_CHARS, unit_vectors
-from pipeline.search.vectors.http import ask, key_in
+from pipeline.search.vectors.http import fetch_json, key_in
 
 FIRST_SECONDS = 300.0
 """Longest wait for the first vectors: a model may have to be loaded, or fetched (seed 2, C-09)."""
@@ -40,7 +40,7 @@ class _Server:
         for start in range(0, len(texts), BATCH):
             batch = [self._sendable(text) for text in texts[start : start + BATCH]]
             raw = self._ask(batch, LATER_SECONDS if self.dim else FIRST_SECONDS)
-            found = unit_vectors(raw, count=len(batch), dim=self.dim, who=self._who)
+            found = unit_vectors(raw, count=len(batch), dim=self.dim, provider=self._label)
             self.dim = len(found[0])
             vectors += found
         return vectors
@@ -49,7 +49,7 @@ class _Server:
         raise NotImplementedError
 
     @property
-    def _who(self) -> str:
+    def _label(self) -> str:
         return f"{self.name} ({self.model})"
 
     def _sendable(self, text: str) -> str:
@@ -68,7 +68,7 @@ class OllamaEmbedder(_Server):
     def answers(self) -> bool:
         """Whether an Ollama answers within 2 seconds."""
         try:
-            ask(f"{self.url}/api/version", timeout=PROBE_SECONDS, who=self.name)
+            fetch_json(f"{self.url}/api/version", timeout=PROBE_SECONDS, provider=self.name)
         except EmbeddingError:
             return False
         return True
@@ -76,7 +76,7 @@ class OllamaEmbedder(_Server):
     def _ask(self, batch: list[str], timeout: float) -> Any:
         fix = f"Start Ollama and fetch the model: ollama pull {self.model}"
         body = {"model": self.model, "input": batch}
-        found = ask(f"{self.url}/api/embed", body, timeout=timeout, who=self._who, fix=fix)
+        found = fetch_json(f"{self.url}/api/embed", body, timeout=timeout, provider=self._label, fix=fix)
         return found.get("embeddings") if isinstance(found, dict) else None
 
 
@@ -100,13 +100,15 @@ class OpenAIEmbedder(_Server):
     def _ask(self, batch: list[str], timeout: float) -> Any:
         if not self.answers():
             raise EmbeddingError(
-                f"there is no key for {self._who}: {self._key_env or 'no variable is named'}",
+                f"there is no key for {self._label}: {self._key_env or 'no variable is named'}",
                 fix="Put the key into an environment variable and its name into embeddings.openai_key_env.",
             )
         body = {"model": self.model, "input": batch, "encoding_format": "float"}
         key = key_in(self._key_env)
         fix = "See [embeddings] in config.toml: openai_base_url, openai_model, openai_key_env."
-        found = ask(f"{self.url}/embeddings", body, key=key, timeout=timeout, who=self._who, fix=fix)
+        found = fetch_json(
+            f"{self.url}/embeddings", body, key=key, timeout=timeout, provider=self._label, fix=fix
+        )
         return _in_order(found.get("data") if isinstance(found, dict) else None)
 
 
@@ -114,10 +116,10 @@ def _in_order(data: Any) -> Any:
     """Return the vectors of `data` by their ``index``; None when it is not what is documented."""
     if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
         return None
-    places = [item.get("index") for item in data]
-    if not all(type(place) is int for place in places) or sorted(places) != list(range(len(data))):
+    indexes = [item.get("index") for item in data]
+    if not all(type(index) is int for index in indexes) or sorted(indexes) != list(range(len(data))):
         return None
-    return [item.get("embedding") for _, item in sorted(zip(places, data, strict=True), key=lambda p: p[0])]
+    return [item.get("embedding") for _, item in sorted(zip(indexes, data, strict=True), key=lambda p: p[0])]
 
 
 def is_remote(embedder: object) -> bool:

@@ -60,21 +60,21 @@ def _make(
 ) -> tuple[int, str]:
     """Put the missing vectors into `held`; return how many, and why there are no more."""
     fresh = held.fresh(texts)
-    wanted = [one for one in texts if one not in fresh][:most]
+    wanted = [memory_id for memory_id in texts if memory_id not in fresh][:most]
     made = 0
     while made < len(wanted):
         batch = wanted[made : made + BATCH]
         try:
-            vectors = embedder.embed([texts[one] for one in batch])
+            vectors = embedder.embed([texts[memory_id] for memory_id in batch])
         except (EmbeddingError, SpendError) as error:
             return made, str(error)
         if held.dim not in (0, embedder.dim):
             # The same name, another model behind it: nothing that is there compares with what came.
             held.entries.clear()
             held.digests.clear()
-            wanted = [*batch, *(one for one in texts if one not in batch)][:most]
+            wanted = [*batch, *(memory_id for memory_id in texts if memory_id not in batch)][:most]
         held.provider, held.model, held.dim = embedder.name, embedder.model, embedder.dim
-        for one, vector in zip(batch, vectors, strict=True):
-            held.put(one, texts[one], vector)
+        for memory_id, vector in zip(batch, vectors, strict=True):
+            held.put(memory_id, texts[memory_id], vector)
         made += len(batch)
     return made, ""

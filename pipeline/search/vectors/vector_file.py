@@ -50,22 +50,22 @@ class VectorFile:
     def fresh(self, texts: Mapping[str, str]) -> dict[str, Vector]:
         """Return the vectors, by id, that were made of just these `texts`."""
         return {
-            one: self.entries[one]
-            for one, text in texts.items()
-            if one in self.entries and self.digests.get(one) == mark(text)
+            memory_id: self.entries[memory_id]
+            for memory_id, text in texts.items()
+            if memory_id in self.entries and self.digests.get(memory_id) == text_digest(text)
         }
 
-    def put(self, one: str, text: str, vector: Vector) -> None:
-        """Take in the vector of memory `one`, made of `text`."""
-        self.entries[one] = [round(value, _DIGITS) for value in vector]
-        self.digests[one] = mark(text)
+    def put(self, memory_id: str, text: str, vector: Vector) -> None:
+        """Take in the vector of memory `memory_id`, made of `text`."""
+        self.entries[memory_id] = [round(value, _DIGITS) for value in vector]
+        self.digests[memory_id] = text_digest(text)
 
     def keep_only(self, ids: Mapping[str, Any]) -> bool:
         """Drop the vectors of memories that are not in `ids`; True if there were any."""
         gone = self.entries.keys() - ids.keys()
-        for one in gone:
-            del self.entries[one]
-            self.digests.pop(one, None)
+        for memory_id in gone:
+            del self.entries[memory_id]
+            self.digests.pop(memory_id, None)
         return bool(gone)
 
 
@@ -74,7 +74,7 @@ def text_of(head: Memory, preview: str) -> str:
     return f"{head.shown_title}. {preview}"
 
 
-def mark(text: str) -> str:
+def text_digest(text: str) -> str:
     """Return the short digest that says of what text a vector was made."""
     return digest(text)[:_DIGEST]
 

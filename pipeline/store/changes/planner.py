@@ -60,8 +60,8 @@ class Planner:
         `superseded_by` is the id of the memory that takes its place; `retired` tells it afterwards.
         """
         folder = inside(self._root, f"{ARCHIVE}/{year}")
-        there = folder.iterdir() if folder.is_dir() else ()
-        taken = {f"{ARCHIVE}/{year}/{file.name}".lower() for file in there}
+        files = folder.iterdir() if folder.is_dir() else ()
+        taken = {f"{ARCHIVE}/{year}/{file.name}".lower() for file in files}
         target = names.archive_path(document.path, year, taken | set(self._planned))
         self._planned[target.lower()] = None
         return Retire(document.path, target, document.digest, reason, document.id, superseded_by)
@@ -139,7 +139,7 @@ def _placed(memory: Memory, snapshot: Snapshot, planned: Mapping[str, Memory | N
     taken_names = {item.name.lower() for item in others} | {item.name.lower() for item in new}
     for item in others:
         taken_names.update(alias.lower() for alias in aliases_in(item.front))
-    return names.place(memory, paths, taken_names)
+    return names.place_new(memory, paths, taken_names)
 
 
 def _taken_paths(documents: Collection[Document], snapshot: Snapshot, more: Collection[str]) -> set[str]:
@@ -243,5 +243,5 @@ def _moved(existing: Document, target: str, data: bytes, record: str | None) -> 
             file=existing.path,
             fix=f"Write `type: {existing.memory.type}` into its front matter first.",
         )
-    kept = digest(data) if record == existing.digest else record or ""
-    return Move(existing.path, target, existing.digest, data, kept, memory)
+    record_digest = digest(data) if record == existing.digest else record or ""
+    return Move(existing.path, target, existing.digest, data, record_digest, memory)

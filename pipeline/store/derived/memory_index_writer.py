@@ -181,8 +181,8 @@ class MemoryIndexWriter:
         if known is not None and known.issuperset(built.lines):
             return
         present = memory_index.block_lines(current) if current is not None else []
-        kept = [line for line in present if known is not None and line in known]
-        self._write_lines([*kept, *built.lines])
+        own_present = [line for line in present if known is not None and line in known]
+        self._write_lines([*own_present, *built.lines])
 
     def _write_lines(self, lines: Sequence[str]) -> None:
         text = "\n".join(dict.fromkeys(lines))

@@ -42,18 +42,18 @@ class Use:
 
 def read_state(root: Path) -> dict[str, dict[str, Any]]:
     """Return the entries of ``_state.json`` by memory id; empty when there are none."""
-    entries = _whole(root).get("entries", {})
-    return {one: entry for one, entry in entries.items() if isinstance(entry, dict)}
+    entries = _read_file(root).get("entries", {})
+    return {memory_id: entry for memory_id, entry in entries.items() if isinstance(entry, dict)}
 
 
 def last_uses(root: Path) -> dict[str, datetime]:
     """Return when each memory was last of use, by id: asked for, or put before a prompt."""
     found = {}
-    for one, entry in read_state(root).items():
+    for memory_id, entry in read_state(root).items():
         times = (parse_time(entry.get(key)) for key in ("last_accessed", "last_injected"))
         last = max((moment for moment in times if moment is not None), default=None)
         if last is not None:
-            found[one] = last
+            found[memory_id] = last
     return found
 
 
@@ -62,7 +62,7 @@ def counted_since(root: Path, now: datetime) -> datetime | None:
 
     Before that moment nobody could use a memory, so none was left unused.
     """
-    state = _whole(root)
+    state = _read_file(root)
     since, last = parse_time(state.get("counting_since")), parse_time(state.get("last_counted"))
     return None if since is None or last is None or now - last > PAUSE else since
 
@@ -82,10 +82,10 @@ def count_uses(root: Path, uses: Sequence[Use], ledger: str, now: datetime) -> i
     counted again. Times after `now` count as now. Raises StoreError when the file can't be understood; it
     is left as it is.
     """
-    state = {**_new(now), **_whole(root)}
-    marks = state.get("counted")
-    marks = dict(marks) if isinstance(marks, dict) else {}
-    through = marks.get(ledger)
+    state = {**_new(now), **_read_file(root)}
+    counted = state.get("counted")
+    counted = dict(counted) if isinstance(counted, dict) else {}
+    through = counted.get(ledger)
     through = through if isinstance(through, int) else 0
     fresh = sorted((use for use in uses if use.number > through), key=lambda use: use.number)
     if not fresh:
@@ -97,7 +97,7 @@ def count_uses(root: Path, uses: Sequence[Use], ledger: str, now: datetime) -> i
     state |= _stretch(state, (min(use.at, now) for use in fresh if not use.asked))
     state |= {
         "updated": iso(now),
-        "counted": {**marks, ledger: fresh[-1].number},
+        "counted": {**counted, ledger: fresh[-1].number},
         "entries": entries,
     }
     write_atomic(root / STATE, orjson.dumps(state))
@@ -127,7 +127,7 @@ def _new(now: datetime) -> dict[str, Any]:
     return {"version": 1, "updated": iso(now), "entries": {}}
 
 
-def _whole(root: Path) -> dict[str, Any]:
+def _read_file(root: Path) -> dict[str, Any]:
     try:
         state = orjson.loads(read_regular(root / STATE, MAX_DERIVED)[0])
         if not isinstance(state, dict) or not isinstance(state.get("entries"), dict):

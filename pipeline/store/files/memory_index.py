@@ -132,15 +132,15 @@ def build(
     outside = _outside(text, ours)
     if not outside.had_block:
         _make_room(outside.before, newline)
-    kept = "".join([*outside.before, *outside.strays, *outside.after])
-    linked = linked_paths(kept)
+    outside_text = "".join([*outside.before, *outside.strays, *outside.after])
+    linked = linked_paths(outside_text)
     ranked = [entry for entry in sorted(entries, key=lambda item: item.rank) if entry.path not in linked]
     lost = [path for path in broken if path not in linked]
     if not ranked and not lost and not outside.had_block and current is not None:
         return Built(current, None, (), 0)
     frame = f"{BEGIN}{newline}{END}{newline}"
-    room_lines = max_lines - kept.count("\n") - 2
-    room_bytes = max_bytes - len((kept + frame).encode("utf-8", "surrogateescape"))
+    room_lines = max_lines - outside_text.count("\n") - 2
+    room_bytes = max_bytes - len((outside_text + frame).encode("utf-8", "surrogateescape"))
     count = _fitting(ranked, room_lines, room_bytes, len(newline), bool(lost), len(ranked) + len(lost))
     lines = [entry.line for entry in ranked[:count]]
     rest = ranked[count:]
@@ -163,9 +163,9 @@ def block_lines(current: bytes) -> list[str]:
     lines: list[str] = []
     within = False
     for line in current.decode("utf-8", "surrogateescape").split("\n"):
-        mark = line.strip()
-        if mark in (BEGIN, END):
-            within = mark == BEGIN
+        marker = line.strip()
+        if marker in (BEGIN, END):
+            within = marker == BEGIN
         elif within:
             lines.append(line.rstrip("\r"))
     return lines
@@ -175,13 +175,13 @@ def _outside(text: str, ours: Collection[str] | None) -> _Outside:
     result = _Outside([], [], [], False)
     within = False
     for line in text.splitlines(keepends=True) if "\n" in text or text else ():
-        mark = line.strip()
-        if mark in (BEGIN, END):
-            within = mark == BEGIN
+        stripped = line.strip()
+        if stripped in (BEGIN, END):
+            within = stripped == BEGIN
             result.had_block = True
         elif not within:
             (result.after if result.had_block else result.before).append(line)
-        elif mark and not _is_ours(line.rstrip("\r\n"), ours):
+        elif stripped and not _is_ours(line.rstrip("\r\n"), ours):
             result.strays.append(line)
     return result
 

@@ -16,7 +16,7 @@ from pipeline.text.slugs import MAX_SLUG, slugify
 _RESERVED = frozenset({"memory-more", "agents"})
 
 
-def place(memory: Memory, taken_paths: Collection[str], taken_names: Collection[str]) -> Memory:
+def place_new(memory: Memory, taken_paths: Collection[str], taken_names: Collection[str]) -> Memory:
     """Return `memory` with the name and path its new file gets.
 
     Both collections hold lower-case text. Root files are ``<name>.md``, graph kinds

@@ -60,7 +60,7 @@ class Document:
         "stamp",
     )
 
-    def __init__(self, root: Path, path: str, front: dict[str, Any], stamp: FileStamp, mark: str) -> None:
+    def __init__(self, root: Path, path: str, front: dict[str, Any], stamp: FileStamp, digest: str) -> None:
         self._root = root
         self._raw: bytes | None = None
         self._memory: Memory | None = None
@@ -70,7 +70,7 @@ class Document:
         self.path = path
         self.front = front
         self.stamp = stamp
-        self.digest = mark
+        self.digest = digest
         self.fenced = True
         self.cached = False
         self.preview = ""
@@ -91,8 +91,8 @@ class Document:
     def from_entry(cls, root: Path, entry: dict[str, Any]) -> Document:
         """Return the document an ``_index.json`` entry stands for, taking the entry over."""
         path, preview = str(entry.pop("path")), str(entry.pop("content_preview"))
-        size, mtime, ctime, mark, fenced, title, line, rank = entry.pop(CACHE_KEY)
-        found = cls(root, path, entry, FileStamp(size, mtime, ctime), mark)
+        size, mtime, ctime, digest, fenced, title, line, rank = entry.pop(CACHE_KEY)
+        found = cls(root, path, entry, FileStamp(size, mtime, ctime), digest)
         found.fenced, found.preview, found._title = fenced, preview, title
         found.cached = True
         found._entry = Entry(path, visible(line), (bool(rank[0]), bool(rank[1]), float(rank[2]), path))

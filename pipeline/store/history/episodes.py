@@ -48,13 +48,13 @@ def with_entry(
     path = episode_path(date)
     if not _TIME.fullmatch(time):
         raise StoreError(f"{time!r} is no time of day", fix="Give it as HH:MM.")
-    mark = marker_line(marker)
+    entry_line = marker_line(marker)
     before = current or f"# {date}\n".encode()
-    if mark.encode() in before:
+    if entry_line.encode() in before:
         return None
     lines = [
         f"## {time} - {without_line_breaks(title)}",
-        mark,
+        entry_line,
         f"- **Type:** {without_line_breaks(type_name)}",
     ]
     if tags:

@@ -202,8 +202,8 @@ def _read(folder: Path) -> Generation:
         at = parse_time(values["at"])
         return Generation(run, int(number), at, reason, tuple(f for f in files if f.path not in lost))
     except (OSError, StoreError, ValueError, KeyError, TypeError) as error:
-        what = f"{type(error).__name__}: {error}"
-        return Generation(folder.name, 0, None, "can't be read", (), damaged=what)
+        damage = f"{type(error).__name__}: {error}"
+        return Generation(folder.name, 0, None, "can't be read", (), damaged=damage)
 
 
 def _sound(item: FileChange) -> FileChange:
@@ -298,9 +298,9 @@ def remove(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _damaged(file: Path, what: str) -> StoreError:
+def _damaged(file: Path, reason: str) -> StoreError:
     return StoreError(
-        f"this generation can't be read: {what}",
+        f"this generation can't be read: {reason}",
         file=str(file),
         fix="Remove its folder; that run can't be undone any more, the memories are not touched.",
     )

@@ -19,6 +19,7 @@ KEEP_DREAMS = timedelta(days=90)
 DREAM = "dream"
 """The reason of a dream's change set."""
 _MOST = 4
+"""Times the count that a kind may have in all, those included that were undone and so count for nothing."""
 _LEFT_SECONDS = 3_600
 _TEMP = re.compile(rf"\..*{re.escape(TEMP_MARK)}\d+-[0-9a-f]{{12}}", re.DOTALL)
 

@@ -67,7 +67,7 @@ def plan(
             last = _last(change, later)
             causes += [last[0]] if last and last[1].after == present else []
             ours = present is not None and written(change.path) == present
-            refused.append(f"{change.path} {_why(change, current, causes, ours=ours)}")
+            refused.append(f"{change.path} {_refusal_reason(change, current, causes, ours=ours)}")
     if not refused and not any(restore.path in _memories(chosen) for restore in restores):
         # Nothing of it is left to take back: a later change moved on from it.
         for change in overtaken:
@@ -119,7 +119,9 @@ def _memories(item: Generation) -> set[str]:
     return {file.path for file in item.files if not file.index}
 
 
-def _why(change: FileChange, current: bytes | None, causes: Sequence[Generation], *, ours: bool) -> str:
+def _refusal_reason(
+    change: FileChange, current: bytes | None, causes: Sequence[Generation], *, ours: bool
+) -> str:
     if causes and any(file.path == change.path for file in causes[-1].files):
         return f"was changed again by {_title(causes[-1])}"
     if current is None:

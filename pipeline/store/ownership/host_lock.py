@@ -28,7 +28,7 @@ _SLACK_SECONDS = 2.0
 
 
 @dataclass(slots=True)
-class Held:
+class HeldLock:
     """The lock while we hold it; end it with `succeed` or `fail`."""
 
     file: Path
@@ -79,7 +79,7 @@ class ConsolidateLock:
         since = self.last_consolidated()
         return f"process {pid}, since {iso(since)}" if since else f"process {pid}"
 
-    def acquire(self, now: datetime) -> Held | None:
+    def acquire(self, now: datetime) -> HeldLock | None:
         """Take the lock, stamped `now`; None while another living process has it.
 
         Raises StoreError when the file can't be written.
@@ -90,7 +90,8 @@ class ConsolidateLock:
         before_ns = self.file.lstat().st_mtime_ns if before is not None else 0
         if not _claim(self.file, fresh=before is None, now=now):
             return None
-        held = Held(self.file, before, before_ns)
+        held = HeldLock(self.file, before, before_ns)
+        # Nothing keeps two from claiming it at once; whose number is read afterwards has the lock.
         return held if held.still_ours() else None
 
 

@@ -215,7 +215,7 @@ def test_secrets_stay_here_when_the_server_is_elsewhere():
 
 @pytest.mark.parametrize("vector", [[3.0, 4.0], [3e300, 4e300], [3e-300, 4e-300], [3, 4]])
 def test_vectors_have_length_one_whatever_their_size(vector):
-    assert unit_vectors([vector], count=1, dim=0, who="x") == [pytest.approx([0.6, 0.8])]
+    assert unit_vectors([vector], count=1, dim=0, provider="x") == [pytest.approx([0.6, 0.8])]
 
 
 def test_importing_the_package_loads_nothing_heavy():
