@@ -8,7 +8,7 @@ import pytest
 
 from tests.architecture.source import ROOT
 
-HEAVY = ("anthropic", "mcp", "tenacity", "detect_secrets", "numpy", "wordllama", "httpx", "httpx2")
+HEAVY = ("anthropic", "mcp", "tenacity", "tomlkit", "detect_secrets", "numpy", "wordllama", "httpx", "httpx2")
 TELL = "import atexit, json, sys; atexit.register(lambda: print('\\n' + json.dumps(sorted(sys.modules))));"
 COMMAND = TELL + "sys.argv = ['reverie', *sys.argv[1:]]; from pipeline.cli.main import run; run()"
 WORKER = TELL + "from pipeline.worker.__main__ import main; main([])"
