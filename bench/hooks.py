@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bench.measure import Ratio
-from pipeline.core.paths import sanitise
+from pipeline.hooklib.places import sanitise
 from pipeline.search.refresh import refresh_index
 from pipeline.store import Store
 
