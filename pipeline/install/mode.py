@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
+from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,6 @@ EFFECT = {
     "propose": "What is found goes into the inbox; `reverie inbox` decides what becomes a memory.",
     "auto": "What is found is written into the project's memory folder; every change can be looked up.",
 }
-_HEADER = re.compile(r"^[ \t]*\[[ \t]*store[ \t]*\][ \t]*(?:#[^\n]*)?\r?$", re.MULTILINE)
-_ANY_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
-_KEY = re.compile(
-    r"""^([ \t]*{name}[ \t]*=[ \t]*)("[^"\n]*"|'[^'\n]*')""".replace("{name}", "mode"), re.MULTILINE
-)
-_DOTTED = re.compile(r"""^([ \t]*store[ \t]*\.[ \t]*mode[ \t]*=[ \t]*)("[^"\n]*"|'[^'\n]*')""", re.MULTILINE)
 
 
 def set_mode(home: Path, mode: str) -> bool:
@@ -34,7 +28,7 @@ def set_mode(home: Path, mode: str) -> bool:
     """
     if mode not in MODES:
         raise InputError(f"there is no mode {mode!r}", fix=f"Modes: {', '.join(MODES)}.")
-    file = (Home(home).config).resolve()
+    file = Home(home).config.resolve()
     try:
         old = file.read_bytes().decode("utf-8") if file.exists() else ""
         before = tomllib.loads(old)
@@ -53,22 +47,27 @@ def set_mode(home: Path, mode: str) -> bool:
 
 
 def _edited(text: str, mode: str) -> str:
+    # Deferred: every command imports this module, and one changes the file.
+    import tomlkit
+    from tomlkit.items import Table
+
     newline = "\r\n" if "\r\n" in text else "\n"
-    header = _HEADER.search(text)
-    if header is None:
-        if _DOTTED.search(text):
-            return _DOTTED.sub(rf'\g<1>"{mode}"', text, count=1)
+    document = tomlkit.parse(text)
+    section = document.get("store")
+    if section is None:
         apart = "" if not text else newline if text.endswith("\n") else newline * 2
         return f'{text}{apart}[store]{newline}mode = "{mode}"{newline}'
-    after = _ANY_HEADER.search(text, header.end())
-    end = after.start() if after else len(text)
-    key = _KEY.search(text, header.end(), end)
-    if key is None:
-        # Right below the header, where no other table can have begun.
-        at = header.end() + 1
-        apart = "" if text[header.end() : at] else newline
-        return f'{text[:at]}{apart}mode = "{mode}"{newline}{text[at:]}'
-    return f'{text[: key.start(2)]}"{mode}"{text[key.end(2) :]}'
+    if not isinstance(section, MutableMapping):
+        return text
+    if "mode" not in section and isinstance(section, Table) and not section.is_super_table():
+        # Right below the header: at the end the key would come between the next section and its comment.
+        value = tomlkit.string(mode)
+        value.trivia.trail = newline
+        section.trivia.trail = section.trivia.trail or newline
+        section.value.body.insert(0, (tomlkit.key("mode"), value))
+    else:
+        section["mode"] = mode
+    return tomlkit.dumps(document)
 
 
 def _parsed(text: str) -> dict[str, Any] | None:

@@ -22,6 +22,7 @@ OWNERS = {
     "anyascii": {"pipeline/text/slugs.py"},
     "wordllama": {"pipeline/search/vectors/embedded.py"},
     "numpy": {"pipeline/search/vectors/nearest.py"},
+    "tomlkit": {"pipeline/install/mode.py"},
     "typer": {"pipeline/cli"},
     "rich": {"pipeline/cli/output.py"},
 }

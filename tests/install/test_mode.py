@@ -32,6 +32,25 @@ TEXTS = {
         '[store]\r\nmode = "off"\r\nindex_lines = 1\r\n',
     ),
     "in a comment": ('[store]\n# mode = "auto"\n', '[store]\nmode = "off"\n# mode = "auto"\n'),
+    "before the next section's comment": (
+        "[store]\nindex_lines = 1\n\n# about model\n[model]\n",
+        '[store]\nmode = "off"\nindex_lines = 1\n\n# about model\n[model]\n',
+    ),
+    "inline": ('store = { mode = "auto" } # mine\n', 'store = { mode = "off" } # mine\n'),
+    "a quoted key": ('[store]\n"mode" = "auto"\n', '[store]\n"mode" = "off"\n'),
+    "a quoted header": ('["store"]\nmode = "auto"\n', '["store"]\nmode = "off"\n'),
+    "in a text": (
+        '[model]\nprovider = """\n[store]\nmode = "auto"\n"""\n',
+        '[model]\nprovider = """\n[store]\nmode = "auto"\n"""\n\n[store]\nmode = "off"\n',
+    ),
+    "dotted without it": (
+        "store.index_lines = 1\n\n[model]\n",
+        'store.index_lines = 1\nstore.mode = "off"\n\n[model]\n',
+    ),
+    "odd spaces": (
+        '[ store ]\n\tmode\t=\t"auto"\t# x\n\n\n[model] \nmodel="a"\n# end',
+        '[ store ]\n\tmode\t=\t"off"\t# x\n\n\n[model] \nmodel="a"\n# end',
+    ),
 }
 
 
@@ -49,9 +68,9 @@ def test_only_the_mode_changes(machine: Machine, before: str | None, after: str)
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('store = { mode = "auto" }\n', "in a form that can't be changed"),
-        ('[store]\n"mode" = "auto"\n', "config.toml"),
-        ('[model]\nprovider = """\n[store]\nmode = "auto"\n"""\n', "in a form that can't be changed"),
+        ("store = 5\n", "in a form that can't be changed"),
+        ("[[store]]\n", "in a form that can't be changed"),
+        ('\ufeff[store]\nmode = "auto"\n', "config.toml"),
         ("[store\n", "config.toml"),
     ],
 )

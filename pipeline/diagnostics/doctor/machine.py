@@ -32,7 +32,7 @@ PACKAGES: tuple[str, ...] = (
     "portalocker",
     "pydantic",
 )
-PACKAGES += ("rich", "tenacity", "typer", "yaml")
+PACKAGES += ("rich", "tenacity", "tomlkit", "typer", "yaml")
 _LEAST_FREE = 100 << 20
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 _PROBE = "import importlib.util as u, sys; print(*(n for n in sys.argv[1:] if u.find_spec(n) is None))"
