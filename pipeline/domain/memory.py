@@ -102,7 +102,7 @@ class Untouchable(Enum):
     PINNED = "is pinned"
     NOT_OURS = "was written or edited by someone else"
 
-    def told_of(self, subject: str) -> str:
+    def clause_about(self, subject: str) -> str:
         """Return the reason as a clause about `subject`, such as “the memory”."""
         return f"{subject} {self.value}"
 

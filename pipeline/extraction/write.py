@@ -185,7 +185,7 @@ class _Build:
             return ""
         untouchable = may_change(target, self._store)
         if untouchable is not None:
-            return untouchable.told_of("the memory")
+            return untouchable.clause_about("the memory")
         return _TAKEN if target.path in self._taken else ""
 
 

@@ -154,7 +154,7 @@ class _Judge:
             memory = self._memories[one]
             reason = why_untouchable(pinned=memory.pinned, ours=one in self._changeable)
             if reason is not None:
-                return Flaw(reason.told_of(f"“{memory.name}”"), to_inbox=True)
+                return Flaw(reason.clause_about(f"“{memory.name}”"), to_inbox=True)
         return None
 
     def _conflict(self, operation: Operation) -> Flaw | None:
