@@ -31,7 +31,7 @@ from pipeline.core.errors import ModelError, QuotaError, SpendError, Unauthorise
 from pipeline.core.ids import new_id
 from pipeline.domain.operations import Gate, Operation, Refused
 from pipeline.ledger import calls
-from pipeline.verify import check
+from pipeline.verify.check import check_plan, retire_ceiling
 
 PURPOSE = "consolidate.cluster"
 _MANY_CALLS = 1_000
@@ -74,12 +74,12 @@ def _late(phase: PhaseContext) -> Gate | None:
 
 def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, dry_run: bool) -> DreamReport:
     snapshot = phase.store.scan()
-    ceiling = check.retire_ceiling(len(snapshot.documents), phase.settings.dream.retire_share)
+    ceiling = retire_ceiling(len(snapshot.documents), phase.settings.dream.retire_share)
     found = gather(phase, snapshot, home, ceiling=ceiling)
     proposed: list[Operation] = []
     refused: list[Refused] = []
     used, failed = _ask_groups(phase, found, proposed, refused, report)
-    checked = check.check(
+    checked = check_plan(
         proposed,
         found.memories,
         changeable=found.changeable,
