@@ -108,7 +108,7 @@ def _lost(
         came = sorted(nearest.words & new) if nearest and away else []
         if came:
             return f"“{came[0]}” stands where a source says “{away[0]}”"
-    # A merge may well drop one word of many sources; a rewrite has nothing to say it elsewhere.
+    # Sources that are merged say one thing in different words, of which one may go.
     hard = sorted(lost - _SOFT)
     if len(hard) > max(1 if many else 0, MOST_LOST * len(_all(own))):
         return f"{', '.join(f'“{word}”' for word in hard[:3])} would be lost"
