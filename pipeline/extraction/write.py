@@ -63,8 +63,8 @@ def plan(
     files. Withdrawals of memories from other conversations stop at 5 % of the store (at least one).
     """
     build = _Build(store, snapshot, now, propose_only)
-    for number, item in enumerate(verdict.kept):
-        build.place(item, derived_id(run_id, str(number)))
+    for number, item in enumerate(verdict.accepted):
+        build.add(item, derived_id(run_id, str(number)))
     budget = max(1, len(snapshot.documents) // 20)
     for withdrawal, sources in verdict.withdrawals:
         own = withdrawal.name in provisional
@@ -101,7 +101,7 @@ class _Build:
         self._propose_only = propose_only
         self._taken: set[str] = set()
 
-    def place(self, item: Screened, memory_id: str) -> None:
+    def add(self, item: Screened, memory_id: str) -> None:
         """Plan `item` as an update of what says it already, else as a new memory with `memory_id`."""
         made = self._snapshot.by_name(memory_id)
         if made is not None:
@@ -193,11 +193,13 @@ def taken_from(snapshot: Snapshot, span: Span) -> list[Memory]:
     """Return the memories that were taken from this very conversation, by their sources' entries."""
     if not span.sessions:
         return []
-    spoken = {u.uuid for u in (*span.context, *span.new)}
+    spoken = {utterance.uuid for utterance in (*span.context, *span.new)}
     return [
-        d.memory
-        for d in snapshot.documents
-        if any(s.session in span.sessions and s.uuid in spoken for s in d.memory.sources)
+        document.memory
+        for document in snapshot.documents
+        if any(
+            source.session in span.sessions and source.uuid in spoken for source in document.memory.sources
+        )
     ]
 
 
