@@ -162,7 +162,7 @@ class Memory:
     extra: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def kind(self) -> MemoryType:
+    def type_row(self) -> MemoryType:
         """Return this memory's registry row; an unknown type reads as ``project`` (checklist L-C9)."""
         return TYPES.get(self.type, TYPES["project"])
 

@@ -78,7 +78,7 @@ def extract(phase: PhaseContext, strategy: Strategy, *, window: int = 0) -> Outc
             outcome = _fresh(phase, strategy, span)
         except _NO_FIT as error:
             used = sum(size(utterance) for utterance in span.new)
-            # Half of what was used, not of what was allowed: a window that is not full would give it all again.
+            # Half of what was used: a window that was not full would give the same span again.
             if len(span.new) > 1:
                 window = min(used, window) // 2
                 continue

@@ -79,7 +79,7 @@ def expired(
 def _unused(
     memory: Memory, used: datetime | None, since: datetime | None, now: datetime, learning_days: int
 ) -> str:
-    if memory.kind.tier != "learning" or since is None:
+    if memory.type_row.tier != "learning" or since is None:
         return ""
     last = max((moment for moment in (used, memory.updated, memory.created) if moment), default=None)
     if last and now - (last := max(last, since)) > timedelta(days=learning_days):
@@ -88,7 +88,7 @@ def _unused(
 
 
 def _done(memory: Memory, now: datetime, task_days: int) -> str:
-    if memory.kind.tier == "task":
+    if memory.type_row.tier == "task":
         done = parse_time(memory.extra.get("completed_at"))
         if done and now - done > timedelta(days=task_days):
             return f"a task that was done on {done.date().isoformat()}"
