@@ -59,7 +59,7 @@ def plan(
 ) -> ExtractionPlan:
     """Return how to bring `verdict` into `store` as it stands in `snapshot`.
 
-    Ids derive from `run_id` and the candidate's place, so that planning again after a crash gives the same
+    Ids derive from `run_id` and the candidate's position, so that planning again after a crash gives the same
     files. Withdrawals of memories from other conversations stop at 5 % of the store (at least one).
     """
     build = _Build(store, snapshot, now, propose_only)

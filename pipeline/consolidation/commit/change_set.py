@@ -50,7 +50,7 @@ def plan(
 ) -> Applying:
     """Return the change set for `operations`, which must have passed the check against `snapshot`.
 
-    New ids derive from `run_id` and the operation's place, so planning again gives the same files. When a
+    New ids derive from `run_id` and the operation's position, so planning again gives the same files. When a
     person `approved` them they reach hand-edited and pinned memories too.
     """
     build = _Build(
