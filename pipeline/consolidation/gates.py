@@ -136,8 +136,8 @@ def _missing(moment: datetime, now: datetime, least: timedelta) -> timedelta:
     return max(least - max(elapsed, timedelta(0)), timedelta(0))
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+def _count(number: int, singular: str, plural: str) -> str:
+    return f"{number} {singular if number == 1 else plural}"
 
 
 def _span(length: timedelta, *, up: bool = False) -> str:

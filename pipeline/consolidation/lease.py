@@ -47,12 +47,17 @@ class Permit:
 def changed_ids(phase: PhaseContext, snapshot: Snapshot) -> dict[str, str]:
     """Return id → digest of every memory in `snapshot` that is not as the last dream saw it."""
     seen = dreams.seen(phase.ledger, phase.store_key)
-    return {d.id: d.digest for d in snapshot.documents if d.id and seen.get(d.id) != d.digest}
+    return {
+        document.id: document.digest
+        for document in snapshot.documents
+        if document.id and seen.get(document.id) != document.digest
+    }
 
 
-def waiting(phase: PhaseContext) -> list[str]:
+def carried_over_ids(phase: PhaseContext) -> list[str]:
     """Return the ids that an earlier dream carried over or failed on: they lead this one."""
-    return sorted(one for one, mark in dreams.seen(phase.ledger, phase.store_key).items() if not mark)
+    seen = dreams.seen(phase.ledger, phase.store_key)
+    return sorted(memory_id for memory_id, digest in seen.items() if not digest)
 
 
 def judge(phase: PhaseContext, *, record: bool) -> list[Gate]:
@@ -74,6 +79,7 @@ def judge(phase: PhaseContext, *, record: bool) -> list[Gate]:
     found = gates.evaluate(facts, phase.settings.dream)
     if record:
         _settle(phase, facts)
+        # A look that an earlier gate ended is no scan: it must not put off the next one.
         before_scan = found[: [gate.name for gate in found].index("scan") + 1]
         with phase.ledger.transaction():
             rows = [(gate.name, gate.open, gate.reason) for gate in found]

@@ -20,7 +20,7 @@ from pipeline.consolidation import vetoes
 from pipeline.consolidation.choose.gather import Gathered, gather
 from pipeline.consolidation.commit import change_set
 from pipeline.consolidation.commit.execute import Committed, carry_out, interrupted, resume
-from pipeline.consolidation.commit.proposals import waits
+from pipeline.consolidation.commit.proposals import inbox_item
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.gates import first_closed
 from pipeline.consolidation.lease import Permit, judge, take
@@ -31,7 +31,7 @@ from pipeline.core.errors import ModelError, QuotaError, SpendError, Unauthorise
 from pipeline.core.ids import new_id
 from pipeline.domain.operations import Gate, Operation, Refused
 from pipeline.ledger import calls
-from pipeline.verify import check
+from pipeline.verify.check import check_plan, retire_ceiling
 
 PURPOSE = "consolidate.cluster"
 _MANY_CALLS = 1_000
@@ -60,60 +60,62 @@ def dream(phase: PhaseContext, *, home: Path, force: bool = False, dry_run: bool
         if begun is not None:
             return resume(phase, home, begun, permit)
         # Whoever waited for the lock may find that the work was done meanwhile.
-        late = None if force else _late(phase)
-        if late is not None:
-            report.word, report.reason = "closed", late.reason
+        closed = None if force else _closed_meanwhile(phase)
+        if closed is not None:
+            report.word, report.reason = "closed", closed.reason
             return report
         return _work(phase, home, report, permit, dry_run)
 
 
-def _late(phase: PhaseContext) -> Gate | None:
-    again = judge(phase, record=False)
-    return first_closed(gate for gate in again if gate.name in ("interval", "changed"))
+def _closed_meanwhile(phase: PhaseContext) -> Gate | None:
+    gates = judge(phase, record=False)
+    return first_closed(gate for gate in gates if gate.name in ("interval", "changed"))
 
 
 def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, dry_run: bool) -> DreamReport:
     snapshot = phase.store.scan()
-    ceiling = check.retire_ceiling(len(snapshot.documents), phase.settings.dream.retire_share)
-    found = gather(phase, snapshot, home, ceiling=ceiling)
+    ceiling = retire_ceiling(len(snapshot.documents), phase.settings.dream.retire_share)
+    gathered = gather(phase, snapshot, home, ceiling=ceiling)
     proposed: list[Operation] = []
     refused: list[Refused] = []
-    used, failed = _ask_groups(phase, found, proposed, refused, report)
-    checked = check.check(
+    used, failed = _ask_groups(phase, gathered, proposed, refused, report)
+    checked = check_plan(
         proposed,
-        found.memories,
-        changeable=found.changeable,
+        gathered.memories,
+        changeable=gathered.changeable,
         ceiling=ceiling,
-        evidence_times=found.evidence_times,
-        by_rule=found.by_rule,
+        evidence_times=gathered.evidence_times,
+        by_rule=gathered.by_rule,
     )
-    present = {d.id: d.digest for d in snapshot.documents if d.id}
-    taken = vetoes.read(phase.store)
-    accepted, again = vetoes.sift(checked.accepted, taken, present)
-    refused = [*vetoes.settle([*refused, *checked.refused], taken, present), *again]
+    present = {document.id: document.digest for document in snapshot.documents if document.id}
+    known_vetoes = vetoes.read(phase.store)
+    accepted, vetoed = vetoes.sift(checked.accepted, known_vetoes, present)
+    refused = [*vetoes.settle([*refused, *checked.refused], known_vetoes, present), *vetoed]
     if phase.settings.store.mode == "propose":
-        refused += [Refused(o, "this store only takes proposals", to_inbox=True) for o in accepted]
+        refused += [
+            Refused(operation, "this store only takes proposals", to_inbox=True) for operation in accepted
+        ]
         accepted = []
-    _describe(report, found, refused)
+    _describe(report, gathered, refused)
     if dry_run:
-        report.actions = change_set.tell(accepted, snapshot)
+        report.actions = change_set.actions_of(accepted, snapshot)
         report.word = "dry"
         return report
-    meant = {one for operation in accepted for one in operation.about}
+    meant = {memory_id for operation in accepted for memory_id in operation.about}
     plan = Committed(
         operations=accepted,
-        digests={one: present[one] for one in meant},
-        places={d.id: d.path for d in snapshot.documents if d.id in meant},
+        digests={memory_id: present[memory_id] for memory_id in meant},
+        paths={document.id: document.path for document in snapshot.documents if document.id in meant},
         groups=used,
-        seen=found.seen(failed | _for_later(refused)),
-        waiting=[waits(item, found.memories) for item in refused if item.to_inbox],
+        seen=gathered.seen(failed | _for_later(refused)),
+        waiting=[inbox_item(item, gathered.memories) for item in refused if item.to_inbox],
     )
     return carry_out(phase, home, report, plan, snapshot, permit)
 
 
 def _ask_groups(
     phase: PhaseContext,
-    found: Gathered,
+    gathered: Gathered,
     proposed: list[Operation],
     refused: list[Refused],
     report: DreamReport,
@@ -122,23 +124,25 @@ def _ask_groups(
 
     A group that fails is noted and leads the next dream; over a spend cap so do all that would follow.
     """
+    # Call ids only grow, so that what is above this one was asked by this run.
     before = max((call.id for call in calls.list_calls(phase.ledger, limit=1)), default=0)
     used: list[str] = []
     failed: list[str] = []
     stopped = False
     if phase.client is None:
         report.by_rules = True
-        groups = [(*cluster.ids, *cluster.fixed) for cluster in found.selection.clusters]
-        report.looked_at = [[found.memories[one].name for one in group] for group in groups]
+        groups = [(*cluster.ids, *cluster.fixed) for cluster in gathered.selection.clusters]
+        report.looked_at = [[gathered.memories[memory_id].name for memory_id in group] for group in groups]
         return used, set()
-    for cluster in found.selection.clusters:
+    for cluster in gathered.selection.clusters:
         members = (*cluster.ids, *cluster.fixed)
         if stopped:
             failed += members
             continue
         try:
-            operations, strange, _ = model.plan_group(phase, cluster, found.memories)
+            operations, unshown, _ = model.plan_group(phase, cluster, gathered.memories)
         except SpendError as error:
+            # Asking the other groups would meet the same cap.
             report.reason, stopped = str(error), True
             failed += members
             continue
@@ -148,29 +152,33 @@ def _ask_groups(
             stopped = isinstance(error, UnauthorisedError | UnavailableError | QuotaError)
             failed += members
             continue
-        used.append(model.group_key(cluster, found.memories))
+        used.append(model.group_key(cluster, gathered.memories))
         proposed += operations
-        refused += strange
-        report.looked_at.append([found.memories[one].name for one in members])
-    report.failed = [found.memories[one].name for one in failed]
+        refused += unshown
+        report.looked_at.append([gathered.memories[memory_id].name for memory_id in members])
+    report.failed = [gathered.memories[memory_id].name for memory_id in failed]
     _count(phase, report, before)
     return used, set(failed)
 
 
 def _for_later(refused: Sequence[Refused]) -> set[str]:
     """Return the ids of what only the ceiling kept from being done."""
-    return {one for item in refused if item.later for one in item.operation.ids}
+    return {memory_id for item in refused if item.later for memory_id in item.operation.ids}
 
 
-def _describe(report: DreamReport, found: Gathered, refused: Sequence[Refused]) -> None:
-    report.memories = found.total
-    report.changed = len(found.changed)
-    report.carried_over = len(found.selection.carried_over)
-    report.left_out = [f"{one}: {why}" for one, why in found.selection.left_out]
+def _describe(report: DreamReport, gathered: Gathered, refused: Sequence[Refused]) -> None:
+    report.memories = gathered.total
+    report.changed = len(gathered.changed)
+    report.carried_over = len(gathered.selection.carried_over)
+    report.left_out = [f"{memory_id}: {why}" for memory_id, why in gathered.selection.left_out]
     report.refused = [
         {
             "op": item.operation.op,
-            "memories": [found.memories[one].name for one in item.operation.ids if one in found.memories],
+            "memories": [
+                gathered.memories[memory_id].name
+                for memory_id in item.operation.ids
+                if memory_id in gathered.memories
+            ],
             "why": item.reason,
             "to_inbox": item.to_inbox,
             "later": item.later,

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from pipeline.consolidation.commit.execute import KIND, Committed
-from pipeline.consolidation.commit.proposals import read as read_proposal
+from pipeline.consolidation.commit.proposals import read_operation
 from pipeline.core import jsonl
 from pipeline.core.clock import iso
 from pipeline.domain.operations import Operation, Refused
@@ -26,7 +26,7 @@ FILE = "taken-back.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class Veto:
     """One operation that was undone: what it was, on which day, the digest each of its memories had."""
 
     op: str
@@ -46,7 +46,9 @@ class Taken:
 
 def note(ledger: Ledger, store: Store, key: str, run: str, at: datetime) -> None:
     """Write down what change set `run` did to `store` (`key` in the ledger): it is about to be undone."""
-    present = {d.id: d.digest for d in store.scan().documents} | store.digests_before(run)
+    present = {document.id: document.digest for document in store.scan().documents} | store.digests_before(
+        run
+    )
     jsonl.append(
         store.root / PRIVATE / FILE,
         [
@@ -62,7 +64,7 @@ def note(ledger: Ledger, store: Store, key: str, run: str, at: datetime) -> None
     )
 
 
-def read(store: Store) -> list[Taken]:
+def read(store: Store) -> list[Veto]:
     """Return everything that was taken back in `store`.
 
     Lines that can't be read are left out: the operation may then be proposed once more.
@@ -71,36 +73,36 @@ def read(store: Store) -> list[Taken]:
         data = read_regular(store.root / PRIVATE / FILE)[0]
     except FileNotFoundError:
         return []
-    return [taken for value in jsonl.parse(data).values if (taken := _taken(value)) is not None]
+    return [veto for value in jsonl.parse(data).values if (veto := _veto(value)) is not None]
 
 
-def _taken(value: Any) -> Taken | None:
+def _veto(value: Any) -> Veto | None:
     try:
         digests = {str(memory_id): str(digest) for memory_id, digest in value["digests"].items()}
-        return Taken(value["op"], value["day"], tuple(value["leaving"]), digests)
+        return Veto(value["op"], value["day"], tuple(value["leaving"]), digests)
     except (TypeError, KeyError, AttributeError):
         # JSON, but not of this shape.
         return None
 
 
 def sift(
-    operations: Iterable[Operation], taken: Iterable[Taken], present: Mapping[str, str]
+    operations: Iterable[Operation], vetoes: Iterable[Veto], present: Mapping[str, str]
 ) -> tuple[list[Operation], list[Refused]]:
     """Part `operations` in those that may be done and those that a person took back."""
-    kept: list[Operation] = []
+    allowed: list[Operation] = []
     refused: list[Refused] = []
     for operation in operations:
-        met = [item for item in taken if item.meets(operation, present)]
+        met = [veto for veto in vetoes if veto.meets(operation, present)]
         if met:
             refused.append(Refused(operation, f"you took this back on {met[-1].day}"))
         else:
-            kept.append(operation)
-    return kept, refused
+            allowed.append(operation)
+    return allowed, refused
 
 
-def settle(refused: Iterable[Refused], taken: Iterable[Taken], present: Mapping[str, str]) -> list[Refused]:
+def settle(refused: Iterable[Refused], vetoes: Iterable[Veto], present: Mapping[str, str]) -> list[Refused]:
     """Return `refused`, where what was taken back neither asks the person again nor leads the next dream."""
-    return [(sift([item.operation], taken, present)[1] or [item])[0] for item in refused]
+    return [(sift([item.operation], vetoes, present)[1] or [item])[0] for item in refused]
 
 
 def _operations(ledger: Ledger, key: str, run: str) -> list[Operation]:
@@ -109,7 +111,7 @@ def _operations(ledger: Ledger, key: str, run: str) -> list[Operation]:
     if row is not None and row.kind == KIND:
         return Committed.load(row.reply_json or "")[0].operations if row.reply_json else []
     return [
-        read_proposal(item.payload, item.id)
+        read_operation(item.payload, item.id)
         for item in inbox.list_inbox(ledger, key, "accepted")
         if item.kind.startswith("dream:") and run == f"inbox-{item.id}-{item.run_id}"
     ]

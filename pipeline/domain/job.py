@@ -11,8 +11,8 @@ JobState = Literal["waiting", "leased", "done", "parked"]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job row. `key` is what it is about: a source file's key, a conversation's id as text, or a
-    memory folder.
+    """One job row. `key` is what it is about: a source file's key, a conversation's id as text, or
+    the path of a store.
 
     Times are epoch seconds. `token` is random per claim: every change to a leased job must give it.
     """

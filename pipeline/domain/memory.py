@@ -83,7 +83,7 @@ class Untouchable(Enum):
     PINNED = "is pinned"
     NOT_OURS = "was written or edited by someone else"
 
-    def told_of(self, subject: str) -> str:
+    def clause_about(self, subject: str) -> str:
         """Return the reason as a clause about `subject`, such as “the memory”."""
         return f"{subject} {self.value}"
 
@@ -143,7 +143,7 @@ class Memory:
     extra: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def kind(self) -> MemoryType:
+    def type_row(self) -> MemoryType:
         """Return this memory's registry row; an unknown type reads as ``project`` (checklist L-C9)."""
         return TYPES.get(self.type, TYPES["project"])
 

@@ -1,6 +1,6 @@
 """A dream's plan as values: the operations proposed, what came of them, gates and clusters.
 
-An operation is data that a model or a rule wrote. Nothing in it is believed until `consolidation.check`
+An operation is data that a model or a rule wrote. Nothing in it is believed until `verify.check`
 has passed it, and nothing here touches a file.
 """
 
@@ -66,7 +66,7 @@ class Operation:
         if self.op == "retire":
             return self.ids
         if self.op in ("merge", "supersede"):
-            return tuple(one for one in self.ids if one != self.into)
+            return tuple(memory_id for memory_id in self.ids if memory_id != self.into)
         return ()
 
     @property
@@ -125,7 +125,7 @@ class Checked:
     @property
     def leaving(self) -> tuple[str, ...]:
         """Return the ids whose files leave the live store, over all accepted operations."""
-        return tuple(one for operation in self.accepted for one in operation.leaving)
+        return tuple(memory_id for operation in self.accepted for memory_id in operation.leaving)
 
 
 @dataclass(frozen=True, slots=True)

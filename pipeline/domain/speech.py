@@ -19,11 +19,11 @@ MOST_TYPES = 64
 OTHER_TYPES = "(other)"
 
 
-def tally(counts: dict[str, int], kind: str, times: int = 1) -> None:
-    """Add `times` records of type `kind` to `counts`, which stays of bounded size."""
-    if kind not in counts and len(counts) >= MOST_TYPES:
-        kind = OTHER_TYPES
-    counts[kind] = counts.get(kind, 0) + times
+def tally(counts: dict[str, int], record_type: str, times: int = 1) -> None:
+    """Add `times` records of type `record_type` to `counts`, which stays of bounded size."""
+    if record_type not in counts and len(counts) >= MOST_TYPES:
+        record_type = OTHER_TYPES
+    counts[record_type] = counts.get(record_type, 0) + times
 
 
 @dataclass(slots=True)

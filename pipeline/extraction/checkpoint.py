@@ -37,9 +37,9 @@ def without_secrets(reply: R) -> R:
 def pack(answer: Answer, span: Span) -> str:
     """Return `answer` as JSON, with the lines it cites: all that is needed to go on after a crash."""
     reply, rendering = answer.reply, answer.rendering
-    cited = {c.line for item in reply.memories for c in item.evidence}
-    cited |= {c.line for item in reply.withdrawals for c in item.evidence}
-    lines = {n: asdict(u) for n, u in rendering.lines.items() if n in cited}
+    cited = {citation.line for item in reply.memories for citation in item.evidence}
+    cited |= {citation.line for item in reply.withdrawals for citation in item.evidence}
+    lines = {number: asdict(utterance) for number, utterance in rendering.lines.items() if number in cited}
     return json.dumps(
         {
             "reply": reply.model_dump(),

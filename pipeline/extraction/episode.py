@@ -38,7 +38,7 @@ def entry(reply: Extraction) -> Entry:
     rejected = tuple(Rejected(NAME, reason) for reason in reasons if reason)
     if reasons[0]:
         return Entry(rejected=rejected)
-    kept = [line for line, reason in zip(given[1:], reasons[1:], strict=True) if not reason]
+    lines = [line for line, reason in zip(given[1:], reasons[1:], strict=True) if not reason]
     return Entry(
-        one_line(given[0], MAX_TITLE), tuple(one_line(line, MAX_LINE) for line in kept[:MAX_LINES]), rejected
+        one_line(given[0], MAX_TITLE), tuple(one_line(line, MAX_LINE) for line in lines[:MAX_LINES]), rejected
     )

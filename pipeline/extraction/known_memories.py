@@ -15,22 +15,23 @@ FULL_CHARS = 12_000
 NONE = "(none)"
 
 
-def listing(snapshot: Snapshot, dialogue: str, *, leave_out: frozenset[str] = frozenset()) -> str:
-    """Return ``- name (type): description`` lines, those that share most words with `dialogue` first kept.
+def listing(snapshot: Snapshot, text: str, *, leave_out: frozenset[str] = frozenset()) -> str:
+    """Return ``- name (type): description`` lines, those that share most words with `text` first kept.
 
     The lines stand in the order of their names, so that the same choice gives the same prompt.
     """
-    spoken = every_word(dialogue)
+    spoken = every_word(text)
     ranked = sorted(
-        (d.memory for d in snapshot.documents if d.memory.name not in leave_out),
-        key=lambda m: (-len(every_word(f"{m.name} {m.description}") & spoken), m.name),
+        (document.memory for document in snapshot.documents if document.memory.name not in leave_out),
+        key=lambda memory: (-len(every_word(f"{memory.name} {memory.description}") & spoken), memory.name),
     )
     chosen: list[str] = []
     used = 0
     for memory in ranked:
         # A foreign file's name and type can be any text; it must not break out of its line.
-        name, kind, hook = (visible_line(text) for text in (memory.name, memory.type, memory.description))
-        line = f"- {name} ({kind}): {hook[:200]}"
+        given = (memory.name, memory.type, memory.description)
+        name, type_name, description = map(visible_line, given)
+        line = f"- {name} ({type_name}): {description[:200]}"
         if used + len(line) > LIST_CHARS:
             break
         chosen.append(line)

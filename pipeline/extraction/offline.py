@@ -50,7 +50,7 @@ _CUES: tuple[tuple[str, str], ...] = (
     # 今後は日本語で答えてください · 必要なら日本語で
     (r"(?:覚えて|今後は|これからは|必ず|絶対に|の方が好き)", "feedback"),
 )
-_COMPILED = tuple((re.compile(cue, re.IGNORECASE), kind) for cue, kind in _CUES)
+_COMPILED = tuple((re.compile(cue, re.IGNORECASE), type_name) for cue, type_name in _CUES)
 _QUOTED = re.compile(
     r"\"[^\"\n]{30,}\"|“[^”]{30,}”|```.*?(?:```|\Z)|^\s*(?:>|\d+[.)]|[-*]\s).*$", re.DOTALL | re.MULTILINE
 )
@@ -78,15 +78,15 @@ def _of(number: int, utterance: Utterance) -> Sequence[Candidate]:
     found = []
     parts = [part.strip(" -*>\t") for part in sentences(own)]
     for at, sentence in enumerate(parts):
-        kind = _kind(sentence)
-        if kind and len(sentence) <= _MOST:
+        type_name = _type_of(sentence)
+        if type_name and len(sentence) <= _MOST:
             # The reason mostly stands right behind; the rules can't tell, so the next sentence comes along.
-            behind = parts[at + 1] if at + 1 < len(parts) else ""
-            both = f"{sentence} {behind}".strip()
+            next_sentence = parts[at + 1] if at + 1 < len(parts) else ""
+            both = f"{sentence} {next_sentence}".strip()
             found.append(
                 Candidate(
                     name=" ".join(sentence.split()[:8]),
-                    type=kind,
+                    type=type_name,
                     title=" ".join(sentence.split()[:8]),
                     description=sentence,
                     statement=both if len(both) <= _MOST else sentence,
@@ -98,7 +98,7 @@ def _of(number: int, utterance: Utterance) -> Sequence[Candidate]:
     return found
 
 
-def _kind(sentence: str) -> str | None:
+def _type_of(sentence: str) -> str | None:
     if sentence.endswith(("?", "？")) or len(sentence) < 6:
         return None
-    return next((kind for cue, kind in _COMPILED if cue.search(sentence)), None)
+    return next((type_name for cue, type_name in _COMPILED if cue.search(sentence)), None)

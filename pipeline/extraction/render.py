@@ -52,7 +52,7 @@ def render(context: Sequence[Utterance], new: Sequence[Utterance]) -> Rendering:
     both = [*context, *new]
     lines = dict(enumerate(both, start=1))
     asked = [i + 1 < len(both) and both[i + 1].speaker == "person" for i in range(len(both))]
-    texts = [_line(n, u, asked[n - 1]) for n, u in lines.items()]
+    texts = [_line(number, utterance, asked[number - 1]) for number, utterance in lines.items()]
     cut = len(context)
     return Rendering(
         context="\n".join(texts[:cut]), new="\n".join(texts[cut:]), lines=lines, first_new=cut + 1
@@ -76,8 +76,8 @@ def windows(utterances: Sequence[Utterance], max_chars: int) -> list[list[Uttera
     used = 0
     for utterance in utterances:
         if current and used + size(utterance) > max_chars:
-            kept, carried = _break(current)
-            found.append(kept)
+            window, carried = _break(current)
+            found.append(window)
             current, used = carried, sum(size(item) for item in carried)
         current.append(utterance)
         used += size(utterance)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 
-from pipeline.context import PhaseContext as PhaseContext
+from pipeline.context import PhaseContext
 from pipeline.core import faults
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import ConflictError, ModelError, SpendError, TooLongError, TruncatedError
@@ -67,8 +67,8 @@ def extract(phase: PhaseContext, strategy: Strategy, *, window: int = 0) -> Outc
     """
     interrupted = runs.pending_run(phase.ledger, strategy.source, phase.store_key, strategy.id)
     if interrupted is not None:
-        answer, kept = unpack(interrupted, strategy.schema)
-        return _bring_in(phase, strategy, kept, interrupted.id, answer)
+        answer, resumed = unpack(interrupted, strategy.schema)
+        return _bring_in(phase, strategy, resumed, interrupted.id, answer)
     window = window or phase.settings.extraction.window_chars
     while True:
         span = strategy.next_span(phase.ledger, phase.store_key, max_chars=window, now=phase.clock.now())
@@ -78,6 +78,7 @@ def extract(phase: PhaseContext, strategy: Strategy, *, window: int = 0) -> Outc
             outcome = _fresh(phase, strategy, span)
         except _NO_FIT as error:
             used = sum(size(utterance) for utterance in span.new)
+            # Half of what was used: a window that was not full would give the same span again.
             if len(span.new) > 1:
                 window = min(used, window) // 2
                 continue
@@ -107,7 +108,8 @@ def _fresh(phase: PhaseContext, strategy: Strategy, span: Span) -> Outcome:
 
 def _ask(phase: PhaseContext, strategy: Strategy, span: Span, run_id: str) -> Answer:
     snapshot = phase.store.scan()
-    mine = taken_from(snapshot, span)
+    provisional = taken_from(snapshot, span)
+    names = frozenset(memory.name for memory in provisional)
     rendering = render(span.context, span.new)
     if phase.client is None:
         reply: Extraction = offline.extract(rendering)
@@ -116,14 +118,12 @@ def _ask(phase: PhaseContext, strategy: Strategy, span: Span, run_id: str) -> An
     else:
         variables = {
             "today": phase.clock.now().date().isoformat(),
-            "existing": known_memories.listing(
-                snapshot, rendering.new, leave_out=frozenset(m.name for m in mine)
-            ),
+            "existing": known_memories.listing(snapshot, rendering.new, leave_out=names),
             "context": rendering.context or known_memories.NONE,
             "new": rendering.new,
         }
         if strategy.id == "conversation":
-            variables["provisional"] = known_memories.in_full(mine)
+            variables["provisional"] = known_memories.in_full(provisional)
         answered = phase.client.complete(
             Request(
                 purpose=strategy.prompt,
@@ -138,7 +138,7 @@ def _ask(phase: PhaseContext, strategy: Strategy, span: Span, run_id: str) -> An
         reply = answered.value
         meta = {"prompt_digest": answered.digest, "model": answered.model, "provider": answered.provider}
         dollars = answered.dollars
-    answer = Answer(without_secrets(reply), rendering, frozenset(m.name for m in mine), dollars)
+    answer = Answer(without_secrets(reply), rendering, names, dollars)
     with phase.ledger.transaction():
         runs.commit_reply(phase.ledger, run_id, pack(answer, span), now=phase.clock.now(), **meta)
     return answer
@@ -160,7 +160,7 @@ def _bring_in(phase: PhaseContext, strategy: Strategy, span: Span, run_id: str, 
         run_id=run_id,
         word="applied" if planned.actions else "nothing",
         actions=tuple(planned.actions),
-        rejected=tuple({"name": r.name, "reason": r.reason} for r in verdict.rejected),
+        rejected=tuple({"name": item.name, "reason": item.reason} for item in verdict.rejected),
         proposals=len(planned.proposals),
         dollars=answer.dollars,
     )
@@ -207,17 +207,17 @@ def _episode(
     if phase.settings.store.mode == "propose":
         return []
     moment = parse_time(span.ended_at) or phase.clock.now()
-    made = [action.path for action in planned.actions if action.path]
-    entry = phase.store.append_episode(
+    paths = [action.path for action in planned.actions if action.path]
+    page = phase.store.append_episode(
         date=moment.date().isoformat(),
         time=moment.strftime("%H:%M"),
         title=diary.title,
         type_name="conversation",
-        link=made[0] if made else "",
+        link=paths[0] if paths else "",
         summary=diary.summary,
         marker=run_id,
     )
-    return [entry] if entry else []
+    return [page] if page else []
 
 
 def _finish(

@@ -58,7 +58,7 @@ class Rejected:
 class Verdict:
     """The outcome of a screening."""
 
-    kept: list[Screened] = field(default_factory=list)
+    accepted: list[Screened] = field(default_factory=list)
     withdrawals: list[tuple[Withdrawal, tuple[Evidence, ...]]] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
 
@@ -85,12 +85,13 @@ def screen(
             else _screen_one(candidate, rendering, tombstones, seen)
         )
         if isinstance(result, Screened):
-            verdict.kept.append(result)
+            verdict.accepted.append(result)
         else:
             verdict.rejected.append(result)
     for withdrawal in reply.withdrawals:
         sources = cite(withdrawal.evidence, rendering)
         withdrawal = _sound(withdrawal)
+        # Only a person takes a person's words back, but what this conversation taught may go as it came.
         if withdrawal.name in provisional or any(source.speaker == "person" for source in sources):
             verdict.withdrawals.append((withdrawal, sources))
         else:
@@ -139,17 +140,17 @@ def _screen_one(
     candidate: Candidate, rendering: Rendering, tombstones: Mapping[str, float], seen: set[str]
 ) -> Screened | Rejected:
     sources = cite(candidate.evidence, rendering)
-    said = latest(s.at for s in sources)
+    spoken_at = latest(source.at for source in sources)
     origin = _origin(sources, rendering)
     reason = (
         _bad_shape(candidate)
         or _bad_evidence(candidate, sources, rendering)
         or _barred(candidate)
-        or _buried(candidate, said, tombstones)
+        or _buried(candidate, spoken_at, tombstones)
     )
     to_inbox = False
     if not reason and origin == "assistant-inferred":
-        to_inbox = _kind(candidate) not in HUMAN_ONLY
+        to_inbox = _type_of(candidate) not in HUMAN_ONLY
         reason = _only_inferred(candidate)
     key = _fold(candidate.statement).casefold()
     if not reason and key in seen:
@@ -157,18 +158,18 @@ def _screen_one(
     if reason:
         name = label(candidate.name or candidate.description[:60])
         to_inbox = to_inbox and bool(sources)
-        kept = _accept(candidate, origin, sources, said) if to_inbox else None
-        return Rejected(name, reason, to_inbox, kept)
+        accepted = _accept(candidate, origin, sources, spoken_at) if to_inbox else None
+        return Rejected(name, reason, to_inbox, accepted)
     seen.add(key)
-    return _accept(candidate, origin, sources, said)
+    return _accept(candidate, origin, sources, spoken_at)
 
 
-def _kind(candidate: Candidate) -> str:
+def _type_of(candidate: Candidate) -> str:
     return candidate.type.strip().lower().replace("-", "_")
 
 
 def _bad_shape(candidate: Candidate) -> str:
-    if _kind(candidate) not in TYPES:
+    if _type_of(candidate) not in TYPES:
         return f"unknown type {candidate.type[:40]!r}"
     if not candidate.statement.strip() or not candidate.description.strip():
         return "empty statement or description"
@@ -180,15 +181,24 @@ def _bad_shape(candidate: Candidate) -> str:
 def _bad_evidence(candidate: Candidate, sources: Sequence[Evidence], rendering: Rendering) -> str:
     if not sources:
         return "no quote is found in the line it cites"
-    fresh = (c for c in candidate.evidence if c.line in rendering.lines and rendering.is_new(c.line))
+    known = (cited for cited in candidate.evidence if cited.line in rendering.lines)
+    fresh = (cited for cited in known if rendering.is_new(cited.line))
     if not any(quoted_in(cited.quote, rendering.lines[cited.line].text) for cited in fresh):
         return "cites nothing new"
     return ""
 
 
 def _barred(candidate: Candidate) -> str:
-    parts = (candidate.name, candidate.title, candidate.description, candidate.statement,
-             candidate.why, candidate.how_to_apply, *candidate.tags, *candidate.anchors)  # fmt: skip
+    parts = (
+        candidate.name,
+        candidate.title,
+        candidate.description,
+        candidate.statement,
+        candidate.why,
+        candidate.how_to_apply,
+        *candidate.tags,
+        *candidate.anchors,
+    )
     return bar("\n".join(parts))
 
 
@@ -204,16 +214,16 @@ def _sound(withdrawal: Withdrawal) -> Withdrawal:
     return withdrawal.model_copy(update={"name": label(withdrawal.name), "reason": reason})
 
 
-def _buried(candidate: Candidate, said: datetime | None, tombstones: Mapping[str, float]) -> str:
+def _buried(candidate: Candidate, spoken_at: datetime | None, tombstones: Mapping[str, float]) -> str:
     names = (candidate.update_of.strip(), slugify(candidate.name or candidate.description))
     buried = max((tombstones[name] for name in names if name in tombstones), default=None)
-    if buried is not None and (said is None or said.timestamp() <= buried):
+    if buried is not None and (spoken_at is None or spoken_at.timestamp() <= buried):
         return "it was forgotten on request or undone, and nobody has said it since"
     return ""
 
 
 def _only_inferred(candidate: Candidate) -> str:
-    if _kind(candidate) in HUMAN_ONLY:
+    if _type_of(candidate) in HUMAN_ONLY:
         return "only the assistant said it; a person's line is needed"
     if candidate.confidence < LEAST_INFERRED:
         return "only the assistant said it, and not surely"
@@ -224,34 +234,35 @@ def _accept(
     candidate: Candidate,
     origin: Origin,
     sources: tuple[Evidence, ...],
-    said: datetime | None,
+    spoken_at: datetime | None,
 ) -> Screened:
     return Screened(
         name=slugify(candidate.name or candidate.description),
         update_of=candidate.update_of.strip(),
-        type=_kind(candidate),
+        type=_type_of(candidate),
         title=one_line(candidate.title, 80),
-        description=one_line(absolute(candidate.description, said), MAX_DESCRIPTION),
-        statement=absolute(candidate.statement.strip(), said),
-        why=absolute(candidate.why.strip(), said),
-        how_to_apply=absolute(candidate.how_to_apply.strip(), said),
+        description=one_line(absolute(candidate.description, spoken_at), MAX_DESCRIPTION),
+        statement=absolute(candidate.statement.strip(), spoken_at),
+        why=absolute(candidate.why.strip(), spoken_at),
+        how_to_apply=absolute(candidate.how_to_apply.strip(), spoken_at),
         tags=spelled(candidate.tags),
         anchors=tuple(dict.fromkeys(one_line(item, 200) for item in candidate.anchors if item.strip()))[:8],
         importance=round(candidate.importance, 2),
         confidence=round(candidate.confidence, 2),
         origin=origin,
         sources=sources,
-        said_at=said,
+        said_at=spoken_at,
     )
 
 
 def _origin(sources: Sequence[Evidence], rendering: Rendering) -> Origin:
     """Say who stands behind a fact: a person's own words, a person's yes to the assistant's, or neither."""
-    people = [s for s in sources if s.speaker == "person"]
+    people = [source for source in sources if source.speaker == "person"]
     if not people:
         return "assistant-inferred"
-    spoken: dict[str, Utterance] = {u.uuid: u for u in rendering.lines.values()}
-    short = all(len(spoken[s.uuid].text.strip()) <= 40 for s in people)
+    spoken: dict[str, Utterance] = {utterance.uuid: utterance for utterance in rendering.lines.values()}
+    # A person who only said “yes, do that” confirmed what the assistant had put into words.
+    short = all(len(spoken[source.uuid].text.strip()) <= 40 for source in people)
     return "user-confirmed" if short and len(people) < len(sources) else "user-stated"
 
 

@@ -74,7 +74,7 @@ class Screened:
 
     def revision_of(self, old: Memory, now: datetime) -> Memory:
         """Return `old` with this text; name, place, id, type and age stay, older sources if there is room."""
-        sources = [*self.sources, *(s for s in old.sources if s not in self.sources)]
+        sources = [*self.sources, *(source for source in old.sources if source not in self.sources)]
         origin = strongest_origin((old.origin, self.origin))
         if self.origin == "assistant-inferred" and vouched(old):
             # Only a person's yes lets the assistant's words replace a person's (see `verify.revision`).

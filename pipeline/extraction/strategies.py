@@ -102,14 +102,14 @@ class TurnStrategy:
         after = watermarks.watermark(ledger, self.key, store, self.id)
         fresh = utterances.utterances(ledger, self.key, after_row=after)
         if self.until_row is not None:
-            fresh = [u for u in fresh if u.row <= self.until_row]
+            fresh = [utterance for utterance in fresh if utterance.row <= self.until_row]
         if not fresh:
             return None
-        old = ""
+        too_old = ""
         if after == 0 and self.first_sight:
             recent = self._recent(fresh, now)
             if not recent:
-                old = f"older than {self.limits.first_sight_days} days; `reverie process` reads it"
+                too_old = f"older than {self.limits.first_sight_days} days; `reverie process` reads it"
             fresh = recent or fresh[-1:]
         new = windows(fresh, max_chars)[0]
         first, last = new[0].row, new[-1].row
@@ -121,27 +121,29 @@ class TurnStrategy:
             ),
             from_row=first,
             through_row=last,
-            skip=old or self._skip(ledger, new, fresh),
+            skip=too_old or self._skip(ledger, new, fresh),
             last=len(new) == len(fresh),
         )
 
     def _recent(self, fresh: list[Utterance], now: datetime) -> list[Utterance]:
         oldest = now - timedelta(days=self.limits.first_sight_days)
-        kept = [u for u in fresh if (at := parse_time(u.at)) is None or at >= oldest]
-        starts = [i for i, u in enumerate(kept) if u.speaker == "person"]
+        recent = [
+            utterance for utterance in fresh if (at := parse_time(utterance.at)) is None or at >= oldest
+        ]
+        starts = [position for position, utterance in enumerate(recent) if utterance.speaker == "person"]
         if len(starts) > self.limits.first_sight_turns:
-            kept = kept[starts[-self.limits.first_sight_turns] :]
-        return kept
+            recent = recent[starts[-self.limits.first_sight_turns] :]
+        return recent
 
     def _skip(self, ledger: Ledger, new: Sequence[Utterance], fresh: Sequence[Utterance]) -> str:
-        people = [u for u in new if u.speaker == "person"]
+        people = [utterance for utterance in new if utterance.speaker == "person"]
         if not people:
             return "no person spoke"
-        if all(_ACK.fullmatch(u.text.strip()) for u in people):
+        if all(_ACK.fullmatch(utterance.text.strip()) for utterance in people):
             return "only acknowledgements"
         # A write stands behind the words it answers, up to the next words.
-        behind = fresh[len(new)].row if len(new) < len(fresh) else self.until_row or _LAST_ROW
-        if utterances.memory_writes(ledger, self.key, after_row=new[0].row - 1, through_row=behind):
+        through_row = fresh[len(new)].row if len(new) < len(fresh) else self.until_row or _LAST_ROW
+        if utterances.memory_writes(ledger, self.key, after_row=new[0].row - 1, through_row=through_row):
             return "the assistant wrote memory itself"
         return ""
 
@@ -171,11 +173,11 @@ class ConversationStrategy:
         key = self.conversation.source_file
         spoken = utterances.utterances_of_conversation(ledger, self.conversation.id)
         after = self._through(ledger, store, spoken)
-        fresh = [u for u in spoken if u.row > after]
+        fresh = [utterance for utterance in spoken if utterance.row > after]
         if not fresh:
             return None
         new = windows(fresh, max_chars)[0]
-        earlier = [u for u in spoken if u.row < new[0].row]
+        earlier = [utterance for utterance in spoken if utterance.row < new[0].row]
         return Span(
             key=key,
             new=new,
@@ -185,8 +187,8 @@ class ConversationStrategy:
             skip=self._skip(spoken),
             conversation=self.conversation.id,
             last=len(new) == len(fresh),
-            ended_at=next((u.at for u in reversed(new) if u.at), None),
-            sessions=frozenset(u.session_id for u in spoken),
+            ended_at=next((utterance.at for utterance in reversed(new) if utterance.at), None),
+            sessions=frozenset(utterance.session_id for utterance in spoken),
         )
 
     def _through(self, ledger: Ledger, store: str, spoken: Sequence[Utterance]) -> int:
@@ -206,17 +208,17 @@ class ConversationStrategy:
     def _skip(self, spoken: Sequence[Utterance]) -> str:
         if len(spoken) < self.minimum:
             return f"fewer than {self.minimum} messages"
-        if not any(u.speaker == "person" for u in spoken):
+        if not any(utterance.speaker == "person" for utterance in spoken):
             return "no person spoke"
         return ""
 
 
 def _tail(utterances: Sequence[Utterance], max_chars: int) -> list[Utterance]:
-    kept: list[Utterance] = []
+    tail: list[Utterance] = []
     used = 0
     for utterance in reversed(utterances):
         used += min(len(utterance.text), 3_000) + 60
         if used > max_chars:
             break
-        kept.append(utterance)
-    return kept[::-1]
+        tail.append(utterance)
+    return tail[::-1]

@@ -59,12 +59,12 @@ def plan(
 ) -> ExtractionPlan:
     """Return how to bring `verdict` into `store` as it stands in `snapshot`.
 
-    Ids derive from `run_id` and the candidate's place, so that planning again after a crash gives the same
+    Ids derive from `run_id` and the candidate's position, so that planning again after a crash gives the same
     files. Withdrawals of memories from other conversations stop at 5 % of the store (at least one).
     """
     build = _Build(store, snapshot, now, propose_only)
-    for number, item in enumerate(verdict.kept):
-        build.place(item, derived_id(run_id, str(number)))
+    for number, item in enumerate(verdict.accepted):
+        build.add(item, derived_id(run_id, str(number)))
     budget = max(1, len(snapshot.documents) // 20)
     for withdrawal, sources in verdict.withdrawals:
         own = withdrawal.name in provisional
@@ -101,7 +101,7 @@ class _Build:
         self._propose_only = propose_only
         self._taken: set[str] = set()
 
-    def place(self, item: Screened, memory_id: str) -> None:
+    def add(self, item: Screened, memory_id: str) -> None:
         """Plan `item` as an update of what says it already, else as a new memory with `memory_id`."""
         made = self._snapshot.by_name(memory_id)
         if made is not None:
@@ -185,7 +185,7 @@ class _Build:
             return ""
         untouchable = may_change(target, self._store)
         if untouchable is not None:
-            return untouchable.told_of("the memory")
+            return untouchable.clause_about("the memory")
         return _TAKEN if target.path in self._taken else ""
 
 
@@ -193,11 +193,13 @@ def taken_from(snapshot: Snapshot, span: Span) -> list[Memory]:
     """Return the memories that were taken from this very conversation, by their sources' entries."""
     if not span.sessions:
         return []
-    spoken = {u.uuid for u in (*span.context, *span.new)}
+    spoken = {utterance.uuid for utterance in (*span.context, *span.new)}
     return [
-        d.memory
-        for d in snapshot.documents
-        if any(s.session in span.sessions and s.uuid in spoken for s in d.memory.sources)
+        document.memory
+        for document in snapshot.documents
+        if any(
+            source.session in span.sessions and source.uuid in spoken for source in document.memory.sources
+        )
     ]
 
 

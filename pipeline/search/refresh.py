@@ -113,7 +113,7 @@ def _about(memory: Memory, front: Mapping[str, Any]) -> dict[str, Any]:
         "importance": memory.importance,
         "confidence": memory.confidence,
         "pinned": memory.pinned,
-        "weight": memory.kind.weight,
+        "weight": memory.type_row.weight,
         "anchors": list(memory.anchors),
         "sessions": _sessions(memory, front),
         "archived": is_retired(front),

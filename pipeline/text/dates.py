@@ -57,17 +57,18 @@ _NAMED = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|“[^”\n]+”")
 """Words in backticks or quotation marks are someone's words or a name, and stay: “set `today` to false”."""
 
 
-def absolute(text: str, said: datetime | None) -> str:
-    """Return `text` with its relative dates replaced, seen from the moment it was `said`.
+def absolute(text: str, spoken_at: datetime | None) -> str:
+    """Return `text` with its relative dates replaced, seen from `spoken_at`, when it was said.
 
     ``tomorrow`` becomes ``2026-03-03``; ``next week`` the week of that Monday; ``by Friday`` the coming
     Friday with its date. A weekday that has its date behind it already stays as it is, so that doing this
-    twice changes nothing. Unknown `said` leaves the text as it is.
+    twice changes nothing. Unknown `spoken_at` leaves the text as it is.
     """
-    if said is None:
+    if spoken_at is None:
+        # A wrong date would be worse than a vague one.
         return text
     named = [match.span() for match in _NAMED.finditer(text)]
-    replace = _replacer(said)
+    replace = _replacer(spoken_at)
 
     def sub(match: re.Match[str]) -> str:
         inside = any(start <= match.start() < end for start, end in named)
@@ -96,24 +97,24 @@ def relative_days(text: str) -> tuple[str, ...]:
     )
 
 
-def _replacer(said: datetime) -> Callable[[re.Match[str]], str]:
+def _replacer(spoken_at: datetime) -> Callable[[re.Match[str]], str]:
     def replace(match: re.Match[str]) -> str:
         if match["day"]:
-            return _date(said, _OFFSETS[match["day"].lower()])
+            return _date(spoken_at, _OFFSETS[match["day"].lower()])
         if match["week"]:
-            monday = -said.weekday() + _WEEKS[match["week"].lower()]
-            return f"the week of {_date(said, monday)}"
+            monday = -spoken_at.weekday() + _WEEKS[match["week"].lower()]
+            return f"the week of {_date(spoken_at, monday)}"
         which, name = match["which"], match["name"]
-        ahead = (_DAYS.index(name.lower()) - said.weekday()) % 7
+        ahead = (_DAYS.index(name.lower()) - spoken_at.weekday()) % 7
         if which.lower() == "last":
-            return f"on {name} {_date(said, ahead - 7)}"
+            return f"on {name} {_date(spoken_at, ahead - 7)}"
         if which.lower() == "next":
-            return f"on {name} {_date(said, ahead or 7)}"
+            return f"on {name} {_date(spoken_at, ahead or 7)}"
         word = "on" if which.lower() == "this" else which
-        return f"{word} {name} {_date(said, ahead)}"
+        return f"{word} {name} {_date(spoken_at, ahead)}"
 
     return replace
 
 
-def _date(said: datetime, days: int) -> str:
-    return (said + timedelta(days=days)).date().isoformat()
+def _date(spoken_at: datetime, days: int) -> str:
+    return (spoken_at + timedelta(days=days)).date().isoformat()

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 _BAR = 20
 
 
-def count(number: int, one: str, many: str = "") -> str:
-    """Return ``1 file``, ``2 files``; `many` is the plural where it is not `one` with an s."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+def count(number: int, singular: str, plural: str = "") -> str:
+    """Return ``1 file``, ``2 files``; `plural` is given where it is not `singular` with an s."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def ago(seconds: float, now: datetime) -> str:

@@ -62,7 +62,7 @@ _LEFT_OUT = frozenset(
     f"""{SMALL_WORDS} again may might must onto per since via
     not never no none nothing nobody nowhere nor neither without avoid cannot stop""".split()
 )
-"""The small words, duties (marks of their own, see `verify.modality`) and denials (see `clauses.denies`)."""
+"""Small words, duties (markers of their own, see `verify.modality`) and denials (see `clauses.denies`)."""
 
 
 def jaccard(left: Set[str], right: Set[str]) -> float:

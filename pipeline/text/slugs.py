@@ -31,11 +31,12 @@ def slugify(text: str) -> str:
     """
     ascii_text = transliterate(text.replace("'", "")).lower()
     slug = re.sub(r"[^a-z0-9]+", "-", ascii_text).strip("-")
-    mark = digest(text.strip())[:8]
+    short_digest = digest(text.strip())[:8]
     if not slug:
-        return f"memory-{mark}"
+        return f"memory-{short_digest}"
     if len(slug) > MAX_SLUG:
-        slug = slug[: MAX_SLUG - 9].rstrip("-") + "-" + mark
+        slug = slug[: MAX_SLUG - 9].rstrip("-") + "-" + short_digest
+    # Windows opens no file called “con.md”, and MEMORY.md is the index.
     if slug in _RESERVED:
         slug = f"{slug}-note"
     return slug

@@ -120,9 +120,9 @@ def _found(text: str) -> Iterator[str]:
         yield plain(match[1] or match[2] or match[3])
     rest = _QUOTED.sub(" ; ", _CODE.sub(" ; ", text))
     for match in _SHAPES.finditer(rest):
-        kept = match.group().rstrip(".,;:!?*-+")
-        if match.lastgroup != "path" or _is_path(kept):
-            yield re.sub(r"^v(?=\d)", "", plain(kept))
+        shape = match.group().rstrip(".,;:!?*-+")
+        if match.lastgroup != "path" or _is_path(shape):
+            yield re.sub(r"^v(?=\d)", "", plain(shape))
     rest = _SHAPES.sub(_without, rest)
     yield from _numbers(rest)
     yield from _names(_NUMBER.sub(" ; ", rest))
@@ -146,6 +146,7 @@ def _is_path(text: str) -> bool:
 def _numbers(text: str) -> Iterator[str]:
     for match in _NUMBER.finditer(text):
         digits = match["digits"]
+        # “1,000” and “1000” are one number; the comma of “1,5” is a decimal one and stays.
         if re.fullmatch(r"\d{1,3}(?:,\d{3})+", digits):
             digits = digits.replace(",", "")
         sign = "-" if match["sign"] in ("-", "−") else ""
@@ -176,7 +177,9 @@ def lost(wanted: frozenset[str] | list[str], text: str) -> tuple[str, ...]:
     between characters that are no letters or digits.
     """
     have, folded = specifics(text), plain(text)
-    return tuple(sorted(one for one in wanted if one not in have and not _stands_in(folded, one)))
+    return tuple(
+        sorted(specific for specific in wanted if specific not in have and not _stands_in(folded, specific))
+    )
 
 
 def _stands_in(folded: str, specific: str) -> bool:

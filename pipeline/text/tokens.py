@@ -96,8 +96,8 @@ def _words(text: str) -> "Iterator[re.Match[str]]":
 
 def _pairs(run: str, index: bool) -> list[str]:
     pairs = [run[at : at + 2] for at in range(len(run) - 1)]
-    kept = [pair for pair in pairs if pair not in _STOP]
-    return [*kept, run[-1]] if index or len(run) == 1 else kept
+    informative = [pair for pair in pairs if pair not in _STOP]
+    return [*informative, run[-1]] if index or len(run) == 1 else informative
 
 
 @lru_cache(maxsize=50_000)
@@ -107,9 +107,9 @@ def _of_word(word: str) -> tuple[str, ...]:
         word = word[:_LONGEST]
     parts = _HUMP.findall(word) if word.isascii() and not word.islower() and not word.isupper() else []
     names = [word, *parts] if len(parts) > 1 else [word]
-    kept = [name for name in map(_folded, names) if name not in _STOP and len(name) > 1]
+    informative = [name for name in map(_folded, names) if name not in _STOP and len(name) > 1]
     # The accents of Latin letters are folded away, so that what is no ASCII here has no English ending.
-    return tuple(stem(name) if name.isascii() else name for name in kept)
+    return tuple(stem(name) if name.isascii() else name for name in informative)
 
 
 def _folded(word: str) -> str:
@@ -122,7 +122,7 @@ def _folded(word: str) -> str:
 
 
 def _bare(char: str) -> str:
-    return "".join(one for one in unicodedata.normalize("NFD", char) if not unicodedata.combining(one))
+    return "".join(part for part in unicodedata.normalize("NFD", char) if not unicodedata.combining(part))
 
 
 def stem(word: str) -> str:

@@ -50,7 +50,7 @@ def retire_ceiling(live: int, share: float = 0.05) -> int:
     return max(1, math.floor(live * share))
 
 
-def check(
+def check_plan(
     operations: Iterable[Operation],
     memories: Mapping[str, Memory],
     *,
@@ -68,8 +68,8 @@ def check(
     """
     checked = Checked()
     judge = _Judge(memories, changeable, ceiling, evidence_times or {})
-    for place, operation in enumerate((*by_rule, *operations)):
-        verdict = judge.verdict(operation, place < len(by_rule))
+    for position, operation in enumerate((*by_rule, *operations)):
+        verdict = judge.verdict(operation, position < len(by_rule))
         if isinstance(verdict, Operation):
             checked.accepted.append(verdict)
         else:
@@ -109,24 +109,25 @@ class _Judge:
 
     def verdict(self, operation: Operation, from_rule: bool) -> Operation | Flaw:
         """Judge one operation and, when it passes, reserve what it touches."""
-        operation = self._whole(operation)
-        flaw = self._names(operation) or barred(operation)
+        operation = self._normalised(operation)
+        flaw = self._misnamed(operation) or barred(operation)
         # Which of a supersede's memories leave is known only when its winner is.
         flaw = flaw or self._immovable(() if operation.op == "supersede" else _changed_by(operation))
         passed = flaw or self._rules[operation.op](operation)
         if isinstance(passed, Flaw):
             return passed
-        count = 0 if from_rule and self._same(passed) else len(passed.leaving)
-        flaw = self._conflict(passed) or self._over(count)
+        count = 0 if from_rule and self._merges_equal_texts(passed) else len(passed.leaving)
+        flaw = self._conflict(passed) or self._over_ceiling(count)
         if flaw is None and passed.op == "insight":
             flaw = self._insights.flaw(passed)
         # A rule counts days itself; a model's reason is only a sentence.
         if flaw is None and passed.op == "retire" and not from_rule:
-            flaw = self._alive(passed)
+            flaw = self._not_outlived(passed)
         return flaw or self._reserve(passed, count)
 
-    def _whole(self, operation: Operation) -> Operation:
+    def _normalised(self, operation: Operation) -> Operation:
         """Return the operation with its winner among its ids, if it has one, and no words without a text."""
+        # Models fill in fields that an operation does not use; what is left of them must decide nothing.
         if operation.op not in ("merge", "supersede"):
             operation = replace(operation, into="")
         elif operation.into and operation.into not in operation.ids:
@@ -135,12 +136,12 @@ class _Judge:
             return operation
         return replace(operation, title="", description="", statement="", why="", how_to_apply="", tags=())
 
-    def _names(self, operation: Operation) -> Flaw | None:
+    def _misnamed(self, operation: Operation) -> Flaw | None:
         if operation.op not in OPS:
             return Flaw(f"there is no operation {operation.op[:40]!r}")
         if not operation.ids:
             return Flaw("it names no memory")
-        unknown = [one for one in operation.ids if one not in self._memories]
+        unknown = [memory_id for memory_id in operation.ids if memory_id not in self._memories]
         if unknown:
             return Flaw(f"there is no memory {unknown[0][:60]!r}")
         if len(set(operation.ids)) < len(operation.ids):
@@ -150,33 +151,36 @@ class _Judge:
         return None
 
     def _immovable(self, ids: Iterable[str]) -> Flaw | None:
-        for one in ids:
-            memory = self._memories[one]
-            reason = why_untouchable(pinned=memory.pinned, ours=one in self._changeable)
+        for memory_id in ids:
+            memory = self._memories[memory_id]
+            reason = why_untouchable(pinned=memory.pinned, ours=memory_id in self._changeable)
             if reason is not None:
-                return Flaw(reason.told_of(f"“{memory.name}”"), to_inbox=True)
+                return Flaw(reason.clause_about(f"“{memory.name}”"), to_inbox=True)
         return None
 
     def _conflict(self, operation: Operation) -> Flaw | None:
         changed, leaving = _changed_by(operation), operation.leaving
-        for one in operation.ids:
-            name, earlier, need = self._memories[one].name, self._changed.get(one), self._needed.get(one)
-            if earlier and (one in changed or earlier == "leaves" or operation.op == "keep"):
+        for memory_id in operation.ids:
+            name = self._memories[memory_id].name
+            earlier, need = self._changed.get(memory_id), self._needed.get(memory_id)
+            if earlier and (memory_id in changed or earlier == "leaves" or operation.op == "keep"):
                 return Flaw(f"an earlier operation takes “{name}” already ({earlier})")
-            if need and (one in leaving or (need == "keep" and one in changed and operation.op != "relate")):
+            # A relation adds a line and leaves the text as it is, so that even a memory to be kept takes it.
+            rewritten = memory_id in changed and operation.op != "relate"
+            if need and (memory_id in leaving or (need == "keep" and rewritten)):
                 return Flaw(f"an earlier operation needs “{name}” ({need})")
         return None
 
-    def _over(self, count: int) -> Flaw | None:
+    def _over_ceiling(self, count: int) -> Flaw | None:
         if count and self._leaving + count > self._ceiling:
             return Flaw(
                 f"more than {self._ceiling} would leave in one dream; it comes first next time", later=True
             )
         return None
 
-    def _same(self, operation: Operation) -> bool:
+    def _merges_equal_texts(self, operation: Operation) -> bool:
         """Whether `operation` merges memories that say exactly the same, with no new text."""
-        bodies = {" ".join(self._memories[one].body.split()) for one in operation.ids}
+        bodies = {" ".join(self._memories[memory_id].body.split()) for memory_id in operation.ids}
         return operation.op == "merge" and not operation.body and len(bodies) == 1
 
     def _reserve(self, operation: Operation, count: int) -> Operation:
@@ -184,11 +188,12 @@ class _Judge:
         self._leaving += count
         if operation.op == "insight":
             self._insights.add(operation)
-        for one in operation.ids:
-            if one in _changed_by(operation):
-                self._changed[one] = "leaves" if one in leaving else operation.op
-            elif self._needed.get(one) != "keep":
-                self._needed[one] = operation.op
+        for memory_id in operation.ids:
+            if memory_id in _changed_by(operation):
+                self._changed[memory_id] = "leaves" if memory_id in leaving else operation.op
+            # A reader that comes later must not weaken an earlier keep.
+            elif self._needed.get(memory_id) != "keep":
+                self._needed[memory_id] = operation.op
         return operation
 
     def _merge(self, operation: Operation) -> Operation | Flaw:
@@ -223,9 +228,9 @@ class _Judge:
     def _retire(self, operation: Operation) -> Operation | Flaw:
         return operation if operation.reason.strip() else Flaw("it gives no reason to retire anything")
 
-    def _alive(self, operation: Operation) -> Flaw | None:
-        times = {one: self._said(one) for one in self._memories}
-        for memory in (self._memories[one] for one in operation.ids):
+    def _not_outlived(self, operation: Operation) -> Flaw | None:
+        times = {memory_id: self._said_at(memory_id) for memory_id in self._memories}
+        for memory in (self._memories[memory_id] for memory_id in operation.ids):
             if not outlived(memory, self._memories.values(), times, self._dull):
                 return Flaw(f"nothing said later bears out that “{memory.name}” is over", to_inbox=True)
         return None
@@ -238,9 +243,9 @@ class _Judge:
             return Flaw(f"there is no relation {operation.relation[:40]!r}")
         if not 0 <= operation.strength <= 1:
             return Flaw("a strength lies between 0 and 1")
-        source, target = (self._memories[one] for one in operation.ids)
-        outgoing = [r for r in source.relations if r.get("direction") != "incoming"]
-        known = {(str(r.get("target", "")), str(r.get("type", "")).upper()) for r in outgoing}
+        source, target = (self._memories[memory_id] for memory_id in operation.ids)
+        outgoing = [link for link in source.relations if link.get("direction") != "incoming"]
+        known = {(str(link.get("target", "")), str(link.get("type", "")).upper()) for link in outgoing}
         if {(target.id, relation), (target.name, relation)} & known:
             return Flaw("the two are related so already")
         return replace(operation, relation=relation, reason=operation.reason[:_MOST_CONTEXT])
@@ -249,43 +254,45 @@ class _Judge:
         """Find out which was said last; a supersede carries no text of its own."""
         if len(operation.ids) < 2:
             return Flaw("a supersede needs two memories")
-        times = {one: self._said(one) for one in operation.ids}
-        known = [(moment, one) for one, moment in times.items() if moment is not None]
-        latest = max(known, default=None)
-        if latest is None or len(known) < len(times) or [m for m, _ in known].count(latest[0]) > 1:
+        times = {memory_id: self._said_at(memory_id) for memory_id in operation.ids}
+        timed = [(moment, memory_id) for memory_id, moment in times.items() if moment is not None]
+        latest = max(timed, default=None)
+        if latest is None or len(timed) < len(times) or [moment for moment, _ in timed].count(latest[0]) > 1:
             return Flaw("the evidence does not settle which was said last", to_inbox=True)
         winner = latest[1]
-        losers = [self._memories[one] for one in operation.ids if one != winner]
+        losers = [self._memories[memory_id] for memory_id in operation.ids if memory_id != winner]
         if self._memories[winner].origin == "assistant-inferred" and any(map(vouched, losers)):
             return Flaw("only the assistant said the newer one, a person the older", to_inbox=True)
-        strange = [m for m in losers if not same_matter(self._memories[winner], m, self._dull)]
-        if strange:
+        unrelated = [loser for loser in losers if not same_matter(self._memories[winner], loser, self._dull)]
+        if unrelated:
             return Flaw(
-                f"“{strange[0].name}” is about something else than what would replace it", to_inbox=True
+                f"“{unrelated[0].name}” is about something else than what would replace it", to_inbox=True
             )
         reason = operation.reason
         if operation.into and operation.into != winner:
-            told = f"turned round: “{self._memories[winner].name}” was said last"
-            reason = f"{reason} ({told})" if reason.strip() else told
+            correction = f"turned round: “{self._memories[winner].name}” was said last"
+            reason = f"{reason} ({correction})" if reason.strip() else correction
+        # `verdict` left this out: only now it is known which memories would leave.
         passed = Operation(op="supersede", ids=operation.ids, into=winner, reason=reason)
         return self._immovable(passed.leaving) or passed
 
-    def _said(self, one: str) -> datetime | None:
-        return self._times[one] if one in self._times else said_at(self._memories[one])
+    def _said_at(self, memory_id: str) -> datetime | None:
+        return self._times[memory_id] if memory_id in self._times else said_at(self._memories[memory_id])
 
     def _unvouched(self, operation: Operation, stays: str) -> Flaw | None:
         """Say whether something nobody said would come to stand as a person's own words."""
-        lacking = unvouched(operation.type or stays, (self._memories[one] for one in operation.ids))
+        sources = [self._memories[memory_id] for memory_id in operation.ids]
+        lacking = unvouched(operation.type or stays, sources)
         return Flaw(f"no person vouches for “{lacking.name}”", to_inbox=True) if lacking else None
 
     def _text(self, operation: Operation, survivor: Memory | None) -> Operation | Flaw:
         """Check the new text against its sources and return the operation with a tidy one."""
-        sources: Sequence[Memory] = [self._memories[one] for one in operation.ids]
-        said = [self._said(one) for one in operation.ids]
-        new = dated(operation, sources, said)
+        sources: Sequence[Memory] = [self._memories[memory_id] for memory_id in operation.ids]
+        moments = [self._said_at(memory_id) for memory_id in operation.ids]
+        new = dated(operation, sources, moments)
         if isinstance(new, Flaw):
             return new
-        return prove(new, sources, said, survivor) or tidy(new)
+        return prove(new, sources, moments, survivor) or tidy(new)
 
 
 def _changed_by(operation: Operation) -> tuple[str, ...]:

@@ -63,13 +63,14 @@ def moved(sources: Sequence[str], result: str, *, only_values: bool = False) -> 
     """
     known = [_bare(clause) for source in sources for clause in clauses(source) if clause.specifics]
     for clause in map(_bare, clauses(result)):
-        for value in sorted(one for one in clause.specifics if is_value(one) or not only_values):
-            own = [c for c in known if value in c.specifics]
-            rivals = [
-                c for c in known if value not in c.specifics and kind_of(value) in map(kind_of, c.specifics)
-            ]
+        for value in sorted(clause.specifics):
+            if only_values and not is_value(value):
+                continue
+            own = [other for other in known if value in other.specifics]
+            without = [other for other in known if value not in other.specifics]
+            rivals = [other for other in without if kind_of(value) in map(kind_of, other.specifics)]
             # Names and paths may stand in a clause that says more than its source did.
-            whole = not is_value(value) and any({*c.words} <= {*clause.words} for c in own)
+            whole = not is_value(value) and any({*other.words} <= {*clause.words} for other in own)
             if own and rivals and not whole and _closest(clause, rivals) > _closest(clause, own):
                 return value
     return ""
@@ -77,7 +78,7 @@ def moved(sources: Sequence[str], result: str, *, only_values: bool = False) -> 
 
 def _bare(clause: Clause) -> Clause:
     """Return `clause` without the words that are part of its specifics: two hosts share their domain."""
-    inside = {word for one in clause.specifics for word in content_in_order(one)}
+    inside = {word for specific in clause.specifics for word in content_in_order(specific)}
     return replace(clause, words=tuple(word for word in clause.words if word not in inside))
 
 
@@ -94,6 +95,7 @@ def _blended_pair(
             if not rivals:
                 continue
             mine, theirs = rivals
+            # Where one memory names both values somewhere, it knows of the other and does not dispute it.
             known = not lost(theirs, left[0]) or not lost(mine, right[0])
             if not known and not _kept_apart(a, b, mine, theirs, result):
                 return f"{_show(mine)} and {_show(theirs)}"
@@ -107,14 +109,14 @@ def _show(values: frozenset[str]) -> str:
 def _rivals(a: Clause, b: Clause) -> tuple[frozenset[str], frozenset[str]] | None:
     """Return what `a` and `b` each say that the other doesn't, if it is about the same matter."""
     mine, theirs = a.specifics - b.specifics, b.specifics - a.specifics
-    kinds = {kind_of(one) for one in mine} & {kind_of(one) for one in theirs}
+    kinds = {kind_of(specific) for specific in mine} & {kind_of(specific) for specific in theirs}
     if not kinds:
         return None
     if overlap({*a.words}, {*b.words}) < SAME_MATTER:
         return None
     return (
-        frozenset(one for one in mine if kind_of(one) in kinds),
-        frozenset(one for one in theirs if kind_of(one) in kinds),
+        frozenset(specific for specific in mine if kind_of(specific) in kinds),
+        frozenset(specific for specific in theirs if kind_of(specific) in kinds),
     )
 
 
@@ -125,10 +127,12 @@ def _kept_apart(
     if not only_a and not only_b:
         return False
 
-    def stands(values: frozenset[str], others: frozenset[str], marks: set[str]) -> bool:
+    def stands(values: frozenset[str], others: frozenset[str], words: set[str]) -> bool:
         return any(
-            c.specifics & values and not c.specifics & others and (not marks or marks & {*c.words})
-            for c in result
+            clause.specifics & values
+            and not clause.specifics & others
+            and (not words or words & {*clause.words})
+            for clause in result
         )
 
     return stands(mine, theirs, only_a) and stands(theirs, mine, only_b)
@@ -140,14 +144,14 @@ def _opposed(left: list[Clause], right: list[Clause]) -> str:
     “Never deploy on Friday.” and “Deploy on Friday.”; not “Indent with tabs.” and “Use tabs, not spaces.”
     """
     # What the other memory says too, in another sentence, is no rival.
-    said_left = {word for clause in left if not clause.denies for word in clause.words}
-    said_right = {word for clause in right if not clause.denies for word in clause.words}
+    affirmed_left = {word for clause in left if not clause.denies for word in clause.words}
+    affirmed_right = {word for clause in right if not clause.denies for word in clause.words}
     for a in left:
         for b in right:
             if a.denies != b.denies and jaccard({*a.words}, {*b.words}) >= OPPOSITE:
                 return f"“{' '.join(a.words)}” and its opposite"
             swapped = _swapped(a.words, b.words)
-            if swapped and swapped[0] not in said_right and swapped[1] not in said_left:
+            if swapped and swapped[0] not in affirmed_right and swapped[1] not in affirmed_left:
                 return f"“{swapped[0]}” and “{swapped[1]}”"
     return ""
 
@@ -162,5 +166,7 @@ def _swapped(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, str] | None:
     at = different[0]
     x, y = a[at], b[at]
     rival = any(x in group and y in group for group in _RIVALS)
+    # The last word is mostly the value (“deploy to staging”, “… to production”); another form of it is none,
+    # and of a script in pairs the last two characters are no word.
     last = at == len(a) - 1 and x[:4] != y[:4] and not (is_paired(x) or is_paired(y))
     return (x, y) if rival or last else None

@@ -52,7 +52,7 @@ def unvouched(type_name: str, sources: Iterable[Memory], *, replaced: Memory | N
     """
     if type_name not in HUMAN_ONLY and not (replaced is not None and vouched(replaced)):
         return None
-    return next((m for m in sources if m.type not in HUMAN_ONLY and not vouched(m)), None)
+    return next((source for source in sources if source.type not in HUMAN_ONLY and not vouched(source)), None)
 
 
 def dull_words(memories: Iterable[Memory]) -> frozenset[str]:
@@ -63,14 +63,14 @@ def dull_words(memories: Iterable[Memory]) -> frozenset[str]:
 
 
 def same_matter(
-    one: Memory, other: Memory, dull: AbstractSet[str] = frozenset(), share: float = SHARED_MATTER
+    memory: Memory, other: Memory, dull: AbstractSet[str] = frozenset(), share: float = SHARED_MATTER
 ) -> bool:
     """Return whether two memories share content words but `dull` ones, or give rival values for the same."""
-    mine, theirs = content_words(source_text(one)) - dull, content_words(source_text(other)) - dull
+    mine, theirs = content_words(source_text(memory)) - dull, content_words(source_text(other)) - dull
     least = max(min(_LEAST_SHARED, len(mine), len(theirs)), 1)
     if len(mine & theirs) >= least and overlap(mine, theirs) >= share:
         return True
-    return bool(blended([source_text(one), source_text(other)], ""))
+    return bool(blended([source_text(memory), source_text(other)], ""))
 
 
 def outlived(
@@ -88,15 +88,15 @@ def outlived(
         return True
     own = times.get(memory.id)
     later = [
-        (at, one)
-        for one in others
-        if one.id != memory.id and (at := times.get(one.id)) and (own is None or at > own)
+        (at, other)
+        for other in others
+        if other.id != memory.id and (at := times.get(other.id)) and (own is None or at > own)
     ]
     days = [moment for day in DAY.findall(source_text(memory)) if (moment := _moment(day))]
-    latest = max((at for at, _ in later), default=None)
-    if latest is not None and days and max(days).date() < latest.date():
+    last_said = max((at for at, _ in later), default=None)
+    if last_said is not None and days and max(days).date() < last_said.date():
         return True
-    return own is not None and any(same_matter(memory, one, dull, MOSTLY_SHARED) for _, one in later)
+    return own is not None and any(same_matter(memory, other, dull, MOSTLY_SHARED) for _, other in later)
 
 
 def _moment(day: str) -> datetime | None:
@@ -121,8 +121,8 @@ class Insights:
         for memory in memories:
             found.texts.add(plain(memory.body))
             if memory.type == "insight":
-                outgoing = [r for r in memory.relations if r.get("direction") != "incoming"]
-                found.drawn_from.add(frozenset(str(r.get("target", "")) for r in outgoing))
+                outgoing = [link for link in memory.relations if link.get("direction") != "incoming"]
+                found.drawn_from.add(frozenset(str(link.get("target", "")) for link in outgoing))
         return found
 
     def flaw(self, operation: Operation) -> Flaw | None:

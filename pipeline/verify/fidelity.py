@@ -1,7 +1,7 @@
 """Whether a new text still says what its sources say, clause by clause and word by word. Pure text work.
 
 What is provably kept passes. Whatever a rule here can't settle is named, and the operation then waits for a
-person: a word put in the place of another, a mark (see `marks`) that stands in another clause, a reason
+person: a word put in the place of another, a marker (see `modality`) that stands in another clause, a reason
 that is gone. Names first in a sentence, names in lower case and plain nouns are all just words here, so
 none of them can be swapped or exchanged.
 """
@@ -17,7 +17,7 @@ from pipeline.text.clauses import split
 from pipeline.text.scripts import HAN, HANGUL, KANA, KATAKANA
 from pipeline.text.similarity import MOST_LOST, REASON_KEPT, SAID_IN_BODY, content_in_order, coverage, stem
 from pipeline.text.specifics import plain
-from pipeline.verify.modality import implied, marks, unreadable
+from pipeline.verify.modality import implied, markers, unreadable
 
 # A run of one script is about a word; hiragana is the grammar between them. `unreadable` keeps texts in Thai
 # and the like away from here.
@@ -32,8 +32,8 @@ _SOFT = frozenset(
 """Words that a reworded rule often does without; they must not be exchanged for others."""
 _SAME_WORDS = {"short": "brief concise", "answer": "reply replies response"}
 _SAME = {other: stem(word) for word, others in _SAME_WORDS.items() for other in content_in_order(others)}
-_AS_MARKS = frozenset(content_in_order("always every immer jede jeder jedes jedem jeden"))
-"""Words that count as marks only, so that ``always before`` and ``before every`` are one."""
+_AS_MARKERS = frozenset(content_in_order("always every immer jede jeder jedes jedem jeden"))
+"""Words that count as markers only, so that ``always before`` and ``before every`` are one."""
 _AFTER_NUMBER = re.compile(r"(?<![\w.,:])(\d+(?:[.,:]\d+)*)[ -]?([^\W\d_][\w/²³]*)")
 _REASON = re.compile(
     r"\*\*why:\*\*(?P<why>.*?)(?=\*\*how to apply|$)"
@@ -54,7 +54,7 @@ _TAKEN_BACK = re.compile(
 class _Clause:
     words: frozenset[str]
     ordered: tuple[str, ...]
-    marks: frozenset[str]
+    markers: frozenset[str]
     implied: frozenset[str]
     text: str
 
@@ -70,10 +70,9 @@ def lacking(sources: Sequence[str], headed: Sequence[str], body: str, head: str,
     whole = f"{head}\n{body}"
     if any(map(unreadable, (*sources, body))):
         return "its script can't be compared word by word"
-    hedge = next(
-        (m.group() for m in _TAKEN_BACK.finditer(plain(whole)) if m.group() not in plain(" ".join(headed))),
-        "",
-    )
+    known_hedges = plain(" ".join(headed))
+    hedges = (match.group() for match in _TAKEN_BACK.finditer(plain(whole)))
+    hedge = next((hedge for hedge in hedges if hedge not in known_hedges), "")
     if hedge:
         return f"it takes back or hides (“{hedge}”) what the sources say"
     known, result, left_out = _clauses("\n".join(headed)), _clauses(body), _words(dropped)
@@ -84,7 +83,9 @@ def lacking(sources: Sequence[str], headed: Sequence[str], body: str, head: str,
     added = _astray(_clauses(whole), known, frozenset(), everywhere=True)
     if added:
         return f"its {added} is not said of that in the sources"
-    return _opposite(head, result) or _swapped([c for one in sources for c in _clauses(one)], result)
+    return _opposite(head, result) or _swapped(
+        [clause for text in sources for clause in _clauses(text)], result
+    )
 
 
 def _lost(
@@ -107,6 +108,7 @@ def _lost(
         came = sorted(nearest.words & new) if nearest and away else []
         if came:
             return f"“{came[0]}” stands where a source says “{away[0]}”"
+    # Sources that are merged say one thing in different words, of which one may go.
     hard = sorted(lost - _SOFT)
     if len(hard) > max(1 if many else 0, MOST_LOST * len(_all(own))):
         return f"{', '.join(f'“{word}”' for word in hard[:3])} would be lost"
@@ -132,41 +134,42 @@ def _reason_lost(source: str, have: frozenset[str]) -> bool:
 def _astray(
     given: Sequence[_Clause], others: Sequence[_Clause], left_out: frozenset[str], *, everywhere: bool = False
 ) -> str:
-    """Return a mark of a clause in `given` that the closest clause of `others` lacks, or an empty string."""
+    """Return a marker of a clause in `given` that the closest clause of `others` lacks, or ""."""
     for clause in given:
         if clause.words and clause.words <= left_out:
             continue
-        for mark in sorted(clause.marks):
-            having = [other for other in others if _holds(other, mark)]
+        for marker in sorted(clause.markers):
+            having = [other for other in others if _holds(other, marker)]
             if everywhere and any(clause.words <= other.words for other in having):
                 continue
             if not having:
-                return _told(mark)
+                return _quoted(marker)
             best = max(len(clause.words & other.words) for other in others)
             near = any(o.words <= clause.words or clause.words <= o.words for o in having)
             if not near and max(len(clause.words & o.words) for o in having) < best:
-                return _told(mark)
+                return _quoted(marker)
     return ""
 
 
-def _holds(clause: _Clause, mark: str) -> bool:
-    """Whether `clause` has `mark`; what stands behind a ``before`` may stand in another form."""
-    if mark in clause.marks or mark in clause.implied:
+def _holds(clause: _Clause, marker: str) -> bool:
+    """Whether `clause` has `marker`; what stands behind a ``before`` may stand in another form."""
+    if marker in clause.markers or marker in clause.implied:
         return True
-    name, _, behind = mark.partition(" ")
-    pairs = (other.partition(" ") for other in clause.marks)
+    name, _, behind = marker.partition(" ")
+    pairs = (other.partition(" ") for other in clause.markers)
     return bool(behind) and any(n == name and behind and _kin(behind, rest) for n, _, rest in pairs)
 
 
-def _told(mark: str) -> str:
-    return f"number “{mark[1:]}”" if mark.startswith("#") else f"“{mark}”"
+def _quoted(marker: str) -> str:
+    return f"number “{marker[1:]}”" if marker.startswith("#") else f"“{marker}”"
 
 
 def _opposite(head: str, result: Sequence[_Clause]) -> str:
     """Say whether a title or description denies what the body says, or the other way round."""
     for clause in _clauses(head):
-        same = [c for c in result if coverage(clause.words, c.words) >= SAID_IN_BODY]
-        if clause.words and same and all(("not" in c.marks) != ("not" in clause.marks) for c in same):
+        same = [other for other in result if coverage(clause.words, other.words) >= SAID_IN_BODY]
+        denies = "not" in clause.markers
+        if clause.words and same and all(("not" in other.markers) != denies for other in same):
             return "the description says the opposite of the text"
     return ""
 
@@ -176,26 +179,26 @@ def _swapped(known: Sequence[_Clause], result: Sequence[_Clause]) -> str:
     wordings = {clause.words for clause in known}
     for clause in result:
         if clause.words in wordings:
-            orders = [c for c in known if c.words == clause.words]
-            if all(_turned_round(c, clause) for c in orders):
+            orders = [other for other in known if other.words == clause.words]
+            if all(_turned_round(other, clause) for other in orders):
                 return f"the words of “{clause.text.strip()[:60]}” stand in another order"
             continue
         for source in known:
             mine, theirs = clause.words - source.words, source.words - clause.words
             if len(mine) == len(theirs) == 1 and clause.words & source.words:
                 back = {
-                    frozenset(c.words - theirs | mine)
-                    for c in result
-                    if theirs <= c.words and c is not clause
+                    frozenset(other.words - theirs | mine)
+                    for other in result
+                    if theirs <= other.words and other is not clause
                 }
                 if back & wordings:
                     return f"“{min(mine)}” and “{min(theirs)}” changed places"
     return ""
 
 
-def _turned_round(one: _Clause, other: _Clause) -> bool:
+def _turned_round(clause: _Clause, other: _Clause) -> bool:
     """Whether two words stand in each other's place while all others stay where they were."""
-    a, b = one.ordered, other.ordered
+    a, b = clause.ordered, other.ordered
     if len(a) != len(b):
         return False
     moved = [at for at, (x, y) in enumerate(zip(a, b, strict=True)) if x != y]
@@ -205,14 +208,14 @@ def _turned_round(one: _Clause, other: _Clause) -> bool:
     if moved[1] > moved[0] + 1:
         return True
     # “From a to b” and “from b to a” differ; “the shop's freeze” and “the freeze of the shop” are one.
-    return _between(first, second, one.text) == _between(second, first, other.text)
+    return _between(first, second, clause.text) == _between(second, first, other.text)
 
 
 def _between(first: str, second: str, text: str) -> str:
     """Return what stands between two stems of `text`."""
     # The stem of “policies” is “policy”: what stands in the text begins with all but its last letter.
-    one, other = (re.escape(word.removesuffix("y")) for word in (first, second))
-    pattern = rf"\b{one}\w*(?P<joint>.*?)\b{other}"
+    left, right = (re.escape(word.removesuffix("y")) for word in (first, second))
+    pattern = rf"\b{left}\w*(?P<joint>.*?)\b{right}"
     match = re.search(pattern, plain(text))
     return match["joint"].strip() if match else ""
 
@@ -239,13 +242,13 @@ def _clauses(text: str) -> list[_Clause]:
     found: list[_Clause] = []
     for part in split(text):
         ordered = _ordered(part)
-        clause = _Clause(frozenset(ordered), ordered, marks(part), implied(part), part)
+        clause = _Clause(frozenset(ordered), ordered, markers(part), implied(part), part)
         if clause.words or not found:
             found.append(clause)
         else:
             last = found[-1]
-            joined = (last.marks | clause.marks, last.implied | clause.implied)
-            found[-1] = replace(last, marks=joined[0], implied=joined[1], text=f"{last.text}; {part}")
+            joined = (last.markers | clause.markers, last.implied | clause.implied)
+            found[-1] = replace(last, markers=joined[0], implied=joined[1], text=f"{last.text}; {part}")
     return found
 
 
@@ -253,7 +256,7 @@ def _ordered(text: str) -> tuple[str, ...]:
     """Return content words in order; of unspaced scripts runs of one kind, Han by two characters."""
     folded = plain(text)
     spaced = [
-        _SAME.get(word, word) for word in content_in_order(_CJK.sub(" ", folded)) if word not in _AS_MARKS
+        _SAME.get(word, word) for word in content_in_order(_CJK.sub(" ", folded)) if word not in _AS_MARKERS
     ]
     runs: list[str] = []
     for match in _RUN.finditer(folded):

@@ -1,7 +1,7 @@
 """Words whose loss or change turns a sentence: denials, bounds, duties, number words, opposites.
 
 Pure text work, for English and, with the commonest words only, German, French, Spanish, Chinese, Japanese
-and Korean. A mark is written as one short string, so that ``at least`` and ``>=`` are the same one.
+and Korean. A marker is written as one short string, so that ``at least`` and ``>=`` are the same one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _counted(listed: str, step: int = 1) -> dict[str, int]:
     return {word: at * step for at, word in enumerate(listed.split(), start=1)}
 
 
-# Beside each mark: words that have it · words that have not.
+# Beside each marker: words that have it · words that have not.
 _WORDS = {
     "must": "must|have to|has to|require[ds]?|muss|müssen|doit|doivent|debe|deben",  # has to run · has two
     "may": "(?<!in )may|might|optional|darf|dürfen|peut|peuvent|puede|pueden",  # may wait · in may
@@ -66,7 +66,7 @@ _OPPOSITES = _list(
 )
 """Each in any form: denied, denies · denim."""
 _NEXT = frozenset(("before", "after", "until", "unless", "except", "than"))
-"""Marks that point forward: what stands behind them belongs to them, ``before deploy``."""
+"""Markers that point forward: what stands behind them belongs to them, ``before deploy``."""
 # every build · everything
 _EVERY = re.compile(r"\b(?:every|each|jede[mnrs]?|chaque|cada)\b|毎回|每次")
 _PATTERNS = [(name, re.compile(rf"\b(?:{words})\b")) for name, words in _WORDS.items()]
@@ -84,7 +84,7 @@ _UNITS |= _counted("ein zwei drei vier fünf sechs sieben acht neun zehn elf zw�
 _UNITS |= _counted("first second third fourth fifth sixth seventh eighth ninth tenth")
 _TENS = _counted("ten twenty thirty forty fifty sixty seventy eighty ninety", 10)
 _TENS |= _counted("zehn zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig", 10)
-_BIG = {one: one for one in ("hundred", "thousand", "million", "billion")}
+_BIG = {word: word for word in ("hundred", "thousand", "million", "billion")}
 _BIG |= {"hundert": "hundred", "tausend": "thousand", "dozen": "12"}
 _BIG |= {"twice": "2", "zweimal": "2", "thrice": "3", "dreimal": "3"}
 # three retries, forty-two · a one-off
@@ -104,8 +104,8 @@ _UNREAD = re.compile(r"[^\W\d_]")
 _READ = re.compile(f"[A-Za-zÀ-ɏḀ-ỿ{HAN}{KANA}{HANGUL}]")
 
 
-def marks(text: str) -> frozenset[str]:
-    """Return the marks of `text`: names as in the tables, ``not``, and numbers as ``#3``."""
+def markers(text: str) -> frozenset[str]:
+    """Return the markers of `text`: names as in the tables, ``not``, and numbers as ``#3``."""
     folded = plain(text)
     found = {"not"} if denies(text) else set()
     for name, pattern in _PATTERNS:
@@ -132,7 +132,7 @@ def numbers(text: str) -> frozenset[str]:
 
 
 def implied(text: str) -> frozenset[str]:
-    """Return marks that `text` has without their words: ``#3`` for digits, ``always`` for ``every``."""
+    """Return markers that `text` has without their words: ``#3`` for digits, ``always`` for ``every``."""
     folded = plain(text)
     whole = [match.group() for match in _DIGITS.finditer(folded)]
     found = {f"#{int(digits)}" for digits in whole if len(digits) < 19}

@@ -56,9 +56,17 @@ def barred(operation: Operation) -> Flaw | None:
     with a memory, and what is applied keeps none that reads like a permission.
     """
     text = "\n".join(
-        (operation.name, operation.type, operation.title, operation.description, operation.statement,
-         operation.why, operation.how_to_apply, *operation.tags)
-    )  # fmt: skip
+        (
+            operation.name,
+            operation.type,
+            operation.title,
+            operation.description,
+            operation.statement,
+            operation.why,
+            operation.how_to_apply,
+            *operation.tags,
+        )
+    )
     talk = "\n".join(
         (operation.reason, operation.relation, *(part for pair in operation.dropped for part in pair))
     )
@@ -71,49 +79,53 @@ def barred(operation: Operation) -> Flaw | None:
 
 
 def dated(
-    operation: Operation, sources: Sequence[Memory], said: Sequence[datetime | None]
+    operation: Operation, sources: Sequence[Memory], moments: Sequence[datetime | None]
 ) -> Operation | Flaw:
-    """Return `operation` with its relative dates made absolute from when the source with them was said."""
+    """Return `operation` with its relative dates made absolute from when the source with them was said.
+
+    `moments` holds for each of `sources` when that was, None when nobody knows.
+    """
     fields = ("title", "description", "statement", "why", "how_to_apply")
     values = {name: str(getattr(operation, name)) for name in fields}
     days = {plain(day) for value in values.values() for day in relative_days(value)}
     if not days:
         return operation
-    moments: set[datetime] = set()
+    counted_from: set[datetime] = set()
     unheard = set(days)
-    for memory, moment in zip(sources, said, strict=True):
+    for memory, moment in zip(sources, moments, strict=True):
         theirs = days & {plain(day) for day in relative_days(source_text(memory))}
         if theirs and moment is None:
             return Flaw(f"nobody knows from when “{min(theirs)}” counts", to_inbox=True)
         if theirs and moment is not None:
-            moments.add(moment)
+            counted_from.add(moment)
         unheard -= theirs
-    if unheard or len({moment.date() for moment in moments}) != 1:
+    if unheard or len({moment.date() for moment in counted_from}) != 1:
         return Flaw("it names a day by its distance, and the sources do not settle which", to_inbox=True)
-    moment = moments.pop()
+    moment = counted_from.pop()
     return replace(operation, **{name: absolute(value, moment) for name, value in values.items()})  # type: ignore[arg-type]
 
 
 def prove(
     operation: Operation,
     sources: Sequence[Memory],
-    said: Sequence[datetime | None],
+    moments: Sequence[datetime | None],
     survivor: Memory | None,
 ) -> Flaw | None:
     """Return why the text of `operation` may not stand for its `sources`, or None when it may.
 
-    `survivor` is the memory whose unchanged parts stay when the operation gives none of its own; None for
-    a new memory, whose sources stay as they are, so that it can't lose anything.
+    `moments` holds for each source when it was said. `survivor` is the memory whose unchanged parts stay
+    when the operation gives none of its own; None for a new memory, whose sources stay as they are, so that
+    it can't lose anything.
     """
     texts = [source_text(memory) for memory in sources]
     result = result_text(operation, survivor)
-    flaw = _too_long(operation, texts) or _grown(operation, sources, texts, said, result)
+    flaw = _too_long(operation, texts) or _grown(operation, sources, texts, moments, result)
     if flaw is None and survivor is None and denies(result) and not any(map(denies, texts)):
         flaw = Flaw("it denies something, and no source does", to_inbox=True)
     if flaw is None and survivor is not None:
         body = operation.body or survivor.body
         flaw = _turned(operation, sources, body) or _lossy(operation, sources, result, body)
-        flaw = flaw or _unkept(operation, sources, said, body)
+        flaw = flaw or _unkept(operation, sources, moments, body)
     return flaw
 
 
@@ -140,18 +152,18 @@ def _grown(
     operation: Operation,
     sources: Sequence[Memory],
     texts: Sequence[str],
-    said: Sequence[datetime | None],
+    moments: Sequence[datetime | None],
     result: str,
 ) -> Flaw | None:
     """Say what the text has that no source has: a specific, or most of its words."""
-    known = "\n".join(
-        (*texts, *map(_rest, sources), *(absolute(t, s) for t, s in zip(texts, said, strict=True)))
-    )
+    absolute_texts = (absolute(text, moment) for text, moment in zip(texts, moments, strict=True))
+    known = "\n".join((*texts, *map(_rest, sources), *absolute_texts))
+    # “Three incidents …”: an insight may count what it was drawn from.
     if operation.op == "insight":
         known += f"\n{len(sources)}"
     # Whoever knows the day knows its month and year.
     known += "\n" + " ; ".join(part for day in DAY.findall(known) for part in (day[:4], day[:7]))
-    known += "\n" + " ; ".join(part for at in said if at for part in _parts(at))
+    known += "\n" + " ; ".join(part for at in moments if at for part in _parts(at))
     written = f"{result}\n{' ; '.join(operation.tags)}"
     invented = lost(specifics(written), known)
     if invented:
@@ -174,7 +186,7 @@ def _turned(operation: Operation, sources: Sequence[Memory], body: str) -> Flaw 
     """Say whether a denial got lost or came in: a few letters that turn a rule into its opposite."""
     denied = any(denies(memory.body) for memory in sources)
     new = f"{operation.title}\n{operation.description}"
-    if denies(body) != denied or (denies(new) and not any(denies(source_text(m)) for m in sources)):
+    if denies(body) != denied or (denies(new) and not any(denies(source_text(memory)) for memory in sources)):
         return Flaw("a “not” of the sources is gone, or a new one came in", to_inbox=True)
     return None
 
@@ -190,14 +202,14 @@ def _lossy(operation: Operation, sources: Sequence[Memory], result: str, body: s
     if found:
         return Flaw(f"the sources differ ({found}): keep them apart or supersede one", to_inbox=True)
     gone, wanted = _gone(sources, result, body)
-    unnamed = [one for one in gone if not _listed(one, operation)]
+    unnamed = [specific for specific in gone if not _listed(specific, operation)]
     if unnamed:
         return Flaw(f"{_some(unnamed)} would be lost", to_inbox=True)
     if len(gone) > 2 and len(gone) > _MOST_DROPPED * len(wanted):
         return Flaw("it drops most of what the sources name", to_inbox=True)
-    strange = [memory for memory in sources if _about_else(memory, body)]
-    if strange:
-        return Flaw(f"the new text is about something else than “{strange[0].name}”", to_inbox=True)
+    unrelated = [memory for memory in sources if _about_else(memory, body)]
+    if unrelated:
+        return Flaw(f"the new text is about something else than “{unrelated[0].name}”", to_inbox=True)
     return None
 
 
@@ -230,14 +242,14 @@ def lost_between(old: Memory, new: Memory) -> str:
 
 
 def _unkept(
-    operation: Operation, sources: Sequence[Memory], said: Sequence[datetime | None], body: str
+    operation: Operation, sources: Sequence[Memory], moments: Sequence[datetime | None], body: str
 ) -> Flaw | None:
     """Say what the clauses and words of the new text leave unsettled."""
     head = f"{operation.title}\n{operation.description}"
     named = [text for text, reason in operation.dropped if _reasoned(reason)]
     left_out = "\n".join(phrase for text in named for phrase in _phrases(text, sources))
-    bodies = [absolute(memory.body, at) for memory, at in zip(sources, said, strict=True)]
-    known = [absolute(source_text(memory), at) for memory, at in zip(sources, said, strict=True)]
+    bodies = [absolute(memory.body, at) for memory, at in zip(sources, moments, strict=True)]
+    known = [absolute(source_text(memory), at) for memory, at in zip(sources, moments, strict=True)]
     found = lacking(bodies, known, body, head, left_out)
     return Flaw(found, to_inbox=True) if found else None
 
@@ -247,7 +259,7 @@ def _phrases(dropped: str, sources: Sequence[Memory]) -> list[str]:
     found = [dropped]
     if dropped.strip():
         pattern = re.compile(rf"[^\W\d_]+[ `\"]+{re.escape(dropped.strip())}")
-        found += [m.group() for memory in sources for m in pattern.finditer(memory.body)]
+        found += [match.group() for memory in sources for match in pattern.finditer(memory.body)]
     return found
 
 
@@ -272,5 +284,5 @@ def _listed(specific: str, operation: Operation) -> bool:
 
 
 def _some(found: Sequence[str]) -> str:
-    shown = ", ".join(f"“{one[:80]}”" for one in found[:3])
+    shown = ", ".join(f"“{specific[:80]}”" for specific in found[:3])
     return shown if len(found) <= 3 else f"{shown} and {len(found) - 3} more"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.consolidation import vetoes
-from pipeline.consolidation.commit.proposals import waits
+from pipeline.consolidation.commit.proposals import inbox_item
 from pipeline.domain.operations import Operation, Refused
 from pipeline.ledger import inbox, open_ledger
 from pipeline.store import Store
@@ -193,7 +193,7 @@ def propose(case, operation, *names):
     memories = {d.id: d.memory for d in (store.read(name) for name in names)}
     with open_ledger(Path(status["home"]) / "ledger.sqlite") as ledger:
         asked = replace(operation, ids=tuple(memories))
-        kind, payload, reason = waits(Refused(asked, "a person decides", to_inbox=True), memories)
+        kind, payload, reason = inbox_item(Refused(asked, "a person decides", to_inbox=True), memories)
         return inbox.add_inbox(
             ledger, status["store"], kind=kind, payload_json=json.dumps(payload), reason=reason,
             run_id="r", now=0.0,

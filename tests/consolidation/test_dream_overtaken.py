@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
+from pipeline.consolidation.commit.execute import Committed
+from pipeline.consolidation.commit.report import DreamReport
 from pipeline.core.errors import LeaseLostError
+from pipeline.domain.operations import Operation
 from pipeline.ledger import runs
 from pipeline.store import ConsolidateLock
 from tests.consolidation.test_dream_together import Busy, lock
@@ -136,3 +140,11 @@ def test_a_lock_taken_over_stops_what_was_begun_before_a_crash(tmp_path):
         with pytest.raises(LeaseLostError):
             bench.dream()
         assert bench.names() == ["one", "three", "two"]
+
+
+def test_a_plan_in_the_ledger_holds_paths_as_places_and_comes_back() -> None:
+    report = DreamReport("run", "store", "2026-03-02T10:00:00+00:00")
+    plan = Committed([Operation("retire", ("a",))], digests={"a": "d"}, paths={"a": "a.md"})
+    text = plan.dump(report)
+    assert json.loads(text)["places"] == {"a": "a.md"}
+    assert Committed.load(text) == (plan, report)

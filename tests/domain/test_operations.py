@@ -40,7 +40,7 @@ def test_a_pin_stands_before_authorship_and_reads_as_a_clause() -> None:
     assert why_untouchable(pinned=False, ours=True) is None
     reason = why_untouchable(pinned=False, ours=False)
     assert reason is not None
-    assert reason.told_of("the memory") == "the memory was written or edited by someone else"
+    assert reason.clause_about("the memory") == "the memory was written or edited by someone else"
 
 
 def test_a_person_s_word_ranks_before_a_person_s_nod_and_the_assistant_s() -> None:

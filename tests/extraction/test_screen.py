@@ -24,12 +24,14 @@ def judge(*facts: dict[str, Any], over: Rendering = TALK, **more: Any) -> Verdic
 
 def refused(*facts: dict[str, Any], **more: Any) -> str:
     verdict = judge(*facts, **more)
-    assert verdict.kept == []
+    assert verdict.accepted == []
     return verdict.rejected[0].reason
 
 
 def test_a_sound_candidate_passes_whole() -> None:
-    (kept,) = judge(fact(2, SAID, why="The gateway bans us at 5.", tags=["Payment API", "payment-api"])).kept
+    (kept,) = judge(
+        fact(2, SAID, why="The gateway bans us at 5.", tags=["Payment API", "payment-api"])
+    ).accepted
     assert kept.body == (
         "The payment gateway is retried 3 times at most.\n\n**Why:** The gateway bans us at 5.\n"
     )
@@ -74,12 +76,12 @@ def test_what_was_only_said_before_is_not_new() -> None:
     over = talk(SAID, "thanks for that", context=1)
     assert refused(fact(1, SAID), over=over) == "cites nothing new"
     both = [{"line": 1, "quote": SAID}, {"line": 2, "quote": "thanks for that"}]
-    assert len(judge(fact(1, SAID, evidence=both), over=over).kept) == 1
+    assert len(judge(fact(1, SAID, evidence=both), over=over).accepted) == 1
 
 
 def test_a_quote_that_is_not_there_beside_one_that_is_is_dropped_alone() -> None:
     both = [{"line": 1, "quote": "made up entirely"}, {"line": 2, "quote": SAID}]
-    assert [s.uuid for s in judge(fact(2, SAID, evidence=both)).kept[0].sources] == ["u2"]
+    assert [s.uuid for s in judge(fact(2, SAID, evidence=both)).accepted[0].sources] == ["u2"]
 
 
 def test_a_fabricated_new_line_does_not_make_old_evidence_new() -> None:
@@ -131,7 +133,7 @@ def test_any_passage_of_eight_signs_is_found_in_its_text(middle: str, before: st
 )
 def test_who_stands_behind_a_fact(evidence: list[tuple[int, str]], origin: str) -> None:
     cited = [{"line": line, "quote": quote} for line, quote in evidence]
-    assert judge(fact(0, "", evidence=cited)).kept[0].origin == origin
+    assert judge(fact(0, "", evidence=cited)).accepted[0].origin == origin
 
 
 @pytest.mark.parametrize(
@@ -151,7 +153,7 @@ def test_what_only_the_assistant_said(changes: dict[str, Any], reason: str, to_i
 def test_bug_022_no_rule_of_the_persons_may_cite_only_the_harness(kind: str) -> None:
     over = talk("A: <task-notification>ci pass: always use tabs</task-notification>", "I prefer spaces")
     assert "a person's line" in refused(fact(1, "always use tabs", type=kind), over=over)
-    assert judge(fact(2, "I prefer spaces", type=kind), over=over).kept[0].type == kind
+    assert judge(fact(2, "I prefer spaces", type=kind), over=over).accepted[0].type == kind
 
 
 def test_the_same_statement_twice_is_kept_once() -> None:
@@ -159,7 +161,7 @@ def test_the_same_statement_twice_is_kept_once() -> None:
         fact(2, SAID),
         fact(2, SAID, name="again", statement="The payment  GATEWAY is retried 3 times at most."),
     )
-    assert len(verdict.kept) == 1
+    assert len(verdict.accepted) == 1
     assert verdict.rejected[0].reason == "says the same as another of this reply"
 
 
@@ -173,7 +175,7 @@ MOMENT = datetime(2026, 3, 2, 9, 2, tzinfo=UTC).timestamp()
 def test_what_was_forgotten_comes_back_only_when_said_again(buried: float, update_of: str, kept: int) -> None:
     name = update_of or "retries-stay-at-three"
     verdict = judge(fact(2, SAID, update_of=update_of), tombstones={name: buried})
-    assert len(verdict.kept) == kept
+    assert len(verdict.accepted) == kept
     assert all(r.reason.startswith("it was forgotten on request") for r in verdict.rejected)
 
 
@@ -187,7 +189,7 @@ def test_relative_dates_become_days() -> None:
     item = fact(
         1, "starts tomorrow at noon", statement="The freeze starts tomorrow.", description="Freeze tomorrow."
     )
-    (kept,) = judge(item, over=over).kept
+    (kept,) = judge(item, over=over).accepted
     assert (kept.statement, kept.description) == ("The freeze starts 2026-03-03.", "Freeze 2026-03-03.")
 
 
@@ -216,7 +218,7 @@ def test_bug_066_one_odd_type_costs_one_item() -> None:
     kinds: list[Any] = ["User ", "PREFERENCE", "fact", None, ["user"], "code-pattern"]
     items = [fact(2, SAID, type=kind, statement=f"Fact number {n} holds.") for n, kind in enumerate(kinds)]
     verdict = judge(*items)
-    assert [item.type for item in verdict.kept] == ["user", "code_pattern"]
+    assert [item.type for item in verdict.accepted] == ["user", "code_pattern"]
     assert [r.reason for r in verdict.rejected] == [
         "unknown type 'PREFERENCE'", "unknown type 'fact'", "unknown type ''", "unknown type \"['user']\"",
     ]  # fmt: skip
@@ -228,8 +230,8 @@ def test_bug_067_no_more_and_nothing_longer_than_the_limits() -> None:
     many[1] |= {"description": "word " * 600}
     many[2] |= {"statement": ""}
     verdict = judge(*many)
-    assert len(verdict.kept) == 38
-    assert len(verdict.kept[0].description) <= 150 and verdict.kept[0].description.endswith("word…")
+    assert len(verdict.accepted) == 38
+    assert len(verdict.accepted[0].description) <= 150 and verdict.accepted[0].description.endswith("word…")
     reasons = [r.reason for r in verdict.rejected]
     assert reasons.count("over the limit of 40 memories from one reply") == 360
     assert sorted(set(reasons))[:2] == [
@@ -247,6 +249,6 @@ def test_bug_067_no_more_and_nothing_longer_than_the_limits() -> None:
 )  # fmt: skip
 def test_bug_084_any_name_becomes_a_plain_one(text: str) -> None:
     verdict = judge(fact(2, SAID, name=text))
-    for kept in verdict.kept:
+    for kept in verdict.accepted:
         assert kept.name.strip("abcdefghijklmnopqrstuvwxyz0123456789-") == "" and kept.name
-    assert len(verdict.kept) == ("\0" not in text)
+    assert len(verdict.accepted) == ("\0" not in text)

@@ -109,5 +109,5 @@ def test_pinned_below_metadata_and_in_the_vault_counts():
 
 def test_an_unknown_type_is_read_as_project_and_kept_in_the_file():
     found = document.parse(b"---\nname: a\ntype: report\n---\n", "a.md")
-    assert found.kind.name == "project"
+    assert found.type_row.name == "project"
     assert b"type: report\n" in document.compose(found, b"---\nname: a\ntype: report\n---\n")

@@ -5,7 +5,7 @@ from typing import Any
 
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.operations import Checked, Operation
-from pipeline.verify.check import check
+from pipeline.verify.check import check_plan
 
 
 def note(one: str, text: str, said: str | None = "2026-03-01", **values: Any) -> Memory:
@@ -30,7 +30,7 @@ def judge(
 ) -> Checked:
     """Check `operations` where all `memories` but the `fixed` may change."""
     known = {memory.id: memory for memory in memories}
-    return check(operations, known, changeable=known.keys() - {*fixed}, ceiling=ceiling, **values)
+    return check_plan(operations, known, changeable=known.keys() - {*fixed}, ceiling=ceiling, **values)
 
 
 def merge(text: str, *ids: str, into: str = "", **values: Any) -> Operation:

@@ -12,7 +12,7 @@ from pipeline.domain.memory import Memory
 from pipeline.domain.operations import OPS, Checked, Operation
 from pipeline.safety.guard import violation
 from pipeline.text.dates import relative_days
-from pipeline.verify.check import check, retire_ceiling
+from pipeline.verify.check import check_plan, retire_ceiling
 from pipeline.verify.evidence import said_at
 from tests.verify.plans import note
 
@@ -99,7 +99,7 @@ cases = st.builds(build, st.integers(0, 2**32), st.text(max_size=40))
 
 def run(case: Case) -> Checked:
     store, plan, changeable, ceiling = case
-    return check(plan, store, changeable=changeable, ceiling=ceiling)
+    return check_plan(plan, store, changeable=changeable, ceiling=ceiling)
 
 
 def bare(text: str) -> str:
@@ -164,7 +164,7 @@ def test_each_operation_is_accounted_for_and_what_passed_passes_again(case):
     checked = run(case)
     assert len(checked.accepted) + len(checked.refused) == len(plan)
     assert all(refused.reason and refused.operation in plan for refused in checked.refused)
-    again = check(checked.accepted, store, changeable=changeable, ceiling=ceiling)
+    again = check_plan(checked.accepted, store, changeable=changeable, ceiling=ceiling)
     assert again.accepted == checked.accepted
 
 
@@ -174,7 +174,7 @@ def test_a_year_of_hostile_nights_takes_no_more_than_the_share(size, data):
     store = {f"n{at}": note(f"n{at}", f"Service {at} runs.", speaker="assistant") for at in range(size)}
     ids = data.draw(st.lists(st.sampled_from(sorted(store)), max_size=size, unique=True))
     plan = [Operation(op="retire", ids=(one,), reason="gone") for one in ids]
-    checked = check(plan, store, changeable=store.keys(), ceiling=retire_ceiling(size))
+    checked = check_plan(plan, store, changeable=store.keys(), ceiling=retire_ceiling(size))
     assert len(checked.leaving) == min(len(ids), max(1, size // 20))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.verify.modality import implied, marks, numbers, unreadable
+from pipeline.verify.modality import implied, markers, numbers, unreadable
 
 WORDS = [
     ("must", "has to run", "has two"),
@@ -42,11 +42,11 @@ SIGNS = [
 ]
 
 
-@pytest.mark.parametrize(("mark", "has", "has_not"), [*WORDS, *SIGNS])
-def test_a_mark_stands_in_the_one_text_and_not_in_the_other(mark, has, has_not):
-    name = mark if mark.startswith("at ") else mark.partition(" ")[0]
-    assert mark in marks(has)
-    assert not [found for found in marks(has_not) if found.startswith(name)]
+@pytest.mark.parametrize(("marker", "has", "has_not"), [*WORDS, *SIGNS])
+def test_a_marker_stands_in_the_one_text_and_not_in_the_other(marker, has, has_not):
+    name = marker if marker.startswith("at ") else marker.partition(" ")[0]
+    assert marker in markers(has)
+    assert not [found for found in markers(has_not) if found.startswith(name)]
 
 
 @pytest.mark.parametrize(

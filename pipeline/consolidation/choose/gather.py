@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pipeline.consolidation.choose.neighbours import with_vectors
 from pipeline.consolidation.choose.select import Selection, by_search, clusters
-from pipeline.consolidation.lease import changed_ids, waiting
+from pipeline.consolidation.lease import carried_over_ids, changed_ids
 from pipeline.consolidation.propose import mechanical
 from pipeline.context import PhaseContext
 from pipeline.domain.memory import Memory
@@ -50,9 +50,9 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
     Rules retire half of `ceiling` at most, so that a backlog does not keep the model from tidying up.
     """
     limits = phase.settings.dream
-    documents = [d for d in snapshot.documents if d.id]
+    documents = [document for document in snapshot.documents if document.id]
     changed = changed_ids(phase, snapshot)
-    fixed = {d.id for d in documents if may_change(d, phase.store) is not None}
+    fixed = {document.id for document in documents if may_change(document, phase.store) is not None}
     with SearchIndex.open(home, phase.store.path) as index:
         index.sync(search_rows(snapshot.documents))
         neighbours = by_search(index, documents)
@@ -65,19 +65,19 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
             max_cluster=limits.max_cluster,
             max_clusters=limits.max_clusters,
             max_chars=limits.cluster_chars,
-            first=waiting(phase),
+            first=carried_over_ids(phase),
             fixed=fixed,
         )
-    wanted = {one for cluster in selection.clusters for one in (*cluster.ids, *cluster.fixed)}
-    by_id = {d.id: d for d in documents}
-    memories = {one: by_id[one].memory for one in wanted}
-    changeable = {one for cluster in selection.clusters for one in cluster.ids}
-    rules = _rules(phase, documents, selection, memories, max(1, ceiling // 2))
-    for operation in rules:
-        for one in operation.ids:
-            memories.setdefault(one, by_id[one].memory)
-            if one not in fixed:
-                changeable.add(one)
+    wanted = {memory_id for cluster in selection.clusters for memory_id in (*cluster.ids, *cluster.fixed)}
+    by_id = {document.id: document for document in documents}
+    memories = {memory_id: by_id[memory_id].memory for memory_id in wanted}
+    changeable = {memory_id for cluster in selection.clusters for memory_id in cluster.ids}
+    by_rule = _rules(phase, documents, selection, memories, max(1, ceiling // 2))
+    for operation in by_rule:
+        for memory_id in operation.ids:
+            memories.setdefault(memory_id, by_id[memory_id].memory)
+            if memory_id not in fixed:
+                changeable.add(memory_id)
     # An insight that was drawn before is known wherever it stands.
     for document in documents:
         if document.id and document.head.type == "insight":
@@ -87,8 +87,12 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
         changed=changed,
         changeable=changeable,
         selection=selection,
-        by_rule=rules,
-        evidence_times={one: said for one, m in memories.items() if (said := said_at(m))},
+        by_rule=by_rule,
+        evidence_times={
+            memory_id: spoken_at
+            for memory_id, memory in memories.items()
+            if (spoken_at := said_at(memory)) is not None
+        },
         total=len(snapshot.documents),
     )
 
@@ -102,17 +106,19 @@ def _rules(
 ) -> list[Operation]:
     limits = phase.settings.dream
     groups = [cluster.ids for cluster in selection.clusters]
-    merges = mechanical.doubles([memories[one] for group in groups for one in group], groups)
-    gone = {one for merge in merges for one in merge.leaving}
+    merges = mechanical.doubles([memories[memory_id] for group in groups for memory_id in group], groups)
+    gone = {memory_id for merge in merges for memory_id in merge.leaving}
     # What somebody brought back is not to leave again the next night.
     undone = {file.path for item in phase.store.history() if item.undone for file in item.files}
     heads = [
-        d.head
-        for d in documents
-        if may_change(d, phase.store) is None and d.id not in gone and d.path not in undone
+        document.head
+        for document in documents
+        if document.id not in gone
+        and document.path not in undone
+        and may_change(document, phase.store) is None
     ]
     now = phase.clock.now()
-    over = mechanical.expired(
+    retirements = mechanical.expired(
         heads,
         last_uses(phase.store.root),
         now,
@@ -120,4 +126,4 @@ def _rules(
         learning_days=limits.learning_days,
         task_days=limits.task_days,
     )
-    return [*merges, *over[:most]]
+    return [*merges, *retirements[:most]]

@@ -25,7 +25,8 @@ def with_vectors(
 
     Only vectors of the present texts count; without any, `by_words` itself comes back.
     """
-    fresh = vectors.fresh({item.id: text_of(item.head, item.preview) for item in documents if item.id})
+    texts = {document.id: text_of(document.head, document.preview) for document in documents if document.id}
+    fresh = vectors.fresh(texts)
     if not fresh:
         return by_words
     index = Nearest(fresh)
@@ -35,7 +36,7 @@ def with_vectors(
         if memory.id not in fresh:
             return found
         near = index.nearest(fresh[memory.id], limit + len(found) + 1, floor)
-        more = [one for one, _ in near if one != memory.id and one not in found]
+        more = [memory_id for memory_id, _ in near if memory_id != memory.id and memory_id not in found]
         return [*found, *more[:limit]]
 
     return neighbours

@@ -66,10 +66,10 @@ def clusters(
     _link(groups, pool, room, neighbours)
     worth = [group for group in groups.of(room) if not all(map(pool.is_fixed, group))]
     packed = _packed(worth, pool.sizes, max_cluster, max_chars)
-    left = {one for group in packed[max_clusters:] for one in group}
+    postponed = {memory_id for group in packed[max_clusters:] for memory_id in group}
     return Selection(
         tuple(_cluster(group, pool) for group in packed[:max_clusters]),
-        tuple(one for one in seeds if one in left or one not in set(room)),
+        tuple(memory_id for memory_id in seeds if memory_id in postponed or memory_id not in set(room)),
         left_out,
     )
 
@@ -85,13 +85,13 @@ def by_search(
 
     Up to `limit` ids of at least `floor` likeness, the memory itself left out. It raises SearchError.
     """
-    ids = {item.path: item.id for item in documents}
+    ids = {document.path: document.id for document in documents}
 
     def neighbours(memory: Memory) -> list[str]:
         # Memories without an id can't be shown to the model; they must not take the place of those that can.
         found = index.neighbours(text_of(memory), max(POOL, limit + 1))
         alike = [ids[path] for path, score in found if score >= floor and path in ids]
-        return [one for one in alike if one and one != memory.id][:limit]
+        return [memory_id for memory_id in alike if memory_id and memory_id != memory.id][:limit]
 
     return neighbours
 
@@ -107,35 +107,43 @@ class _Pool:
     def __init__(self, documents: Iterable[Document], fixed: Set[str], max_chars: int) -> None:
         self.documents: dict[str, Document] = {}
         self.twice: set[str] = set()
-        for item in documents:
-            if item.id in self.documents:
-                self.twice.add(item.id)
-            elif item.id:
-                self.documents[item.id] = item
+        for document in documents:
+            if document.id in self.documents:
+                self.twice.add(document.id)
+            elif document.id:
+                self.documents[document.id] = document
         self.sizes = _Sizes(self.documents)
         self._fixed = fixed
         self._max_chars = max_chars
 
-    def is_fixed(self, one: str) -> bool:
-        """Whether `one` may only be read."""
-        item = self.documents[one]
-        untouchable = why_untouchable(pinned=item.head.pinned, ours=not item.foreign)
-        return one in self._fixed or untouchable is not None
+    def is_fixed(self, memory_id: str) -> bool:
+        """Whether `memory_id` may only be read."""
+        document = self.documents[memory_id]
+        untouchable = why_untouchable(pinned=document.head.pinned, ours=not document.foreign)
+        return memory_id in self._fixed or untouchable is not None
 
-    def shown(self, one: str) -> bool:
-        """Whether `one` may stand in a cluster."""
-        return one in self.documents and one not in self.twice and self.sizes[one] <= self._max_chars
+    def shown(self, memory_id: str) -> bool:
+        """Whether `memory_id` may stand in a cluster."""
+        # The size comes last: asking for it reads the file.
+        known_once = memory_id in self.documents and memory_id not in self.twice
+        return known_once and self.sizes[memory_id] <= self._max_chars
 
     def seeds(self, changed: Set[str], first: Sequence[str]) -> tuple[list[str], tuple[tuple[str, str], ...]]:
         """Return the changed ids in the order they are taken, and those that can't be, with the reason."""
-        known = [one for one in changed if one in self.documents]
-        rank = {one: at for at, one in reversed(list(enumerate(first)))}
-        known.sort(key=lambda one: (rank.get(one, len(first)), self.documents[one].head.changed_at, one))
-        left_out = tuple((one, self._why_not(one)) for one in known if not self.shown(one))
-        return [one for one in known if self.shown(one)], left_out
+        known = [memory_id for memory_id in changed if memory_id in self.documents]
+        rank = {memory_id: at for at, memory_id in reversed(list(enumerate(first)))}
+        known.sort(
+            key=lambda memory_id: (rank.get(memory_id, len(first)), self._changed_at(memory_id), memory_id)
+        )
+        shown = [memory_id for memory_id in known if self.shown(memory_id)]
+        hidden = [memory_id for memory_id in known if not self.shown(memory_id)]
+        return shown, tuple((memory_id, self._why_not(memory_id)) for memory_id in hidden)
 
-    def _why_not(self, one: str) -> str:
-        if one in self.twice:
+    def _changed_at(self, memory_id: str) -> float:
+        return self.documents[memory_id].head.changed_at
+
+    def _why_not(self, memory_id: str) -> str:
+        if memory_id in self.twice:
             return "two files have this id"
         return f"it is longer than one question may be ({self._max_chars} characters)"
 
@@ -147,8 +155,8 @@ class _Sizes(dict[str, int]):
         super().__init__()
         self._documents = documents
 
-    def __missing__(self, one: str) -> int:
-        self[one] = size = len(text_of(self._documents[one].memory)) + _OVERHEAD
+    def __missing__(self, memory_id: str) -> int:
+        self[memory_id] = size = len(text_of(self._documents[memory_id].memory)) + _OVERHEAD
         return size
 
 
@@ -164,10 +172,10 @@ class _Groups:
         self._members: dict[str, list[str]] = {}
         self._chars: dict[str, int] = {}
 
-    def join(self, one: str, other: str) -> None:
+    def join(self, memory_id: str, other_id: str) -> None:
         """Put two ids, and all grouped with them, into one group, unless that would be too large."""
         # The group begun first takes in the other, so that older changes stand before newer ones.
-        ours, theirs = sorted((self._top(one), self._top(other)), key=self._begun.__getitem__)
+        ours, theirs = sorted((self._top(memory_id), self._top(other_id)), key=self._begun.__getitem__)
         if ours == theirs:
             return
         count = len(self._members[ours]) + len(self._members[theirs])
@@ -180,26 +188,33 @@ class _Groups:
 
     def of(self, seeds: Iterable[str]) -> list[list[str]]:
         """Return the groups the seeds are in, in the order of their first seed."""
-        tops = dict.fromkeys(self._top(one) for one in seeds)
+        tops = dict.fromkeys(self._top(memory_id) for memory_id in seeds)
         return [self._members[top] for top in tops]
 
-    def _top(self, one: str) -> str:
-        if one not in self._parent:
-            self._begun[one] = len(self._begun)
-            self._parent[one], self._members[one], self._chars[one] = one, [one], self._sizes[one]
-        while self._parent[one] != one:
-            self._parent[one] = self._parent[self._parent[one]]
-            one = self._parent[one]
-        return one
+    def _top(self, memory_id: str) -> str:
+        if memory_id not in self._parent:
+            self._begun[memory_id] = len(self._begun)
+            self._parent[memory_id] = memory_id
+            self._members[memory_id] = [memory_id]
+            self._chars[memory_id] = self._sizes[memory_id]
+        top = memory_id
+        while self._parent[top] != top:
+            # Halving the path as it is walked keeps later walks short.
+            self._parent[top] = self._parent[self._parent[top]]
+            top = self._parent[top]
+        return top
 
 
 def _link(groups: _Groups, pool: _Pool, seeds: Sequence[str], neighbours: Neighbours) -> None:
     """Join every seed with its neighbours, all nearest ones first, then all second ones, and so on."""
-    near = {one: [n for n in neighbours(pool.documents[one].memory) if pool.shown(n)] for one in seeds}
+    near = {
+        memory_id: list(filter(pool.shown, neighbours(pool.documents[memory_id].memory)))
+        for memory_id in seeds
+    }
     for rank in range(max(map(len, near.values()), default=0)):
-        for one in seeds:
-            if rank < len(near[one]):
-                groups.join(one, near[one][rank])
+        for memory_id in seeds:
+            if rank < len(near[memory_id]):
+                groups.join(memory_id, near[memory_id][rank])
 
 
 def _packed(
@@ -209,7 +224,7 @@ def _packed(
     packed: list[list[str]] = []
     chars: list[int] = []
     for group in groups:
-        size = sum(sizes[one] for one in group)
+        size = sum(sizes[memory_id] for memory_id in group)
         for at, cluster in enumerate(packed):
             if len(cluster) + len(group) <= max_cluster and chars[at] + size <= max_chars:
                 cluster.extend(group)
@@ -222,5 +237,5 @@ def _packed(
 
 
 def _cluster(group: Sequence[str], pool: _Pool) -> Cluster:
-    fixed = tuple(one for one in group if pool.is_fixed(one))
-    return Cluster(tuple(one for one in group if one not in fixed), fixed)
+    fixed = tuple(memory_id for memory_id in group if pool.is_fixed(memory_id))
+    return Cluster(tuple(memory_id for memory_id in group if memory_id not in fixed), fixed)

@@ -50,10 +50,16 @@ def plan(
 ) -> Applying:
     """Return the change set for `operations`, which must have passed the check against `snapshot`.
 
-    New ids derive from `run_id` and the operation's place, so planning again gives the same files. When a
+    New ids derive from `run_id` and the operation's position, so planning again gives the same files. When a
     person `approved` them they reach hand-edited and pinned memories too.
     """
-    build = _Build(store, {d.id: d for d in snapshot.documents if d.id}, run_id, now, approved)
+    build = _Build(
+        store,
+        {document.id: document for document in snapshot.documents if document.id},
+        run_id,
+        now,
+        approved,
+    )
     for number, operation in enumerate(operations):
         build.add(number, operation)
     return build.finished()
@@ -91,14 +97,14 @@ class _Build:
             fix = "Let the version of Reverie that planned it carry it out, or dream anew."
             raise StoreError(f"there is no operation {operation.op[:40]!r}", fix=fix)
         self._steps[operation.op](number, operation)
-        self._result.actions.append(_told(operation, self._known))
+        self._result.actions.append(_action_of(operation, self._known))
 
     def finished(self) -> Applying:
         """Return everything as store operations, those that leave last."""
         result = self._result
-        for one, memory in self._edits.items():
+        for memory_id, memory in self._edits.items():
             result.operations.append(
-                self._store.put(memory, existing=self._known[one], approved=self._approved)
+                self._store.put(memory, existing=self._known[memory_id], approved=self._approved)
             )
         result.operations += [self._store.put(memory) for memory in self._fresh]
         result.operations += self._leaving
@@ -108,18 +114,18 @@ class _Build:
 
     def _merge(self, _: int, operation: Operation) -> None:
         survivor = self._edited(operation.into)
-        others = [self._known[one].memory for one in operation.leaving]
-        everyone = [survivor, *others]
+        others = [self._known[memory_id].memory for memory_id in operation.leaving]
+        memories = [survivor, *others]
         merged = replace(
             survivor,
-            sources=_sources(everyone),
-            tags=union((m.tags for m in everyone), most=10),
-            anchors=union((m.anchors for m in everyone), most=12),
-            importance=max(m.importance for m in everyone),
-            confidence=max(m.confidence for m in everyone),
-            created=min((m.created for m in everyone if m.created), default=survivor.created),
-            origin=strongest_origin(m.origin for m in everyone),
-            relations=_relations(everyone, {one.id for one in everyone}),
+            sources=_sources(memories),
+            tags=union((memory.tags for memory in memories), most=10),
+            anchors=union((memory.anchors for memory in memories), most=12),
+            importance=max(memory.importance for memory in memories),
+            confidence=max(memory.confidence for memory in memories),
+            created=min((memory.created for memory in memories if memory.created), default=survivor.created),
+            origin=strongest_origin(memory.origin for memory in memories),
+            relations=_relations(memories, {memory.id for memory in memories}),
             updated=self._now,
         )
         self._edits[operation.into] = self._named(_with_text(merged, operation), others)
@@ -127,28 +133,28 @@ class _Build:
 
     def _supersede(self, _: int, operation: Operation) -> None:
         winner = self._known[operation.into]
-        if self._free(winner):
-            others = [self._known[one].memory for one in operation.leaving]
+        if self._may_write(winner):
+            others = [self._known[memory_id].memory for memory_id in operation.leaving]
             self._edits[operation.into] = self._named(self._edited(operation.into), others)
         self._leave(operation)
 
     def _rewrite(self, _: int, operation: Operation) -> None:
-        one = operation.ids[0]
-        changed = _with_text(replace(self._edited(one), updated=self._now), operation)
-        self._edits[one] = changed
+        memory_id = operation.ids[0]
+        changed = _with_text(replace(self._edited(memory_id), updated=self._now), operation)
+        self._edits[memory_id] = changed
 
     def _retire(self, _: int, operation: Operation) -> None:
         self._leave(operation)
 
     def _relate(self, _: int, operation: Operation) -> None:
-        one, other = operation.ids[:2]
-        self._edits[one] = self._related(self._edited(one), other, operation, "outgoing")
-        target = self._known[other]
-        if self._free(target):
-            self._edits[other] = self._related(self._edited(other), one, operation, "incoming")
+        source_id, target_id = operation.ids[:2]
+        self._edits[source_id] = self._related(self._edited(source_id), target_id, operation, "outgoing")
+        target = self._known[target_id]
+        if self._may_write(target):
+            self._edits[target_id] = self._related(self._edited(target_id), source_id, operation, "incoming")
 
     def _insight(self, number: int, operation: Operation) -> None:
-        based_on = [self._known[one].memory for one in operation.ids]
+        based_on = [self._known[memory_id].memory for memory_id in operation.ids]
         memory = Memory(
             name=slugify(operation.name or operation.title or operation.description),
             description=operation.description,
@@ -157,20 +163,20 @@ class _Build:
             id=derived_id(self._run_id, str(number)),
             title=operation.title,
             tags=spelled(operation.tags),
-            importance=max(m.importance for m in based_on),
-            confidence=min(m.confidence for m in based_on),
+            importance=max(source.importance for source in based_on),
+            confidence=min(source.confidence for source in based_on),
             created=self._now,
             updated=self._now,
             origin="assistant-inferred",
             sources=_sources(based_on),
             relations=tuple(
                 {
-                    "target": m.id,
+                    "target": source.id,
                     "type": "BUILDS_ON",
                     "direction": "outgoing",
                     "strength": INSIGHT_STRENGTH,
                 }
-                for m in based_on
+                for source in based_on
             ),
         )
         self._fresh.append(memory)
@@ -184,18 +190,18 @@ class _Build:
 
     # -- helpers --------------------------------------------------------------------------------------
 
-    def _free(self, document: Document) -> bool:
+    def _may_write(self, document: Document) -> bool:
         return self._approved or may_change(document, self._store) is None
 
-    def _edited(self, one: str) -> Memory:
-        return self._edits.get(one) or self._known[one].memory
+    def _edited(self, memory_id: str) -> Memory:
+        return self._edits.get(memory_id) or self._known[memory_id].memory
 
     def _leave(self, operation: Operation) -> None:
-        for one in operation.leaving:
-            self._edits.pop(one, None)
+        for memory_id in operation.leaving:
+            self._edits.pop(memory_id, None)
             self._leaving.append(
                 self._store.retire(
-                    self._known[one],
+                    self._known[memory_id],
                     year=self._now.year,
                     reason=f"{operation.op}: {_fit(operation.reason)}",
                     superseded_by=operation.into,
@@ -218,18 +224,18 @@ class _Build:
             "context": _fit(operation.reason),
         }
         same = ("target", "type", "direction")
-        kept = [r for r in memory.relations if any(r.get(name) != link[name] for name in same)]
-        return replace(memory, relations=(*kept, link), updated=self._now)
+        others = [known for known in memory.relations if any(known.get(name) != link[name] for name in same)]
+        return replace(memory, relations=(*others, link), updated=self._now)
 
 
-def tell(operations: Sequence[Operation], snapshot: Snapshot) -> list[DreamAction]:
+def actions_of(operations: Sequence[Operation], snapshot: Snapshot) -> list[DreamAction]:
     """Return for the report what each of `operations` does; nothing is planned."""
-    known = {d.id: d for d in snapshot.documents if d.id}
-    return [_told(operation, known) for operation in operations]
+    known = {document.id: document for document in snapshot.documents if document.id}
+    return [_action_of(operation, known) for operation in operations]
 
 
-def _told(operation: Operation, known: Mapping[str, Document]) -> DreamAction:
-    memories = [known[one].memory for one in operation.ids if one in known]
+def _action_of(operation: Operation, known: Mapping[str, Document]) -> DreamAction:
+    memories = [known[memory_id].memory for memory_id in operation.ids if memory_id in known]
     return DreamAction(
         op=operation.op,
         memories=tuple(memory.name for memory in memories),
@@ -270,6 +276,6 @@ def _sources(memories: Sequence[Memory]) -> tuple[Evidence, ...]:
 
 
 def _relations(memories: Sequence[Memory], inside: set[str]) -> tuple[dict[str, Any], ...]:
-    links = [r for memory in memories for r in memory.relations if r.get("target") not in inside]
-    kept = {(r.get("target"), r.get("type"), r.get("direction")): r for r in links}
-    return tuple(kept.values())
+    links = [link for memory in memories for link in memory.relations if link.get("target") not in inside]
+    unique = {(link.get("target"), link.get("type"), link.get("direction")): link for link in links}
+    return tuple(unique.values())

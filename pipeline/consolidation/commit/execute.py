@@ -42,14 +42,14 @@ _TRIES = 4
 class Committed:
     """All that finishing a dream takes, as it is kept in the ledger.
 
-    `digests` and `places` (paths) are those of the memories the operations are about; `groups` the keys
+    `digests` and `paths` are those of the memories the operations are about; `groups` the keys
     of the answers they came from; `seen` is what this dream looked at (see `Gathered.seen`); `waiting`
     holds one (kind, payload, reason) for each operation that a person is to decide.
     """
 
     operations: list[Operation] = field(default_factory=list)
     digests: dict[str, str] = field(default_factory=dict)
-    places: dict[str, str] = field(default_factory=dict)
+    paths: dict[str, str] = field(default_factory=dict)
     groups: list[str] = field(default_factory=list)
     seen: dict[str, str] = field(default_factory=dict)
     waiting: list[tuple[str, dict[str, Any], str]] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Committed:
         values = {
             "operations": [operation.to_json() for operation in self.operations],
             "digests": self.digests,
-            "places": self.places,
+            "places": self.paths,
             "groups": self.groups,
             "seen": self.seen,
             "waiting": self.waiting,
@@ -76,6 +76,7 @@ class Committed:
         # A plan that an earlier version committed holds them as JSON text, and may wait to be resumed.
         listed = json.loads(listed) if isinstance(listed, str) else listed
         values["operations"] = [Operation.from_json(item) for item in listed]
+        values["paths"] = values.pop("places")
         values["waiting"] = [(kind, payload, reason) for kind, payload, reason in values["waiting"]]
         return cls(**values), report
 
@@ -90,7 +91,7 @@ def carry_out(
 ) -> DreamReport:
     """Do what `plan`, checked against `snapshot`, says, and finish. Raises StoreError and LeaseLostError."""
     if plan.operations:
-        report.actions = change_set.tell(plan.operations, snapshot)
+        report.actions = change_set.actions_of(plan.operations, snapshot)
         _commit(phase, report, plan)
         faults.reach("dream.after_plan_commit")
         permit.confirm()
@@ -140,26 +141,39 @@ def _commit(phase: PhaseContext, report: DreamReport, plan: Committed) -> None:
     text = plan.dump(report)
     with phase.ledger.transaction():
         runs.start_run(
-            phase.ledger, id=report.run_id, kind=KIND, key=phase.store_key, store=phase.store_key,
-            strategy=KIND, from_row=0, through_row=0, now=now,
-        )  # fmt: skip
+            phase.ledger,
+            id=report.run_id,
+            kind=KIND,
+            key=phase.store_key,
+            store=phase.store_key,
+            strategy=KIND,
+            from_row=0,
+            through_row=0,
+            now=now,
+        )
         runs.commit_reply(
-            phase.ledger, report.run_id, text,
-            prompt_digest=digest(text), model="", provider="dream", now=now,
-        )  # fmt: skip
+            phase.ledger,
+            report.run_id,
+            text,
+            prompt_digest=digest(text),
+            model="",
+            provider="dream",
+            now=now,
+        )
 
 
 def _apply(phase: PhaseContext, home: Path, report: DreamReport, plan: Committed) -> None:
     """Apply `plan` as one change set; operations about a memory that somebody changed are left out."""
     promote(home, phase.settings, report.run_id, _promotions(phase, report, plan))
     before = next((item for item in phase.store.history() if item.run == report.run_id), None)
+    # The change set was done before the crash. Planning again would refuse all of it: the files are changed.
     if before is not None:
         report.paths = sorted({file.path for file in before.files if not file.index})
-        _tell_overtaken(phase, report, plan, plan.operations)
+        _note_overtaken(phase, report, plan, plan.operations)
         return
     for attempt in range(_TRIES):
         snapshot = phase.store.scan()
-        wanted = [o for o in plan.operations if _fits(o, plan, phase.store, snapshot)]
+        wanted = [operation for operation in plan.operations if _fits(operation, plan, phase.store, snapshot)]
         try:
             # Planning reads files too, so it meets a change made meanwhile as well.
             planned = change_set.plan(
@@ -174,24 +188,25 @@ def _apply(phase: PhaseContext, home: Path, report: DreamReport, plan: Committed
                 raise
             continue
         report.actions = planned.actions
-        _tell_overtaken(phase, report, plan, wanted)
+        _note_overtaken(phase, report, plan, wanted)
         return
 
 
 def _fits(operation: Operation, plan: Committed, store: Store, snapshot: Snapshot) -> bool:
     """Whether every memory `operation` is about is where and as it was, and may still be changed."""
-    found = [d for d in snapshot.documents if d.id in operation.about]
-    alone = len(found) == len(operation.about) == len({d.id for d in found})
+    found = [document for document in snapshot.documents if document.id in operation.about]
+    # Neither gone nor copied: of two files with one id nobody can say which was meant.
+    alone = len(found) == len(operation.about) == len({document.id for document in found})
     touched = {*operation.leaving, *operation.written}
     return alone and all(
-        d.digest == plan.digests.get(d.id)
-        and d.path == plan.places.get(d.id)
-        and (d.id not in touched or may_change(d, store) is None)
-        for d in found
+        document.digest == plan.digests.get(document.id)
+        and document.path == plan.paths.get(document.id)
+        and (document.id not in touched or may_change(document, store) is None)
+        for document in found
     )
 
 
-def _tell_overtaken(
+def _note_overtaken(
     phase: PhaseContext, report: DreamReport, plan: Committed, wanted: Sequence[Operation]
 ) -> None:
     """Correct `report`, whose actions are those of `wanted`, by what of the plan was not done.
@@ -199,26 +214,28 @@ def _tell_overtaken(
     An operation whose files somebody wrote in the last moment is none of the actions.
     """
     snapshot, paths = phase.store.scan(), {*report.paths}
-    done = [bool(not _files(o, plan) or paths & _files(o, plan)) for o in wanted]
-    lost = [o for o, was_done in zip(wanted, done, strict=True) if not was_done]
-    report.actions = [told for told, was_done in zip(report.actions, done, strict=True) if was_done]
-    lost += [o for o in plan.operations if o not in wanted]
-    report.refused += [_overtaken(o, snapshot) for o in lost]
+    done = [bool(not _files(operation, plan) or paths & _files(operation, plan)) for operation in wanted]
+    lost = [operation for operation, was_done in zip(wanted, done, strict=True) if not was_done]
+    report.actions = [action for action, was_done in zip(report.actions, done, strict=True) if was_done]
+    lost += [operation for operation in plan.operations if operation not in wanted]
+    report.refused += [_overtaken(operation, snapshot) for operation in lost]
 
 
 def _files(operation: Operation, plan: Committed) -> set[str]:
     """Return the paths that `operation` itself writes or takes away; none for one that only adds."""
-    return {plan.places[one] for one in (*operation.leaving, *operation.written) if one in plan.places}
+    touched = (*operation.leaving, *operation.written)
+    return {plan.paths[memory_id] for memory_id in touched if memory_id in plan.paths}
 
 
 def _overtaken(operation: Operation, snapshot: Snapshot) -> dict[str, Any]:
-    names = [d.name for d in snapshot.documents if d.id in operation.ids]
+    names = [document.name for document in snapshot.documents if document.id in operation.ids]
     return {"op": operation.op, "memories": names, "why": OVERTAKEN, "to_inbox": False}
 
 
 def _promotions(phase: PhaseContext, report: DreamReport, plan: Committed) -> list[Memory]:
     snapshot = phase.store.scan()
-    wanted = [o for o in plan.operations if o.op == "promote" and _fits(o, plan, phase.store, snapshot)]
+    promotions = [operation for operation in plan.operations if operation.op == "promote"]
+    wanted = [operation for operation in promotions if _fits(operation, plan, phase.store, snapshot)]
     planned = change_set.plan(wanted, phase.store, snapshot, run_id=report.run_id, now=phase.clock.now())
     return planned.promoted
 
@@ -228,9 +245,10 @@ def promote(home: Path, settings: Settings, run_id: str, promoted: Sequence[Memo
     if not promoted:
         return
     user = open_store(Home(home).user_store, settings, create=True)
-    held = {" ".join(d.memory.body.split()) for d in user.scan().documents}
-    puts = [user.put(memory) for memory in promoted if " ".join(memory.body.split()) not in held]
-    if puts:
+    held = {" ".join(document.memory.body.split()) for document in user.scan().documents}
+    fresh = [memory for memory in promoted if " ".join(memory.body.split()) not in held]
+    if fresh:
+        puts = [user.put(memory) for memory in fresh]
         user.apply(ChangeSet(f"{run_id}-user", "promoted by a dream", puts), generation=True)
 
 
@@ -247,22 +265,27 @@ def _finish(
     live = phase.store.scan().documents
     if report.actions:
         reflection.write(phase.store, live, home, now)
-    seen = {
-        **plan.seen,
-        **_written(phase, report, live, {one for one, mark in plan.seen.items() if not mark}),
-    }
+    first = {memory_id for memory_id, seen_digest in plan.seen.items() if not seen_digest}
+    seen = {**plan.seen, **_written(phase, report, live, first)}
     with phase.ledger.transaction():
         for kind, payload, reason in plan.waiting:
             inbox.add_inbox(
-                phase.ledger, phase.store_key, kind=kind, reason=reason, run_id=report.run_id, now=now,
+                phase.ledger,
+                phase.store_key,
+                kind=kind,
+                reason=reason,
+                run_id=report.run_id,
+                now=now,
                 payload_json=json.dumps(payload, ensure_ascii=False),
-            )  # fmt: skip
+            )
         model.close_groups(phase, plan.groups, word=word)
         dreams.mark_seen(phase.ledger, phase.store_key, seen)
         gone = dreams.seen(phase.ledger, phase.store_key).keys() - {d.id for d in live}
         dreams.forget_seen(phase.ledger, phase.store_key, gone)
+        # A dream of which a part failed does not start the interval: the rest must not wait that long.
         if report.word != "partial":
             dreams.note_success(phase.ledger, phase.store_key, now=now)
+        # Without operations nothing was committed, so that there is no run to end.
         if runs.run(phase.ledger, report.run_id) is not None:
             summary = RunSummary(actions=tuple(report.actions), refused=tuple(report.refused))
             runs.finish_run(phase.ledger, report.run_id, outcome=word, summary=summary, now=now)
@@ -278,5 +301,6 @@ def _written(
 
     Ids in `first` are left out: they lead the next one whatever happened to them.
     """
-    mine = [d for d in live if d.id and d.path in report.paths and d.id not in first]
-    return {d.id: d.digest for d in mine if phase.store.is_ours(d)}
+    candidates = (document for document in live if document.id and document.id not in first)
+    mine = [document for document in candidates if document.path in report.paths]
+    return {document.id: document.digest for document in mine if phase.store.is_ours(document)}

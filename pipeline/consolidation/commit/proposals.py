@@ -13,18 +13,19 @@ from pipeline.domain.operations import Operation, Refused, is_op
 from pipeline.store import Snapshot
 
 
-def waits(item: Refused, memories: Mapping[str, Memory]) -> tuple[str, dict[str, Any], str]:
+def inbox_item(item: Refused, memories: Mapping[str, Memory]) -> tuple[str, dict[str, Any], str]:
     """Return `item` as the inbox takes it: kind, payload, reason."""
-    names = [memories[one].name for one in item.operation.ids if one in memories]
-    texts = {one: text_mark(memories[one]) for one in item.operation.about if one in memories}
+    names = [memories[memory_id].name for memory_id in item.operation.ids if memory_id in memories]
+    known = item.operation.about & memories.keys()
+    texts = {memory_id: text_digest(memories[memory_id]) for memory_id in known}
     payload = {"name": ", ".join(names), "operation": item.operation.to_json(), "texts": texts}
     return f"dream:{item.operation.op}", payload, item.reason
 
 
-def text_mark(memory: Memory) -> str:
+def text_digest(memory: Memory) -> str:
     """Return what tells whether a memory still says what it said, and where: 16 hex digits."""
-    said = (memory.name, memory.title, memory.type, memory.description, memory.body)
-    return digest("\x1f".join([*said, memory.path, str(memory.pinned), *memory.tags]))[:16]
+    fields = (memory.name, memory.title, memory.type, memory.description, memory.body)
+    return digest("\x1f".join([*fields, memory.path, str(memory.pinned), *memory.tags]))[:16]
 
 
 def decode(payload: Mapping[str, Any], number: int, snapshot: Snapshot) -> Operation:
@@ -33,13 +34,17 @@ def decode(payload: Mapping[str, Any], number: int, snapshot: Snapshot) -> Opera
     Raises InputError when it does not say what to do, StoreError when a memory it is about is gone,
     ConflictError when one was edited, pinned, moved or copied since it was proposed.
     """
-    operation = read(payload, number)
-    present = [d for d in snapshot.documents if d.id in operation.about]
-    marks = payload.get("texts", {})
-    if {d.id for d in present} != operation.about:
+    operation = read_operation(payload, number)
+    present = [document for document in snapshot.documents if document.id in operation.about]
+    digests = payload.get("texts", {})
+    if {document.id for document in present} != operation.about:
         raise StoreError("a memory it is about is gone", fix=f"`reverie inbox reject {number}`.")
-    copied = [one for one, count in Counter(d.id for d in present).items() if count > 1]
-    changed = [d for d in present if marks.get(d.id) != text_mark(d.memory) or d.id in copied]
+    copies = Counter(document.id for document in present)
+    changed = [
+        document
+        for document in present
+        if digests.get(document.id) != text_digest(document.memory) or copies[document.id] > 1
+    ]
     if changed:
         raise ConflictError(
             "it changed since it was proposed",
@@ -50,7 +55,7 @@ def decode(payload: Mapping[str, Any], number: int, snapshot: Snapshot) -> Opera
     return operation
 
 
-def read(payload: Mapping[str, Any], number: int) -> Operation:
+def read_operation(payload: Mapping[str, Any], number: int) -> Operation:
     """Return the operation of inbox item `number`; InputError when it does not say what to do."""
     reject = f"`reverie inbox reject {number}`"
     try:

@@ -100,7 +100,7 @@ def as_markdown(report: DreamReport) -> str:
 
 
 def _headline(report: DreamReport) -> str:
-    told = {
+    sentence = {
         "done": f"{_changes(report)} among {report.memories} memories.",
         "nothing": "Nothing needed doing.",
         "closed": "It did not start.",
@@ -108,7 +108,7 @@ def _headline(report: DreamReport) -> str:
         "dry": f"{_changes(report)} would be made; nothing was written.",
         "failed": "It failed.",
     }[report.word]
-    return f"{told} {report.reason}".strip()
+    return f"{sentence} {report.reason}".strip()
 
 
 def _action(action: DreamAction) -> list[str]:

@@ -31,13 +31,13 @@ def doubles(memories: Sequence[Memory], groups: Iterable[Sequence[str]]) -> list
     merges: list[Operation] = []
     for group in groups:
         keepers: dict[str, list[Memory]] = {}
-        for memory in sorted((by_id[one] for one in group if one in by_id), key=_fullest):
-            keeper = next((one for one in keepers if _covers(by_id[one], memory)), None)
+        for memory in sorted((by_id[memory_id] for memory_id in group if memory_id in by_id), key=_fullest):
+            keeper = next((memory_id for memory_id in keepers if _covers(by_id[memory_id], memory)), None)
             if keeper is None:
                 keepers[memory.id] = []
             else:
                 keepers[keeper].append(memory)
-        merges += [_merge(by_id[one], doubled) for one, doubled in keepers.items() if doubled]
+        merges += [_merge(by_id[memory_id], doubled) for memory_id, doubled in keepers.items() if doubled]
     return merges
 
 
@@ -79,7 +79,7 @@ def expired(
 def _unused(
     memory: Memory, used: datetime | None, since: datetime | None, now: datetime, learning_days: int
 ) -> str:
-    if memory.kind.tier != "learning" or since is None:
+    if memory.type_row.tier != "learning" or since is None:
         return ""
     last = max((moment for moment in (used, memory.updated, memory.created) if moment), default=None)
     if last and now - (last := max(last, since)) > timedelta(days=learning_days):
@@ -88,7 +88,7 @@ def _unused(
 
 
 def _done(memory: Memory, now: datetime, task_days: int) -> str:
-    if memory.kind.tier == "task":
+    if memory.type_row.tier == "task":
         done = parse_time(memory.extra.get("completed_at"))
         if done and now - done > timedelta(days=task_days):
             return f"a task that was done on {done.date().isoformat()}"
@@ -112,8 +112,8 @@ def _covers(keeper: Memory, other: Memory) -> bool:
     more = [part for part in sentences(keeper.body) if _words(part) not in theirs]
     if any(denies(part) or not _TURNING.isdisjoint(_words(part)) for part in more):
         return False
-    told = {word for sentence in (*mine, *_sentences(keeper.description)) for word in sentence}
-    if any(not told.issuperset(part) for part in _sentences(other.description)):
+    known_words = {word for sentence in (*mine, *_sentences(keeper.description)) for word in sentence}
+    if any(not known_words.issuperset(part) for part in _sentences(other.description)):
         return False
     return specifics(other.body) <= specifics(keeper.body)
 

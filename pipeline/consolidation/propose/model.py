@@ -32,19 +32,22 @@ _HANDLE = re.compile(r"\b[mf]\d+\b")
 
 def handles(cluster: Cluster) -> dict[str, str]:
     """Return handle → memory id: m1, m2, … for those that may change, f1, … for those that may not."""
-    changeable = {f"m{number}": one for number, one in enumerate(cluster.ids, start=1)}
-    return {**changeable, **{f"f{number}": one for number, one in enumerate(cluster.fixed, start=1)}}
+    changeable = {f"m{number}": memory_id for number, memory_id in enumerate(cluster.ids, start=1)}
+    return {
+        **changeable,
+        **{f"f{number}": memory_id for number, memory_id in enumerate(cluster.fixed, start=1)},
+    }
 
 
 def show(cluster: Cluster, memories: Mapping[str, Memory]) -> str:
     """Return the group as the model reads it; each further line of a memory is indented under its handle."""
     blocks = []
-    for handle, one in handles(cluster).items():
-        memory = memories[one]
+    for handle, memory_id in handles(cluster).items():
+        memory = memories[memory_id]
         text = visible(f"{memory.description}\n{memory.body.strip()[:BODY_CHARS]}")
         indented = "\n".join("    " + line for line in text.splitlines() if line.strip())
-        name, kind = (visible_line(given) for given in (memory.name, memory.type))
-        blocks.append(f"[{handle}] {name} ({kind}), {_said(memory)}\n{indented}")
+        name, type_name = (visible_line(given) for given in (memory.name, memory.type))
+        blocks.append(f"[{handle}] {name} ({type_name}), {_provenance(memory)}\n{indented}")
     return "\n\n".join(blocks)
 
 
@@ -53,8 +56,11 @@ def group_key(cluster: Cluster, memories: Mapping[str, Memory]) -> str:
 
     The same group after a crash has the same key, so that its committed answer is found again.
     """
-    texts = [f"{one}\x1f{memories[one].description}\x1f{memories[one].body}" for one in cluster.ids]
-    texts += [f"fixed\x1f{one}\x1f{memories[one].body}" for one in cluster.fixed]
+    texts = [
+        "\x1f".join((memory_id, memories[memory_id].description, memories[memory_id].body))
+        for memory_id in cluster.ids
+    ]
+    texts += ["\x1f".join(("fixed", memory_id, memories[memory_id].body)) for memory_id in cluster.fixed]
     return digest("\x1e".join(texts))[:16]
 
 
@@ -78,14 +84,25 @@ def plan_group(
     reply = Plan.model_validate(redact_values(answered.value.model_dump()))
     with phase.ledger.transaction():
         runs.start_run(
-            phase.ledger, id=run_id, kind=KIND, key=phase.store_key, store=phase.store_key,
-            strategy=strategy, from_row=0, through_row=0, now=phase.clock.now(),
-        )  # fmt: skip
-        runs.commit_reply(
-            phase.ledger, run_id, reply.model_dump_json(),
-            prompt_digest=answered.digest, model=answered.model, provider=answered.provider,
+            phase.ledger,
+            id=run_id,
+            kind=KIND,
+            key=phase.store_key,
+            store=phase.store_key,
+            strategy=strategy,
+            from_row=0,
+            through_row=0,
             now=phase.clock.now(),
-        )  # fmt: skip
+        )
+        runs.commit_reply(
+            phase.ledger,
+            run_id,
+            reply.model_dump_json(),
+            prompt_digest=answered.digest,
+            model=answered.model,
+            provider=answered.provider,
+            now=phase.clock.now(),
+        )
     faults.reach("dream.after_group_commit")
     return *_read(reply, cluster, memories), answered.dollars
 
@@ -111,7 +128,7 @@ def close_groups(phase: PhaseContext, clusters: list[str], *, word: str) -> None
             )
 
 
-def _said(memory: Memory) -> str:
+def _provenance(memory: Memory) -> str:
     moment = said_at(memory) or memory.created
     day = moment.date().isoformat() if moment else "on an unknown day"
     who = {"user-stated": "by the user", "user-confirmed": "by the assistant, confirmed by the user"}
@@ -122,23 +139,23 @@ def _read(
     plan: Plan, cluster: Cluster, memories: Mapping[str, Memory]
 ) -> tuple[list[Operation], list[Refused]]:
     known = handles(cluster)
-    names = {handle: memories[one].name for handle, one in known.items()}
+    names = {handle: memories[memory_id].name for handle, memory_id in known.items()}
     operations: list[Operation] = []
     refused: list[Refused] = []
     for item in plan.operations:
         if item.op == "keep":
             continue
         named = [*item.ids, *([item.into] if item.into else [])]
-        strange = [handle for handle in named if handle.strip().lower() not in known]
+        unknown = [handle for handle in named if handle.strip().lower() not in known]
         operation = _operation(item, known, names)
-        if strange:
-            refused.append(Refused(operation, f"names {_told(strange)}, which it was not shown"))
+        if unknown:
+            refused.append(Refused(operation, f"names {_shown_handles(unknown)}, which it was not shown"))
         else:
             operations.append(operation)
     return operations, refused
 
 
-def _told(handles: Sequence[str]) -> str:
+def _shown_handles(handles: Sequence[str]) -> str:
     """Return handles that the model made up as a report may show them: a few plain letters each."""
     return ", ".join(ascii(handle[:40])[1:-1] for handle in handles[:5])
 
@@ -147,7 +164,7 @@ def _operation(item: Proposed, known: Mapping[str, str], names: Mapping[str, str
     def real(handle: str) -> str:
         return known.get(handle.strip().lower(), handle)
 
-    def told(text: str) -> str:
+    def with_names(text: str) -> str:
         # A reason is read long after the handles are forgotten.
         return _HANDLE.sub(lambda match: names.get(match.group(), match.group()), text)
 
@@ -165,6 +182,6 @@ def _operation(item: Proposed, known: Mapping[str, str], names: Mapping[str, str
         tags=tuple(item.tags),
         relation=item.relation,
         strength=STRENGTH,
-        dropped=tuple((one.text, told(one.reason)) for one in item.dropped),
-        reason=told(item.reason),
+        dropped=tuple((dropped.text, with_names(dropped.reason)) for dropped in item.dropped),
+        reason=with_names(item.reason),
     )

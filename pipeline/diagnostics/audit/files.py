@@ -109,7 +109,7 @@ def _body_lines(file: File) -> Iterator[tuple[int, str]]:
 def _age(file: File, now: datetime) -> Iterator[Finding]:
     memory = file.memory
     assert memory is not None
-    if memory.kind.name not in _AGING or memory.pinned:
+    if memory.type_row.name not in _AGING or memory.pinned:
         return
     dated = file.dated()
     moment = dated or datetime.fromtimestamp(file.mtime, UTC)

@@ -221,7 +221,7 @@ def _unpinned(
         raise ConflictError(
             "a line of MEMORY.md that is not ours links to it", file=path, fix="Change that line first."
         )
-    target = names.moved_path(path, existing.memory.kind.folder, taken) if in_vault else path
+    target = names.moved_path(path, existing.memory.type_row.folder, taken) if in_vault else path
     data = existing.raw
     if ours:
         data = document.compose(replace(existing.memory, pinned=False, path=target), data)

@@ -56,7 +56,7 @@ def decay_score(memory: Memory, access: dict[str, Any], now: datetime) -> float:
     since = parse_time(access.get("last_accessed")) or memory.created or memory.updated
     days = max(0.0, (now - since).total_seconds() / 86_400) if since else 0.0
     usage = math.log2(count + 1) if count else 0.5
-    return memory.importance * math.exp(-_DECAY * days) * usage * memory.kind.weight
+    return memory.importance * math.exp(-_DECAY * days) * usage * memory.type_row.weight
 
 
 def band(score: float) -> str:
@@ -142,7 +142,7 @@ def write_gitignore(root: Path) -> bool:
 
 def _section(memory: Memory) -> str:
     for section, types in _SECTIONS.items():
-        if memory.kind.name in types:
+        if memory.type_row.name in types:
             return section
     return _ONLY_PINNED if memory.pinned else ""
 

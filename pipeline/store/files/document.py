@@ -145,14 +145,14 @@ def load(raw: bytes, path: str) -> tuple[Memory, dict[str, Any]]:
 
 def front_of(memory: Memory) -> dict[str, Any]:
     """Return the front matter of `memory` in the order of DESIGN §5."""
-    kind = memory.kind
+    type_row = memory.type_row
     extra = dict(memory.extra)
     below = extra.pop("metadata", {})
     front: dict[str, Any] = {
         "name": memory.name,
         "description": without_line_breaks(memory.description),
         "type": memory.type,
-        "metadata": {"type": kind.host_class, **(below if isinstance(below, dict) else {})},
+        "metadata": {"type": type_row.host_class, **(below if isinstance(below, dict) else {})},
         "id": memory.id,
         "title": without_line_breaks(memory.shown_title),
         "tags": list(memory.tags),
@@ -168,7 +168,7 @@ def front_of(memory: Memory) -> dict[str, Any]:
         **({"pinned": True} if memory.pinned else {}),
         **{key: value for key, value in extra.items() if key not in KNOWN},
     }
-    if not kind.is_graph and memory.shown_title == replace(memory, title="").shown_title:
+    if not type_row.is_graph and memory.shown_title == replace(memory, title="").shown_title:
         del front["title"]
     return {key: value for key, value in front.items() if value != "" or key not in KNOWN}
 

@@ -72,8 +72,8 @@ def entry_of(memory: Memory, mtime: float) -> Entry:
     """Return the index entry of `memory`; `mtime` (epoch seconds) dates it when its file gives no date."""
     when = memory.updated or memory.created
     days = (when.timestamp() if when else mtime) / 86_400
-    worth = math.log(max(memory.kind.weight * memory.importance, 1e-3)) + _DECAY_PER_DAY * days
-    rank = (not memory.pinned, memory.kind.name not in _FIRST, -round(worth, 6), memory.path)
+    worth = math.log(max(memory.type_row.weight * memory.importance, 1e-3)) + _DECAY_PER_DAY * days
+    rank = (not memory.pinned, memory.type_row.name not in _FIRST, -round(worth, 6), memory.path)
     return Entry(memory.path, index_line(memory), rank)
 
 

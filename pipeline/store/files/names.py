@@ -58,8 +58,8 @@ def moved_path(path: str, folder: str, taken_paths: Collection[str]) -> str:
 
 
 def _path(memory: Memory, name: str) -> str:
-    kind = memory.kind
-    graph_name = f"{name}-{memory.id[:6]}.md" if kind.is_graph and memory.id else f"{name}.md"
+    type_row = memory.type_row
+    graph_name = f"{name}-{memory.id[:6]}.md" if type_row.is_graph and memory.id else f"{name}.md"
     if memory.pinned:
         return f"{VAULT}/{graph_name}"
-    return f"{kind.folder}/{graph_name}" if kind.folder else graph_name
+    return f"{type_row.folder}/{graph_name}" if type_row.folder else graph_name
