@@ -104,7 +104,7 @@ def test_every_dependency_has_a_lower_and_an_upper_bound() -> None:
 
 
 def test_the_oldest_versions_are_the_lower_bounds() -> None:
-    command = [sys.executable, ROOT / ".ci" / "oldest"]
+    command = [sys.executable, str(ROOT / ".ci" / "oldest")]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     (typer,) = [line for line in project["dependencies"] if line.startswith("typer")]
