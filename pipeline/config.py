@@ -201,8 +201,8 @@ def load(home: Path, *, environment: bool = True) -> Settings:
     values = _read(file)
     named: dict[str, str] = {}
     for name, value in sorted(os.environ.items()) if environment else ():
-        section, mark, key = name.removeprefix("REVERIE_").lower().partition("__")
-        if name.startswith("REVERIE_") and mark:
+        section, separator, key = name.removeprefix("REVERIE_").lower().partition("__")
+        if name.startswith("REVERIE_") and separator:
             values.setdefault(section, {})[key] = value
             named[f"{section}.{key}"] = named[section] = name
     try:
@@ -210,10 +210,10 @@ def load(home: Path, *, environment: bool = True) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        told = "there is no such key" if first["type"] == "extra_forbidden" else first["msg"]
+        problem = "there is no such key" if first["type"] == "extra_forbidden" else first["msg"]
         where = f"${named[key]}" if key in named else str(file)
         raise ConfigError(
-            f"{key}: {told}", file=where, fix="`reverie config` lists every key and its default."
+            f"{key}: {problem}", file=where, fix="`reverie config` lists every key and its default."
         ) from error
 
 

@@ -60,8 +60,8 @@ class App:
     @property
     def store_path(self) -> Path:
         """Return the memory folder commands act on: ``--store``, else the one of the project here."""
-        place = self.store_override or paths.project_store(Path.cwd())
-        return paths.speakable(place)
+        store_path = self.store_override or paths.project_store(Path.cwd())
+        return paths.speakable(store_path)
 
     @property
     def offline(self) -> bool:
@@ -97,7 +97,7 @@ class App:
         if not Home(self.home).ledger.exists():
             return ""
         with self.ledger(to_look=True) as ledger:
-            found = [place for place in files.stores(ledger) if Path(place).is_dir()]
+            found = [store_path for store_path in files.stores(ledger) if Path(store_path).is_dir()]
         return f" Known here: {', '.join(found[:3])}." if found else ""
 
     @contextmanager

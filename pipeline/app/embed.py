@@ -40,5 +40,9 @@ def embed(app: App, *, everywhere: bool = False, anew: bool = False) -> Iterator
 
 
 def _stores(app: App, ledger: Ledger) -> list[Store]:
-    places = [*map(Path, files.stores(ledger)), Home(app.home).user_store]
-    return [open_store(place, app.settings) for place in dict.fromkeys(places) if place.is_dir()]
+    store_paths = [*map(Path, files.stores(ledger)), Home(app.home).user_store]
+    return [
+        open_store(store_path, app.settings)
+        for store_path in dict.fromkeys(store_paths)
+        if store_path.is_dir()
+    ]

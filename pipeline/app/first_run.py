@@ -82,11 +82,11 @@ def _memories(app: App) -> str:
 
 def _cost(app: App, provider: str) -> str:
     spend = app.settings.spend
-    said = _COST.get(provider, "as that provider asks")
+    cost = _COST.get(provider, "as that provider asks")
     if provider == "offline":
-        return said
+        return cost
     caps = f"{spend.calls_per_hour} calls and {spend.tokens_per_hour:,} tokens an hour"
-    return f"at most ${spend.dollars_per_day:.2f} a day, {caps}; {said}"
+    return f"at most ${spend.dollars_per_day:.2f} a day, {caps}; {cost}"
 
 
 def _maker(app: App) -> str:

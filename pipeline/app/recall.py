@@ -55,7 +55,7 @@ def recall(app: App, query: str, *, explain: bool = False) -> Recollections:
     )
     asked = [] if explain else found.items
     found.problems += _note(
-        app, "recall", [(one.store, one.id, one.name, one.path, one.digest) for one in asked]
+        app, "recall", [(item.store, item.id, item.name, item.path, item.digest) for item in asked]
     )
     return found
 
@@ -106,7 +106,7 @@ def injected(app: App, session: str | None) -> Told | None:
         elif session in names:
             names = [session]
         if len(names) != 1:
-            raise _which(session or "", names, [one.session for one in recalls.sessions(ledger)])
+            raise _which(session or "", names, [item.session for item in recalls.sessions(ledger)])
         totals = recalls.totals(ledger, names[0])
         assert totals is not None, "it was found by its lines"
         return Told(

@@ -85,14 +85,14 @@ def _stores(app: App, everywhere: bool) -> Iterator[Store]:
     more = [everyone] if everyone.is_dir() else []
     if everywhere and Home(app.home).ledger.exists():
         with app.ledger(to_look=True) as ledger:
-            more += [place for place in map(Path, files.stores(ledger)) if place.is_dir()]
+            more += [store_path for store_path in map(Path, files.stores(ledger)) if store_path.is_dir()]
     seen = set[Path]()
     if app.store_path.is_dir() or not more:
         here = app.open_store()
         seen.add(here.root)
         yield here
-    for place in more:
-        store = open_store(place, app.settings)
+    for store_path in more:
+        store = open_store(store_path, app.settings)
         if store.root not in seen:
             seen.add(store.root)
             yield store
@@ -117,17 +117,17 @@ def _hits(
         row.score = _share(row, weights)
     rows.sort(key=lambda row: -row.score)  # those of equal scores stay as BM25 has them
     for row in islice((row for row in rows if archived or not row.shown["archived"]), limit):
-        told = row.shown
+        shown = row.shown
         yield Hit(
-            name=told["name"],
-            type=told["type"],
-            said=told["said"],
+            name=shown["name"],
+            type=shown["type"],
+            said=shown["said"],
             score=round(row.score, 4),
-            snippet=_snippet(told["body"], set(asked)) or told["description"],
-            description=told["description"],
+            snippet=_snippet(shown["body"], set(asked)) or shown["description"],
+            description=shown["description"],
             store=str(store.path),
             path=row.path,
-            archived=bool(folder) or told["archived"],
+            archived=bool(folder) or shown["archived"],
         )
 
 

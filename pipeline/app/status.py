@@ -73,12 +73,12 @@ def _last_runs(ledger: Ledger) -> list[runs.Run]:
 
 def _project(store: str) -> str:
     """Return the name of the project that the memory folder `store` belongs to, as far as it is known."""
-    place = Path(store)
+    path = Path(store)
     try:
-        claimed = owner(place)
+        claimed = owner(path)
     except StoreError:
         claimed = ""
-    return Path(claimed).name if claimed else (place.parent if place.name == PROJECT_STORE else place).name
+    return Path(claimed).name if claimed else (path.parent if path.name == PROJECT_STORE else path).name
 
 
 def _last_event(ledger: Ledger, home: Path) -> dict[str, Any] | None:

@@ -33,7 +33,7 @@ def examine(
 
     def tell() -> None:
         for finding in findings:
-            output.hanging(f"{finding.level:<6}", f"{finding.code}: {finding.message}", mark=finding.level)
+            output.hanging(f"{finding.level:<6}", f"{finding.code}: {finding.message}", level=finding.level)
             if finding.fix:
                 output.hanging("      → ", finding.fix)
         wrong = sum(finding.level == "error" for finding in findings)
@@ -67,8 +67,8 @@ def audit(
         "memories": found.memories,
         "counts": counts,
         "findings": [
-            {field: getattr(one, field) for field in ("level", "code", "path", "line", "message", "fix")}
-            for one in found.findings
+            {field: getattr(finding, field) for field in ("level", "code", "path", "line", "message", "fix")}
+            for finding in found.findings
         ],
     }
     output.data(value, lambda: _tell(found), as_json=as_json)
@@ -77,9 +77,9 @@ def audit(
 
 
 def _tell(found: Audit) -> None:
-    for one in found.findings:
-        text = f"{one.where}: {one.code}: {one.message}. {one.fix}"
-        output.hanging(f"{one.level:<8}", text, mark=one.level)
+    for finding in found.findings:
+        text = f"{finding.where}: {finding.code}: {finding.message}. {finding.fix}"
+        output.hanging(f"{finding.level:<8}", text, level=finding.level)
     if found.findings:
         output.line()
     counts = ", ".join(count(number, level) for level, number in found.count().items() if number)

@@ -27,9 +27,9 @@ def extract(
     """Extract memories from one transcript."""
     app = App(store=store, llm=llm)
     with output.progress("reading"):
-        done, outcomes, place = app.extract(find_transcript(transcript))
-    value = {"transcript": done, "store": place, "runs": outcomes}
-    output.data(value, lambda: _tell(outcomes, place), as_json=as_json)
+        done, outcomes, store_path = app.extract(find_transcript(transcript))
+    value = {"transcript": done, "store": store_path, "runs": outcomes}
+    output.data(value, lambda: _tell(outcomes, store_path), as_json=as_json)
     if app.offline:
         output.talk(BLIND_SPOTS)
 
@@ -150,7 +150,7 @@ def work(
     output.data(done, tell, as_json=as_json)
 
 
-def _tell(outcomes: list[Outcome], place: Path | None) -> None:
+def _tell(outcomes: list[Outcome], store_path: Path | None) -> None:
     if not outcomes:
         output.line("nothing new")
     for outcome in outcomes:
@@ -162,8 +162,8 @@ def _tell(outcomes: list[Outcome], place: Path | None) -> None:
             output.talk(f"dropped: {rejected['name']}: {rejected['reason']}")
         if outcome.proposals:
             output.talk(f"{outcome.proposals} for the inbox")
-    if place is not None:
-        output.talk(f"store: {place}")
+    if store_path is not None:
+        output.talk(f"store: {store_path}")
 
 
 def _tell_estimate(backlog: list[dict[str, Any]]) -> None:

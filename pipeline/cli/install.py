@@ -120,8 +120,8 @@ def mode(
         output.talk(
             f"REVERIE_STORE__MODE is set in the environment and stands above the file: {now} holds here."
         )
-    for one in MODES if not name else (now,):
-        output.line(f"{'*' if one == now else ' '} {one:<8} {EFFECT[one]}")
+    for choice in MODES if not name else (now,):
+        output.line(f"{'*' if choice == now else ' '} {choice:<8} {EFFECT[choice]}")
 
 
 def config(as_json: JsonOption = False) -> None:
@@ -199,10 +199,10 @@ def _purge(home: Path, with_memories: bool) -> None:
     output.line(f"removed {home}" if not (left.memories or left.strange) else f"emptied {home}")
     if left.memories:
         output.line(f"kept {left.memories}: the memories for all projects (--with-memories removes them)")
-    for place in left.strange:
-        output.line(f"kept {place}: not made by Reverie")
-    for place in left.stores:
-        output.line(f"kept {place}: memories of a project, in Claude Code's own folder")
+    for path in left.strange:
+        output.line(f"kept {path}: not made by Reverie")
+    for path in left.stores:
+        output.line(f"kept {path}: memories of a project, in Claude Code's own folder")
 
 
 def _question(edits: list[Edit], home: Path, purge: bool, with_memories: bool) -> str:

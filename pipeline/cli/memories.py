@@ -109,7 +109,7 @@ def _tell_list(rows: list[dict[str, Any]]) -> None:
     names = max((len(row["name"]) for row in rows), default=0)
     if columns is not None and columns < names + _LEAST_WIDE:
         for row in rows:
-            output.hanging("* " if row["pinned"] else "  ", f"{row['name']}  ({row['type']})", mark="ok")
+            output.hanging("* " if row["pinned"] else "  ", f"{row['name']}  ({row['type']})", level="ok")
             output.hanging("      ", row["description"])
         return
     shown = [["*" if row["pinned"] else "", row["name"], row["type"], row["description"]] for row in rows]
@@ -128,8 +128,8 @@ def _tell_why(found: Why) -> None:
         }
     )
     for number, source in enumerate(found.sources, start=1):
-        said = "the person" if source["speaker"] == "person" else "the assistant"
-        output.line(f"\nsource {number}: {said} said at {source['at'] or 'an unknown time'}")
+        speaker = "the person" if source["speaker"] == "person" else "the assistant"
+        output.line(f"\nsource {number}: {speaker} said at {source['at'] or 'an unknown time'}")
         output.line(f"  session {source['session']}, entry {source['uuid']}")
         output.line(f"  quote: “{source['quote']}”")
         if source["file"]:

@@ -90,8 +90,8 @@ def width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def hanging(lead: str, text: str, *, mark: str = "") -> None:
-    """Print `lead` and `text` on one line; on a terminal wrapped below the text, coloured as `mark` says."""
+def hanging(lead: str, text: str, *, level: str = "") -> None:
+    """Print `lead` and `text` on one line; on a terminal wrapped below the text, coloured as `level` says."""
     columns = width()
     if columns is None:
         line(lead + text)
@@ -99,13 +99,13 @@ def hanging(lead: str, text: str, *, mark: str = "") -> None:
     wrapped = textwrap.wrap(
         harmless(text), max(20, columns - len(lead)), break_long_words=True, break_on_hyphens=False
     ) or [""]
-    _write(f"{_coloured(lead, mark)}{wrapped[0]}\n")
+    _write(f"{_coloured(lead, level)}{wrapped[0]}\n")
     for more in wrapped[1:]:
         _write(" " * len(lead) + more + "\n")
 
 
-def _coloured(text: str, mark: str) -> str:
-    colour = _COLOURS.get(mark)
+def _coloured(text: str, level: str) -> str:
+    colour = _COLOURS.get(level)
     return text if colour is None or _talk.no_color else f"\x1b[{colour}m{text}\x1b[0m"
 
 

@@ -45,8 +45,12 @@ def injected(
         rows = recollect.sessions(App())
         output.data(rows, lambda: _tell_sessions(rows), as_json=as_json)
         return
-    told = recollect.injected(App(), session)
-    output.data(None if told is None else _session_plain(told), lambda: _tell_session(told), as_json=as_json)
+    lines_of_session = recollect.injected(App(), session)
+    output.data(
+        None if lines_of_session is None else _session_plain(lines_of_session),
+        lambda: _tell_session(lines_of_session),
+        as_json=as_json,
+    )
 
 
 def _plain(found: Recollections) -> dict[str, Any]:
@@ -88,24 +92,24 @@ def _tell(found: Recollections, *, explain: bool) -> None:
         output.talk(f"{_number(len(found.items), 'memory', 'memories')}, {_size(found.chars, found.tokens)}")
 
 
-def _session_plain(told: Told) -> dict[str, Any]:
-    """Return `told` for JSON, where a line's position keeps the name of its column: ``place``."""
-    value = asdict(told)
+def _session_plain(lines_of_session: Told) -> dict[str, Any]:
+    """Return `lines_of_session` for JSON, where a line's position keeps the name of its column: ``place``."""
+    value = asdict(lines_of_session)
     for lines in ("lines", "bad"):
         value[lines] = [{"place": line.pop("position"), **line} for line in value[lines]]
     return value
 
 
-def _tell_session(told: Told | None) -> None:
-    if told is None:
+def _tell_session(lines_of_session: Told | None) -> None:
+    if lines_of_session is None:
         output.line("recall has put nothing into any session yet")
         return
-    output.line(_tell_totals(told.totals))
+    output.line(_tell_totals(lines_of_session.totals))
     output.table(
         ["at (UTC)", "when", "memory", "score", "tokens", "why"],
-        [r for line in told.lines for r in _rows(line)],
+        [r for line in lines_of_session.lines for r in _rows(line)],
     )
-    for bad in told.bad:
+    for bad in lines_of_session.bad:
         output.talk(f"a line of its file can't be understood (byte {bad.position}): {bad.reason}")
 
 
@@ -123,9 +127,10 @@ def _rows(line: Line) -> list[list[str]]:
     return [*rows, [at, when, whole, "", f"{line.tokens:,}", ""]]
 
 
-def _tell_totals(one: SessionTotals) -> str:
-    what = f"{_number(one.times, 'time', 'times')}, {_number(one.memories, 'memory', 'memories')}"
-    return f"session {one.session} in {one.cwd or 'an unknown place'}: {what}, {_size(one.chars, one.tokens)}"
+def _tell_totals(totals: SessionTotals) -> str:
+    what = f"{_number(totals.times, 'time', 'times')}, {_number(totals.memories, 'memory', 'memories')}"
+    size = _size(totals.chars, totals.tokens)
+    return f"session {totals.session} in {totals.cwd or 'an unknown place'}: {what}, {size}"
 
 
 def _tell_sessions(rows: list[SessionTotals]) -> None:
@@ -143,8 +148,8 @@ def _size(chars: int, tokens: int) -> str:
     return f"{_number(chars, 'character', 'characters')}, about {_number(tokens, 'token', 'tokens')}"
 
 
-def _number(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}"
+def _number(count: int, singular: str, plural: str) -> str:
+    return f"{count:,} {singular if count == 1 else plural}"
 
 
 def _moment(seconds: float) -> str:

@@ -57,7 +57,7 @@ def _show(found: Scheduled, as_json: bool) -> None:
         output.line(f"{name}: {state}{stale if found.installed and not found.current else ''}")
         for file in found.files:
             output.line(f"  {file}")
-        if found.said:
-            output.talk(found.said)
+        if found.answer:
+            output.talk(found.answer)
 
     output.data(found, tell, as_json=as_json)

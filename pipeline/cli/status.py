@@ -172,17 +172,17 @@ _STATES = {"waiting": "waits", "leased": "is at work", "parked": "was given up"}
 def _run(run: dict[str, Any], now: datetime) -> str:
     names = _actions(run["actions"]) or run["reason"]
     outcome = run["outcome"] or "unfinished"
-    told = f"{run['strategy']} {outcome}" + (f": {names}" if names else "")
-    return f"{day_and_time(run['started_at'], now):>12}  {output.fill_cells(run['project'], 14)}  {told}"
+    summary = f"{run['strategy']} {outcome}" + (f": {names}" if names else "")
+    return f"{day_and_time(run['started_at'], now):>12}  {output.fill_cells(run['project'], 14)}  {summary}"
 
 
 def _actions(actions: list[dict[str, Any]]) -> str:
     """Return what a run did, memories of the same fate behind one verb: ``created a, b; updated c``."""
-    told: dict[str, list[str]] = {}
+    summary: dict[str, list[str]] = {}
     for action in actions:
         verb, _, names = _action(action).partition(" ")
-        told.setdefault(verb, []).append(names)
-    return "; ".join(f"{verb} {', '.join(names)}" for verb, names in told.items())
+        summary.setdefault(verb, []).append(names)
+    return "; ".join(f"{verb} {', '.join(names)}" for verb, names in summary.items())
 
 
 def _action(action: dict[str, Any]) -> str:

@@ -155,10 +155,10 @@ def _run(transcript: Path, scratch: Path, spec: str, pieces: int) -> tuple[list[
         spoken = utterances.utterances(ledger, key, after_row=0)
     if not spoken:
         raise InputError("nobody speaks in it", file=str(transcript), fix="Check the transcript.")
-    place = Home(scratch).user_store
-    documents = open_store(place, settings).scan().documents if place.is_dir() else []
+    store_path = Home(scratch).user_store
+    documents = open_store(store_path, settings).scan().documents if store_path.is_dir() else []
     found = sorted((document.memory for document in documents), key=lambda memory: memory.name)
-    shutil.rmtree(place, ignore_errors=True)
+    shutil.rmtree(store_path, ignore_errors=True)
     return found, outcomes
 
 
@@ -184,9 +184,9 @@ def score(memories: list[Memory], outcomes: list[Outcome], gold: dict[str, Any])
     credited = {item["id"]: credits(item, memories) for item in (*gold["must"], *gold["fine"])}
     for item in gold["must"]:
         _credit(result, item, credited[item["id"]])
-    for place, memory in enumerate(memories):
+    for number, memory in enumerate(memories):
         right = any(memory in holders for holders in credited.values())
-        _judge(result, memory, memories[:place], right, gold)
+        _judge(result, memory, memories[:number], right, gold)
     return result
 
 
@@ -229,7 +229,7 @@ def _judge(
         for row in gold.get("superseded", [])
     )
     doubled = any(_alike(memory, other) for other in earlier)
-    for told, names in (
+    for applies, names in (
         (trips, result.never),
         (outdated, result.outdated),
         (doubled, result.doubled),
@@ -237,12 +237,12 @@ def _judge(
         (right and not doubled, result.right),
         (right and not doubled and not trips and not outdated, result.clean),
     ):
-        if told:
+        if applies:
             names.append(memory.name)
 
 
-def _alike(one: Memory, other: Memory) -> bool:
-    mine, theirs = (every_word(Body.parse(memory.body).statement) for memory in (one, other))
+def _alike(memory: Memory, other: Memory) -> bool:
+    mine, theirs = (every_word(Body.parse(each.body).statement) for each in (memory, other))
     return jaccard(mine, theirs) >= SAID_TWICE
 
 

@@ -111,13 +111,13 @@ def read_file(path: str, limit: int) -> bytes:
 
 def _main_tree(folder: str) -> str:
     """Return the main work tree if `folder` is the top of one, else ""."""
-    mark = folder + "/.git"
+    git = folder + "/.git"
     try:
-        if os.path.isdir(mark):
-            return folder if os.path.exists(mark + "/HEAD") else ""
-        if not os.path.isfile(mark):
+        if os.path.isdir(git):
+            return folder if os.path.exists(git + "/HEAD") else ""
+        if not os.path.isfile(git):
             return ""
-        text = _text(mark)
+        text = _text(git)
         if not text.startswith("gitdir:"):
             return ""
         git_dir = os.path.realpath(os.path.join(folder, text.removeprefix("gitdir:").strip()))

@@ -40,15 +40,15 @@ def hook_settings(home: str, problems: "list[str] | None" = None) -> "dict[str, 
 
     Never raises: a value that can't be used means its default, and a line about it is added to `problems`.
     """
-    told = [] if problems is None else problems
+    messages = [] if problems is None else problems
     sections = _from_board(home)
     if sections is None:
-        sections = _from_config(home, told)
+        sections = _from_config(home, messages)
     for name, value in os.environ.items():
         if name.startswith(("REVERIE_RECALL__", "REVERIE_STORE__")):
             section, _, key = name[len("REVERIE_") :].lower().partition("__")
             sections = {**sections, section: {**_section(sections, section), key: value}}
-    return _checked(sections, told)
+    return _checked(sections, messages)
 
 
 def board(home: str) -> "dict[str, Any]":

@@ -32,8 +32,8 @@ def line(data: bytes, home: str, now: "float | None" = None) -> str:
         return "reverie" if mode == "auto" else f"reverie {mode}"
     at = times.now() if now is None else now
     parts = [_learned(store, at), *_waiting(store)]
-    told = [part for part in parts if part] or ["nothing new"]
-    return _plain(f"reverie{'' if mode == 'auto' else ' ' + mode}: {' · '.join(told)}")
+    shown = [part for part in parts if part] or ["nothing new"]
+    return _plain(f"reverie{'' if mode == 'auto' else ' ' + mode}: {' · '.join(shown)}")
 
 
 def _cwd(data: bytes) -> str:

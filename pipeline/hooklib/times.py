@@ -73,16 +73,16 @@ def _split_offset(text: str) -> "tuple[str, float | None]":
 
 
 def _seconds(text: str) -> "float | None":
-    whole, mark, part = text.replace(",", ".").partition(".")
+    whole, point, part = text.replace(",", ".").partition(".")
     pieces = whole.split(":") if ":" in whole else [whole[at : at + 2] for at in range(0, len(whole), 2)]
     if not 1 <= len(pieces) <= 3 or not all(len(piece) == 2 and _digits(piece) for piece in pieces):
         return None
-    if mark and not (len(pieces) == 3 and _digits(part)):
+    if point and not (len(pieces) == 3 and _digits(part)):
         return None
     hours, minutes, seconds = (*(int(piece) for piece in pieces), 0, 0)[:3]
     if hours > 23 or minutes > 59 or seconds > 59:
         return None
-    return hours * 3600 + minutes * 60 + seconds + (float(f"0.{part}") if mark else 0.0)
+    return hours * 3600 + minutes * 60 + seconds + (float(f"0.{part}") if point else 0.0)
 
 
 def _digits(text: str) -> bool:

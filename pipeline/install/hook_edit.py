@@ -58,14 +58,14 @@ def without_hooks(text: str, file: Path, *, before: str = "") -> str:
     if text.startswith(BOM):
         return BOM + without_hooks(text.removeprefix(BOM), file, before=before.removeprefix(BOM))
     kept = _kept(before)
-    while place := next(_ours(text, file), None):
-        text = _take_out(text, place, kept, file)
+    while spot := next(_ours(text, file), None):
+        text = _take_out(text, spot, kept, file)
     return text
 
 
 def ours(text: str, file: Path) -> list[str]:
     """Return the event of each hook of ours in `text`. Raises InputError as `with_hooks` does."""
-    return [place.event for place in _ours(text.removeprefix(BOM), file)]
+    return [spot.event for spot in _ours(text.removeprefix(BOM), file)]
 
 
 def _root(text: str, file: Path) -> int:
@@ -103,9 +103,9 @@ def _ours(text: str, file: Path) -> Iterator[_Place]:
     for event in dict.fromkeys(
         str(item.key) for item in (json_edit.items(text, hooks.value) if hooks else ())
     ):
-        for place, handler in _handlers(text, event, file):
+        for spot, handler in _handlers(text, event, file):
             if _is_ours(text, handler, event):
-                yield place
+                yield spot
 
 
 def _is_ours(text: str, handler: Item, event: str) -> bool:
@@ -116,11 +116,11 @@ def _without_doubles(text: str, file: Path) -> str:
     """Return `text` with one hook of ours an event at most, and none for events we no longer listen to."""
     while True:
         seen: set[str] = set()
-        for place in _ours(text, file):
-            if place.event in seen or place.event not in EVENTS:
-                text = _take_out(text, place, set(), file)
+        for spot in _ours(text, file):
+            if spot.event in seen or spot.event not in EVENTS:
+                text = _take_out(text, spot, set(), file)
                 break
-            seen.add(place.event)
+            seen.add(spot.event)
         else:
             return text
 
@@ -148,26 +148,26 @@ def _numbers(text: str, item: Item) -> dict[str, Any]:
     return value
 
 
-def _take_out(text: str, place: _Place, kept: set[str], file: Path) -> str:
-    """Return `text` without the handler at `place`, nor the group, list and object that it leaves empty."""
+def _take_out(text: str, spot: _Place, kept: set[str], file: Path) -> str:
+    """Return `text` without the handler at `spot`, nor the group, list and object that it leaves empty."""
     hooks = _hooks(text, file)
     assert hooks is not None
-    listed = json_edit.member(text, hooks.value, place.event)
+    listed = json_edit.member(text, hooks.value, spot.event)
     assert listed is not None
-    group = json_edit.items(text, listed.value)[place.group]
+    group = json_edit.items(text, listed.value)[spot.group]
     inner = json_edit.member(text, group.value, "hooks")
     assert inner is not None
     if len(json_edit.items(text, inner.value)) > 1:
-        return json_edit.take_out(text, inner.value, place.handler)
-    if len(json_edit.items(text, listed.value)) > 1 or place.event in kept:
-        return json_edit.take_out(text, listed.value, place.group)
+        return json_edit.take_out(text, inner.value, spot.handler)
+    if len(json_edit.items(text, listed.value)) > 1 or spot.event in kept:
+        return json_edit.take_out(text, listed.value, spot.group)
     if len(json_edit.items(text, hooks.value)) > 1 or "hooks" in kept:
         return json_edit.take_out(text, hooks.value, _number(text, hooks.value, listed))
     return json_edit.take_out(text, json_edit.first(text), _number(text, json_edit.first(text), hooks))
 
 
 def _number(text: str, start: int, item: Item) -> int:
-    return [one.start for one in json_edit.items(text, start)].index(item.start)
+    return [member.start for member in json_edit.items(text, start)].index(item.start)
 
 
 def _kept(before: str) -> set[str]:

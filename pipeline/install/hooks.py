@@ -98,7 +98,7 @@ def install(home: Path, edit: Edit) -> None:
             kept.backup = _keep(home, edit.file, edit.before)
         if noted is not None:
             _carry_over(noted, kept, edit)
-        record.files = [one for one in record.files if one.file != kept.file] + [kept]
+        record.files = [each for each in record.files if each.file != kept.file] + [kept]
         record.made = list(dict.fromkeys([*record.made, *map(str, made)]))
         # Before the file: what is noted and did not happen does no harm.
         _write_record(home, record)
@@ -144,9 +144,9 @@ def read_record(home: Path) -> Record:
     """Return what is noted in `home`; an empty record when nothing is, or nothing that can be read."""
     try:
         value = json.loads(Home(home).installed.read_text("utf-8"))
-        files = [_Kept(**one) for one in value["files"]]
+        files = [_Kept(**values) for values in value["files"]]
         had = value["had"]
-        return Record(files, [str(one) for one in value["made"]], None if had is None else [*map(str, had)])
+        return Record(files, [*map(str, value["made"])], None if had is None else [*map(str, had)])
     except (OSError, ValueError, TypeError, KeyError):
         # Without it our entries are taken out one by one, which needs no note.
         return Record()
@@ -176,7 +176,7 @@ def _had(home: Path) -> list[str] | None:
     """Return what is in `home` if it is a person's own folder: one in which Reverie never worked."""
     if not home.is_dir() or Home(home).ledger.exists() or Home(home).spool.exists():
         return None
-    return sorted(place.name for place in home.iterdir())
+    return sorted(path.name for path in home.iterdir())
 
 
 def _keep(home: Path, file: Path, text: str) -> str:
@@ -210,8 +210,8 @@ def _target(file: Path) -> Path:
 
 def _missing(folders: Iterable[Path]) -> list[Path]:
     """Return `folders` and parents that are not there, the outermost first."""
-    wanted = {place for folder in folders for place in (folder, *folder.parents)}
-    return sorted(place for place in wanted if not place.exists())
+    wanted = {path for folder in folders for path in (folder, *folder.parents)}
+    return sorted(path for path in wanted if not path.exists())
 
 
 def _require_unchanged(edit: Edit) -> None:

@@ -148,5 +148,5 @@ def _unit(text: str) -> str:
 
 
 def _dump(value: Any, key: str | None, unit: str | None = None) -> str:
-    said = json.dumps(value, ensure_ascii=False, indent=unit)
-    return said if key is None else f"{json.dumps(key)}: {said}"
+    dumped = json.dumps(value, ensure_ascii=False, indent=unit)
+    return dumped if key is None else f"{json.dumps(key)}: {dumped}"

@@ -71,7 +71,7 @@ def purge(home: Path, *, with_memories: bool = False, wait: float = WAIT_SECONDS
     remove_empty_dirs(map(Path, record.made))
     memories = Home(home).user_store
     left = sorted(home.iterdir()) if home.is_dir() else []
-    strange = tuple(place for place in left if place != memories)
+    strange = tuple(path for path in left if path != memories)
     return Purged(memories if memories in left else None, stores, strange)
 
 
@@ -89,22 +89,22 @@ def _require_own(home: Path) -> None:
 
 def _empty(home: Path, had: Sequence[str], *, with_memories: bool) -> None:
     names = (*_OWN, home_files.USER_STORE) if with_memories else _OWN
-    for place in sorted(home.iterdir()):
+    for path in sorted(home.iterdir()):
         # Of a folder that was there before, nobody can tell what in it is whose.
-        if place.name not in had and any(fnmatch.fnmatchcase(place.name, name) for name in names):
-            _delete(place)
+        if path.name not in had and any(fnmatch.fnmatchcase(path.name, name) for name in names):
+            _delete(path)
 
 
-def _delete(place: Path) -> None:
+def _delete(path: Path) -> None:
     try:
-        if place.is_dir() and not place.is_symlink():
-            shutil.rmtree(place)
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
         else:
-            place.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(
             f"can't be removed: {error.strerror or error}",
-            file=str(error.filename or place),
+            file=str(error.filename or path),
             fix="Make it writable for yourself, then run it again.",
         ) from error
 
@@ -144,8 +144,8 @@ def _stores(home: Path) -> tuple[Path, ...]:
         return ()
     try:
         with look_at_ledger(ledger) as opened:
-            found = [Path(place) for place in files.stores(opened)]
+            found = [Path(path) for path in files.stores(opened)]
     except LedgerError:
         # A ledger that can't be read can go all the same.
         return ()
-    return tuple(place for place in found if place.is_dir() and home not in place.parents)
+    return tuple(path for path in found if path.is_dir() and home not in path.parents)

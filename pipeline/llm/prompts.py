@@ -48,7 +48,7 @@ class Prompt:
             raise PromptError(
                 "; ".join(wrong), file=str(self.file), fix="Give exactly the variables that the file lists."
             )
-        return _PLACE.sub(lambda place: str(values[place.group(1)]), self.body)
+        return _PLACE.sub(lambda match: str(values[match.group(1)]), self.body)
 
 
 def names(folder: Path | None = None) -> list[str]:

@@ -196,19 +196,19 @@ def _names(text: str) -> list[int]:
     lowered = text.lower()
     if len(lowered) != len(text):
         return [key.start() for key in KEY_AT.finditer(text)]
-    places: set[int] = set()
+    positions: set[int] = set()
     for hint in KEY_HINTS:
         at = lowered.find(hint)
         while at >= 0:
             lead = KEY_LEAD.search(lowered, max(0, at - 12), at) if hint == "key" else None
-            places.add(lead.start() if lead else at)
+            positions.add(lead.start() if lead else at)
             at = lowered.find(hint, at + 1)
     names: list[int] = []
     end = 0
-    for place in sorted(places):
-        key = KEY_AT.match(text, place) if place >= end else None
+    for position in sorted(positions):
+        key = KEY_AT.match(text, position) if position >= end else None
         if key:
-            names.append(place)
+            names.append(position)
             end = key.end()
     return names
 

@@ -17,10 +17,10 @@ def store_for(ledger: Ledger, key: str) -> Path:
         return Path(known)
     cwd = utterances.first_cwd(ledger, key)
     folder = paths.projects_dir() / Path(key).parent
-    place = paths.project_store(Path(cwd)) if cwd else folder / PROJECT_STORE
+    store_path = paths.project_store(Path(cwd)) if cwd else folder / PROJECT_STORE
     # Remembered, since a worktree that is gone tomorrow can't be resolved to its repository any more.
-    files.remember_store(ledger, key, str(place))
-    return place
+    files.remember_store(ledger, key, str(store_path))
+    return store_path
 
 
 def claim(ledger: Ledger, key: str, store: Store) -> None:

@@ -9,12 +9,17 @@ VAGUE = {"one", "told", "said", "mark", "place", "led", "desk"}
 
 
 def vague(module: Module) -> list[str]:
-    """Return where `module` names a parameter, variable or function by one of the vague words."""
+    """Return where `module` names a parameter, variable or function by one of the vague words.
+
+    Fields of classes are left out: they may be what is stored or printed.
+    """
+    fields = {id(n.target) for c in ast.walk(module.tree) if isinstance(c, ast.ClassDef)
+              for n in c.body if isinstance(n, ast.AnnAssign)}  # fmt: skip
     found = []
     for node in ast.walk(module.tree):
         if isinstance(node, ast.arg):
             name, line = node.arg, node.lineno
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in fields:
             name, line = node.id, node.lineno
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
             name, line = node.name, node.lineno

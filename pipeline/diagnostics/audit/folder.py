@@ -111,9 +111,9 @@ def _take(folder: Folder, path: str) -> None:
     try:
         raw, stamp = read_regular(folder.root / path)
     except (OSError, StoreError) as error:
-        told = error.args[0] if isinstance(error, StoreError) else error.strerror
+        cause = error.args[0] if isinstance(error, StoreError) else error.strerror
         fix = "Make the file readable, or move it out."
-        folder.findings.append(Finding("error", "unreadable", f"can't be read: {told}", fix, path=shown))
+        folder.findings.append(Finding("error", "unreadable", f"can't be read: {cause}", fix, path=shown))
         return
     text = raw.decode("utf-8", "replace")
     if path in (INDEX, OVERFLOW):

@@ -77,16 +77,16 @@ def check(folder: Folder, project: Path | None) -> Iterator[Finding]:
 
 
 def _dead(file: File, project: Path | None) -> Iterator[Finding]:
-    told: set[str] = set()
+    named: set[str] = set()
     anchors = file.memory.anchors if file.memory else ()
     for text, sure in [*((a, True) for a in anchors), *((m, False) for m in _CODE.findall(file.body))]:
         path = text.strip().partition(":")[0] if not re.match(r"[A-Za-z]+://", text) else ""
-        if path in told or not _PATH.fullmatch(path) or not (sure or _looks_like_a_file(path)):
+        if path in named or not _PATH.fullmatch(path) or not (sure or _looks_like_a_file(path)):
             continue
-        told.add(path)
+        named.add(path)
         if _is_there(path, project) is False:
-            place = f"in {project}" if project and not path.startswith(("/", "~")) else "on this machine"
-            what = f"names {path}, which is not {place}"
+            where = f"in {project}" if project and not path.startswith(("/", "~")) else "on this machine"
+            what = f"names {path}, which is not {where}"
             fix = "See whether the fact still holds: the file may have moved."
             level: Level = "warning" if sure else "note"
             yield Finding(level, "dead-path", what, fix, path=file.path, line=file.line_of(path))
@@ -110,7 +110,7 @@ def _is_there(path: str, project: Path | None) -> bool | None:
         if os.path.lexists(project / plain):
             return True
         # A package of a monorepo names its files from its own root.
-        return any(os.path.lexists(place / plain) for place in project.iterdir() if place.is_dir())
+        return any(os.path.lexists(folder / plain) for folder in project.iterdir() if folder.is_dir())
     except (OSError, ValueError, RuntimeError):
         return None
 

@@ -46,8 +46,8 @@ def check(files: list[File]) -> Iterator[Finding]:
     """Yield doubles and contradictions among `files`, each pair once, told of the later path."""
     yield from _same("duplicate-name", files, lambda f: f.memory.name.lower() if f.memory else "")
     yield from _same("duplicate-id", files, lambda f: f.memory.id if f.memory else "")
-    told = [_Told(file, content_words(_text(file))) for file in files]
-    for a, b in _neighbours(told):
+    texts = [_Told(file, content_words(_text(file))) for file in files]
+    for a, b in _neighbours(texts):
         rival = _contradiction(a, b)
         if rival:
             what = f"{rival}, against {a.file.path}"
@@ -80,22 +80,22 @@ def _same(code: str, files: list[File], key: Callable[[File], str]) -> Iterator[
         first.setdefault(value, file.path)
 
 
-def _neighbours(told: list[_Told]) -> Iterator[tuple[_Told, _Told]]:
+def _neighbours(texts: list[_Told]) -> Iterator[tuple[_Told, _Told]]:
     """Yield pairs that share rare words; only those are looked up, so that many files take no square."""
-    often = Counter(word for one in told for word in one.words)
+    often = Counter(word for text in texts for word in text.words)
     holders: dict[str, list[int]] = defaultdict(list)
-    for at, one in enumerate(told):
+    for at, text in enumerate(texts):
         near: Counter[int] = Counter()
-        rare = sorted(one.words, key=lambda word: (often[word], word))
+        rare = sorted(text.words, key=lambda word: (often[word], word))
         for word in [word for word in rare if 1 < often[word] <= _IN_MANY][: _RARE * 2]:
             near.update(holders[word])
             holders[word].append(at)
         for other, shared in near.items():
-            theirs = told[other].words
-            least = min(LEAST_COMMON, len(theirs), len(one.words))
-            enough = len(theirs & one.words) >= least and overlap(theirs, one.words) >= NEIGHBOURS
+            theirs = texts[other].words
+            least = min(LEAST_COMMON, len(theirs), len(text.words))
+            enough = len(theirs & text.words) >= least and overlap(theirs, text.words) >= NEIGHBOURS
             if shared and enough:
-                yield told[other], one
+                yield texts[other], text
 
 
 def _contradiction(a: _Told, b: _Told) -> str:

@@ -39,9 +39,9 @@ def audit(folder: Path, *, now: datetime, project: Path | None = None) -> Audit:
     try:
         listed = any(folder.iterdir()) or True
     except OSError as error:
-        told = "there is no such directory" if not folder.is_dir() else error.strerror
+        cause = "there is no such directory" if not folder.is_dir() else error.strerror
         fix = "Name a memory folder, such as ~/.claude/projects/<project>/memory."
-        raise InputError(str(told), file=str(folder), fix=fix) from error
+        raise InputError(str(cause), file=str(folder), fix=fix) from error
     assert listed
     root = folder.resolve()
     seen = read(root)
@@ -50,5 +50,5 @@ def audit(folder: Path, *, now: datetime, project: Path | None = None) -> Audit:
     for file in seen.files:
         found += files.check(file, now)
     found += [*pairs.check(seen.memories), *mentions.check(seen, project)]
-    found.sort(key=lambda one: (ORDER.index(one.level), one.path, one.line, one.code))
+    found.sort(key=lambda finding: (ORDER.index(finding.level), finding.path, finding.line, finding.code))
     return Audit(folder, project, len(seen.files), tuple(found))

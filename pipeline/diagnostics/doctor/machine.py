@@ -121,7 +121,7 @@ def _home(home: Path) -> Iterator[Finding]:
     if not home.is_dir():
         yield Finding("note", "home", f"{home} does not exist yet; the first event makes it")
         return
-    loose = [place for place in Home(home).private if place.exists() and _open_to_others(place)]
+    loose = [path for path in Home(home).private if path.exists() and _open_to_others(path)]
     for path in loose:
         mode = "700" if path.is_dir() else "600"
         yield Finding("error", "permissions", f"others can read {path}", f"chmod {mode} '{path}'")
@@ -136,12 +136,12 @@ def _open_to_others(path: Path) -> bool:
 
 
 def _room(home: Path) -> Iterator[Finding]:
-    place = next((folder for folder in (home, *home.parents) if folder.is_dir()), None)
-    if place is None:
+    path = next((folder for folder in (home, *home.parents) if folder.is_dir()), None)
+    if path is None:
         return
-    free = shutil.disk_usage(place).free
+    free = shutil.disk_usage(path).free
     if free < _LEAST_FREE:
-        message = f"only {free >> 20} MB are free where {place} is"
+        message = f"only {free >> 20} MB are free where {path} is"
         yield Finding("error", "disk", message, "Make room: below it, events and memories can't be written.")
 
 

@@ -19,24 +19,26 @@ _REINDEX = "`reverie reindex` builds it anew; until then hooks look at the files
 
 
 def check(app: App) -> Iterator[Finding]:
-    """Yield how the store of this place, and the one for all projects, are."""
-    place = app.store_path
-    if place.is_dir():
-        yield from _store(app, place)
+    """Yield how the store of this project, and the one for all projects, are."""
+    store_path = app.store_path
+    if store_path.is_dir():
+        yield from _store(app, store_path)
     else:
-        yield Finding("note", "store", f"{place} does not exist yet; the first memory makes it")
+        yield Finding("note", "store", f"{store_path} does not exist yet; the first memory makes it")
     shared = Home(app.home).user_store
-    if shared.is_dir() and shared != place:
+    if shared.is_dir() and shared != store_path:
         yield from _faults("user store", open_store(shared, app.settings))
 
 
-def _store(app: App, place: Path) -> Iterator[Finding]:
+def _store(app: App, store_path: Path) -> Iterator[Finding]:
     try:
         store = app.open_store()
         if not store.writable():
-            yield Finding("error", "store", f"{place} can't be written", "Make the folder writable for you.")
+            yield Finding(
+                "error", "store", f"{store_path} can't be written", "Make the folder writable for you."
+            )
         yield from _faults("store", store)
-        yield from _lock(app, place)
+        yield from _lock(app, store_path)
         yield from _index(app, store)
     except ReverieError as error:
         yield Finding("error", "store", str(error), error.fix)
@@ -48,12 +50,12 @@ def _faults(what: str, store: Store) -> Iterator[Finding]:
         yield Finding("error", f"{what} {finding.code}", f"{finding.path}: {finding.message}", finding.fix)
     if not findings:
         memories = len(store.scan().documents)
-        told = "1 memory" if memories == 1 else f"{memories} memories"
-        yield Finding("ok", what, f"{store.path}: {told}, nothing wrong")
+        counted = "1 memory" if memories == 1 else f"{memories} memories"
+        yield Finding("ok", what, f"{store.path}: {counted}, nothing wrong")
 
 
-def _lock(app: App, place: Path) -> Iterator[Finding]:
-    file = place / CONSOLIDATE_LOCK
+def _lock(app: App, store_path: Path) -> Iterator[Finding]:
+    file = store_path / CONSOLIDATE_LOCK
     if not file.exists() and not file.is_symlink():
         return
     if not stat.S_ISREG(file.lstat().st_mode):

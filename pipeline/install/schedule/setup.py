@@ -31,7 +31,7 @@ class Scheduled:
     """What stands with the scheduler `kind`; ``none`` says that this machine has none we know.
 
     `installed` says whether our job is there, `current` whether it is what we would write now: an earlier
-    install may have named another interpreter or home. `files` are those written (none for cron), `said` is
+    install may have named another interpreter or home. `files` are those written (none for cron), `answer` is
     the scheduler's own answer.
     """
 
@@ -39,7 +39,7 @@ class Scheduled:
     installed: bool
     current: bool
     files: tuple[Path, ...]
-    said: str = ""
+    answer: str = ""
 
 
 def detect() -> Kind:
@@ -118,11 +118,11 @@ def status(home: Path, kind: Kind | None = None) -> Scheduled:
     wanted = _wanted(home, kind)
     installed = all(file.exists() for file in wanted)
     current = installed and all(file.read_bytes() == data for file, data in wanted.items())
-    said = ""
+    answer = ""
     if installed:
         code, out, err = run_tool(_ask_command(kind))
-        said = (out if code == 0 else err or out).strip()
-    return Scheduled(kind, installed, current, tuple(wanted), said)
+        answer = (out if code == 0 else err or out).strip()
+    return Scheduled(kind, installed, current, tuple(wanted), answer)
 
 
 def _detected() -> Kind | None:
@@ -141,8 +141,8 @@ def _missing_folders(home: Path, kind: Kind) -> list[Path]:
     folders = {file.parent for file in files(home, kind)}
     if kind == "systemd":
         folders |= {folder / "timers.target.wants" for folder in folders}
-    wanted = {place for folder in folders for place in (folder, *folder.parents)}
-    return sorted(place for place in wanted if not place.exists() and home not in (place, *place.parents))
+    wanted = {path for folder in folders for path in (folder, *folder.parents)}
+    return sorted(path for path in wanted if not path.exists() and home not in (path, *path.parents))
 
 
 def _note_made(home: Path, made: list[Path]) -> None:
@@ -220,7 +220,7 @@ def _crontab() -> str:
     if code == 0:
         return out
     # Anything else may mean that there is a crontab, which must then not be replaced.
-    if any(said in err.lower() for said in ("no crontab", "no such file")):
+    if any(answer in err.lower() for answer in ("no crontab", "no such file")):
         return ""
     raise InputError(f"crontab -l failed: {err.strip()}", fix="See that `crontab -l` works in a terminal.")
 

@@ -168,7 +168,7 @@ def describe(text: str, path: str) -> "dict[str, Any]":
     ident = keys.get("id", "")
     name, title = memory_format.name_and_title(path, keys.get("name", ""), keys.get("title", ""), ident, body)
     sources = re.sub(_QUOTE, "", front)  # a quote may say anything, also a time
-    told = [moment for moment in re.findall(_AT, sources) if times.parse(moment) is not None]
+    moments = [moment for moment in re.findall(_AT, sources) if times.parse(moment) is not None]
     return {
         "id": ident,
         "name": name,
@@ -177,7 +177,7 @@ def describe(text: str, path: str) -> "dict[str, Any]":
         "description": keys.get("description", ""),
         "tags": _list(keys.get("tags", "")),
         "origin": keys.get("origin", ""),
-        "said": max(told, key=_moment) if told else _first_time(keys),
+        "said": max(moments, key=_moment) if moments else _first_time(keys),
         "importance": _share(keys.get("importance", ""), 0.5),
         "pinned": memory_format.is_true(keys.get("pinned", "")) or path.startswith(f"{VAULT}/"),
         "anchors": _list(keys.get("anchors", "")),

@@ -112,9 +112,9 @@ def read_front(front: str, path: str = "") -> dict[str, Any] | None:
                 raise yaml.YAMLError("YAML aliases are not read")
         data = _HANDLER.load(front, Loader=_Loader)
     except (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
+        problem_mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        line = mark.line + 2 if mark else 1
+        line = problem_mark.line + 2 if problem_mark else 1
         raise DocumentError(f"front matter: {problem}", file=path, line=line, fix=_MENDING) from error
     if data is None:
         return {}

@@ -157,13 +157,13 @@ def files_in(
     root: Path, folder: str, problems: list[Problem], *, stamps: bool = True
 ) -> Iterator[tuple[str, FileStamp]]:
     """Yield path and stamp of each regular visible ``*.md`` in one folder of the store."""
-    place = root / folder if folder else root
-    if folder and place.is_symlink():
+    directory = root / folder if folder else root
+    if folder and directory.is_symlink():
         problems.append(Problem(folder, 0, "a link; it is not followed"))
         return
-    if not place.is_dir():
+    if not directory.is_dir():
         return
-    with os.scandir(place) as found:
+    with os.scandir(directory) as found:
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
         name = entry.name

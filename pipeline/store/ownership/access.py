@@ -17,8 +17,8 @@ from pipeline.store.files.layout import PRIVATE
 
 
 @contextmanager
-def writing(place: Path) -> Iterator[None]:
-    """Turn an OSError inside the block into a StoreError that names the file, or `place`."""
+def writing(path: Path) -> Iterator[None]:
+    """Turn an OSError inside the block into a StoreError that names the file, or `path`."""
     try:
         yield
     except LockError as error:
@@ -26,7 +26,7 @@ def writing(place: Path) -> Iterator[None]:
     except OSError as error:
         raise StoreError(
             f"the store can't be written: {error.strerror or error}",
-            file=str(error.filename or place),
+            file=str(error.filename or path),
             fix="Make the folder writable and see that the disk has room.",
         ) from error
 
@@ -42,7 +42,7 @@ def private_dir(root: Path) -> Path:
 
 def can_be_made(root: Path) -> bool:
     """Whether nothing is at `root`, and what it would be made in is a folder."""
-    above = next((place for place in (root, *root.parents) if os.path.lexists(place)), root)
+    above = next((path for path in (root, *root.parents) if os.path.lexists(path)), root)
     return above != root and above.is_dir()
 
 

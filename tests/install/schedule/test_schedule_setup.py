@@ -39,7 +39,7 @@ def test_install_status_and_remove(machine: Machine, kind: Kind) -> None:
     files = [machine.home / place for place in PLACES[kind]]
     assert (done.installed, done.current, list(done.files)) == (True, True, files)
     assert machine.told()[: len(START[kind])] == [line.format(files[0]) for line in START[kind]]
-    assert "is fine" in done.said
+    assert "is fine" in done.answer
     assert not setup.remove(machine.reverie, kind).installed
     assert machine.told() == STOP[kind]
     assert not any(file.exists() for file in files)
@@ -142,7 +142,7 @@ def test_the_scheduler_is_the_one_that_answers(
 def test_without_a_scheduler_nothing_is_installed_and_nothing_wrong(machine: Machine) -> None:
     for ask in (setup.status, setup.remove):
         found = ask(machine.reverie)
-        assert (found.kind, found.installed) == ("none", False) and "None is needed" in found.said
+        assert (found.kind, found.installed) == ("none", False) and "None is needed" in found.answer
 
 
 def test_removing_takes_the_folders_that_installing_made_and_no_other(machine: Machine) -> None:
