@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from pipeline.app.application import App
-from pipeline.consolidation.commit import change_set
+from pipeline.consolidation.commit import changes
 from pipeline.consolidation.commit.execute import promote
 from pipeline.consolidation.commit.proposals import decode
 from pipeline.core.errors import ConflictError, InputError, StoreError
 from pipeline.core.ids import derived_id
-from pipeline.extraction.screened import Screened
+from pipeline.extraction.screened_candidate import Screened
 from pipeline.extraction.write import accepted
 from pipeline.ledger import Ledger
 from pipeline.ledger.inbox import InboxItem, decide_inbox, list_inbox
@@ -91,7 +91,7 @@ def _operations(app: App, store: Store, found: InboxItem) -> Sequence[Operation]
 
 def _dreamt(app: App, store: Store, snapshot: Snapshot, found: InboxItem) -> Sequence[Operation]:
     operation = decode(found.payload, found.id, snapshot)
-    planned = change_set.plan(
+    planned = changes.plan(
         [operation], store, snapshot, run_id=f"inbox-{found.id}", now=app.clock.now(), approved=True
     )
     promote(app.home, app.settings, f"inbox-{found.id}", planned.promoted)

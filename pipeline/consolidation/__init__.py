@@ -1,1 +1,1 @@
-"""The dream: gates, selection, a plan of operations, their check, one change set, a report."""
+"""The dream: gates, selection, a plan of operations, their check, the changes, a report."""

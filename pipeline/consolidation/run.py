@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pipeline.consolidation import vetoes
 from pipeline.consolidation.choose.gather import Gathered, gather
-from pipeline.consolidation.commit import change_set
+from pipeline.consolidation.commit import changes
 from pipeline.consolidation.commit.execute import Committed, carry_out, interrupted, resume
 from pipeline.consolidation.commit.proposals import inbox_item
 from pipeline.consolidation.commit.report import DreamReport
@@ -98,7 +98,7 @@ def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, 
         accepted = []
     _describe(report, gathered, refused)
     if dry_run:
-        report.actions = change_set.actions_of(accepted, snapshot)
+        report.actions = changes.actions_of(accepted, snapshot)
         report.word = "dry"
         return report
     meant = {memory_id for operation in accepted for memory_id in operation.about}

@@ -25,7 +25,7 @@ from pipeline.domain.memory import (
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.render import Rendering
 from pipeline.extraction.schema import Candidate, Cited, Extraction, Withdrawal
-from pipeline.extraction.screened import Screened
+from pipeline.extraction.screened_candidate import Screened
 from pipeline.hooklib.plain import one_line
 from pipeline.safety.invisible import visible
 from pipeline.text.dates import absolute

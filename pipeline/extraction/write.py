@@ -18,7 +18,7 @@ from pipeline.domain.body import Body
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.extraction.schema import Withdrawal
 from pipeline.extraction.screen import Verdict
-from pipeline.extraction.screened import Screened
+from pipeline.extraction.screened_candidate import Screened
 from pipeline.extraction.strategies import Span
 from pipeline.store import Document, Operation, Put, Snapshot, Store
 from pipeline.store.ownership.permission import may_change

@@ -1,1 +1,1 @@
-"""Putting Reverie into Claude Code and taking it out again without a trace; the mode; the first run."""
+"""Putting Reverie into Claude Code and taking it out again without a trace; the mode."""

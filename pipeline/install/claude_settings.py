@@ -16,7 +16,7 @@ from pipeline.core.errors import InputError
 from pipeline.hooklib import claude_settings
 from pipeline.hooklib.jsonish import BOM
 from pipeline.install import json_edit
-from pipeline.install.hook_registration import is_ours
+from pipeline.install.hook_registration import is_our_hook
 
 MEND = "Mend the file first: nothing was changed in it."
 _NAME = "reverie"
@@ -51,7 +51,7 @@ class SettingsFile:
                 handlers = group.get("hooks") if isinstance(group, dict) else None
                 for handler in handlers if isinstance(handlers, list) else ():
                     command = command_of(handler)
-                    if is_ours(command, event):
+                    if is_our_hook(command, event):
                         found.setdefault(event, []).append(command)
         return found
 

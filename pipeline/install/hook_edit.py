@@ -17,7 +17,7 @@ from pipeline.hooklib.events import EVENTS
 from pipeline.hooklib.jsonish import BOM
 from pipeline.install import json_edit
 from pipeline.install.claude_settings import MEND, command_of, parse_object
-from pipeline.install.hook_registration import is_ours, settings_snippet
+from pipeline.install.hook_registration import is_our_hook, settings_snippet
 from pipeline.install.json_edit import Item
 
 
@@ -109,7 +109,7 @@ def _ours(text: str, file: Path) -> Iterator[_Place]:
 
 
 def _is_ours(text: str, handler: Item, event: str) -> bool:
-    return is_ours(command_of(json_edit.parse(text[handler.value : handler.end])), event)
+    return is_our_hook(command_of(json_edit.parse(text[handler.value : handler.end])), event)
 
 
 def _without_doubles(text: str, file: Path) -> str:

@@ -33,7 +33,7 @@ def hook_command(event: str, *, python: str = "", hooks: Path | None = None) -> 
     return f"trap '' INT; {interpreter} -I -S {script} {event} || sh {launcher} {event} || :"
 
 
-def is_ours(command: str, event: str) -> bool:
+def is_our_hook(command: str, event: str) -> bool:
     """Whether `command` is one that `hook_command` made for `event`, with whatever Python and folder."""
     return event in _OURS.findall(command)
 

@@ -1,4 +1,6 @@
-"""The one retry policy, and the only module that imports tenacity.
+"""Trying again within one model call, and the only module that imports tenacity.
+
+When a whole job is done again is decided by `pipeline.worker.retry`.
 
 Only OverloadedError is tried again. A provider's ``retry_after`` is honoured up to MAX_WAIT seconds; without
 one the wait doubles from FIRST_WAIT.

@@ -47,7 +47,7 @@ from pipeline.store.history.generations import FileDiff, Generation
 from pipeline.store.history.undo import Undone
 from pipeline.store.ownership import access
 from pipeline.store.ownership.written_log import WrittenLog
-from pipeline.store.scanner import Scanner
+from pipeline.store.scan_cache import Scanner
 
 _STALE_LEAST = 32
 _STALE_SHARE = 50

@@ -17,6 +17,6 @@ from __future__ import annotations
 
 from pipeline.worker.context import WorkerContext
 from pipeline.worker.jobs import Pass, Worker
-from pipeline.worker.memory_folder import check_owner, store_for
+from pipeline.worker.session_store import check_owner, store_for
 
 __all__ = ["Pass", "Worker", "WorkerContext", "check_owner", "store_for"]

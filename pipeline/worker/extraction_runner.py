@@ -17,7 +17,7 @@ from pipeline.ledger import conversations, jobs, runs, utterances, watermarks
 from pipeline.ledger.conversations import Conversation
 from pipeline.store import foreign_dream_running
 from pipeline.worker.context import WorkerContext, log_fields
-from pipeline.worker.memory_folder import claim, store_for
+from pipeline.worker.session_store import claim, store_for
 
 LOG = logging.getLogger("reverie.worker")
 KINDS: tuple[JobKind, ...] = ("extract_turn", "extract_conversation")

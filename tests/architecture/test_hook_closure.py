@@ -40,7 +40,7 @@ RECALL = {
     *("_bisect", "_json", "binascii", "bisect"),
 }
 START = RECALL | {
-    f"pipeline.recall.live.{name}" for name in ("compaction", "session_budget", "session_start")
+    f"pipeline.recall.live.{name}" for name in ("session_budget", "session_sections", "session_start")
 }
 PROMPT = {
     *RECALL,

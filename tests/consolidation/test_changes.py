@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.consolidation.commit import change_set
+from pipeline.consolidation.commit import changes
 from pipeline.core.errors import ConflictError, StoreError
 from pipeline.domain.memory import Untouchable
 from pipeline.domain.operations import OPS, Operation
@@ -21,9 +21,9 @@ ONE = note("one", "The mailer listens on port 8025 in the lab.", title="The mail
 TWO = note("two", "The lab is shut in August.", "2026-03-02")
 
 
-def plan(bench: Dreaming, *operations: Operation, **more: Any) -> change_set.Applying:
+def plan(bench: Dreaming, *operations: Operation, **more: Any) -> changes.Applying:
     store = bench.store
-    return change_set.plan(operations, store, store.scan(), run_id="r", now=NOW, **more)
+    return changes.plan(operations, store, store.scan(), run_id="r", now=NOW, **more)
 
 
 def relate(bench: Dreaming) -> list[str]:

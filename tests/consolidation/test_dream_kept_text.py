@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.consolidation.commit.change_set import IN_REPORT
+from pipeline.consolidation.commit.changes import IN_REPORT
 from pipeline.ledger import inbox
 from pipeline.store import Store
 from pipeline.store.files.layout import FileStamp

@@ -10,7 +10,7 @@ from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Evidence
 from pipeline.extraction.schema import Withdrawal
 from pipeline.extraction.screen import Rejected, Verdict
-from pipeline.extraction.screened import Screened
+from pipeline.extraction.screened_candidate import Screened
 from pipeline.extraction.write import ExtractionPlan, near_copy, plan
 from pipeline.store import Store
 from tests.support.extraction import NOW

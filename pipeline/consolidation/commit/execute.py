@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config import Settings
-from pipeline.consolidation.commit import change_set, reflection
+from pipeline.consolidation.commit import changes, reflection
 from pipeline.consolidation.commit.report import DreamReport, write
 from pipeline.consolidation.lease import Permit
 from pipeline.consolidation.propose import model
@@ -91,7 +91,7 @@ def carry_out(
 ) -> DreamReport:
     """Do what `plan`, checked against `snapshot`, says, and finish. Raises StoreError and LeaseLostError."""
     if plan.operations:
-        report.actions = change_set.actions_of(plan.operations, snapshot)
+        report.actions = changes.actions_of(plan.operations, snapshot)
         _commit(phase, report, plan)
         faults.reach("dream.after_plan_commit")
         permit.confirm()
@@ -176,9 +176,7 @@ def _apply(phase: PhaseContext, home: Path, report: DreamReport, plan: Committed
         wanted = [operation for operation in plan.operations if _fits(operation, plan, phase.store, snapshot)]
         try:
             # Planning reads files too, so it meets a change made meanwhile as well.
-            planned = change_set.plan(
-                wanted, phase.store, snapshot, run_id=report.run_id, now=phase.clock.now()
-            )
+            planned = changes.plan(wanted, phase.store, snapshot, run_id=report.run_id, now=phase.clock.now())
             if planned.operations:
                 change = ChangeSet(report.run_id, "dream", planned.operations, phase.clock.now())
                 report.paths = phase.store.apply(change, generation=True).paths
@@ -236,7 +234,7 @@ def _promotions(phase: PhaseContext, report: DreamReport, plan: Committed) -> li
     snapshot = phase.store.scan()
     promotions = [operation for operation in plan.operations if operation.op == "promote"]
     wanted = [operation for operation in promotions if _fits(operation, plan, phase.store, snapshot)]
-    planned = change_set.plan(wanted, phase.store, snapshot, run_id=report.run_id, now=phase.clock.now())
+    planned = changes.plan(wanted, phase.store, snapshot, run_id=report.run_id, now=phase.clock.now())
     return planned.promoted
 
 

@@ -1,6 +1,6 @@
 """Fitting what a session hears at its start into the room there is: whole lines, what is left out named."""
 
-from pipeline.recall.live import compaction, fence
+from pipeline.recall.live import fence, session_sections
 
 
 class Block:
@@ -66,7 +66,7 @@ def _last(lines: "list[str]", room: int) -> "list[str]":
     """Return the end of each section that a session's memory has; short sections leave room to long ones."""
     sections: list[list[str]] = []
     for line in lines:
-        if line in compaction.HEADINGS or not sections:
+        if line in session_sections.HEADINGS or not sections:
             sections.append([])
         sections[-1].append(line)
     found: dict[int, list[str]] = {}

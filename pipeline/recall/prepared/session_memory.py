@@ -20,7 +20,7 @@ from pipeline.domain.action import MemoryAction
 from pipeline.domain.speech import Utterance
 from pipeline.hooklib.plain import clipped
 from pipeline.ledger import Ledger, runs, utterances
-from pipeline.recall.live import compaction
+from pipeline.recall.live import session_sections
 
 LOG = logging.getLogger("reverie.recall")
 START_TOKENS = 10_000
@@ -91,10 +91,10 @@ def _text(tokens: int, spoken: list[Utterance], memory_lines: list[str]) -> str:
     directory = next((utterance.cwd for utterance in reversed(spoken) if utterance.cwd), "")
     parts = [_MARK.format(tokens=tokens)]
     for heading, lines in (
-        (compaction.ASKED, _newest(asked)),
-        (compaction.STOOD, [_end(last_reply)] if last_reply.strip() else []),
-        (compaction.KEPT, _newest(memory_lines)),
-        (compaction.WHERE, [directory] if directory else []),
+        (session_sections.ASKED, _newest(asked)),
+        (session_sections.STOOD, [_end(last_reply)] if last_reply.strip() else []),
+        (session_sections.KEPT, _newest(memory_lines)),
+        (session_sections.WHERE, [directory] if directory else []),
     ):
         parts += [heading, *lines] if lines else []
     return "\n".join(parts) + "\n"

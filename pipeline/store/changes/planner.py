@@ -21,7 +21,7 @@ from pipeline.store.files.layout import ARCHIVE, VAULT, bytes_at, inside
 from pipeline.store.files.scanning import Document, Snapshot
 from pipeline.store.history import episodes
 from pipeline.store.ownership.written_log import WrittenLog
-from pipeline.store.scanner import Scanner
+from pipeline.store.scan_cache import Scanner
 
 
 class Planner:

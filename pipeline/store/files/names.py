@@ -13,7 +13,7 @@ from pipeline.hooklib.memory_format import NOT_MEMORIES
 from pipeline.store.files.layout import ARCHIVE, VAULT, check_path
 from pipeline.text.slugs import MAX_SLUG, slugify
 
-_RESERVED = frozenset({"memory-more", "agents"})
+_RESERVED = frozenset(name.removesuffix(".md") for name in NOT_MEMORIES)
 
 
 def place_new(memory: Memory, taken_paths: Collection[str], taken_names: Collection[str]) -> Memory:

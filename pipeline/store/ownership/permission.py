@@ -1,4 +1,5 @@
-"""Whether code may change a memory's file without a person's word. Every phase asks here."""
+"""Whether code may change a memory's file without a person's word. The rule itself is pure
+(`domain.memory.why_untouchable`), so that checks that know no store can ask it too."""
 
 from __future__ import annotations
 
