@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed  ## A session becomes memories, with recorded model calls: no network, no key
+demo: $(VENV)/.installed  ## A session becomes memories, with recorded model calls: no key
 	@$(BIN)/reverie demo
 
 test: $(VENV)/.installed  ## All tests but those that need the real client

@@ -13,6 +13,7 @@ from pipeline.app.application import App
 from pipeline.app.pins import pin
 from pipeline.config import Settings
 from pipeline.core.clock import iso
+from pipeline.core.errors import ConflictError
 from pipeline.domain.memory import Evidence
 from pipeline.extraction.strategies import ConversationStrategy
 from pipeline.ledger import conversations, inbox
@@ -90,6 +91,22 @@ def test_what_was_withdrawn_comes_back_byte_for_byte(bench: Bench, app: App) -> 
     assert bench.names() == []
     history.undo(app, "")
     assert memories(bench.store.root) == before
+
+
+def test_a_memory_pinned_since_is_not_left_behind_in_silence(bench: Bench, app: App) -> None:
+    key = heard(bench, SAID, "the gateway bans us at 5 retries")
+    second = {"name": "gateway-bans-at-5", "statement": "The gateway bans us at 5 retries."}
+    bench.script([reply(fact(1, SAID, **FRESH), fact(2, "the gateway bans us at 5", **second))])
+    (outcome,) = bench.run(bench.turns(key))
+    assert len(bench.names()) == 2
+    pin(app, "ship-with-make", pinned=True)
+    before = memories(bench.store.root)
+    with pytest.raises(ConflictError, match=r"ship-with-make\.md was moved by .*pin") as refused:
+        history.undo(app, outcome.run_id)
+    assert memories(bench.store.root) == before
+    history.undo(app, refused.value.fix.split("`")[1].removeprefix("reverie undo "))
+    history.undo(app, outcome.run_id)
+    assert bench.names() == []
 
 
 def test_what_was_made_and_undone_its_own_words_never_make_again(bench: Bench, app: App) -> None:

@@ -1,6 +1,7 @@
 """What brings a kept generation back, or why that would lose a later edit.
 
-A file is restored when it still is what the change set left. One that is as before already needs nothing;
+A file is restored when it still is what the change set left. One that is as before already needs nothing,
+unless a later change only moved it (a pin);
 a log that only grew since keeps what was added; MEMORY.md, when someone changed it since, is rendered anew
 around their lines. Anything else changed since is refused, and then nothing is undone.
 """
@@ -10,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pipeline.core.errors import ConflictError
 from pipeline.core.ids import digest
 from pipeline.store.file_operations import Restore
-from pipeline.store.files.layout import EPISODES, MAX_DERIVED, inside, read_regular
+from pipeline.store.files.layout import ARCHIVE, EPISODES, MAX_DERIVED, inside, read_regular
 from pipeline.store.history import generations
 from pipeline.store.history.generations import FileChange, Generation
 
@@ -54,7 +55,13 @@ def plan(
         current, mode, mtime = _present(root, change.path)
         present = None if current is None else digest(current)
         if present == change.before:
-            overtaken += [change] if not change.index and _last(change, later) else []
+            last = None if change.index else _last(change, later)
+            if last and _moved(change, last[0]):
+                # It only looks undone: the memory lives on elsewhere, pinned or unpinned.
+                causes.append(last[0])
+                refused.append(f"{change.path} was moved by {_title(last[0])}")
+            elif last:
+                overtaken.append(change)
             continue
         if present == change.after:
             data = generations.content(root, run, change.before)
@@ -113,6 +120,20 @@ def _last(change: FileChange, later: Sequence[Generation]) -> tuple[Generation, 
     """Return the newest of `later` that touched the file of `change`, with what it did to it."""
     touched = [(item, file) for item in later for file in item.files if file.path == change.path]
     return max(touched, key=lambda pair: pair[0].number, default=None)
+
+
+def _moved(change: FileChange, later: Generation) -> bool:
+    """Whether `later` moved the memory of `change` to another place in the live store."""
+    stem = PurePosixPath(change.path).stem
+    return any(
+        file.before is None
+        and file.after is not None
+        and not file.index
+        and not file.path.startswith(f"{ARCHIVE}/")
+        and PurePosixPath(file.path).stem.startswith(stem)
+        for file in later.files
+        if file.path != change.path
+    )
 
 
 def _memories(item: Generation) -> set[str]:
