@@ -109,6 +109,17 @@ def test_each_rule_finds_its_example_and_no_more_of_it(rule: Rule) -> None:
     assert result.kinds == (rule.kind,)
 
 
+@pytest.mark.parametrize(
+    "rule", [rule for rule in SHAPES if "«" in rule.finds and "(?a:" in rule.pattern], ids=named
+)
+def test_a_token_is_found_where_no_blank_parts_it_from_words(rule: Rule) -> None:
+    _, value, _ = re.split("[«»]", rule.finds.replace("~", ""))
+    (hint, *_) = [hint for hint in rule.hints if hint in rule.finds.replace("~", "").lower()]
+    around = f"{hint} 鍵は{value}です", f"{hint} clé{value}é"
+    assert [value in redact(text).text for text in around] == [False, False]
+    assert redact(around[0]).text.endswith("です")
+
+
 @pytest.mark.parametrize("rule", [*SHAPES, *QUOTED], ids=named)
 def test_each_rule_leaves_its_example_alone(rule: Rule) -> None:
     assert any(hint in rule.leaves.lower() for hint in rule.hints), "the rule is tried on it"
