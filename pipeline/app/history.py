@@ -64,7 +64,7 @@ def undo(app: App, run: str) -> Undone:
 
 
 def _bury(app: App, ledger: Ledger, run: str) -> None:
-    """Keep what an undone extraction wrote from coming back out of the same words; undoing that lifts it.
+    """Keep what an undone extraction did from being done again by the same words; undoing that lifts it.
 
     A conversation is read once more when it is over, after the turn whose extraction was undone.
     """
@@ -72,12 +72,12 @@ def _bury(app: App, ledger: Ledger, run: str) -> None:
     found = runs.run(ledger, turns[-1])
     if found is None or found.kind != "extract":
         return
-    wrote = [
+    done = [
         action
         for action in found.summary.actions
-        if isinstance(action, MemoryAction) and action.action in ("created", "updated")
+        if isinstance(action, MemoryAction) and action.action in ("created", "updated", "withdrawn")
     ]
-    for action in wrote:
+    for action in done:
         if len(turns) % 2:
             tombstones.add_tombstone(
                 ledger,

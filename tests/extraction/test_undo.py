@@ -92,6 +92,18 @@ def test_what_was_withdrawn_comes_back_byte_for_byte(bench: Bench, app: App) -> 
     assert memories(bench.store.root) == before
 
 
+def test_what_was_withdrawn_and_undone_its_own_words_never_withdraw_again(bench: Bench, app: App) -> None:
+    save(bench.store, OLD)
+    key = heard(bench, "forget port 8443, that gateway is gone", "b", "c", "d", "e")
+    taken_back = {"name": "deploys", "reason": "over", "evidence": [{"line": 1, "quote": "forget port 8443"}]}
+    bench.script([reply(withdrawals=[taken_back])] * 2)
+    bench.run(bench.turns(key))
+    history.undo(app, "")
+    (again,) = bench.run(whole(bench, key))
+    assert again.actions == () and "undone" in again.rejected[0]["reason"]
+    assert bench.names() == ["deploys"]
+
+
 def test_what_was_made_and_undone_its_own_words_never_make_again(bench: Bench, app: App) -> None:
     key = heard(bench, SAID, "b", "c", "d", "e")
     made = reply(fact(1, SAID, **FRESH))
