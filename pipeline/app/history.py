@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
+from pipeline.app import inbox
 from pipeline.app.application import App
 from pipeline.consolidation import vetoes
 from pipeline.core.errors import InputError, StoreError
 from pipeline.core.ids import digest, new_id
 from pipeline.domain.action import MemoryAction
 from pipeline.ledger import Ledger, dreams, runs, tombstones
+from pipeline.ledger.inbox import list_inbox
 from pipeline.store import ChangeSet, FileDiff, Generation, Restore, Retired, Store, Undone
 
 _ID_PREFIX = 6
@@ -64,31 +66,38 @@ def undo(app: App, run: str) -> Undone:
 
 
 def _bury(app: App, ledger: Ledger, run: str) -> None:
-    """Keep what an undone extraction wrote from coming back out of the same words; undoing that lifts it.
+    """Keep what was extracted and undone from being done again by the same words; undoing that lifts it.
 
     A conversation is read once more when it is over, after the turn whose extraction was undone.
     """
-    turns = run.split(_UNDO)
-    found = runs.run(ledger, turns[-1])
-    if found is None or found.kind != "extract":
-        return
-    wrote = [
-        action
-        for action in found.summary.actions
-        if isinstance(action, MemoryAction) and action.action in ("created", "updated")
-    ]
-    for action in wrote:
+    turns, store = run.split(_UNDO), str(app.store_path)
+    for name, memory_id in _extracted(ledger, store, turns[-1]):
         if len(turns) % 2:
             tombstones.add_tombstone(
-                ledger,
-                str(app.store_path),
-                action.name,
-                memory_id=action.id,
-                now=app.clock.now(),
-                reason=_UNDONE,
+                ledger, store, name, memory_id=memory_id, now=app.clock.now(), reason=_UNDONE
             )
         else:
-            tombstones.lift_tombstone(ledger, str(app.store_path), action.name, reason=_UNDONE)
+            tombstones.lift_tombstone(ledger, store, name, reason=_UNDONE)
+
+
+def _extracted(ledger: Ledger, store: str, change: str) -> list[tuple[str, str]]:
+    """Return names and ids ("" where unknown) of the memories that `change` made, changed or withdrew.
+
+    None for a change that is neither an extraction's nor the acceptance of what one proposed.
+    """
+    found = runs.run(ledger, change)
+    if found is not None and found.kind == "extract":
+        return [
+            (action.name, action.id)
+            for action in found.summary.actions
+            if isinstance(action, MemoryAction) and action.action in ("created", "updated", "withdrawn")
+        ]
+    accepted = list_inbox(ledger, store, "accepted") if found is None else []
+    return [
+        (str(item.payload.get("update_of") or item.payload.get("name", "")), "")
+        for item in accepted
+        if inbox.change_id(item) == change and not item.kind.startswith("dream:")
+    ]
 
 
 def restore(app: App, name: str) -> str:

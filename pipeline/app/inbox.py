@@ -47,7 +47,7 @@ def accept(app: App, number: int) -> dict[str, Any]:
         found = _item(app, ledger, number)
         operations = _operations(app, store, found)
         if operations:
-            change = ChangeSet(_change_id(found), f"inbox {found.kind}", operations, app.clock.now())
+            change = ChangeSet(change_id(found), f"inbox {found.kind}", operations, app.clock.now())
             lost = store.apply(change, generation=True).conflicts
             if lost:
                 raise ConflictError(
@@ -85,7 +85,7 @@ def _operations(app: App, store: Store, found: InboxItem) -> Sequence[Operation]
             file=target.path,
             fix=f"See {show} and edit the file, then {reject}.",
         )
-    memory_id = derived_id(_change_id(found), candidate.name)
+    memory_id = derived_id(change_id(found), candidate.name)
     return [accepted(candidate, store, target, memory_id=memory_id, now=app.clock.now())]
 
 
@@ -105,7 +105,8 @@ def _retired(app: App, store: Store, snapshot: Snapshot, found: InboxItem) -> Op
     return store.retire(target, year=app.clock.now().year, reason=found.payload.get("reason", "accepted"))
 
 
-def _change_id(found: InboxItem) -> str:
+def change_id(found: InboxItem) -> str:
+    """Return the id of the change set that accepting `found` makes."""
     return f"inbox-{found.id}-{found.run_id}"
 
 

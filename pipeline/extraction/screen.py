@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -73,7 +73,8 @@ def screen(
 ) -> Verdict:
     """Return what of `reply` holds against the dialogue it was made from.
 
-    `tombstones` maps forgotten names to epoch seconds: only words said later bring such a memory back.
+    `tombstones` maps names that were forgotten, or whose change was undone, to epoch seconds: only words said
+    later bring such a memory back, change it or withdraw it.
     `provisional` names the memories of this very conversation, which may be withdrawn without a quote.
     """
     verdict = Verdict()
@@ -92,12 +93,13 @@ def screen(
         sources = cite(withdrawal.evidence, rendering)
         withdrawal = _sound(withdrawal)
         # Only a person takes a person's words back, but what this conversation taught may go as it came.
-        if withdrawal.name in provisional or any(source.speaker == "person" for source in sources):
-            verdict.withdrawals.append((withdrawal, sources))
+        may_go = withdrawal.name in provisional or any(source.speaker == "person" for source in sources)
+        reason = "" if may_go else "withdrawal without a line in which the person takes it back"
+        reason = reason or _buried((withdrawal.name,), latest(source.at for source in sources), tombstones)
+        if reason:
+            verdict.rejected.append(Rejected(withdrawal.name, reason))
         else:
-            verdict.rejected.append(
-                Rejected(withdrawal.name, "withdrawal without a line in which the person takes it back")
-            )
+            verdict.withdrawals.append((withdrawal, sources))
     return verdict
 
 
@@ -146,7 +148,7 @@ def _screen_one(
         _bad_shape(candidate)
         or _bad_evidence(candidate, sources, rendering)
         or _barred(candidate)
-        or _buried(candidate, spoken_at, tombstones)
+        or _buried(_names(candidate), spoken_at, tombstones)
     )
     to_inbox = False
     if not reason and origin == "assistant-inferred":
@@ -214,8 +216,11 @@ def _sound(withdrawal: Withdrawal) -> Withdrawal:
     return withdrawal.model_copy(update={"name": label(withdrawal.name), "reason": reason})
 
 
-def _buried(candidate: Candidate, spoken_at: datetime | None, tombstones: Mapping[str, float]) -> str:
-    names = (candidate.update_of.strip(), slugify(candidate.name or candidate.description))
+def _names(candidate: Candidate) -> tuple[str, str]:
+    return candidate.update_of.strip(), slugify(candidate.name or candidate.description)
+
+
+def _buried(names: Iterable[str], spoken_at: datetime | None, tombstones: Mapping[str, float]) -> str:
     buried = max((tombstones[name] for name in names if name in tombstones), default=None)
     if buried is not None and (spoken_at is None or spoken_at.timestamp() <= buried):
         return "it was forgotten on request or undone, and nobody has said it since"

@@ -5,7 +5,7 @@
 
 import os
 
-from pipeline.hooklib import jsonish, places
+from pipeline.hooklib import jsonish, places, plain
 
 _MOST_BYTES = 4 << 20
 _OFF = ("1", "true", "yes", "on")
@@ -42,9 +42,13 @@ def chosen_store(root: str) -> str:
     """
     for file in files(root):
         named = setting(file, "autoMemoryDirectory")
-        if isinstance(named, str) and named.startswith(("/", "~/")) and "\0" not in named:
+        if isinstance(named, str) and named.startswith(("/", "~/")) and _can_be_a_path(named):
             return os.path.expanduser(named)
     return ""
+
+
+def _can_be_a_path(named: str) -> bool:
+    return "\0" not in named and plain.is_well_formed(named)
 
 
 def host_loads_memory(root: str) -> bool:

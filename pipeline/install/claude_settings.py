@@ -6,6 +6,7 @@ Code does. What a hook may read itself is in `pipeline.hooklib.claude_settings`;
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,6 +128,9 @@ def wiring(project: Path) -> Wiring:
 def read(file: Path) -> str | None:
     """Return the text of a settings file, None when there is none; InputError when it can't be used."""
     try:
+        # A repository may hold a link to a device; reading one, or a pipe, would never end.
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise InputError("is no plain file", file=str(file), fix=MEND)
         return file.read_bytes().decode("utf-8")
     except FileNotFoundError:
         return None

@@ -321,10 +321,11 @@ def _memories_in(summary: str) -> list[str]:
     """Return the ids of memories that a run's summary names; none of one that can't be read."""
     try:
         held = json.loads(summary)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     actions = held.get("actions") if isinstance(held, dict) else None
-    ids = [action.get("id") for action in actions or () if isinstance(action, dict)]
+    listed = actions if isinstance(actions, list) else []
+    ids = [action.get("id") for action in listed if isinstance(action, dict)]
     return [memory for memory in ids if isinstance(memory, str) and memory]
 
 

@@ -138,8 +138,12 @@ def visible(text: str, instead: str = "") -> str:
 
 
 def visible_line(text: str) -> str:
-    """Return `text` on one line, without characters that nobody sees."""
-    return visible(" ".join(text.split()))
+    """Return `text` on one line, without characters that nobody sees and the blanks around them.
+
+    Doing it twice changes nothing.
+    """
+    # Lines first: some ends of a line are characters that nobody sees, and their words must stay apart.
+    return " ".join(visible(" ".join(text.split())).split())
 
 
 def _suspects(text: str) -> list[str]:

@@ -27,8 +27,11 @@ class Rule:
 
 
 def _token(pattern: str) -> str:
-    """Return `pattern` where no longer name has it as its end."""
-    return rf"(?<![\w-])(?:{pattern})"
+    """Return `pattern` where no longer name has it as its end.
+
+    ASCII only: in Japanese or Chinese a word stands right before a token, without a blank.
+    """
+    return rf"(?a:(?<![\w-])(?:{pattern}))"
 
 
 def _whole(pattern: str) -> str:
@@ -36,7 +39,7 @@ def _whole(pattern: str) -> str:
 
     The group is atomic: the longest match is looked at, and no shorter one is tried that would end well.
     """
-    return rf"(?<![^\W_])(?>{pattern})(?![^\W_])"
+    return rf"(?a:(?<![^\W_])(?>{pattern})(?![^\W_]))"
 
 
 PRIVATE_TAG = re.compile(r"<(/?)private\b[^<>]{0,200}>", re.IGNORECASE)

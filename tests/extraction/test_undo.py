@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.app import history
+from pipeline.app import inbox as decisions
 from pipeline.app.application import App
 from pipeline.app.pins import pin
 from pipeline.config import Settings
@@ -109,6 +110,18 @@ def test_a_memory_pinned_since_is_not_left_behind_in_silence(bench: Bench, app: 
     assert bench.names() == []
 
 
+def test_what_was_withdrawn_and_undone_its_own_words_never_withdraw_again(bench: Bench, app: App) -> None:
+    save(bench.store, OLD)
+    key = heard(bench, "forget port 8443, that gateway is gone", "b", "c", "d", "e")
+    taken_back = {"name": "deploys", "reason": "over", "evidence": [{"line": 1, "quote": "forget port 8443"}]}
+    bench.script([reply(withdrawals=[taken_back])] * 2)
+    bench.run(bench.turns(key))
+    history.undo(app, "")
+    (again,) = bench.run(whole(bench, key))
+    assert again.actions == () and "undone" in again.rejected[0]["reason"]
+    assert bench.names() == ["deploys"]
+
+
 def test_what_was_made_and_undone_its_own_words_never_make_again(bench: Bench, app: App) -> None:
     key = heard(bench, SAID, "b", "c", "d", "e")
     made = reply(fact(1, SAID, **FRESH))
@@ -120,6 +133,27 @@ def test_what_was_made_and_undone_its_own_words_never_make_again(bench: Bench, a
     (again,) = bench.run(whole(bench, key))
     assert again.actions == () and "undone" in again.rejected[0]["reason"]
     assert bench.names() == []
+
+
+@pytest.mark.parametrize("kind", ["new", "retire"])
+def test_what_was_accepted_and_undone_its_own_words_never_do_again(bench: Bench, app: App, kind: str) -> None:
+    bench.settings = Settings.model_validate({"store": {"mode": "propose"}})
+    if kind == "retire":
+        save(bench.store, OLD)
+    key, before = heard(bench, SAID, "b", "c", "d", "e"), memories(bench.store.root)
+    taken_back = {"name": "deploys", "reason": "over", "evidence": [{"line": 1, "quote": SAID}]}
+    proposed = reply(fact(1, SAID, **FRESH)) if kind == "new" else reply(withdrawals=[taken_back])
+    bench.script([proposed, proposed])
+    bench.run(bench.turns(key))
+    (item,) = inbox.list_inbox(bench.ledger)
+    assert item.kind == kind
+    decisions.accept(app, item.id)
+    assert memories(bench.store.root) != before
+    history.undo(app, "")
+    bench.settings = Settings()
+    (again,) = bench.run(whole(bench, key))
+    assert again.actions == () and "undone" in again.rejected[0]["reason"]
+    assert memories(bench.store.root) == before
 
 
 def test_an_undo_that_is_undone_lifts_what_it_forbade(bench: Bench, app: App) -> None:

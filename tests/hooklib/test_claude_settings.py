@@ -1,5 +1,7 @@
 """Reading Claude Code's settings: which files count, and which of them wins."""
 
+import os
+
 import pytest
 
 from pipeline.hooklib import claude_settings
@@ -36,3 +38,22 @@ def test_a_file_that_can_not_be_read_says_nothing(project):
     write(project, "settings.json", '{"autoMemoryDirectory": "/team"}')
     write(project, "settings.local.json", '{"autoMemoryDirectory": "/mine"')
     assert claude_settings.chosen_store(str(project)) == "/team"
+
+
+@pytest.mark.parametrize("named", ["/a\\u0000b", "~/\\ud800", "/\\udcff"])
+def test_a_folder_that_no_path_can_name_is_none(project, named):
+    write(project, "settings.json", '{"autoMemoryDirectory": "/team"}')
+    write(project, "settings.local.json", f'{{"autoMemoryDirectory": "{named}"}}')
+    assert claude_settings.chosen_store(str(project)) == "/team"
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null", "pipe"])
+def test_what_is_no_plain_file_is_not_waited_for(project, device):
+    file = project / ".claude" / "settings.json"
+    if device == "pipe":
+        os.mkfifo(file)
+    else:
+        file.symlink_to(device)
+    assert claude_settings.chosen_store(str(project)) == ""
+    (unreadable,) = editing.wiring(project).unreadable
+    assert "no plain file" in str(unreadable)

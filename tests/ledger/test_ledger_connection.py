@@ -44,6 +44,8 @@ def test_which_memories_a_past_run_made_is_taken_from_its_summary(tmp_path: Path
         "r5": '{"actions": [{"id": 7}, {"id": ""}]}',
         "r6": "[]",
         "r7": None,
+        "r8": '{"actions": 5}',
+        "r9": "[" * 100_000,
     }
     connection = sqlite3.connect(path, isolation_level=None)
     migrations.migrate(connection, path, steps=migrations.STEPS[:before])

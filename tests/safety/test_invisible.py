@@ -111,6 +111,12 @@ def test_once_is_enough(text: str, instead: str) -> None:
     assert not invisible.has_hidden(made)
 
 
+@given(st.text(ALPHABET | st.sampled_from(" \u2028\n")))
+def test_a_line_has_no_blanks_where_something_hidden_was(text: str) -> None:
+    made = invisible.visible_line(text)
+    assert invisible.visible_line(made) == made == made.strip() and "  " not in made
+
+
 @given(st.text(ALPHABET))
 def test_nothing_that_can_be_seen_is_lost(text: str) -> None:
     seen = [char for char in text if not invisible.is_hidden(char)]

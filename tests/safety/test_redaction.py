@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.safety.redaction import _names, has_secret, redact
-from pipeline.safety.secret_rules import KEY_AT, QUOTED, SHAPES, Rule
+from pipeline.safety.secret_rules import KEY_AT, PREFIXED, QUOTED, SHAPES, VENDORS, Rule
 
 # (text around, the value that must go)
 SECRETS = [
@@ -94,6 +94,9 @@ HARMLESS = [
 ]
 
 
+SHAPED = (*PREFIXED, *VENDORS)
+
+
 def named(rule: Rule) -> str:
     return f"{rule.kind}: {rule.finds}"
 
@@ -107,6 +110,15 @@ def test_each_rule_finds_its_example_and_no_more_of_it(rule: Rule) -> None:
     result = redact(before + value + after)
     assert result.text == f"{before}[redacted:{rule.kind}]{after}"
     assert result.kinds == (rule.kind,)
+
+
+@pytest.mark.parametrize("rule", [rule for rule in SHAPED if "(?P<value>" not in rule.pattern], ids=named)
+def test_a_token_is_found_where_no_blank_parts_it_from_words(rule: Rule) -> None:
+    _, value, _ = re.split("[«»]", rule.finds.replace("~", ""))
+    (hint, *_) = [hint for hint in rule.hints if hint in rule.finds.replace("~", "").lower()]
+    around = f"{hint} 鍵は{value}です", f"{hint} clé{value}é"
+    assert [value in redact(text).text for text in around] == [False, False]
+    assert redact(around[0]).text.endswith("です")
 
 
 @pytest.mark.parametrize("rule", [*SHAPES, *QUOTED], ids=named)

@@ -77,10 +77,11 @@ def plan(
             refused.append(f"{change.path} {_refusal_reason(change, current, causes, ours=ours)}")
     if not refused and not any(restore.path in _memories(chosen) for restore in restores):
         # Nothing of it is left to take back: a later change moved on from it.
-        for change in overtaken:
-            last = _last(change, later)
-            causes += [last[0]] if last else []
-            refused.append(f"{change.path} was changed again by {_title(causes[-1])}")
+        causes += [last[0] for change in overtaken if (last := _last(change, later))]
+        refused += [
+            f"{change.path} was changed again by {_title(cause)}"
+            for change, cause in zip(overtaken, causes, strict=True)
+        ]
     if refused:
         raise ConflictError(
             f"undoing {_title(chosen)} would lose what came after it: {'; '.join(refused)}",
