@@ -17,6 +17,8 @@ from pipeline.safety.secret_rules import KEY_AT, PREFIXED, QUOTED, SHAPES, VENDO
 
 # (text around, the value that must go)
 SECRETS = [
+    ("post to {} today", "https://hooks.slack.~com/workflows/T00000000/A00000000/123456789/madeupmadeup"),
+    ("post to {} today", "https://hooks.slack.~com/triggers/E00000000/123456789/madeupmadeup"),
     ("the key is {} for now", "sk-~ant-api03-made-up-0123456789abcdef"),
     ("OPENAI {} .", "sk-~proj-abcdEFGH0123456789"),
     ("old key {} here", "sk-~abcdefghij0123456789ABCD"),
