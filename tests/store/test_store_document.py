@@ -171,6 +171,11 @@ def test_half_an_emoji_becomes_a_replacement_character():
     assert (found.description, found.body) == ("ok \ufffd end", "\ufffd 🚀\n")
 
 
+def test_a_value_of_blanks_alone_comes_back():
+    raw = document.compose(memory(extra={"team": "\xa0"}))
+    assert document.parse(raw, "a.md").extra == {"team": "\xa0"}
+
+
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 LINE = TEXT.map(document.without_line_breaks).map(str.strip)
 TIMES = st.integers(0, 4_000_000_000).map(lambda at: dt.datetime.fromtimestamp(at, dt.UTC))

@@ -58,6 +58,18 @@ class _Dumper(_BASE_DUMPER):  # type: ignore[misc]
         node.flow_style = False
         self.serialize(node)
 
+    def represent_str(self, data: str) -> Any:
+        """Return the node of a text, quoted where it begins or ends in blanks.
+
+        YAML writes a no-break space plain, and the handler strips what it exports: the value would be gone.
+        """
+        return self.represent_scalar(
+            "tag:yaml.org,2002:str", data, style='"' if data != data.strip() else None
+        )
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
