@@ -42,7 +42,7 @@ def undo(app: App, run: str) -> Undone:
     """Bring back every byte that `run` changed; without one, the newest change that still stands.
 
     That may be a dream's, an extraction's or a person's. What came of it does not return of itself: no dream
-    does the same again, and the words an extraction read do not make the same memory again.
+    does the same again, and the words an extraction read do not make a memory of that name again.
     """
     store = app.open_store()
     if not run:
