@@ -175,6 +175,18 @@ def test_a_change_that_a_later_one_took_back_leaves_nothing_to_undo(store):
     assert [item.undone for item in store.history()] == [False, False]
 
 
+def test_a_memory_archived_since_holds_up_no_undo_of_its_neighbour(store):
+    made = [store.put(memory(name)) for name in ("first", "second")]
+    store.apply(ChangeSet("run-2", "an extraction", made), generation=True)
+    gone = store.retire(store.read("first"), year=2026, reason="outdated")
+    later = [gone, store.put(memory("first-of-all"))]
+    store.apply(ChangeSet("run-3", "a dream", later), generation=True)
+    store.undo("run-2")
+    names = {document.name for document in store.scan().documents}
+    assert names & {"first", "second", "first-of-all"} == {"first-of-all"}
+    assert (store.root / "archive/2026/first.md").exists()
+
+
 def test_index_lines_that_come_back_are_ours_again(store):
     before = tree(store.root)
     dream(store)

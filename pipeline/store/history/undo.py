@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from pipeline.core.errors import ConflictError
 from pipeline.core.ids import digest
 from pipeline.store.file_operations import Restore
-from pipeline.store.files.layout import ARCHIVE, EPISODES, MAX_DERIVED, inside, read_regular
+from pipeline.store.files.layout import EPISODES, MAX_DERIVED, VAULT, inside, read_regular
 from pipeline.store.history import generations
 from pipeline.store.history.generations import FileChange, Generation
 
@@ -124,17 +124,20 @@ def _last(change: FileChange, later: Sequence[Generation]) -> tuple[Generation, 
 
 
 def _moved(change: FileChange, later: Generation) -> bool:
-    """Whether `later` moved the memory of `change` to another place in the live store."""
-    stem = PurePosixPath(change.path).stem
+    """Whether `later` moved the memory of `change` into the vault or out of it, where it is still live."""
+    stem, pinned = PurePosixPath(change.path).stem, _in_vault(change)
     return any(
         file.before is None
         and file.after is not None
-        and not file.index
-        and not file.path.startswith(f"{ARCHIVE}/")
+        and _in_vault(file) != pinned
         and PurePosixPath(file.path).stem.startswith(stem)
         for file in later.files
-        if file.path != change.path
+        if not file.index
     )
+
+
+def _in_vault(change: FileChange) -> bool:
+    return change.path.startswith(f"{VAULT}/")
 
 
 def _memories(item: Generation) -> set[str]:
