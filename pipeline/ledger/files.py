@@ -55,11 +55,6 @@ def file_state(ledger: Ledger, key: str) -> FileState | None:
     return None if found is None else _state(found)
 
 
-def list_files(ledger: Ledger) -> list[FileState]:
-    """Return every file ever seen, by key."""
-    return [_state(row) for row in ledger.rows(_SELECT + "ORDER BY file_path")]
-
-
 def cursors(ledger: Ledger) -> dict[str, tuple[str, str]]:
     """Return key and cursor of every file by its path, but for those that are gone or being read."""
     rows = ledger.execute(

@@ -165,11 +165,6 @@ def _names(text: str) -> Iterator[str]:
                 yield plain(word).removesuffix("'s")
 
 
-def carries(text: str, specific: str) -> bool:
-    """Whether `text` holds `specific` (in its plain form), as one of its own or standing in it by itself."""
-    return lost([specific], text) == ()
-
-
 def lost(wanted: frozenset[str] | list[str], text: str) -> tuple[str, ...]:
     """Return those of `wanted` that `text` does not hold, sorted.
 

@@ -18,7 +18,6 @@ from pipeline.ledger.files import (
     bad_lines,
     begin_ingest,
     file_state,
-    list_files,
     mark_gone,
     recover_ingesting,
 )
@@ -48,7 +47,7 @@ def test_entries_offset_and_state_are_committed_together(led: Ledger) -> None:
     assert json.loads(state.cursor_json) == {"offset": 200}
     assert (state.session_id, state.last_entry_timestamp, state.gone) == (SESSION, at(1), False)
     assert state.type_counts == {"user": 1, "assistant": 1}
-    assert [entry.key for entry in list_files(led)] == [KEY]
+    assert [row["file_path"] for row in led.rows("SELECT file_path FROM memory_file_states")] == [KEY]
 
 
 def test_the_tables_are_those_of_seed_4(led: Ledger) -> None:
