@@ -16,8 +16,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 MAX_DESCRIPTION = 150
 MAX_QUOTE = 200
-MAX_SOURCES = 3
-
 
 HostClass = Literal["user", "feedback", "project", "reference"]
 Tier = Literal["core", "learning", "task"]
@@ -101,7 +99,8 @@ def why_untouchable(*, pinned: bool, ours: bool) -> Untouchable | None:
 class Evidence(BaseModel):
     """Where a fact was said: one entry of one session, with a short quote that is in it.
 
-    `at` is when it was said (ISO 8601), or None when the entry carries no usable time.
+    `at` is when it was said (ISO 8601), or None when the entry carries no usable time. `bears` are the keys
+    of the sentences it stands for (`domain.sentences`), empty where it stands for all of the memory.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -111,6 +110,25 @@ class Evidence(BaseModel):
     quote: str = Field(max_length=MAX_QUOTE)
     at: str | None = None
     speaker: Literal["person", "assistant"] = "person"
+    bears: tuple[str, ...] = ()
+
+    def is_for(self, key: str) -> bool:
+        """Whether this stands for the sentence named `key`."""
+        return not self.bears or key in self.bears
+
+    @property
+    def pointer(self) -> tuple[str, str, str]:
+        """Return what it points at, whatever it bears."""
+        return self.session, self.uuid, self.quote
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """What a memory took the place of: the one-line text, the day it was said ("" if unknown), its name."""
+
+    text: str
+    day: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +137,8 @@ class Memory:
 
     `name` is the slug and the file stem's base; times are aware UTC datetimes or None when the file
     does not say; `path` is relative to the store, empty before the memory is written; `aliases` are names
-    and ids of memories merged into this one, by which it is still found.
+    and ids of memories merged into this one, and former names of its own, by which it is still found;
+    `replaces` is what it took the place of.
     """
 
     name: str
@@ -138,6 +157,7 @@ class Memory:
     relations: tuple[dict[str, Any], ...] = ()
     anchors: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    replaces: tuple[Replaced, ...] = ()
     pinned: bool = False
     path: str = ""
     extra: dict[str, Any] = field(default_factory=dict)

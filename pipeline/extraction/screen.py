@@ -17,7 +17,6 @@ from pipeline.domain.memory import (
     HUMAN_ONLY,
     MAX_DESCRIPTION,
     MAX_QUOTE,
-    MAX_SOURCES,
     TYPES,
     Evidence,
     Origin,
@@ -120,7 +119,7 @@ def cite(evidence: Sequence[Cited], rendering: Rendering) -> tuple[Evidence, ...
         )
         if source not in found:
             found.append(source)
-    return tuple(found[:MAX_SOURCES])
+    return tuple(found)
 
 
 def quoted_in(quote: str, text: str) -> bool:

@@ -15,7 +15,6 @@ from pipeline.core.errors import InputError
 from pipeline.domain.body import Body
 from pipeline.domain.memory import (
     MAX_DESCRIPTION,
-    MAX_SOURCES,
     Evidence,
     Memory,
     Origin,
@@ -89,7 +88,7 @@ class Screened:
             confidence=self.confidence,
             updated=now,
             origin=origin,
-            sources=tuple(sources[:MAX_SOURCES]),
+            sources=tuple(sources),
             anchors=union((self.anchors, old.anchors), most=MOST_ANCHORS),
         )
 

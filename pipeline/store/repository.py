@@ -10,7 +10,7 @@ what Reverie wrote, `MemoryIndexWriter` keeps MEMORY.md in step. It decides thei
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -22,7 +22,7 @@ from pipeline.core.atomic import ensure_dir
 from pipeline.core.clock import SystemClock, iso
 from pipeline.core.errors import DocumentError, StoreError, UnknownMemoryError
 from pipeline.core.ids import digest
-from pipeline.domain.memory import Memory
+from pipeline.domain.memory import Evidence, Memory
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
 from pipeline.store.changes.journal import Journal
 from pipeline.store.changes.planner import Planner
@@ -41,8 +41,9 @@ from pipeline.store.file_operations import (
 from pipeline.store.files import document, scanning
 from pipeline.store.files.layout import PRIVATE, bytes_at, check_path
 from pipeline.store.files.scanning import Document, Snapshot
-from pipeline.store.history import archive, generations, retention, undo
+from pipeline.store.history import archive, forgotten, generations, retention, undo
 from pipeline.store.history.archive import Retired
+from pipeline.store.history.forgotten import Forgotten
 from pipeline.store.history.generations import FileDiff, Generation
 from pipeline.store.history.undo import Undone
 from pipeline.store.ownership import access
@@ -179,11 +180,26 @@ class Store:
         """Return what lies in the archive with its reason and, where there is one, its successor."""
         return archive.read_log(self.root)
 
+    def forgotten(self) -> Forgotten:
+        """Return what was forgotten, rejected or undone here, by its sources."""
+        return forgotten.read(self.root)
+
+    def note_forgotten(
+        self, sources: Iterable[Evidence], *, name: str, reason: str, now: datetime, lifted: bool = False
+    ) -> None:
+        """Keep what rests on `sources` from coming back by the same words, or `lifted`: let it come back."""
+        with self._locked():
+            forgotten.note(self.root, sources, name=name, reason=reason, now=now, lifted=lifted)
+
     # -- planning ---------------------------------------------------------------------------------
 
     def put(self, memory: Memory, *, existing: Document | None = None, approved: bool = False) -> Put:
         """Plan a memory file: a new one, or `existing` with what differs replaced; see `Planner.put`."""
         return self._planner.put(memory, existing=existing, approved=approved)
+
+    def rename(self, memory: Memory, existing: Document, *, approved: bool = False) -> Put | Move:
+        """Plan `existing` with what differs replaced and under a new name; see `Planner.rename`."""
+        return self._planner.rename(memory, existing, approved=approved)
 
     def retire(self, document: Document, *, year: int, reason: str, superseded_by: str = "") -> Retire:
         """Plan the move of a memory to ``archive/<year>/``; see `Planner.retire`."""

@@ -7,7 +7,7 @@ LAYERS = (
     "core",
     "config text transcript",
     "llm store verify",
-    "ledger",
+    "ledger revision",
     "context intake search",
     "extraction consolidation recall install",
     "worker",

@@ -14,7 +14,7 @@ from typing import Any
 from pipeline.core.errors import StoreError
 from pipeline.core.ids import derived_id
 from pipeline.domain.action import DreamAction
-from pipeline.domain.memory import MAX_SOURCES, Evidence, Memory, strongest_origin
+from pipeline.domain.memory import Evidence, Memory, strongest_origin
 from pipeline.domain.operations import Operation, OpName, is_op
 from pipeline.safety.guard import violation
 from pipeline.store import Document, Snapshot, Store
@@ -266,9 +266,9 @@ def _sources(memories: Sequence[Memory]) -> tuple[Evidence, ...]:
     """Return at most three sources, one of each memory in turn, so that none loses all of its own."""
     queues = [list(memory.sources) for memory in memories]
     found: list[Evidence] = []
-    while any(queues) and len(found) < MAX_SOURCES:
+    while any(queues):
         for queue in queues:
-            if queue and len(found) < MAX_SOURCES:
+            if queue:
                 source = queue.pop(0)
                 if source not in found:
                     found.append(source)

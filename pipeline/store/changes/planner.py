@@ -54,6 +54,27 @@ class Planner:
         data = document.compose(placed)
         return Put(placed.path, data, None, document.parse(data, placed.path))
 
+    def rename(self, memory: Memory, existing: Document, *, approved: bool = False) -> Put | Move:
+        """Plan `existing` with what differs in `memory` replaced, and its file under the new name.
+
+        The former name becomes an alias. A file that a line of MEMORY.md which is not ours links to keeps its
+        name, or that link would break. ConflictError as for `put`.
+        """
+        put = self.put(memory, existing=existing, approved=approved)
+        if existing.path in self._index.links_outside():
+            return put
+        fresh = replace(put.memory, name=memory.name, aliases=())
+        placed = _placed(fresh, self._scanner.glance(), self._planned)
+        if placed.name == existing.head.name:
+            return put
+        aliases = [*put.memory.aliases, existing.head.name]
+        aliases = [alias for alias in dict.fromkeys(aliases) if alias != placed.name]
+        moved = replace(placed, aliases=tuple(aliases))
+        self._planned[moved.path.lower()] = moved
+        data = document.compose(moved, existing.raw)
+        made = document.parse(data, moved.path)
+        return Move(existing.path, moved.path, existing.digest, data, digest(data), made)
+
     def retire(self, document: Document, *, year: int, reason: str, superseded_by: str = "") -> Retire:
         """Plan the move of a memory to ``archive/<year>/``; its bytes stay as they are.
 

@@ -10,7 +10,7 @@ edited are never rewritten at all (`Store.put` refuses them).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import yaml
@@ -177,6 +177,7 @@ def front_of(memory: Memory) -> dict[str, Any]:
         "relations": [dict(relation) for relation in memory.relations],
         "anchors": list(memory.anchors),
         **({"aliases": list(memory.aliases)} if memory.aliases else {}),
+        **({"replaces": [_filled(asdict(item)) for item in memory.replaces]} if memory.replaces else {}),
         **({"pinned": True} if memory.pinned else {}),
         **{key: value for key, value in extra.items() if key not in KNOWN},
     }
@@ -213,7 +214,14 @@ def _source(values: dict[str, Any]) -> dict[str, Any]:
         del values["at"]
     if values["speaker"] == "person":
         del values["speaker"]
+    values["bears"] = list(values["bears"])
+    if not values["bears"]:
+        del values["bears"]
     return values
+
+
+def _filled(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value}
 
 
 def _dump(data: dict[str, Any]) -> str:

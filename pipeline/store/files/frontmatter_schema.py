@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from pipeline.core.clock import parse_time
-from pipeline.domain.memory import MAX_DESCRIPTION, MAX_QUOTE, MAX_SOURCES, TYPES, Evidence, Memory
+from pipeline.domain.memory import MAX_DESCRIPTION, MAX_QUOTE, TYPES, Evidence, Memory, Replaced
 from pipeline.hooklib import memory_format
 from pipeline.hooklib.memory_format import is_true, name_and_title
 from pipeline.hooklib.plain import one_line, well_formed
@@ -40,6 +40,7 @@ KNOWN = (
     "anchors",
     "pinned",
     "aliases",
+    "replaces",
 )
 MAX_DEPTH = 64
 """Deepest nesting of front matter that is read; nobody writes so by hand, and parsers give up later."""
@@ -84,6 +85,7 @@ def to_memory(data: dict[str, Any], body: str, path: str) -> Memory:
         anchors=_strings(get("anchors")),
         pinned=is_true(get("pinned")) or path.startswith(f"{memory_format.VAULT}/"),
         aliases=aliases_in(data),
+        replaces=_replaced(get("replaces")),
         path=path,
         extra=_extra(data, below),
     )
@@ -196,12 +198,19 @@ def _sources(value: object) -> tuple[Evidence, ...]:
                     quote=str(item.get("quote") or "")[:MAX_QUOTE],
                     at=_text(item.get("at")) or None,
                     speaker=item.get("speaker") or "person",
+                    bears=_strings(item.get("bears")),
                 )
             )
         except ValidationError:
             # A source nobody can follow proves nothing; the line itself stays in the file.
             continue
-    return tuple(found[:MAX_SOURCES])
+    return tuple(found)
+
+
+def _replaced(value: object) -> tuple[Replaced, ...]:
+    items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    found = (Replaced(*(_text(item.get(key)) for key in ("text", "day", "name"))) for item in items)
+    return tuple(item for item in found if item.text)
 
 
 def _relations(value: object) -> tuple[dict[str, Any], ...]:

@@ -1,0 +1,149 @@
+"""The text of a memory as a list of sentences, each at its place, word for word.
+
+    Use 3 retries.                                   statement of the first fact
+    **Why:** At 5 the gateway bans us for an hour.   its reason
+    **Also:** Log each retry.                        statement of a second fact, joined on by a dream
+
+A sentence is a slice of the text: joining slices never makes words that nobody wrote. Where a rule is unsure
+it cuts too little, so that what belongs together stays together.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+Part = Literal["statement", "why", "how to apply"]
+
+ALSO = "**Also:**"
+"""Stands before a further fact of the same memory, which has its own reason and use behind it."""
+_LABEL = re.compile(r"\*\*(?P<part>why|how to apply|also):\*\*[ \t]*", re.IGNORECASE)
+_PARTS: dict[str, Part] = {"also": "statement", "why": "why", "how to apply": "how to apply"}
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)")
+_NEW_LINE_UNIT = re.compile(r"^[ \t]*(?:[-*+•][ \t]|\d{1,3}[.)][ \t]|#{1,6}[ \t]|>|\|)")
+_END = re.compile(r"[.!?؟۔।]+[\"'”’»)\]`*_]*(?=\s)|[。！？]+[」』”’）]*")
+# “z. B.”, “No. 3” and “1. first” end no sentence; a word of one letter or a number before the point tells.
+_NO_END = re.compile(
+    r"(?:^|[\s(\[“\"'])(?:\w|\d+|e\.g|i\.e|[Dd]r|[Mm]rs?|[Ss]t|[Nn]o|[Nn]r|vs|ca|etc|bzw|usw|resp|approx|cf|vgl|[Bb]spw|"
+    r"[Aa]rt|[Ff]ig|[Pp]ág|[Ss]ra?|[Mm]me)\.$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence of a memory: its words as they stand there, and where.
+
+    `fact` counts the facts of the memory from 0; `text[start:end]` of the whole body is the sentence with the
+    label before it, if it is the first of its part.
+    """
+
+    text: str
+    part: Part
+    fact: int
+    start: int
+    end: int
+
+    @property
+    def key(self) -> str:
+        """Return what names the sentence in a file: 8 hex digits of `folded`."""
+        return key_of(self.text)
+
+
+def sentences(body: str) -> tuple[Sentence, ...]:
+    """Return the sentences of `body` in their order; all of its words but labels are in one of them."""
+    return tuple(_sentences(body))
+
+
+def key_of(text: str) -> str:
+    """Return 8 hex digits that name a sentence, equal for two that are equal (see `folded`)."""
+    return hashlib.sha256(folded(text).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def folded(text: str) -> str:
+    """Return `text` in the form in which two sentences are equal: without case, spacing, quotes, end marks.
+
+    A word with anything but letters in it keeps its case: ``-f`` is another flag than ``-F``. A question
+    stays one.
+    """
+    plain = unicodedata.normalize("NFKC", text).replace("**", "").replace("`", "")
+    words = (_word(word) for word in plain.split())
+    return " ".join(word for word in words if word)
+
+
+def kept_of(body: str, fact: int, count: int) -> str:
+    """Return the fact numbered `fact` of `body` up to its `count`-th sentence, without the label ``Also``.
+
+    Byte for byte as it stands there but for blanks at its end; "" when `count` is 0.
+    """
+    found = [sentence for sentence in sentences(body) if sentence.fact == fact][:count]
+    if not found:
+        return ""
+    text = body[found[0].start : found[-1].end]
+    label = _LABEL.match(text)
+    if label and label["part"].lower() == "also":
+        text = text[label.end() :]
+    return text.strip()
+
+
+def joined(facts: list[str]) -> str:
+    """Return the body that holds `facts`, the second and later ones behind ``Also``."""
+    first, *others = [fact.strip() for fact in facts if fact.strip()] or [""]
+    return "\n\n".join([first, *(f"{ALSO} {other}" for other in others)]) + "\n" if first else ""
+
+
+def _word(word: str) -> str:
+    bare = word.strip("\"'“”„‘’«»()[]_,;:!。、，；：！.…").replace("’", "'")
+    return bare.casefold() if bare.rstrip("?？").isalpha() else bare
+
+
+def _sentences(body: str) -> Iterator[Sentence]:
+    fact, begun = 0, False
+    part: Part = "statement"
+    labels = [*_LABEL.finditer(body)]
+    starts = [0, *(label.start() for label in labels)]
+    for number, start in enumerate(starts):
+        label = labels[number - 1] if number else None
+        text_start = label.end() if label else 0
+        if label is not None:
+            word = label["part"].lower()
+            fact += word == "also" and begun
+            part = _PARTS[word]
+        end = starts[number + 1] if number + 1 < len(starts) else len(body)
+        for nth, (begin, stop) in enumerate(_cut(body, text_start, end)):
+            begun = True
+            yield Sentence(body[begin:stop], part, fact, begin if nth else start, stop)
+
+
+def _cut(body: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of the sentences between `start` and `end`, blanks at either side left out."""
+    begin = start
+    for cut in (*_cuts(body, start, end), end):
+        text = body[begin:cut]
+        if text.strip():
+            yield begin + len(text) - len(text.lstrip()), begin + len(text.rstrip())
+        begin = cut
+
+
+def _cuts(body: str, start: int, end: int) -> Iterator[int]:
+    """Yield where a sentence ends: at the end of a line that the next does not go on, or at a mark."""
+    fenced = False
+    position = start
+    for line in body[start:end].splitlines(keepends=True):
+        stop = position + len(line)
+        if _FENCE.match(line):
+            if not fenced:
+                yield position
+            fenced = not fenced
+            if not fenced:
+                yield stop
+        elif not fenced:
+            if not line.strip() or _NEW_LINE_UNIT.match(line):
+                yield position
+            for found in _END.finditer(line):
+                if not _NO_END.search(line[: found.end()].rstrip("\"'”’»)]`*_")):
+                    yield position + found.end()
+        position = stop

@@ -1,0 +1,248 @@
+"""The door: plans changes of memories for one store, judges each by the same rules, and writes them as one.
+
+- No text that may stand in no memory (a secret, a permission, an instruction) comes in with a change.
+- No sentence leaves a memory unless its removal says what speaks for it or why it no longer holds.
+- Nothing said earlier takes the place of something said later, and no words of the assistant's that of a
+  person's.
+- A pinned or foreign memory, and one that a person edited, is changed at a person's word only.
+- What loses a sentence leaves its former text in ``archive/``; every change set is written with a generation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeVar
+
+from pipeline.core.errors import ConflictError
+from pipeline.domain.memory import Memory, Replaced
+from pipeline.domain.sentences import sentences
+from pipeline.revision.compose import Removal, lost_between, merged
+from pipeline.store import (
+    Applied,
+    ChangeSet,
+    Document,
+    Move,
+    Operation,
+    Put,
+    Restore,
+    Retire,
+    Store,
+    WriteFile,
+)
+from pipeline.store.files.layout import ARCHIVE
+from pipeline.store.ownership.permission import may_change
+from pipeline.verify.barred import bar
+from pipeline.verify.flaw import Flaw
+from pipeline.verify.provenance import said_at, said_later_by_person, sources_of, vouched
+
+Planned = TypeVar("Planned", bound=Put | Move | Retire)
+EARLIER = "earlier"
+"""Folder below ``archive/<year>`` for former texts of memories that go on."""
+
+
+class Door:
+    """Collects the changes of one change set; `approved` ones are made at a person's word."""
+
+    def __init__(self, store: Store, *, now: datetime, approved: bool = False) -> None:
+        self.store = store
+        self.operations: list[Operation] = []
+        self._now = now
+        self._approved = approved
+        self._kept: list[Operation] = []
+
+    def create(self, memory: Memory) -> Put | Flaw:
+        """Plan a new memory, or say why it may not be kept."""
+        barred = bar(_words(memory))
+        if barred:
+            return Flaw(barred)
+        return self._add(self.store.put(memory))
+
+    def revise(
+        self, document: Document, memory: Memory, removals: Sequence[Removal] = (), *, rename: bool = False
+    ) -> Put | Move | Flaw:
+        """Plan the new text `memory` of `document`, or say why it may not stand.
+
+        `removals` are the sentences that leave it. With `rename` the file takes the name of `memory`, and the
+        former one becomes an alias. Raises ConflictError where somebody else's file stands in the way.
+        """
+        flaw = self._untouchable(document) or self._misses(document.memory, memory, removals)
+        if flaw is not None:
+            return flaw
+        plan = self.store.rename if rename else self._put
+        planned = plan(memory, document, approved=self._approved)
+        if removals:
+            self._keep_former(document)
+        return self._add(planned)
+
+    def retire(self, document: Document, reason: str, superseded_by: str = "") -> Retire | Flaw:
+        """Plan that `document` leaves for the archive, or say why it stays."""
+        flaw = self._untouchable(document)
+        if flaw is not None:
+            return flaw
+        fit = "see the report" if bar(reason) else reason
+        return self._add(
+            self.store.retire(document, year=self._now.year, reason=fit, superseded_by=superseded_by)
+        )
+
+    def merge(
+        self,
+        survivor: Document,
+        others: Sequence[Document],
+        covered: Mapping[str, Mapping[int, str]],
+        reason: str,
+    ) -> tuple[Removal, ...] | Flaw:
+        """Plan that `others` go into `survivor`, and return the sentences that were left out.
+
+        `covered` is as in `compose.merged`. What the assistant alone said joins no words of a person's.
+        """
+        memory, removals = merged(survivor.memory, [other.memory for other in others], covered, now=self._now)
+        for other in others:
+            stays = any(
+                sentence.key in {kept.key for kept in sentences(memory.body)}
+                for sentence in sentences(other.memory.body)
+            )
+            if stays and vouched(survivor.memory) != vouched(other.memory):
+                return Flaw(
+                    f"only one of “{survivor.name}” and “{other.name}” is a person's word", to_inbox=True
+                )
+            lost = lost_between(other.memory.body, memory.body, removals)
+            if lost:
+                return Flaw(f"“{lost[0][:80]}” would be lost")
+        for document in (survivor, *others):
+            flaw = self._untouchable(document)
+            if flaw is not None:
+                return flaw
+        revised = self.revise(survivor, memory)
+        if isinstance(revised, Flaw):
+            return revised
+        for other in others:
+            self.retire(other, reason, superseded_by=survivor.id)
+        return removals
+
+    def supersede(self, winner: Document, others: Sequence[Document], reason: str) -> Flaw | None:
+        """Plan that `others` leave because `winner` was said later; it shows what it took the place of.
+
+        A winner that nobody may touch stays as it is.
+        """
+        for other in others:
+            flaw = self._untouchable(other) or self._not_later(winner.memory, other.memory)
+            if flaw is not None:
+                return flaw
+        if self._untouchable(winner) is None:
+            memory = winner.memory
+            names = [name for other in others for name in (other.name, *other.memory.aliases)]
+            self._add(
+                self._put(
+                    replace(
+                        memory,
+                        replaces=tuple(dict.fromkeys([*memory.replaces, *map(_replaced_by, others)])),
+                        aliases=tuple(
+                            dict.fromkeys(name for name in (*memory.aliases, *names) if name != memory.name)
+                        ),
+                    ),
+                    winner,
+                    approved=self._approved,
+                )
+            )
+        for other in others:
+            self.retire(other, reason, superseded_by=winner.id)
+        return None
+
+    def bring(self, operations: Iterable[Move | Put | Restore | WriteFile]) -> None:
+        """Take in moves of bytes as they are: a pin, a file that comes back, a page of the diary."""
+        self.operations += operations
+
+    def write(self, change_id: str, reason: str) -> Applied:
+        """Write all that was planned as one change set with a generation; nothing when nothing was.
+
+        Raises ConflictError when a file is not what it was planned against, StoreError as `Store.apply`.
+        """
+        if not self.operations:
+            return Applied(False, [])
+        change = ChangeSet(change_id, reason, [*self.operations, *self._kept], self._now)
+        return self.store.apply(change, generation=True)
+
+    def drop(self) -> None:
+        """Forget what was planned, so that it can be planned anew."""
+        self.operations, self._kept = [], []
+        self.store.drop_plans()
+
+    # -- the rules ------------------------------------------------------------------------------------
+
+    def _untouchable(self, document: Document) -> Flaw | None:
+        if self._approved:
+            return None
+        reason = may_change(document, self.store)
+        return Flaw(reason.clause_about(f"“{document.name}”"), to_inbox=True) if reason else None
+
+    def _misses(self, old: Memory, new: Memory, removals: Sequence[Removal]) -> Flaw | None:
+        lost = lost_between(old.body, new.body, removals)
+        if lost:
+            return Flaw(f"“{lost[0][:80]}” would be lost", to_inbox=True)
+        before = {sentence.key for sentence in sentences(old.body)}
+        fresh = [item.text for item in sentences(new.body) if item.key not in before]
+        changed = [text for text in (new.name, new.title, new.description) if text not in _lines(old)]
+        barred = bar("\n".join([*fresh, *changed]))
+        if barred:
+            return Flaw(barred)
+        return None if self._approved else self._too_early(old, new, removals)
+
+    def _too_early(self, old: Memory, new: Memory, removals: Sequence[Removal]) -> Flaw | None:
+        """Say whether what takes a sentence's place was said later than it, by a person."""
+        for item in removals:
+            if item.equal or item.reason:
+                continue
+            spoken = item.evidence or [
+                source for part in sentences(item.by) for source in sources_of(new, part.text)
+            ]
+            before = sources_of(old, item.text)
+            by_person = any(source.speaker == "person" for source in before)
+            if by_person and not any(source.speaker == "person" for source in spoken):
+                return Flaw(
+                    f"only the assistant said it, and “{old.name}” holds a person's words", to_inbox=True
+                )
+            if not said_later_by_person(spoken, before):
+                return Flaw("what it would replace was said later, or nobody knows when", to_inbox=True)
+        return None
+
+    def _not_later(self, winner: Memory, other: Memory) -> Flaw | None:
+        if self._approved:
+            return None
+        if not said_later_by_person(winner.sources, other.sources) or not other.sources:
+            return Flaw(f"no person said “{winner.name}” later than “{other.name}”", to_inbox=True)
+        return None
+
+    # -- planning -------------------------------------------------------------------------------------
+
+    def _put(self, memory: Memory, document: Document, *, approved: bool) -> Put:
+        return self.store.put(memory, existing=document, approved=approved)
+
+    def _add(self, planned: Planned) -> Planned:
+        if any(planned.path == known.path for known in self.operations):
+            raise ConflictError("planned twice in one change set", file=planned.path, fix="Report this.")
+        self.operations.append(planned)
+        return planned
+
+    def _keep_former(self, document: Document) -> None:
+        stem = document.path.rsplit("/", 1)[-1].removesuffix(".md")
+        path = f"{ARCHIVE}/{self._now.year}/{EARLIER}/{stem[:150]}-{document.digest[:8]}.md"
+        if not (self.store.root / path).exists():
+            self._kept.append(WriteFile(path, document.raw, None))
+
+
+def _replaced_by(document: Document) -> Replaced:
+    moment = said_at(document.memory)
+    day = moment.date().isoformat() if moment else ""
+    return Replaced(document.head.description, day, document.name)
+
+
+def _words(memory: Memory) -> str:
+    return "\n".join(
+        (memory.name, memory.title, memory.description, memory.body, *memory.tags, *memory.anchors)
+    )
+
+
+def _lines(memory: Memory) -> set[str]:
+    return {memory.name, memory.title, memory.shown_title, memory.description}
