@@ -28,7 +28,7 @@ OLD = [
     note("use-pnpm", "Install the packages of the mailer with pnpm, not npm.", "2026-03-09"),
     note(
         "fair-booth",
-        "The booth at the fair needs a banner until May.",
+        "The booth at the fair needs a banner until 2026-05-20.",
         "2026-02-01",
         origin="assistant-inferred",
     ),

@@ -26,6 +26,7 @@ from pipeline.verify.flaw import Flaw
 from pipeline.verify.provenance import replace_bears, sources_of
 
 INSIGHT_STRENGTH = 0.8
+OVERTAKEN = "a memory it is about was changed before it could be done"
 Outcome = tuple[Removal, ...] | Flaw
 """What an operation leaves out, or why it may not be done."""
 
@@ -71,15 +72,25 @@ def plan(
 def rehearsed(
     operations: Sequence[Operation], store: Store, snapshot: Snapshot, *, run_id: str, now: datetime
 ) -> Planned:
-    """Return what `plan` would, and leave nothing planned; while somebody writes, what is known before."""
+    """Return what `plan` would, and leave nothing planned.
+
+    An operation about a memory that is no longer as in `snapshot` is refused: it has been overtaken.
+    """
+    present = {document.id: (document.path, document.digest) for document in store.scan().documents}
+    known = {document.id: (document.path, document.digest) for document in snapshot.documents}
+    steady = [
+        operation
+        for operation in operations
+        if all(present.get(memory_id) == known[memory_id] for memory_id in operation.about)
+    ]
     try:
-        return plan(operations, store, snapshot, run_id=run_id, now=now)
+        planned = plan(steady, store, snapshot, run_id=run_id, now=now)
     except ConflictError:
-        # Whoever carries it out looks again.
-        actions = [DreamAction(operation.op, reason=operation.reason) for operation in operations]
-        return Planned(Door(store, now=now), list(operations), actions)
+        planned, steady = Planned(Door(store, now=now)), []
     finally:
         store.drop_plans()
+    planned.refused += [Refused(item, OVERTAKEN) for item in operations if item not in steady]
+    return planned
 
 
 @dataclass(slots=True)

@@ -37,7 +37,6 @@ from pipeline.verify.check import says_the_same
 KIND = "dream"
 INDEX_LINES = 140
 """Most lines of MEMORY.md after a dream, so that a day's memories fit below Claude Code's 200."""
-OVERTAKEN = "a memory it is about was changed before it could be done"
 _TRIES = 4
 
 
@@ -240,7 +239,7 @@ def _note_overtaken(
     lost = [operation for operation, was_done in zip(wanted, done, strict=True) if not was_done]
     report.actions = [action for action, was_done in zip(report.actions, done, strict=True) if was_done]
     lost += [operation for operation in plan.operations if operation not in (*wanted, *turned_away)]
-    report.refused += [_refusal(operation, OVERTAKEN, snapshot) for operation in lost]
+    report.refused += [_refusal(operation, changes.OVERTAKEN, snapshot) for operation in lost]
 
 
 def _files(operation: Operation, plan: Committed) -> set[str]:

@@ -65,7 +65,7 @@ def _shown(handle: str, memory: Memory) -> str:
 
 
 def indented(text: str, depth: int = 4) -> str:
-    """Return `text` without empty lines, each other one `depth` blanks in, so that none can pass for a head."""
+    """Return `text` without empty lines, the others `depth` blanks in, so that none can pass for a head."""
     return "\n".join(" " * depth + line for line in text.splitlines() if line.strip())
 
 
