@@ -56,9 +56,14 @@ def test_every_operation_there_is_has_a_rule(bench: Dreaming) -> None:
     for name in OPS:
         ids = (ONE.id,) if name in ("strike", "retire", "promote") else (ONE.id, TWO.id)
         operation = Operation(
-            name, ids=ids, into=TWO.id if name == "supersede" else ONE.id, relation="REQUIRES",
-            statement="S.", description="D.", covered=(Cover(ONE.id, 2, TWO.id, 1),) if name == "strike" else (),
-        )  # fmt: skip
+            name,
+            ids=ids,
+            into=TWO.id if name == "supersede" else ONE.id,
+            relation="REQUIRES",
+            statement="S.",
+            description="D.",
+            covered=(Cover(ONE.id, 2, TWO.id, 1),) if name == "strike" else (),
+        )
         planned = plan(bench, operation)
         assert ([action.op for action in planned.actions], planned.refused) == ([name], [])
         bench.store.drop_plans()
@@ -73,7 +78,9 @@ def test_two_relations_of_one_memory_stand_in_its_file_together(bench: Dreaming)
     merge = Operation("merge", ids=(ONE.id, three.id), into=ONE.id)
     plan(bench, *links).door.write("links", "test")
     assert {link["target"] for link in bench.documents()["one"].memory.relations} == {TWO.id, three.id}
-    plan(bench, Operation("relate", ids=(TWO.id, ONE.id), relation="SOLVES"), merge).door.write("more", "test")
+    plan(bench, Operation("relate", ids=(TWO.id, ONE.id), relation="SOLVES"), merge).door.write(
+        "more", "test"
+    )
     merged = bench.documents()["one"].memory
     assert {link["type"] for link in merged.relations} == {"REQUIRES", "SOLVES"}
     assert "The mailer is old." in merged.body

@@ -22,7 +22,10 @@ from tests.support.stores import tree
 TABS = note("tabs-please", "Indent the shop with tabs. It is a house rule.", type="feedback")
 TABS_TOO = note("shop-tabs", "The shop indents with tabs.", "2026-03-02", type="feedback")
 PORT = note("mailer-port", "The mailer listens on port 8025.")
-SAME = Truth(covers=lambda *texts: all("tabs" in text for text in texts), one_fact=lambda *texts: all("tabs" in text for text in texts))
+SAME = Truth(
+    covers=lambda *texts: all("tabs" in text for text in texts),
+    one_fact=lambda *texts: all("tabs" in text for text in texts),
+)
 COVERED = [("shop-tabs.1", "tabs-please.1")]
 MERGE = op("merge", "tabs-please", "shop-tabs", into="tabs-please", covered=COVERED)
 

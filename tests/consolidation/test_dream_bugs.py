@@ -91,7 +91,9 @@ def gate_now(bench: Dreaming) -> str:
 
 
 def forty(bench: Dreaming) -> None:
-    texts = [f"The {a} {b} holds {n * 7} crates until 2026-05-20." for n, (a, b) in enumerate(pairs(), start=1)]
+    texts = [
+        f"The {a} {b} holds {n * 7} crates until 2026-05-20." for n, (a, b) in enumerate(pairs(), start=1)
+    ]
     bench.keep(*(note(f"m{n:02d}", text, origin="assistant-inferred") for n, text in enumerate(texts)))
 
 
