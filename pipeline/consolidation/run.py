@@ -22,7 +22,7 @@ from pipeline.consolidation.asking import ask_groups
 from pipeline.consolidation.choose.gather import Gathered, gather
 from pipeline.consolidation.commit import changes
 from pipeline.consolidation.commit.execute import Committed, carry_out, interrupted, resume, with_denied
-from pipeline.consolidation.commit.proposals import inbox_item
+from pipeline.consolidation.commit.proposals import inbox_item, new_among
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.gates import first_closed
 from pipeline.consolidation.lease import Permit, judge, take
@@ -30,6 +30,7 @@ from pipeline.context import PhaseContext
 from pipeline.core.clock import iso
 from pipeline.core.ids import new_id
 from pipeline.domain.operations import Gate, Refused
+from pipeline.ledger.inbox import list_inbox
 from pipeline.verify.check import check_plan, retire_ceiling
 
 
@@ -104,7 +105,10 @@ def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, 
         paths={document.id: document.path for document in snapshot.documents if document.id in meant},
         groups=asked.used,
         seen=gathered.seen({*asked.failed} | _for_later(refused)),
-        waiting=[inbox_item(item, gathered.memories) for item in refused if item.to_inbox],
+        waiting=new_among(
+            (inbox_item(item, gathered.memories) for item in refused if item.to_inbox),
+            list_inbox(phase.ledger, phase.store_key, None),
+        ),
         denied=[asked.denied.get(operation, ()) for operation in planned.done],
     )
     return carry_out(phase, home, report, plan, permit)

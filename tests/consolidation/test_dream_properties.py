@@ -125,7 +125,7 @@ def _spoilt(reply, dice, share):
 
 def facts(body):
     """The facts of a body, each as the keys of its sentences."""
-    found = {}
+    found: dict[int, list[str]] = {}
     for sentence in sentences(body):
         found.setdefault(sentence.fact, []).append(sentence.key)
     return [tuple(keys) for keys in found.values()]

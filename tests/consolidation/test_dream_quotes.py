@@ -280,6 +280,26 @@ def test_nothing_said_earlier_or_by_the_assistant_overtakes_a_sentence(bench):
     assert all(WRONG in text or "five" in text for text in texts(bench))
 
 
+def test_what_waits_already_is_not_put_to_the_person_again(bench):
+    """Until a text that it is about changes."""
+    bench.set(retire_share=1.0)
+    bench.keep(note("a", "Anna Berg owns billing of the shop."), note("b", "The shop bills on Mondays."))
+    bench.model(
+        planned(op("merge", "a", "b", into="a"), op("insight", "a", "b", statement="S.", description="S.")),
+        NOTHING,
+    )
+    for _ in range(2):
+        bench.dream()
+        assert [kind for kind, _ in bench.waiting()] == ["dream:merge", "dream:insight"]
+        bench.later(days=2)
+        bench.ledger.execute("DELETE FROM dream_seen")
+    old = bench.documents()["b"]
+    changed = replace(old.memory, body="The shop bills on Tuesdays.\n")
+    bench.store.apply(ChangeSet("changed", "test", [bench.store.put(changed, existing=old)]))
+    bench.dream()
+    assert len(bench.waiting()) == 4
+
+
 # -- promote ------------------------------------------------------------------------------------------
 
 TABS = note("tabs-please", "Indent with tabs.", type="feedback")

@@ -76,7 +76,7 @@ def _with_handles(operation: dict[str, Any], known: dict[str, str]) -> dict[str,
 
 
 def op(kind: str, /, *ids: str, **values: Any) -> dict[str, Any]:
-    """An operation about the memories named `ids`; `covered` is a list of (sentence, by), as ``name.number``."""
+    """An operation about the memories named `ids`; `covered` lists (sentence, by), as ``name.number``."""
     until = {"until": OVER} if kind == "retire" else {}
     return {"op": kind, "ids": list(ids), "reason": f"{kind} for a test", **until, **values}
 

@@ -184,9 +184,8 @@ def test_reading_does_not_stand_in_the_way():
 def test_a_circle_of_supersedes_never_closes(ids):
     plan = [supersede(first, other, into=other) for first, other in zip(ids, ids[::-1], strict=True)]
     third = note("third", "Every file gets tabs to indent it.", "2026-03-09", type="feedback")
-    memories = {memory.id: memory for memory in (TABS, ALSO, third)}
-    checked = judge(memories.values(), *plan)
-    assert [passed.into for passed in checked.accepted] == [max(ids, key=lambda i: said_at(memories[i]))]
+    checked = judge([TABS, ALSO, third], *plan)
+    assert [passed.into for passed in checked.accepted] == [max(ids, key=["tabs", "also", "third"].index)]
     assert "already" in checked.refused[0].reason
 
 

@@ -153,14 +153,14 @@ class _Build:
         if len(removals) < len(overtaken) or not memory.body.strip():
             return Flaw("a sentence that another follows, or the last of all, is struck", to_inbox=True)
         by_text = {self._sentence(old.id, number): cover for number, cover in overtaken.items()}
-        told = []
+        struck = []
         for removal in removals:
             cover = by_text[removal.text]
             by = self._sentence(cover.by_id, cover.by_number)
             evidence = sources_of(self.known[cover.by_id].memory, by)
-            told.append(replace(removal, by=by, evidence=evidence))
-        planned = self.result.door.revise(document, _described(memory), told)
-        return planned if isinstance(planned, Flaw) else tuple(told)
+            struck.append(replace(removal, by=by, evidence=evidence))
+        planned = self.result.door.revise(document, _described(memory), struck)
+        return planned if isinstance(planned, Flaw) else tuple(struck)
 
     def _retire(self, _: int, operation: Operation) -> Outcome:
         for memory_id in operation.ids:

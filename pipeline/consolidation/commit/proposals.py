@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pipeline.core.errors import ConflictError, InputError, StoreError
@@ -11,6 +12,7 @@ from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
 from pipeline.domain.operations import Operation, Refused, is_of_earlier_version, is_op
 from pipeline.domain.sentences import sentences
+from pipeline.ledger.inbox import InboxItem
 from pipeline.store import Snapshot
 
 _TEXTS = ("title", "description", "statement", "why", "how_to_apply")
@@ -29,6 +31,23 @@ def inbox_item(item: Refused, memories: Mapping[str, Memory]) -> tuple[str, dict
     if item.operation.covered:
         payload["gives way"] = _pairs(item.operation, memories)
     return f"dream:{item.operation.op}", payload, item.reason
+
+
+def new_among(
+    waiting: Iterable[tuple[str, dict[str, Any], str]], known: Iterable[InboxItem]
+) -> list[tuple[str, dict[str, Any], str]]:
+    """Return those of `waiting` that are not among the `known` proposals: the same, about the same texts.
+
+    What a person rejected is known too, so that a no holds until a text changes.
+    """
+    asked = {_gist(item.kind, item.payload) for item in known if item.kind.startswith("dream:")}
+    return [item for item in waiting if _gist(item[0], item[1]) not in asked]
+
+
+def _gist(kind: str, payload: Mapping[str, Any]) -> str:
+    operation = payload.get("operation")
+    into = operation.get("into") if isinstance(operation, Mapping) else ""
+    return json.dumps([kind, into, payload.get("texts"), payload.get("gives way")], sort_keys=True)
 
 
 def _pairs(operation: Operation, memories: Mapping[str, Memory]) -> list[str]:

@@ -50,7 +50,7 @@ def _shown(handle: str, memory: Memory) -> str:
         f"    {visible_line(memory.description)}",
     ]
     found = sentences(memory.body)
-    differ = len({_said(memory, sentence) for sentence in found}) > 1
+    differ = len({_spoken(memory, sentence) for sentence in found}) > 1
     for number, sentence in enumerate(found, start=1):
         if sentence.end > LONGEST:
             lines.append("    (it goes on)")
@@ -58,7 +58,7 @@ def _shown(handle: str, memory: Memory) -> str:
         notes: list[str] = [] if sentence.part == "statement" else [sentence.part]
         if number > 1 and sentence.fact != found[number - 2].fact:
             lines.append(f"    {ALSO.strip('*')}")
-        notes += [_said(memory, sentence)] if differ else []
+        notes += [_spoken(memory, sentence)] if differ else []
         note = f" ({'; '.join(notes)})" if notes else ""
         lines.append(f"    [{handle}.{number}]{note} {indented(visible(sentence.text), 8).lstrip()}")
     return "\n".join(lines)
@@ -113,7 +113,7 @@ def _provenance(memory: Memory) -> str:
     return f"said {day} {who.get(memory.origin, 'by the assistant' if memory.origin else 'by someone')}"
 
 
-def _said(memory: Memory, sentence: Sentence) -> str:
+def _spoken(memory: Memory, sentence: Sentence) -> str:
     """Return on which day `sentence` was last said, and by whom."""
     moment = sentence_said_at(memory, sentence.text)
     day = moment.date().isoformat() if moment else "on an unknown day"
