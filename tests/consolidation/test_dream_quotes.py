@@ -174,6 +174,17 @@ def test_a_guess_does_not_become_a_person_s_word(bench, into):
     )
 
 
+@pytest.mark.parametrize("into", ["fact", "guess"])
+def test_an_equal_guess_brings_nothing_with_it_and_may_join(bench, into):
+    bench.set(retire_share=1.0)
+    guess = note("guess", "the mailer listens on port 8025", "2026-03-05", origin="assistant-inferred")
+    bench.keep(note("fact", "The mailer listens on port 8025."), guess)
+    bench.model(planned(op("merge", "fact", "guess", into=into)))
+    bench.dream()
+    (only,) = bench.documents().values()
+    assert (only.name, only.memory.origin) == ("fact", "user-stated"), "a rule was there before the model"
+
+
 def test_what_the_assistant_said_later_supersedes_no_person_s_word(bench):
     bench.set(retire_share=1.0)
     later = note("guess", "The mailer listens on port 8026.", "2026-03-05", origin="assistant-inferred")

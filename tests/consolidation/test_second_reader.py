@@ -200,9 +200,12 @@ def test_decoys_stand_beside_the_cover_and_none_of_the_members(bench):
     assert len(report.actions[0].left_out) == 2 and bench.body("tabs-please") == TABS.body
     (request,) = [item for item in bench.provider.history if item.purpose == PURPOSE]
     for item in questions(request):
-        if item.kind in ("covers", "which"):
-            assert len(item.candidates) == 4
-            assert len([text for _, text in item.candidates if "abs" in text]) == 1
+        own = {"covers": ["Indent the shop with tabs.", "It is a house rule."], "which": ["Indent the shop"]}
+        if item.kind in own:
+            texts = [text.splitlines()[-1] for _, text in item.candidates]
+            assert len([text for text in texts if "abs" in text or "house" in text]) == len(own[item.kind])
+            assert all(any(text.startswith(mine) for text in texts) for mine in own[item.kind])
+            assert len(texts) == len(own[item.kind]) + 3
 
 
 def both(*texts: str) -> bool:

@@ -133,11 +133,11 @@ def _covers(
     operation: Operation, memories: Mapping[str, Memory], aside: Sequence[Memory]
 ) -> Iterable[Matter]:
     decoys = [ask.in_place(memory, 1) for memory in aside if sentences(memory.body)]
+    survivor = memories[operation.into]
+    own = [ask.in_place(survivor, number) for number in range(1, len(sentences(survivor.body)) + 1)]
     for cover in operation.covered:
-        goes, stays = (
-            _sentence(memories, cover.id, cover.number),
-            _sentence(memories, cover.by_id, cover.by_number),
-        )
+        goes = _sentence(memories, cover.id, cover.number)
+        stays = _sentence(memories, cover.by_id, cover.by_number)
         if folded(goes) == folded(stays):
             continue
         claim = f"that “{stays}” says all of “{goes}”"
@@ -145,13 +145,9 @@ def _covers(
         if missing:
             yield Matter(f"{claim} (“{missing}” is missing)", cover=cover)
             continue
-        sentence = ask.in_place(memories[cover.id], cover.number)
-        other = ask.in_place(memories[cover.by_id], cover.by_number)
-        yield Matter(
-            claim,
-            cover=cover,
-            questions=(ask.covers(sentence, other, decoys), ask.compare(sentence, other)),
-        )
+        sentence, other = ask.in_place(memories[cover.id], cover.number), own[cover.by_number - 1]
+        forms = (ask.covers(sentence, other, own, decoys), ask.compare(sentence, other))
+        yield Matter(claim, cover=cover, questions=forms)
 
 
 def _replaced(earlier: Memory, later: Memory, aside: Sequence[Memory]) -> Matter:

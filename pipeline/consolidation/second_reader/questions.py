@@ -23,6 +23,8 @@ Kind = Literal["covers", "compare", "fact", "which", "holds", "overtaken", "unti
 
 DECOYS = 3
 """Texts from elsewhere that stand beside the one that the plan names."""
+BESIDE = 5
+"""Sentences of the same memory that do."""
 _CLIPPED = 600
 """Characters of a memory among several that are shown."""
 _QUOTES = 5
@@ -49,7 +51,8 @@ class Question:
 
     def agrees(self, answer: str, quote: str) -> bool:
         """Whether `answer`, with its `quote` where one is needed, is what the plan needs."""
-        if answer.strip().lower() not in self.agreeing:
+        answer = answer.strip().strip(".").lower()
+        if answer not in self.agreeing:
             return False
         if self.kind != "until":
             return True
@@ -58,9 +61,10 @@ class Question:
         return day is not None and bool(words) and words in _plain(self.quotable) and names_day(words, day)
 
 
-def covers(sentence: str, cover: str, decoys: Sequence[str]) -> Question:
-    """Ask which one of several sentences says all that `sentence` says."""
-    return _choice("covers", ("sentence", sentence), cover, decoys[:DECOYS])
+def covers(sentence: str, cover: str, beside: Sequence[str], decoys: Sequence[str]) -> Question:
+    """Ask which one says all that `sentence` says, of those `beside` its cover and of `decoys`."""
+    others = [text for text in beside if text != cover][:BESIDE]
+    return _choice("covers", ("sentence", sentence), cover, [*others, *decoys[:DECOYS]])
 
 
 def compare(sentence: str, cover: str) -> Question:
