@@ -3,9 +3,10 @@
     python -m bench.dream_year [nights] [seed]
 
 Each half day a few facts are said: new ones, old ones once more in other words, and new values for old
-ones. The model of dice merges, supersedes, relates and retires within its rules, and at times proposes what
-it must not. Every value is a number of its own, so that a fact can be looked for in all files afterwards: it
-is live, in the archive, or listed as dropped with a reason, or it is lost.
+ones. The model of dice merges, supersedes, strikes, relates and retires within its rules, and at times
+proposes what it must not. The second reader knows what is true and errs in one answer of ten. Every value is
+a number of its own, so that a fact can be looked for in all files afterwards: it is live, in the archive, or
+it is lost.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from pipeline.ledger import Ledger, calls, inbox, open_ledger
 from pipeline.llm import Client
 from pipeline.llm.fakes import ScriptedProvider
 from pipeline.llm.request import Request
-from pipeline.store import ChangeSet, Store, fsck
+from pipeline.store import ARCHIVE, ChangeSet, Store, fsck
+from tests.support.second_reader import Truth, scripted, second_reader
 
 NIGHTS = 730
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -49,7 +51,9 @@ SAYINGS = (
     ("build", "Release candidate of the {0} carries build number {1}."),
 )
 AGAIN = ("Once more: {}", "{} That still holds.", "Remember this. {}")
-_SHOWN = re.compile(r"^\[(m\d+)\] (\S+) \(.*\n((?:    .*\n?)+)", re.MULTILINE)
+ERRS = 0.1
+"""Share of the second reader's answers that are wrong."""
+_SENTENCE = re.compile(r"^    \[(m\d+)\.(\d+)\] (?:\(.*?\) )?(.*)", re.MULTILINE)
 _VALUE = re.compile(r"\b\d{5}\b")
 
 
@@ -82,7 +86,6 @@ class Year:
     clock: FixedClock = field(default_factory=lambda: FixedClock(BEGIN))
     values: dict[str, tuple[str, str]] = field(default_factory=dict)
     latest: dict[tuple[str, str], str] = field(default_factory=dict)
-    dropped: set[str] = field(default_factory=set)
     settings: Settings = field(
         default_factory=lambda: Settings(
             spend=SpendSettings(
@@ -92,18 +95,22 @@ class Year:
         )
     )
 
+    def __post_init__(self) -> None:
+        truth = Truth(covers=self.covers, one_fact=self.one_fact, replaces=self.replaces)
+        self.reader = second_reader(truth, ERRS, seed=self.dice.randrange(2**32))
+
     def half_day(self, number: int) -> DreamReport:
         """Let time pass, say some facts, and dream."""
         self.clock.at += timedelta(hours=12)
         puts = [self.store.put(self._fact(number, at)) for at in range(self.dice.randint(1, 3))]
         self.store.apply(ChangeSet(f"said-{number}", "said", puts, self.clock.at))
-        provider = ScriptedProvider(lambda request: {"operations": list(self._answer(request))})
+        provider = ScriptedProvider(
+            scripted(lambda request: {"operations": list(self._answer(request))}, self.reader)
+        )
         meter = calls.LedgerMeter(self.ledger, self.settings.spend, self.clock)
         client = Client(provider, meter, settings=self.settings.model)
         desk = PhaseContext(self.ledger, self.store, client, self.settings, self.clock)
-        report = dream(desk, home=self.home, force=True)
-        self.dropped |= {v for a in report.actions for text, _ in a.dropped for v in _VALUE.findall(text)}
-        return report
+        return dream(desk, home=self.home, force=True)
 
     def _fact(self, number: int, at: int) -> Memory:
         key = (self.dice.choice(SUBJECTS), self.dice.choice(SAYINGS)[0])
@@ -129,7 +136,9 @@ class Year:
 
     def _answer(self, request: Request) -> Iterator[dict[str, Any]]:
         """Propose what is right most of the time, and what is wrong at times."""
-        shown = {handle: _VALUE.findall(text.split("\n", 1)[1]) for handle, _, text in self._shown(request)}
+        shown: dict[str, list[str]] = {}
+        for handle, _, text in _SENTENCE.findall(request.messages[0].content):
+            shown.setdefault(handle, []).append(text)
         used: set[str] = set()
         for one, other in combinations(shown, 2):
             if {one, other} & used or self.dice.random() < 0.1:
@@ -140,37 +149,70 @@ class Year:
                 yield proposal
         left = [handle for handle in shown if handle not in used]
         if left and self.dice.random() < 0.03:
-            yield {"op": "retire", "ids": left, "reason": "to have it tidy"}
+            yield from ({"op": "retire", "ids": [handle], "until": "2025-12-31"} for handle in left)
         if left and self.dice.random() < 0.1:
             yield {"op": "rewrite", "ids": left[:1], "statement": "Something else.", "description": "Else."}
 
-    def _shown(self, request: Request) -> list[tuple[str, str, str]]:
-        return _SHOWN.findall(request.messages[0].content)
-
     def _pair(self, one: str, other: str, shown: dict[str, list[str]]) -> dict[str, Any] | None:
-        mine, theirs = dict.fromkeys(shown[one]), dict.fromkeys(shown[other])
-        both = [*dict.fromkeys([*mine, *theirs])]
-        text = " ".join(self.sentence(value) for value in both)
-        merge = {"op": "merge", "ids": [one, other], "into": one, "statement": text,
-                 "description": self.sentence(both[0]), "reason": "they say the same"}  # fmt: skip
-        if {*mine} & {*theirs}:
-            return merge
-        keys = {self.values[value] for value in both}
-        if len(keys) == 1:
-            return {"op": "supersede", "ids": [one, other], "reason": "a newer value"}
+        mine, theirs = " ".join(shown[one]), " ".join(shown[other])
+        if self.one_fact(mine, theirs):
+            into, gone = (one, other) if len(shown[one]) >= len(shown[other]) else (other, one)
+            return self._merge(into, gone, shown)
+        for old, new, earlier, later in ((one, other, mine, theirs), (other, one, theirs, mine)):
+            if self.replaces(later, earlier):
+                return {"op": "supersede", "ids": [old, new], "into": new, "reason": "a newer value"}
+            struck = self._struck(old, new, shown)
+            if struck:
+                return {"op": "strike", "ids": [old], "covered": struck, "reason": "a newer value"}
         dice = self.dice.random()
         if dice < 0.002:
-            return merge
+            return self._merge(one, other, shown)
         if dice < 0.004:
-            return {**merge, "statement": self.sentence(both[0])}
+            return {"op": "supersede", "ids": [one, other], "reason": "a newer value"}
+        if dice < 0.006:
+            first = [{"sentence": f"{other}.1", "by": f"{one}.1"}]
+            return {"op": "merge", "ids": [one, other], "into": one, "covered": first, "reason": "the same"}
         if dice < 0.02:
             return {"op": "relate", "ids": [one, other], "relation": "RELATED_TO", "reason": "of one system"}
         return None
 
+    def _merge(self, into: str, gone: str, shown: dict[str, list[str]]) -> dict[str, Any]:
+        covered = [
+            {"sentence": f"{gone}.{number}", "by": f"{into}.{by}"}
+            for number, text in enumerate(shown[gone], start=1)
+            for by, other in enumerate(shown[into], start=1)
+            if self.covers(text, other)
+        ]
+        return {"op": "merge", "ids": [into, gone], "into": into, "covered": covered, "reason": "one fact"}
+
+    def _struck(self, old: str, new: str, shown: dict[str, list[str]]) -> list[dict[str, str]]:
+        return [
+            {"sentence": f"{old}.{number}", "by": f"{new}.{by}"}
+            for number, text in enumerate(shown[old], start=1)
+            for by, other in enumerate(shown[new], start=1)
+            if self.replaces(other, text)
+        ][:1]
+
+    # -- what is true, for the second reader ---------------------------------------------------------
+
+    def covers(self, sentence: str, other: str) -> bool:
+        """Whether `other` has every value of `sentence`; one without a value says nothing of its own."""
+        return {*_VALUE.findall(sentence)} <= {*_VALUE.findall(other)}
+
+    def one_fact(self, text: str, other: str) -> bool:
+        """Whether two memories have a value in common."""
+        return bool({*_VALUE.findall(text)} & {*_VALUE.findall(other)})
+
+    def replaces(self, later: str, earlier: str) -> bool:
+        """Whether each value of `earlier` gave way to one of `later`."""
+        new = {self.values[value]: value for value in sorted(_VALUE.findall(later))}
+        old = _VALUE.findall(earlier)
+        return bool(old) and all(new.get(self.values[value], "") > value for value in old)
+
     def quarter(self, reports: list[DreamReport]) -> Quarter:
         """Look for everything that was ever said."""
         live = {d.path: d.memory.body for d in self.store.scan().documents}
-        kept = [(self.store.root / item.target).read_text("utf-8") for item in self.store.retired()]
+        kept = [file.read_text("utf-8") for file in (self.store.root / ARCHIVE).rglob("*.md")]
         stands = {value for body in live.values() for value in _VALUE.findall(body)}
         shelved = {value for text in kept for value in _VALUE.findall(text)}
         files = [f for f in self.store.root.rglob("*") if f.is_file()]
@@ -180,7 +222,7 @@ class Year:
             said=len(self.values),
             live=len(live),
             archived=len(kept),
-            lost=len({*self.values} - stands - shelved - self.dropped),
+            lost=len({*self.values} - stands - shelved),
             stale=len({*self.latest.values()} - stands),
             waiting=inbox.count_inbox(self.ledger),
             calls=sum(r.calls for r in reports) / len(reports),

@@ -104,7 +104,9 @@ class DreamSettings(_Section):
         0.05, description="Most of the store that one dream may retire; one memory is always allowed."
     )
     max_cluster: Count = Field(12, description="Memories shown together in one model call.")
-    max_clusters: Count = Field(8, description="Groups of memories, and so model calls, in one dream.")
+    max_clusters: Count = Field(
+        8, description="Groups of memories in one dream; each takes one model call, or two."
+    )
     cluster_chars: Count = Field(24_000, description="Memories in one model call, in characters.")
     learning_days: Count = Field(90, description="Days without use that retire a learning.")
     task_days: Count = Field(30, description="Days after which a finished task is retired.")

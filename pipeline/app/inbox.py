@@ -16,7 +16,7 @@ from pipeline.extraction.write import accepted
 from pipeline.ledger import Ledger
 from pipeline.ledger.inbox import InboxItem, decide_inbox, list_inbox
 from pipeline.recall.prepared import hook_state
-from pipeline.store import ChangeSet, Operation, Snapshot, Store
+from pipeline.store import Applied, ChangeSet, Operation, Snapshot, Store
 
 
 def waiting(app: App) -> list[dict[str, Any]]:
@@ -45,27 +45,31 @@ def accept(app: App, number: int) -> dict[str, Any]:
     store = app.open_store(create=True)
     with app.ledger() as ledger:
         found = _item(app, ledger, number)
-        operations = _operations(app, store, found)
-        if operations:
-            change = ChangeSet(change_id(found), f"inbox {found.kind}", operations, app.clock.now())
-            lost = store.apply(change, generation=True).conflicts
-            if lost:
-                raise ConflictError(
-                    "somebody wrote it at the same moment; theirs stayed",
-                    file=lost[0],
-                    fix=f"See `reverie show`, then `reverie inbox reject {number}`.",
-                )
+        lost = _done(app, store, found).conflicts
+        if lost:
+            raise ConflictError(
+                "somebody wrote it at the same moment; theirs stayed",
+                file=lost[0],
+                fix=f"See `reverie show`, then `reverie inbox reject {number}`.",
+            )
         decide_inbox(ledger, number, "accepted", now=app.clock.now())
         hook_state.refresh(ledger, app.home, app.settings, app.clock)
     store.reindex(now=app.clock.now())
     return _row(found)
 
 
-def _operations(app: App, store: Store, found: InboxItem) -> Sequence[Operation]:
-    """Return what `found` proposes as operations on the store as it is now."""
-    snapshot = store.scan()
+def _done(app: App, store: Store, found: InboxItem) -> Applied:
+    """Do what `found` proposes to the store as it is now, as one change set."""
     if found.kind.startswith("dream:"):
-        return _dreamt(app, store, snapshot, found)
+        return _dreamt(app, store, found)
+    operations = _operations(app, store, found)
+    change = ChangeSet(change_id(found), f"inbox {found.kind}", operations, app.clock.now())
+    return store.apply(change, generation=True)
+
+
+def _operations(app: App, store: Store, found: InboxItem) -> Sequence[Operation]:
+    """Return what `found`, a proposal of an extraction, proposes as operations on the store as it is now."""
+    snapshot = store.scan()
     if found.kind == "retire":
         return [_retired(app, store, snapshot, found)]
     if found.kind == "conflict":
@@ -89,13 +93,18 @@ def _operations(app: App, store: Store, found: InboxItem) -> Sequence[Operation]
     return [accepted(candidate, store, target, memory_id=memory_id, now=app.clock.now())]
 
 
-def _dreamt(app: App, store: Store, snapshot: Snapshot, found: InboxItem) -> Sequence[Operation]:
+def _dreamt(app: App, store: Store, found: InboxItem) -> Applied:
+    now, run = app.clock.now(), f"inbox-{found.id}"
+    snapshot = store.scan()
     operation = decode(found.payload, found.id, snapshot)
-    planned = changes.plan(
-        [operation], store, snapshot, run_id=f"inbox-{found.id}", now=app.clock.now(), approved=True
-    )
-    promote(app.home, app.settings, f"inbox-{found.id}", planned.promoted)
-    return planned.operations
+    planned = changes.plan([operation], store, snapshot, run_id=run, now=now, approved=True)
+    for refused in planned.refused:
+        raise InputError(
+            f"it can't be done: {refused.reason}",
+            fix=f"Edit the memory by hand if it is right, then `reverie inbox reject {found.id}`.",
+        )
+    promote(app.home, app.settings, run, planned.promoted, now=now)
+    return planned.door.write(change_id(found), f"inbox {found.kind}")
 
 
 def _retired(app: App, store: Store, snapshot: Snapshot, found: InboxItem) -> Operation:

@@ -183,7 +183,7 @@ def _tell(report: DreamReport) -> None:
     output.line(as_markdown(report).rstrip("\n"))
 
 
-_TWICE = frozenset({"operation", "statement", "why", "how_to_apply", "name", "texts"})
+_TWICE = frozenset({"operation", "statement", "why", "how_to_apply", "name", "texts", "covered"})
 """Parts of a proposal whose words stand in its body, or in a row of their own, or that are no words."""
 
 

@@ -38,15 +38,17 @@ class MemoryAction:
 class DreamAction:
     """What one operation of a dream did.
 
-    `memories` are the names of all it was about, `into` is the one of them that went on, if any. `dropped`
-    holds what a new text left out, each with the reason, and `sources` who said what it rests on.
+    `memories` are the names of all it was about, `into` is the one of them that went on, if any. `left_out`
+    holds each sentence that left, with the one that speaks for it now, `denied` what the second reader did
+    not agree to, and `sources` who said what it rests on.
     """
 
     op: str
     memories: tuple[str, ...] = ()
     into: str = ""
     reason: str = ""
-    dropped: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    denied: tuple[str, ...] = ()
     sources: tuple[dict[str, Any], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -56,7 +58,8 @@ class DreamAction:
             "memories": list(self.memories),
             "into": self.into,
             "reason": self.reason,
-            "dropped": [list(pair) for pair in self.dropped],
+            "left_out": [list(pair) for pair in self.left_out],
+            "denied": list(self.denied),
             "sources": [dict(source) for source in self.sources],
         }
 
@@ -68,7 +71,8 @@ class DreamAction:
             memories=tuple(map(str, values.get("memories") or ())),
             into=str(values.get("into") or ""),
             reason=str(values.get("reason") or ""),
-            dropped=tuple((str(text), str(why)) for text, why in values.get("dropped") or ()),
+            left_out=tuple((str(text), str(by)) for text, by in values.get("left_out") or ()),
+            denied=tuple(map(str, values.get("denied") or ())),
             sources=tuple(values.get("sources") or ()),
         )
 

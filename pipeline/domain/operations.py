@@ -1,7 +1,8 @@
 """A dream's plan as values: the operations proposed, what came of them, gates and clusters.
 
-An operation is data that a model or a rule wrote. Nothing in it is believed until `verify.check`
-has passed it, and nothing here touches a file.
+An operation is data that a model or a rule wrote. Nothing in it is believed until `verify.check` has passed
+it and the second reader has agreed, and nothing here touches a file. It holds no text for a memory: a dream
+quotes. Only an insight has words of its own, and a person decides on each.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, Literal, TypeGuard, get_args
 
 from pipeline.domain.body import Body
 
-OpName = Literal["keep", "merge", "rewrite", "supersede", "retire", "relate", "insight", "promote"]
+OpName = Literal["keep", "merge", "supersede", "strike", "retire", "relate", "insight", "promote"]
 OPS: tuple[OpName, ...] = get_args(OpName)
 RELATIONS = ("SOLVES", "CAUSES", "BUILDS_ON", "ALTERNATIVE_TO", "REQUIRES", "FOLLOWS", "RELATED_TO")
 """The relations of schema v3."""
@@ -24,40 +25,51 @@ def is_op(name: str) -> TypeGuard[OpName]:
 
 
 @dataclass(frozen=True, slots=True)
+class Cover:
+    """Sentence `number` (from 1) of the memory `id`, and the sentence of another that stands for it.
+
+    In a merge that one says the same; in a strike it was said later and took the place of it.
+    """
+
+    id: str
+    number: int
+    by_id: str
+    by_number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Operation:
     """One proposed change to the memories named by `ids` (memory ids, never handles or names).
 
     - ``keep``: `ids` stay as they are.
-    - ``merge``: `ids` become one; `into` (one of them) survives with the new text, or with its own when
-      `statement` is empty. The others leave the live store.
-    - ``rewrite``: the one id gets the new text.
+    - ``merge``: `ids` become one; `into` (one of them) keeps its text and takes in what the others say
+      beyond it and `covered` does not list. The others leave the live store.
     - ``supersede``: of `ids`, `into` was said last and stays as it is; the others leave. With `into`
       empty the check finds the winner.
-    - ``retire``: `ids` leave.
+    - ``strike``: the sentences in `covered` leave the one id.
+    - ``retire``: `ids` leave; `until` is the day (YYYY-MM-DD) that their own words name as their end, empty
+      where a rule of the person's settings retires them.
     - ``relate``: the first of two ids gets a `relation` (one of RELATIONS) of
       `strength` (0 to 1) to the second.
-    - ``insight``: a new memory drawn from `ids`, which stay as they are.
-    - ``promote``: the one id is copied to the user-scope store, with the new text if there is any.
+    - ``insight``: a new memory drawn from `ids`, which stay as they are; it alone has `name`, `title`,
+      `description` and `statement`.
+    - ``promote``: the one id is copied to the user-scope store.
 
-    `op` is a plain string because a hostile plan may hold anything. `dropped` lists what of the sources
-    the new text leaves out on purpose, each with the reason. In operations that passed the check, `ids`
-    of a merge or supersede always hold `into` as well: use `leaving` for those that go.
+    `op` is a plain string because a hostile plan may hold anything. In operations that passed the check,
+    `ids` of a merge or supersede always hold `into` as well: use `leaving` for those that go.
     """
 
     op: str
     ids: tuple[str, ...] = ()
     into: str = ""
+    covered: tuple[Cover, ...] = ()
+    until: str = ""
     name: str = ""
-    type: str = ""
     title: str = ""
     description: str = ""
     statement: str = ""
-    why: str = ""
-    how_to_apply: str = ""
-    tags: tuple[str, ...] = ()
     relation: str = ""
     strength: float = 0.5
-    dropped: tuple[tuple[str, str], ...] = ()
     reason: str = ""
 
     @property
@@ -72,21 +84,20 @@ class Operation:
     @property
     def about(self) -> frozenset[str]:
         """Return the ids of every memory it names."""
-        return frozenset((*self.ids, *([self.into] if self.into else [])))
+        covers = (memory_id for cover in self.covered for memory_id in (cover.id, cover.by_id))
+        return frozenset((*self.ids, *([self.into] if self.into else []), *covers))
 
     @property
     def written(self) -> tuple[str, ...]:
         """Return the ids whose own files get new bytes when this is applied."""
         if self.op == "merge":
             return (self.into,)
-        return self.ids[:1] if self.op in ("rewrite", "relate") else ()
+        return self.ids[:1] if self.op in ("strike", "relate") else ()
 
     @property
     def body(self) -> str:
-        """Return the markdown body of the new text, in the shape extraction writes; empty when none."""
-        if not self.statement.strip():
-            return ""
-        return Body(self.statement, self.why, self.how_to_apply).render()
+        """Return the markdown body of an insight; empty where there is none."""
+        return Body(self.statement).render() if self.statement.strip() else ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the operation as values that JSON holds."""
@@ -94,18 +105,26 @@ class Operation:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Operation:
-        """Return what `to_json` gave, read back from JSON. Raises KeyError, TypeError or ValueError."""
-        lists: dict[str, Any] = {name: tuple(values[name]) for name in ("ids", "tags")}
-        dropped = tuple((str(text), str(reason)) for text, reason in values["dropped"])
-        return cls(**{**values, **lists, "dropped": dropped})
+        """Return what `to_json` gave, read back from JSON; what only earlier versions knew is left out.
+
+        Raises KeyError, TypeError or ValueError.
+        """
+        known = {name: values[name] for name in cls.__dataclass_fields__ if name in values}
+        covered = tuple(Cover(**item) for item in values.get("covered", ()))
+        return cls(**{**known, "ids": tuple(values["ids"]), "covered": covered})
+
+
+def is_of_earlier_version(values: Mapping[str, Any]) -> bool:
+    """Whether `values` hold an operation as versions wrote it in which a dream wrote texts of its own."""
+    return "covered" not in values
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
     """An operation that was not taken, and why, as a sentence for the report.
 
-    `to_inbox` is true when a person should decide: a specific would be lost, two memories contradict each
-    other, or a pinned or hand-edited memory is meant. `later` is true when nothing is wrong with it but the
+    `to_inbox` is true when a person should decide: the second reader did not agree, the times do not settle
+    it, or a pinned or hand-edited memory is meant. `later` is true when nothing is wrong with it but the
     ceiling is reached: its memories lead the next dream.
     """
 

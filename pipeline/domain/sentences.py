@@ -26,9 +26,9 @@ _PARTS: dict[str, Part] = {"also": "statement", "why": "why", "how to apply": "h
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)")
 _NEW_LINE_UNIT = re.compile(r"^[ \t]*(?:[-*+•][ \t]|\d{1,3}[.)][ \t]|#{1,6}[ \t]|>|\|)")
 _END = re.compile(r"[.!?؟۔।]+[\"'”’»)\]`*_]*(?=\s)|[。！？]+[」』”’）]*")
-# “z. B.”, “No. 3” and “1. first” end no sentence; a word of one letter or a number before the point tells.
+# “z. B.”, “No. 3” and “3. Mai” end no sentence, “on port 8025.” does: a letter or a short number tells.
 _NO_END = re.compile(
-    r"(?:^|[\s(\[“\"'])(?:\w|\d+|e\.g|i\.e|[Dd]r|[Mm]rs?|[Ss]t|[Nn]o|[Nn]r|vs|ca|etc|bzw|usw|resp|approx|cf|vgl|[Bb]spw|"
+    r"(?:^|[\s(\[“\"'])(?:\w|\d{1,2}|e\.g|i\.e|[Dd]r|[Mm]rs?|[Ss]t|[Nn]o|[Nn]r|vs|ca|etc|bzw|usw|resp|approx|cf|vgl|[Bb]spw|"
     r"[Aa]rt|[Ff]ig|[Pp]ág|[Ss]ra?|[Mm]me)\.$"
 )
 

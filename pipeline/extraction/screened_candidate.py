@@ -21,7 +21,7 @@ from pipeline.domain.memory import (
     strongest_origin,
 )
 from pipeline.text.slugs import slugify
-from pipeline.verify.evidence import vouched
+from pipeline.verify.provenance import vouched
 from pipeline.verify.tags import MOST_TAGS, union
 
 MOST_ANCHORS = 8

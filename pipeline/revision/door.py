@@ -51,13 +51,11 @@ class Door:
         self._now = now
         self._approved = approved
         self._kept: list[Operation] = []
+        self._texts: dict[str, Memory] = {}
 
     def create(self, memory: Memory) -> Put | Flaw:
         """Plan a new memory, or say why it may not be kept."""
-        barred = bar(_words(memory))
-        if barred:
-            return Flaw(barred)
-        return self._add(self.store.put(memory))
+        return barred(memory) or self._add(self.store.put(memory))
 
     def revise(
         self, document: Document, memory: Memory, removals: Sequence[Removal] = (), *, rename: bool = False
@@ -98,12 +96,11 @@ class Door:
         `covered` is as in `compose.merged`. What the assistant alone said joins no words of a person's.
         """
         memory, removals = merged(survivor.memory, [other.memory for other in others], covered, now=self._now)
+        own = {sentence.key for sentence in sentences(survivor.memory.body)}
+        joining = {sentence.key for sentence in sentences(memory.body)} - own
         for other in others:
-            stays = any(
-                sentence.key in {kept.key for kept in sentences(memory.body)}
-                for sentence in sentences(other.memory.body)
-            )
-            if stays and vouched(survivor.memory) != vouched(other.memory):
+            stays = any(sentence.key in joining for sentence in sentences(other.memory.body))
+            if stays and not self._approved and vouched(survivor.memory) != vouched(other.memory):
                 return Flaw(
                     f"only one of “{survivor.name}” and “{other.name}” is a person's word", to_inbox=True
                 )
@@ -150,6 +147,20 @@ class Door:
             self.retire(other, reason, superseded_by=winner.id)
         return None
 
+    def relate(self, document: Document, link: Mapping[str, object]) -> Flaw | None:
+        """Plan that `document` points at another memory by `link`; its text stays as it is or was planned."""
+        flaw = self._untouchable(document)
+        if flaw is not None:
+            return flaw
+        memory = self._texts.get(document.path, document.memory)
+        same = ("target", "type", "direction")
+        others = [known for known in memory.relations if any(known.get(key) != link[key] for key in same)]
+        changed = replace(memory, relations=(*others, dict(link)), updated=self._now)
+        if document.path in self._texts:
+            self.operations = [item for item in self.operations if item.path != document.path]
+        self._add(self._put(changed, document, approved=self._approved))
+        return None
+
     def bring(self, operations: Iterable[Move | Put | Restore | WriteFile]) -> None:
         """Take in moves of bytes as they are: a pin, a file that comes back, a page of the diary."""
         self.operations += operations
@@ -166,7 +177,7 @@ class Door:
 
     def drop(self) -> None:
         """Forget what was planned, so that it can be planned anew."""
-        self.operations, self._kept = [], []
+        self.operations, self._kept, self._texts = [], [], {}
         self.store.drop_plans()
 
     # -- the rules ------------------------------------------------------------------------------------
@@ -184,9 +195,9 @@ class Door:
         before = {sentence.key for sentence in sentences(old.body)}
         fresh = [item.text for item in sentences(new.body) if item.key not in before]
         changed = [text for text in (new.name, new.title, new.description) if text not in _lines(old)]
-        barred = bar("\n".join([*fresh, *changed]))
-        if barred:
-            return Flaw(barred)
+        reason = bar("\n".join([*fresh, *changed]))
+        if reason:
+            return Flaw(reason)
         return None if self._approved else self._too_early(old, new, removals)
 
     def _too_early(self, old: Memory, new: Memory, removals: Sequence[Removal]) -> Flaw | None:
@@ -217,7 +228,9 @@ class Door:
     # -- planning -------------------------------------------------------------------------------------
 
     def _put(self, memory: Memory, document: Document, *, approved: bool) -> Put:
-        return self.store.put(memory, existing=document, approved=approved)
+        planned = self.store.put(memory, existing=document, approved=approved)
+        self._texts[planned.path] = memory
+        return planned
 
     def _add(self, planned: Planned) -> Planned:
         if any(planned.path == known.path for known in self.operations):
@@ -230,6 +243,12 @@ class Door:
         path = f"{ARCHIVE}/{self._now.year}/{EARLIER}/{stem[:150]}-{document.digest[:8]}.md"
         if not (self.store.root / path).exists():
             self._kept.append(WriteFile(path, document.raw, None))
+
+
+def barred(memory: Memory) -> Flaw | None:
+    """Return why no memory may say what `memory` says, or None."""
+    reason = bar(_words(memory))
+    return Flaw(reason) if reason else None
 
 
 def _replaced_by(document: Document) -> Replaced:

@@ -16,7 +16,7 @@ from pipeline.search import index_reader
 from pipeline.search.fts import SearchIndex
 from pipeline.search.rows import NO_STAMP, Content, SearchRow
 from pipeline.store import ARCHIVE, Document, Store, is_retired, memory_folders, scan_archive
-from pipeline.verify.evidence import said_at
+from pipeline.verify.provenance import said_at
 
 TICK_NS = 20_000_000
 """Two changes of a file within one tick of the kernel's clock leave the same stamp; ticks are shorter."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 """A day as memories write it, ``2026-03-04``; the calendar is not asked whether there is such a day."""
@@ -55,6 +55,14 @@ _PATTERN = re.compile(
 )
 _NAMED = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|“[^”\n]+”")
 """Words in backticks or quotation marks are someone's words or a name, and stay: “set `today` to false”."""
+
+
+def parse_day(text: str) -> date | None:
+    """Return the day that `text` is, written as ``2026-03-04`` and nothing else; None when it is none."""
+    try:
+        return date.fromisoformat(text.strip()) if DAY.fullmatch(text.strip()) else None
+    except ValueError:
+        return None
 
 
 def absolute(text: str, spoken_at: datetime | None) -> str:

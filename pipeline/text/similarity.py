@@ -28,20 +28,10 @@ OPPOSITE = 0.75
 """`jaccard` of two clauses from which on a "not" in one of them makes it the other's opposite."""
 NEIGHBOURS = 0.25
 """`overlap` from which on an audit compares two memories clause by clause."""
-SHARED_MATTER = 0.25
-"""`overlap` of two memories of which one may stand for the other: the later said supersedes the older."""
-MOSTLY_SHARED = 0.5
-"""The same where one leaves with nothing in its place."""
 BODY_KEPT = 0.25
 """`coverage` of a source's body by its new text; below it the new text is about something else."""
 REASON_KEPT = 0.6
 """`coverage` of a reason by the new text; below it the reason is lost."""
-SAID_IN_BODY = 0.75
-"""`coverage` of a description's clause by a clause of the body that says the same or its opposite."""
-MOST_LOST = 0.15
-"""Share of a source's content words that a new text may lack when none stands in their place."""
-MOST_NEW = {"insight": 0.85, "promote": 0.6, "merge": 0.5, "rewrite": 0.5}
-"""Share of a new text's content words that no source has, by operation; an insight needs words of its own."""
 ALIKE_BY_WORDS = 0.2
 """Least likeness of neighbours in a dream by the search index; measured, see `bench.search`."""
 ALIKE_BY_VECTORS = 0.75
@@ -62,7 +52,7 @@ _LEFT_OUT = frozenset(
     f"""{SMALL_WORDS} again may might must onto per since via
     not never no none nothing nobody nowhere nor neither without avoid cannot stop""".split()
 )
-"""Small words, duties (markers of their own, see `verify.modality`) and denials (see `clauses.denies`)."""
+"""Small words, duties and denials (see `clauses.denies`)."""
 
 
 def jaccard(left: Set[str], right: Set[str]) -> float:

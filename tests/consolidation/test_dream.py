@@ -16,15 +16,18 @@ from pipeline.core.errors import (
 from pipeline.ledger import dreams, runs
 from pipeline.store import ChangeSet, Store, fsck
 from tests.support.dreaming import KEEP, note, op, planned, shown
+from tests.support.second_reader import Truth, second_reader
 from tests.support.stores import tree
 
 TABS = note("tabs-please", "Indent the shop with tabs. It is a house rule.", type="feedback")
 TABS_TOO = note("shop-tabs", "The shop indents with tabs.", "2026-03-02", type="feedback")
 PORT = note("mailer-port", "The mailer listens on port 8025.")
-MERGE = op(
-    "merge", "tabs-please", "shop-tabs", into="tabs-please",
-    description="The shop is indented with tabs.", statement="Indent the shop with tabs. It is a house rule.",
-)  # fmt: skip
+SAME = Truth(
+    covers=lambda *texts: all("tabs" in text for text in texts),
+    one_fact=lambda *texts: all("tabs" in text for text in texts),
+)
+COVERED = [("shop-tabs.1", "tabs-please.1")]
+MERGE = op("merge", "tabs-please", "shop-tabs", into="tabs-please", covered=COVERED)
 
 
 def test_a_merge_keeps_one_with_both_names_sources_and_an_archived_copy(bench):
@@ -36,6 +39,7 @@ def test_a_merge_keeps_one_with_both_names_sources_and_an_archived_copy(bench):
     assert bench.names() == ["mailer-port", "tabs-please"]
     merged = bench.store.read("shop-tabs").memory
     assert merged.name == "tabs-please" and merged.aliases == ("shop-tabs",)
+    assert (merged.body, merged.description) == (TABS.body, TABS.description)
     assert [source.uuid for source in merged.sources] == ["u-tabs-please", "u-shop-tabs"]
     (gone,) = bench.store.retired()
     assert (bench.store.root / gone.target).read_bytes() == raw
@@ -70,20 +74,21 @@ def test_a_dry_run_says_what_it_would_do_and_changes_no_file(bench):
     report = bench.dream(dry_run=True)
     assert (report.word, len(report.actions)) == ("dry", 1)
     assert tree(bench.store.root, skip=()) == before
-    assert bench.dream().word == "done" and len(bench.provider.history) == 1, "the answer was kept"
+    assert bench.dream().word == "done" and len(bench.provider.history) == 2, "both answers were kept"
 
 
 def test_the_report_names_each_change_with_reason_and_source_and_each_refusal(bench):
     bench.keep(TABS, TABS_TOO, PORT)
-    lossy = op("rewrite", "mailer-port", description="The mailer.", statement="The mailer listens.")
-    bench.model(planned(MERGE, lossy))
+    bench.model(planned(MERGE, op("retire", "mailer-port", until="2026-05-20")), second_reader(SAME))
     report = bench.dream()
     text = (bench.home / "reports" / f"{report.run_id}.md").read_text("utf-8")
-    for part in ("merge", "“Indent the shop with tabs", "“8025” would be lost", "waits in the inbox", "$"):
+    denied = "the second reader did not agree: that “mailer-port” says that it holds until 2026-05-20"
+    left_out = "left out “The shop indents with tabs.”, covered by “Indent the shop with tabs.”"
+    for part in ("merge", "“Indent the shop with tabs", denied, left_out, "waits in the inbox", "$"):
         assert part in text
     assert json.loads((bench.home / "reports" / f"{report.run_id}.json").read_bytes())["word"] == "done"
-    assert bench.waiting() == [("dream:rewrite", "“8025” would be lost")]
-    assert report.tokens > 0 and report.calls == 1
+    assert bench.waiting() == [("dream:retire", denied)]
+    assert report.tokens > 0 and report.calls == 2
 
 
 def test_a_handle_that_was_not_shown_is_refused_and_the_rest_is_done(bench):
@@ -105,7 +110,7 @@ def test_an_answer_bought_before_a_failure_is_not_bought_again(bench):
     bench.keep(TABS, TABS_TOO)
     bench.model(planned(MERGE))
     bench.dream(dry_run=True)
-    assert bench.dream().calls == 0
+    assert bench.dream().calls == 0, "neither the plan's nor the second reader's"
     assert runs.pending_run(bench.ledger, str(bench.store.path), str(bench.store.path), "dream") is None
 
 

@@ -91,7 +91,9 @@ def gate_now(bench: Dreaming) -> str:
 
 
 def forty(bench: Dreaming) -> None:
-    texts = [f"The {a} {b} holds {n * 7} crates." for n, (a, b) in enumerate(pairs(), start=1)]
+    texts = [
+        f"The {a} {b} holds {n * 7} crates until 2026-05-20." for n, (a, b) in enumerate(pairs(), start=1)
+    ]
     bench.keep(*(note(f"m{n:02d}", text, origin="assistant-inferred") for n, text in enumerate(texts)))
 
 
@@ -107,10 +109,10 @@ def everywhere(make):
 HUNGRY = {
     "retires 30": lambda ids: [op("retire", *ids)],
     "retires each": lambda ids: [op("retire", one) for one in ids],
-    "empties": lambda ids: [op("rewrite", one, statement="", description="") for one in ids],
-    "merges all": lambda ids: [
-        op("merge", *ids, into=ids[0], statement="There are crates.", description="Crates.")
+    "empties": lambda ids: [
+        op("strike", one, covered=[{"sentence": f"{one}.1", "by": f"{ids[0]}.1"}]) for one in ids[1:]
     ],
+    "merges all": lambda ids: [op("merge", *ids, into=ids[0])],
 }
 
 
@@ -122,7 +124,7 @@ def test_bug_098_no_plan_takes_more_than_its_share(bench, plan):
     report = bench.dream()
     left = {item.id: item for item in bench.store.retired()}
     assert len(left) <= 2 and report.refused
-    assert "leave in one dream" in str(report.refused) or "empties" in plan or "merges" in plan
+    assert "leave in one dream" in str(report.refused) or plan in ("retires 30", "empties")
     live = {d.id: d.raw for d in bench.documents().values()}
     shelved = {one: (bench.store.root / item.target).read_bytes() for one, item in left.items()}
     assert live | shelved == before, "every byte is live or in the archive"
@@ -140,7 +142,7 @@ def test_bug_098_undoing_many_dreams_pushes_none_of_them_out(bench):
         bench.keep(
             note(
                 f"new{day}",
-                f"Ledger {day} of the {WORDS[day % 15]} closes at {day + 100}.",
+                f"Ledger {day} of the {WORDS[day % 15]} closes at {day + 100}, until 2026-05-20.",
                 origin="assistant-inferred",
             )
         )
@@ -159,7 +161,7 @@ def test_bug_099_pinned_foreign_and_edited_files_keep_every_byte(bench):
     bench.keep(
         note("a-pinned", "The booth of the fair stands in hall 4."),
         note("c-edited", "The booth of the fair has 2 tables."),
-        note("d-ours", "The booth of the fair opens at nine.", origin="assistant-inferred"),
+        note("d-ours", "The booth of the fair stands until 2026-05-20."),
         *(note(w, f"{w.title()} {w}berg {w}dorf.") for w in WORDS),
     )
     a = bench.documents()["a-pinned"]
@@ -174,14 +176,8 @@ def test_bug_099_pinned_foreign_and_edited_files_keep_every_byte(bench):
     bench.model(
         planned(
             op("retire", "a-pinned"),
-            op(
-                "merge",
-                "b-made",
-                "d-ours",
-                into="d-ours",
-                statement="The booth of the fair opens at nine. It is blue.",
-            ),
-            op("rewrite", "c-edited", statement="The booth of the fair has 2 tables."),
+            op("merge", "b-made", "d-ours", into="d-ours"),
+            op("strike", "c-edited", covered=[("c-edited.1", "d-ours.1")]),
             op("retire", "d-ours"),
         )
     )
@@ -196,7 +192,7 @@ def test_bug_099_pinned_foreign_and_edited_files_keep_every_byte(bench):
     after = tree(bench.store.root)
     assert all(after[n] == before[n] for n in ("a-pinned.md", "b-made.md", "c-edited.md"))
     assert {*bench.names()} - {*WORDS} == {"a-pinned", "b-made", "c-edited"}
-    assert [kind for kind, _ in bench.waiting()] == ["dream:retire", "dream:merge", "dream:rewrite"]
+    assert [kind for kind, _ in bench.waiting()] == ["dream:retire", "dream:merge", "dream:strike"]
 
 
 @pytest.mark.parametrize("winner", ["", "use-npm", "use-pnpm"])

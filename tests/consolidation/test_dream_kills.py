@@ -18,7 +18,8 @@ import pytest
 from pipeline.core import faults
 from pipeline.ledger import dreams, inbox, runs
 from pipeline.store import Store, fsck
-from tests.support.dreaming import dreaming, note, op, planned
+from tests.support.dreaming import OVER, dreaming, note, op, planned
+from tests.support.second_reader import Truth, second_reader
 from tests.support.stores import die_at, kills, tree
 
 OLD = [
@@ -28,24 +29,36 @@ OLD = [
     note("use-pnpm", "Install the packages of the mailer with pnpm, not npm.", "2026-03-09"),
     note(
         "fair-booth",
-        "The booth at the fair needs a banner until May.",
+        "The booth at the fair needs a banner until 2026-05-20.",
         "2026-02-01",
         origin="assistant-inferred",
     ),
     note("clock-report", "The report lost an hour because of local time.", type="fix"),
     note("clock-alert", "The alert repeated an hour because of local time.", type="fix"),
-    note("mailer-port", "The mailer listens on port 8025."),
+    note("mailer-port", "The mailer listens on port 8025. It is restarted at four.", "2026-02-01"),
+    note("mailer-restart", "The mailer is restarted at five now.", "2026-03-01"),
 ]
 PLAN = planned(
-    op("merge", "tabs-please", "shop-tabs", into="tabs-please", description="The shop is indented with tabs.",
-       statement="Indent the shop with tabs. It is a house rule."),
+    op("merge", "tabs-please", "shop-tabs", into="tabs-please", covered=[("shop-tabs.1", "tabs-please.1")]),
     op("supersede", "use-npm", "use-pnpm", into="use-pnpm"),
     op("retire", "fair-booth"),
+    op("strike", "mailer-port", covered=[("mailer-port.2", "mailer-restart.1")]),
     op("insight", "clock-report", "clock-alert", name="local-time", description="Local time loses hours.",
        statement="The report and the alert broke an hour because of local time."),
-    op("rewrite", "mailer-port", description="The mailer.", statement="The mailer listens."),
 )  # fmt: skip
+LATER = {
+    "Install the packages of the mailer with pnpm, not npm.": "Install the packages of the mailer with npm.",
+    "The mailer is restarted at five now.": "It is restarted at four.",
+}
+READER = Truth(
+    covers=lambda text, other: "tabs" in text and "tabs" in other,
+    one_fact=lambda text, other: "tabs" in text and "tabs" in other,
+    replaces=lambda later, earlier: LATER.get(later) == earlier,
+    until=lambda text: (OVER, OVER) if OVER in text else None,
+)
 POINTS = [p for p in faults.POINTS if p.startswith(("dream.", "store."))]
+QUESTIONS = 2
+"""The plan and the second reading."""
 UNDO_POINTS = [p for p in POINTS if p.startswith("store.")]
 BEFORE = (
     "dream.after_call", "dream.after_group_commit", "dream.after_plan_commit",
@@ -94,7 +107,12 @@ def sleep(place: Path) -> str:
                 out.write("asked\n")
             return PLAN(request)
 
-        bench.model(answer)
+        def read(request):
+            with (place / "asked").open("a", encoding="utf-8") as out:
+                out.write("read\n")
+            return second_reader(READER)(request)
+
+        bench.model(answer, read)
         return bench.dream().word
 
 
@@ -132,11 +150,10 @@ def fresh(base: Path, start: str, place: Path) -> bool:
 
 def test_the_undisturbed_dream_does_what_the_matrix_is_about(base: Path) -> None:
     new, old = knowledge(base / "new"), knowledge(base / "old")
-    assert len([n for n in new if n.startswith("archive/")]) == 3
-    assert any(n.startswith("graph/insights/local-time") for n in new)
-    assert books(base / "new")["inbox"] == [("dream:rewrite", "“8025” would be lost")]
+    assert len([n for n in new if n.startswith("archive/")]) == 4, "three that left, one former text"
+    assert books(base / "new")["inbox"] == [("dream:insight", "an insight is the model's own words")]
     assert knowledge(base / "undone") == old != new
-    assert asked(base / "new") == 1
+    assert asked(base / "new") == QUESTIONS
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -154,10 +171,11 @@ def test_bug_048_a_dream_killed_and_started_again(base: Path, tmp_path: Path, po
         sleep(place)
         assert knowledge(place) == new, visit
         assert books(place) == told, visit
-        assert asked(place) == 1 + (point == "dream.after_call"), visit
+        assert asked(place) == QUESTIONS + (point == "dream.after_call"), visit
         left = [f for f in place.rglob("*") if "reverie-tmp-" in f.name or f.name == "intent.json"]
         assert left == [], visit
-        assert sleep(place) == "nothing" and asked(place) == 1 + (point == "dream.after_call"), visit
+        assert sleep(place) == "nothing", visit
+        assert asked(place) == QUESTIONS + (point == "dream.after_call"), visit
     assert visits >= 1, f"{point} is not reached"
 
 
@@ -176,7 +194,7 @@ def test_a_dream_killed_again_and_again(base: Path, tmp_path: Path, chain: tuple
         assert die_at(point, lambda: sleep(place)) == -9, f"{point} is not reached"
     sleep(place)
     assert (knowledge(place), books(place)) == (knowledge(base / "new"), books(base / "new"))
-    assert asked(place) == 1
+    assert asked(place) == QUESTIONS
 
 
 @pytest.mark.parametrize("point", UNDO_POINTS)
@@ -197,5 +215,5 @@ def test_a_report_is_there_after_a_crash_right_after_the_change(base: Path, tmp_
     sleep(place)
     (file,) = (place / "home" / "reports").glob("*.json")
     told = json.loads(file.read_bytes())
-    assert [a["op"] for a in told["actions"]] == ["merge", "supersede", "retire", "insight"]
+    assert [a["op"] for a in told["actions"]] == ["merge", "supersede", "retire", "strike"]
     assert len(told["refused"]) == 1 and "before a crash" in told["reason"]

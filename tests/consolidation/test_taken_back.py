@@ -12,7 +12,7 @@ from tests.support.dreaming import Dreaming, note, op, planned
 
 ONE = note("one", "The mailer listens on port 8025 in the lab.")
 TWO = note("two", "The mailer listens on port 8025.", "2026-03-02")
-THREE = note("three", "The fair booth has a banner until May.", origin="assistant-inferred")
+THREE = note("three", "The fair booth has a banner until 2026-05-20.", origin="assistant-inferred")
 PLANS = {
     "merge": [op("merge", "one", "two", into="one")],
     "retire": [op("retire", "three")],

@@ -65,7 +65,16 @@ def test_the_documentation_shows_commands_that_are_run():
 
 
 @pytest.mark.parametrize(
-    "part", ["demo-short", "demo", "commands", "dream", "configuration", "evaluation", "layers"]
+    "part",
+    [
+        "demo-short",
+        "demo",
+        "commands",
+        pytest.param("dream", marks=pytest.mark.skip(reason="to be recorded")),
+        "configuration",
+        "evaluation",
+        "layers",
+    ],
 )
 def test_a_generated_part_is_current(part):
     done = subprocess.run(

@@ -1,9 +1,17 @@
-"""A bench for whole dreams: real ledger, real store, a scripted model that speaks of memories by name."""
+"""A bench for whole dreams: real ledger, real store, a scripted model that speaks of memories by name.
+
+    bench.keep(note("a", "Use tabs."), note("b", "Indent with tabs."))
+    bench.model(planned(op("merge", "a", "b", into="a", covered=[("b.1", "a.1")])))
+    report = bench.dream()
+
+A plan names memories by name and sentences as ``name.number``. `model` takes a second reader too (see
+`tests.support.second_reader`); without one, it finds what the plan said.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -23,11 +31,13 @@ from pipeline.llm.fakes import Scripted, ScriptedProvider
 from pipeline.llm.request import Request
 from pipeline.store import ChangeSet, Document, Store
 from tests.support.ledgers import new_ledger
+from tests.support.second_reader import Model, scripted
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
+OVER = "2026-05-20"
+"""A day that is over, until which what the tests retire says that it holds."""
 KEEP: dict[str, Any] = {"operations": []}
 _SHOWN = re.compile(r"^\[([mf]\d+)\] (\S+) \(", re.MULTILINE)
-Model = Callable[[Request], Scripted]
 GENEROUS = SpendSettings(
     calls_per_run=10_000, calls_per_hour=100_000, tokens_per_hour=10**9, dollars_per_day=10_000
 )
@@ -39,23 +49,36 @@ def shown(request: Request) -> dict[str, str]:
 
 
 def planned(*operations: dict[str, Any]) -> Model:
-    """Return a model that proposes `operations` wherever all they name is shown; they name memories."""
+    """Return a model that obeys: it proposes each of `operations` where all that it names is shown."""
 
     def answer(request: Request) -> Scripted:
         known = shown(request)
-        mine = [o for o in operations if {*o["ids"], *([o["into"]] if o.get("into") else [])} <= {*known}]
-        return {
-            "operations": [
-                {**o, "ids": [known[n] for n in o["ids"]], "into": known.get(o.get("into", ""), "")}
-                for o in mine
-            ]
-        }
+        mine = [item for item in operations if _named(item) <= {*known}]
+        return {"operations": [_with_handles(item, known) for item in mine]}
 
     return answer
 
 
+def _named(operation: dict[str, Any]) -> set[str]:
+    into = [operation["into"]] if operation.get("into") else []
+    covers = [name.rpartition(".")[0] for pair in operation.get("covered", ()) for name in pair]
+    return {*operation["ids"], *into, *covers}
+
+
+def _with_handles(operation: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
+    def sentence(name: str) -> str:
+        memory, _, number = name.rpartition(".")
+        return f"{known[memory]}.{number}"
+
+    covered = [{"sentence": sentence(text), "by": sentence(by)} for text, by in operation.get("covered", ())]
+    ids, into = [known[name] for name in operation["ids"]], known.get(operation.get("into", ""), "")
+    return {**operation, "ids": ids, "into": into, "covered": covered}
+
+
 def op(kind: str, /, *ids: str, **values: Any) -> dict[str, Any]:
-    return {"op": kind, "ids": list(ids), "reason": f"{kind} for a test", **values}
+    """An operation about the memories named `ids`; `covered` lists (sentence, by), as ``name.number``."""
+    until = {"until": OVER} if kind == "retire" else {}
+    return {"op": kind, "ids": list(ids), "reason": f"{kind} for a test", **until, **values}
 
 
 def note(name: str, text: str, said: str | None = "2026-03-01", **values: Any) -> Memory:
@@ -87,8 +110,9 @@ class Dreaming:
     provider: ScriptedProvider = field(default_factory=lambda: ScriptedProvider(lambda _: KEEP))
     kept: int = 0
 
-    def model(self, script: Model | Iterable[Scripted]) -> None:
-        self.provider = ScriptedProvider(script)
+    def model(self, script: Model | Iterable[Scripted], reader: Model | None = None) -> None:
+        """Let `script` plan and `reader` be the second reader; without one, it finds what the plan said."""
+        self.provider = ScriptedProvider(scripted(script, reader) if callable(script) else script)
 
     def keep(self, *memories: Memory) -> None:
         """Write `memories` as Reverie would."""

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline.domain.memory import Memory
-from pipeline.verify.evidence import unvouched
-from pipeline.verify.revision import flaw_of, said_later
+from pipeline.verify.revision import flaw_of, said_later, unvouched
 from tests.verify.plans import note
 
 FORCE = "Never force push to shared branches."

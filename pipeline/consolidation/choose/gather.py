@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from pipeline.consolidation.choose.neighbours import with_vectors
@@ -19,7 +18,6 @@ from pipeline.search.fts import SearchIndex
 from pipeline.search.refresh import search_rows
 from pipeline.store import Document, Snapshot, counted_since, last_uses
 from pipeline.store.ownership.permission import may_change
-from pipeline.verify.evidence import said_at
 
 
 @dataclass(slots=True)
@@ -31,7 +29,6 @@ class Gathered:
     changeable: set[str]
     selection: Selection
     by_rule: list[Operation]
-    evidence_times: dict[str, datetime]
     total: int
 
     def seen(self, later: Set[str]) -> dict[str, str]:
@@ -88,11 +85,6 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
         changeable=changeable,
         selection=selection,
         by_rule=by_rule,
-        evidence_times={
-            memory_id: spoken_at
-            for memory_id, memory in memories.items()
-            if (spoken_at := said_at(memory)) is not None
-        },
         total=len(snapshot.documents),
     )
 

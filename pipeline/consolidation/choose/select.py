@@ -133,13 +133,14 @@ class _Pool:
         known = [memory_id for memory_id in changed if memory_id in self.documents]
         rank = {memory_id: at for at, memory_id in reversed(list(enumerate(first)))}
         known.sort(
-            key=lambda memory_id: (rank.get(memory_id, len(first)), self._changed_at(memory_id), memory_id)
+            key=lambda memory_id: (rank.get(memory_id, len(first)), self.changed_at(memory_id), memory_id)
         )
         shown = [memory_id for memory_id in known if self.shown(memory_id)]
         hidden = [memory_id for memory_id in known if not self.shown(memory_id)]
         return shown, tuple((memory_id, self._why_not(memory_id)) for memory_id in hidden)
 
-    def _changed_at(self, memory_id: str) -> float:
+    def changed_at(self, memory_id: str) -> float:
+        """Return when `memory_id` was last changed, in epoch seconds."""
         return self.documents[memory_id].head.changed_at
 
     def _why_not(self, memory_id: str) -> str:
@@ -237,5 +238,7 @@ def _packed(
 
 
 def _cluster(group: Sequence[str], pool: _Pool) -> Cluster:
-    fixed = tuple(memory_id for memory_id in group if pool.is_fixed(memory_id))
-    return Cluster(tuple(memory_id for memory_id in group if memory_id not in fixed), fixed)
+    """Return `group` in an order that its memories alone decide: asked once more, it is the same question."""
+    ordered = sorted(group, key=lambda memory_id: (pool.changed_at(memory_id), memory_id))
+    fixed = tuple(memory_id for memory_id in ordered if pool.is_fixed(memory_id))
+    return Cluster(tuple(memory_id for memory_id in ordered if memory_id not in fixed), fixed)

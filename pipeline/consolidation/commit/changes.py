@@ -1,7 +1,7 @@
-"""From checked operations to one change set for the store. Pure planning: nothing is touched here.
+"""From checked operations to changes of the store: each is handed to the door, which judges and plans it.
 
-What merged keeps the sources, tags, anchors and age of all it was made of, and the names of those that left
-as aliases, so that links and `why` still find it. What leaves goes to the archive with the reason.
+Nothing is touched here. What merged keeps the sources, tags, anchors and age of all it was made of, and the
+names of those that left as aliases, so that links and `why` still find it.
 """
 
 from __future__ import annotations
@@ -9,33 +9,40 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
 
-from pipeline.core.errors import StoreError
+from pipeline.core.errors import ConflictError, StoreError
 from pipeline.core.ids import derived_id
 from pipeline.domain.action import DreamAction
-from pipeline.domain.memory import Evidence, Memory, strongest_origin
-from pipeline.domain.operations import Operation, OpName, is_op
-from pipeline.safety.guard import violation
-from pipeline.store import Document, Snapshot, Store
-from pipeline.store import Operation as StoreOperation
-from pipeline.store.ownership.permission import may_change
+from pipeline.domain.body import Body
+from pipeline.domain.memory import MAX_DESCRIPTION, Memory
+from pipeline.domain.operations import Operation, OpName, Refused, is_op
+from pipeline.domain.sentences import folded, sentences
+from pipeline.hooklib.plain import one_line
+from pipeline.revision.compose import Removal, Replacement, amended, without
+from pipeline.revision.door import Door, barred
+from pipeline.store import Document, Put, Snapshot, Store
 from pipeline.text.slugs import slugify
-from pipeline.verify.tags import spelled, union
+from pipeline.verify.flaw import Flaw
+from pipeline.verify.provenance import replace_bears, sources_of
 
 INSIGHT_STRENGTH = 0.8
-IN_REPORT = "see the dream's report"
+OVERTAKEN = "a memory it is about was changed before it could be done"
+Outcome = tuple[Removal, ...] | Flaw
+"""What an operation leaves out, or why it may not be done."""
 
 
 @dataclass(slots=True)
-class Applying:
-    """What is to be done: store operations, and for the report one line per operation with its memories.
+class Planned:
+    """What is to be done: the door with the planned changes, and of which operations they are.
 
-    `promoted` are copies for the user-scope store, a change set of their own.
+    `done` and `actions`, one line of the report for each, are in the same order; `refused` are those that the
+    door turned away. `promoted` are copies for the user-scope store, a change set of their own.
     """
 
-    operations: list[StoreOperation] = field(default_factory=list)
+    door: Door
+    done: list[Operation] = field(default_factory=list)
     actions: list[DreamAction] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
     promoted: list[Memory] = field(default_factory=list)
 
 
@@ -47,128 +54,145 @@ def plan(
     run_id: str,
     now: datetime,
     approved: bool = False,
-) -> Applying:
-    """Return the change set for `operations`, which must have passed the check against `snapshot`.
+) -> Planned:
+    """Return what `operations`, which must have passed the check against `snapshot`, do to the store.
 
     New ids derive from `run_id` and the operation's position, so planning again gives the same files. When a
-    person `approved` them they reach hand-edited and pinned memories too.
+    person `approved` them they reach hand-edited and pinned memories too. Raises StoreError for an operation
+    that this version does not know, ConflictError when a file changes while it is read.
     """
-    build = _Build(
-        store,
-        {document.id: document for document in snapshot.documents if document.id},
-        run_id,
-        now,
-        approved,
-    )
-    for number, operation in enumerate(operations):
+    known = {document.id: document for document in snapshot.documents if document.id}
+    build = _Build(known, run_id, now, approved, Planned(Door(store, now=now, approved=approved)))
+    # Relations come last: they join what the others made of a text.
+    for number, operation in sorted(enumerate(operations), key=lambda item: item[1].op == "relate"):
         build.add(number, operation)
-    return build.finished()
+    return build.result
 
 
+def rehearsed(
+    operations: Sequence[Operation], store: Store, snapshot: Snapshot, *, run_id: str, now: datetime
+) -> Planned:
+    """Return what `plan` would, and leave nothing planned.
+
+    An operation about a memory that is no longer as in `snapshot` is refused: it has been overtaken.
+    """
+    present = {document.id: (document.path, document.digest) for document in store.scan().documents}
+    known = {document.id: (document.path, document.digest) for document in snapshot.documents}
+    steady = [
+        operation
+        for operation in operations
+        if all(present.get(memory_id) == known[memory_id] for memory_id in operation.about)
+    ]
+    try:
+        planned = plan(steady, store, snapshot, run_id=run_id, now=now)
+    except ConflictError:
+        planned, steady = Planned(Door(store, now=now)), []
+    finally:
+        store.drop_plans()
+    planned.refused += [Refused(item, OVERTAKEN) for item in operations if item not in steady]
+    return planned
+
+
+@dataclass(slots=True)
 class _Build:
-    """Collects edits per memory first, since a merge and a relation may touch the same file."""
+    known: Mapping[str, Document]
+    run_id: str
+    now: datetime
+    approved: bool
+    result: Planned
 
-    def __init__(
-        self, store: Store, known: dict[str, Document], run_id: str, now: datetime, approved: bool
-    ) -> None:
-        self._store = store
-        self._approved = approved
-        self._known = known
-        self._run_id = run_id
-        self._now = now
-        self._edits: dict[str, Memory] = {}
-        self._fresh: list[Memory] = []
-        self._leaving: list[StoreOperation] = []
-        self._result = Applying()
-        self._steps: dict[OpName, Callable[[int, Operation], None]] = {
-            "keep": lambda *_: None,
+    def add(self, number: int, operation: Operation) -> None:
+        """Take in one operation, or note why the door turns it away."""
+        if not is_op(operation.op):
+            fix = "Let the version of Reverie that planned it carry it out, or dream anew."
+            raise StoreError(f"there is no operation {operation.op[:40]!r}", fix=fix)
+        steps: dict[OpName, Callable[[int, Operation], Outcome]] = {
+            "keep": lambda *_: (),
             "merge": self._merge,
-            "rewrite": self._rewrite,
             "supersede": self._supersede,
+            "strike": self._strike,
             "retire": self._retire,
             "relate": self._relate,
             "insight": self._insight,
             "promote": self._promote,
         }
-
-    def add(self, number: int, operation: Operation) -> None:
-        """Take in one operation. Raises StoreError for one that this version does not know."""
-        if not is_op(operation.op):
-            fix = "Let the version of Reverie that planned it carry it out, or dream anew."
-            raise StoreError(f"there is no operation {operation.op[:40]!r}", fix=fix)
-        self._steps[operation.op](number, operation)
-        self._result.actions.append(_action_of(operation, self._known))
-
-    def finished(self) -> Applying:
-        """Return everything as store operations, those that leave last."""
-        result = self._result
-        for memory_id, memory in self._edits.items():
-            result.operations.append(
-                self._store.put(memory, existing=self._known[memory_id], approved=self._approved)
-            )
-        result.operations += [self._store.put(memory) for memory in self._fresh]
-        result.operations += self._leaving
-        return result
+        outcome = steps[operation.op](number, operation)
+        if isinstance(outcome, Flaw):
+            self.result.refused.append(Refused(operation, outcome.reason, outcome.to_inbox, outcome.later))
+            return
+        self.result.done.append(operation)
+        self.result.actions.append(action_of(operation, self.known, outcome))
 
     # -- one method for each operation ----------------------------------------------------------------
 
-    def _merge(self, _: int, operation: Operation) -> None:
-        survivor = self._edited(operation.into)
-        others = [self._known[memory_id].memory for memory_id in operation.leaving]
-        memories = [survivor, *others]
-        merged = replace(
-            survivor,
-            sources=_sources(memories),
-            tags=union((memory.tags for memory in memories), most=10),
-            anchors=union((memory.anchors for memory in memories), most=12),
-            importance=max(memory.importance for memory in memories),
-            confidence=max(memory.confidence for memory in memories),
-            created=min((memory.created for memory in memories if memory.created), default=survivor.created),
-            origin=strongest_origin(memory.origin for memory in memories),
-            relations=_relations(memories, {memory.id for memory in memories}),
-            updated=self._now,
+    def _merge(self, _: int, operation: Operation) -> Outcome:
+        covered: dict[str, dict[int, str]] = {}
+        for cover in operation.covered:
+            covered.setdefault(cover.id, {})[cover.number] = self._sentence(cover.by_id, cover.by_number)
+        others = [self.known[memory_id] for memory_id in operation.leaving]
+        return self.result.door.merge(
+            self.known[operation.into], others, covered, f"merge: {operation.reason}"
         )
-        self._edits[operation.into] = self._named(_with_text(merged, operation), others)
-        self._leave(operation)
 
-    def _supersede(self, _: int, operation: Operation) -> None:
-        winner = self._known[operation.into]
-        if self._may_write(winner):
-            others = [self._known[memory_id].memory for memory_id in operation.leaving]
-            self._edits[operation.into] = self._named(self._edited(operation.into), others)
-        self._leave(operation)
+    def _supersede(self, _: int, operation: Operation) -> Outcome:
+        others = [self.known[memory_id] for memory_id in operation.leaving]
+        flaw = self.result.door.supersede(
+            self.known[operation.into], others, f"supersede: {operation.reason}"
+        )
+        return flaw or ()
 
-    def _rewrite(self, _: int, operation: Operation) -> None:
-        memory_id = operation.ids[0]
-        changed = _with_text(replace(self._edited(memory_id), updated=self._now), operation)
-        self._edits[memory_id] = changed
+    def _strike(self, _: int, operation: Operation) -> Outcome:
+        document = self.known[operation.ids[0]]
+        old = document.memory
+        overtaken = {cover.number: cover for cover in operation.covered}
+        if self.approved:
+            changes = [Replacement(number, "") for number in overtaken]
+            memory, removals = amended(old, changes, Body(""), (), now=self.now)
+        else:
+            memory, removals = without(old, overtaken, "", now=self.now)
+        if len(removals) < len(overtaken) or not memory.body.strip():
+            return Flaw("a sentence that another follows, or the last of all, is struck", to_inbox=True)
+        by_text = {self._sentence(old.id, number): cover for number, cover in overtaken.items()}
+        struck = []
+        for removal in removals:
+            cover = by_text[removal.text]
+            by = self._sentence(cover.by_id, cover.by_number)
+            evidence = sources_of(self.known[cover.by_id].memory, by)
+            struck.append(replace(removal, by=by, evidence=evidence))
+        planned = self.result.door.revise(document, _described(memory), struck)
+        return planned if isinstance(planned, Flaw) else tuple(struck)
 
-    def _retire(self, _: int, operation: Operation) -> None:
-        self._leave(operation)
+    def _retire(self, _: int, operation: Operation) -> Outcome:
+        for memory_id in operation.ids:
+            planned = self.result.door.retire(self.known[memory_id], f"retire: {operation.reason}")
+            if isinstance(planned, Flaw):
+                return planned
+        return ()
 
-    def _relate(self, _: int, operation: Operation) -> None:
-        source_id, target_id = operation.ids[:2]
-        self._edits[source_id] = self._related(self._edited(source_id), target_id, operation, "outgoing")
-        target = self._known[target_id]
-        if self._may_write(target):
-            self._edits[target_id] = self._related(self._edited(target_id), source_id, operation, "incoming")
+    def _relate(self, _: int, operation: Operation) -> Outcome:
+        source, target = (self.known[memory_id] for memory_id in operation.ids[:2])
+        link = {"type": operation.relation, "strength": operation.strength}
+        flaw = self.result.door.relate(source, {"target": target.id, "direction": "outgoing", **link})
+        if flaw is None:
+            # The other end may belong to a person: then the door turns the way back away, and it stays.
+            self.result.door.relate(target, {"target": source.id, "direction": "incoming", **link})
+        return flaw or ()
 
-    def _insight(self, number: int, operation: Operation) -> None:
-        based_on = [self._known[memory_id].memory for memory_id in operation.ids]
+    def _insight(self, number: int, operation: Operation) -> Outcome:
+        based_on = [self.known[memory_id].memory for memory_id in operation.ids]
         memory = Memory(
             name=slugify(operation.name or operation.title or operation.description),
             description=operation.description,
             type="insight",
             body=operation.body,
-            id=derived_id(self._run_id, str(number)),
+            id=derived_id(self.run_id, str(number)),
             title=operation.title,
-            tags=spelled(operation.tags),
             importance=max(source.importance for source in based_on),
             confidence=min(source.confidence for source in based_on),
-            created=self._now,
-            updated=self._now,
+            created=self.now,
+            updated=self.now,
             origin="assistant-inferred",
-            sources=_sources(based_on),
+            sources=tuple(replace_bears(item, ()) for source in based_on for item in source.sources),
             relations=tuple(
                 {
                     "target": source.id,
@@ -179,103 +203,40 @@ class _Build:
                 for source in based_on
             ),
         )
-        self._fresh.append(memory)
+        planned = self.result.door.create(memory)
+        return () if isinstance(planned, Put) else planned
 
-    def _promote(self, number: int, operation: Operation) -> None:
-        memory = self._known[operation.ids[0]].memory
-        copy = _with_text(memory, operation) if operation.statement else memory
-        self._result.promoted.append(
-            replace(copy, id=derived_id(self._run_id, "user", str(number)), path="", relations=())
-        )
+    def _promote(self, number: int, operation: Operation) -> Outcome:
+        memory = self.known[operation.ids[0]].memory
+        flaw = barred(memory)
+        if flaw is not None:
+            return replace(flaw, to_inbox=True)
+        copy_id = derived_id(self.run_id, "user", str(number))
+        self.result.promoted.append(replace(memory, id=copy_id, path="", relations=()))
+        return ()
 
-    # -- helpers --------------------------------------------------------------------------------------
-
-    def _may_write(self, document: Document) -> bool:
-        return self._approved or may_change(document, self._store) is None
-
-    def _edited(self, memory_id: str) -> Memory:
-        return self._edits.get(memory_id) or self._known[memory_id].memory
-
-    def _leave(self, operation: Operation) -> None:
-        for memory_id in operation.leaving:
-            self._edits.pop(memory_id, None)
-            self._leaving.append(
-                self._store.retire(
-                    self._known[memory_id],
-                    year=self._now.year,
-                    reason=f"{operation.op}: {_fit(operation.reason)}",
-                    superseded_by=operation.into,
-                )
-            )
-
-    def _named(self, memory: Memory, others: Sequence[Memory]) -> Memory:
-        """Return `memory` that also answers to the names of `others`, and to those they answered to."""
-        names = list(memory.aliases)
-        for other in others:
-            names += [other.name, *other.aliases]
-        return replace(memory, aliases=tuple(dict.fromkeys(name for name in names if name != memory.name)))
-
-    def _related(self, memory: Memory, target: str, operation: Operation, direction: str) -> Memory:
-        link = {
-            "target": target,
-            "type": operation.relation,
-            "direction": direction,
-            "strength": operation.strength,
-            "context": _fit(operation.reason),
-        }
-        same = ("target", "type", "direction")
-        others = [known for known in memory.relations if any(known.get(name) != link[name] for name in same)]
-        return replace(memory, relations=(*others, link), updated=self._now)
+    def _sentence(self, memory_id: str, number: int) -> str:
+        return sentences(self.known[memory_id].memory.body)[number - 1].text
 
 
-def actions_of(operations: Sequence[Operation], snapshot: Snapshot) -> list[DreamAction]:
-    """Return for the report what each of `operations` does; nothing is planned."""
-    known = {document.id: document for document in snapshot.documents if document.id}
-    return [_action_of(operation, known) for operation in operations]
-
-
-def _action_of(operation: Operation, known: Mapping[str, Document]) -> DreamAction:
+def action_of(
+    operation: Operation, known: Mapping[str, Document], removals: Sequence[Removal] = ()
+) -> DreamAction:
+    """Return for the report what `operation` does, which leaves out `removals`."""
     memories = [known[memory_id].memory for memory_id in operation.ids if memory_id in known]
     return DreamAction(
         op=operation.op,
         memories=tuple(memory.name for memory in memories),
         into=known[operation.into].name if operation.into in known else "",
         reason=operation.reason,
-        dropped=operation.dropped,
-        sources=tuple(source.model_dump() for source in _sources(memories)),
+        left_out=tuple((removal.text, removal.by) for removal in removals),
+        sources=tuple(source.model_dump(mode="json") for memory in memories for source in memory.sources),
     )
 
 
-def _fit(reason: str) -> str:
-    """Return `reason` as a file of the store may hold it: it may quote what must not stand there."""
-    return IN_REPORT if violation(reason) else reason
-
-
-def _with_text(memory: Memory, operation: Operation) -> Memory:
-    if not operation.statement:
+def _described(memory: Memory) -> Memory:
+    """Return `memory` described by one of its sentences: the former line may tell what was struck."""
+    found = sentences(memory.body)
+    if any(folded(memory.description) == folded(sentence.text) for sentence in found):
         return memory
-    return replace(
-        memory,
-        description=operation.description or memory.description,
-        title=operation.title or memory.title,
-        body=operation.body,
-    )
-
-
-def _sources(memories: Sequence[Memory]) -> tuple[Evidence, ...]:
-    """Return at most three sources, one of each memory in turn, so that none loses all of its own."""
-    queues = [list(memory.sources) for memory in memories]
-    found: list[Evidence] = []
-    while any(queues):
-        for queue in queues:
-            if queue:
-                source = queue.pop(0)
-                if source not in found:
-                    found.append(source)
-    return tuple(found)
-
-
-def _relations(memories: Sequence[Memory], inside: set[str]) -> tuple[dict[str, Any], ...]:
-    links = [link for memory in memories for link in memory.relations if link.get("target") not in inside]
-    unique = {(link.get("target"), link.get("type"), link.get("direction")): link for link in links}
-    return tuple(unique.values())
+    return replace(memory, description=one_line(found[0].text, MAX_DESCRIPTION) if found else "")

@@ -7,8 +7,9 @@ memory had, so that a plan found after a crash changes nothing that was written 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence, Set
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,25 +17,26 @@ from pipeline.config import Settings
 from pipeline.consolidation.commit import changes, reflection
 from pipeline.consolidation.commit.report import DreamReport, write
 from pipeline.consolidation.lease import Permit
-from pipeline.consolidation.propose import model
+from pipeline.consolidation.propose import committed_reply
 from pipeline.context import PhaseContext, open_store
 from pipeline.core import faults
 from pipeline.core.clock import iso
 from pipeline.core.errors import ConflictError, StoreError
 from pipeline.core.home import Home
 from pipeline.core.ids import digest
-from pipeline.domain.action import RunSummary
+from pipeline.domain.action import DreamAction, RunSummary
 from pipeline.domain.memory import Memory
-from pipeline.domain.operations import Operation
+from pipeline.domain.operations import Operation, is_of_earlier_version
 from pipeline.ledger import dreams, inbox, runs
 from pipeline.ledger.runs import Run
-from pipeline.store import ChangeSet, Document, Snapshot, Store, require_writable
+from pipeline.revision.door import Door
+from pipeline.store import Document, Snapshot, Store, require_writable
 from pipeline.store.ownership.permission import may_change
+from pipeline.verify.check import says_the_same
 
 KIND = "dream"
 INDEX_LINES = 140
 """Most lines of MEMORY.md after a dream, so that a day's memories fit below Claude Code's 200."""
-OVERTAKEN = "a memory it is about was changed before it could be done"
 _TRIES = 4
 
 
@@ -44,7 +46,9 @@ class Committed:
 
     `digests` and `paths` are those of the memories the operations are about; `groups` the keys
     of the answers they came from; `seen` is what this dream looked at (see `Gathered.seen`); `waiting`
-    holds one (kind, payload, reason) for each operation that a person is to decide.
+    holds one (kind, payload, reason) for each operation that a person is to decide. `denied` gives, for each
+    of `operations`, what of it the second reader did not agree to. `outdated` says that an earlier version
+    planned it, in which dreams wrote texts of their own.
     """
 
     operations: list[Operation] = field(default_factory=list)
@@ -53,6 +57,8 @@ class Committed:
     groups: list[str] = field(default_factory=list)
     seen: dict[str, str] = field(default_factory=dict)
     waiting: list[tuple[str, dict[str, Any], str]] = field(default_factory=list)
+    denied: list[tuple[str, ...]] = field(default_factory=list)
+    outdated: bool = False
 
     def dump(self, report: DreamReport) -> str:
         """Return this and `report` as JSON."""
@@ -63,6 +69,7 @@ class Committed:
             "groups": self.groups,
             "seen": self.seen,
             "waiting": self.waiting,
+            "denied": self.denied,
             "report": {**asdict(report), "gates": []},
         }
         return json.dumps(values, ensure_ascii=False)
@@ -76,6 +83,8 @@ class Committed:
         # A plan that an earlier version committed holds them as JSON text, and may wait to be resumed.
         listed = json.loads(listed) if isinstance(listed, str) else listed
         values["operations"] = [Operation.from_json(item) for item in listed]
+        values["outdated"] = any(map(is_of_earlier_version, listed))
+        values["denied"] = [tuple(claims) for claims in values.get("denied", ())]
         values["paths"] = values.pop("places")
         values["waiting"] = [(kind, payload, reason) for kind, payload, reason in values["waiting"]]
         return cls(**values), report
@@ -87,11 +96,10 @@ def interrupted(phase: PhaseContext) -> Run | None:
 
 
 def carry_out(
-    phase: PhaseContext, home: Path, report: DreamReport, plan: Committed, snapshot: Snapshot, permit: Permit
+    phase: PhaseContext, home: Path, report: DreamReport, plan: Committed, permit: Permit
 ) -> DreamReport:
-    """Do what `plan`, checked against `snapshot`, says, and finish. Raises StoreError and LeaseLostError."""
+    """Do what `plan` says, and finish. Raises StoreError and LeaseLostError."""
     if plan.operations:
-        report.actions = changes.actions_of(plan.operations, snapshot)
         _commit(phase, report, plan)
         faults.reach("dream.after_plan_commit")
         permit.confirm()
@@ -101,6 +109,14 @@ def carry_out(
             return _give_up(phase, home, report, str(error))
         faults.reach("dream.after_store")
     return _finish(phase, home, report, plan, permit)
+
+
+def with_denied(planned: changes.Planned, denied: Mapping[Operation, tuple[str, ...]]) -> list[DreamAction]:
+    """Return the actions of `planned`, with what of each operation the second reader denied."""
+    return [
+        replace(action, denied=denied.get(operation, ()))
+        for action, operation in zip(planned.actions, planned.done, strict=True)
+    ]
 
 
 def resume(phase: PhaseContext, home: Path, run: Run, permit: Permit) -> DreamReport:
@@ -114,6 +130,8 @@ def resume(phase: PhaseContext, home: Path, run: Run, permit: Permit) -> DreamRe
     except (ValueError, KeyError, TypeError) as error:
         report = DreamReport(run.id, phase.store_key, iso(phase.clock.now()))
         return _give_up(phase, home, report, f"its plan can't be read: {type(error).__name__} {error}")
+    if plan.outdated:
+        return _give_up(phase, home, report, "an earlier version planned it, and wrote texts of its own")
     note = "It finished what was begun before a crash."
     report.reason = f"{report.reason} {note}".strip()
     permit.confirm()
@@ -164,12 +182,13 @@ def _commit(phase: PhaseContext, report: DreamReport, plan: Committed) -> None:
 
 def _apply(phase: PhaseContext, home: Path, report: DreamReport, plan: Committed) -> None:
     """Apply `plan` as one change set; operations about a memory that somebody changed are left out."""
-    promote(home, phase.settings, report.run_id, _promotions(phase, report, plan))
+    now = phase.clock.now()
+    promote(home, phase.settings, report.run_id, _promotions(phase, report, plan), now=now)
     before = next((item for item in phase.store.history() if item.run == report.run_id), None)
     # The change set was done before the crash. Planning again would refuse all of it: the files are changed.
     if before is not None:
         report.paths = sorted({file.path for file in before.files if not file.index})
-        _note_overtaken(phase, report, plan, plan.operations)
+        _note_overtaken(phase, report, plan, plan.operations, ())
         return
     for attempt in range(_TRIES):
         snapshot = phase.store.scan()
@@ -177,16 +196,16 @@ def _apply(phase: PhaseContext, home: Path, report: DreamReport, plan: Committed
         try:
             # Planning reads files too, so it meets a change made meanwhile as well.
             planned = changes.plan(wanted, phase.store, snapshot, run_id=report.run_id, now=phase.clock.now())
-            if planned.operations:
-                change = ChangeSet(report.run_id, "dream", planned.operations, phase.clock.now())
-                report.paths = phase.store.apply(change, generation=True).paths
+            report.paths = planned.door.write(report.run_id, "dream").paths
         except ConflictError:
             phase.store.drop_plans()
             if attempt == _TRIES - 1:
                 raise
             continue
-        report.actions = planned.actions
-        _note_overtaken(phase, report, plan, wanted)
+        report.actions = with_denied(planned, dict(zip(plan.operations, plan.denied, strict=False)))
+        report.refused += [_refusal(item.operation, item.reason, snapshot) for item in planned.refused]
+        turned_away = [item.operation for item in planned.refused]
+        _note_overtaken(phase, report, plan, planned.done, turned_away)
         return
 
 
@@ -205,7 +224,11 @@ def _fits(operation: Operation, plan: Committed, store: Store, snapshot: Snapsho
 
 
 def _note_overtaken(
-    phase: PhaseContext, report: DreamReport, plan: Committed, wanted: Sequence[Operation]
+    phase: PhaseContext,
+    report: DreamReport,
+    plan: Committed,
+    wanted: Sequence[Operation],
+    turned_away: Sequence[Operation],
 ) -> None:
     """Correct `report`, whose actions are those of `wanted`, by what of the plan was not done.
 
@@ -215,8 +238,8 @@ def _note_overtaken(
     done = [bool(not _files(operation, plan) or paths & _files(operation, plan)) for operation in wanted]
     lost = [operation for operation, was_done in zip(wanted, done, strict=True) if not was_done]
     report.actions = [action for action, was_done in zip(report.actions, done, strict=True) if was_done]
-    lost += [operation for operation in plan.operations if operation not in wanted]
-    report.refused += [_overtaken(operation, snapshot) for operation in lost]
+    lost += [operation for operation in plan.operations if operation not in (*wanted, *turned_away)]
+    report.refused += [_refusal(operation, changes.OVERTAKEN, snapshot) for operation in lost]
 
 
 def _files(operation: Operation, plan: Committed) -> set[str]:
@@ -225,9 +248,9 @@ def _files(operation: Operation, plan: Committed) -> set[str]:
     return {plan.paths[memory_id] for memory_id in touched if memory_id in plan.paths}
 
 
-def _overtaken(operation: Operation, snapshot: Snapshot) -> dict[str, Any]:
+def _refusal(operation: Operation, reason: str, snapshot: Snapshot) -> dict[str, Any]:
     names = [document.name for document in snapshot.documents if document.id in operation.ids]
-    return {"op": operation.op, "memories": names, "why": OVERTAKEN, "to_inbox": False}
+    return {"op": operation.op, "memories": names, "why": reason, "to_inbox": False}
 
 
 def _promotions(phase: PhaseContext, report: DreamReport, plan: Committed) -> list[Memory]:
@@ -238,16 +261,19 @@ def _promotions(phase: PhaseContext, report: DreamReport, plan: Committed) -> li
     return planned.promoted
 
 
-def promote(home: Path, settings: Settings, run_id: str, promoted: Sequence[Memory]) -> None:
+def promote(
+    home: Path, settings: Settings, run_id: str, promoted: Sequence[Memory], *, now: datetime
+) -> None:
     """Copy `promoted` to the user-scope store, but for what it holds already."""
     if not promoted:
         return
     user = open_store(Home(home).user_store, settings, create=True)
-    held = {" ".join(document.memory.body.split()) for document in user.scan().documents}
-    fresh = [memory for memory in promoted if " ".join(memory.body.split()) not in held]
-    if fresh:
-        puts = [user.put(memory) for memory in fresh]
-        user.apply(ChangeSet(f"{run_id}-user", "promoted by a dream", puts), generation=True)
+    held = [document.memory for document in user.scan().documents]
+    door = Door(user, now=now)
+    for memory in promoted:
+        if not any(says_the_same(memory, known) for known in held):
+            door.create(memory)
+    door.write(f"{run_id}-user", "promoted by a dream")
 
 
 def _finish(
@@ -276,7 +302,7 @@ def _finish(
                 now=now,
                 payload_json=json.dumps(payload, ensure_ascii=False),
             )
-        model.close_groups(phase, plan.groups, word=word)
+        committed_reply.close(phase, plan.groups, word=word)
         dreams.mark_seen(phase.ledger, phase.store_key, seen)
         gone = dreams.seen(phase.ledger, phase.store_key).keys() - {d.id for d in live}
         dreams.forget_seen(phase.ledger, phase.store_key, gone)

@@ -115,7 +115,8 @@ def _action(action: DreamAction) -> list[str]:
     into = f" into **{action.into}**" if action.into and action.op != "retire" else ""
     others = [name for name in action.memories if not into or name != action.into]
     lines = [f"- **{action.op}** {_names(others)}{into}: {action.reason}"]
-    lines += [f"  - left out “{text}”: {why}" for text, why in action.dropped]
+    lines += [f"  - left out “{text}”, covered by “{by}”" for text, by in action.left_out]
+    lines += [f"  - stays: the second reader did not agree {claim}" for claim in action.denied]
     for source in action.sources:
         lines.append(f"  - source: {source['at'] or 'unknown time'}, “{source['quote'][:120]}”")
     return lines

@@ -1,7 +1,8 @@
 """One group of memories put to the model: what it is shown, and its answer as operations over real ids.
 
-The model sees handles (m1, f1), never ids, so it can't name a memory it was not shown. Pinned, hand-edited
-and foreign memories have handles that no operation may use.
+The model sees handles (m1, f1), never ids, so it can't name a memory it was not shown, and numbered
+sentences (m1.2), which is all that it can say about a text. Pinned, hand-edited and foreign memories have
+handles that no operation may change.
 """
 
 from __future__ import annotations
@@ -9,25 +10,23 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from pipeline.consolidation.propose.plan_schema import Plan, Proposed
+from pipeline.consolidation.propose.committed_reply import committed, complete
+from pipeline.consolidation.propose.plan_schema import Plan, Proposed, ProposedCover
 from pipeline.context import PhaseContext
-from pipeline.core import faults
-from pipeline.core.ids import digest, new_id
-from pipeline.domain.action import RunSummary
-from pipeline.domain.memory import Memory
-from pipeline.domain.operations import Cluster, Operation, Refused
-from pipeline.ledger import runs
+from pipeline.core.ids import digest
+from pipeline.domain.memory import Evidence, Memory
+from pipeline.domain.operations import Cluster, Cover, Operation, Refused
+from pipeline.domain.sentences import ALSO, Sentence, sentences
 from pipeline.llm import Message, Request
 from pipeline.llm.prompts import load
 from pipeline.safety.invisible import visible, visible_line
-from pipeline.safety.redaction import redact_values
-from pipeline.verify.evidence import said_at
+from pipeline.verify.check import LONGEST
+from pipeline.verify.provenance import said_at, sentence_said_at, sources_of
 
-KIND = "dream_group"
-BODY_CHARS = 3_000
-"""Most of one memory's text that is shown; a longer one is shown cut and then never offered for change."""
+PURPOSE = "consolidate.cluster"
 STRENGTH = 0.7
 _HANDLE = re.compile(r"\b[mf]\d+\b")
+_SENTENCE = re.compile(r"([mf]\d+)\.(\d{1,4})")
 
 
 def handles(cluster: Cluster) -> dict[str, str]:
@@ -40,15 +39,34 @@ def handles(cluster: Cluster) -> dict[str, str]:
 
 
 def show(cluster: Cluster, memories: Mapping[str, Memory]) -> str:
-    """Return the group as the model reads it; each further line of a memory is indented under its handle."""
-    blocks = []
-    for handle, memory_id in handles(cluster).items():
-        memory = memories[memory_id]
-        text = visible(f"{memory.description}\n{memory.body.strip()[:BODY_CHARS]}")
-        indented = "\n".join("    " + line for line in text.splitlines() if line.strip())
-        name, type_name = (visible_line(given) for given in (memory.name, memory.type))
-        blocks.append(f"[{handle}] {name} ({type_name}), {_provenance(memory)}\n{indented}")
-    return "\n\n".join(blocks)
+    """Return the group as the model reads it: its memories, below each its numbered sentences, indented."""
+    return "\n\n".join(_shown(handle, memories[memory_id]) for handle, memory_id in handles(cluster).items())
+
+
+def _shown(handle: str, memory: Memory) -> str:
+    name, type_name = (visible_line(given) for given in (memory.name, memory.type))
+    lines = [
+        f"[{handle}] {name} ({type_name}), {_provenance(memory)}",
+        f"    {visible_line(memory.description)}",
+    ]
+    found = sentences(memory.body)
+    differ = len({_spoken(memory, sentence) for sentence in found}) > 1
+    for number, sentence in enumerate(found, start=1):
+        if sentence.end > LONGEST:
+            lines.append("    (it goes on)")
+            break
+        notes: list[str] = [] if sentence.part == "statement" else [sentence.part]
+        if number > 1 and sentence.fact != found[number - 2].fact:
+            lines.append(f"    {ALSO.strip('*')}")
+        notes += [_spoken(memory, sentence)] if differ else []
+        note = f" ({'; '.join(notes)})" if notes else ""
+        lines.append(f"    [{handle}.{number}]{note} {indented(visible(sentence.text), 8).lstrip()}")
+    return "\n".join(lines)
+
+
+def indented(text: str, depth: int = 4) -> str:
+    """Return `text` without empty lines, the others `depth` blanks in, so that none can pass for a head."""
+    return "\n".join(" " * depth + line for line in text.splitlines() if line.strip())
 
 
 def group_key(cluster: Cluster, memories: Mapping[str, Memory]) -> str:
@@ -66,51 +84,21 @@ def group_key(cluster: Cluster, memories: Mapping[str, Memory]) -> str:
 
 def plan_group(
     phase: PhaseContext, cluster: Cluster, memories: Mapping[str, Memory]
-) -> tuple[list[Operation], list[Refused], float]:
-    """Return what the model would do with `cluster`, what of that names nothing, and the dollars spent.
+) -> tuple[list[Operation], list[Refused]]:
+    """Return what the model would do with `cluster`, and what of that names nothing.
 
     The answer is committed in the ledger before it is returned, and a committed one is never asked for
     again. Raises ModelError or SpendError with nothing changed.
     """
-    assert phase.client is not None
     key = group_key(cluster, memories)
-    strategy = f"dream:{key}"
-    earlier = runs.pending_run(phase.ledger, phase.store_key, phase.store_key, strategy)
-    if earlier is not None and earlier.reply_json:
-        return *_read(Plan.model_validate_json(earlier.reply_json), cluster, memories), 0.0
-    run_id = new_id()
-    answered = phase.client.complete(_request(phase, show(cluster, memories)), Plan)
-    faults.reach("dream.after_call")
-    reply = Plan.model_validate(redact_values(answered.value.model_dump()))
-    with phase.ledger.transaction():
-        runs.start_run(
-            phase.ledger,
-            id=run_id,
-            kind=KIND,
-            key=phase.store_key,
-            store=phase.store_key,
-            strategy=strategy,
-            from_row=0,
-            through_row=0,
-            now=phase.clock.now(),
-        )
-        runs.commit_reply(
-            phase.ledger,
-            run_id,
-            reply.model_dump_json(),
-            prompt_digest=answered.digest,
-            model=answered.model,
-            provider=answered.provider,
-            now=phase.clock.now(),
-        )
-    faults.reach("dream.after_group_commit")
-    return *_read(reply, cluster, memories), answered.dollars
+    plan = committed(phase, key, Plan) or complete(phase, key, _request(phase, show(cluster, memories)), Plan)
+    return _read(plan, cluster, memories)
 
 
 def _request(phase: PhaseContext, shown: str) -> Request:
     today = phase.clock.now().date().isoformat()
     return Request(
-        purpose="consolidate.cluster",
+        purpose=PURPOSE,
         model=phase.settings.model.model,
         system=load("consolidate.system").render(),
         messages=(Message("user", load("consolidate.cluster").render(today=today, memories=shown)),),
@@ -118,21 +106,23 @@ def _request(phase: PhaseContext, shown: str) -> Request:
     )
 
 
-def close_groups(phase: PhaseContext, clusters: list[str], *, word: str) -> None:
-    """Mark the committed answers of the groups `clusters` (their keys) as used; inside a transaction."""
-    for key in clusters:
-        open_run = runs.pending_run(phase.ledger, phase.store_key, phase.store_key, f"dream:{key}")
-        if open_run is not None:
-            runs.finish_run(
-                phase.ledger, open_run.id, outcome=word, summary=RunSummary(), now=phase.clock.now()
-            )
-
-
 def _provenance(memory: Memory) -> str:
     moment = said_at(memory) or memory.created
     day = moment.date().isoformat() if moment else "on an unknown day"
     who = {"user-stated": "by the user", "user-confirmed": "by the assistant, confirmed by the user"}
     return f"said {day} {who.get(memory.origin, 'by the assistant' if memory.origin else 'by someone')}"
+
+
+def _spoken(memory: Memory, sentence: Sentence) -> str:
+    """Return on which day `sentence` was last said, and by whom."""
+    moment = sentence_said_at(memory, sentence.text)
+    day = moment.date().isoformat() if moment else "on an unknown day"
+    return f"{day}, {speaker(sources_of(memory, sentence.text))}"
+
+
+def speaker(sources: Sequence[Evidence]) -> str:
+    """Return who speaks in `sources`; a person, where there is one."""
+    return "the user" if any(source.speaker == "person" for source in sources) else "the assistant"
 
 
 def _read(
@@ -145,14 +135,20 @@ def _read(
     for item in plan.operations:
         if item.op == "keep":
             continue
-        named = [*item.ids, *([item.into] if item.into else [])]
-        unknown = [handle for handle in named if handle.strip().lower() not in known]
         operation = _operation(item, known, names)
+        unknown = _unknown(item, known)
         if unknown:
             refused.append(Refused(operation, f"names {_shown_handles(unknown)}, which it was not shown"))
         else:
             operations.append(operation)
     return operations, refused
+
+
+def _unknown(item: Proposed, known: Mapping[str, str]) -> list[str]:
+    """Return the handles of `item`, also those before a sentence's number, that are not `known`."""
+    named = [*item.ids, *([item.into] if item.into else [])]
+    named += [handle for cover in item.covered for handle in (cover.sentence, cover.by)]
+    return [handle for handle in named if handle.strip().lower().partition(".")[0] not in known]
 
 
 def _shown_handles(handles: Sequence[str]) -> str:
@@ -164,24 +160,26 @@ def _operation(item: Proposed, known: Mapping[str, str], names: Mapping[str, str
     def real(handle: str) -> str:
         return known.get(handle.strip().lower(), handle)
 
-    def with_names(text: str) -> str:
-        # A reason is read long after the handles are forgotten.
-        return _HANDLE.sub(lambda match: names.get(match.group(), match.group()), text)
-
+    # A reason is read long after the handles are forgotten.
+    reason = _HANDLE.sub(lambda match: names.get(match.group(), match.group()), item.reason)
     return Operation(
         op=visible(item.op.strip().lower())[:40],
         ids=tuple(dict.fromkeys(real(handle) for handle in item.ids)),
         into=real(item.into) if item.into else "",
+        covered=tuple(filter(None, (_cover(cover, known) for cover in item.covered))),
+        until=item.until.strip()[:40],
         name=item.name,
-        type=item.type,
         title=item.title,
         description=item.description,
         statement=item.statement,
-        why=item.why,
-        how_to_apply=item.how_to_apply,
-        tags=tuple(item.tags),
         relation=item.relation,
         strength=STRENGTH,
-        dropped=tuple((dropped.text, with_names(dropped.reason)) for dropped in item.dropped),
-        reason=with_names(item.reason),
+        reason=reason,
     )
+
+
+def _cover(item: ProposedCover, known: Mapping[str, str]) -> Cover | None:
+    """Return the pair of sentences that `item` names; None when it names none, and the sentence stays."""
+    found = [_SENTENCE.fullmatch(handle.strip().lower()) for handle in (item.sentence, item.by)]
+    pairs = [(known[m[1]], int(m[2])) for m in found if m is not None and m[1] in known]
+    return Cover(*pairs[0], *pairs[1]) if len(pairs) == 2 else None

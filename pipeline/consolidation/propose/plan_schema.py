@@ -1,6 +1,7 @@
 """What the model returns for one group of memories: operations as data, in one lenient shape.
 
-Which fields an operation uses depends on `op`; `check` decides what of it may happen.
+Which fields an operation uses depends on `op`; `check` decides what of it may happen. Only an insight has
+text fields: every other operation names memories and sentences and writes nothing.
 """
 
 from __future__ import annotations
@@ -9,18 +10,17 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pipeline.domain.memory import TYPES
 from pipeline.domain.operations import OPS, RELATIONS
 from pipeline.llm.lenient_fields import ITEMS, Text, Texts
 
 
-class Dropped(BaseModel):
-    """A specific that the new text leaves out on purpose."""
+class ProposedCover(BaseModel):
+    """One sentence that another one speaks for, or took the place of."""
 
     model_config = ConfigDict(extra="ignore")
 
-    text: Text = Field("", description="The number, name, path or value, as the memory has it.")
-    reason: Text = ""
+    sentence: Text = Field("", description="The sentence that goes, such as m2.1.")
+    by: Text = Field("", description="The sentence that stands for it, such as m1.2.")
 
 
 class Proposed(BaseModel):
@@ -31,16 +31,15 @@ class Proposed(BaseModel):
     op: Text = Field("", json_schema_extra={"enum": [op for op in OPS if op != "keep"]})
     ids: Texts = Field(default_factory=list, description="Handles such as m1.")
     into: Text = Field("", description="The handle that goes on (merge) or that is newer (supersede).")
-    type: Text = Field("", json_schema_extra={"enum": ["", *TYPES]})
-    name: Text = Field("", description="For an insight: a short kebab-case name.")
-    title: Text = ""
-    description: Text = Field("", description="For a new text: the fact in one line, at most 140 characters.")
-    statement: Text = ""
-    why: Text = ""
-    how_to_apply: Text = ""
-    tags: Texts = Field(default_factory=list)
+    covered: Annotated[list[ProposedCover], ITEMS] = Field(
+        default_factory=list, description="For merge and strike: the sentences that go."
+    )
+    until: Text = Field("", description="For retire: the day its own words name as the end, YYYY-MM-DD.")
     relation: Text = Field("", json_schema_extra={"enum": ["", *RELATIONS]})
-    dropped: Annotated[list[Dropped], ITEMS] = Field(default_factory=list)
+    name: Text = Field("", description="For an insight: a short kebab-case name.")
+    title: Text = Field("", description="For an insight.")
+    description: Text = Field("", description="For an insight: it in one line, at most 140 characters.")
+    statement: Text = Field("", description="For an insight.")
     reason: Text = Field("", description="One sentence a person can check.")
 
 

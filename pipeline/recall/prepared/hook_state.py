@@ -41,8 +41,8 @@ _WORK = {
 _SHOWN_ACTIONS = ("created", "updated", "withdrawn")
 _DREAM_DEEDS = {
     "merge": "merged",
-    "rewrite": "reworded",
     "supersede": "replaced",
+    "strike": "corrected",
     "retire": "retired",
     "insight": "noted",
     "promote": "promoted",

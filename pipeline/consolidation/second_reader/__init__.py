@@ -1,0 +1,1 @@
+"""The second key: a reader that sees only what is in question says whether it holds."""
