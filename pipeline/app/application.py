@@ -245,6 +245,12 @@ class App:
 
     # -- changing ---------------------------------------------------------------------------------
 
+    def follow(self, store: Store) -> None:
+        """Bring the derived files and the search index of `store` in step with a change a person made."""
+        now = self.clock.now()
+        store.reindex(now=now)
+        refresh_index(self.home, store, now)
+
     def reindex(self) -> list[str]:
         """Rebuild every derived file from the markdown; returns the files that changed.
 

@@ -1,6 +1,7 @@
-"""What a person took back with an undo, so that no later dream does the same again.
+"""What a person took back with an undo, or turned down in the inbox, so that no later dream does it again.
 
-    .reverie/taken-back.jsonl    one line for each operation of a change set, written before its undo
+    .reverie/taken-back.jsonl    one line for each operation of a change set, written before its undo,
+                                 and for each proposal that was rejected
 
 A line holds while the memories have the bytes they had before that change set, and so needs no removal: an
 undo that never came about, or that was itself undone, leaves other bytes or none.
@@ -17,6 +18,7 @@ from pipeline.consolidation.commit.execute import KIND, Committed
 from pipeline.consolidation.commit.proposals import read_operation
 from pipeline.core import jsonl
 from pipeline.core.clock import iso
+from pipeline.core.errors import InputError
 from pipeline.domain.operations import Operation, Refused
 from pipeline.ledger import Ledger, inbox, runs
 from pipeline.store import Store
@@ -46,22 +48,39 @@ class Veto:
 
 def note(ledger: Ledger, store: Store, key: str, run: str, at: datetime) -> None:
     """Write down what change set `run` did to `store` (`key` in the ledger): it is about to be undone."""
-    present = {document.id: document.digest for document in store.scan().documents} | store.digests_before(
-        run
-    )
-    jsonl.append(
-        store.root / PRIVATE / FILE,
-        [
-            {
-                "run": run,
-                "day": iso(at)[:10],
-                "op": operation.op,
-                "leaving": operation.leaving,
-                "digests": {memory_id: present.get(memory_id, "") for memory_id in operation.about},
-            }
-            for operation in _operations(ledger, key, run)
-        ],
-    )
+    _append(store, _operations(ledger, key, run), _present(store) | store.digests_before(run), run, at)
+
+
+def note_rejected(store: Store, payload: Mapping[str, Any], number: int, at: datetime) -> None:
+    """Write down that a person turned down inbox item `number`, a dream's, on the bytes of now.
+
+    One that can't be read is not noted: no dream proposes it in that form.
+    """
+    try:
+        operation = read_operation(payload, number)
+    except InputError:
+        return
+    _append(store, [operation], _present(store), f"inbox-{number}", at)
+
+
+def _present(store: Store) -> dict[str, str]:
+    return {document.id: document.digest for document in store.scan().documents}
+
+
+def _append(
+    store: Store, operations: Iterable[Operation], present: Mapping[str, str], run: str, at: datetime
+) -> None:
+    lines = [
+        {
+            "run": run,
+            "day": iso(at)[:10],
+            "op": operation.op,
+            "leaving": operation.leaving,
+            "digests": {memory_id: present.get(memory_id, "") for memory_id in operation.about},
+        }
+        for operation in operations
+    ]
+    jsonl.append(store.root / PRIVATE / FILE, lines)
 
 
 def read(store: Store) -> list[Veto]:

@@ -297,8 +297,15 @@ class Store:
         with self._locked():
             self._index.remember(generations.own_lines(self.root, run_id))
         applied = self.apply(ChangeSet(change_id, f"undo of {run_id}", restores, at), generation=True)
-        paths = tuple(item.path for item in restores)
-        return Undone(run_id, paths, applied.already, chosen.reason, chosen.at)
+        return Undone(
+            run_id,
+            tuple(item.path for item in restores),
+            applied.already,
+            chosen.reason,
+            chosen.at,
+            removed=tuple(item.path for item in restores if item.data is None),
+            restored=tuple(item.path for item in restores if item.expected is None),
+        )
 
     def reindex(self, *, now: datetime, index_lines: int | None = None) -> list[str]:
         """Rebuild every derived file; return the paths written, which are none when nothing changed.

@@ -25,7 +25,8 @@ from pipeline.store.history.generations import FileChange, Generation
 class Undone:
     """What `Store.undo` did: `paths` are the files brought back; `already` means it was undone before.
 
-    `reason` and `at` are those of what was undone.
+    Of them `removed` are not there any more, and `restored` were not there. `reason` and `at` are those of
+    what was undone.
     """
 
     run: str
@@ -33,6 +34,8 @@ class Undone:
     already: bool = False
     reason: str = ""
     at: datetime | None = None
+    removed: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
 
 
 def plan(
