@@ -1,4 +1,4 @@
-"""What earlier versions kept in the ledger and is kept beside the memories now: the names of the forgotten."""
+"""What earlier versions kept in the ledger and is kept beside the memories now: forgotten names."""
 
 from __future__ import annotations
 

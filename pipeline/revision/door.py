@@ -183,7 +183,7 @@ class Door:
             return Flaw(f"“{lost[0][:80]}” would be lost", to_inbox=True)
         before = {sentence.key for sentence in sentences(old.body)}
         fresh = [item.text for item in sentences(new.body) if item.key not in before]
-        changed = [text for text in (new.name, new.title, new.description) if text not in _lines(old)]
+        changed = [text for text in _lines(new) if text not in _lines(old)]
         barred = _bar("\n".join(fresh), *changed)
         if barred:
             return Flaw(barred)
@@ -191,11 +191,15 @@ class Door:
 
     def _too_early(self, old: Memory, new: Memory, removals: Sequence[Removal]) -> Flaw | None:
         """Say whether what takes a sentence's place was said later than it, by a person."""
+        present = {sentence.key for sentence in sentences(new.body)}
         for item in removals:
             if item.equal or item.reason:
                 continue
             spoken = item.evidence or [
-                source for part in sentences(item.by) for source in sources_of(new, part.text)
+                source
+                for part in sentences(item.by)
+                if part.key in present
+                for source in sources_of(new, part.text)
             ]
             before = sources_of(old, item.text)
             by_person = any(source.speaker == "person" for source in before)
@@ -246,4 +250,4 @@ def _bar(*parts: str) -> str:
 
 
 def _lines(memory: Memory) -> set[str]:
-    return {memory.name, memory.title, memory.shown_title, memory.description}
+    return {memory.name, memory.title, memory.shown_title, memory.description, *memory.tags, *memory.anchors}
