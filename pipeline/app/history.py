@@ -114,6 +114,11 @@ def restore(app: App, name: str) -> str:
     if not found:
         raise InputError(f"the archive has no {name!r}", fix="`reverie history` tells what left, and when.")
     item = max(found, key=lambda retired: retired.at or now)
+    living = next((d for d in store.scan().documents if item.id and d.id == item.id), None)
+    if living is not None:
+        raise StoreError(
+            "it lives on in another file", file=living.path, fix=f"`reverie forget {living.name}` first."
+        )
     if (store.root / item.path).exists():
         raise StoreError("a memory is in its place", file=item.path, fix="Rename that one first.")
     data = (store.root / item.target).read_bytes()

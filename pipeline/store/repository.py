@@ -294,6 +294,7 @@ class Store:
             # Undone, and then that undone: what stands is the second of the two.
             return replace(self.undo(generations.undo_id(change_id), at=at), run=run_id)
         restores = undo.plan(self.root, run_id, history, self._written.digest)
+        undo.require_once(restores, self.scan().documents, undo.title(chosen))
         with self._locked():
             self._index.remember(generations.own_lines(self.root, run_id))
         applied = self.apply(ChangeSet(change_id, f"undo of {run_id}", restores, at), generation=True)
