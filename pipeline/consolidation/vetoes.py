@@ -29,12 +29,21 @@ FILE = "taken-back.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Veto:
-    """One operation that was undone: what it was, on which day, the digest each of its memories had."""
+    """One operation that was undone: what it was, on which day, the digest each of its memories had.
+
+    `rejected` says that it was turned down before it was done.
+    """
 
     op: str
     day: str
     leaving: tuple[str, ...]
     digests: dict[str, str]
+    rejected: bool = False
+
+    @property
+    def reason(self) -> str:
+        """Return why it is not done again."""
+        return f"you {'turned this down' if self.rejected else 'took this back'} on {self.day}"
 
     def meets(self, operation: Operation, present: Mapping[str, str]) -> bool:
         """Whether `operation` would do this again, or take away what this took, on the bytes of then.
@@ -60,7 +69,7 @@ def note_rejected(store: Store, payload: Mapping[str, Any], number: int, at: dat
         operation = read_operation(payload, number)
     except InputError:
         return
-    _append(store, [operation], _present(store), f"inbox-{number}", at)
+    _append(store, [operation], _present(store), f"inbox-{number}", at, rejected=True)
 
 
 def _present(store: Store) -> dict[str, str]:
@@ -68,7 +77,13 @@ def _present(store: Store) -> dict[str, str]:
 
 
 def _append(
-    store: Store, operations: Iterable[Operation], present: Mapping[str, str], run: str, at: datetime
+    store: Store,
+    operations: Iterable[Operation],
+    present: Mapping[str, str],
+    run: str,
+    at: datetime,
+    *,
+    rejected: bool = False,
 ) -> None:
     lines = [
         {
@@ -77,6 +92,7 @@ def _append(
             "op": operation.op,
             "leaving": operation.leaving,
             "digests": {memory_id: present.get(memory_id, "") for memory_id in operation.about},
+            **({"rejected": True} if rejected else {}),
         }
         for operation in operations
     ]
@@ -98,7 +114,9 @@ def read(store: Store) -> list[Veto]:
 def _veto(value: Any) -> Veto | None:
     try:
         digests = {str(memory_id): str(digest) for memory_id, digest in value["digests"].items()}
-        return Veto(value["op"], value["day"], tuple(value["leaving"]), digests)
+        return Veto(
+            value["op"], value["day"], tuple(value["leaving"]), digests, value.get("rejected") is True
+        )
     except (TypeError, KeyError, AttributeError):
         # JSON, but not of this shape.
         return None
@@ -113,7 +131,7 @@ def sift(
     for operation in operations:
         met = [veto for veto in vetoes if veto.meets(operation, present)]
         if met:
-            refused.append(Refused(operation, f"you took this back on {met[-1].day}"))
+            refused.append(Refused(operation, met[-1].reason))
         else:
             allowed.append(operation)
     return allowed, refused
