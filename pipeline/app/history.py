@@ -142,8 +142,9 @@ def _what(store: Store, item: Generation, short: dict[str, str], reasons: dict[s
     if item.damaged:
         return item.reason
     if item.run.startswith(UNDO):
-        base = item.run.removeprefix(UNDO)
-        return f"undid {short.get(base, base)}: {reasons.get(base, 'a change that is no longer kept')}"
+        *undos, base = item.run.split(UNDO)
+        known = f"{short.get(base, base)}: {reasons.get(base, 'a change that is no longer kept')}"
+        return f"undid {known}" if len(undos) % 2 else f"did again {known}"
     try:
         changes = memory_changes(store.diff(item.run))
     except StoreError as error:

@@ -53,10 +53,11 @@ def add(app: App, statement: str, *, kind: str, name: str, description: str, why
         origin="hand-written",
         confidence=1.0,
     )
-    if store.scan().by_name(memory.name):
+    known = store.scan().by_name(memory.name)
+    if known is not None:
         raise InputError(
-            f"there is a memory {memory.name} already",
-            fix=f"See `reverie show {memory.name}`; choose --name.",
+            f"there is a memory {known.name} already",
+            fix=f"See `reverie show {known.name}`; choose --name.",
         )
     door = Door(store, now=now, approved=True)
     planned = door.create(memory)
