@@ -203,7 +203,7 @@ def _tell_changes(done: Sequence[MemoryChange]) -> None:
 
 
 def _minute(moment: datetime | None) -> str:
-    return iso(moment)[:16].replace("T", " ") if moment else ""
+    return f"{iso(moment)[:16]}Z" if moment else ""
 
 
 def _tell(report: DreamReport) -> None:
