@@ -18,7 +18,7 @@ from pipeline.config import Settings
 from pipeline.context import open_store
 from pipeline.core import clock as clocks
 from pipeline.core import locks, paths
-from pipeline.core.errors import ODD_DATA, InputError, LedgerError, StoreError
+from pipeline.core.errors import ODD_DATA, InputError, LedgerError, SearchError, StoreError
 from pipeline.core.home import Home
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.domain.sentences import sentences
@@ -274,7 +274,11 @@ class App:
         """Bring the derived files and the search index of `store` in step with a change a person made."""
         now = self.clock.now()
         store.reindex(now=now)
-        refresh_index(self.home, store, now)
+        try:
+            refresh_index(self.home, store, now)
+        except SearchError:
+            # The change is made. `doctor` says that the index is behind, and the next search mends it.
+            return
 
     def reindex(self) -> list[str]:
         """Rebuild every derived file from the markdown; returns the files that changed.

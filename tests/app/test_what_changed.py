@@ -116,6 +116,12 @@ def test_the_search_index_follows_a_person_s_change(bench: Bench, app: App) -> N
     assert out_of_date() != []
 
 
+def test_a_search_index_that_can_not_be_written_holds_up_no_change(bench: Bench, app: App) -> None:
+    (app.home / "search").write_text("a file in its place\n")
+    add(app, "Ship on Mondays.", kind="project", name="ship", description="", why="")
+    assert bench.names() == ["ship"]
+
+
 def test_what_lives_on_is_not_restored_beside_itself(bench: Bench, app: App) -> None:
     write(bench, "run-1", "extraction of x", fact())
     raw = bench.store.read("retries").raw
