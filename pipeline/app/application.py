@@ -18,9 +18,10 @@ from pipeline.config import Settings
 from pipeline.context import open_store
 from pipeline.core import clock as clocks
 from pipeline.core import locks, paths
-from pipeline.core.errors import ODD_DATA, InputError, LedgerError, StoreError
+from pipeline.core.errors import ODD_DATA, InputError, LedgerError, SearchError, StoreError
 from pipeline.core.home import Home
 from pipeline.domain.memory import TYPES, Memory
+from pipeline.domain.sentences import sentences
 from pipeline.extraction.run import Outcome
 from pipeline.install.hook_registration import note_interpreter
 from pipeline.intake.ingest import Ingested, KnownFiles, file_key, ingest_file, stat_of
@@ -36,13 +37,18 @@ WORKER_WAIT_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """A memory, and for each of its sources what the transcript says there."""
+    """A memory, and for each of its sources what the transcript says there.
+
+    The ``sentences`` of a source are those it stands for, none where it stands for all; `unsourced` are
+    sentences that no source stands for, though there are some.
+    """
 
     memory: Memory
     path: Path
     sources: tuple[dict[str, Any], ...]
     runs: tuple[dict[str, Any], ...]
     ours: bool
+    unsourced: tuple[str, ...] = ()
 
 
 class App:
@@ -234,16 +240,45 @@ class App:
         """Return where the memory `name` comes from: lines, speakers, runs, models."""
         store = self.open_store()
         document = store.read(name)
+        sources_given = document.memory.sources
+        found = sentences(document.memory.body)
         with self.ledger(to_look=True) as ledger:
-            sources = tuple(source_row(ledger, source) for source in document.memory.sources)
+            sources = tuple(
+                {
+                    **source_row(ledger, source),
+                    "sentences": [part.text for part in found if source.bears and source.is_for(part.key)],
+                }
+                for source in sources_given
+            )
             made = tuple(
                 run_row(run)
                 for run_id in runs.of_memory(ledger, document.memory.id)
                 if (run := runs.run(ledger, run_id)) is not None
             )
-        return Why(document.memory, store.path / document.path, sources, made, store.is_as_written(document))
+        return Why(
+            document.memory,
+            store.path / document.path,
+            sources,
+            made,
+            store.is_as_written(document),
+            tuple(
+                part.text
+                for part in found
+                if sources_given and not any(source.is_for(part.key) for source in sources_given)
+            ),
+        )
 
     # -- changing ---------------------------------------------------------------------------------
+
+    def follow(self, store: Store) -> None:
+        """Bring the derived files and the search index of `store` in step with a change a person made."""
+        now = self.clock.now()
+        store.reindex(now=now)
+        try:
+            refresh_index(self.home, store, now)
+        except SearchError:
+            # The change is made. `doctor` says that the index is behind, and the next search mends it.
+            return
 
     def reindex(self) -> list[str]:
         """Rebuild every derived file from the markdown; returns the files that changed.

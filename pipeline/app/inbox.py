@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pipeline.app import forgetting
 from pipeline.app.application import App
 from pipeline.consolidation.commit import changes
 from pipeline.consolidation.commit.execute import promote
@@ -32,9 +33,10 @@ def item(app: App, number: int) -> dict[str, Any]:
 
 
 def reject(app: App, number: int) -> dict[str, Any]:
-    """Take an inbox item off the list without doing it."""
+    """Take an inbox item off the list without doing it; the same words or bytes do not bring it again."""
     with app.ledger() as ledger:
         found = _item(app, ledger, number)
+        forgetting.note_rejected(app, found)
         decide_inbox(ledger, number, "rejected", now=app.clock.now())
         hook_state.refresh(ledger, app.home, app.settings, app.clock)
         return _row(found)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pipeline.app.application import App
+from pipeline.app.forgetting import FORGOTTEN
 from pipeline.core.errors import InputError
 from pipeline.core.ids import new_id
 from pipeline.domain.body import Body
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.extraction.screen import MAX_PART
-from pipeline.ledger import tombstones
-from pipeline.store import ChangeSet
+from pipeline.revision import Door
 from pipeline.text.slugs import slugify
 from pipeline.verify.barred import TAKEN_OUT, bar, holds_secret
+from pipeline.verify.flaw import Flaw
 
 
 def add(app: App, statement: str, *, kind: str, name: str, description: str, why: str) -> Memory:
@@ -35,7 +36,7 @@ def add(app: App, statement: str, *, kind: str, name: str, description: str, why
         raise InputError("the text holds a secret", fix="Leave the secret out; say where it is kept.")
     barred = bar(text)
     if barred:
-        raise InputError(f"the text {barred}", fix="Memories state facts; they grant nothing.")
+        raise _refused(barred)
     store = app.open_store(create=True)
     now = app.clock.now()
     line = " ".join((description or statement).split())[:150]
@@ -52,33 +53,36 @@ def add(app: App, statement: str, *, kind: str, name: str, description: str, why
         origin="hand-written",
         confidence=1.0,
     )
-    if store.scan().by_name(memory.name):
+    known = store.scan().by_name(memory.name)
+    if known is not None:
         raise InputError(
-            f"there is a memory {memory.name} already",
-            fix=f"See `reverie show {memory.name}`; choose --name.",
+            f"there is a memory {known.name} already",
+            fix=f"See `reverie show {known.name}`; choose --name.",
         )
-    put = store.put(memory)
-    change = ChangeSet(id=new_id(), reason=f"add {put.memory.name}", operations=[put], at=now)
-    store.apply(change, generation=True)
-    return replace(put.memory, path=put.path)
+    door = Door(store, now=now, approved=True)
+    planned = door.create(memory)
+    if isinstance(planned, Flaw):
+        raise _refused(planned.reason)
+    door.write(new_id(), f"add {planned.memory.name}")
+    app.follow(store)
+    return replace(planned.memory, path=planned.path)
 
 
 def forget(app: App, name: str) -> str:
-    """Move a memory to the archive and leave a tombstone; returns the memory's name."""
+    """Move a memory to the archive, where the words it rests on leave it; returns the memory's name."""
     store = app.open_store()
     document = store.read(name)
     now = app.clock.now()
-    retire = store.retire(document, year=now.year, reason="forgotten on request")
-    with app.ledger() as ledger:
-        # The tombstone first: if we die between the two, the memory is still there to be forgotten.
-        tombstones.add_tombstone(
-            ledger,
-            str(store.path),
-            document.memory.name,
-            memory_id=document.memory.id,
-            now=now,
-            reason="forgotten on request",
-        )
-    change = ChangeSet(id=new_id(), reason=f"forget {document.name}", operations=[retire], at=now)
-    store.apply(change, generation=True)
+    # First what it rests on: if we die between the two, the memory is still there to be forgotten.
+    store.note_forgotten(document.memory.sources, name=document.name, reason=FORGOTTEN, now=now)
+    door = Door(store, now=now, approved=True)
+    planned = door.retire(document, FORGOTTEN)
+    if isinstance(planned, Flaw):
+        raise InputError(planned.reason, file=document.path, fix="See `reverie show`.")
+    door.write(new_id(), f"forget {document.name}")
+    app.follow(store)
     return document.name
+
+
+def _refused(reason: str) -> InputError:
+    return InputError(f"the text {reason}", fix="Memories state facts; they grant nothing.")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +15,7 @@ from pipeline.app import history as changes
 from pipeline.app import inbox as decisions
 from pipeline.app import pins
 from pipeline.app.application import App
+from pipeline.app.changes import MemoryChange, compare, memory_changes
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, NameArgument, StoreOption
 from pipeline.consolidation.commit import report as reports
@@ -21,6 +25,8 @@ from pipeline.core.errors import InputError
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, or the start of it.")]
 NumberArgument = Annotated[int, typer.Argument(metavar="NUMBER", help="Number in `reverie inbox list`.")]
+
+_LEVELS = {"kept": "", "gone": "warning", "new": "ok"}
 
 inbox = typer.Typer(help="Review changes waiting for your decision.", no_args_is_help=True)
 
@@ -83,23 +89,30 @@ def history(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the changes that can be undone, newest first."""
     found = changes.history(App(store=store))
     rows = [
-        [g.run[:13], iso(g.at) if g.at else "", len(g.files), "undone" if g.undone else "", g.reason]
-        for g in found
+        [e.short, _minute(e.generation.at), e.by, e.what, "undone" if e.generation.undone else ""]
+        for e in found
     ]
-    columns, empty = ["run", "at", "files", "state", "what"], "nothing to undo: no change was kept yet"
-    output.data(found, lambda: output.table(columns, rows, empty=empty), as_json=as_json)
+    columns, empty = ["run", "at", "by", "what", "state"], "nothing to undo: no change was kept yet"
+    value = [{**asdict(e.generation), "short": e.short, "by": e.by, "what": e.what} for e in found]
+    output.data(value, lambda: output.table(columns, rows, empty=empty), as_json=as_json)
 
 
-def diff(run: RunArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Show what one change did, file by file."""
+def diff(
+    run: RunArgument,
+    raw: Annotated[bool, typer.Option("--raw", help="The files, line by line.")] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what one change did, old beside new."""
     found = changes.diff(App(store=store), run)
     value = [{"path": change.path, "diff": changes.as_text(change)} for change in found]
+    done = memory_changes(found)
 
     def tell() -> None:
         for item in value:
             output.line(item["diff"].rstrip("\n"))
 
-    output.data(value, tell, as_json=as_json)
+    output.data(value, tell if raw or not done else lambda: _tell_changes(done), as_json=as_json)
 
 
 def undo(
@@ -115,7 +128,8 @@ def undo(
         what = f"{undone.reason}{when} ({undone.run})" if undone.reason else undone.run
         output.line(f"{what} was undone before" if undone.already else f"undid {what}")
         for path in undone.paths:
-            output.line(f"as before  {path}")
+            word = "removed" if path in undone.removed else "as before"
+            output.line(f"{'restored' if path in undone.restored else word:<10} {path}")
 
     output.data(undone, tell, as_json=as_json)
 
@@ -171,6 +185,25 @@ def inbox_reject(number: NumberArgument, store: StoreOption = None, as_json: Jso
     """Take an item off the list."""
     row = decisions.reject(App(store=store), number)
     output.data(row, lambda: output.line(f"rejected   {row['kind']} {row['name']}"), as_json=as_json)
+
+
+def _tell_changes(done: Sequence[MemoryChange]) -> None:
+    """Print each memory with its sentences: what stayed, what went and what speaks for it, what is new."""
+    for number, change in enumerate(done):
+        if number:
+            output.line()
+        former = f"{change.before.name} → " if change.word == "renamed" and change.before else ""
+        output.line(f"{change.word}  {former}{change.memory.name}")
+        for name, old, new in change.fields:
+            output.hanging("  ", f"{name}: “{old}” → “{new}”" if old or new else f"{name}: changed")
+        for line in compare(change, done):
+            output.hanging(f"  {line.state:<4}  ", line.text, level=_LEVELS[line.state])
+            if line.by:
+                output.hanging("    →   ", line.by)
+
+
+def _minute(moment: datetime | None) -> str:
+    return f"{iso(moment)[:16]}Z" if moment else ""
 
 
 def _tell(report: DreamReport) -> None:

@@ -125,17 +125,25 @@ def _tell_why(found: Why) -> None:
             "origin": memory.origin or "unknown",
             "written": iso(memory.created) if memory.created else "unknown",
             "changed since by someone else": "no" if found.ours else "yes, or it never was Reverie's",
+            **({"found as well as": ", ".join(memory.aliases)} if memory.aliases else {}),
         }
     )
+    for was in memory.replaces:
+        when = f"said {was.day}" if was.day else "said on an unknown day"
+        output.line(f"replaces: “{was.text}” ({when}{f', as {was.name}' if was.name else ''})")
     for number, source in enumerate(found.sources, start=1):
         speaker = "the person" if source["speaker"] == "person" else "the assistant"
         output.line(f"\nsource {number}: {speaker} said at {source['at'] or 'an unknown time'}")
         output.line(f"  session {source['session']}, entry {source['uuid']}")
         output.line(f"  quote: “{source['quote']}”")
+        for text in source["sentences"]:
+            output.line(f"  stands for: “{' '.join(text.split())}”")
         if source["file"]:
             output.line(f"  transcript: {source['file']} (in {source['cwd'] or 'an unknown directory'})")
         else:
             output.line("  the ledger does not hold that entry; the quote is all there is")
+    for text in found.unsourced:
+        output.line(f"\nno source stands for: “{' '.join(text.split())}”")
     for run in found.runs:
         output.line(f"\nrun {run['id']} ({run['strategy']}): {run['provider']} {run['model']}".rstrip())
     if not found.runs and memory.origin == "hand-written":

@@ -1,6 +1,7 @@
-"""What a person took back with an undo, so that no later dream does the same again.
+"""What a person took back with an undo, or turned down in the inbox, so that no later dream does it again.
 
-    .reverie/taken-back.jsonl    one line for each operation of a change set, written before its undo
+    .reverie/taken-back.jsonl    one line for each operation of a change set, written before its undo,
+                                 and for each proposal that was rejected
 
 A line holds while the memories have the bytes they had before that change set, and so needs no removal: an
 undo that never came about, or that was itself undone, leaves other bytes or none.
@@ -16,6 +17,7 @@ from typing import Any
 from pipeline.consolidation.commit.execute import KIND, Committed
 from pipeline.core import jsonl
 from pipeline.core.clock import iso
+from pipeline.core.errors import InputError
 from pipeline.domain.operations import Operation, Refused
 from pipeline.ledger import Ledger, inbox, runs
 from pipeline.store import Store
@@ -26,12 +28,21 @@ FILE = "taken-back.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Veto:
-    """One operation that was undone: what it was, on which day, the digest each of its memories had."""
+    """One operation that was undone: what it was, on which day, the digest each of its memories had.
+
+    `rejected` says that it was turned down before it was done.
+    """
 
     op: str
     day: str
     leaving: tuple[str, ...]
     digests: dict[str, str]
+    rejected: bool = False
+
+    @property
+    def reason(self) -> str:
+        """Return why it is not done again."""
+        return f"you {'turned this down' if self.rejected else 'took this back'} on {self.day}"
 
     def meets(self, operation: Operation, present: Mapping[str, str]) -> bool:
         """Whether `operation` would do this again, or take away what this took, on the bytes of then.
@@ -45,22 +56,46 @@ class Veto:
 
 def note(ledger: Ledger, store: Store, key: str, run: str, at: datetime) -> None:
     """Write down what change set `run` did to `store` (`key` in the ledger): it is about to be undone."""
-    present = {document.id: document.digest for document in store.scan().documents} | store.digests_before(
-        run
-    )
-    jsonl.append(
-        store.root / PRIVATE / FILE,
-        [
-            {
-                "run": run,
-                "day": iso(at)[:10],
-                "op": operation.op,
-                "leaving": operation.leaving,
-                "digests": {memory_id: present.get(memory_id, "") for memory_id in operation.about},
-            }
-            for operation in _operations(ledger, key, run)
-        ],
-    )
+    _append(store, _operations(ledger, key, run), _present(store) | store.digests_before(run), run, at)
+
+
+def note_rejected(store: Store, payload: Mapping[str, Any], number: int, at: datetime) -> None:
+    """Write down that a person turned down inbox item `number`, a dream's, on the bytes of now.
+
+    One that can't be read is not noted: no dream proposes it in that form.
+    """
+    try:
+        operation = read_operation(payload, number)
+    except InputError:
+        return
+    _append(store, [operation], _present(store), f"inbox-{number}", at, rejected=True)
+
+
+def _present(store: Store) -> dict[str, str]:
+    return {document.id: document.digest for document in store.scan().documents}
+
+
+def _append(
+    store: Store,
+    operations: Iterable[Operation],
+    present: Mapping[str, str],
+    run: str,
+    at: datetime,
+    *,
+    rejected: bool = False,
+) -> None:
+    lines = [
+        {
+            "run": run,
+            "day": iso(at)[:10],
+            "op": operation.op,
+            "leaving": operation.leaving,
+            "digests": {memory_id: present.get(memory_id, "") for memory_id in operation.about},
+            **({"rejected": True} if rejected else {}),
+        }
+        for operation in operations
+    ]
+    jsonl.append(store.root / PRIVATE / FILE, lines)
 
 
 def read(store: Store) -> list[Veto]:
@@ -78,7 +113,9 @@ def read(store: Store) -> list[Veto]:
 def _veto(value: Any) -> Veto | None:
     try:
         digests = {str(memory_id): str(digest) for memory_id, digest in value["digests"].items()}
-        return Veto(value["op"], value["day"], tuple(value["leaving"]), digests)
+        return Veto(
+            value["op"], value["day"], tuple(value["leaving"]), digests, value.get("rejected") is True
+        )
     except (TypeError, KeyError, AttributeError):
         # JSON, but not of this shape.
         return None
@@ -93,7 +130,7 @@ def sift(
     for operation in operations:
         met = [veto for veto in vetoes if veto.meets(operation, present)]
         if met:
-            refused.append(Refused(operation, f"you took this back on {met[-1].day}"))
+            refused.append(Refused(operation, met[-1].reason))
         else:
             allowed.append(operation)
     return allowed, refused

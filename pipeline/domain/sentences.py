@@ -25,6 +25,11 @@ _LABEL = re.compile(r"\*\*(?P<part>why|how to apply|also):\*\*[ \t]*", re.IGNORE
 _PARTS: dict[str, Part] = {"also": "statement", "why": "why", "how to apply": "how to apply"}
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)")
 _NEW_LINE_UNIT = re.compile(r"^[ \t]*(?:[-*+•][ \t]|\d{1,3}[.)][ \t]|#{1,6}[ \t]|>|\|)")
+_MARK = re.compile(r"[-*+•][ \t]+|\d{1,3}[.)][ \t]+|#{1,6}[ \t]+|>[ \t]*")
+_BOLD = re.compile(r"(?<!\w)\*\*(?=\S)(.+?)(?<=\S)\*\*(?!\w)", re.DOTALL)
+_QUOTES = "\"'“”„‘’«»"
+_OPENING = f"{_QUOTES}(["
+_CLOSING = f"{_QUOTES})],;:!.…。、"
 _END = re.compile(r"[.!?؟۔।]+[\"'”’»)\]`*_]*(?=\s)|[。！？]+[」』”’）]*")
 # “z. B.”, “No. 3” and “3. Mai” end no sentence, “on port 8025.” does: a letter or a short number tells.
 _NO_END = re.compile(
@@ -67,11 +72,24 @@ def folded(text: str) -> str:
     """Return `text` in the form in which two sentences are equal: without case, spacing, quotes, end marks.
 
     A word with anything but letters in it keeps its case: ``-f`` is another flag than ``-F``. A question
-    stays one.
+    stays one, ``.env`` is not “env”, ``10⁶`` not “106”, ``2**3`` not “23”, and „Maßen“ are not „Massen“.
     """
-    plain = unicodedata.normalize("NFKC", text).replace("**", "").replace("`", "")
+    wide = "".join(unicodedata.normalize("NFKC", char) if _is_wide(char) else char for char in text)
+    plain = _BOLD.sub(r"\1", unicodedata.normalize("NFC", wide)).replace("`", "")
     words = (_word(word) for word in plain.split())
     return " ".join(word for word in words if word)
+
+
+def begins_item(text: str) -> str:
+    """Return the mark, with blanks behind it, that makes `text` an item, a heading or a quotation, or ""."""
+    found = _MARK.match(text)
+    return found[0] if found else ""
+
+
+def ends_with(text: str) -> str:
+    """Return the mark with which `text` ends a sentence, or ""."""
+    found = [match for match in _END.finditer(f"{text} ") if match.end() == len(text)]
+    return found[-1][0] if found else ""
 
 
 def kept_of(body: str, fact: int, count: int) -> str:
@@ -96,8 +114,19 @@ def joined(facts: list[str]) -> str:
 
 
 def _word(word: str) -> str:
-    bare = word.strip("\"'“”„‘’«»()[]_,;:!。、，；：！.…").replace("’", "'")
-    return bare.casefold() if bare.rstrip("?？").isalpha() else bare
+    bare = word.lstrip(_OPENING).rstrip(_CLOSING)
+    if not bare:
+        # A path, “.” or “..”, is a word; a bracket or a mark that stands alone is none.
+        return word if word.strip(".") == "" else ""
+    if len(bare) > 2 and bare[0] == bare[-1] == "_":
+        bare = bare.strip("_")
+    bare = bare.replace("’", "'")
+    return bare.lower() if bare.rstrip("?").isalpha() else bare
+
+
+def _is_wide(char: str) -> bool:
+    """Whether `char` is a form of another that is only wider or narrower, as in CJK text."""
+    return unicodedata.decomposition(char).startswith(("<wide>", "<narrow>"))
 
 
 def _sentences(body: str) -> Iterator[Sentence]:

@@ -31,7 +31,7 @@ from pipeline.extraction.schema import Extraction
 from pipeline.extraction.screen import Verdict, screen
 from pipeline.extraction.strategies import Span, Strategy
 from pipeline.extraction.write import ExtractionPlan, overtaken, plan, taken_from
-from pipeline.ledger import inbox, runs, tombstones, watermarks
+from pipeline.ledger import inbox, runs, watermarks
 from pipeline.llm import Message, Request
 from pipeline.llm.prompts import load
 from pipeline.store import ChangeSet, WriteFile, require_writable
@@ -149,7 +149,7 @@ def _bring_in(phase: PhaseContext, strategy: Strategy, span: Span, run_id: str, 
         answer.reply,
         answer.rendering,
         limit=phase.settings.extraction.max_candidates,
-        tombstones=tombstones.tombstones(phase.ledger, phase.store_key),
+        forgotten=phase.store.forgotten(),
         provisional=answer.provisional,
     )
     diary = entry(answer.reply)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -27,6 +27,7 @@ from pipeline.extraction.schema import Candidate, Cited, Extraction, Withdrawal
 from pipeline.extraction.screened_candidate import Screened
 from pipeline.hooklib.plain import one_line
 from pipeline.safety.invisible import visible
+from pipeline.store import Forgotten
 from pipeline.text.dates import absolute
 from pipeline.text.slugs import slugify
 from pipeline.verify.barred import bar
@@ -67,13 +68,12 @@ def screen(
     rendering: Rendering,
     *,
     limit: int,
-    tombstones: Mapping[str, float],
+    forgotten: Forgotten,
     provisional: frozenset[str] = frozenset(),
 ) -> Verdict:
     """Return what of `reply` holds against the dialogue it was made from.
 
-    `tombstones` maps names that were forgotten, or whose change was undone, to epoch seconds: only words said
-    later bring such a memory back, change it or withdraw it.
+    What was `forgotten`, rejected or undone comes back, is changed or withdrawn by words said later only.
     `provisional` names the memories of this very conversation, which may be withdrawn without a quote.
     """
     verdict = Verdict()
@@ -82,7 +82,7 @@ def screen(
         result = (
             Rejected(label(candidate.name), f"over the limit of {limit} memories from one reply")
             if number >= limit
-            else _screen_one(candidate, rendering, tombstones, seen)
+            else _screen_one(candidate, rendering, forgotten, seen)
         )
         if isinstance(result, Screened):
             verdict.accepted.append(result)
@@ -94,7 +94,7 @@ def screen(
         # Only a person takes a person's words back, but what this conversation taught may go as it came.
         may_go = withdrawal.name in provisional or any(source.speaker == "person" for source in sources)
         reason = "" if may_go else "withdrawal without a line in which the person takes it back"
-        reason = reason or _buried((withdrawal.name,), latest(source.at for source in sources), tombstones)
+        reason = reason or _buried((withdrawal.name,), sources, forgotten)
         if reason:
             verdict.rejected.append(Rejected(withdrawal.name, reason))
         else:
@@ -138,7 +138,7 @@ def quoted_in(quote: str, text: str) -> bool:
 
 
 def _screen_one(
-    candidate: Candidate, rendering: Rendering, tombstones: Mapping[str, float], seen: set[str]
+    candidate: Candidate, rendering: Rendering, forgotten: Forgotten, seen: set[str]
 ) -> Screened | Rejected:
     sources = cite(candidate.evidence, rendering)
     spoken_at = latest(source.at for source in sources)
@@ -147,7 +147,7 @@ def _screen_one(
         _bad_shape(candidate)
         or _bad_evidence(candidate, sources, rendering)
         or _barred(candidate)
-        or _buried(_names(candidate), spoken_at, tombstones)
+        or _buried(_names(candidate), sources, forgotten)
     )
     to_inbox = False
     if not reason and origin == "assistant-inferred":
@@ -219,10 +219,9 @@ def _names(candidate: Candidate) -> tuple[str, str]:
     return candidate.update_of.strip(), slugify(candidate.name or candidate.description)
 
 
-def _buried(names: Iterable[str], spoken_at: datetime | None, tombstones: Mapping[str, float]) -> str:
-    buried = max((tombstones[name] for name in names if name in tombstones), default=None)
-    if buried is not None and (spoken_at is None or spoken_at.timestamp() <= buried):
-        return "it was forgotten on request or undone, and nobody has said it since"
+def _buried(names: Iterable[str], sources: Sequence[Evidence], forgotten: Forgotten) -> str:
+    if any(forgotten.bars(sources, name) for name in names):
+        return "it was forgotten on request, rejected or undone, and nobody has said it since"
     return ""
 
 

@@ -5,17 +5,28 @@ Pure: memories in, a memory and the list of what left it out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from pipeline.domain.body import Body
 from pipeline.domain.memory import Evidence, Memory
-from pipeline.domain.sentences import Sentence, folded, joined, kept_of, key_of, sentences
+from pipeline.domain.sentences import (
+    Sentence,
+    begins_item,
+    ends_with,
+    folded,
+    joined,
+    kept_of,
+    key_of,
+    sentences,
+)
 from pipeline.verify.provenance import bound, pruned, replace_bears, weakest_origin
 from pipeline.verify.tags import MOST_TAGS, union
 
 MOST_ANCHORS = 12
+_QUESTION = "?？؟"
 SAYS_THE_SAME = "says the same"
 """Why a merge leaves out a sentence: two keys said so, or it is equal."""
 
@@ -58,7 +69,11 @@ def amended(
     """
     found = sentences(old.body)
     changes = {item.number: item.text.strip() for item in replacements if 0 < item.number <= len(found)}
-    changes = {n: text for n, text in changes.items() if folded(text) != folded(found[n - 1].text)}
+    changes = {
+        n: _in_form(text, found[n - 1].text)
+        for n, text in changes.items()
+        if folded(text) != folded(found[n - 1].text)
+    }
     body = _replaced(old.body, found, changes)
     body = _with_more(body, added)
     before = {sentence.key for sentence in found}
@@ -81,23 +96,14 @@ def merged(
     is left out only together with all that follow it, so that none comes to refer to something else. Title,
     description, type and name are the survivor's.
     """
-    facts = [survivor.body.strip()]
-    removals: list[Removal] = []
-    held = {folded(sentence.text): sentence.text for sentence in sentences(survivor.body)}
-    for other in others:
-        found = sentences(other.body)
-        spoken_for = dict(covered.get(other.id, {}))
-        for number, sentence in enumerate(found, start=1):
-            if folded(sentence.text) in held:
-                spoken_for[number] = held[folded(sentence.text)]
-        for fact in sorted({sentence.fact for sentence in found}):
-            numbers = [n for n, sentence in enumerate(found, start=1) if sentence.fact == fact]
-            stay = len(numbers)
-            while stay and numbers[stay - 1] in spoken_for:
-                stay -= 1
-            facts.append(kept_of(other.body, fact, stay))
-            removals += [_left_out(found[n - 1], spoken_for[n]) for n in numbers[stay:]]
-            held |= {folded(found[n - 1].text): found[n - 1].text for n in numbers[:stay]}
+    spoken_for = [dict(covered.get(other.id, {})) for other in others]
+    facts, left = _facts_of(survivor, others, spoken_for)
+    while loose := [item for item in left if not item.removal.by]:
+        # What was to speak for it goes too, or never was there.
+        for item in loose:
+            del spoken_for[item.index][item.number]
+        facts, left = _facts_of(survivor, others, spoken_for)
+    removals = [item.removal for item in left]
     memories = [survivor, *others]
     memory = replace(
         survivor,
@@ -114,7 +120,8 @@ def merged(
         updated=now,
     )
     memory = pruned(memory)
-    adding = [other for other, stays in zip(others, _adds(others, removals), strict=True) if stays]
+    gone = Counter(item.index for item in left)
+    adding = [other for n, other in enumerate(others) if gone[n] < len(sentences(other.body))]
     return replace(
         memory, origin=weakest_origin([survivor.origin, *(other.origin for other in adding)])
     ), tuple(removals)
@@ -153,19 +160,43 @@ def lost_between(old: str, new: str, removals: Iterable[Removal]) -> list[str]:
 
 def _replaced(body: str, found: Sequence[Sentence], changes: Mapping[int, str]) -> str:
     gone = {number for number, text in changes.items() if not text}
+    count = len(found)
     for number in sorted(changes, reverse=True):
-        sentence = found[number - 1]
+        sentence, text = found[number - 1], changes[number]
         start = sentence.end - len(sentence.text)
-        part = {
-            n
-            for n, item in enumerate(found, start=1)
-            if (item.fact, item.part) == (sentence.fact, sentence.part)
-        }
-        if part <= gone:
-            # A label goes with the last sentence behind it.
+        if _takes_label(found, sentence, gone):
             start = sentence.start
-        body = body[:start] + changes[number] + body[sentence.end :]
+        # The gap behind what is gone stays, the one before it goes.
+        before, after = (body[:start] if text else body[:start].rstrip()), body[sentence.end :]
+        body = before + text + after
+        count += len(sentences(text)) - 1
+        if len(sentences(body)) != count:
+            # It would run into a sentence beside it.
+            body = "\n\n".join(part for part in (before.rstrip(), text, after.lstrip()) if part)
     return body.strip() + "\n" if body.strip() else ""
+
+
+def _takes_label(found: Sequence[Sentence], gone: Sentence, numbers: Collection[int]) -> bool:
+    """Whether the label before `gone` goes too: nothing stays behind it, nor of a fact that it begins."""
+    begins_fact = gone.fact > 0 and gone.part == "statement"
+    return all(
+        n in numbers
+        for n, item in enumerate(found, start=1)
+        if item.fact == gone.fact and (begins_fact or item.part == gone.part)
+    )
+
+
+def _in_form(text: str, old: str) -> str:
+    """Return `text` with the mark before an item and the one at the end that `old` has, where it has none.
+
+    Without them it would run into the sentences around it.
+    """
+    if not text:
+        return ""
+    if not begins_item(text):
+        text = begins_item(old) + text
+    end = ends_with(old)[:1]
+    return text if ends_with(text) or end in _QUESTION else text + end
 
 
 def _with_more(body: str, added: Body) -> str:
@@ -181,7 +212,9 @@ def _with_more(body: str, added: Body) -> str:
             continue
         last = max((item.end for item in found if item.fact == 0 and item.part == part), default=None)
         if last is not None:
-            body = f"{body[:last]} {text}{body[last:]}"
+            whole = f"{body[:last]} {text}{body[last:]}"
+            apart = len(sentences(whole)) == len(found) + len(sentences(text))
+            body = whole if apart else f"{body[:last]}\n\n{text}{body[last:]}"
             continue
         label = {"why": "**Why:** ", "how to apply": "**How to apply:** "}.get(part, "")
         end = max((item.end for item in found if item.fact == 0), default=0) if label else 0
@@ -189,14 +222,53 @@ def _with_more(body: str, added: Body) -> str:
     return body
 
 
-def _left_out(sentence: Sentence, by: str) -> Removal:
-    return Removal(sentence.text, by, reason=SAYS_THE_SAME, equal=folded(sentence.text) == folded(by))
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """A sentence left out of a merge: that numbered `number` of the other memory numbered `index`."""
+
+    index: int
+    number: int
+    removal: Removal
 
 
-def _adds(others: Sequence[Memory], removals: Sequence[Removal]) -> list[bool]:
-    """Return for each of `others` whether a sentence of it stays."""
-    gone = {item.text for item in removals}
-    return [any(sentence.text not in gone for sentence in sentences(other.body)) for other in others]
+def _facts_of(
+    survivor: Memory, others: Sequence[Memory], spoken_for: Sequence[Mapping[int, str]]
+) -> tuple[list[str], list[_Left]]:
+    """Return the facts of a merge and what is left out, `by` empty where nothing kept speaks for it."""
+    facts = [survivor.body.strip()]
+    left: list[tuple[int, int, str, str]] = []
+    held = {sentence.key: sentence.text for sentence in sentences(survivor.body)}
+    for index, other in enumerate(others):
+        found = sentences(other.body)
+        covers = {
+            n: held.get(sentence.key) or spoken_for[index].get(n, "")
+            for n, sentence in enumerate(found, start=1)
+            if sentence.key in held or n in spoken_for[index]
+        }
+        for fact in sorted({sentence.fact for sentence in found}):
+            numbers = [n for n, sentence in enumerate(found, start=1) if sentence.fact == fact]
+            stay = len(numbers)
+            while stay and numbers[stay - 1] in covers:
+                stay -= 1
+            facts.append(kept_of(other.body, fact, stay))
+            left += [(index, n, found[n - 1].text, covers[n]) for n in numbers[stay:]]
+            held |= {found[n - 1].key: found[n - 1].text for n in numbers[:stay]}
+    heirs = {key_of(text): by for _, _, text, by in left}
+    return facts, [_Left(index, n, _left_out(text, _heir(by, held, heirs))) for index, n, text, by in left]
+
+
+def _heir(by: str, held: Mapping[str, str], heirs: Mapping[str, str]) -> str:
+    """Return the kept words that stand for `by`, which may be left out for others itself; "" if none."""
+    seen: set[str] = set()
+    while by and not all(part.key in held for part in sentences(by)):
+        key = key_of(by)
+        by = "" if key in seen else heirs.get(key, "")
+        seen.add(key)
+    return by
+
+
+def _left_out(text: str, by: str) -> Removal:
+    return Removal(text, by, reason=SAYS_THE_SAME, equal=folded(text) == folded(by))
 
 
 def _pooled(memories: Sequence[Memory], removals: Sequence[Removal]) -> tuple[Evidence, ...]:

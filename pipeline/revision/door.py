@@ -31,15 +31,13 @@ from pipeline.store import (
     Store,
     WriteFile,
 )
-from pipeline.store.files.layout import ARCHIVE
+from pipeline.store.files.names import earlier_path
 from pipeline.store.ownership.permission import may_change
 from pipeline.verify.barred import bar
 from pipeline.verify.flaw import Flaw
 from pipeline.verify.provenance import said_at, said_later_by_person, sources_of, vouched
 
 Planned = TypeVar("Planned", bound=Put | Move | Retire)
-EARLIER = "earlier"
-"""Folder below ``archive/<year>`` for former texts of memories that go on."""
 
 
 class Door:
@@ -55,7 +53,12 @@ class Door:
 
     def create(self, memory: Memory) -> Put | Flaw:
         """Plan a new memory, or say why it may not be kept."""
-        return barred(memory) or self._add(self.store.put(memory))
+        barred = _bar(
+            memory.name, memory.title, memory.description, memory.body, *memory.tags, *memory.anchors
+        )
+        if barred:
+            return Flaw(barred)
+        return self._add(self.store.put(memory))
 
     def revise(
         self, document: Document, memory: Memory, removals: Sequence[Removal] = (), *, rename: bool = False
@@ -194,19 +197,23 @@ class Door:
             return Flaw(f"“{lost[0][:80]}” would be lost", to_inbox=True)
         before = {sentence.key for sentence in sentences(old.body)}
         fresh = [item.text for item in sentences(new.body) if item.key not in before]
-        changed = [text for text in (new.name, new.title, new.description) if text not in _lines(old)]
-        reason = bar("\n".join([*fresh, *changed]))
-        if reason:
-            return Flaw(reason)
+        changed = [text for text in _lines(new) if text not in _lines(old)]
+        barred = _bar("\n".join(fresh), *changed)
+        if barred:
+            return Flaw(barred)
         return None if self._approved else self._too_early(old, new, removals)
 
     def _too_early(self, old: Memory, new: Memory, removals: Sequence[Removal]) -> Flaw | None:
         """Say whether what takes a sentence's place was said later than it, by a person."""
+        present = {sentence.key for sentence in sentences(new.body)}
         for item in removals:
             if item.equal or item.reason:
                 continue
             spoken = item.evidence or [
-                source for part in sentences(item.by) for source in sources_of(new, part.text)
+                source
+                for part in sentences(item.by)
+                if part.key in present
+                for source in sources_of(new, part.text)
             ]
             before = sources_of(old, item.text)
             by_person = any(source.speaker == "person" for source in before)
@@ -239,16 +246,9 @@ class Door:
         return planned
 
     def _keep_former(self, document: Document) -> None:
-        stem = document.path.rsplit("/", 1)[-1].removesuffix(".md")
-        path = f"{ARCHIVE}/{self._now.year}/{EARLIER}/{stem[:150]}-{document.digest[:8]}.md"
+        path = earlier_path(document.path, document.digest, self._now.year)
         if not (self.store.root / path).exists():
             self._kept.append(WriteFile(path, document.raw, None))
-
-
-def barred(memory: Memory) -> Flaw | None:
-    """Return why no memory may say what `memory` says, or None."""
-    reason = bar(_words(memory))
-    return Flaw(reason) if reason else None
 
 
 def _replaced_by(document: Document) -> Replaced:
@@ -257,11 +257,13 @@ def _replaced_by(document: Document) -> Replaced:
     return Replaced(document.head.description, day, document.name)
 
 
-def _words(memory: Memory) -> str:
-    return "\n".join(
-        (memory.name, memory.title, memory.description, memory.body, *memory.tags, *memory.anchors)
-    )
+def _bar(*parts: str) -> str:
+    """Return why one of `parts` may not be kept, or "".
+
+    Each alone: a letter that joins the next may end one, and would join what is none of its text.
+    """
+    return next(filter(None, map(bar, parts)), "")
 
 
 def _lines(memory: Memory) -> set[str]:
-    return {memory.name, memory.title, memory.shown_title, memory.description}
+    return {memory.name, memory.title, memory.shown_title, memory.description, *memory.tags, *memory.anchors}

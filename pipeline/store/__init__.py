@@ -12,10 +12,11 @@ from pipeline.store.file_operations import (
     WriteFile,
 )
 from pipeline.store.files.frontmatter_schema import is_retired
-from pipeline.store.files.layout import ARCHIVE, Problem, memory_folders
+from pipeline.store.files.layout import ARCHIVE, Problem, is_live, memory_folders
 from pipeline.store.files.scanning import Document, Snapshot
 from pipeline.store.fsck import fsck
 from pipeline.store.history.archive import Retired, scan_archive
+from pipeline.store.history.forgotten import Forgotten
 from pipeline.store.history.generations import FileChange, FileDiff, Generation
 from pipeline.store.history.undo import Undone
 from pipeline.store.ownership.access import require_owner, require_writable
@@ -30,6 +31,7 @@ __all__ = [
     "Document",
     "FileChange",
     "FileDiff",
+    "Forgotten",
     "Generation",
     "HeldLock",
     "Move",
@@ -47,6 +49,7 @@ __all__ = [
     "counted_since",
     "foreign_dream_running",
     "fsck",
+    "is_live",
     "is_retired",
     "last_uses",
     "memory_folders",

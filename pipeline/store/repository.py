@@ -294,11 +294,19 @@ class Store:
             # Undone, and then that undone: what stands is the second of the two.
             return replace(self.undo(generations.undo_id(change_id), at=at), run=run_id)
         restores = undo.plan(self.root, run_id, history, self._written.digest)
+        undo.require_once(restores, self.scan().documents, undo.title(chosen))
         with self._locked():
             self._index.remember(generations.own_lines(self.root, run_id))
         applied = self.apply(ChangeSet(change_id, f"undo of {run_id}", restores, at), generation=True)
-        paths = tuple(item.path for item in restores)
-        return Undone(run_id, paths, applied.already, chosen.reason, chosen.at)
+        return Undone(
+            run_id,
+            tuple(item.path for item in restores),
+            applied.already,
+            chosen.reason,
+            chosen.at,
+            removed=tuple(item.path for item in restores if item.data is None),
+            restored=tuple(item.path for item in restores if item.expected is None),
+        )
 
     def reindex(self, *, now: datetime, index_lines: int | None = None) -> list[str]:
         """Rebuild every derived file; return the paths written, which are none when nothing changed.

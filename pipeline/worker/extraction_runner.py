@@ -7,15 +7,16 @@ between a memory and the files derived from it leaves the job, so nothing derive
 from __future__ import annotations
 
 import logging
+from datetime import UTC, datetime
 
 from pipeline.context import PhaseContext
 from pipeline.core.errors import BusyStoreError, LedgerError, ModelError
 from pipeline.domain.job import Job, JobKind
 from pipeline.extraction.run import Outcome, extract, give_up
 from pipeline.extraction.strategies import ConversationStrategy, Strategy, TurnStrategy
-from pipeline.ledger import conversations, jobs, runs, utterances, watermarks
+from pipeline.ledger import carry_over, conversations, jobs, runs, utterances, watermarks
 from pipeline.ledger.conversations import Conversation
-from pipeline.store import foreign_dream_running
+from pipeline.store import Store, foreign_dream_running
 from pipeline.worker.context import WorkerContext, log_fields
 from pipeline.worker.session_store import claim, store_for
 
@@ -110,7 +111,19 @@ class ExtractionRunner:
         if context.store_override is None:
             claim(self._ledger, key, store)
         context.enqueue("reindex", str(store_path))
+        self._carry_over(store)
         return context.phase(store)
+
+    def _carry_over(self, store: Store) -> None:
+        """Write beside the memories what an earlier version kept of forgotten ones in the ledger: names."""
+        key = str(store.path)
+        names = carry_over.forgotten_names(self._ledger, key)
+        if not names or not store.root.is_dir():
+            return
+        for name, at, reason in names:
+            store.note_forgotten((), name=name, reason=reason, now=datetime.fromtimestamp(at, UTC))
+        # Last: if we die between the two, they are written once more, which changes nothing.
+        carry_over.drop_forgotten_names(self._ledger, key)
 
     def _spans(self, phase: PhaseContext, strategy: Strategy, job: Job | None) -> list[Outcome]:
         outcomes: list[Outcome] = []

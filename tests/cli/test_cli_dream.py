@@ -92,7 +92,7 @@ def test_history_diff_and_undo_go_together(case):
     assert run[:8] in case.reverie("history").out
     diffs = {item["path"]: item["diff"] for item in case.reverie("diff", run[:8], "--json").json}
     gone = next(text for path, text in diffs.items() if path.startswith("archive/"))
-    assert "+name: " in gone and "--- a/" in case.reverie("diff", run[:8]).out
+    assert "+name: " in gone and "--- a/" in case.reverie("diff", run[:8], "--raw").out
     undone = case.reverie("undo", run[:8]).out
     assert undone.startswith("undid dream of 20") and run in undone
     assert {n: raw for n, raw in case.files().items() if n in before} == before

@@ -13,6 +13,7 @@ from pipeline.extraction.schema import ConversationExtraction, Extraction
 from pipeline.extraction.screen import NO_REASON, Verdict, screen
 from pipeline.extraction.strategies import ConversationStrategy
 from pipeline.ledger import conversations, inbox, runs
+from pipeline.store import Forgotten
 from tests.support.extraction import Bench, fact, reply, talk
 from tests.support.stores import memory, save, tree
 from tests.support.transcripts import Transcript
@@ -40,7 +41,7 @@ def episode(title: str, *summary: str) -> ConversationExtraction:
 
 def judged(**values: Any) -> Verdict:
     given = checkpoint.without_secrets(Extraction.model_validate(reply(**values)))
-    return screen(given, talk(SAID), limit=9, tombstones={}, provisional=frozenset({"old"}))
+    return screen(given, talk(SAID), limit=9, forgotten=Forgotten(), provisional=frozenset({"old"}))
 
 
 def whole(bench: Bench, answer: dict[str, Any]) -> Outcome:

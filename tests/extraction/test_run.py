@@ -21,7 +21,7 @@ from pipeline.core.errors import (
 )
 from pipeline.extraction.run import extract, give_up
 from pipeline.extraction.strategies import ConversationStrategy
-from pipeline.ledger import calls, conversations, inbox, runs, tombstones, watermarks
+from pipeline.ledger import calls, conversations, inbox, runs, watermarks
 from pipeline.llm.budget import Usage
 from pipeline.llm.fakes import Scripted
 from pipeline.llm.request import RawReply, Request
@@ -114,10 +114,7 @@ def test_propose_mode_fills_the_inbox_and_leaves_the_store(bench: Bench) -> None
 
 def test_what_was_forgotten_is_not_learned_again_from_the_same_words(bench: Bench) -> None:
     key = heard(bench)
-    name = "retries-stay-at-three"
-    tombstones.add_tombstone(
-        bench.ledger, bench.desk().store_key, name, memory_id="m", now=NOW, reason="asked"
-    )
+    bench.store.note_forgotten((), name="retries-stay-at-three", reason="asked", now=NOW)
     bench.script([reply(fact(1, SAID))])
     assert [o.word for o in bench.run(bench.turns(key))] == ["nothing"]
     assert bench.names() == []

@@ -1,6 +1,6 @@
 """What of a reply holds against the dialogue it was made from."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from pipeline.extraction.render import Rendering, render
 from pipeline.extraction.schema import Extraction
 from pipeline.extraction.screen import MAX_PART, Verdict, quoted_in, screen
+from pipeline.store import Forgotten
+from pipeline.store.history.forgotten import Line
 from tests.support.extraction import fact, reply, said, talk
 
 SAID = "keep the retries at 3, the gateway bans us at 5"
@@ -18,7 +20,7 @@ TALK = talk("A: shall I change anything?", SAID, "A: The retries are at three no
 
 def judge(*facts: dict[str, Any], over: Rendering = TALK, **more: Any) -> Verdict:
     answer = Extraction.model_validate(reply(*facts, withdrawals=more.pop("withdrawals", [])))
-    values: dict[str, Any] = {"limit": 40, "tombstones": {}}
+    values: dict[str, Any] = {"limit": 40, "forgotten": Forgotten()}
     return screen(answer, over, **(values | more))
 
 
@@ -165,23 +167,34 @@ def test_the_same_statement_twice_is_kept_once() -> None:
     assert verdict.rejected[0].reason == "says the same as another of this reply"
 
 
-MOMENT = datetime(2026, 3, 2, 9, 2, tzinfo=UTC).timestamp()
+MOMENT = datetime(2026, 3, 2, 9, 2, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("buried", "update_of", "kept"),
-    [(MOMENT - 1, "", 1), (MOMENT, "", 0), (MOMENT + 60, "", 0), (MOMENT + 60, "other", 0)],
-)
-def test_what_was_forgotten_comes_back_only_when_said_again(buried: float, update_of: str, kept: int) -> None:
-    name = update_of or "retries-stay-at-three"
-    verdict = judge(fact(2, SAID, update_of=update_of), tombstones={name: buried})
+def forgotten(at: datetime, *, name: str = "") -> Forgotten:
+    """What a person had forgotten at `at`: the words of line 2, or only what is called `name`."""
+    line = [Line("" if name else SAID, at, "forgotten on request")]
+    return Forgotten(names={name: line}) if name else Forgotten({"u2": line})
+
+
+@pytest.mark.parametrize("name", ["", "retries-stay-at-three", "other"])
+@pytest.mark.parametrize(("minutes", "kept"), [(-1, 1), (0, 0), (1, 0)])
+def test_what_was_forgotten_comes_back_only_when_said_again(name: str, minutes: int, kept: int) -> None:
+    update_of = "other" if name == "other" else ""
+    known = forgotten(MOMENT + timedelta(minutes=minutes), name=name)
+    verdict = judge(fact(2, SAID, update_of=update_of), forgotten=known)
     assert len(verdict.accepted) == kept
     assert all(r.reason.startswith("it was forgotten on request") for r in verdict.rejected)
 
 
+def test_the_same_words_bring_it_back_under_no_other_name() -> None:
+    known = forgotten(MOMENT + timedelta(hours=1))
+    assert "forgotten" in refused(fact(2, SAID, name="gateway-bans-at-five"), forgotten=known)
+
+
 def test_words_without_a_time_bring_nothing_back() -> None:
     over = render([], [said(1, SAID, at=None)])
-    assert "forgotten" in refused(fact(1, SAID), over=over, tombstones={"retries-stay-at-three": 1.0})
+    known = forgotten(datetime.fromtimestamp(1, UTC), name="retries-stay-at-three")
+    assert "forgotten" in refused(fact(1, SAID), over=over, forgotten=known)
 
 
 def test_relative_dates_become_days() -> None:

@@ -75,7 +75,8 @@ def test_an_update_stands_in_the_history_and_comes_back_byte_for_byte(bench: Ben
     assert [action.action for action in outcome.actions] == ["updated"]
     assert "8443" not in bench.store.read("deploys").memory.body, "a person said something later"
     (kept,) = history.history(app)
-    assert (kept.run, kept.reason) == (outcome.run_id, f"extraction of {key}")
+    assert (kept.generation.run, kept.generation.reason) == (outcome.run_id, f"extraction of {key}")
+    assert (kept.by, kept.what) == ("extraction", "changed deploys")
     (change,) = (item for item in history.diff(app, outcome.run_id[:8]) if item.path == "deploys.md")
     assert b"8443" in (change.before or b"") and b"make ship" in (change.after or b"")
     assert history.undo(app, "").run == outcome.run_id

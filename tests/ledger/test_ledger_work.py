@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.core.errors import LedgerError
 from pipeline.domain.action import DreamAction, MemoryAction, RunSummary
+from pipeline.ledger.carry_over import drop_forgotten_names, forgotten_names
 from pipeline.ledger.connection import Ledger, open_ledger
 from pipeline.ledger.events import Event, list_events, record_events
 from pipeline.ledger.inbox import add_inbox, count_inbox, decide_inbox, list_inbox
@@ -21,9 +22,7 @@ from pipeline.ledger.runs import (
     run,
     start_run,
 )
-from pipeline.ledger.tombstones import add_tombstone, lift_tombstone, tombstones
 from pipeline.ledger.watermarks import set_watermark, watermark
-from tests.ledger.build import later
 
 
 def test_a_watermark_never_moves_back(led: Ledger) -> None:
@@ -185,18 +184,15 @@ def test_the_runs_of_a_memory_are_found_by_its_id_alone(led: Ledger) -> None:
     assert known(led, "r1").summary == RunSummary(actions=(other,))
 
 
-def test_a_tombstone_is_lifted_only_for_the_reason_it_stands_for(led: Ledger) -> None:
-    for name, reason in (("a", "undone"), ("b", "forgotten")):
-        add_tombstone(led, "s", name, memory_id="m", now=5, reason=reason)
-        lift_tombstone(led, "s", name, reason="undone")
-    assert tombstones(led, "s") == {"b": 5}
-
-
-def test_tombstones_are_kept_by_store_and_move_on(led: Ledger) -> None:
-    for name, now in (("a", 5), ("b", later(1)), ("a", 9), ("a", 7)):
-        add_tombstone(led, "s", name, memory_id="m", now=now, reason="forgotten")
-    assert tombstones(led, "s") == {"a": 9, "b": later(1).timestamp()}
-    assert tombstones(led, "t") == {}
+def test_forgotten_names_of_an_earlier_version_are_given_once_by_store(led: Ledger) -> None:
+    for store, name, at in (("s", "b", 9), ("s", "a", 5), ("t", "c", 7)):
+        led.execute(
+            "INSERT INTO tombstones (store, name, memory_id, at, reason) VALUES (?, ?, 'm', ?, 'asked')",
+            (store, name, at),
+        )
+    assert forgotten_names(led, "s") == [("a", 5, "asked"), ("b", 9, "asked")]
+    drop_forgotten_names(led, "s")
+    assert forgotten_names(led, "s") == [] and len(forgotten_names(led, "t")) == 1
 
 
 def propose(led: Ledger, store: str = "s", payload: str = "{}", run_id: str = "r1") -> int:

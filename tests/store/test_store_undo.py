@@ -433,3 +433,19 @@ def test_runs_at_the_same_moment_are_all_kept_and_each_can_be_undone(store):
 
 def add(store, name):
     store.apply(ChangeSet(f"run-{name}", "test", [store.put(memory(name))]), generation=True)
+
+
+def test_what_lives_on_elsewhere_does_not_come_back_beside_itself(tmp_path):
+    store = Store.open(tmp_path, create=True, generations=1)
+    save(store, memory("old-one"), memory("other"))
+    old = store.read("old-one")
+    plan = store.rename(replace(old.memory, name="new-one"), old)
+    store.apply(ChangeSet("run-2", "extraction of x", [plan], NOW), generation=True)
+    for name in ("new-one", "other"):
+        # The second pin pushes the first out of the history, which would have told of the move.
+        store.apply(ChangeSet(name, f"pin {name}", list(store.pin(store.read(name))), NOW), generation=True)
+    before = tree(store.root)
+    with pytest.raises(ConflictError, match=r"would bring “new-one” back beside itself"):
+        store.undo("run-2")
+    assert tree(store.root) == before
+    assert len({item.id for item in store.scan().documents}) == 2

@@ -46,7 +46,9 @@ class Pair:
 def pairs(number: int) -> list[Pair]:
     """Return the pairs of store `number`."""
     return [
-        pair for kind, size in SIZES.items() for pair in list(_read(kind))[number * size : (number + 1) * size]
+        pair
+        for kind, size in SIZES.items()
+        for pair in list(_read(kind))[number * size : (number + 1) * size]
     ]
 
 
@@ -75,7 +77,9 @@ def _spread(lines: list[str]) -> list[str]:
 
 def _memory(row: dict[str, Any]) -> Memory:
     at = f"{row['day']}T10:00:00+00:00"
-    source = Evidence(session=f"s-{row['name']}"[:60], uuid=f"u-{row['name']}", quote=row["quote"][:200], at=at)
+    source = Evidence(
+        session=f"s-{row['name']}"[:60], uuid=f"u-{row['name']}", quote=row["quote"][:200], at=at
+    )
     return Memory(
         name=row["name"], description=row["description"], type=row["type"],
         body=Body(row["statement"], row["why"], row["how"]).render(), id=derived_id("pair", row["name"]),

@@ -154,7 +154,7 @@ def _placed(memory: Memory, snapshot: Snapshot, planned: Mapping[str, Memory | N
 
     `planned` is what this process planned and did not apply yet, as in `Planner`.
     """
-    others = [item for item in snapshot.documents if item.id != memory.id]
+    others = [item for item in snapshot.documents if not memory.id or item.id != memory.id]
     new = [item for item in planned.values() if item and item.id != memory.id]
     paths = _taken_paths(others, snapshot, [item.path for item in new])
     taken_names = {item.name.lower() for item in others} | {item.name.lower() for item in new}

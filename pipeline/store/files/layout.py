@@ -25,6 +25,8 @@ VAULT = memory_format.VAULT
 GRAPH = memory_format.GRAPH
 EDGES = memory_format.EDGES
 ARCHIVE = "archive"
+EARLIER = "earlier"
+"""Folder below ``archive/<year>`` for former texts, of memories that go on and of what was undone."""
 EPISODES = "episodes"
 MAX_FILE = memory_format.MAX_FILE
 MAX_DERIVED = 1_000_000_000
@@ -118,6 +120,13 @@ def bytes_at(root: Path, path: str) -> bytes | None:
         return read_regular(inside(root, path), MAX_DERIVED)[0]
     except FileNotFoundError:
         return None
+
+
+def is_live(path: str) -> bool:
+    """Whether `path`, relative to a store, is where a memory of it lies: not in the archive or the diary."""
+    folder, _, name = path.rpartition("/")
+    fits = folder in ("", VAULT) or (folder.startswith(f"{GRAPH}/") and folder != EDGES)
+    return fits and memory_format.is_memory(name, at_root=not folder)
 
 
 def memory_files(

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from pipeline.domain.memory import Memory
 from pipeline.hooklib.memory_format import NOT_MEMORIES
-from pipeline.store.files.layout import ARCHIVE, VAULT, check_path
+from pipeline.store.files.layout import ARCHIVE, EARLIER, VAULT, check_path
 from pipeline.text.slugs import MAX_SLUG, slugify
 
 _RESERVED = frozenset(name.removesuffix(".md") for name in NOT_MEMORIES)
@@ -41,6 +41,12 @@ def archive_path(path: str, year: int, taken_paths: Collection[str]) -> str:
         number += 1
         target = f"{ARCHIVE}/{year}/{stem[:200]}-{number}.md"
     return check_path(target, suffix=".md")
+
+
+def earlier_path(path: str, sha: str, year: int) -> str:
+    """Return where a former text, with the digest `sha`, of the memory at `path` is kept."""
+    stem = path.rsplit("/", 1)[-1].removesuffix(".md")
+    return check_path(f"{ARCHIVE}/{year}/{EARLIER}/{stem[:150]}-{sha[:8]}.md", suffix=".md")
 
 
 def moved_path(path: str, folder: str, taken_paths: Collection[str]) -> str:

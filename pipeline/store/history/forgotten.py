@@ -3,8 +3,9 @@
     .reverie/forgotten.jsonl    {"session", "uuid", "quote", "said", "name", "reason", "day"}
 
 One line a source. The file survives the loss of the ledger and a new install. The same words never bring
-such a memory back, under whatever name; words said later do. A line with ``"lifted": true`` takes earlier
-ones of the same words back.
+such a memory back, under whatever name; words said later do. A line without an entry (what was written by
+hand has no source) keeps its name alone. A line with ``"lifted": true`` takes earlier ones of the same
+words and the same reason back, without a reason those of any.
 """
 
 from __future__ import annotations
@@ -22,50 +23,59 @@ from pipeline.domain.memory import Evidence
 from pipeline.store.files.layout import MAX_DERIVED, PRIVATE, read_regular
 
 FILE = "forgotten.jsonl"
-_LEAST = 0.6
-"""Share of a quote's words that another quote of the same entry has when both are about the same."""
+_LEAST = 0.5
+"""Share of the shorter of two quotes of one entry that lies in the other when both are about the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Words that bring nothing back: what was quoted, when it was forgotten, and why."""
+
+    quote: str
+    at: datetime
+    reason: str
 
 
 @dataclass(slots=True)
 class Forgotten:
-    """The sources that bring nothing back, by entry: each with its quote and when it was forgotten."""
+    """The sources that bring nothing back, by entry, and the names of what had none, each with its lines."""
 
-    quotes: dict[str, list[tuple[str, datetime]]] = field(default_factory=dict)
+    quotes: dict[str, list[Line]] = field(default_factory=dict)
+    names: dict[str, list[Line]] = field(default_factory=dict)
 
-    def bars(self, sources: Sequence[Evidence]) -> bool:
-        """Whether `sources` hold words that were forgotten and nothing said after that."""
-        moments = [moment for source in sources for moment in self._moments(source)]
+    def bars(self, sources: Sequence[Evidence], name: str = "") -> bool:
+        """Whether `sources` hold words that were forgotten and nothing said after that.
+
+        `name` is that of the memory which they would make or withdraw.
+        """
+        moments = [line.at for line in self.names.get(name, ())]
+        moments += [
+            line.at
+            for source in sources
+            for line in self.quotes.get(source.uuid, ())
+            if _alike(line.quote, source.quote)
+        ]
         if not moments:
             return False
         last = max(moments)
         return not any((at := parse_time(source.at)) and at > last for source in sources)
 
-    def _moments(self, source: Evidence) -> list[datetime]:
-        known = self.quotes.get(source.uuid, ())
-        return [moment for quote, moment in known if _alike(quote, source.quote)]
-
 
 def note(
     root: Path, sources: Iterable[Evidence], *, name: str, reason: str, now: datetime, lifted: bool = False
 ) -> None:
-    """Write down that what rests on `sources` is forgotten, or with `lifted` that it is not any more."""
-    more: dict[str, Any] = {"lifted": True} if lifted else {}
-    jsonl.append(
-        root / PRIVATE / FILE,
-        [
-            {
-                "session": source.session,
-                "uuid": source.uuid,
-                "quote": source.quote,
-                "said": source.at or "",
-                "name": name,
-                "reason": reason,
-                "day": iso(now),
-                **more,
-            }
-            for source in sources
-        ],
-    )
+    """Write down that what rests on `sources` is forgotten, or with `lifted` that it is not any more.
+
+    Without sources the name alone is kept.
+    """
+    about: dict[str, Any] = {"name": name, "reason": reason, "day": iso(now)}
+    if lifted:
+        about["lifted"] = True
+    lines = [
+        {"session": source.session, "uuid": source.uuid, "quote": source.quote, "said": source.at or ""}
+        for source in sources
+    ]
+    jsonl.append(root / PRIVATE / FILE, [{**line, **about} for line in lines or [{}]])
 
 
 def read(root: Path) -> Forgotten:
@@ -78,33 +88,36 @@ def read(root: Path) -> Forgotten:
     for value in jsonl.parse(data).values:
         match value:
             case {"uuid": str(uuid), "quote": str(quote), "day": str(day)}:
-                moment = parse_time(day)
-                if moment is None:
-                    continue
-                known = found.quotes.setdefault(uuid, [])
-                if value.get("lifted"):
-                    known[:] = [item for item in known if item[0] != quote]
-                else:
-                    known.append((quote, moment))
+                lines = found.quotes.setdefault(uuid, [])
+            case {"name": str(name), "day": str(day)} if "uuid" not in value:
+                lines, quote = found.names.setdefault(name, []), ""
             case _:
                 continue
+        moment, reason = parse_time(day), str(value.get("reason") or "")
+        if moment is None:
+            continue
+        if value.get("lifted"):
+            lines[:] = [line for line in lines if line.quote != quote or reason not in ("", line.reason)]
+        else:
+            lines.append(Line(quote, moment, reason))
     return found
 
 
 def _alike(quote: str, other: str) -> bool:
-    """Whether two quotes of one entry are about the same words: one holds the other, or they overlap."""
-    mine, theirs = _words(quote), _words(other)
-    if not mine or not theirs:
-        return mine == theirs
-    return len(mine & theirs) >= _LEAST * min(len(mine), len(theirs))
+    """Whether two quotes of one entry are the same words: one holds the other, or they overlap by half.
+
+    A quote stands word for word in its entry, so two that share words at any other place are two places.
+    """
+    shorter, longer = sorted((_plain(quote), _plain(other)), key=len)
+    if shorter in longer:
+        return bool(shorter) or not longer
+    least = max(1, int(len(shorter) * _LEAST))
+    return any(
+        shorter[-size:] == longer[:size] or shorter[:size] == longer[-size:]
+        for size in range(least, len(shorter))
+    )
 
 
-def _words(text: str) -> set[str]:
-    plain = unicodedata.normalize("NFKC", text).casefold()
-    spaced = "".join(char if char.isalnum() or char.isspace() else " " for char in plain)
-    # Scripts without spaces: pairs of characters stand for words.
-    return {
-        piece
-        for word in spaced.split()
-        for piece in ([word] if word.isascii() else [word[i : i + 2] for i in range(max(1, len(word) - 1))])
-    }
+def _plain(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join("".join(char if char.isalnum() else " " for char in folded).split())

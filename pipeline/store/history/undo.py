@@ -8,15 +8,17 @@ around their lines. Anything else changed since is refused, and then nothing is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
-from pipeline.core.errors import ConflictError
+from pipeline.core.errors import ConflictError, DocumentError
 from pipeline.core.ids import digest
 from pipeline.store.file_operations import Restore
-from pipeline.store.files.layout import EPISODES, MAX_DERIVED, VAULT, inside, read_regular
+from pipeline.store.files import document
+from pipeline.store.files.layout import EPISODES, MAX_DERIVED, VAULT, inside, is_live, read_regular
+from pipeline.store.files.scanning import Document
 from pipeline.store.history import generations
 from pipeline.store.history.generations import FileChange, Generation
 
@@ -25,7 +27,8 @@ from pipeline.store.history.generations import FileChange, Generation
 class Undone:
     """What `Store.undo` did: `paths` are the files brought back; `already` means it was undone before.
 
-    `reason` and `at` are those of what was undone.
+    Of them `removed` are not there any more, and `restored` were not there. `reason` and `at` are those of
+    what was undone.
     """
 
     run: str
@@ -33,6 +36,8 @@ class Undone:
     already: bool = False
     reason: str = ""
     at: datetime | None = None
+    removed: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
 
 
 def plan(
@@ -59,7 +64,7 @@ def plan(
             if last and _moved(change, last[0]):
                 # It only looks undone: the memory lives on elsewhere, pinned or unpinned.
                 causes.append(last[0])
-                refused.append(f"{change.path} was moved by {_title(last[0])}")
+                refused.append(f"{change.path} was moved by {title(last[0])}")
             elif last:
                 overtaken.append(change)
             continue
@@ -79,17 +84,43 @@ def plan(
         # Nothing of it is left to take back: a later change moved on from it.
         causes += [last[0] for change in overtaken if (last := _last(change, later))]
         refused += [
-            f"{change.path} was changed again by {_title(cause)}"
+            f"{change.path} was changed again by {title(cause)}"
             for change, cause in zip(overtaken, causes, strict=True)
         ]
     if refused:
         raise ConflictError(
-            f"undoing {_title(chosen)} would lose what came after it: {'; '.join(refused)}",
+            f"undoing {title(chosen)} would lose what came after it: {'; '.join(refused)}",
             file=str(root),
             fix=_fix(run, causes),
         )
     # Files that come back stand before files that go, so that no text is ever in neither place.
     return sorted(restores, key=lambda item: item.data is None)
+
+
+def require_once(restores: Sequence[Restore], documents: Iterable[Document], title: str) -> None:
+    """Raise ConflictError when a memory would come back that lives on elsewhere in a file of ours.
+
+    A change between that is no longer kept had moved it. `title` names what is undone.
+    """
+    touched = {restore.path for restore in restores}
+    living = {
+        item.id: item for item in documents if item.id and not item.foreign and item.path not in touched
+    }
+    for restore in restores:
+        if restore.data is None or restore.expected is not None or not is_live(restore.path):
+            continue
+        try:
+            memory_id = document.parse(restore.data, restore.path).id
+        except DocumentError:
+            # No memory, so none that could be there twice.
+            continue
+        if memory_id in living:
+            other = living[memory_id]
+            raise ConflictError(
+                f"undoing {title} would bring “{other.name}” back beside itself",
+                file=other.path,
+                fix=f"`reverie forget {other.name}` first if you want the former one.",
+            )
 
 
 def _without_ours(root: Path, run: str, change: FileChange, current: bytes | None) -> bytes | None:
@@ -105,7 +136,7 @@ def _without_ours(root: Path, run: str, change: FileChange, current: bytes | Non
     return (before or b"") + current[len(after) :]
 
 
-def _title(item: Generation) -> str:
+def title(item: Generation) -> str:
     """Return a change as a person knows it: what it was, with the start of its id."""
     return f"“{item.reason}” ({item.run[:8]})" if item.reason else item.run
 
@@ -148,7 +179,7 @@ def _refusal_reason(
     change: FileChange, current: bytes | None, causes: Sequence[Generation], *, ours: bool
 ) -> str:
     if causes and any(file.path == change.path for file in causes[-1].files):
-        return f"was changed again by {_title(causes[-1])}"
+        return f"was changed again by {title(causes[-1])}"
     if current is None:
         return "was removed since"
     if ours:

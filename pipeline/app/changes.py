@@ -1,0 +1,158 @@
+"""What a change set did to memories as a person reads it: which came, went, changed, sentence by sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Literal
+
+from pipeline.core.errors import DocumentError
+from pipeline.domain.memory import Memory
+from pipeline.domain.sentences import Sentence, sentences
+from pipeline.store import ARCHIVE, FileDiff, is_live
+from pipeline.store.files import document
+from pipeline.verify.provenance import sources_of
+
+Word = Literal["created", "restored", "archived", "removed", "pinned", "unpinned", "renamed", "changed"]
+_FIELDS = (
+    "type",
+    "title",
+    "description",
+    "tags",
+    "importance",
+    "anchors",
+    "relations",
+    "sources",
+    "replaces",
+)
+_TOLD = ("title", "description", "type")
+"""Fields whose old and new values are shown; of the others only that they changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One sentence and what became of it; `by` are the words that speak for one that is gone, if known."""
+
+    state: Literal["kept", "gone", "new"]
+    text: str
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryChange:
+    """One memory before and after a change set, None where it was not in the live store.
+
+    `archived` says that the archive has it on the other side.
+    """
+
+    before: Memory | None
+    after: Memory | None
+    archived: bool = False
+
+    @property
+    def memory(self) -> Memory:
+        """Return the memory as it is now, or as it was last."""
+        found = self.after or self.before
+        assert found is not None, "a change is of something"
+        return found
+
+    @property
+    def word(self) -> Word:
+        """Return what was done."""
+        if self.before is None:
+            return "restored" if self.archived else "created"
+        if self.after is None:
+            return "archived" if self.archived else "removed"
+        if self.before.pinned != self.after.pinned:
+            return "pinned" if self.after.pinned else "unpinned"
+        return "renamed" if self.before.name != self.after.name else "changed"
+
+    @property
+    def fields(self) -> tuple[tuple[str, str, str], ...]:
+        """Return name, old and new value of each field that differs; values may be left empty."""
+        if self.before is None or self.after is None:
+            return ()
+        found = []
+        for name in _FIELDS:
+            old, new = getattr(self.before, name), getattr(self.after, name)
+            if old != new:
+                found.append((name, str(old), str(new)) if name in _TOLD else (name, "", ""))
+        return tuple(found)
+
+
+def memory_changes(files: Iterable[FileDiff]) -> list[MemoryChange]:
+    """Return what `files`, the diff of one change set, did to memories, in the order of their paths."""
+    before: dict[str, Memory] = {}
+    after: dict[str, Memory] = {}
+    elsewhere: set[str] = set()
+    for change in files:
+        for raw, live in ((change.before, before), (change.after, after)):
+            memory = None if raw is None else _read(raw, change.path)
+            if memory is None:
+                continue
+            key = memory.id or change.path
+            if is_live(change.path):
+                live[key] = memory
+            elif change.path.startswith(f"{ARCHIVE}/"):
+                elsewhere.add(key)
+    return [
+        MemoryChange(before.get(key), after.get(key), key in elsewhere)
+        for key in dict.fromkeys((*before, *after))
+    ]
+
+
+def compare(change: MemoryChange, others: Sequence[MemoryChange]) -> list[Line]:
+    """Return the sentences of `change`, old and new in one order.
+
+    `others` are the changes of the same change set: a memory that left may live on in one of them.
+    """
+    old = sentences(change.before.body) if change.before else ()
+    new = sentences(change.after.body) if change.after else ()
+    heirs = [item.after for item in others if item.after is not None]
+    elsewhere = {part.key for memory in heirs for part in sentences(memory.body)}
+    kept = {part.key for part in old} & ({part.key for part in new} | elsewhere)
+    lines: list[Line] = []
+    matcher = SequenceMatcher(None, [part.key for part in old], [part.key for part in new], autojunk=False)
+    for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
+        if tag == "equal":
+            lines += [Line("kept", _words(part)) for part in new[new_from:new_to]]
+            continue
+        gone = [part for part in old[old_from:old_to] if part.key not in kept]
+        fresh = [part for part in new[new_from:new_to] if part.key not in kept]
+        if change.after is None:
+            lines += [Line("kept", _words(part)) for part in old[old_from:old_to] if part.key in kept]
+        for part, by in zip(gone, [*fresh, *[None] * len(gone)], strict=False):
+            words = _words(by) if by else _spoken_for(change.before, part, heirs)
+            lines.append(Line("gone", _words(part), words))
+        lines += [Line("new", _words(part)) for part in fresh[len(gone) :]]
+        lines += [Line("kept", _words(part)) for part in new[new_from:new_to] if part.key in kept]
+    return lines
+
+
+def _spoken_for(memory: Memory | None, gone: Sentence, heirs: Iterable[Memory]) -> str:
+    """Return the one sentence that stands now for the lines which `gone` of `memory` rested on, or ""."""
+    if memory is None:
+        return ""
+    pointers = {source.pointer for source in sources_of(memory, gone.text)}
+    found = {
+        part.key: part.text
+        for heir in heirs
+        for part in sentences(heir.body)
+        for source in heir.sources
+        if part.key in source.bears and source.pointer in pointers
+    }
+    return next(iter(found.values())) if len(found) == 1 else ""
+
+
+def _words(sentence: Sentence) -> str:
+    text = " ".join(sentence.text.split())
+    return text if sentence.part == "statement" else f"{sentence.part.capitalize()}: {text}"
+
+
+def _read(raw: bytes, path: str) -> Memory | None:
+    try:
+        return document.parse(raw, path)
+    except DocumentError:
+        # A page of the diary, or a file that somebody damaged: `--raw` shows it.
+        return None

@@ -1,0 +1,38 @@
+"""Memories change through one door: nobody else builds a change set, or has a store apply one."""
+
+import ast
+
+import pytest
+
+from tests.architecture.source import PACKAGE, Module, modules
+
+HOME = ("pipeline/revision/", "pipeline/store/")
+ELSEWHERE = (
+    "pipeline/app/inbox.py",
+    "pipeline/consolidation/commit/execute.py",
+    "pipeline/extraction/run.py",
+)
+"""Modules that still do it themselves."""
+
+
+def past_the_door(module: Module) -> list[int]:
+    """Return the lines of `module` that make a change set or apply one."""
+    return [
+        node.lineno
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call)
+        and (
+            ast.unparse(node.func).split(".")[-1] == "ChangeSet"
+            or (isinstance(node.func, ast.Attribute) and node.func.attr == "apply")
+        )
+    ]
+
+
+def test_only_the_door_and_the_store_apply_changes():
+    found = {module.path for module in modules(PACKAGE) if past_the_door(module)}
+    assert sorted(path for path in found if not path.startswith(HOME)) == sorted(ELSEWHERE)
+
+
+@pytest.mark.parametrize("line", ["store.ChangeSet(a, b, c)", "ChangeSet(id=a)", "phase.store.apply(it)"])
+def test_such_a_line_would_be_found(line):
+    assert past_the_door(Module("m", "m.py", line)) == [1]

@@ -1,0 +1,166 @@
+"""History, diff, undo, why: what was changed by whom, old beside new, and how it comes back."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from pipeline.core.ids import new_id
+from pipeline.domain.body import Body
+from pipeline.domain.memory import Evidence, Replaced
+from pipeline.revision import Door, Replacement, amended
+from pipeline.store import Store
+from tests.cli.conftest import session
+from tests.support.stores import NOW, memory
+
+LONG = "Three retries it is for the payment gateway, since at five it bans the shop for an hour and more."
+
+
+@pytest.fixture
+def changed(desk):
+    """A project whose one memory was changed by an extraction; the store and the run come with it."""
+    desk.here("add", "Ship on Mondays.", "--name", "ship")
+    store = Store.open(desk.store)
+    early = Evidence(session="s", uuid="a", quote="three retries", at="2026-01-05T10:00:00+00:00")
+    late = Evidence(session="s", uuid="b", quote="four from now on", at="2026-02-05T10:00:00+00:00")
+    door = Door(store, now=NOW)
+    old = memory(
+        "retries", body=f"{LONG} Log each.\n", type="project", sources=(early,),
+        replaces=(Replaced("Use 9 retries.", "2025-12-01", "nine"),),
+    )  # fmt: skip
+    door.create(old)
+    door.write(new_id(), "extraction of a.jsonl")
+    kept = store.read("retries")
+    made, gone = amended(kept.memory, [Replacement(1, "Use 4 retries.")], Body("Tell Mara."), [late], now=NOW)
+    door = Door(store, now=NOW)
+    door.revise(kept, made, gone)
+    run = new_id()
+    door.write(run, "extraction of a.jsonl")
+    return desk, store, run
+
+
+def test_diff_shows_old_beside_new(changed):
+    desk, _, run = changed
+    told = desk.here("diff", run[:8]).out
+    assert told.splitlines() == [
+        "changed  retries",
+        "  sources: changed",
+        f"  gone  {LONG}",
+        "    →   Use 4 retries.",
+        "  kept  Log each.",
+        "  new   Tell Mara.",
+    ]
+    raw = desk.here("diff", run[:8], "--raw").out
+    assert "--- a/retries.md" in raw and "-Three retries" in raw and "+Use 4 retries." in raw
+    assert {item["path"] for item in desk.here("diff", run, "--json").json} >= {"retries.md"}
+
+
+def test_a_diff_of_no_memory_shows_the_files(desk):
+    desk.here("add", "Ship on Mondays.", "--name", "ship")
+    store = Store.open(desk.store)
+    door = Door(store, now=NOW)
+    page = store.append_episode(date="2026-11-27", time="10:00", title="T", type_name="x", marker="m")
+    door.bring([page])
+    door.write("page-1", "extraction of a.jsonl")
+    assert "+++ b/episodes/2026-11-27.md" in desk.here("diff", "page-1").out
+
+
+def test_diff_and_history_fit_eighty_columns(changed):
+    desk, _, run = changed
+    for command in (["diff", run], ["history"]):
+        ours, theirs = pty.openpty()
+        code = "import fcntl,struct,termios;"
+        code += "fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 80, 0, 0));"
+        code += f"import sys; sys.argv = ['reverie', *{command!r}];"
+        code += "from pipeline.cli.main import run; run()"
+        env = {**desk.env, "TERM": "xterm", "NO_COLOR": "1"}
+        subprocess.run([sys.executable, "-c", code], cwd=desk.project, env=env, stdout=theirs, timeout=60)
+        os.close(theirs)
+        text = re.sub(r"\x1b\[[0-9;]*m", "", os.read(ours, 100_000).decode())
+        os.close(ours)
+        assert "retries" in text
+        assert max(len(line) for line in text.splitlines()) <= 80, text
+
+
+def test_history_says_who_and_what_and_its_ids_can_be_used(changed):
+    desk, _, run = changed
+    told = desk.here("history").out
+    assert "extraction" in told and "changed retries" in told and "created ship" in told
+    first = desk.here("history", "--json").json[0]
+    assert (first["run"], first["by"], first["what"]) == (run, "extraction", "changed retries")
+    desk.here("undo", first["short"])
+    desk.here("undo", desk.here("history", "--json").json[0]["short"])
+    newest = desk.here("history", "--json").json[0]
+    assert newest["run"] == f"undo-undo-{run}" and newest["what"].startswith(f"did again {run[:8]}")
+    assert desk.here("undo", newest["short"]).out.startswith("undid ")
+    assert desk.here("show", "retries").out.count("Three retries it is") == 1
+
+
+def test_undo_says_of_each_file_what_became_of_it(changed):
+    desk, _, run = changed
+    told = desk.here("undo", run).out
+    assert "as before  retries.md" in told and "removed    archive/2026/earlier/retries-" in told
+    desk.here("forget", "ship")
+    told = desk.here("undo").out
+    assert "restored   ship.md" in told and "removed    archive/" in told and "as before  MEMORY.md" in told
+
+
+def test_why_tells_what_was_replaced_and_what_each_source_stands_for(changed):
+    desk, _, _ = changed
+    told = desk.here("why", "retries").out
+    assert "replaces: “Use 9 retries.” (said 2025-12-01, as nine)" in told
+    first, second = told.split("source 2:")
+    assert "stands for: “Use 4 retries.”" in first and "stands for: “Tell Mara.”" in first
+    assert "stands for: “Log each.”" in second and "4 retries" not in second
+    sources = desk.here("why", "retries", "--json").json["sources"]
+    assert [item["sentences"] for item in sources] == [["Use 4 retries.", "Tell Mara."], ["Log each."]]
+    assert "replaces" in desk.here("show", "retries").out
+
+
+def test_why_names_a_sentence_that_no_source_stands_for(changed):
+    desk, store, _ = changed
+    file = store.root / "retries.md"
+    file.write_bytes(file.read_bytes() + b"\nBy hand.\n")
+    assert "no source stands for: “By hand.”" in desk.here("why", "retries").out
+    assert "stands for" not in desk.here("why", "ship").out
+
+
+def test_a_former_name_is_shown_and_understood(changed):
+    desk, store, _ = changed
+    kept = store.read("retries")
+    door = Door(store, now=NOW)
+    door.revise(kept, replace(kept.memory, name="four-retries"), rename=True)
+    door.write(new_id(), "extraction of a.jsonl")
+    assert "name: four-retries" in desk.here("show", "retries").out
+    assert re.search(r"^found as well as +retries$", desk.here("why", "retries").out, re.MULTILINE)
+    assert "pinned     four-retries" in desk.here("pin", "retries").out
+    desk.here("unpin", "retries")
+    assert desk.here("forget", "retries", "--json").json == {"forgotten": "four-retries"}
+    assert "restored   four-retries.md" in desk.here("restore", "retries").out
+
+
+def test_what_is_forgotten_stays_so_after_a_purge_and_a_new_install(desk):
+    sessions = (
+        desk.project.parent / ".claude" / "projects" / str(desk.project).replace("/", "-").replace("_", "-")
+    )
+    sessions.mkdir(parents=True)
+    transcript = session(desk.project).write(sessions)
+    desk.here("extract", "--transcript", transcript)
+    names = [item["name"] for item in desk.here("list", "--json").json]
+    (gone,) = (name for name in names if "naive" in name)
+    store = desk.store
+    sources = Store.open(store).read(gone).memory.sources
+    desk.here("forget", gone)
+    desk.here("uninstall", "--purge", "--yes")
+    assert not (desk.project.parent / ".claude" / "reverie").exists()
+    assert Store.open(store).forgotten().bars(sources, "any-name")
+    desk.here("install", "--yes")
+    desk.here("extract", "--transcript", transcript)
+    assert [item["name"] for item in desk.here("list", "--json").json] == [n for n in names if n != gone]
+    lines = (store / ".reverie" / "forgotten.jsonl").read_text().split("\n")
+    assert [json.loads(line)["name"] for line in lines if line] == [gone]
