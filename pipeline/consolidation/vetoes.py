@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from pipeline.consolidation.commit.execute import KIND, Committed
+from pipeline.consolidation.commit.proposals import read_operation
 from pipeline.core import jsonl
 from pipeline.core.clock import iso
 from pipeline.core.errors import InputError

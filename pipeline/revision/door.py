@@ -53,12 +53,7 @@ class Door:
 
     def create(self, memory: Memory) -> Put | Flaw:
         """Plan a new memory, or say why it may not be kept."""
-        barred = _bar(
-            memory.name, memory.title, memory.description, memory.body, *memory.tags, *memory.anchors
-        )
-        if barred:
-            return Flaw(barred)
-        return self._add(self.store.put(memory))
+        return barred(memory) or self._add(self.store.put(memory))
 
     def revise(
         self, document: Document, memory: Memory, removals: Sequence[Removal] = (), *, rename: bool = False
@@ -198,9 +193,9 @@ class Door:
         before = {sentence.key for sentence in sentences(old.body)}
         fresh = [item.text for item in sentences(new.body) if item.key not in before]
         changed = [text for text in _lines(new) if text not in _lines(old)]
-        barred = _bar("\n".join(fresh), *changed)
-        if barred:
-            return Flaw(barred)
+        reason = _bar("\n".join(fresh), *changed)
+        if reason:
+            return Flaw(reason)
         return None if self._approved else self._too_early(old, new, removals)
 
     def _too_early(self, old: Memory, new: Memory, removals: Sequence[Removal]) -> Flaw | None:
@@ -249,6 +244,12 @@ class Door:
         path = earlier_path(document.path, document.digest, self._now.year)
         if not (self.store.root / path).exists():
             self._kept.append(WriteFile(path, document.raw, None))
+
+
+def barred(memory: Memory) -> Flaw | None:
+    """Return why no memory may say what `memory` says, or None."""
+    reason = _bar(memory.body, *_lines(memory))
+    return Flaw(reason) if reason else None
 
 
 def _replaced_by(document: Document) -> Replaced:

@@ -34,7 +34,7 @@ HELD = 10
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two memories and how they stand to each other: ``same``, ``beside`` or ``replaced`` (b is the later)."""
+    """Two memories and how they stand to each other: ``same``, ``beside``, ``replaced`` (b is the later)."""
 
     id: str
     kind: str
