@@ -65,6 +65,7 @@ def test_a_diff_of_no_memory_shows_the_files(desk):
     store = Store.open(desk.store)
     door = Door(store, now=NOW)
     page = store.append_episode(date="2026-11-27", time="10:00", title="T", type_name="x", marker="m")
+    assert page is not None
     door.bring([page])
     door.write("page-1", "extraction of a.jsonl")
     assert "+++ b/episodes/2026-11-27.md" in desk.here("diff", "page-1").out
