@@ -157,12 +157,14 @@ class Door:
     def write(self, change_id: str, reason: str) -> Applied:
         """Write all that was planned as one change set with a generation; nothing when nothing was.
 
+        A page of the diary alone is no change of a memory, and nothing that anybody would undo.
         Raises ConflictError when a file is not what it was planned against, StoreError as `Store.apply`.
         """
         if not self.operations:
             return Applied(False, [])
         change = ChangeSet(change_id, reason, [*self.operations, *self._kept], self._now)
-        return self.store.apply(change, generation=True)
+        changes = any(not isinstance(operation, WriteFile) for operation in self.operations)
+        return self.store.apply(change, generation=changes)
 
     def drop(self) -> None:
         """Forget what was planned, so that it can be planned anew."""

@@ -30,7 +30,6 @@ _VALUE = re.compile(r"\d+(?:[.,:'’\u202f]\d+|[ ]\d{3}(?!\d))*")
 _THOUSANDS = re.compile(r"\d{1,3}(?:[.,'’ \u202f]\d{3})+")
 _NEAR_DAYS = timedelta(days=14)
 """So far from a line may a day lie that its words gave: “morgen”, “next Friday”, in any language."""
-_LEAST_LETTERS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,8 @@ class Ground:
         """
         found = [item for text in texts for item in _specifics(text)]
         found += [item for item in _specifics(title) if item[0] != "name"]
-        nowhere, elsewhere = [], []
+        nowhere: list[str] = []
+        elsewhere: list[str] = []
         for kind, words in found:
             own = self._persons if acted_on and kind in _BY_PERSON else self._all
             if self._holds(kind, words, own):
@@ -121,7 +121,7 @@ class _Words:
         whole = unicodedata.normalize("NFKC", "\n".join(texts))
         self.exact = _spaced(whole)
         self.folded = plain(whole)
-        self._plain_words = frozenset(re.findall(r"[^\W\d_]{%d,}" % _LEAST_LETTERS, self.folded))
+        self._plain_words = frozenset(re.findall(r"[^\W\d_]{3,}", self.folded))
         self._values = {form for match in _VALUE.findall(whole) for form in _forms(match)}
         self._groups = frozenset(str(int(group)) for group in re.findall(r"\d+", whole) if len(group) < 19)
         self._numbers = {words for kind, words in shapes(whole) if kind == "number"}
@@ -136,7 +136,9 @@ class _Words:
     def has_name(self, name: str) -> bool:
         """Whether `name` stands here, also as the beginning of a word or in short (“Nov” for November)."""
         wanted = plain(name)
-        if wanted in _ALWAYS or re.search(rf"(?<![^\W\d_]){re.escape(wanted.removesuffix('s'))}", self.folded):
+        if wanted in _ALWAYS or re.search(
+            rf"(?<![^\W\d_]){re.escape(wanted.removesuffix('s'))}", self.folded
+        ):
             return True
         return any(wanted.startswith(word) for word in self._plain_words)
 
