@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pipeline.verify.revision import flaw_of, said_later
 
 from pipeline.domain.memory import Memory
 from pipeline.verify.evidence import unvouched
-from pipeline.verify.revision import flaw_of, said_later
 from tests.verify.plans import note
 
 FORCE = "Never force push to shared branches."
