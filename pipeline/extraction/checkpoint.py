@@ -69,7 +69,7 @@ def without_secrets(reply: R) -> R:
 
 
 def pack(answer: Answer, span: Span) -> dict[str, Any]:
-    """Return `answer` as JSON holds it, with the lines it cites: all that is needed to go on after a crash."""
+    """Return `answer` as JSON holds it, with the lines it cites: all it takes to go on after a crash."""
     reply, rendering = answer.reply, answer.rendering
     cited = [citation for item in reply.memories for citation in item.evidence]
     cited += [citation for item in reply.withdrawals for citation in item.evidence]

@@ -68,9 +68,9 @@ class Shown:
 
 
 def gather(phase: PhaseContext, span: Span, waiting: Sequence[InboxItem], *, provisional: bool) -> Shown:
-    """Return what to show with `span`: first what was taken from its dialogue or written in it, then the nearest.
+    """Return what to show with `span`: what was taken from its dialogue or written in it, then the nearest.
 
-    With `provisional` the former are marked so.
+    With `provisional` the first are marked so.
     """
     texts = [utterance.text for utterance in span.new[-_MOST_LINES:]]
     return steadily(phase.store, partial(_gather, phase, span, waiting, texts, provisional))
@@ -115,7 +115,7 @@ def steadily(store: Store, action: Callable[[Snapshot], T]) -> T:
 def in_full(known: Known) -> str:
     """Return a memory with its sentences numbered, and when and by whom they were said."""
     memory = known.memory
-    whole = _said(memory.sources, memory)
+    whole = _spoken(memory.sources, memory)
     marks = [
         *(["provisional"] if known.provisional else []),
         *(["all projects"] if known.everywhere else []),
@@ -125,7 +125,7 @@ def in_full(known: Known) -> str:
     lines = [head, visible_line(memory.description)]
     for number, sentence in enumerate(sentences(memory.body), start=1):
         part = "" if sentence.part == "statement" else f"({sentence.part}) "
-        own = _said(sources_of(memory, sentence.text), memory)
+        own = _spoken(sources_of(memory, sentence.text), memory)
         text = visible(sentence.text).replace("\n", "\n    ")
         lines.append(f"{number}. {part}{text}" + ("" if own == whole else f" [{own}]"))
     return "\n".join(lines) + "\n"
@@ -247,7 +247,7 @@ def _waiting(items: Sequence[InboxItem]) -> str:
     return "\n".join(lines) or NONE
 
 
-def _said(sources: Sequence[Evidence], memory: Memory) -> str:
+def _spoken(sources: Sequence[Evidence], memory: Memory) -> str:
     """Return when and by whom something was said, as far as its sources tell."""
     if not sources:
         return "by hand" if memory.origin == "hand-written" else "day and speaker unknown"

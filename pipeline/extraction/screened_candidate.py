@@ -15,12 +15,14 @@ from pipeline.core.errors import InputError
 from pipeline.domain.body import Body
 from pipeline.domain.memory import MAX_DESCRIPTION, Evidence, Memory, Origin
 from pipeline.domain.sentences import key_of, sentences
+from pipeline.hooklib.plain import one_line
 from pipeline.revision import Removal, Replacement, amended
 from pipeline.text.slugs import slugify
 from pipeline.verify.provenance import origin_of, pruned, sources_of, vouched, weakest_origin
 from pipeline.verify.tags import MOST_TAGS, union
 
 MOST_ANCHORS = 8
+_TITLE_CHARS = 80
 _ACCEPTED = "a person accepted the new text"
 
 
@@ -129,11 +131,17 @@ class Screened:
             for sentence in sentences(memory.body)
             if sentence.part == "statement"
         ]
+        description = self.description or old.description
+        title = self.title or old.title
+        if self.renames(replace(old, name="")):
+            # A line that tells the former fact would be read alone, in MEMORY.md.
+            description = self.description or one_line(sentences(memory.body)[0].text, MAX_DESCRIPTION)
+            title = self.title or one_line(description, _TITLE_CHARS)
         return replace(
             memory,
             name=self.name or old.name,
-            description=self.description or old.description,
-            title=self.title or old.title,
+            description=description,
+            title=title,
             tags=union((self.tags, old.tags), most=MOST_TAGS),
             importance=max(old.importance, self.importance),
             confidence=self.confidence,

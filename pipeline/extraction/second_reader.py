@@ -220,10 +220,10 @@ class SecondReader:
 
     def _shown_withdrawal(self, withdrawn: Withdrawn) -> str:
         name = withdrawn.withdrawal.name
-        mark = "; provisional" if name in self._answer.provisional else ""
+        scope = "; provisional" if name in self._answer.provisional else ""
         target = self._phase.store.scan().by_name(name)
         text = target.memory.body if target else ""
-        head = f"## {withdrawn.id} (withdrawal of {visible(name)}{mark})"
+        head = f"## {withdrawn.id} (withdrawal of {visible(name)}{scope})"
         return "\n".join([head, _row("memory", text), *self._cited(withdrawn.cited)]) + "\n"
 
     def _cited(self, cited: Sequence[int]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 from pipeline.core.ids import derived_id
 from pipeline.domain.action import MemoryAction
 from pipeline.domain.memory import HUMAN_ONLY, Memory
-from pipeline.domain.sentences import folded
+from pipeline.domain.sentences import folded, sentences
 from pipeline.extraction.screen import Case, Rejected, Verdict, Withdrawn
 from pipeline.extraction.screened_candidate import Screened
 from pipeline.hooklib.plain import one_line
@@ -169,17 +169,17 @@ class _Build:
         doubt = doubt or self._leave_alone(target) or ("it is meant for all projects" if everywhere else "")
         quote = "; ".join(f"“{source.quote}” ({(source.at or 'day unknown')[:10]})" for source in sources)
         reason = one_line(f"{withdrawal.reason}: {quote}" if quote else withdrawal.reason, _LOG_CHARS)
-        told = tuple(source.model_dump() for source in sources)
+        words = tuple(source.model_dump() for source in sources)
         if not doubt:
             planned = self._door.retire(target, reason)
             if not isinstance(planned, Flaw):
                 self._taken.add(target.path)
                 self.result.actions.append(
-                    MemoryAction("withdrawn", target.name, target.id, reason=withdrawal.reason, sources=told)
+                    MemoryAction("withdrawn", target.name, target.id, reason=withdrawal.reason, sources=words)
                 )
                 return True
             doubt = planned.reason
-        payload = {"reason": withdrawal.reason, "sources": list(told)}
+        payload = {"reason": withdrawal.reason, "sources": list(words)}
         self._propose("retire", withdrawal.name, doubt, payload, everywhere=everywhere)
         return False
 
@@ -217,7 +217,7 @@ class _Build:
             self.result.rejected.append(Rejected(item.name, SAID_LATER))
             return
         changed = item.amending(old, self._terms.now)
-        doubt = self._leave_alone(target) or ("" if changed else CHANGED) or _unvouched(item, old)
+        doubt = self._leave_alone(target) or _doubt(item, old, changed[0] if changed else None)
         if doubt or changed is None:
             self._propose_update(item, target, doubt)
             return
@@ -265,8 +265,12 @@ class _Build:
         return TAKEN if target.path in self._taken else ""
 
 
-def _unvouched(item: Screened, old: Memory) -> str:
-    """Return why the assistant's words alone may not change `old`, or ""."""
+def _doubt(item: Screened, old: Memory, new: Memory | None) -> str:
+    """Return why a person should decide whether `new` takes the place of `old`, or ""."""
+    if new is None:
+        return CHANGED
+    if not any(sentence.part == "statement" for sentence in sentences(new.body)):
+        return "nothing of what it states would be left"
     if item.origin == "assistant-inferred" and (old.type in HUMAN_ONLY or vouched(old)):
         return f"only the assistant said it, and “{old.name}” holds a person's words"
     return ""

@@ -78,7 +78,7 @@ def planned(store: Store, *items: Screened, taken_back: tuple[str, ...] = (), **
     ]
     verdict = Verdict(cases, withdrawals, more.pop("rejected", []), more.pop("known", []))
     door = Door(store, now=NOW)
-    return Planned(plan(verdict, door, snapshot, Terms(**({"run_id": "r1", "now": NOW} | more))), door)
+    return Planned(plan(verdict, door, snapshot, Terms("r1", NOW, **more)), door)
 
 
 def actions(result: Planned) -> list[tuple[str, str]]:
