@@ -25,6 +25,7 @@ from pipeline.safety.invisible import visible, visible_line
 from pipeline.search.fts import SearchIndex
 from pipeline.search.refresh import search_rows
 from pipeline.store import Document, Snapshot, Store
+from pipeline.text.similarity import ALIKE_BY_WORDS
 from pipeline.verify.provenance import said_at, sources_of
 
 LOG = logging.getLogger("reverie.extraction")
@@ -77,17 +78,28 @@ def gather(phase: PhaseContext, span: Span, waiting: Sequence[InboxItem], *, pro
 
 
 def nearest(phase: PhaseContext, texts: Sequence[str], *, limit: int) -> list[list[Known]]:
-    """Return for each of `texts` the memories nearest to it, at most `limit` from each of the two scopes."""
+    """Return for each of `texts` the memories of either scope that are like it, at most `limit`."""
 
     def look(snapshot: Snapshot) -> list[list[Known]]:
-        found: list[list[Known]] = [[] for _ in texts]
+        found: list[list[tuple[float, Known]]] = [[] for _ in texts]
         for store, documents, everywhere in _scopes(phase, snapshot):
-            ranked = _ranked(phase.home, store, documents, [[text] for text in texts])
-            for known, near in zip(found, ranked, strict=True):
-                known += [Known(document.memory, everywhere) for document in near[:limit]]
-        return found
+            alike = _searched(
+                phase.home, store, documents, lambda index: [index.neighbours(text, limit) for text in texts]
+            )
+            by_path = {document.path: document for document in documents}
+            for near, paths in zip(found, alike or [[] for _ in texts], strict=True):
+                near += [
+                    (-likeness, Known(by_path[path].memory, everywhere))
+                    for path, likeness in paths
+                    if likeness >= ALIKE_BY_WORDS
+                ]
+        return [[known for _, known in sorted(near, key=_first)[:limit]] for near in found]
 
     return steadily(phase.store, look)
+
+
+def _first(pair: tuple[float, Known]) -> float:
+    return pair[0]
 
 
 def of_user_scope(phase: PhaseContext, shown: Mapping[str, Memory]) -> dict[str, Document]:
@@ -165,7 +177,7 @@ def _gather(
     full: list[Known] = []
     nearer: list[Document] = []
     for store, documents, everywhere in _scopes(phase, snapshot):
-        (ranked,) = _ranked(phase.home, store, documents, [texts])
+        ranked = _ranked(phase.home, store, documents, texts)
         candidates = [Known(document.memory, everywhere) for document in ranked]
         if not everywhere:
             seen = {known.memory.path for known in first}
@@ -209,25 +221,33 @@ def _scopes(phase: PhaseContext, snapshot: Snapshot) -> Iterable[tuple[Store, li
         yield store, store.scan().documents, True
 
 
-def _ranked(
-    home: Path, store: Store, documents: Sequence[Document], questions: Sequence[Sequence[str]]
-) -> list[list[Document]]:
-    """Return for each of `questions`, some texts each, the documents with words of them, best first."""
+def _ranked(home: Path, store: Store, documents: Sequence[Document], texts: Sequence[str]) -> list[Document]:
+    """Return the documents that share words with `texts`, best first."""
+
+    def rank(index: SearchIndex) -> list[str]:
+        scores = Counter[str]()
+        for text in texts:
+            scores.update(dict(index.search(text[:_LINE_CHARS], _PER_LINE)))
+        return sorted(scores, key=lambda path: (-scores[path], path))
+
     by_path = {document.path: document for document in documents}
+    return [by_path[path] for path in _searched(home, store, documents, rank) or [] if path in by_path]
+
+
+def _searched(
+    home: Path, store: Store, documents: Sequence[Document], ask: Callable[[SearchIndex], T]
+) -> T | None:
+    """Return what `ask` gets from the search index of `store`, which is brought up to date first.
+
+    None when it can't be used: a disposable index must not stop the reading, and no memory counts as near.
+    """
     try:
         with SearchIndex.open(home, store.path) as index:
             index.sync(search_rows(documents))
-            found = []
-            for texts in questions:
-                scores = Counter[str]()
-                for text in texts:
-                    scores.update(dict(index.search(text[:_LINE_CHARS], _PER_LINE)))
-                found.append(sorted(scores, key=lambda path: (-scores[path], path)))
+            return ask(index)
     except SearchError as error:
-        # A disposable index must not stop the reading: then no memory counts as near.
         LOG.warning("%s", error)
-        return [[] for _ in questions]
-    return [[by_path[path] for path in paths if path in by_path] for paths in found]
+        return None
 
 
 def _waiting(items: Sequence[InboxItem]) -> str:

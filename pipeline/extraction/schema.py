@@ -146,36 +146,31 @@ class ConversationExtraction(Extraction):
 
 
 class Opinion(BaseModel):
-    """What the second reader says of one candidate."""
+    """One item."""
 
     model_config = ConfigDict(extra="ignore")
 
-    id: Text = Field("", description="The id of the item.")
+    id: Text = ""
     verdict: Text = Field("", json_schema_extra={"enum": ["borne_out", "stretched", "not_said"]})
-    how: Text = Field("", description="Where stretched: in one sentence what is too much. Else empty.")
+    how: Text = ""
     words: Text = Field("", json_schema_extra={"enum": ["person", "confirmed", "assistant", "third_party"]})
-    flags: Texts = Field(
-        default_factory=list,
-        description="Any of permission, instruction, third_party, passing_state, overtaken; mostly none.",
-    )
-    known: Text = Field("", description="Name of the existing memory that says all of it already, or empty.")
-    gone: Annotated[list[int], BeforeValidator(_numbers)] = Field(
-        default_factory=list, description="For an update: numbers of old sentences that no longer hold."
-    )
+    flags: Texts = Field(default_factory=list)
+    known: Text = ""
+    gone: Annotated[list[int], BeforeValidator(_numbers)] = Field(default_factory=list)
     name_fits: Text = Field("", json_schema_extra={"enum": ["", "yes", "no"]})
 
 
 class TakenBack(BaseModel):
-    """Whether a person takes one memory back."""
+    """One withdrawal."""
 
     model_config = ConfigDict(extra="ignore")
 
-    id: Text = Field("", description="The id of the withdrawal.")
+    id: Text = ""
     taken_back: Text = Field("", json_schema_extra={"enum": ["yes", "no"]})
 
 
 class Verification(BaseModel):
-    """The second reader's whole reply."""
+    """The second reader's reply."""
 
     model_config = ConfigDict(extra="ignore")
 

@@ -21,12 +21,11 @@ from pydantic import BaseModel
 from pipeline.context import PhaseContext
 from pipeline.core import faults
 from pipeline.core.errors import InvalidReplyError, RefusedError, TooLongError, TruncatedError
-from pipeline.domain.memory import Memory, Origin
-from pipeline.domain.sentences import sentences
-from pipeline.domain.speech import Utterance
+from pipeline.domain.memory import Evidence, Memory, Origin
+from pipeline.domain.sentences import folded, sentences
 from pipeline.extraction.checkpoint import Answer, Checkpoint, without_secrets
 from pipeline.extraction.known_memories import Known, nearest
-from pipeline.extraction.render import day_of, shorten
+from pipeline.extraction.render import day_of
 from pipeline.extraction.schema import (
     Candidate,
     Narrowing,
@@ -34,6 +33,7 @@ from pipeline.extraction.schema import (
     Verification,
 )
 from pipeline.extraction.screen import Case, Rejected, Screen, Verdict, Withdrawn, too_weak
+from pipeline.hooklib.plain import one_line
 from pipeline.llm import Message, Request
 from pipeline.llm.prompts import load
 from pipeline.safety.invisible import visible
@@ -41,9 +41,11 @@ from pipeline.text.slugs import slugify
 from pipeline.verify.provenance import said_at, weakest_origin
 
 NEAREST = 3
-CITED_CHARS = 900
-AROUND_CHARS = 240
-NEAR_CHARS = 400
+CITED_CHARS = 500
+"""A cited line is shown whole up to here; of a longer one what stands around its quotes."""
+QUOTE_MARGIN = 180
+AROUND_CHARS = 100
+NEAR_CHARS = 300
 UNCLEAR = "the second reader gave no clear answer"
 _NO_ANSWER = (InvalidReplyError, RefusedError, TooLongError, TruncatedError)
 """Asked again it would be no better: what it was about waits for a person."""
@@ -111,13 +113,15 @@ class SecondReader:
     ) -> Verification:
         if not cases and not withdrawals:
             return Verification()
-        items = [self._shown(case, near[case.id]) for case in cases]
-        items += [self._shown_withdrawal(withdrawn) for withdrawn in withdrawals]
+        page = _Page(self._screen)
+        items = [page.item(case, near[case.id]) for case in cases]
+        items += [self._withdrawal(page, withdrawn) for withdrawn in withdrawals]
         return self._asked(step, "extract.verify", "\n".join(items), Verification) or Verification()
 
     def _narrow(self, stretched: Sequence[_Stretched], settled: Verdict) -> list[Case]:
         """Return the narrower wordings as cases; what can't be narrowed is rejected in `settled`."""
-        items = [self._shown(item.case, (), stretched=item.how) for item in stretched]
+        page = _Page(self._screen, around=False)
+        items = [page.item(item.case, (), stretched=item.how) for item in stretched]
         reply = self._asked("narrowed", "extract.narrow", "\n".join(items), Narrowing)
         given = {item.id: item for item in reply.items} if reply else {}
         cases = []
@@ -148,8 +152,8 @@ class SecondReader:
         request = Request(
             purpose=prompt,
             model=settings.model,
-            system=load("extract.verify.system").render(),
-            messages=(Message("user", load(prompt).render(items=items)),),
+            system=load(prompt).render(),
+            messages=(Message("user", items),),
             max_tokens=settings.max_output_tokens,
         )
         point = step.replace(" ", "_")
@@ -194,41 +198,88 @@ class SecondReader:
         found = nearest(self._phase, texts, limit=NEAREST) if cases else []
         return {case.id: known[:NEAREST] for case, known in zip(cases, found, strict=True)}
 
-    # -- what it is shown -----------------------------------------------------------------------------
+    def _withdrawal(self, page: _Page, withdrawn: Withdrawn) -> str:
+        name = withdrawn.withdrawal.name
+        scope = "; provisional" if name in self._answer.provisional else ""
+        target = self._phase.store.scan().by_name(name)
+        rows = [
+            _row("memory", target.memory.body if target else ""),
+            *page.lines(withdrawn.cited, withdrawn.sources),
+        ]
+        return "\n".join([f"## {withdrawn.id} (withdrawal of {visible(name)}{scope})", *rows]) + "\n"
 
-    def _shown(self, case: Case, near: Sequence[Known], *, stretched: str = "") -> str:
+
+class _Page:
+    """The items of one question; a line that several of them rest on is written out once."""
+
+    def __init__(self, screen: Screen, *, around: bool = True) -> None:
+        self._screen = screen
+        self._around = around
+        self._whole: set[int] = set()
+        self._day = ""
+
+    def item(self, case: Case, near: Sequence[Known], *, stretched: str = "") -> str:
+        """Return a candidate with its lines and the memories nearest to it."""
         item, old = case.item, case.old
         kind = f"update of {old.name}" if old else "new"
-        lines = [f"## {case.id} ({kind}; {item.type})"]
+        rows = [f"## {case.id} ({kind}; {item.type})"]
         if old:
             changed = dict(item.replaces or ())
             for number, sentence in enumerate(sentences(old.body), start=1):
                 after = changed.get(sentence.text)
                 gone = "" if after is None else f" => {after}" if after else " => (left out)"
-                lines.append(_row(f"old {number}", sentence.text + gone))
-            lines.append(_row("name", item.name))
+                rows.append(_row(f"old {number}", sentence.text + gone))
+            rows.append(_row("name", item.name))
         parts = (("statement", item.statement), ("why", item.why), ("how to apply", item.how_to_apply))
-        lines += [_row(f"added {part}" if old else part, text) for part, text in parts if text]
-        lines += [_row("description", item.description)] if item.description else []
+        rows += [_row(f"added {part}" if old else part, text) for part, text in parts if text]
+        if item.description and folded(item.description) != folded(item.statement):
+            rows.append(_row("description", item.description))
         if case.missing.elsewhere:
-            lines.append(_row("elsewhere", ", ".join(case.missing.elsewhere)))
+            rows.append(_row("elsewhere", ", ".join(case.missing.elsewhere)))
         if stretched:
-            lines.append(_row("stretched", stretched))
-        lines += self._cited(case.cited)
-        lines += [_memory(known) for known in near if old is None or known.memory.name != old.name]
-        return "\n".join(lines) + "\n"
+            rows.append(_row("stretched", stretched))
+        rows += self.lines(case.cited, item.sources)
+        rows += [_memory(known) for known in near if old is None or known.memory.name != old.name]
+        return "\n".join(rows) + "\n"
 
-    def _shown_withdrawal(self, withdrawn: Withdrawn) -> str:
-        name = withdrawn.withdrawal.name
-        scope = "; provisional" if name in self._answer.provisional else ""
-        target = self._phase.store.scan().by_name(name)
-        text = target.memory.body if target else ""
-        head = f"## {withdrawn.id} (withdrawal of {visible(name)}{scope})"
-        return "\n".join([head, _row("memory", text), *self._cited(withdrawn.cited)]) + "\n"
+    def lines(self, cited: Sequence[int], sources: Sequence[Evidence]) -> list[str]:
+        """Return the lines `cited`, marked, and those around them."""
+        numbers = self._screen.around(cited) if self._around else cited
+        self._day = ""
+        return [self._line(number, number in cited, sources) for number in numbers]
 
-    def _cited(self, cited: Sequence[int]) -> list[str]:
-        lines = self._screen.rendering.lines
-        return [_line(number, lines[number], cited=number in cited) for number in self._screen.around(cited)]
+    def _line(self, number: int, cited: bool, sources: Sequence[Evidence]) -> str:
+        utterance = self._screen.rendering.lines[number]
+        head = f"{'>' if cited else ' '} [{number}]"
+        quotes = [source.quote for source in sources if source.uuid == utterance.uuid] if cited else []
+        text = " ".join(visible(utterance.text).split())
+        short = _near(text, quotes) if cited else _ends(text, AROUND_CHARS)
+        if number in self._whole:
+            return f"{head} as above"
+        if short == text:
+            self._whole.add(number)
+        who = "PERSON" if utterance.speaker == "person" else "ASSISTANT"
+        day, self._day = self._day, day_of(utterance)
+        return f"{head} {who}: {short}" if day == self._day else f"{head} {self._day} {who}: {short}"
+
+
+def _near(text: str, quotes: Sequence[str]) -> str:
+    """Return `text`, or of a long one what stands around `quotes`."""
+    if len(text) <= CITED_CHARS:
+        return text
+    found = [(at, at + len(quote)) for quote in quotes if (at := text.find(quote)) >= 0]
+    pieces: list[tuple[int, int]] = []
+    for start, end in sorted((max(0, at - QUOTE_MARGIN), end + QUOTE_MARGIN) for at, end in found):
+        if pieces and start <= pieces[-1][1]:
+            start, end = pieces[-1][0], max(end, pieces.pop()[1])
+        pieces.append((start, end))
+    return " … ".join(text[start:end] for start, end in pieces) or _ends(text, CITED_CHARS)
+
+
+def _ends(text: str, limit: int) -> str:
+    """Return `text`, or its start and its longer end: questions and menus mostly stand there."""
+    head = limit // 3
+    return text if len(text) <= limit else f"{text[:head]} … {text[head - limit :]}"
 
 
 def _ruled(case: Case, opinion: Opinion | None, near: Sequence[Known]) -> _Ruling:
@@ -339,13 +390,8 @@ def _row(label: str, text: str) -> str:
     return f"{label}: " + visible(text.strip()).replace("\n", "\n    ")
 
 
-def _line(number: int, utterance: Utterance, *, cited: bool) -> str:
-    who = "PERSON" if utterance.speaker == "person" else "ASSISTANT"
-    text = shorten(utterance.text, CITED_CHARS if cited else AROUND_CHARS)
-    return _row(f"{'>' if cited else ' '} [{number}] {day_of(utterance)} {who}", text)
-
-
 def _memory(known: Known) -> str:
     moment = said_at(known.memory)
     day = moment.date().isoformat() if moment else "day unknown"
-    return _row(f"memory {known.memory.name} ({day})", shorten(known.memory.body, NEAR_CHARS))
+    text = one_line(known.memory.body.replace("**", ""), NEAR_CHARS)
+    return _row(f"memory {known.memory.name} ({day})", text)

@@ -199,7 +199,9 @@ class Door:
             spoken = item.evidence or [
                 source for part in sentences(item.by) for source in sources_of(new, part.text)
             ]
-            before = sources_of(old, item.text)
+            # The same words, read once more with all that was said around them, correct what they made.
+            again = {(source.session, source.uuid) for source in spoken}
+            before = [s for s in sources_of(old, item.text) if (s.session, s.uuid) not in again]
             by_person = any(source.speaker == "person" for source in before)
             if by_person and not any(source.speaker == "person" for source in spoken):
                 return Flaw(

@@ -20,7 +20,7 @@ from pipeline.extraction.run import Outcome, extract
 from pipeline.ledger import calls, inbox, runs, watermarks
 from pipeline.llm.fakes import Scripted
 from tests.support.extraction import NOTHING, Bench, fact, reply
-from tests.support.model import borne_out, items_of
+from tests.support.model import borne_out, is_narrowing, items_of
 from tests.support.stores import memory, save
 from tests.support.transcripts import Transcript
 
@@ -89,12 +89,11 @@ def test_it_sees_a_candidate_and_its_lines_and_nothing_else(bench: Bench) -> Non
         "## c1 (new; project)\n"
         "statement: Retries stay at 3.\n"
         "why: At 5 the gateway bans us.\n"
-        "description: Retries stay at 3.\n"
         "  [3] 2026-03-02 PERSON: line 3\n"
-        "  [4] 2026-03-02 PERSON: line 4\n"
-        f"> [5] 2026-03-02 PERSON: {SAID}\n"
-        "  [6] 2026-03-02 PERSON: line 6\n"
-        "  [7] 2026-03-02 PERSON: line 7\n"
+        "  [4] PERSON: line 4\n"
+        f"> [5] PERSON: {SAID}\n"
+        "  [6] PERSON: line 6\n"
+        "  [7] PERSON: line 7\n"
     )
 
 
@@ -124,7 +123,7 @@ def test_what_is_stretched_goes_back_once_and_comes_back_narrower(bench: Bench) 
     wide = {**RULE, "statement": "Retries stay at 3 everywhere."}
 
     def reader(prompt: str) -> Scripted:
-        if "says more than its lines" in prompt:
+        if is_narrowing(prompt):
             assert "stretched: production only" in prompt
             narrower = {
                 "statement": "In production retries stay at 3.",
@@ -148,7 +147,7 @@ def test_what_is_stretched_goes_back_once_and_comes_back_narrower(bench: Bench) 
 )  # fmt: skip
 def test_what_stays_stretched_is_dropped(bench: Bench, narrower: dict[str, Any], word: str) -> None:
     def reader(prompt: str) -> Scripted:
-        if "says more than its lines" in prompt:
+        if is_narrowing(prompt):
             return borne_out(prompt, c1=narrower)
         return borne_out(prompt, c1={"verdict": "stretched", "how": "too much"})
 
@@ -159,7 +158,7 @@ def test_what_stays_stretched_is_dropped(bench: Bench, narrower: dict[str, Any],
 
 def test_what_stands_in_no_line_goes_back_though_the_reader_passes_it(bench: Bench) -> None:
     def reader(prompt: str) -> Scripted:
-        if "says more than its lines" in prompt:
+        if is_narrowing(prompt):
             assert "stretched: “7 day” stands in none of its lines" in prompt
             return borne_out(prompt, c1={"statement": "Retries stay at 3.", "description": "3 retries."})
         return borne_out(prompt)
@@ -198,7 +197,7 @@ def test_after_a_call_that_failed_only_that_one_is_made_again(
     failing = [at]
 
     def reader(prompt: str) -> Scripted:
-        narrow = "says more than its lines" in prompt
+        narrow = is_narrowing(prompt)
         again = not narrow and "[3]" not in prompt and "everywhere" not in prompt
         if failing and failing[0] == ("extract.narrow" if narrow else f"extract.verify{' again' * again}"):
             failing.clear()

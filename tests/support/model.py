@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from pipeline.evaluation.scoring import SECOND_READER
 from pipeline.llm.fakes import Scripted, ScriptedProvider
 from pipeline.llm.request import RawReply, Request
 
-SECOND = ("extract.verify", "extract.narrow")
-"""The purposes of the second reader's calls."""
 _ITEM = re.compile(r"^## (?P<id>[cw]\d+) \((?P<what>.*)\)$", re.MULTILINE)
 
 
@@ -74,6 +73,11 @@ def items_of(prompt: str) -> dict[str, str]:
     return {match["id"]: prompt[match.start() : end] for match, end in zip(found, ends, strict=True)}
 
 
+def is_narrowing(prompt: str) -> bool:
+    """Whether a prompt of the second reader's asks for narrower words."""
+    return "\nstretched: " in prompt
+
+
 def is_second(prompt: str) -> bool:
     """Whether a prompt is the second reader's."""
     return prompt.startswith("## ")
@@ -86,7 +90,7 @@ def borne_out(prompt: str, **opinions: dict[str, Any]) -> dict[str, Any]:
     wordings it has none.
     """
     items = items_of(prompt)
-    if "says more than its lines" in prompt:
+    if is_narrowing(prompt):
         return {"items": [{"id": name, **opinions.get(name, {})} for name in items]}
     said: dict[str, Any] = {"verdict": "borne_out", "words": "person", "name_fits": "yes"}
     return {
@@ -119,6 +123,6 @@ class TwoReaders(ScriptedProvider):
 
     def send(self, request: Request, schema: dict[str, Any]) -> RawReply:
         """Return the next reply of whichever reader is asked."""
-        if request.purpose in SECOND:
+        if request.purpose in SECOND_READER:
             return self.second.send(request, schema)
         return super().send(request, schema)

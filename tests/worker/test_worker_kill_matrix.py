@@ -19,7 +19,7 @@ import pytest
 
 from pipeline.core.faults import POINTS
 from tests.support.loopback import LoopbackApi, fact, person_lines, serving
-from tests.support.model import borne_out, items_of
+from tests.support.model import borne_out, is_narrowing, items_of
 from tests.support.transcripts import Transcript
 from tests.support.warm import WarmWorkers, warm_workers
 from tests.support.workshop import Workshop
@@ -71,7 +71,7 @@ def answer(prompt: str) -> dict[str, Any]:
 def read_again(prompt: str) -> Any:
     """Play the second reader: what says “for ever” or “Always” says too much, once."""
     items = items_of(prompt)
-    if "says more than its lines" in prompt:
+    if is_narrowing(prompt):
         short = "Staging is reset on Tuesdays at 07:00 UTC."
         narrower = [
             {"statement": PNPM, "description": PNPM}
