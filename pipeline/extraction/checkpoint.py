@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from pipeline.domain.memory import Memory
+from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.render import Rendering
 from pipeline.extraction.schema import Extraction
@@ -113,12 +113,18 @@ def unpack(run: runs.Run, schema: type[Extraction], words: str) -> tuple[Answer,
     answer = Answer(
         schema.model_validate(packed["reply"]),
         Rendering("", "", lines, packed["first_new"], words),
-        {name: Memory(**values) for name, values in packed.get("shown", {}).items()},
+        {name: _memory(values) for name, values in packed.get("shown", {}).items()},
         frozenset(packed["provisional"]),
         packed.get("by_rules", run.provider == "offline"),
     )
     return answer, span
 
 
-def _kept(memory: Memory) -> dict[str, str]:
-    return {key: getattr(memory, key) for key in ("name", "title", "description", "type", "body", "origin")}
+def _kept(memory: Memory) -> dict[str, Any]:
+    keys = ("name", "title", "description", "type", "body", "origin")
+    sources = [source.model_dump() for source in memory.sources]
+    return {**{key: getattr(memory, key) for key in keys}, "sources": sources}
+
+
+def _memory(values: Mapping[str, Any]) -> Memory:
+    return Memory(**{**values, "sources": tuple(Evidence(**source) for source in values["sources"])})

@@ -208,6 +208,8 @@ def taken_from(snapshot: Snapshot, span: Span) -> list[Document]:
 
 
 def _written(document: Document, store: Store, span: Span) -> str:
+    if not span.written:
+        return ""
     paths = {str(store.path / document.path), str(store.root / document.path)}
     return "written by the assistant itself" if paths & set(span.written) else ""
 

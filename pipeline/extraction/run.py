@@ -219,7 +219,7 @@ def _apply(
 ) -> ExtractionPlan:
     """Plan and write, again if a file changed in between; what was written before a crash stays as it is."""
     kept = checkpoint.kept("planned")
-    if kept is not None and any(item.run == checkpoint.run_id for item in phase.store.history()):
+    if kept is not None and phase.store.was_applied(checkpoint.run_id):
         return ExtractionPlan.from_json(kept)
     terms = Terms(
         run_id=checkpoint.run_id,

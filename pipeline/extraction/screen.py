@@ -182,7 +182,7 @@ class Screen:
         texts = (item.statement, item.why, item.how_to_apply, item.description)
         acted_on = (old.type if old else item.type) in ACTED_ON
         return ground.missing(
-            [*texts, *(text for _, text in item.replaces or ())], title=item.title, acted_on=acted_on
+            [*texts, *(text for _, text in item.replaces)], title=item.title, acted_on=acted_on
         )
 
     def _withdrawn(self, withdrawal_id: str, withdrawal: Withdrawal) -> Withdrawn | Rejected:
@@ -275,7 +275,7 @@ def _bad_shape(candidate: Candidate, item: Screened) -> str:
         return "empty statement or description"
     if not item.update_of and not item.description:
         return "empty statement or description"
-    changed = (text for _, text in item.replaces or ())
+    changed = (text for _, text in item.replaces)
     if max(map(len, (candidate.statement, candidate.why, candidate.how_to_apply, *changed))) > MAX_PART:
         return "too long for one fact"
     return ""

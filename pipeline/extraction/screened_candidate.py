@@ -23,7 +23,6 @@ from pipeline.verify.tags import MOST_TAGS, union
 
 MOST_ANCHORS = 8
 _TITLE_CHARS = 80
-_ACCEPTED = "a person accepted the new text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +30,7 @@ class Screened:
     """A candidate that passed: everything the store needs but its place.
 
     For an update (`update_of` names the memory) the three parts hold only what is added, and `replaces` pairs
-    of an old sentence with what takes its place, empty for nothing. `replaces` is None in proposals of
-    earlier versions, whose parts are the whole new text.
+    of an old sentence with what takes its place, empty for nothing.
     """
 
     name: str
@@ -50,7 +48,7 @@ class Screened:
     origin: Origin
     sources: tuple[Evidence, ...]
     said_at: datetime | None
-    replaces: tuple[tuple[str, str], ...] | None = ()
+    replaces: tuple[tuple[str, str], ...] = ()
 
     @property
     def body(self) -> str:
@@ -60,7 +58,7 @@ class Screened:
     @property
     def keys(self) -> frozenset[str]:
         """Return the keys of the sentences it would write."""
-        texts = [self.body, *(text for _, text in self.replaces or ())]
+        texts = [self.body, *(text for _, text in self.replaces)]
         return frozenset(sentence.key for text in texts for sentence in sentences(text))
 
     def memory(self, memory_id: str, now: datetime) -> Memory:
@@ -90,8 +88,6 @@ class Screened:
         Sentences that are not named stay word for word; id, type, place and age stay. The origin is that of
         the words that carry the fact now.
         """
-        if self.replaces is None:
-            return self._in_place_of(old, now)
         numbers = {sentence.key: number for number, sentence in enumerate(sentences(old.body), start=1)}
         if any(key_of(before) not in numbers for before, _ in self.replaces):
             return None
@@ -108,17 +104,7 @@ class Screened:
 
     def renames(self, old: Memory) -> bool:
         """Whether the meaning turned, so that the name has to follow: a sentence was replaced."""
-        return self.name != old.name and any(text for _, text in self.replaces or ())
-
-    def _in_place_of(self, old: Memory, now: datetime) -> tuple[Memory, tuple[Removal, ...]]:
-        stays = {sentence.key for sentence in sentences(self.body)}
-        removals = tuple(
-            Removal(sentence.text, reason=_ACCEPTED)
-            for sentence in sentences(old.body)
-            if sentence.key not in stays
-        )
-        memory = replace(old, body=self.body, sources=(*self.sources, *old.sources), updated=now)
-        return self._dressed(pruned(memory), old), removals
+        return self.name != old.name and any(text for _, text in self.replaces)
 
     def _dressed(self, memory: Memory, old: Memory) -> Memory:
         fresh = self.origin
@@ -166,7 +152,7 @@ class Screened:
         write, or what is there can't be read.
         """
         fix = "Add it yourself with `reverie add`, then `reverie inbox reject` this one."
-        given = payload.get("replaces")
+        given = payload.get("replaces") or ()
         whole = Body.parse(str(payload.get("body") or ""))
         body = Body(*(str(payload.get(part) or "") for part in ("statement", "why", "how_to_apply")))
         body = body if body.statement.strip() or given else whole
@@ -189,7 +175,7 @@ class Screened:
                 origin=payload.get("origin") or "assistant-inferred",
                 sources=tuple(Evidence(**source) for source in payload.get("sources") or ()),
                 said_at=parse_time(payload.get("said_at")),
-                replaces=None if given is None else tuple((str(old), str(new)) for old, new in given),
+                replaces=tuple((str(old), str(new)) for old, new in given),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError("the proposal can't be read", fix=fix) from error

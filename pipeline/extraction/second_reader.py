@@ -36,7 +36,7 @@ from pipeline.extraction.screen import Case, Rejected, Screen, Verdict, Withdraw
 from pipeline.hooklib.plain import one_line
 from pipeline.llm import Message, Request
 from pipeline.llm.prompts import load
-from pipeline.safety.invisible import visible
+from pipeline.safety.invisible import visible, visible_line
 from pipeline.text.slugs import slugify
 from pipeline.verify.provenance import said_at, weakest_origin
 
@@ -206,7 +206,7 @@ class SecondReader:
             _row("memory", target.memory.body if target else ""),
             *page.lines(withdrawn.cited, withdrawn.sources),
         ]
-        return "\n".join([f"## {withdrawn.id} (withdrawal of {visible(name)}{scope})", *rows]) + "\n"
+        return "\n".join([f"## {withdrawn.id} (withdrawal of {visible_line(name)}{scope})", *rows]) + "\n"
 
 
 class _Page:
@@ -221,10 +221,10 @@ class _Page:
     def item(self, case: Case, near: Sequence[Known], *, stretched: str = "") -> str:
         """Return a candidate with its lines and the memories nearest to it."""
         item, old = case.item, case.old
-        kind = f"update of {old.name}" if old else "new"
+        kind = f"update of {visible_line(old.name)}, said {_day(old)}" if old else "new"
         rows = [f"## {case.id} ({kind}; {item.type})"]
         if old:
-            changed = dict(item.replaces or ())
+            changed = dict(item.replaces)
             for number, sentence in enumerate(sentences(old.body), start=1):
                 after = changed.get(sentence.text)
                 gone = "" if after is None else f" => {after}" if after else " => (left out)"
@@ -338,7 +338,7 @@ def _contradicted(case: Case, opinion: Opinion) -> _Stretched | None:
     """Return what is wrong with the sentences that an update replaces, or with those it leaves."""
     if case.old is None:
         return None
-    changed = dict(case.item.replaces or ())
+    changed = dict(case.item.replaces)
     gone = {
         number: sentence.text
         for number, sentence in enumerate(sentences(case.old.body), start=1)
@@ -391,7 +391,10 @@ def _row(label: str, text: str) -> str:
 
 
 def _memory(known: Known) -> str:
-    moment = said_at(known.memory)
-    day = moment.date().isoformat() if moment else "day unknown"
     text = one_line(known.memory.body.replace("**", ""), NEAR_CHARS)
-    return _row(f"memory {known.memory.name} ({day})", text)
+    return _row(f"memory {visible_line(known.memory.name)} ({_day(known.memory)})", text)
+
+
+def _day(memory: Memory) -> str:
+    moment = said_at(memory)
+    return moment.date().isoformat() if moment else "day unknown"

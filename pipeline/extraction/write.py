@@ -27,6 +27,7 @@ from pipeline.verify.provenance import sentence_said_at, vouched
 TAKEN = "this run already changes that memory"
 CHANGED = "the memory changed since it was shown"
 SAID_LATER = "said later otherwise"
+EVERYWHERE = "it is meant for all projects"
 PROPOSING = "the store is in propose mode"
 _LOG_CHARS = 300
 
@@ -147,26 +148,22 @@ class _Build:
 
     def add(self, case: Case) -> None:
         """Plan `case` as an update of the memory it names, else as a new memory."""
-        if case.old is not None and case.old.name in self._terms.everyone:
-            document = self._terms.everyone[case.old.name]
-            self._propose_update(case.item, document, "it is meant for all projects", everywhere=True)
+        if case.old is None:
+            self._create(case)
             return
-        target = self._snapshot.by_name(case.old.name) if case.old else None
+        target = self._snapshot.by_name(case.old.name)
         if target is not None:
             self._update(case, target)
-        elif case.old is not None:
-            self._propose("new", case.item.name, CHANGED, case.item.to_json())
         else:
-            self._create(case)
+            self._propose_update(case.item, CHANGED)
 
     def withdraw(self, withdrawn: Withdrawn, doubt: str) -> bool:
         """Plan that the memory leaves, or with `doubt` propose it; return whether it leaves."""
         withdrawal, sources = withdrawn.withdrawal, withdrawn.sources
-        target = self._snapshot.by_name(withdrawal.name) or self._terms.everyone.get(withdrawal.name)
+        target, everywhere = self._find(withdrawal.name)
         if target is None:
             return False
-        everywhere = self._snapshot.by_name(withdrawal.name) is None
-        doubt = doubt or self._leave_alone(target) or ("it is meant for all projects" if everywhere else "")
+        doubt = doubt or self._leave_alone(target) or (EVERYWHERE if everywhere else "")
         quote = "; ".join(f"“{source.quote}” ({(source.at or 'day unknown')[:10]})" for source in sources)
         reason = one_line(f"{withdrawal.reason}: {quote}" if quote else withdrawal.reason, _LOG_CHARS)
         words = tuple(source.model_dump() for source in sources)
@@ -189,11 +186,8 @@ class _Build:
         item = rejected.candidate
         if not rejected.to_inbox or item is None:
             return
-        document = self._snapshot.by_name(item.update_of) if item.update_of else None
-        everywhere = item.update_of in self._terms.everyone
-        document = self._terms.everyone[item.update_of] if everywhere else document
-        if document is not None:
-            self._propose_update(item, document, rejected.reason, everywhere=everywhere)
+        if item.update_of:
+            self._propose_update(item, rejected.reason)
         else:
             self._propose("new", rejected.name, rejected.reason, item.to_json())
 
@@ -211,28 +205,31 @@ class _Build:
     def _update(self, case: Case, target: Document) -> None:
         item, old = case.item, target.memory
         if item.said_at and any(
-            (moment := sentence_said_at(old, before)) and moment > item.said_at
-            for before, _ in item.replaces or ()
+            (moment := sentence_said_at(old, before)) and moment > item.said_at for before, _ in item.replaces
         ):
             self.result.rejected.append(Rejected(item.name, SAID_LATER))
             return
         changed = item.amending(old, self._terms.now)
         doubt = self._leave_alone(target) or _doubt(item, old, changed[0] if changed else None)
         if doubt or changed is None:
-            self._propose_update(item, target, doubt)
+            self._propose_update(item, doubt)
             return
         planned = self._door.revise(target, *changed, rename=case.renamed or item.renames(old))
         if not isinstance(planned, Flaw):
             self._taken.add(target.path)
             self._note("updated", planned.memory, item)
         elif planned.to_inbox:
-            self._propose_update(item, target, planned.reason)
+            self._propose_update(item, planned.reason)
         else:
             self.result.rejected.append(Rejected(item.name, planned.reason))
 
-    def _propose_update(
-        self, item: Screened, target: Document, reason: str, *, everywhere: bool = False
-    ) -> None:
+    def _propose_update(self, item: Screened, reason: str) -> None:
+        """Propose `item` over the memory it names; as a new one where that is gone."""
+        target, everywhere = self._find(item.update_of)
+        if target is None:
+            self._propose("new", item.name, reason, item.to_json())
+            return
+        reason = EVERYWHERE if everywhere and reason == CHANGED else reason
         changed = item.amending(target.memory, self._terms.now)
         payload = {
             **item.to_json(),
@@ -257,6 +254,11 @@ class _Build:
     def _note(self, action: str, memory: Memory, item: Screened | None = None) -> None:
         sources = tuple(source.model_dump() for source in item.sources) if item else ()
         self.result.actions.append(MemoryAction(action, memory.name, memory.id, memory.path, sources=sources))
+
+    def _find(self, name: str) -> tuple[Document | None, bool]:
+        """Return the memory of that name, and whether it is one of the user scope."""
+        own = self._snapshot.by_name(name)
+        return own or self._terms.everyone.get(name), own is None
 
     def _leave_alone(self, target: Document) -> str:
         """Return why the change must be left to a person whatever it says, or ""."""
