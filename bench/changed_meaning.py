@@ -131,9 +131,7 @@ def _memories(case: Case, way: str) -> tuple[Memory, ...]:
     body = Body(case.source, case.why).render()
     fact = note(name, case.source, "2026-03-01", type=case.type, description=_line(case.source))
     fact = replace(fact, body=body)
-    turned = note(
-        f"{name}-turned", case.mutant, "2026-03-09", type=case.type, description=_line(case.mutant)
-    )
+    turned = note(f"{name}-turned", case.mutant, "2026-03-09", type=case.type, description=_line(case.mutant))
     if way == "merge" or int(case.id[-1]) % 2:
         source = Evidence(**{**turned.sources[0].model_dump(), "speaker": "assistant"})
         turned = replace(turned, origin="assistant-inferred", sources=(source,)) if way != "merge" else turned

@@ -69,6 +69,7 @@ class ExtractionSettings(_Section):
     min_conversation_messages: Count = Field(5, description="Shorter conversations are skipped.")
     window_chars: Count = Field(60_000, description="New dialogue in one model call, in characters.")
     context_chars: Count = Field(6_000, description="Earlier dialogue shown for context, in characters.")
+    known_chars: Count = Field(8_000, description="Memories shown in full in one model call, in characters.")
     first_sight_days: Count = Field(7, description="Days of a long history extracted unasked.")
     first_sight_turns: Count = Field(30, description="Turns of a long history extracted unasked.")
     max_candidates: Count = Field(40, description="Memories taken from one reply.")

@@ -39,6 +39,11 @@ class PhaseContext:
     clock: Clock
 
     @property
+    def home(self) -> Path:
+        """Return Reverie's home, where the ledger lies."""
+        return Path(self.ledger.path).parent
+
+    @property
     def store_key(self) -> str:
         """Return the store's name in the ledger."""
         return str(self.store.path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from pipeline.app import forgetting
@@ -13,11 +12,13 @@ from pipeline.consolidation.commit.proposals import decode
 from pipeline.core.errors import ConflictError, InputError, StoreError
 from pipeline.core.ids import derived_id
 from pipeline.extraction.screened_candidate import Screened
-from pipeline.extraction.write import accepted
+from pipeline.extraction.write import accept as accept_candidate
 from pipeline.ledger import Ledger
 from pipeline.ledger.inbox import InboxItem, decide_inbox, list_inbox
 from pipeline.recall.prepared import hook_state
-from pipeline.store import Applied, ChangeSet, Operation, Snapshot, Store
+from pipeline.revision import Door
+from pipeline.store import Applied, Snapshot, Store
+from pipeline.verify.flaw import Flaw
 
 
 def waiting(app: App) -> list[dict[str, Any]]:
@@ -56,7 +57,7 @@ def accept(app: App, number: int) -> dict[str, Any]:
             )
         decide_inbox(ledger, number, "accepted", now=app.clock.now())
         hook_state.refresh(ledger, app.home, app.settings, app.clock)
-    store.reindex(now=app.clock.now())
+    app.follow(store)
     return _row(found)
 
 
@@ -64,35 +65,41 @@ def _done(app: App, store: Store, found: InboxItem) -> Applied:
     """Do what `found` proposes to the store as it is now, as one change set."""
     if found.kind.startswith("dream:"):
         return _dreamt(app, store, found)
-    operations = _operations(app, store, found)
-    change = ChangeSet(change_id(found), f"inbox {found.kind}", operations, app.clock.now())
-    return store.apply(change, generation=True)
+    door = Door(store, now=app.clock.now(), approved=True)
+    _plan(app, door, found)
+    return door.write(change_id(found), f"inbox {found.kind}")
 
 
-def _operations(app: App, store: Store, found: InboxItem) -> Sequence[Operation]:
-    """Return what `found`, a proposal of an extraction, proposes as operations on the store as it is now."""
-    snapshot = store.scan()
-    if found.kind == "retire":
-        return [_retired(app, store, snapshot, found)]
+def _plan(app: App, door: Door, found: InboxItem) -> None:
+    """Plan at `door` what `found`, a proposal of an extraction, proposes, on the store as it is now."""
+    snapshot = door.store.scan()
     if found.kind == "conflict":
         raise StoreError(
             "our version of that file is kept in .reverie/conflicts",
             file=found.payload["name"],
             fix=f"Compare the two by hand, then `reverie inbox reject {found.id}`.",
         )
+    flaw = (
+        _retired(door, snapshot, found) if found.kind == "retire" else _accepted(app, door, snapshot, found)
+    )
+    if flaw is not None:
+        raise InputError(f"it may not be kept: {flaw.reason}", fix=f"`reverie inbox reject {found.id}`.")
+
+
+def _accepted(app: App, door: Door, snapshot: Snapshot, found: InboxItem) -> Flaw | None:
     candidate = Screened.from_json(found.payload)
-    target = snapshot.by_name(candidate.update_of) if candidate.update_of else None
-    target = target or snapshot.by_name(candidate.name)
-    was = found.payload.get("was")
-    if target is not None and target.digest != was:
+    target = snapshot.by_name(candidate.update_of) if found.kind == "update" else None
+    if found.kind == "update" and target is None:
+        raise StoreError("the memory is gone", fix=f"`reverie inbox reject {found.id}`.")
+    if target is not None and target.digest != found.payload.get("was"):
         show, reject = (f"`reverie inbox {word} {found.id}`" for word in ("show", "reject"))
         raise ConflictError(
-            "it changed since this was proposed" if was else "a memory of that name is there now",
+            "it changed since this was proposed",
             file=target.path,
             fix=f"See {show} and edit the file, then {reject}.",
         )
     memory_id = derived_id(change_id(found), candidate.name)
-    return [accepted(candidate, store, target, memory_id=memory_id, now=app.clock.now())]
+    return accept_candidate(candidate, door, target, memory_id=memory_id, now=app.clock.now())
 
 
 def _dreamt(app: App, store: Store, found: InboxItem) -> Applied:
@@ -109,11 +116,12 @@ def _dreamt(app: App, store: Store, found: InboxItem) -> Applied:
     return planned.door.write(change_id(found), f"inbox {found.kind}")
 
 
-def _retired(app: App, store: Store, snapshot: Snapshot, found: InboxItem) -> Operation:
+def _retired(door: Door, snapshot: Snapshot, found: InboxItem) -> Flaw | None:
     target = snapshot.by_name(found.payload["name"])
     if target is None:
         raise StoreError("the memory is gone", fix=f"`reverie inbox reject {found.id}`.")
-    return store.retire(target, year=app.clock.now().year, reason=found.payload.get("reason", "accepted"))
+    planned = door.retire(target, found.payload.get("reason", "accepted"))
+    return planned if isinstance(planned, Flaw) else None
 
 
 def change_id(found: InboxItem) -> str:

@@ -16,7 +16,7 @@ from pipeline.context import open_store
 from pipeline.core.errors import InputError, ReverieError
 from pipeline.core.paths import bundled
 from pipeline.evaluation import demo as stage
-from pipeline.evaluation.scoring import Score
+from pipeline.evaluation.scoring import Score, cost
 from pipeline.evaluation.scoring import evaluate as evaluate_suite
 from pipeline.extraction.offline import BLIND_SPOTS
 
@@ -97,6 +97,7 @@ def evaluate(
             scores.append(found)
             tell(f"extracting: {len(scores)} sessions")
     output.data(scores, lambda: _table(scores, details), as_json=as_json)
+    output.talk(cost(scores))
 
 
 def _table(scores: list[Score], details: bool) -> None:

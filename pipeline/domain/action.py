@@ -12,7 +12,8 @@ class MemoryAction:
     """What an extraction did to one memory.
 
     `action` is ``created``, ``updated``, ``withdrawn`` or ``known`` (it said so already). `path` is relative
-    to the store, empty where no file was written; `reason` is that of a withdrawal.
+    to the store, empty where no file was written; `reason` is that of a withdrawal. `sources` are the words
+    for which a memory was changed or withdrawn.
     """
 
     action: str
@@ -20,10 +21,11 @@ class MemoryAction:
     id: str
     path: str = ""
     reason: str = ""
+    sources: tuple[dict[str, Any], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the action as values that JSON holds, without the empty ones."""
-        more = {"path": self.path, "reason": self.reason}
+        more = {"path": self.path, "reason": self.reason, "sources": [dict(item) for item in self.sources]}
         filled = {key: value for key, value in more.items() if value}
         return {"action": self.action, "name": self.name, "id": self.id, **filled}
 
@@ -31,7 +33,8 @@ class MemoryAction:
     def from_json(cls, values: Mapping[str, Any]) -> MemoryAction:
         """Return what `to_json` gave; what is missing is empty."""
         keys = ("action", "name", "id", "path", "reason")
-        return cls(*(str(values.get(key) or "") for key in keys))
+        action, name, memory_id, path, reason = (str(values.get(key) or "") for key in keys)
+        return cls(action, name, memory_id, path, reason, tuple(values.get("sources") or ()))
 
 
 @dataclass(frozen=True, slots=True)

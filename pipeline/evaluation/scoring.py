@@ -35,11 +35,14 @@ from pipeline.domain.memory import Memory
 from pipeline.extraction.run import Outcome
 from pipeline.extraction.strategies import TurnStrategy
 from pipeline.intake.ingest import ingest_file
-from pipeline.ledger import open_ledger, utterances
+from pipeline.ledger import Ledger, calls, open_ledger, utterances
 from pipeline.text.clauses import sentences
 from pipeline.text.similarity import SAID_TWICE, every_word, jaccard
 from pipeline.worker import Worker, WorkerContext
 
+SECOND_READER = ("extract.verify", "extract.narrow")
+"""The purposes of the second reader's calls."""
+_ALL_CALLS = 10**6
 PIECES = "cassettes-pieces"
 _NEGATED = re.compile(
     r"\b(?:not|never|no longer|instead of|rather than|rejected|replaced|replaces|overruled|against|without|"
@@ -47,6 +50,8 @@ _NEGATED = re.compile(
     r"ではなく|ない|なかった|せず|却下|やめ",
     re.IGNORECASE,
 )
+
+_Read = tuple[list[Memory], list[Outcome], dict[str, tuple[int, int]]]
 
 
 @dataclass(slots=True)
@@ -67,6 +72,8 @@ class Score:
     doubled: list[str] = field(default_factory=list)
     sourced: int = 0
     dropped: list[str] = field(default_factory=list)
+    spent: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Calls and tokens by the purpose of the call."""
 
     def row(self) -> dict[str, str]:
         """Return the score as the cells of a table."""
@@ -108,7 +115,10 @@ def evaluate(suite: Path, *, only: str = "", llm: str = "", pieces: int = 1) -> 
         if pieces > 1 and not llm and not only and not (folder / PIECES).is_dir():
             # Reading in pieces was recorded for some sessions only.
             continue
-        yield score(*run_session(folder, llm=llm, pieces=pieces), gold_of(folder))
+        memories, outcomes, spent = _read_session(folder, llm, pieces)
+        result = score(memories, outcomes, gold_of(folder))
+        result.spent = spent
+        yield result
 
 
 def gold_of(folder: Path) -> dict[str, Any]:
@@ -119,6 +129,11 @@ def gold_of(folder: Path) -> dict[str, Any]:
 
 def run_session(folder: Path, *, llm: str = "", pieces: int = 1) -> tuple[list[Memory], list[Outcome]]:
     """Extract from one session in a scratch home; returns its memories, ordered by name, and the runs."""
+    memories, outcomes, _ = _read_session(folder, llm, pieces)
+    return memories, outcomes
+
+
+def _read_session(folder: Path, llm: str, pieces: int) -> _Read:
     spec = llm
     if llm in ("", "record"):
         cassettes = folder / ("cassettes" if pieces == 1 else PIECES)
@@ -127,7 +142,7 @@ def run_session(folder: Path, *, llm: str = "", pieces: int = 1) -> tuple[list[M
         return _run(folder / "transcript.jsonl", Path(scratch), spec, pieces)
 
 
-def _run(transcript: Path, scratch: Path, spec: str, pieces: int) -> tuple[list[Memory], list[Outcome]]:
+def _run(transcript: Path, scratch: Path, spec: str, pieces: int) -> _Read:
     # The caps guard a person's money; a suite is started by hand and replays for nothing.
     generous = SpendSettings(
         calls_per_run=1000, calls_per_hour=10_000, tokens_per_hour=10**9, dollars_per_day=1000
@@ -153,13 +168,38 @@ def _run(transcript: Path, scratch: Path, spec: str, pieces: int) -> tuple[list[
         else:
             outcomes += worker.read_conversations(key)
         spoken = utterances.utterances(ledger, key, after_row=0)
+        spent = _spent(ledger)
     if not spoken:
         raise InputError("nobody speaks in it", file=str(transcript), fix="Check the transcript.")
     store_path = Home(scratch).user_store
     documents = open_store(store_path, settings).scan().documents if store_path.is_dir() else []
     found = sorted((document.memory for document in documents), key=lambda memory: memory.name)
     shutil.rmtree(store_path, ignore_errors=True)
-    return found, outcomes
+    return found, outcomes, spent
+
+
+def _spent(ledger: Ledger) -> dict[str, tuple[int, int]]:
+    """Return calls and tokens by purpose."""
+    found: dict[str, tuple[int, int]] = {}
+    for call in calls.list_calls(ledger, limit=_ALL_CALLS):
+        count, tokens = found.get(call.purpose, (0, 0))
+        used = call.input_tokens + call.output_tokens + call.cache_write_tokens + call.cache_read_tokens
+        found[call.purpose] = (count + 1, tokens + used)
+    return found
+
+
+def cost(scores: Sequence[Score]) -> str:
+    """Return in one line what extraction took, and what the second reader added to it."""
+    first, second = [0, 0], [0, 0]
+    for purpose, (count, tokens) in (item for score in scores for item in score.spent.items()):
+        kind = second if purpose in SECOND_READER else first
+        kind[0] += count
+        kind[1] += tokens
+    share = f" (+{second[1] / first[1]:.0%})" if first[1] else ""
+    return (
+        f"{first[0]:,} calls with {first[1]:,} tokens to extract; "
+        f"{second[0]:,} with {second[1]:,} to read again{share}"
+    )
 
 
 def _parts(transcript: Path, pieces: int) -> Iterator[bytes]:

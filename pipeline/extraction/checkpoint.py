@@ -1,29 +1,63 @@
-"""The reply as it is kept in the ledger before the store is touched, and back again after a crash."""
+"""The replies of a run as they are kept in the ledger before the store is touched, and back after a crash.
+
+The first reply is kept with the lines and memories it is judged by; each later step (what the second reader
+said, narrower wordings, the plan) is added under its name, so that no call is made and nothing planned twice.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
-from typing import TypeVar
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any, TypeVar
 
+from pydantic import BaseModel
+
+from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.render import Rendering
 from pipeline.extraction.schema import Extraction
+from pipeline.extraction.screen import AROUND
 from pipeline.extraction.strategies import Span
-from pipeline.ledger.runs import Run
+from pipeline.ledger import Ledger, runs
 from pipeline.safety.redaction import redact_values
 
-R = TypeVar("R", bound=Extraction)
+R = TypeVar("R", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply with the numbered lines it cites and the names of the memories it may take back unquoted."""
+    """A reply with the numbered lines it cites, and the memories it was shown in full, by name.
+
+    `provisional` names those it may take back unquoted; `by_rules` says that no model gave it.
+    """
 
     reply: Extraction
     rendering: Rendering
-    provisional: frozenset[str]
-    dollars: float = 0.0
+    shown: Mapping[str, Memory] = field(default_factory=dict)
+    provisional: frozenset[str] = frozenset()
+    by_rules: bool = False
+
+
+class Checkpoint:
+    """What one run has kept so far."""
+
+    def __init__(self, ledger: Ledger, run_id: str, packed: dict[str, Any]) -> None:
+        self.run_id = run_id
+        self.dollars = 0.0
+        self._ledger = ledger
+        self._packed = packed
+
+    def kept(self, step: str) -> Any:
+        """Return what was kept under `step`, or None."""
+        return self._packed.get(step)
+
+    def keep(self, step: str, value: Any, *, now: datetime) -> None:
+        """Keep `value`, which JSON holds, under `step`."""
+        self._packed[step] = value
+        text = json.dumps(self._packed, ensure_ascii=False)
+        runs.extend_reply(self._ledger, self.run_id, text, now=now)
 
 
 def without_secrets(reply: R) -> R:
@@ -34,28 +68,33 @@ def without_secrets(reply: R) -> R:
     return type(reply).model_validate(redact_values(reply.model_dump()))
 
 
-def pack(answer: Answer, span: Span) -> str:
-    """Return `answer` as JSON, with the lines it cites: all that is needed to go on after a crash."""
+def pack(answer: Answer, span: Span) -> dict[str, Any]:
+    """Return `answer` as JSON holds it, with the lines it cites: all it takes to go on after a crash."""
     reply, rendering = answer.reply, answer.rendering
-    cited = {citation.line for item in reply.memories for citation in item.evidence}
-    cited |= {citation.line for item in reply.withdrawals for citation in item.evidence}
-    lines = {number: asdict(utterance) for number, utterance in rendering.lines.items() if number in cited}
-    return json.dumps(
-        {
-            "reply": reply.model_dump(),
-            "lines": lines,
-            "first_new": rendering.first_new,
-            "provisional": sorted(answer.provisional),
-            "conversation": span.conversation,
-            "last": span.last,
-            "ended_at": span.ended_at,
-        },
-        ensure_ascii=False,
-    )
+    cited = [citation for item in reply.memories for citation in item.evidence]
+    cited += [citation for item in reply.withdrawals for citation in item.evidence]
+    near = {line for citation in cited for line in range(citation.line - AROUND, citation.line + AROUND + 1)}
+    if reply.withdrawals:
+        near |= {n for n, line in rendering.lines.items() if line.speaker == "person" and rendering.is_new(n)}
+    named = {item.update_of.strip() for item in reply.memories}
+    return {
+        "reply": reply.model_dump(),
+        "lines": {number: asdict(line) for number, line in rendering.lines.items() if number in near},
+        "first_new": rendering.first_new,
+        "shown": {name: _kept(memory) for name, memory in answer.shown.items() if name in named},
+        "provisional": sorted(answer.provisional),
+        "by_rules": answer.by_rules,
+        "conversation": span.conversation,
+        "last": span.last,
+        "ended_at": span.ended_at,
+    }
 
 
-def unpack(run: Run, schema: type[Extraction]) -> tuple[Answer, Span]:
-    """Return what `pack` kept in `run`; the span has its bounds but none of its dialogue."""
+def unpack(run: runs.Run, schema: type[Extraction], words: str) -> tuple[Answer, Span]:
+    """Return what `pack` kept in `run`; the span has its bounds but none of its dialogue.
+
+    `words` is all that was said in the span.
+    """
     packed = json.loads(run.reply_json or "{}")
     lines = {
         int(number): Utterance(**{**values, "tool_names": tuple(values["tool_names"])})
@@ -71,6 +110,21 @@ def unpack(run: Run, schema: type[Extraction]) -> tuple[Answer, Span]:
         last=packed["last"],
         ended_at=packed["ended_at"],
     )
-    rendering = Rendering(context="", new="", lines=lines, first_new=packed["first_new"])
-    reply = schema.model_validate(packed["reply"])
-    return Answer(reply, rendering, frozenset(packed["provisional"])), span
+    answer = Answer(
+        schema.model_validate(packed["reply"]),
+        Rendering("", "", lines, packed["first_new"], words),
+        {name: _memory(values) for name, values in packed.get("shown", {}).items()},
+        frozenset(packed["provisional"]),
+        packed.get("by_rules", run.provider == "offline"),
+    )
+    return answer, span
+
+
+def _kept(memory: Memory) -> dict[str, Any]:
+    keys = ("name", "title", "description", "type", "body", "origin")
+    sources = [source.model_dump() for source in memory.sources]
+    return {**{key: getattr(memory, key) for key in keys}, "sources": sources}
+
+
+def _memory(values: Mapping[str, Any]) -> Memory:
+    return Memory(**{**values, "sources": tuple(Evidence(**source) for source in values["sources"])})

@@ -1,9 +1,9 @@
 """Extraction without a model: explicit statements only, by deterministic rules.
 
 This is what ``--llm offline`` does. It keeps a person's own sentence, word for word, when it plainly asks to
-be kept ("remember that…", "from now on…") or states a standing rule or preference in the first person. It
-sees no decisions made by a "yes", no reasons given two lines later, and takes nothing back; `BLIND_SPOTS`
-says so to the person.
+be kept ("remember that…", "from now on…") or states a standing rule or preference in the first person. Each
+sentence is a memory of its own, since no rule can tell whether the next one is its reason. It sees no
+decisions made by a "yes", no reasons, and takes nothing back; `BLIND_SPOTS` says so to the person.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from pipeline.domain.sentences import sentences
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.render import Rendering
 from pipeline.extraction.schema import Candidate, Cited, Extraction
-from pipeline.text.clauses import sentences
 
 BLIND_SPOTS = (
     "Rules keep only sentences that say outright they should last (remember…, from now on…, always…, never…, "
@@ -76,20 +76,16 @@ def _of(number: int, utterance: Utterance) -> Sequence[Candidate]:
     if len(own) > _LONGEST_TALK or own.count("\n") > _MOST_LINES:
         return []
     found = []
-    parts = [part.strip(" -*>\t") for part in sentences(own)]
-    for at, sentence in enumerate(parts):
+    for sentence in (part.text.strip(" -*>\t") for part in sentences(own)):
         type_name = _type_of(sentence)
         if type_name and len(sentence) <= _MOST:
-            # The reason mostly stands right behind; the rules can't tell, so the next sentence comes along.
-            next_sentence = parts[at + 1] if at + 1 < len(parts) else ""
-            both = f"{sentence} {next_sentence}".strip()
             found.append(
                 Candidate(
                     name=" ".join(sentence.split()[:8]),
                     type=type_name,
                     title=" ".join(sentence.split()[:8]),
                     description=sentence,
-                    statement=both if len(both) <= _MOST else sentence,
+                    statement=sentence,
                     importance=0.6,
                     confidence=0.7,
                     evidence=[Cited(line=number, quote=sentence[:200])],

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from pipeline.core.clock import parse_time
 from pipeline.domain.speech import Utterance
@@ -35,12 +36,16 @@ _MANNER = {
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """Numbered dialogue. `lines` maps each number to its utterance; `first_new` is the first new number."""
+    """Numbered dialogue. `lines` maps each number to its utterance; `first_new` is the first new number.
+
+    `words` is all that was said in it, with the name of the project's folder.
+    """
 
     context: str
     new: str
     lines: dict[int, Utterance]
     first_new: int
+    words: str = ""
 
     def is_new(self, line: int) -> bool:
         """Whether `line` belongs to the new material."""
@@ -54,9 +59,19 @@ def render(context: Sequence[Utterance], new: Sequence[Utterance]) -> Rendering:
     asked = [i + 1 < len(both) and both[i + 1].speaker == "person" for i in range(len(both))]
     texts = [_line(number, utterance, asked[number - 1]) for number, utterance in lines.items()]
     cut = len(context)
-    return Rendering(
-        context="\n".join(texts[:cut]), new="\n".join(texts[cut:]), lines=lines, first_new=cut + 1
-    )
+    return Rendering("\n".join(texts[:cut]), "\n".join(texts[cut:]), lines, cut + 1, words_of(both))
+
+
+def words_of(spoken: Sequence[Utterance]) -> str:
+    """Return all that was said, with the names of the folders it was said in."""
+    folders = dict.fromkeys(PurePath(utterance.cwd).name for utterance in spoken if utterance.cwd)
+    return "\n".join([*folders, *(utterance.text for utterance in spoken)])
+
+
+def day_of(utterance: Utterance) -> str:
+    """Return the day on which something was said."""
+    moment = parse_time(utterance.at)
+    return moment.date().isoformat() if moment else "(day unknown)"
 
 
 def size(utterance: Utterance) -> int:

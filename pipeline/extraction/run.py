@@ -4,12 +4,14 @@
     2 ask      render, prompt, model             (llm)
     3 commit   the reply, before anything else   (ledger)
     4 screen   what holds against the dialogue   (code)
-    5 plan     create, update, retire, propose   (code)
-    6 apply    one change set                    (store)
-    7 finish   run, watermark and inbox together (ledger)
+    5 verify   a second reader, each reply kept  (llm, ledger)
+    6 plan     create, update, retire, propose   (code)
+    7 apply    one change set                    (revision)
+    8 finish   run, watermark and inbox together (ledger)
 
-A crash after 3 resumes from the committed reply; the change set's id is the run's, so applying it again
-does nothing. A crash before 3 asks again, since nobody can know what the lost reply said.
+A crash after 3 resumes from the committed replies; the change set's id is the run's, so applying it again
+does nothing. A crash before 3 asks again, since nobody can know what the lost reply said; one in 5 asks the
+second reader alone again, and so does a call of its that failed.
 """
 
 from __future__ import annotations
@@ -20,21 +22,25 @@ from dataclasses import dataclass, replace
 from pipeline.context import PhaseContext
 from pipeline.core import faults
 from pipeline.core.clock import parse_time
-from pipeline.core.errors import ConflictError, ModelError, SpendError, TooLongError, TruncatedError
+from pipeline.core.errors import ModelError, SpendError, TooLongError, TruncatedError
+from pipeline.core.home import Home
 from pipeline.core.ids import new_id
 from pipeline.domain.action import MemoryAction, RunSummary
-from pipeline.extraction import known_memories, offline
-from pipeline.extraction.checkpoint import Answer, pack, unpack, without_secrets
+from pipeline.extraction import offline
+from pipeline.extraction.checkpoint import Answer, Checkpoint, pack, unpack, without_secrets
 from pipeline.extraction.episode import Entry, entry
-from pipeline.extraction.render import render, size
+from pipeline.extraction.known_memories import NONE, gather, of_user_scope, steadily
+from pipeline.extraction.render import render, size, words_of
 from pipeline.extraction.schema import Extraction
-from pipeline.extraction.screen import Verdict, screen
+from pipeline.extraction.screen import Screen, Verdict, quoted_only
+from pipeline.extraction.second_reader import SecondReader
 from pipeline.extraction.strategies import Span, Strategy
-from pipeline.extraction.write import ExtractionPlan, overtaken, plan, taken_from
-from pipeline.ledger import inbox, runs, watermarks
+from pipeline.extraction.write import ExtractionPlan, Terms, overtaken, plan
+from pipeline.ledger import inbox, runs, utterances, watermarks
 from pipeline.llm import Message, Request
 from pipeline.llm.prompts import load
-from pipeline.store import ChangeSet, WriteFile, require_writable
+from pipeline.revision import Door
+from pipeline.store import Snapshot, WriteFile, require_writable
 
 LEAST_TOO_LONG = 2_000
 """An utterance shorter than this is never itself what is too long for a model, in characters."""
@@ -43,7 +49,7 @@ _NO_FIT = (TooLongError, TruncatedError)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one run did. `word` is applied, nothing, skipped or ``failed:…``; counts are by action.
+    """What one run did. `word` is as in `ledger.runs`; counts are by action.
 
     `window` is how many characters of new dialogue the model took, for the spans that follow.
     """
@@ -67,8 +73,7 @@ def extract(phase: PhaseContext, strategy: Strategy, *, window: int = 0) -> Outc
     """
     interrupted = runs.pending_run(phase.ledger, strategy.source, phase.store_key, strategy.id)
     if interrupted is not None:
-        answer, resumed = unpack(interrupted, strategy.schema)
-        return _bring_in(phase, strategy, resumed, interrupted.id, answer)
+        return _resumed(phase, strategy, interrupted)
     window = window or phase.settings.extraction.window_chars
     while True:
         span = strategy.next_span(phase.ledger, phase.store_key, max_chars=window, now=phase.clock.now())
@@ -97,39 +102,49 @@ def _fresh(phase: PhaseContext, strategy: Strategy, span: Span) -> Outcome:
         return _finish(phase, strategy, span, Outcome(run_id, "skipped", span.skip), ExtractionPlan())
     faults.reach("extract.before_call")
     try:
-        answer = _ask(phase, strategy, span, run_id)
+        answer, checkpoint = _ask(phase, strategy, span, run_id)
     except (ModelError, SpendError) as error:
         word = error.outcome if isinstance(error, ModelError) else "spend"
         _end(phase, Outcome(run_id, f"failed:{word}", str(error)))
         raise
     faults.reach("extract.after_reply_commit")
-    return _bring_in(phase, strategy, span, run_id, answer)
+    return _bring_in(phase, strategy, span, answer, checkpoint)
 
 
-def _ask(phase: PhaseContext, strategy: Strategy, span: Span, run_id: str) -> Answer:
-    snapshot = phase.store.scan()
-    provisional = taken_from(snapshot, span)
-    names = frozenset(memory.name for memory in provisional)
+def _resumed(phase: PhaseContext, strategy: Strategy, run: runs.Run) -> Outcome:
+    """Go on with a run whose reply is kept; only what was not kept is asked again."""
+    spoken = utterances.utterances(phase.ledger, run.key, after_row=run.from_row - 1)
+    before = utterances.utterances_before(
+        phase.ledger, run.key, row=run.from_row, max_chars=phase.settings.extraction.context_chars
+    )
+    words = words_of([*before, *(line for line in spoken if line.row <= run.through_row)])
+    answer, span = unpack(run, strategy.schema, words)
+    checkpoint = Checkpoint(phase.ledger, run.id, json.loads(run.reply_json or "{}"))
+    return _bring_in(phase, strategy, span, answer, checkpoint)
+
+
+def _ask(phase: PhaseContext, strategy: Strategy, span: Span, run_id: str) -> tuple[Answer, Checkpoint]:
+    shown = gather(phase, span, _waiting(phase), provisional=strategy.id == "conversation")
     rendering = render(span.context, span.new)
     if phase.client is None:
         reply: Extraction = offline.extract(rendering)
         meta = {"prompt_digest": "", "model": "", "provider": "offline"}
         dollars = 0.0
     else:
-        variables = {
-            "today": phase.clock.now().date().isoformat(),
-            "existing": known_memories.listing(snapshot, rendering.new, leave_out=names),
-            "context": rendering.context or known_memories.NONE,
-            "new": rendering.new,
-        }
-        if strategy.id == "conversation":
-            variables["provisional"] = known_memories.in_full(provisional)
+        prompt = load(strategy.prompt).render(
+            today=phase.clock.now().date().isoformat(),
+            full=shown.text,
+            existing=shown.listing,
+            waiting=shown.waiting,
+            context=rendering.context or NONE,
+            new=rendering.new,
+        )
         answered = phase.client.complete(
             Request(
                 purpose=strategy.prompt,
                 model=phase.settings.model.model,
                 system=load("extract.system").render(),
-                messages=(Message("user", load(strategy.prompt).render(**variables)),),
+                messages=(Message("user", prompt),),
                 max_tokens=phase.settings.model.max_output_tokens,
             ),
             strategy.schema,
@@ -138,65 +153,96 @@ def _ask(phase: PhaseContext, strategy: Strategy, span: Span, run_id: str) -> An
         reply = answered.value
         meta = {"prompt_digest": answered.digest, "model": answered.model, "provider": answered.provider}
         dollars = answered.dollars
-    answer = Answer(without_secrets(reply), rendering, names, dollars)
-    with phase.ledger.transaction():
-        runs.commit_reply(phase.ledger, run_id, pack(answer, span), now=phase.clock.now(), **meta)
-    return answer
-
-
-def _bring_in(phase: PhaseContext, strategy: Strategy, span: Span, run_id: str, answer: Answer) -> Outcome:
-    verdict = screen(
-        answer.reply,
-        answer.rendering,
-        limit=phase.settings.extraction.max_candidates,
-        forgotten=phase.store.forgotten(),
-        provisional=answer.provisional,
+    answer = Answer(
+        without_secrets(reply),
+        rendering,
+        # Of two with one name the store's own is meant.
+        {known.memory.name: known.memory for known in reversed(shown.full)},
+        frozenset(known.memory.name for known in shown.full if known.provisional),
+        by_rules=phase.client is None,
     )
+    packed = pack(answer, span)
+    with phase.ledger.transaction():
+        text = json.dumps(packed, ensure_ascii=False)
+        runs.commit_reply(phase.ledger, run_id, text, now=phase.clock.now(), **meta)
+    checkpoint = Checkpoint(phase.ledger, run_id, packed)
+    checkpoint.dollars = dollars
+    return answer, checkpoint
+
+
+def _bring_in(
+    phase: PhaseContext, strategy: Strategy, span: Span, answer: Answer, checkpoint: Checkpoint
+) -> Outcome:
+    screen = Screen(
+        answer.rendering,
+        phase.store.forgotten(),
+        answer.shown,
+        answer.provisional,
+        phase.settings.extraction.max_candidates,
+    )
+    verdict = screen.judge(answer.reply)
+    if answer.by_rules:
+        verdict = quoted_only(verdict)
+    else:
+        verdict = SecondReader(phase, screen, answer, checkpoint).read(verdict)
     diary = entry(answer.reply)
     verdict.rejected += diary.rejected
-    planned = _apply(phase, verdict, span, run_id, answer.provisional, diary)
+    planned = _apply(phase, verdict, span, answer, checkpoint, diary)
     faults.reach("extract.after_store")
     outcome = Outcome(
-        run_id=run_id,
-        word="applied" if planned.actions else "nothing",
+        run_id=checkpoint.run_id,
+        word=_word(planned),
         actions=tuple(planned.actions),
-        rejected=tuple({"name": item.name, "reason": item.reason} for item in verdict.rejected),
+        rejected=tuple({"name": item.name, "reason": item.reason} for item in planned.rejected),
         proposals=len(planned.proposals),
-        dollars=answer.dollars,
+        dollars=checkpoint.dollars,
     )
     return _finish(phase, strategy, span, outcome, planned)
 
 
+def _waiting(phase: PhaseContext) -> list[inbox.InboxItem]:
+    """Return what waits for a person about the memories of this store and of the user scope."""
+    stores = (phase.store_key, str(Home(phase.home).user_store))
+    return [item for store in dict.fromkeys(stores) for item in inbox.list_inbox(phase.ledger, store)]
+
+
+def _word(planned: ExtractionPlan) -> str:
+    if any(action.action != "known" for action in planned.actions):
+        return "applied"
+    if planned.proposals:
+        return "proposed"
+    return "known" if planned.actions or planned.waits_already else "nothing"
+
+
 def _apply(
-    phase: PhaseContext, verdict: Verdict, span: Span, run_id: str, provisional: frozenset[str], diary: Entry
+    phase: PhaseContext, verdict: Verdict, span: Span, answer: Answer, checkpoint: Checkpoint, diary: Entry
 ) -> ExtractionPlan:
-    """Plan and apply, again if a file changed in between: Claude itself may write at any time."""
-    for attempt in range(4):
-        try:
-            # Planning reads files too, so it meets such a change as well.
-            planned = plan(
-                verdict,
-                phase.store,
-                phase.store.scan(),
-                run_id=run_id,
-                now=phase.clock.now(),
-                provisional=provisional,
-                propose_only=phase.settings.store.mode == "propose",
-            )
-            operations = [*planned.operations, *_episode(phase, span, run_id, diary, planned)]
-            if not operations:
-                return planned
-            change = ChangeSet(id=run_id, reason=f"extraction of {span.key}", operations=operations)
-            # A page of the diary alone is no change of a memory, and nothing that anybody would undo.
-            applied = phase.store.apply(change, generation=bool(planned.operations))
-        except ConflictError:
-            phase.store.drop_plans()
-            if attempt == 3:
-                raise
-            continue
+    """Plan and write, again if a file changed in between; what was written before a crash stays as it is."""
+    kept = checkpoint.kept("planned")
+    if kept is not None and phase.store.was_applied(checkpoint.run_id):
+        return ExtractionPlan.from_json(kept)
+    terms = Terms(
+        run_id=checkpoint.run_id,
+        now=phase.clock.now(),
+        provisional=answer.provisional,
+        everyone=of_user_scope(phase, answer.shown),
+        waiting=_waiting(phase),
+        propose_only=phase.settings.store.mode == "propose",
+    )
+
+    def write(snapshot: Snapshot) -> ExtractionPlan:
+        door = Door(phase.store, now=terms.now)
+        # Planning reads files too, so it meets a change by somebody else as well.
+        planned = plan(verdict, door, snapshot, terms)
+        door.bring(_episode(phase, span, checkpoint.run_id, diary, planned))
+        if door.operations:
+            checkpoint.keep("planned", planned.to_json(), now=terms.now)
+            faults.reach("extract.planned_kept")
+        applied = door.write(checkpoint.run_id, f"extraction of {span.key}")
         planned.proposals += [overtaken(path) for path in applied.conflicts]
         return planned
-    raise AssertionError("unreachable: the loop returns or raises")
+
+    return steadily(phase.store, write)
 
 
 def _episode(
@@ -228,7 +274,7 @@ def _finish(
         for item in planned.proposals:
             inbox.add_inbox(
                 phase.ledger,
-                phase.store_key,
+                str(Home(phase.home).user_store) if item.everywhere else phase.store_key,
                 kind=item.kind,
                 payload_json=json.dumps({"name": item.name, **item.payload}, ensure_ascii=False),
                 reason=item.reason,

@@ -28,6 +28,10 @@ def _number(value: Any) -> int:
         return -1
 
 
+def _numbers(value: Any) -> list[int]:
+    return [_number(item) for item in value] if isinstance(value, list) else []
+
+
 Share = Annotated[float, BeforeValidator(_share)]
 
 
@@ -40,6 +44,20 @@ class Cited(BaseModel):
     quote: Text = Field(
         "", description="Words copied exactly from that line, in one piece, at most 200 characters."
     )
+    part: Text = Field(
+        "",
+        description="What of the memory the line bears; empty for all of it.",
+        json_schema_extra={"enum": ["", "statement", "why", "how_to_apply"]},
+    )
+
+
+class Change(BaseModel):
+    """One sentence of an existing memory that no longer holds as it stands."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    number: Annotated[int, BeforeValidator(_number)] = Field(-1, description="Its number as shown.")
+    text: Text = Field("", description="The sentence that takes its place; empty when none does.")
 
 
 class Candidate(BaseModel):
@@ -48,10 +66,14 @@ class Candidate(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     update_of: Text = Field(
-        "", description="Name of the existing memory this replaces or completes; empty for a new one."
+        "", description="Name of the memory, shown in full, that this changes; empty for a new one."
+    )
+    replaces: Annotated[list[Change], ITEMS] = Field(
+        default_factory=list, description="For an update: its sentences that no longer hold; else none."
     )
     name: Text = Field(
-        "", description="Short kebab-case name in English letters, such as e2e-tests-only-on-request."
+        "",
+        description="Kebab-case name in English letters, at most 60, such as e2e-tests-only-on-request.",
     )
     type: Text = Field("", json_schema_extra={"enum": list(TYPES)})
     title: Text = Field("", description="A title of at most eight words, in the language of the dialogue.")
@@ -60,7 +82,9 @@ class Candidate(BaseModel):
         description="The fact in one line of at most 140 characters, in words someone would search for.",
     )
     statement: Text = Field(
-        "", description="The fact, complete in itself: one to three sentences, exact names and numbers."
+        "",
+        description="The fact, complete in itself: one to three sentences, exact names and numbers. For an "
+        "update only what it adds, empty when it adds nothing.",
     )
     why: Text = Field(
         "",
@@ -78,7 +102,7 @@ class Candidate(BaseModel):
         0.8, description="How sure the dialogue makes it: 0.9 said outright; 0.6 hedged."
     )
     evidence: Annotated[list[Cited], ITEMS] = Field(
-        default_factory=list, description="One to three lines that say it."
+        default_factory=list, description="The lines that say it: as many as it needs."
     )
 
 
@@ -119,3 +143,59 @@ class ConversationExtraction(Extraction):
     """The whole reply for a finished conversation."""
 
     episode: Episode = Field(default_factory=Episode)
+
+
+class Opinion(BaseModel):
+    """One item."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    id: Text = ""
+    verdict: Text = Field("", json_schema_extra={"enum": ["borne_out", "stretched", "not_said"]})
+    how: Text = ""
+    words: Text = Field("", json_schema_extra={"enum": ["person", "confirmed", "assistant", "third_party"]})
+    flags: Texts = Field(default_factory=list)
+    known: Text = ""
+    gone: Annotated[list[int], BeforeValidator(_numbers)] = Field(default_factory=list)
+    name_fits: Text = Field("", json_schema_extra={"enum": ["", "yes", "no"]})
+
+
+class TakenBack(BaseModel):
+    """One withdrawal."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    id: Text = ""
+    taken_back: Text = Field("", json_schema_extra={"enum": ["yes", "no"]})
+
+
+class Verification(BaseModel):
+    """The second reader's reply."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    items: Annotated[list[Opinion], ITEMS] = Field(default_factory=list)
+    withdrawals: Annotated[list[TakenBack], ITEMS] = Field(default_factory=list)
+
+
+class Narrower(BaseModel):
+    """A candidate in words that say no more than its lines."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    id: Text = Field("", description="The id of the item.")
+    replaces: Annotated[list[Change], ITEMS] = Field(default_factory=list)
+    name: Text = ""
+    title: Text = ""
+    description: Text = ""
+    statement: Text = Field("", description="Empty together with replaces: nothing of it can be kept.")
+    why: Text = ""
+    how_to_apply: Text = ""
+
+
+class Narrowing(BaseModel):
+    """The reply with narrower wordings."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    items: Annotated[list[Narrower], ITEMS]

@@ -1,6 +1,7 @@
-"""The checks in code that each candidate must pass before it may be written. No input or output.
+"""The checks in code that each candidate must pass before anyone reads it again. No input or output.
 
-Source: DESIGN §6, "Evidence". A candidate that fails is not silently lost: every drop carries its reason,
+Source: DESIGN §6, "Evidence". What a candidate says is compared with its lines in `verify.floor` only; what
+it means is the second reader's. A candidate that fails is not silently lost: every drop carries its reason,
 and what a person might still want goes to the inbox instead.
 """
 
@@ -8,19 +9,21 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from pipeline.core.clock import latest
+from pipeline.core.clock import latest, parse_time
 from pipeline.domain.memory import (
     HUMAN_ONLY,
     MAX_DESCRIPTION,
     MAX_QUOTE,
     TYPES,
     Evidence,
+    Memory,
     Origin,
 )
+from pipeline.domain.sentences import folded, sentences
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.render import Rendering
 from pipeline.extraction.schema import Candidate, Cited, Extraction, Withdrawal
@@ -31,6 +34,8 @@ from pipeline.store import Forgotten
 from pipeline.text.dates import absolute
 from pipeline.text.slugs import slugify
 from pipeline.verify.barred import bar
+from pipeline.verify.floor import ACTED_ON, Ground, Line, Missing
+from pipeline.verify.provenance import replace_bears
 from pipeline.verify.tags import spelled
 
 MAX_PART = 2_000
@@ -39,6 +44,12 @@ NO_REASON = "the dialogue took it back"
 """Stands for a given reason that may not be written."""
 LEAST_INFERRED = 0.7
 """Least confidence with which something only the assistant said goes live (DESIGN §9)."""
+AROUND = 2
+"""Lines on either side of a cited one that count as its surroundings."""
+MOST_UNCITED = 12
+"""Lines of a person that a withdrawal without a quote is judged by."""
+_PARTS = {"statement": "statement", "why": "why", "how_to_apply": "how to apply"}
+FORGOTTEN = "it was forgotten on request, rejected or undone, and nobody has said it since"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,72 +65,171 @@ class Rejected:
     candidate: Screened | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A candidate that passed: `id` names it in the reply, `cited` are its lines, `old` what it changes.
+
+    `missing` is what of it stands in none of those lines; `renamed` that its memory's name no longer fits.
+    """
+
+    id: str
+    item: Screened
+    cited: tuple[int, ...]
+    missing: Missing = field(default_factory=Missing)
+    old: Memory | None = None
+    renamed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """A withdrawal that passed: `cited` are the lines to judge it by, `doubt` why a person should decide."""
+
+    id: str
+    withdrawal: Withdrawal
+    sources: tuple[Evidence, ...]
+    cited: tuple[int, ...] = ()
+    doubt: str = ""
+
+
 @dataclass(slots=True)
 class Verdict:
-    """The outcome of a screening."""
+    """The outcome of a screening, and later of the second reading. `known` says what needs no writing."""
 
-    accepted: list[Screened] = field(default_factory=list)
-    withdrawals: list[tuple[Withdrawal, tuple[Evidence, ...]]] = field(default_factory=list)
+    cases: list[Case] = field(default_factory=list)
+    withdrawals: list[Withdrawn] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
+    known: list[Memory] = field(default_factory=list)
+
+    @property
+    def accepted(self) -> list[Screened]:
+        """Return the candidates that passed."""
+        return [case.item for case in self.cases]
 
 
-def screen(
-    reply: Extraction,
-    rendering: Rendering,
-    *,
-    limit: int,
-    forgotten: Forgotten,
-    provisional: frozenset[str] = frozenset(),
-) -> Verdict:
-    """Return what of `reply` holds against the dialogue it was made from.
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What candidates are held against: the lines, what is forgotten, the memories shown in full by name.
 
-    What was `forgotten`, rejected or undone comes back, is changed or withdrawn by words said later only.
     `provisional` names the memories of this very conversation, which may be withdrawn without a quote.
     """
-    verdict = Verdict()
-    seen: set[str] = set()
-    for number, candidate in enumerate(reply.memories):
-        result = (
-            Rejected(label(candidate.name), f"over the limit of {limit} memories from one reply")
-            if number >= limit
-            else _screen_one(candidate, rendering, forgotten, seen)
+
+    rendering: Rendering
+    forgotten: Forgotten = field(default_factory=Forgotten)
+    shown: Mapping[str, Memory] = field(default_factory=dict)
+    provisional: frozenset[str] = frozenset()
+    limit: int = 40
+
+    def judge(self, reply: Extraction) -> Verdict:
+        """Return what of `reply` holds against the dialogue it was made from."""
+        verdict = Verdict()
+        seen: set[str] = set()
+        for number, candidate in enumerate(reply.memories):
+            result = (
+                Rejected(label(candidate.name), f"over the limit of {self.limit} memories from one reply")
+                if number >= self.limit
+                else self.examine(f"c{number + 1}", candidate)
+            )
+            if isinstance(result, Case):
+                key = folded(f"{result.item.replaces} {result.item.statement}")
+                if key in seen:
+                    result = Rejected(result.item.name, "says the same as another of this reply")
+                seen.add(key)
+            if isinstance(result, Case):
+                verdict.cases.append(result)
+            else:
+                verdict.rejected.append(result)
+        for number, withdrawal in enumerate(reply.withdrawals):
+            taken = self._withdrawn(f"w{number + 1}", withdrawal)
+            if isinstance(taken, Withdrawn):
+                verdict.withdrawals.append(taken)
+            else:
+                verdict.rejected.append(taken)
+        return verdict
+
+    def examine(self, case_id: str, candidate: Candidate) -> Case | Rejected:
+        """Return one candidate as a case, or why it is not one."""
+        found = cite_each(candidate.evidence, self.rendering)
+        sources = tuple(dict.fromkeys(source for _, source in found))
+        old = self.shown.get(candidate.update_of.strip())
+        origin = _origin(_stating(found) or sources, self.rendering)
+        item = _screened(candidate, old, origin, found)
+        reason = (
+            _bad_shape(candidate, item)
+            or _bad_evidence(candidate, sources, self.rendering)
+            or _barred(candidate)
+            or self._buried({candidate.update_of.strip(), item.name}, sources)
         )
-        if isinstance(result, Screened):
-            verdict.accepted.append(result)
-        else:
-            verdict.rejected.append(result)
-    for withdrawal in reply.withdrawals:
-        sources = cite(withdrawal.evidence, rendering)
-        withdrawal = _sound(withdrawal)
-        # Only a person takes a person's words back, but what this conversation taught may go as it came.
-        may_go = withdrawal.name in provisional or any(source.speaker == "person" for source in sources)
-        reason = "" if may_go else "withdrawal without a line in which the person takes it back"
-        reason = reason or _buried((withdrawal.name,), sources, forgotten)
         if reason:
-            verdict.rejected.append(Rejected(withdrawal.name, reason))
-        else:
-            verdict.withdrawals.append((withdrawal, sources))
-    return verdict
+            return Rejected(label(candidate.name or candidate.description[:60]), reason)
+        weak = too_weak(item)
+        if weak is not None:
+            return weak
+        cited = tuple(sorted({number for number, _ in found}))
+        return Case(case_id, item, cited, self._missing(item, cited, old), old)
+
+    def around(self, cited: Iterable[int]) -> list[int]:
+        """Return the numbers of the lines `cited` and those around them."""
+        near = {number for line in cited for number in range(line - AROUND, line + AROUND + 1)}
+        return sorted(near & self.rendering.lines.keys())
+
+    def _missing(self, item: Screened, cited: Iterable[int], old: Memory | None) -> Missing:
+        lines = [self.rendering.lines[number] for number in self.around(cited)]
+        ground = Ground(
+            [Line(line.text, parse_time(line.at), line.speaker == "person") for line in lines],
+            old=f"{old.name}\n{old.title}\n{old.description}\n{old.body}" if old else "",
+            dialogue=self.rendering.words,
+        )
+        texts = (item.statement, item.why, item.how_to_apply, item.description)
+        acted_on = (old.type if old else item.type) in ACTED_ON
+        return ground.missing(
+            [*texts, *(text for _, text in item.replaces)], title=item.title, acted_on=acted_on
+        )
+
+    def _withdrawn(self, withdrawal_id: str, withdrawal: Withdrawal) -> Withdrawn | Rejected:
+        found = cite_each(withdrawal.evidence, self.rendering)
+        sources = tuple(dict.fromkeys(source for _, source in found))
+        withdrawal = _sound(withdrawal)
+        cited = tuple(sorted({number for number, _ in found}))
+        # Only a person takes a person's words back, but what this conversation taught may go as it came.
+        if withdrawal.name in self.provisional:
+            cited = cited or self._last_person_lines()
+        elif not any(source.speaker == "person" for source in sources):
+            return Rejected(withdrawal.name, "withdrawal without a line in which the person takes it back")
+        buried = self._buried({withdrawal.name}, sources)
+        if buried:
+            return Rejected(withdrawal.name, buried)
+        return Withdrawn(withdrawal_id, withdrawal, sources, cited)
+
+    def _buried(self, names: Iterable[str], sources: Sequence[Evidence]) -> str:
+        return FORGOTTEN if any(self.forgotten.bars(sources, name) for name in names) else ""
+
+    def _last_person_lines(self) -> tuple[int, ...]:
+        lines = self.rendering.lines.items()
+        numbers = [n for n, line in lines if line.speaker == "person" and self.rendering.is_new(n)]
+        return tuple(numbers[-MOST_UNCITED:])
 
 
-def cite(evidence: Sequence[Cited], rendering: Rendering) -> tuple[Evidence, ...]:
-    """Return those of `evidence` whose quote is found in the cited entry, as at most three sources."""
-    found: list[Evidence] = []
+def cite_each(evidence: Sequence[Cited], rendering: Rendering) -> list[tuple[int, Evidence]]:
+    """Return those of `evidence` whose quote is found in the cited line, each as a source with its line.
+
+    A source bears the part that was named for it (put into keys by `_screened`), else all.
+    """
+    found: list[tuple[int, Evidence]] = []
     for cited in evidence:
         utterance = rendering.lines.get(cited.line)
         if utterance is None or not quoted_in(cited.quote, utterance.text):
             continue
-        quote = _fold(cited.quote)[:MAX_QUOTE].strip()
         source = Evidence(
             session=utterance.session_id,
             uuid=utterance.uuid,
-            quote=quote,
+            quote=_fold(cited.quote)[:MAX_QUOTE].strip(),
             at=utterance.at,
             speaker=utterance.speaker,
+            bears=(cited.part,) if cited.part in _PARTS else (),
         )
-        if source not in found:
-            found.append(source)
-    return tuple(found)
+        if (cited.line, source) not in found:
+            found.append((cited.line, source))
+    return found
 
 
 def quoted_in(quote: str, text: str) -> bool:
@@ -137,44 +247,40 @@ def quoted_in(quote: str, text: str) -> bool:
     return len(hay) < 200 and re.search(rf"(?<!\w){re.escape(needle)}(?!\w)", hay) is not None
 
 
-def _screen_one(
-    candidate: Candidate, rendering: Rendering, forgotten: Forgotten, seen: set[str]
-) -> Screened | Rejected:
-    sources = cite(candidate.evidence, rendering)
-    spoken_at = latest(source.at for source in sources)
-    origin = _origin(sources, rendering)
-    reason = (
-        _bad_shape(candidate)
-        or _bad_evidence(candidate, sources, rendering)
-        or _barred(candidate)
-        or _buried(_names(candidate), sources, forgotten)
-    )
-    to_inbox = False
-    if not reason and origin == "assistant-inferred":
-        to_inbox = _type_of(candidate) not in HUMAN_ONLY
-        reason = _only_inferred(candidate)
-    key = _fold(candidate.statement).casefold()
-    if not reason and key in seen:
-        reason = "says the same as another of this reply"
-    if reason:
-        name = label(candidate.name or candidate.description[:60])
-        to_inbox = to_inbox and bool(sources)
-        accepted = _accept(candidate, origin, sources, spoken_at) if to_inbox else None
-        return Rejected(name, reason, to_inbox, accepted)
-    seen.add(key)
-    return _accept(candidate, origin, sources, spoken_at)
+def quoted_only(verdict: Verdict) -> Verdict:
+    """Return `verdict` without the cases that say what stands in none of their lines: nobody reads on."""
+    kept = [case for case in verdict.cases if not case.missing.nowhere]
+    for case in verdict.cases:
+        if case.missing.nowhere:
+            missing = "”, “".join(case.missing.nowhere)
+            verdict.rejected.append(Rejected(case.item.name, f"“{missing}” stands in none of its lines"))
+    return replace(verdict, cases=kept)
+
+
+def too_weak(item: Screened) -> Rejected | None:
+    """Return why words that only the assistant said may not make `item`, or None when they may."""
+    if item.origin != "assistant-inferred":
+        return None
+    if item.type in HUMAN_ONLY:
+        return Rejected(item.name, "only the assistant said it; a person's line is needed")
+    if item.confidence < LEAST_INFERRED:
+        return Rejected(item.name, "only the assistant said it, and not surely", True, item)
+    return None
 
 
 def _type_of(candidate: Candidate) -> str:
     return candidate.type.strip().lower().replace("-", "_")
 
 
-def _bad_shape(candidate: Candidate) -> str:
-    if _type_of(candidate) not in TYPES:
+def _bad_shape(candidate: Candidate, item: Screened) -> str:
+    if item.type not in TYPES:
         return f"unknown type {candidate.type[:40]!r}"
-    if not candidate.statement.strip() or not candidate.description.strip():
+    if not (item.statement or (item.update_of and (item.replaces or item.why or item.how_to_apply))):
         return "empty statement or description"
-    if max(len(candidate.statement), len(candidate.why), len(candidate.how_to_apply)) > MAX_PART:
+    if not item.update_of and not item.description:
+        return "empty statement or description"
+    changed = (text for _, text in item.replaces)
+    if max(map(len, (candidate.statement, candidate.why, candidate.how_to_apply, *changed))) > MAX_PART:
         return "too long for one fact"
     return ""
 
@@ -197,6 +303,7 @@ def _barred(candidate: Candidate) -> str:
         candidate.statement,
         candidate.why,
         candidate.how_to_apply,
+        *(change.text for change in candidate.replaces),
         *candidate.tags,
         *candidate.anchors,
     )
@@ -215,34 +322,15 @@ def _sound(withdrawal: Withdrawal) -> Withdrawal:
     return withdrawal.model_copy(update={"name": label(withdrawal.name), "reason": reason})
 
 
-def _names(candidate: Candidate) -> tuple[str, str]:
-    return candidate.update_of.strip(), slugify(candidate.name or candidate.description)
-
-
-def _buried(names: Iterable[str], sources: Sequence[Evidence], forgotten: Forgotten) -> str:
-    if any(forgotten.bars(sources, name) for name in names):
-        return "it was forgotten on request, rejected or undone, and nobody has said it since"
-    return ""
-
-
-def _only_inferred(candidate: Candidate) -> str:
-    if _type_of(candidate) in HUMAN_ONLY:
-        return "only the assistant said it; a person's line is needed"
-    if candidate.confidence < LEAST_INFERRED:
-        return "only the assistant said it, and not surely"
-    return ""
-
-
-def _accept(
-    candidate: Candidate,
-    origin: Origin,
-    sources: tuple[Evidence, ...],
-    spoken_at: datetime | None,
+def _screened(
+    candidate: Candidate, old: Memory | None, origin: Origin, found: Sequence[tuple[int, Evidence]]
 ) -> Screened:
-    return Screened(
-        name=slugify(candidate.name or candidate.description),
-        update_of=candidate.update_of.strip(),
-        type=_type_of(candidate),
+    spoken_at = latest(source.at for _, source in found)
+    name = slugify(candidate.name or candidate.description)
+    item = Screened(
+        name=name if candidate.name.strip() or old is None else old.name,
+        update_of=old.name if old else "",
+        type=old.type if old and _type_of(candidate) not in TYPES else _type_of(candidate),
         title=one_line(candidate.title, 80),
         description=one_line(absolute(candidate.description, spoken_at), MAX_DESCRIPTION),
         statement=absolute(candidate.statement.strip(), spoken_at),
@@ -253,9 +341,45 @@ def _accept(
         importance=round(candidate.importance, 2),
         confidence=round(candidate.confidence, 2),
         origin=origin,
-        sources=sources,
+        sources=(),
         said_at=spoken_at,
+        replaces=_replaces(candidate, old, spoken_at),
     )
+    return replace(item, sources=_sources(item, [source for _, source in found]))
+
+
+def _replaces(
+    candidate: Candidate, old: Memory | None, spoken_at: datetime | None
+) -> tuple[tuple[str, str], ...]:
+    """Return the sentences of `old` that are replaced, with what takes their place; equal ones left out."""
+    numbered = dict(enumerate(sentences(old.body), start=1)) if old else {}
+    pairs = {
+        numbered[change.number].text: absolute(change.text.strip(), spoken_at)
+        for change in candidate.replaces
+        if change.number in numbered
+    }
+    return tuple((before, text) for before, text in pairs.items() if folded(before) != folded(text))
+
+
+def _sources(item: Screened, given: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """Return `given` with the keys of the sentences each stands for, one source for each quote."""
+    keys: dict[tuple[str, str, str], list[str]] = {}
+    first: dict[tuple[str, str, str], Evidence] = {}
+    everything = [sentence.key for sentence in sentences(item.body)]
+    for source in given:
+        part = _PARTS.get(source.bears[0]) if source.bears and not item.update_of else None
+        own = [sentence.key for sentence in sentences(item.body) if sentence.part == part]
+        first.setdefault(source.pointer, source)
+        keys.setdefault(source.pointer, []).extend(own or everything)
+    return tuple(
+        replace_bears(source, () if set(keys[pointer]) >= set(everything) else dict.fromkeys(keys[pointer]))
+        for pointer, source in first.items()
+    )
+
+
+def _stating(found: Sequence[tuple[int, Evidence]]) -> list[Evidence]:
+    """Return the sources that bear the statement itself, whose words carry the fact."""
+    return [source for _, source in found if source.bears in ((), ("statement",))]
 
 
 def _origin(sources: Sequence[Evidence], rendering: Rendering) -> Origin:

@@ -1,11 +1,11 @@
-"""A candidate that passed the screen: the memory or the revision it makes, and how it waits in the inbox.
+"""A candidate that passed the screen: the memory or the change it makes, and how it waits in the inbox.
 
 Both doors, extraction's own and a person's yes in the inbox, write what is made here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -13,23 +13,25 @@ from typing import Any
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import InputError
 from pipeline.domain.body import Body
-from pipeline.domain.memory import (
-    MAX_DESCRIPTION,
-    Evidence,
-    Memory,
-    Origin,
-    strongest_origin,
-)
+from pipeline.domain.memory import MAX_DESCRIPTION, Evidence, Memory, Origin
+from pipeline.domain.sentences import key_of, sentences
+from pipeline.hooklib.plain import one_line
+from pipeline.revision import Removal, Replacement, amended
 from pipeline.text.slugs import slugify
-from pipeline.verify.provenance import vouched
+from pipeline.verify.provenance import origin_of, pruned, sources_of, vouched, weakest_origin
 from pipeline.verify.tags import MOST_TAGS, union
 
 MOST_ANCHORS = 8
+_TITLE_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
 class Screened:
-    """A candidate that passed: everything the store needs but its place."""
+    """A candidate that passed: everything the store needs but its place.
+
+    For an update (`update_of` names the memory) the three parts hold only what is added, and `replaces` pairs
+    of an old sentence with what takes its place, empty for nothing.
+    """
 
     name: str
     update_of: str
@@ -46,49 +48,90 @@ class Screened:
     origin: Origin
     sources: tuple[Evidence, ...]
     said_at: datetime | None
+    replaces: tuple[tuple[str, str], ...] = ()
 
     @property
     def body(self) -> str:
         """Return the markdown body: the statement, then why and how to apply it."""
         return Body(self.statement, self.why, self.how_to_apply).render()
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """Return the keys of the sentences it would write."""
+        texts = [self.body, *(text for _, text in self.replaces)]
+        return frozenset(sentence.key for text in texts for sentence in sentences(text))
+
     def memory(self, memory_id: str, now: datetime) -> Memory:
         """Return the new memory this makes."""
-        return Memory(
-            name=self.name,
-            description=self.description,
-            type=self.type,
-            body=self.body,
-            id=memory_id,
-            title=self.title,
-            tags=self.tags,
-            importance=self.importance,
-            confidence=self.confidence,
-            created=now,
-            updated=now,
-            origin=self.origin,
-            sources=self.sources,
-            anchors=self.anchors,
+        return pruned(
+            Memory(
+                name=self.name,
+                description=self.description,
+                type=self.type,
+                body=self.body,
+                id=memory_id,
+                title=self.title,
+                tags=self.tags,
+                importance=self.importance,
+                confidence=self.confidence,
+                created=now,
+                updated=now,
+                origin=self.origin,
+                sources=self.sources,
+                anchors=self.anchors,
+            )
         )
 
-    def revision_of(self, old: Memory, now: datetime) -> Memory:
-        """Return `old` with this text; name, place, id, type and age stay, older sources if there is room."""
-        sources = [*self.sources, *(source for source in old.sources if source not in self.sources)]
-        origin = strongest_origin((old.origin, self.origin))
-        if self.origin == "assistant-inferred" and vouched(old):
-            # Only a person's yes lets the assistant's words replace a person's (see `verify.revision`).
-            origin = "user-confirmed"
-        return replace(
+    def amending(self, old: Memory, now: datetime) -> tuple[Memory, tuple[Removal, ...]] | None:
+        """Return `old` with this change, and what leaves it; None when it lacks a sentence to replace.
+
+        Sentences that are not named stay word for word; id, type, place and age stay. The origin is that of
+        the words that carry the fact now.
+        """
+        numbers = {sentence.key: number for number, sentence in enumerate(sentences(old.body), start=1)}
+        if any(key_of(before) not in numbers for before, _ in self.replaces):
+            return None
+        known = {*numbers, *(s.key for _, text in self.replaces for s in sentences(text))}
+        parts = (_but(text, known) for text in (self.statement, self.why, self.how_to_apply))
+        memory, removals = amended(
             old,
-            description=self.description,
-            body=self.body,
-            title=self.title or old.title,
+            [Replacement(numbers[key_of(before)], text) for before, text in self.replaces],
+            Body(*parts),
+            self.sources,
+            now=now,
+        )
+        return self._dressed(memory, old), removals
+
+    def renames(self, old: Memory) -> bool:
+        """Whether the meaning turned, so that the name has to follow: a sentence was replaced."""
+        return self.name != old.name and any(text for _, text in self.replaces)
+
+    def _dressed(self, memory: Memory, old: Memory) -> Memory:
+        fresh = self.origin
+        if fresh == "assistant-inferred" and vouched(old):
+            # Only a person's yes lets the assistant's words stand among a person's.
+            fresh = "user-confirmed"
+        before = {sentence.key for sentence in sentences(old.body)}
+        origins = [
+            origin_of(sources_of(old, sentence.text), old.origin) if sentence.key in before else fresh
+            for sentence in sentences(memory.body)
+            if sentence.part == "statement"
+        ]
+        description = self.description or old.description
+        title = self.title or old.title
+        if self.renames(replace(old, name="")):
+            # A line that tells the former fact would be read alone, in MEMORY.md.
+            description = self.description or one_line(sentences(memory.body)[0].text, MAX_DESCRIPTION)
+            title = self.title or one_line(description, _TITLE_CHARS)
+        return replace(
+            memory,
+            name=self.name or old.name,
+            description=description,
+            title=title,
             tags=union((self.tags, old.tags), most=MOST_TAGS),
             importance=max(old.importance, self.importance),
             confidence=self.confidence,
-            updated=now,
-            origin=origin,
-            sources=tuple(sources),
+            origin=weakest_origin(origins) if origins else old.origin,
             anchors=union((self.anchors, old.anchors), most=MOST_ANCHORS),
         )
 
@@ -109,10 +152,11 @@ class Screened:
         write, or what is there can't be read.
         """
         fix = "Add it yourself with `reverie add`, then `reverie inbox reject` this one."
+        given = payload.get("replaces") or ()
         whole = Body.parse(str(payload.get("body") or ""))
         body = Body(*(str(payload.get(part) or "") for part in ("statement", "why", "how_to_apply")))
-        body = body if body.statement.strip() else whole
-        if not body.statement or not payload.get("type"):
+        body = body if body.statement.strip() or given else whole
+        if not (body.statement or given) or not payload.get("type"):
             raise InputError("it holds no text to write", fix=fix)
         try:
             return cls(
@@ -131,6 +175,13 @@ class Screened:
                 origin=payload.get("origin") or "assistant-inferred",
                 sources=tuple(Evidence(**source) for source in payload.get("sources") or ()),
                 said_at=parse_time(payload.get("said_at")),
+                replaces=tuple((str(old), str(new)) for old, new in given),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError("the proposal can't be read", fix=fix) from error
+
+
+def _but(text: str, known: Iterable[str]) -> str:
+    """Return the sentences of `text` but those whose keys are `known`."""
+    keys = set(known)
+    return " ".join(sentence.text for sentence in sentences(text) if sentence.key not in keys)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -33,7 +33,8 @@ class Span:
     """A stretch of dialogue to extract from.
 
     `through_row` is the watermark once it is done. `skip` is "" or why no model call is needed.
-    `conversation` is its ledger id for the conversation strategy.
+    `conversation` is its ledger id for the conversation strategy; `written` are the paths of memory files
+    that the assistant itself wrote in it.
     """
 
     key: str
@@ -44,7 +45,7 @@ class Span:
     skip: str = ""
     conversation: int | None = None
     last: bool = True
-    sessions: frozenset[str] = field(default_factory=frozenset)
+    written: tuple[str, ...] = ()
     ended_at: str | None = None
 
 
@@ -121,8 +122,9 @@ class TurnStrategy:
             ),
             from_row=first,
             through_row=last,
-            skip=too_old or self._skip(ledger, new, fresh),
+            skip=too_old or self._skip(new),
             last=len(new) == len(fresh),
+            written=self._written(ledger, new, fresh),
         )
 
     def _recent(self, fresh: list[Utterance], now: datetime) -> list[Utterance]:
@@ -135,17 +137,21 @@ class TurnStrategy:
             recent = recent[starts[-self.limits.first_sight_turns] :]
         return recent
 
-    def _skip(self, ledger: Ledger, new: Sequence[Utterance], fresh: Sequence[Utterance]) -> str:
+    def _skip(self, new: Sequence[Utterance]) -> str:
         people = [utterance for utterance in new if utterance.speaker == "person"]
         if not people:
             return "no person spoke"
         if all(_ACK.fullmatch(utterance.text.strip()) for utterance in people):
             return "only acknowledgements"
+        return ""
+
+    def _written(
+        self, ledger: Ledger, new: Sequence[Utterance], fresh: Sequence[Utterance]
+    ) -> tuple[str, ...]:
         # A write stands behind the words it answers, up to the next words.
         through_row = fresh[len(new)].row if len(new) < len(fresh) else self.until_row or _LAST_ROW
-        if utterances.memory_writes(ledger, self.key, after_row=new[0].row - 1, through_row=through_row):
-            return "the assistant wrote memory itself"
-        return ""
+        writes = utterances.memory_writes(ledger, self.key, after_row=new[0].row - 1, through_row=through_row)
+        return tuple(writes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +194,10 @@ class ConversationStrategy:
             conversation=self.conversation.id,
             last=len(new) == len(fresh),
             ended_at=next((utterance.at for utterance in reversed(new) if utterance.at), None),
-            sessions=frozenset(utterance.session_id for utterance in spoken),
+            # Without an end: a write stands behind the last words it answers.
+            written=tuple(
+                utterances.memory_writes(ledger, key, after_row=spoken[0].row - 1, through_row=_LAST_ROW)
+            ),
         )
 
     def _through(self, ledger: Ledger, store: str, spoken: Sequence[Utterance]) -> int:

@@ -1,206 +1,132 @@
-"""From screened candidates to one planned change set: create, update, retire, or ask a person.
+"""From candidates that were read twice to one planned change set: create, update, withdraw, or propose.
 
-Near-copies become updates of what is there. What code may not decide is proposed in the inbox instead: a
-change of a file that a person or Claude wrote (DESIGN §9), the assistant's words over a person's, a text
-that loses something nobody took back. Pure planning: the store applies it.
+Every change goes through `revision.Door`, whose rules decide what may stand. An update changes the memory
+that the reply named and no other; an equal name gets a suffix. What code may not decide goes to the inbox.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
 from pipeline.core.ids import derived_id
 from pipeline.domain.action import MemoryAction
-from pipeline.domain.body import Body
-from pipeline.domain.memory import Evidence, Memory
-from pipeline.extraction.schema import Withdrawal
-from pipeline.extraction.screen import Verdict
+from pipeline.domain.memory import HUMAN_ONLY, Memory
+from pipeline.domain.sentences import folded, sentences
+from pipeline.extraction.screen import Case, Rejected, Verdict, Withdrawn
 from pipeline.extraction.screened_candidate import Screened
-from pipeline.extraction.strategies import Span
-from pipeline.store import Document, Operation, Put, Snapshot, Store
-from pipeline.store.ownership.permission import may_change
-from pipeline.text.similarity import FEWEST_WORDS, NEAR_COPY, every_word, jaccard, numbers
-from pipeline.verify import revision
+from pipeline.hooklib.plain import one_line
+from pipeline.ledger.inbox import InboxItem
+from pipeline.revision import Door
+from pipeline.store import Document, Move, Put, Snapshot
+from pipeline.verify.flaw import Flaw
+from pipeline.verify.provenance import sentence_said_at, vouched
 
-_TAKEN = "this run already changes that memory"
+TAKEN = "this run already changes that memory"
+CHANGED = "the memory changed since it was shown"
+SAID_LATER = "said later otherwise"
+EVERYWHERE = "it is meant for all projects"
+PROPOSING = "the store is in propose mode"
+_LOG_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Something for the inbox: what is proposed, about which memory, and why it was not simply done."""
+    """Something for the inbox: what is proposed, about which memory, and why it was not simply done.
+
+    `everywhere` says that the memory is of the user scope, whose own inbox gets it.
+    """
 
     kind: str
     name: str
     reason: str
     payload: dict[str, Any]
+    everywhere: bool = False
+
+    @property
+    def content(self) -> tuple[str, str]:
+        """Return what tells whether two proposals are the same."""
+        return _content(self.kind, {"name": self.name, **self.payload})
 
 
 @dataclass(slots=True)
 class ExtractionPlan:
-    """Operations for the store, what they mean for a reader, and what goes to the inbox."""
+    """What the planned operations mean for a reader, what goes to the inbox, and what was turned down."""
 
-    operations: list[Operation] = field(default_factory=list)
     actions: list[MemoryAction] = field(default_factory=list)
     proposals: list[Proposal] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+    waits_already: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as values that JSON holds, without the candidates that were turned down."""
+        return {
+            "actions": [action.to_json() for action in self.actions],
+            "proposals": [asdict(proposal) for proposal in self.proposals],
+            "rejected": [[item.name, item.reason] for item in self.rejected],
+            "waits_already": self.waits_already,
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> ExtractionPlan:
+        """Return what `to_json` gave, read back."""
+        return cls(
+            [MemoryAction.from_json(action) for action in values["actions"]],
+            [Proposal(**proposal) for proposal in values["proposals"]],
+            [Rejected(name, reason) for name, reason in values["rejected"]],
+            values["waits_already"],
+        )
 
 
-def plan(
-    verdict: Verdict,
-    store: Store,
-    snapshot: Snapshot,
-    *,
-    run_id: str,
-    now: datetime,
-    provisional: frozenset[str],
-    propose_only: bool = False,
-) -> ExtractionPlan:
-    """Return how to bring `verdict` into `store` as it stands in `snapshot`.
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How to plan: ids derive from `run_id`, so that planning again after a crash gives the same files.
 
-    Ids derive from `run_id` and the candidate's position, so that planning again after a crash gives the same
-    files. Withdrawals of memories from other conversations stop at 5 % of the store (at least one).
+    `provisional` names memories of this very conversation, `everyone` is the user scope, `waiting` what is in
+    the inbox already. With `propose_only` everything goes there.
     """
-    build = _Build(store, snapshot, now, propose_only)
-    for number, item in enumerate(verdict.accepted):
-        build.add(item, derived_id(run_id, str(number)))
+
+    run_id: str
+    now: datetime
+    provisional: frozenset[str] = frozenset()
+    everyone: Mapping[str, Document] = field(default_factory=dict)
+    waiting: Sequence[InboxItem] = ()
+    propose_only: bool = False
+
+
+def plan(verdict: Verdict, door: Door, snapshot: Snapshot, terms: Terms) -> ExtractionPlan:
+    """Plan at `door` how to bring `verdict` into the store as it stands in `snapshot`.
+
+    Withdrawals of memories from other conversations stop at 5 % of the store (at least one).
+    """
+    build = _Build(door, snapshot, terms)
+    for case in verdict.cases:
+        build.add(case)
+    build.result.actions += [MemoryAction("known", memory.name, memory.id) for memory in verdict.known]
     budget = max(1, len(snapshot.documents) // 20)
-    for withdrawal, sources in verdict.withdrawals:
-        own = withdrawal.name in provisional
-        if not own and budget <= 0:
-            build.propose_withdrawal(withdrawal, sources, "more withdrawals than one run may make")
-            continue
-        budget -= 0 if own else 1
-        build.withdraw(withdrawal, sources)
+    for withdrawn in verdict.withdrawals:
+        own = withdrawn.withdrawal.name in terms.provisional
+        over = "" if own or budget > 0 else "more withdrawals than one run may make"
+        budget -= build.withdraw(withdrawn, withdrawn.doubt or over) and not own
     for rejected in verdict.rejected:
-        if rejected.to_inbox:
-            payload = rejected.candidate.to_json() if rejected.candidate else {}
-            build.result.proposals.append(Proposal("new", rejected.name, rejected.reason, payload))
+        build.reject(rejected)
     return build.result
 
 
-def accepted(item: Screened, store: Store, target: Document | None, *, memory_id: str, now: datetime) -> Put:
-    """Plan `item` on a person's word: over `target`, or as a new memory with `memory_id`.
-
-    It is the memory that extraction would have written, had nothing stood in its way.
-    """
+def accept(
+    item: Screened, door: Door, target: Document | None, *, memory_id: str, now: datetime
+) -> Flaw | None:
+    """Plan `item` at an approved `door`: over `target`, or as a new memory; return why it may not be kept."""
     if target is None:
-        return store.put(item.memory(memory_id, now))
-    return store.put(item.revision_of(target.memory, now), existing=target, approved=True)
-
-
-class _Build:
-    """The plan while it is made: what this run has taken already is part of it."""
-
-    def __init__(self, store: Store, snapshot: Snapshot, now: datetime, propose_only: bool) -> None:
-        self.result = ExtractionPlan()
-        self._store = store
-        self._snapshot = snapshot
-        self._now = now
-        self._propose_only = propose_only
-        self._taken: set[str] = set()
-
-    def add(self, item: Screened, memory_id: str) -> None:
-        """Plan `item` as an update of what says it already, else as a new memory with `memory_id`."""
-        made = self._snapshot.by_name(memory_id)
-        if made is not None:
-            # Made before a crash; the run must still be able to say so.
-            self._note("created", made.memory, made.path)
-            return
-        target = self._target(item)
-        if target is None:
-            self._create(item, memory_id)
-        else:
-            self._update(item, target)
-
-    def withdraw(self, withdrawal: Withdrawal, sources: tuple[Evidence, ...]) -> None:
-        """Plan that the memory named by `withdrawal` leaves, if there is one."""
-        target = self._snapshot.by_name(withdrawal.name)
-        if target is None:
-            return
-        reason = self._hands_off(target)
-        if reason:
-            self.propose_withdrawal(withdrawal, sources, reason)
-            return
-        self._taken.add(target.path)
-        self.result.operations.append(
-            self._store.retire(target, year=self._now.year, reason=withdrawal.reason)
-        )
-        self.result.actions.append(
-            MemoryAction("withdrawn", target.memory.name, target.memory.id, reason=withdrawal.reason)
-        )
-
-    def propose_withdrawal(self, withdrawal: Withdrawal, sources: tuple[Evidence, ...], reason: str) -> None:
-        """Put `withdrawal` to a person, who is told the `reason`."""
-        payload = {"reason": withdrawal.reason, "sources": [source.model_dump() for source in sources]}
-        self.result.proposals.append(Proposal("retire", withdrawal.name, reason, payload))
-
-    def _target(self, item: Screened) -> Document | None:
-        target = self._snapshot.by_name(item.update_of) if item.update_of else None
-        return (
-            target or self._snapshot.by_name(item.name) or near_copy(item.statement, self._snapshot.documents)
-        )
-
-    def _create(self, item: Screened, memory_id: str) -> None:
-        reason = self._hands_off(None)
-        if reason:
-            self.result.proposals.append(Proposal("new", item.name, reason, item.to_json()))
-            return
-        self._put("created", self._store.put(item.memory(memory_id, self._now)))
-
-    def _update(self, item: Screened, target: Document) -> None:
-        old = target.memory
-        revised = item.revision_of(old, self._now)
-        if _says_nothing_new(old, revised):
-            self.result.actions.append(MemoryAction("known", old.name, old.id))
-            return
-        flaw = revision.flaw_of(old, item.memory("", self._now))
-        reason = self._hands_off(target) or (flaw.reason if flaw else "")
-        if not reason:
-            self._put("updated", self._store.put(revised, existing=target))
-            return
-        payload = {
-            **item.to_json(),
-            # What it would replace, so that accepting it later can't take an edit made meanwhile along.
-            "update_of": old.name,
-            "was": target.digest,
-            "old_body": old.body,
-        }
-        self.result.proposals.append(Proposal("update", old.name, reason, payload))
-
-    def _put(self, action: str, put: Put) -> None:
-        self._taken.add(put.path)
-        self.result.operations.append(put)
-        self._note(action, put.memory, put.path)
-
-    def _note(self, action: str, memory: Memory, path: str) -> None:
-        self.result.actions.append(MemoryAction(action, memory.name, memory.id, path))
-
-    def _hands_off(self, target: Document | None) -> str:
-        """Return why the change must be left to a person, or "" when it may be made."""
-        if self._propose_only:
-            return "the store is in propose mode"
-        if target is None:
-            return ""
-        untouchable = may_change(target, self._store)
-        if untouchable is not None:
-            return untouchable.clause_about("the memory")
-        return _TAKEN if target.path in self._taken else ""
-
-
-def taken_from(snapshot: Snapshot, span: Span) -> list[Memory]:
-    """Return the memories that were taken from this very conversation, by their sources' entries."""
-    if not span.sessions:
-        return []
-    spoken = {utterance.uuid for utterance in (*span.context, *span.new)}
-    return [
-        document.memory
-        for document in snapshot.documents
-        if any(
-            source.session in span.sessions and source.uuid in spoken for source in document.memory.sources
-        )
-    ]
+        made: Put | Move | Flaw = door.create(item.memory(memory_id, now))
+    else:
+        changed = item.amending(target.memory, now)
+        if changed is None:
+            return Flaw(CHANGED)
+        made = door.revise(target, *changed, rename=item.renames(target.memory))
+    return made if isinstance(made, Flaw) else None
 
 
 def overtaken(path: str) -> Proposal:
@@ -209,19 +135,151 @@ def overtaken(path: str) -> Proposal:
     return Proposal("conflict", path, reason, {})
 
 
-def _says_nothing_new(old: Memory, new: Memory) -> bool:
-    # Compared by words, so that a reply which only rephrases leaves the file, and its age, alone.
-    return every_word(new.body) <= every_word(old.body)
+class _Build:
+    """The plan while it is made: what this run has taken already is part of it."""
+
+    def __init__(self, door: Door, snapshot: Snapshot, terms: Terms) -> None:
+        self.result = ExtractionPlan()
+        self._door = door
+        self._snapshot = snapshot
+        self._terms = terms
+        self._taken: set[str] = set()
+        self._waiting = {_content(item.kind, item.payload) for item in terms.waiting}
+
+    def add(self, case: Case) -> None:
+        """Plan `case` as an update of the memory it names, else as a new memory."""
+        if case.old is None:
+            self._create(case)
+            return
+        target = self._snapshot.by_name(case.old.name)
+        if target is not None:
+            self._update(case, target)
+        else:
+            self._propose_update(case.item, CHANGED)
+
+    def withdraw(self, withdrawn: Withdrawn, doubt: str) -> bool:
+        """Plan that the memory leaves, or with `doubt` propose it; return whether it leaves."""
+        withdrawal, sources = withdrawn.withdrawal, withdrawn.sources
+        target, everywhere = self._find(withdrawal.name)
+        if target is None:
+            return False
+        doubt = doubt or self._leave_alone(target) or (EVERYWHERE if everywhere else "")
+        quote = "; ".join(f"“{source.quote}” ({(source.at or 'day unknown')[:10]})" for source in sources)
+        reason = one_line(f"{withdrawal.reason}: {quote}" if quote else withdrawal.reason, _LOG_CHARS)
+        words = tuple(source.model_dump() for source in sources)
+        if not doubt:
+            planned = self._door.retire(target, reason)
+            if not isinstance(planned, Flaw):
+                self._taken.add(target.path)
+                self.result.actions.append(
+                    MemoryAction("withdrawn", target.name, target.id, reason=withdrawal.reason, sources=words)
+                )
+                return True
+            doubt = planned.reason
+        payload = {"reason": withdrawal.reason, "sources": list(words)}
+        self._propose("retire", withdrawal.name, doubt, payload, everywhere=everywhere)
+        return False
+
+    def reject(self, rejected: Rejected) -> None:
+        """Note that something was turned down; what a person may want goes to the inbox."""
+        self.result.rejected.append(rejected)
+        item = rejected.candidate
+        if not rejected.to_inbox or item is None:
+            return
+        if item.update_of:
+            self._propose_update(item, rejected.reason)
+        else:
+            self._propose("new", rejected.name, rejected.reason, item.to_json())
+
+    def _create(self, case: Case) -> None:
+        item, memory_id = case.item, derived_id(self._terms.run_id, case.id)
+        if self._terms.propose_only:
+            self._propose("new", item.name, PROPOSING, item.to_json())
+            return
+        planned = self._door.create(item.memory(memory_id, self._terms.now))
+        if isinstance(planned, Flaw):
+            self.result.rejected.append(Rejected(item.name, planned.reason))
+        else:
+            self._note("created", planned.memory)
+
+    def _update(self, case: Case, target: Document) -> None:
+        item, old = case.item, target.memory
+        if item.said_at and any(
+            (moment := sentence_said_at(old, before)) and moment > item.said_at for before, _ in item.replaces
+        ):
+            self.result.rejected.append(Rejected(item.name, SAID_LATER))
+            return
+        changed = item.amending(old, self._terms.now)
+        doubt = self._leave_alone(target) or _doubt(item, old, changed[0] if changed else None)
+        if doubt or changed is None:
+            self._propose_update(item, doubt)
+            return
+        planned = self._door.revise(target, *changed, rename=case.renamed or item.renames(old))
+        if not isinstance(planned, Flaw):
+            self._taken.add(target.path)
+            self._note("updated", planned.memory, item)
+        elif planned.to_inbox:
+            self._propose_update(item, planned.reason)
+        else:
+            self.result.rejected.append(Rejected(item.name, planned.reason))
+
+    def _propose_update(self, item: Screened, reason: str) -> None:
+        """Propose `item` over the memory it names; as a new one where that is gone."""
+        target, everywhere = self._find(item.update_of)
+        if target is None:
+            self._propose("new", item.name, reason, item.to_json())
+            return
+        reason = EVERYWHERE if everywhere and reason == CHANGED else reason
+        changed = item.amending(target.memory, self._terms.now)
+        payload = {
+            **item.to_json(),
+            # What it would replace, so that accepting it later can't take an edit made meanwhile along.
+            "update_of": target.name,
+            "was": target.digest,
+            "old_body": target.memory.body,
+            "body": changed[0].body if changed else item.body,
+        }
+        self._propose("update", target.name, reason, payload, everywhere=everywhere)
+
+    def _propose(
+        self, kind: str, name: str, reason: str, payload: dict[str, Any], *, everywhere: bool = False
+    ) -> None:
+        proposal = Proposal(kind, name, reason, payload, everywhere)
+        if proposal.content in self._waiting:
+            self.result.waits_already += 1
+            return
+        self._waiting.add(proposal.content)
+        self.result.proposals.append(proposal)
+
+    def _note(self, action: str, memory: Memory, item: Screened | None = None) -> None:
+        sources = tuple(source.model_dump() for source in item.sources) if item else ()
+        self.result.actions.append(MemoryAction(action, memory.name, memory.id, memory.path, sources=sources))
+
+    def _find(self, name: str) -> tuple[Document | None, bool]:
+        """Return the memory of that name, and whether it is one of the user scope."""
+        own = self._snapshot.by_name(name)
+        return own or self._terms.everyone.get(name), own is None
+
+    def _leave_alone(self, target: Document) -> str:
+        """Return why the change must be left to a person whatever it says, or ""."""
+        if self._terms.propose_only:
+            return PROPOSING
+        return TAKEN if target.path in self._taken else ""
 
 
-def near_copy(statement: str, documents: Iterable[Document]) -> Document | None:
-    """Return the document whose statement is the same as `statement` in all but a few words, or None."""
-    mine, counted = every_word(statement), numbers(statement)
-    if len(mine) < FEWEST_WORDS:
-        return None
-    for document in documents:
-        first = Body.parse(document.memory.body).statement
-        # Two facts that differ in one number are two facts, however alike they read.
-        if jaccard(mine, every_word(first)) >= NEAR_COPY and numbers(first) == counted:
-            return document
-    return None
+def _doubt(item: Screened, old: Memory, new: Memory | None) -> str:
+    """Return why a person should decide whether `new` takes the place of `old`, or ""."""
+    if new is None:
+        return CHANGED
+    if not any(sentence.part == "statement" for sentence in sentences(new.body)):
+        return "nothing of what it states would be left"
+    if item.origin == "assistant-inferred" and (old.type in HUMAN_ONLY or vouched(old)):
+        return f"only the assistant said it, and “{old.name}” holds a person's words"
+    return ""
+
+
+def _content(kind: str, payload: Mapping[str, Any]) -> tuple[str, str]:
+    if kind == "retire":
+        return kind, str(payload.get("name"))
+    texts = (payload.get("statement") or "", *(text for _, text in payload.get("replaces") or ()))
+    return "text", folded(" ".join(texts) or str(payload.get("body")))

@@ -13,7 +13,9 @@ from pipeline.core.errors import LedgerError
 from pipeline.domain.action import RunSummary
 from pipeline.ledger.connection import Ledger, Moment, seconds
 
-_OUTCOMES = ("applied", "nothing", "skipped")
+_OUTCOMES = ("applied", "proposed", "known", "nothing", "skipped")
+
+_DONE = (*_OUTCOMES, "failed:unextractable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,7 @@ class Run:
     """One run over the rows `from_row` to `through_row` of the file (or whatever `key` names).
 
     What it has not come to yet is None; times are epoch seconds. `outcome` is ``applied``,
-    ``nothing``, ``skipped`` or ``failed:`` and a word.
+    ``proposed``, ``known``, ``nothing``, ``skipped`` or ``failed:`` and a word.
     """
 
     id: str
@@ -90,6 +92,17 @@ def commit_reply(
         raise _refusal(ledger, run_id, "take a reply")
 
 
+def extend_reply(ledger: Ledger, run_id: str, reply_json: str, *, now: Moment) -> None:
+    """Keep more beside the reply of a run: `reply_json` takes its place. Raises LedgerError without one."""
+    changed = ledger.execute(
+        "UPDATE runs SET reply_json = ?, replied_at = ?"
+        " WHERE id = ? AND reply_json IS NOT NULL AND outcome IS NULL",
+        (reply_json, seconds(now), run_id),
+    )
+    if not changed.rowcount:
+        raise _refusal(ledger, run_id, "take more of a reply")
+
+
 def pending_run(ledger: Ledger, key: str, store: str, strategy: str) -> Run | None:
     """Return the oldest run whose reply is kept but not yet applied (a crash came between), or None."""
     row = ledger.row(
@@ -148,9 +161,9 @@ def rows_read(ledger: Ledger, key: str, store: str, *strategies: str) -> list[tu
     rows = ledger.rows(
         "SELECT from_row, through_row FROM runs WHERE key = ? AND store = ?"
         f" AND strategy IN ({placeholders})"
-        " AND outcome IN ('applied', 'nothing', 'skipped', 'failed:unextractable')"
+        f" AND outcome IN ({', '.join('?' * len(_DONE))})"
         " ORDER BY from_row",
-        (key, store, *strategies),
+        (key, store, *strategies, *_DONE),
     )
     return [(row["from_row"], row["through_row"]) for row in rows]
 

@@ -166,12 +166,14 @@ class Door:
     def write(self, change_id: str, reason: str) -> Applied:
         """Write all that was planned as one change set with a generation; nothing when nothing was.
 
+        A page of the diary alone is no change of a memory, and nothing that anybody would undo.
         Raises ConflictError when a file is not what it was planned against, StoreError as `Store.apply`.
         """
         if not self.operations:
             return Applied(False, [])
         change = ChangeSet(change_id, reason, [*self.operations, *self._kept], self._now)
-        return self.store.apply(change, generation=True)
+        changes = any(not isinstance(operation, WriteFile) for operation in self.operations)
+        return self.store.apply(change, generation=changes)
 
     def drop(self) -> None:
         """Forget what was planned, so that it can be planned anew."""
@@ -210,7 +212,9 @@ class Door:
                 if part.key in present
                 for source in sources_of(new, part.text)
             ]
-            before = sources_of(old, item.text)
+            # The same words, read once more with all that was said around them, correct what they made.
+            again = {(source.session, source.uuid) for source in spoken}
+            before = [s for s in sources_of(old, item.text) if (s.session, s.uuid) not in again]
             by_person = any(source.speaker == "person" for source in before)
             if by_person and not any(source.speaker == "person" for source in spoken):
                 return Flaw(

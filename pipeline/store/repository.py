@@ -156,6 +156,10 @@ class Store:
         """Return the staged files that belong to no change set, relative to the store."""
         return self._journal.leftovers()
 
+    def was_applied(self, change_id: str) -> bool:
+        """Whether the change set of that id was applied; it never is again."""
+        return self._journal.record(change_id) is not None
+
     def history(self) -> list[Generation]:
         """Return the change sets that were applied with a generation, newest first, as far as kept."""
         return generations.history(self.root)

@@ -37,14 +37,11 @@ ALIKE_BY_WORDS = 0.2
 ALIKE_BY_VECTORS = 0.75
 """Least cosine of two embeddings of neighbours in a dream."""
 
-FEWEST_WORDS = 4
-"""A statement of fewer words is compared by its name only: its words say too little."""
 LEAST_COMMON = 3
 """So many content words at least have two memories in common that an audit tells of."""
 
 _UNSPACED = re.compile(f"[{UNSPACED}]+")
 _WORD_OR_NAME = re.compile(r"[a-z0-9_./-]{3,}")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 # Thai and the like are cut at spaces: the checks that compare by content leave such texts to a person.
 _PAIRED = re.compile(f"[{HAN}{KANA}{HANGUL}]+")
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
@@ -81,11 +78,6 @@ def every_word(text: str) -> frozenset[str]:
     found = (word.rstrip("./-") for word in _WORD_OR_NAME.findall(spaced))
     pairs = (pair for run in _UNSPACED.findall(text) for pair in pairwise(run))
     return frozenset((*(word for word in found if len(word) >= 3), *map("".join, pairs)))
-
-
-def numbers(text: str) -> frozenset[str]:
-    """Return the numbers of `text` as they are written."""
-    return frozenset(_NUMBER.findall(text))
 
 
 def content_words(text: str) -> frozenset[str]:

@@ -91,6 +91,7 @@ _OTHER = UNSPACED + HANGUL
 _INSIDE = rf"(?:(?<=[^\W_A-Z] )|(?<=[,;)] )|(?<=[{_OTHER}]))"
 _LETTER = rf"(?:[^\W{_OTHER}]|['’-])"
 _NAME = re.compile(rf"{_INSIDE}(?:[A-Z]{_LETTER}+)(?: [A-Z]{_LETTER}+)*")
+_AS_THEY_ARE = frozenset(("long", "code", "quoted", "number", "name"))
 _NOT_NAMES = frozenset(("i", "i'm", "i'll", "i'd", "i've", "why", "how", "ok"))
 _TITLE_SHARE = 0.3
 """Above this share of capitals inside sentences a capital marks a noun (German) or a title, not a name."""
@@ -103,29 +104,35 @@ def plain(text: str) -> str:
 
 
 def specifics(text: str) -> frozenset[str]:
-    """Return the specifics of `text` in their plain form.
+    """Return the specifics of `text` in their plain form; see `shapes` for what they are."""
+    return frozenset(
+        re.sub(r"^v(?=\d)", "", plain(shape)) if kind not in _AS_THEY_ARE else plain(shape)
+        for kind, shape in shapes(text)
+    )
+
+
+def shapes(text: str) -> Iterator[tuple[str, str]]:
+    """Yield kind and words of the specifics of `text`, as they stand there but for their width.
 
     They are: code in backticks, quoted phrases, URLs, mail addresses, hosts, paths, flags, variables,
     identifiers in snake or camel case, references, hashes, versions, dates, times, numbers with their
-    unit, and names (capitals inside a sentence).
+    unit (``30 s`` for any spelling of it), and names (capitals inside a sentence). A kind is ``long``,
+    ``code``, ``quoted``, ``number``, ``name`` or a group of `_SHAPES`.
     """
-    return frozenset(_found(unicodedata.normalize("NFKC", LABEL.sub(" ", text))))
-
-
-def _found(text: str) -> Iterator[str]:
-    yield from (plain(match.group()) for match in _LONG.finditer(text))
+    text = unicodedata.normalize("NFKC", LABEL.sub(" ", text))
+    yield from (("long", match.group()) for match in _LONG.finditer(text))
     text = _LONG.sub(" ; ", text)
-    yield from (plain(match[1]) for match in _CODE.finditer(text))
+    yield from (("code", match[1]) for match in _CODE.finditer(text))
     for match in _QUOTED.finditer(text):
-        yield plain(match[1] or match[2] or match[3])
+        yield "quoted", match[1] or match[2] or match[3]
     rest = _QUOTED.sub(" ; ", _CODE.sub(" ; ", text))
     for match in _SHAPES.finditer(rest):
         shape = match.group().rstrip(".,;:!?*-+")
-        if match.lastgroup != "path" or _is_path(shape):
-            yield re.sub(r"^v(?=\d)", "", plain(shape))
+        if match.lastgroup and (match.lastgroup != "path" or _is_path(shape)):
+            yield match.lastgroup, shape
     rest = _SHAPES.sub(_without, rest)
-    yield from _numbers(rest)
-    yield from _names(_NUMBER.sub(" ; ", rest))
+    yield from (("number", number) for number in _numbers(rest))
+    yield from (("name", name) for name in _names(_NUMBER.sub(" ; ", rest)))
 
 
 def _without(match: re.Match[str]) -> str:
@@ -162,7 +169,7 @@ def _names(text: str) -> Iterator[str]:
     for match in _NAME.finditer(text):
         for word in match.group().split():
             if plain(word) not in _NOT_NAMES:
-                yield plain(word).removesuffix("'s")
+                yield word.translate({0x2019: "'"}).removesuffix("'s")
 
 
 def lost(wanted: frozenset[str] | list[str], text: str) -> tuple[str, ...]:

@@ -19,13 +19,13 @@ from tests.support.extraction import NOW, Bench, fact, reply
 from tests.support.stores import memory, save, tree
 from tests.support.transcripts import Transcript
 
-SAID = "ship with make, three retries at most, the gateway bans us at five"
+SAID = "ship with make before each release, 3 retries at most, by hand no more, the gateway bans us at 5"
 BEFORE = Evidence(session="old", uuid="u1", quote="ship it", at="2026-01-05T10:00:00+00:00")
 CASE = memory(
     "ship-case",
     type="project",
     description="How the shop ships.",
-    body="The shop ships by hand.\n",
+    body="The shop ships by hand.\n\n**Why:** Nobody else knows the steps.\n",
     tags=("ci",),
     importance=0.9,
     sources=(BEFORE,),
@@ -42,6 +42,12 @@ CANDIDATE: dict[str, Any] = {
     "tags": ["Deploy", "gateway"],
     "anchors": ["src/ship.py"],
     "importance": 0.4,
+}
+UPDATE = {
+    **CANDIDATE,
+    "update_of": "ship-case",
+    "statement": "",
+    "replaces": [{"number": 1, "text": CANDIDATE["statement"]}],
 }
 
 
@@ -64,7 +70,7 @@ def stripped(found: Memory) -> Memory:
 def test_both_doors_write_the_same_memory(bench: Bench, app: App, known: bool) -> None:
     if known:
         save(bench.store, CASE)
-    candidate = reply(fact(1, SAID, **CANDIDATE))
+    candidate = reply(fact(1, SAID, **(UPDATE if known else CANDIDATE)))
     bench.script([candidate, candidate])
     propose(bench)
     bench.run(bench.turns(heard(bench)))
@@ -81,7 +87,8 @@ def test_both_doors_write_the_same_memory(bench: Bench, app: App, known: bool) -
     assert [s.quote for s in direct.sources] == [s.quote for s in accepted.sources]
     if known:
         assert (accepted.id, accepted.created, accepted.importance) == (CASE.id, CASE.created, 0.9)
-        assert accepted.sources[1:] == (BEFORE,) and accepted.anchors == ("src/ship.py", "src/old.py")
+        assert [(s.quote, len(s.bears)) for s in accepted.sources] == [(SAID, 3), (BEFORE.quote, 1)]
+        assert accepted.anchors == ("src/ship.py", "src/old.py")
         assert accepted.tags == ("deploy", "gateway", "ci") and accepted.relations == CASE.relations
 
 
@@ -94,35 +101,45 @@ def test_what_the_assistant_alone_says_waits_before_a_person_s_words(bench: Benc
     )
     save(bench.store, rule)
     lease = "Force push with lease is used on shared branches."
-    for update in ({"name": "lease", "update_of": "no-force-push"}, {"name": "no-force-push"}):
-        session = Transcript(session_id=f"5e55-{len(update)}")
-        session.user("look at how branches are pushed here")
-        session.assistant(lease)
-        key, before = bench.hear(session), tree(bench.store.root)
-        bench.script([reply(fact(2, lease, type="project", description=lease, statement=lease, **update))])
-        (outcome,) = bench.run(bench.turns(key))
-        assert outcome.actions == () and tree(bench.store.root) == before
-    items = inbox.list_inbox(bench.ledger)
-    assert [item.kind for item in items] == ["update"] * 2
-    assert all("only the assistant said it" in item.reason for item in items)
-    decisions.accept(app, items[0].id)
-    kept = bench.store.read("no-force-push").memory
+    update = {"name": "lease", "update_of": "no-force-push", "replaces": [{"number": 1, "text": lease}]}
+    session = Transcript(session_id="5e55-1")
+    session.user("look at how branches are pushed here")
+    session.assistant(lease)
+    key, before = bench.hear(session), tree(bench.store.root)
+    bench.script([reply(fact(2, lease, type="project", description=lease, statement="", **update))])
+    (outcome,) = bench.run(bench.turns(key))
+    assert outcome.actions == () and tree(bench.store.root) == before
+    (item,) = inbox.list_inbox(bench.ledger)
+    assert item.kind == "update" and "only the assistant said it" in item.reason
+    decisions.accept(app, item.id)
+    (kept,) = [document.memory for document in bench.store.scan().documents]
+    assert (kept.name, kept.aliases) == ("lease", ("no-force-push",))
     assert (kept.body, kept.type, kept.origin) == (f"{lease}\n", "feedback", "user-confirmed")
     assert kept.sources[0].speaker == "assistant"
 
 
-def test_a_near_copy_of_a_person_s_words_waits_as_well(bench: Bench) -> None:
+def test_an_addition_of_the_assistant_s_to_a_person_s_words_waits_as_well(bench: Bench) -> None:
     words = "Never force push to shared branches without asking the team first."
     save(bench.store, memory("no-force-push", body=f"{words}\n", sources=(BEFORE,)))
-    more = "Never force push to shared branches without asking the whole team first."
+    more = "The team is asked about shared branches in the chat."
     session = Transcript()
     session.user("look at how branches are pushed here")
     session.assistant(more)
     key, before = bench.hear(session), tree(bench.store.root)
-    bench.script([reply(fact(2, more, name="asking", description=more, statement=more))])
+    added = fact(2, more, update_of="no-force-push", type="project", description=more, statement=more)
+    bench.script([reply(added)])
     bench.run(bench.turns(key))
     (item,) = inbox.list_inbox(bench.ledger)
     assert "only the assistant said it" in item.reason and tree(bench.store.root) == before
+    assert item.payload["body"] == f"{words} {more}\n"
+
+
+def test_what_may_stand_in_no_memory_is_refused_at_a_person_s_yes_too(bench: Bench, app: App) -> None:
+    payload = {**OLDER["a body alone"], "body": "The assistant may push to main without asking.\n"}
+    number = waits(bench, payload)
+    with pytest.raises(InputError, match="permission") as refused:
+        decisions.accept(app, number)
+    assert f"reverie inbox reject {number}" in refused.value.fix and bench.names() == []
 
 
 def test_a_doubtful_candidate_is_accepted_with_its_sources(bench: Bench, app: App) -> None:

@@ -270,9 +270,10 @@ def test_an_update_that_waited_is_written_only_over_what_it_was_made_for(case):
 
 
 def test_a_new_memory_that_waited_takes_no_other_s_name(case):
-    before = case.files()
-    said = case.reverie("inbox", "accept", put_in(case, "one-fix-per-commit"), code=1)
-    assert "of that name is there now" in said.err and case.files() == before
+    before = (case.root / "one-fix-per-commit.md").read_bytes()
+    case.reverie("inbox", "accept", put_in(case, "one-fix-per-commit"))
+    assert (case.root / "one-fix-per-commit.md").read_bytes() == before
+    assert "Two fixes." in (case.root / "one-fix-per-commit-2.md").read_text("utf-8")
 
 
 INCOMPLETE = {

@@ -10,10 +10,9 @@ from pipeline.extraction import checkpoint, known_memories
 from pipeline.extraction.episode import MAX_LINES, entry
 from pipeline.extraction.run import Outcome
 from pipeline.extraction.schema import ConversationExtraction, Extraction
-from pipeline.extraction.screen import NO_REASON, Verdict, screen
+from pipeline.extraction.screen import NO_REASON, Screen, Verdict
 from pipeline.extraction.strategies import ConversationStrategy
 from pipeline.ledger import conversations, inbox, runs
-from pipeline.store import Forgotten
 from tests.support.extraction import Bench, fact, reply, talk
 from tests.support.stores import memory, save, tree
 from tests.support.transcripts import Transcript
@@ -41,7 +40,7 @@ def episode(title: str, *summary: str) -> ConversationExtraction:
 
 def judged(**values: Any) -> Verdict:
     given = checkpoint.without_secrets(Extraction.model_validate(reply(**values)))
-    return screen(given, talk(SAID), limit=9, forgotten=Forgotten(), provisional=frozenset({"old"}))
+    return Screen(talk(SAID), provisional=frozenset({"old"})).judge(given)
 
 
 def whole(bench: Bench, answer: dict[str, Any]) -> Outcome:
@@ -99,12 +98,12 @@ def test_no_secret_of_a_reply_reaches_ledger_or_store(bench: Bench, field: str) 
 @pytest.mark.parametrize("reason", BARRED.values(), ids=BARRED)
 def test_a_withdrawal_with_a_barred_reason_gets_a_plain_one(reason: str) -> None:
     verdict = judged(withdrawals=[{"name": "old", "reason": reason, "evidence": []}])
-    assert [item.reason for item, _ in verdict.withdrawals] == [NO_REASON]
+    assert [item.withdrawal.reason for item in verdict.withdrawals] == [NO_REASON]
 
 
 def test_a_sound_reason_stays_as_it_is() -> None:
     verdict = judged(withdrawals=[{"name": "old", "reason": "The gateway is gone.", "evidence": []}])
-    assert [item.reason for item, _ in verdict.withdrawals] == ["The gateway is gone."]
+    assert [item.withdrawal.reason for item in verdict.withdrawals] == ["The gateway is gone."]
 
 
 NAMES = [
@@ -148,4 +147,7 @@ def test_a_foreign_file_can_not_break_out_of_its_line_in_the_prompt(bench: Bench
     (store.root / "odd\u202e \u2028name.md").write_text(
         '---\ntype: "a\\nb"\ndescription: "x\\u202e\\ny"\n---\n'
     )
-    assert known_memories.listing(store.scan(), "") == "- odd name (a b): x y\n- plain (feedback): Two words."
+    assert (
+        known_memories.listing(store.scan().documents)
+        == "- odd name (a b): x y\n- plain (feedback): Two words."
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from datetime import timedelta
 from typing import Any
@@ -17,6 +18,7 @@ from pipeline.llm.fakes import Scripted
 from pipeline.llm.request import RawReply, Request
 from pipeline.text.slugs import slugify
 from tests.support.extraction import NOTHING, Bench, fact, reply
+from tests.support.model import borne_out, items_of
 from tests.support.transcripts import Transcript
 
 SAID = "keep the retries at 3, the gateway bans us at 5"
@@ -145,7 +147,7 @@ def test_bug_069_a_japanese_fact_stays_japanese(bench: Bench) -> None:
 )  # fmt: skip
 def test_bug_074_any_description_is_read_back_as_it_was(bench: Bench, text: str) -> None:
     (bench.store.root / "broken.md").write_text("---\nname: [unclosed\n---\nbody\n", "utf-8")
-    key = heard(bench)
+    key = heard(bench, f"{SAID} {text}")
     bench.script([reply(fact(1, SAID, description=text))])
     bench.run(bench.turns(key))
     document = bench.store.read("retries-stay-at-three")
@@ -170,7 +172,14 @@ def test_bug_084_no_name_leads_out_of_the_store(bench: Bench, sealed_environment
     key = heard(bench)
     outside = {p for p in sealed_environment.rglob("*") if bench.store.root not in (p, *p.parents)}
     bench.script(
-        [reply(*(fact(1, SAID, name=n, statement=f"Thing{i} is number{i}.") for i, n in enumerate(names)))]
+        [
+            reply(
+                *(
+                    fact(1, SAID, name=n, statement=f"Retries stay {'so ' * i}at 3.")
+                    for i, n in enumerate(names)
+                )
+            )
+        ]
     )
     (outcome,) = bench.run(bench.turns(key))
     assert len(outcome.actions) == len(names)
@@ -217,9 +226,19 @@ def parrot(request: Request) -> Scripted:
     return reply(*facts)
 
 
+def knowing(prompt: str) -> Scripted:
+    """The second reader who finds each fact that a memory of its name holds."""
+    known = {}
+    for name, text in items_of(prompt).items():
+        job = re.findall(r"^description: Retries of (\w+)", text, re.MULTILINE)[0]
+        if f"memory {job}-retries " in text:
+            known[name] = {"known": f"{job}-retries"}
+    return borne_out(prompt, **known)
+
+
 def test_bug_088_facts_do_not_pile_up_and_each_line_is_new_once(bench: Bench) -> None:
     session = Transcript()
-    provider = bench.script(parrot)
+    provider = bench.script(parrot, knowing)
     for number, job in enumerate(JOBS):
         session.user(f"the {job} job retries {number + 3} times " + "because of the gateway. " * 150)
         session.assistant("Understood. " * 40)
@@ -269,10 +288,10 @@ def test_bug_024_what_was_read_before_the_file_went_is_still_extracted(bench: Be
     done = bench.worker().run()
     assert done.failures == [] and bench.names() == ["retries-stay-at-three"]
     assert [job.state for job in jobs.list_jobs(bench.ledger) if job.kind == "extract_turn"] == ["done"]
-    assert (
-        len(calls.list_calls(bench.ledger)) == 1
-        and len(utterances.utterances(bench.ledger, key, after_row=0)) == 1
-    )
+    assert [call.purpose for call in calls.list_calls(bench.ledger)] == [
+        "extract.verify",
+        "extract.turn",
+    ] and len(utterances.utterances(bench.ledger, key, after_row=0)) == 1
 
 
 def test_bug_052_the_worker_parks_what_it_cannot_write_and_calls_no_model(bench: Bench) -> None:

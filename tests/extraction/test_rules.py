@@ -73,13 +73,15 @@ def test_only_a_person_and_only_what_is_new_is_read() -> None:
     assert extract(shown).memories == []
 
 
-def test_the_sentence_behind_comes_along_as_the_likely_reason() -> None:
+def test_a_sentence_is_quoted_alone_since_nobody_knows_what_the_next_one_is() -> None:
     (found,) = extract(talk("Never retry more than 3 times. The gateway bans us at 5.")).memories
-    assert found.statement.endswith("The gateway bans us at 5.")
-    assert found.description == "Never retry more than 3 times."
+    assert found.statement == found.description == "Never retry more than 3 times."
 
 
-def test_a_point_inside_a_name_or_a_number_ends_no_sentence() -> None:
-    (found,) = extract(talk("Always edit config.toml by hand at 3.5 s. It is short.")).memories
-    assert found.description == "Always edit config.toml by hand at 3.5 s."
-    assert found.statement == "Always edit config.toml by hand at 3.5 s. It is short."
+@pytest.mark.parametrize(
+    "text",
+    ["always use Python 3.12.4 here, never 3.13.", "Always edit config.toml by hand at 3.5 sec."],
+)
+def test_a_point_inside_a_name_or_a_number_ends_no_sentence(text: str) -> None:
+    (found,) = extract(talk(text + " It is short.")).memories
+    assert found.statement == text

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from pipeline.extraction.render import Rendering, render
 from pipeline.extraction.schema import Extraction
-from pipeline.extraction.screen import MAX_PART, Verdict, quoted_in, screen
-from pipeline.store import Forgotten
-from pipeline.store.history.forgotten import Line
+from pipeline.extraction.screen import MAX_PART, Screen, Verdict, quoted_in
+from pipeline.store.history.forgotten import Forgotten, Line
 from tests.support.extraction import fact, reply, said, talk
 
 SAID = "keep the retries at 3, the gateway bans us at 5"
@@ -20,8 +19,7 @@ TALK = talk("A: shall I change anything?", SAID, "A: The retries are at three no
 
 def judge(*facts: dict[str, Any], over: Rendering = TALK, **more: Any) -> Verdict:
     answer = Extraction.model_validate(reply(*facts, withdrawals=more.pop("withdrawals", [])))
-    values: dict[str, Any] = {"limit": 40, "forgotten": Forgotten()}
-    return screen(answer, over, **(values | more))
+    return Screen(over, **more).judge(answer)
 
 
 def refused(*facts: dict[str, Any], **more: Any) -> str:
@@ -170,31 +168,50 @@ def test_the_same_statement_twice_is_kept_once() -> None:
 MOMENT = datetime(2026, 3, 2, 9, 2, tzinfo=UTC)
 
 
-def forgotten(at: datetime, *, name: str = "") -> Forgotten:
-    """What a person had forgotten at `at`: the words of line 2, or only what is called `name`."""
-    line = [Line("" if name else SAID, at, "forgotten on request")]
-    return Forgotten(names={name: line}) if name else Forgotten({"u2": line})
+def forgotten(quote: str, moment: datetime, uuid: str = "u2") -> Forgotten:
+    return Forgotten({uuid: [Line(quote, moment, "forgotten on request")]})
 
 
-@pytest.mark.parametrize("name", ["", "retries-stay-at-three", "other"])
-@pytest.mark.parametrize(("minutes", "kept"), [(-1, 1), (0, 0), (1, 0)])
-def test_what_was_forgotten_comes_back_only_when_said_again(name: str, minutes: int, kept: int) -> None:
-    update_of = "other" if name == "other" else ""
-    known = forgotten(MOMENT + timedelta(minutes=minutes), name=name)
-    verdict = judge(fact(2, SAID, update_of=update_of), forgotten=known)
+@pytest.mark.parametrize("minutes", [-1, 0, 1])
+def test_a_name_that_was_forgotten_comes_back_only_when_said_again(minutes: int) -> None:
+    gone = Forgotten(
+        names={"retries-stay-at-three": [Line("", MOMENT + timedelta(minutes=minutes), "asked")]}
+    )
+    assert len(judge(fact(2, SAID), forgotten=gone).accepted) == (minutes < 0)
+
+
+@pytest.mark.parametrize(
+    ("moment", "quote", "kept"),
+    [
+        (MOMENT - timedelta(seconds=1), SAID, 1),
+        (MOMENT, SAID, 0),
+        (MOMENT + timedelta(days=1), SAID, 0),
+        (MOMENT + timedelta(days=1), "keep the retries", 0),
+        (MOMENT + timedelta(days=1), "something else altogether here", 1),
+    ],
+)
+def test_u8_what_was_forgotten_comes_back_under_no_name(moment: datetime, quote: str, kept: int) -> None:
+    verdict = judge(fact(2, SAID, name="another-name"), forgotten=forgotten(quote, moment))
     assert len(verdict.accepted) == kept
     assert all(r.reason.startswith("it was forgotten on request") for r in verdict.rejected)
 
 
-def test_the_same_words_bring_it_back_under_no_other_name() -> None:
-    known = forgotten(MOMENT + timedelta(hours=1))
-    assert "forgotten" in refused(fact(2, SAID, name="gateway-bans-at-five"), forgotten=known)
+def test_u8_words_said_later_bring_it_back() -> None:
+    over = talk(SAID, "and again: keep the retries at 3")
+    gone = forgotten(SAID, datetime(2026, 3, 2, 9, 1, 30, tzinfo=UTC), "u1")
+    both = [{"line": 1, "quote": SAID}, {"line": 2, "quote": "keep the retries at 3"}]
+    assert len(judge(fact(1, SAID, evidence=both), over=over, forgotten=gone).accepted) == 1
 
 
 def test_words_without_a_time_bring_nothing_back() -> None:
     over = render([], [said(1, SAID, at=None)])
-    known = forgotten(datetime.fromtimestamp(1, UTC), name="retries-stay-at-three")
-    assert "forgotten" in refused(fact(1, SAID), over=over, forgotten=known)
+    assert "forgotten" in refused(fact(1, SAID), over=over, forgotten=forgotten(SAID, MOMENT, "u1"))
+
+
+def test_u8_forgotten_words_withdraw_nothing() -> None:
+    taken_back = {**WITHDRAWAL, "evidence": [{"line": 2, "quote": SAID}]}
+    verdict = judge(withdrawals=[taken_back], forgotten=forgotten(SAID, MOMENT))
+    assert verdict.withdrawals == [] and "forgotten" in verdict.rejected[0].reason
 
 
 def test_relative_dates_become_days() -> None:

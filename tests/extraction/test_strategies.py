@@ -78,19 +78,19 @@ def test_when_no_model_is_asked(bench: Bench, lines: list[str], reason: str) -> 
     assert span is not None and span.skip == reason
 
 
-def test_a_turn_in_which_claude_wrote_memory_itself_is_left_alone(bench: Bench) -> None:
+def test_u11_a_turn_in_which_claude_wrote_memory_itself_is_read_with_it(bench: Bench) -> None:
     session = Transcript()
     session.user("remember that I prefer tabs")
     target = str(bench.store.path / "prefers_tabs.md")
     session.assistant([tool_use("Write", {"file_path": target, "content": "x"})])
     key = bench.hear(session)
     span = next_span(bench, key)
-    assert span is not None and span.skip == "the assistant wrote memory itself"
+    assert span is not None and (span.skip, span.written) == ("", (target,))
     read_to(bench, key, span.through_row)
     session.user("never mock the database")
     bench.hear(session)
     later = next_span(bench, key)
-    assert texts(later) == ["never mock the database"] and later is not None and later.skip == ""
+    assert texts(later) == ["never mock the database"] and later is not None and later.written == ()
 
 
 def test_a_history_that_is_all_old_says_how_it_is_read(bench: Bench) -> None:
@@ -128,17 +128,17 @@ def test_lines_without_a_time_count_as_recent(bench: Bench) -> None:
     assert texts(next_span(bench, bench.hear(session))) == ["no stamp", "none here"]
 
 
-def test_a_memory_written_later_does_not_silence_what_was_said_before(bench: Bench) -> None:
+def test_u11_a_memory_belongs_to_the_words_before_it(bench: Bench) -> None:
     session = Transcript()
     session.user("never mock the database " + "x" * 400)
     session.user("remember that I prefer tabs " + "x" * 400)
     session.assistant([tool_use("Write", {"file_path": str(bench.store.path / "tabs.md"), "content": "x"})])
     key = bench.hear(session)
     first = next_span(bench, key, max_chars=600)
-    assert first is not None and (len(first.new), first.skip) == (1, "")
+    assert first is not None and (len(first.new), first.written) == (1, ())
     read_to(bench, key, first.through_row)
     second = next_span(bench, key, max_chars=600)
-    assert second is not None and second.skip == "the assistant wrote memory itself"
+    assert second is not None and len(second.written) == 1
 
 
 def test_reading_stops_at_a_row_when_told(bench: Bench) -> None:

@@ -1,18 +1,24 @@
 """From screened candidates to one change set, and what is left to a person instead."""
 
 import dataclasses
+import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipeline.core.ids import derived_id
+from pipeline.domain.action import MemoryAction
 from pipeline.domain.memory import Evidence
+from pipeline.domain.sentences import key_of
 from pipeline.extraction.schema import Withdrawal
-from pipeline.extraction.screen import Rejected, Verdict
+from pipeline.extraction.screen import Case, Rejected, Verdict, Withdrawn
 from pipeline.extraction.screened_candidate import Screened
-from pipeline.extraction.write import ExtractionPlan, near_copy, plan
-from pipeline.store import Store
+from pipeline.extraction.write import ExtractionPlan, Proposal, Terms, plan
+from pipeline.ledger.inbox import InboxItem
+from pipeline.revision import Door
+from pipeline.store import Operation, Store
 from tests.support.extraction import NOW
 from tests.support.stores import apply, memory, save, tree
 
@@ -35,14 +41,47 @@ def item(statement: str = RETRIES, **more: Any) -> Screened:
     return Screened(**(values | more))
 
 
-def planned(store: Store, *items: Screened, taken_back: tuple[str, ...] = (), **more: Any) -> ExtractionPlan:
-    withdrawals: list[Any] = [(Withdrawal(name=name, reason="over"), (SOURCE,)) for name in taken_back]
-    rejected = more.pop("rejected", [])
-    options: dict[str, Any] = {"run_id": "r1", "now": NOW, "provisional": frozenset()} | more
-    return plan(Verdict(list(items), withdrawals, rejected), store, store.scan(), **options)
+@dataclasses.dataclass
+class Planned:
+    """A plan and the door it was made at."""
+
+    result: ExtractionPlan
+    door: Door
+
+    @property
+    def operations(self) -> list[Operation]:
+        return self.door.operations
+
+    @property
+    def actions(self) -> list[MemoryAction]:
+        return self.result.actions
+
+    @property
+    def proposals(self) -> list[Proposal]:
+        return self.result.proposals
 
 
-def actions(result: ExtractionPlan) -> list[tuple[str, str]]:
+def change(before: str, after: str, update_of: str = "retries", **more: Any) -> Screened:
+    """An update that replaces one sentence and adds none."""
+    return item("", **({"update_of": update_of, "replaces": ((before, after),)} | more))
+
+
+def planned(store: Store, *items: Screened, taken_back: tuple[str, ...] = (), **more: Any) -> Planned:
+    snapshot = store.scan()
+    cases = [
+        Case(f"c{n}", one, (), old=found.memory if (found := snapshot.by_name(one.update_of)) else None)
+        for n, one in enumerate(items, start=1)
+    ]
+    withdrawals = [
+        Withdrawn(f"w{n}", Withdrawal(name=name, reason="over"), (SOURCE,))
+        for n, name in enumerate(taken_back)
+    ]
+    verdict = Verdict(cases, withdrawals, more.pop("rejected", []), more.pop("known", []))
+    door = Door(store, now=NOW)
+    return Planned(plan(verdict, door, snapshot, Terms("r1", NOW, **more)), door)
+
+
+def actions(result: Planned) -> list[tuple[str, str]]:
     return [(action.action, action.name) for action in result.actions]
 
 
@@ -56,71 +95,122 @@ def test_a_new_fact_becomes_a_file_with_its_sources(store: Store) -> None:
     kept = store.read("retries").memory
     assert actions(result) == [("created", "retries")]
     assert (kept.body, kept.origin, kept.sources) == (RETRIES + "\n", "user-stated", (SOURCE,))
-    assert (kept.id, kept.created) == (derived_id("r1", "0"), NOW)
+    assert (kept.id, kept.created) == (derived_id("r1", "c1"), NOW)
+
+
+def test_u1_what_an_update_does_not_name_stays_word_for_word(store: Store) -> None:
+    first = Evidence(session="a", uuid="u0", quote="retries at 3, 5 bans us", at="2026-03-01T09:00:00+00:00")
+    body = "Use 3 retries. Log each.\n\n**Why:** At 5 the gateway bans us for an hour.\n"
+    before = old(body=body, sources=(first,), tags=("old",), importance=0.9, anchors=("a.py",))
+    save(store, before)
+    later = change("Use 3 retries.", "Use 4 retries.", origin="user-confirmed", anchors=("b.py",))
+    result = planned(store, later)
+    result.door.write("r1", "test")
+    kept = store.read("retries").memory
+    assert kept.body == body.replace("3 retries", "4 retries") and actions(result) == [("updated", "retries")]
+    assert (kept.id, kept.created, kept.type) == (before.id, before.created, "project")
+    assert (kept.importance, kept.tags, kept.anchors) == (0.9, ("api", "old"), ("b.py", "a.py"))
+    new, stays = key_of("Use 4 retries."), key_of("At 5 the gateway bans us for an hour.")
+    assert [(s.quote, new in s.bears, stays in s.bears) for s in kept.sources] == [
+        (SOURCE.quote, True, False), (first.quote, False, True),
+    ]  # fmt: skip
+    assert (store.root / "archive").rglob("retries-*.md"), "the former text"
 
 
 @pytest.mark.parametrize(
-    ("changes", "why"),
-    [
-        ({"update_of": "gateway-limit"}, "named outright"),
-        ({"name": "gateway-limit"}, "same name"),
-        ({"statement": "The payment gateway is retried 3 times at the most."}, "near copy"),
-    ],
+    ("spoken", "origin"),
+    [("user-stated", "user-stated"), ("user-confirmed", "user-confirmed")],
 )
-def test_a_fact_known_under_any_handle_is_updated_in_place(store: Store, changes: Any, why: str) -> None:
-    save(store, old("gateway-limit"))
-    result = planned(
-        store, item(**{"name": "new-name", "how_to_apply": "Never raise it, not even for tests.", **changes})
-    )
-    apply(store, *result.operations, id="r1")
-    assert actions(result) == [("updated", "gateway-limit")]
-    assert [d.memory.name for d in store.scan().documents] == ["gateway-limit"]
-    assert "Never raise it" in store.read("gateway-limit").memory.body
-
-
-def test_an_update_keeps_what_the_memory_was_and_gathers_its_sources(store: Store) -> None:
-    first = Evidence(session="a", uuid="u0", quote="retries at 4 please", at="2026-03-01T09:00:00+00:00")
-    before = old(sources=(first,), tags=("old",), importance=0.9, origin="user-stated", anchors=("a.py",))
-    save(store, before)
-    later = item("Retries are 3 in production and 5 in tests.", origin="user-confirmed", anchors=("b.py",))
-    apply(store, *planned(store, later).operations, id="r1")
+def test_u5_the_origin_is_that_of_the_words_that_carry_the_fact_now(
+    store: Store, spoken: str, origin: str
+) -> None:
+    first = SOURCE.model_copy(update={"at": "2026-03-01T09:00:00+00:00", "uuid": "u0"})
+    save(store, old(body="Use 3 retries.\n", sources=(first,)))
+    planned(store, change("Use 3 retries.", "Use 4 retries.", origin=spoken)).door.write("r1", "test")
     kept = store.read("retries").memory
-    assert (kept.id, kept.created, kept.type) == (before.id, before.created, "project")
-    assert (kept.importance, kept.origin) == (0.9, "user-stated")
-    assert kept.sources == (SOURCE, first)
-    assert (kept.tags, kept.anchors) == (("api", "old"), ("b.py", "a.py"))
+    assert kept.origin == origin and [s.uuid for s in kept.sources] == ["u2"]
 
 
-def test_a_repetition_leaves_the_file_and_its_age_alone(store: Store) -> None:
+def test_u5_as_many_sources_as_the_sentences_need(store: Store) -> None:
+    many = tuple(SOURCE.model_copy(update={"uuid": f"u{n}", "quote": f"line {n} says it"}) for n in range(7))
+    planned(store, item(sources=many)).door.write("r1", "test")
+    assert store.read("retries").memory.sources == many
+
+
+@pytest.mark.parametrize("name", ["retries", "gateway-limit"])
+def test_u3_an_equal_name_or_a_near_copy_overwrites_nothing(store: Store, name: str) -> None:
+    staging = "The staging environment is deployed each Tuesday by Mara."
+    save(store, old("retries", body=f"{staging}\n"))
+    before = store.read("retries").raw
+    result = planned(store, item(staging.replace("staging", "production"), name=name))
+    result.door.write("r1", "test")
+    assert store.read("retries").raw == before
+    assert actions(result) == [("created", "retries-2" if name == "retries" else name)]
+
+
+def test_u6_the_name_follows_the_text_and_the_old_one_still_finds_it(store: Store) -> None:
+    first = SOURCE.model_copy(update={"at": "2026-03-01T09:00:00+00:00", "uuid": "u0"})
+    save(store, old("use-pnpm-never-npm", body="Use pnpm, never npm.\n", sources=(first,)))
+    turned = change(
+        "Use pnpm, never npm.", "Use bun.", "use-pnpm-never-npm", name="use-bun", description="Use bun."
+    )
+    planned(store, turned).door.write("r1", "test")
+    (kept,) = store.scan().documents
+    assert (kept.name, kept.path, kept.memory.aliases) == ("use-bun", "use-bun.md", ("use-pnpm-never-npm",))
+    assert store.read("use-pnpm-never-npm").name == "use-bun"
+    assert "pnpm" not in (store.root / "MEMORY.md").read_text()
+
+
+def test_u4_nothing_said_earlier_replaces_something_said_later(store: Store) -> None:
+    later = SOURCE.model_copy(update={"at": "2026-03-05T09:00:00+00:00", "uuid": "u9"})
+    save(store, old(body="Use 100.\n", sources=(later,)))
+    early = change("Use 100.", "Use 20.", said_at=datetime(2026, 3, 2, 9, 2, tzinfo=UTC))
+    result = planned(store, early)
+    assert (result.operations, result.actions, result.proposals) == ([], [], [])
+    assert [r.reason for r in result.result.rejected] == ["said later otherwise"]
+
+
+def test_u9_what_waits_already_is_not_filed_again(store: Store) -> None:
+    save(store, old("other", body="Something else.\n"))
+    options: dict[str, Any] = {"taken_back": ("other",), "propose_only": True}
+    first = planned(store, item(), **options)
+    waiting = [
+        InboxItem(
+            1, "s", p.kind, json.dumps({"name": p.name, **p.payload}), p.reason, "r0", "open", 0.0, None
+        )
+        for p in first.proposals
+    ]
+    same = item("the payment gateway is retried 3 times at most", name="other-name")
+    again = planned(store, same, waiting=waiting, **options)
+    assert (again.proposals, again.result.waits_already) == ([], 2)
+    assert len(planned(store, item("Retries are 4."), waiting=waiting, propose_only=True).proposals) == 1
+
+
+def test_the_assistant_s_words_change_no_person_s(store: Store) -> None:
+    save(store, old(sources=(SOURCE,)))
+    result = planned(store, change(RETRIES, "The gateway is retried as needed.", origin="assistant-inferred"))
+    assert result.operations == [] and "only the assistant said it" in result.proposals[0].reason
+
+
+def test_a_memory_that_lost_the_sentence_to_replace_waits_for_a_person(store: Store) -> None:
+    save(store, old())
+    result = planned(store, change("Use 9 retries.", "Use 4 retries."))
+    assert [p.reason for p in result.proposals] == ["the memory changed since it was shown"]
+
+
+def test_what_is_known_leaves_the_file_and_its_age_alone(store: Store) -> None:
     save(store, old())
     before = tree(store.root)
-    result = planned(store, item("At most 3 times is the payment gateway retried."))
+    result = planned(store, known=[store.read("retries").memory])
     assert actions(result) == [("known", "retries")] and result.operations == []
     assert tree(store.root) == before
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        (RETRIES, RETRIES.lower(), True),
-        (RETRIES, "The payment gateway is retried 4 times at most.", False),
-        (RETRIES, "The search gateway holds 3 replicas in each region.", False),
-        ("Port is 8443.", "Port is 8443.", False),
-        ("数据库连接池上限是五十个连接", "数据库连接池上限是五十个连接", True),
-        ("배포는 매주 금요일 오후에 한다", "배포는 매주 금요일 오후에 한다.", True),
-        ("ເຊີບເວີຣັນຢູ່ພອດ ແລະບັນທຶກທຸກຄັ້ງ", "ເຊີບເວີຣັນຢູ່ພອດ ແລະບັນທຶກທຸກຄັ້ງ!", True),
-    ],
-)
-def test_what_counts_as_a_near_copy(store: Store, one: str, other: str, same: bool) -> None:
-    save(store, old(body=one + "\n\n**Why:** because of reasons nobody repeats\n"))
-    assert (near_copy(other, store.scan().documents) is not None) is same
 
 
 def test_two_facts_of_one_reply_about_one_memory_change_it_once(store: Store) -> None:
     save(store, old())
     result = planned(
         store,
-        item("Retries are 3 in production."),
+        item("Retries are 3 in production.", update_of="retries"),
         item("Retries are 5 in the test rig.", update_of="retries"),
     )
     assert actions(result) == [("updated", "retries")]
@@ -148,7 +238,7 @@ def test_hands_off_what_a_person_wrote_edited_or_pinned(store: Store, make: Any,
     make(store)
     before = tree(store.root)
     if how == "update":
-        result = planned(store, item("Retries are 9 everywhere from now on."))
+        result = planned(store, item("Retries are 9 everywhere from now on.", update_of="retries"))
     else:
         result = planned(store, taken_back=("retries",))
     assert (result.operations, result.actions) == ([], [])
@@ -199,12 +289,11 @@ def test_planning_again_gives_the_same_files(store: Store) -> None:
     first, second = planned(store, *items), planned(Store.open(store.path), *items)
     assert [(o.path, o.data) for o in first.operations] == [(o.path, o.data) for o in second.operations]
     apply(store, *first.operations, id="r1")
-    again = planned(store, *items)
-    assert again.operations == [] and again.actions == first.actions
+    assert planned(store, *items).actions == first.actions
 
 
 def test_a_withdrawal_of_nothing_is_nothing(store: Store) -> None:
-    assert planned(store, taken_back=("ghost",)) == ExtractionPlan()
+    assert planned(store, taken_back=("ghost",)).result == ExtractionPlan()
 
 
 def test_bug_081_names_in_any_script_get_files_of_their_own(tmp_path: Path) -> None:

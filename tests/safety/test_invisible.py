@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.cli import output
-from pipeline.extraction.known_memories import in_full
+from pipeline.extraction.known_memories import Known, in_full
 from pipeline.extraction.screen import quoted_in
 from pipeline.recall.live import fence
 from pipeline.safety import guard, invisible
@@ -21,7 +21,7 @@ REMOVING = {
     "the fence": fence.neutralise,
     "an attribute of the fence": fence.label,
     "a line of MEMORY.md": memory_index.inert,
-    "a memory shown to a model": lambda text: in_full([memory("m", description=text, body=text)]),
+    "a memory shown to a model": lambda text: in_full(Known(memory("m", description=text, body=text))),
     "a terminal": output.harmless,
 }
 

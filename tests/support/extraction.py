@@ -22,10 +22,11 @@ from pipeline.intake import spool
 from pipeline.intake.ingest import Ingested, file_key, ingest_file
 from pipeline.ledger import Ledger, calls
 from pipeline.llm import Client
-from pipeline.llm.fakes import Scripted, ScriptedProvider
+from pipeline.llm.fakes import Scripted
 from pipeline.llm.request import Request
 from pipeline.store import Store
 from pipeline.worker import Worker, WorkerContext
+from tests.support.model import TwoReaders, borne_out
 from tests.support.transcripts import Transcript
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -94,10 +95,11 @@ class Bench:
     clock: FixedClock = field(default_factory=lambda: FixedClock(NOW))
     settings: Settings = field(default_factory=Settings)
     fired: int = 0
-    provider: ScriptedProvider = field(default_factory=lambda: ScriptedProvider([]))
+    provider: TwoReaders = field(default_factory=lambda: TwoReaders([]))
 
-    def script(self, script: Script) -> ScriptedProvider:
-        self.provider = ScriptedProvider(script)
+    def script(self, script: Script, reader: Callable[[str], Scripted] = borne_out) -> TwoReaders:
+        """Let the first reader answer by `script`, the second by `reader`."""
+        self.provider = TwoReaders(script, reader)
         return self.provider
 
     def path(self, session: Transcript) -> Path:

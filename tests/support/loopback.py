@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.support.model import borne_out, is_second
+
 KEY_VARIABLE = "REVERIE_TEST_KEY"
 
 
@@ -40,11 +42,16 @@ Answer = Callable[[str], Any]
 
 
 class LoopbackApi:
-    """What the API was asked: `prompts` in order, and `most_at_once` requests."""
+    """What the API was asked: `prompts` in order, and `most_at_once` requests.
 
-    def __init__(self, answer: Answer) -> None:
+    `second` holds what extraction's second reader was asked, whom `reader` plays.
+    """
+
+    def __init__(self, answer: Answer, reader: Answer = borne_out) -> None:
         self.answer = answer
         self.prompts: list[str] = []
+        self.reader = reader
+        self.second: list[str] = []
         self.most_at_once = 0
         self.url = ""
         self._in_hand = 0
@@ -64,11 +71,11 @@ class LoopbackApi:
         """Note a request and return status, headers and body of the response."""
         prompt = "".join(_text(message["content"]) for message in body["messages"])
         with self._lock:
-            self.prompts.append(prompt)
+            (self.second if is_second(prompt) else self.prompts).append(prompt)
             self._in_hand += 1
             self.most_at_once = max(self.most_at_once, self._in_hand)
         try:
-            return _response(self.answer(prompt))
+            return _response((self.reader if is_second(prompt) else self.answer)(prompt))
         finally:
             with self._lock:
                 self._in_hand -= 1
@@ -139,9 +146,9 @@ def _response(answer: Any) -> tuple[int, dict[str, str], dict[str, Any]]:
 
 
 @contextmanager
-def serving(answer: Answer) -> Iterator[LoopbackApi]:
+def serving(answer: Answer, reader: Answer = borne_out) -> Iterator[LoopbackApi]:
     """Run a LoopbackApi until the block ends."""
-    api = LoopbackApi(answer)
+    api = LoopbackApi(answer, reader)
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

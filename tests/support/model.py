@@ -1,8 +1,17 @@
-"""A scripted Messages API's state, and what a fake claude program looks like."""
+"""Scripted models: a Messages API's state, a fake claude program, and extraction's second reader."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+
+from pipeline.evaluation.scoring import SECOND_READER
+from pipeline.llm.fakes import Scripted, ScriptedProvider
+from pipeline.llm.request import RawReply, Request
+
+_ITEM = re.compile(r"^## (?P<id>[cw]\d+) \((?P<what>.*)\)$", re.MULTILINE)
 
 
 class Api:
@@ -55,3 +64,65 @@ with open(seen, "w") as out:
 """
 
 FakeClaude = Callable[..., Path]
+
+
+def items_of(prompt: str) -> dict[str, str]:
+    """Return the items of a second reader's prompt by id, each with its text."""
+    found = list(_ITEM.finditer(prompt))
+    ends = [*(match.start() for match in found[1:]), len(prompt)]
+    return {match["id"]: prompt[match.start() : end] for match, end in zip(found, ends, strict=True)}
+
+
+def is_narrowing(prompt: str) -> bool:
+    """Whether a prompt of the second reader's asks for narrower words."""
+    return "\nstretched: " in prompt
+
+
+def is_second(prompt: str) -> bool:
+    """Whether a prompt is the second reader's."""
+    return prompt.startswith("## ")
+
+
+def borne_out(prompt: str, **opinions: dict[str, Any]) -> dict[str, Any]:
+    """Answer that every item is borne out, in the words of whoever the code says, and taken back.
+
+    What an update replaces holds no longer. `opinions` gives for an id what is otherwise. Asked for narrower
+    wordings it has none.
+    """
+    items = items_of(prompt)
+    if is_narrowing(prompt):
+        return {"items": [{"id": name, **opinions.get(name, {})} for name in items]}
+    said: dict[str, Any] = {"verdict": "borne_out", "words": "person", "name_fits": "yes"}
+    return {
+        "items": [
+            {
+                "id": name,
+                **said,
+                "gone": [int(n) for n in re.findall(r"^old (\d+): .* => ", text, re.MULTILINE)],
+                **opinions.get(name, {}),
+            }
+            for name, text in items.items()
+            if name[0] == "c"
+        ],
+        "withdrawals": [
+            {"id": name, "taken_back": "yes", **opinions.get(name, {})} for name in items if name[0] == "w"
+        ],
+    }
+
+
+class TwoReaders(ScriptedProvider):
+    """A scripted first reader, with a second one, `second`, that has a history of its own."""
+
+    def __init__(
+        self,
+        script: Iterable[Scripted] | Callable[[Request], Scripted],
+        reader: Callable[[str], Scripted] = borne_out,
+    ) -> None:
+        super().__init__(script)
+        self.second = ScriptedProvider(lambda request: reader(request.messages[0].content))
+
+    def send(self, request: Request, schema: dict[str, Any]) -> RawReply:
+        """Return the next reply of whichever reader is asked."""
+        if request.purpose in SECOND_READER:
+            return self.second.send(request, schema)
+        return super().send(request, schema)

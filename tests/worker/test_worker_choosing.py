@@ -36,6 +36,9 @@ def chosen(prompt: str) -> list[str]:
     ]
 
 
+EXTRACTED = ["extract.turn", "extract.verify"]
+
+
 def turn(shop: Workshop, hook: str = "Stop") -> Transcript:
     session = shop.session()
     session.user("Shelf 01 holds 17 boxes.")
@@ -65,13 +68,13 @@ def test_what_was_just_learned_can_be_chosen(on: Workshop, api: LoopbackApi) -> 
     assert [outcome.word for outcome in done.outcomes] == ["applied"] and done.failures == []
     (value,) = picks(on)
     assert value["names"] == on.memories() and value["store"] == str(on.store)
-    assert purposes(on) == ["extract.turn", "recall.select"]
+    assert purposes(on) == [*EXTRACTED, "recall.select"]
 
 
 def test_nobody_is_asked_unless_the_settings_say_so(shop: Workshop, api: LoopbackApi) -> None:
     turn(shop)
     work(shop)
-    assert picks(shop) == [] and purposes(shop) == ["extract.turn"]
+    assert picks(shop) == [] and purposes(shop) == EXTRACTED
 
 
 def test_nobody_is_asked_while_recall_is_off(
@@ -80,13 +83,13 @@ def test_nobody_is_asked_while_recall_is_off(
     monkeypatch.setenv("REVERIE_RECALL__ENABLED", "false")
     turn(on)
     work(on)
-    assert picks(on) == [] and purposes(on) == ["extract.turn"]
+    assert picks(on) == [] and purposes(on) == EXTRACTED
 
 
 def test_nobody_is_asked_for_a_session_that_has_ended(on: Workshop, api: LoopbackApi) -> None:
     turn(on, "SessionEnd")
     work(on)
-    assert picks(on) == [] and purposes(on) == ["extract.turn"]
+    assert picks(on) == [] and purposes(on) == EXTRACTED
 
 
 @pytest.mark.parametrize("answer", [Refusal(401), Refusal(400), "no JSON at all"])
@@ -101,8 +104,8 @@ def test_a_choice_that_fails_fails_nothing_else(on: Workshop, api: LoopbackApi, 
 def test_a_cap_on_calls_leaves_the_choice_out(
     on: Workshop, api: LoopbackApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("REVERIE_SPEND__CALLS_PER_HOUR", "1")
+    monkeypatch.setenv("REVERIE_SPEND__CALLS_PER_HOUR", "2")
     turn(on)
     done = work(on)
     assert done.failures == [] and done.waiting == ""
-    assert picks(on) == [] and purposes(on) == ["extract.turn"]
+    assert picks(on) == [] and purposes(on) == EXTRACTED

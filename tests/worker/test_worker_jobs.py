@@ -136,7 +136,7 @@ def test_a_long_job_renews_its_lease(shop: Workshop, api: LoopbackApi, monkeypat
 
 
 def test_over_a_cap_the_work_waits_and_says_so(shop: Workshop, api: LoopbackApi, monkeypatch: Any) -> None:
-    monkeypatch.setenv("REVERIE_SPEND__CALLS_PER_HOUR", "1")
+    monkeypatch.setenv("REVERIE_SPEND__CALLS_PER_HOUR", "2")
     for number in (1, 2, 3):
         talk(shop, number)
     done = work(shop)
@@ -150,7 +150,7 @@ def test_over_a_cap_the_work_waits_and_says_so(shop: Workshop, api: LoopbackApi,
 
 
 def test_the_cap_of_one_run_is_not_the_cap_of_one_worker(shop: Workshop, monkeypatch: Any) -> None:
-    monkeypatch.setenv("REVERIE_SPEND__CALLS_PER_RUN", "1")
+    monkeypatch.setenv("REVERIE_SPEND__CALLS_PER_RUN", "2")
     for number in (1, 2, 3):
         talk(shop, number)
     assert work(shop).waiting == "" and len(shop.memories()) == 3

@@ -19,6 +19,7 @@ import pytest
 
 from pipeline.core.faults import POINTS
 from tests.support.loopback import LoopbackApi, fact, person_lines, serving
+from tests.support.model import borne_out, is_narrowing, items_of
 from tests.support.transcripts import Transcript
 from tests.support.warm import WarmWorkers, warm_workers
 from tests.support.workshop import Workshop
@@ -36,17 +37,25 @@ NOW = {
 STAGES = ("turn", "conversation")
 REACHED = tuple(point for point in POINTS if not point.startswith(("dream.", "recall.")))
 """What reading dialogue comes by."""
-BOUGHT_TWICE = ("extract.after_call",)
+BOUGHT_TWICE = ("extract.after_call", "extract.verified", "extract.narrowed", "extract.verified_again")
 """Where a reply is lost that nobody can know: it was sent for, and not committed."""
+
+
+def changing(item: dict[str, Any]) -> dict[str, Any]:
+    """Return a candidate as the update of the one sentence about staging."""
+    new = {"number": 1, "text": item["statement"]}
+    return {**item, "update_of": "staging-reset", "statement": "", "replaces": [new]}
 
 
 def answer(prompt: str) -> dict[str, Any]:
     """Play the model: what it says follows from what is new to it."""
     line = {text: number for number, text in person_lines(prompt)}
     if "<conversation>" in prompt:
-        staging = fact("staging-reset", "Staging is reset on Tuesdays at 07:00 UTC.", line[LATER], LATER)
+        staging = fact(
+            "staging-reset", "Staging is reset on Tuesdays at 07:00 UTC for ever.", line[LATER], LATER
+        )
         return {
-            "memories": [{**staging, "update_of": "staging-reset", "why": "It was moved from Monday."}],
+            "memories": [changing(staging)],
             "withdrawals": [{"name": "payment-retries", "reason": "the ban was lifted",
                              "evidence": [{"line": line[OVER], "quote": OVER}]}],
             "episode": {"title": "Retries and staging", "summary": ["Retries were fixed, then freed."]},
@@ -54,9 +63,26 @@ def answer(prompt: str) -> dict[str, Any]:
     if LATER in line:
         pnpm = fact("pnpm-over-npm", PNPM, line[PNPM], type="decision", title="pnpm over npm")
         staging = fact("staging-reset", LATER, line[LATER])
-        return {"memories": [pnpm, {**staging, "update_of": "staging-reset"}]}
+        return {"memories": [{**pnpm, "statement": f"{PNPM} Always."}, changing(staging)]}
     retries = fact("payment-retries", RETRIES, line[RETRIES], type="feedback")
     return {"memories": [retries, fact("staging-reset", STAGING, line[STAGING])]}
+
+
+def read_again(prompt: str) -> Any:
+    """Play the second reader: what says “for ever” or “Always” says too much, once."""
+    items = items_of(prompt)
+    if is_narrowing(prompt):
+        short = "Staging is reset on Tuesdays at 07:00 UTC."
+        narrower = [
+            {"statement": PNPM, "description": PNPM}
+            if "(new; " in text
+            else {"replaces": [{"number": 1, "text": short}], "description": short}
+            for text in items.values()
+        ]
+        return borne_out(prompt, **dict(zip(items, narrower, strict=True)))
+    wide = {"verdict": "stretched", "how": "it says for how long"}
+    stretched = [n for n, text in items.items() if "for ever" in text or "Always." in text]
+    return borne_out(prompt, **dict.fromkeys(stretched, wide))
 
 
 def say(session: Transcript, *texts: str) -> None:
@@ -78,6 +104,9 @@ class Matrix:
     def run(self, stage: str, **env: str) -> int:
         return self.workers.run({**self.shop.env, **self.api.environment, "REVERIE_NOW": NOW[stage], **env})
 
+    def calls(self) -> int:
+        return len(self.api.prompts) + len(self.api.second)
+
     def end(self) -> tuple[Any, Any]:
         return self.shop.knowledge(), self.shop.books()
 
@@ -88,6 +117,7 @@ class Matrix:
         shutil.rmtree(self.shop.place)
         shutil.copytree(self.saved / stage, self.shop.place)
         self.api.prompts.clear()
+        self.api.second.clear()
 
 
 @pytest.fixture(scope="module")
@@ -98,25 +128,26 @@ def matrix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matrix]:
     session = shop.session()
     script = {"first": (RETRIES, STAGING), "turn": (LATER, PNPM), "conversation": (OVER,)}
     hooks = {"first": "Stop", "turn": "Stop", "conversation": "SessionEnd"}
-    with serving(answer) as api, warm_workers() as workers:
+    with serving(answer, read_again) as api, warm_workers() as workers:
         made = Matrix(shop, api, workers, base / "saved", {})
         for stage, texts in script.items():
             say(session, *texts)
             shop.fire(session, hooks[stage])
             made.keep(stage)
             api.prompts.clear()
+            api.second.clear()
             assert made.run(stage) == 0
-            made.ends[stage] = (*made.end(), len(api.prompts))
+            made.ends[stage] = (*made.end(), made.calls())
         yield made
 
 
 def test_the_undisturbed_stages_do_what_they_should(matrix: Matrix) -> None:
     knowledge, books, calls = matrix.ends["turn"]
-    assert calls == 1 and LATER in knowledge["staging-reset.md"]
+    assert calls == 4 and LATER in knowledge["staging-reset.md"] and "Always" not in str(knowledge)
     assert [row[3] for row in books["runs"]] == ["applied", "applied"]
     assert json.loads(knowledge["_index.json"])["count"] == 3 and "pnpm over npm" in knowledge["CORE.md"]
     knowledge, books, calls = matrix.ends["conversation"]
-    assert calls == 1 and "archive/2026/payment-retries.md" in knowledge
+    assert calls == 4 and "archive/2026/payment-retries.md" in knowledge
     assert "Tuesdays at 07:00" in knowledge["staging-reset.md"]
     assert "Retries and staging" in knowledge["episodes/2026-03-02.md"]
     assert [row[1] for row in books["conversations"]] == ["archived"]
@@ -130,6 +161,8 @@ CHAINS = [
     ("extract.after_reply_commit", "store.staged", "store.intent_written"),
     ("store.intent_written", "store.file_replaced", "store.files_replaced", "store.done"),
     ("extract.after_store", "extract.after_store", "extract.after_cursor"),
+    ("extract.verified", "extract.verified_kept", "extract.narrowed", "extract.verified_again"),
+    ("extract.planned_kept", "store.done", "extract.after_store"),
 ]
 
 
@@ -143,7 +176,7 @@ def test_bug_048_killed_and_started_again(matrix: Matrix, stage: str, chain: tup
     knowledge, books, calls = matrix.ends[stage]
     assert matrix.shop.knowledge() == knowledge
     assert matrix.shop.books() == books
-    assert len(matrix.api.prompts) == calls + sum(point in BOUGHT_TWICE for point in chain)
+    assert matrix.calls() == calls + sum(point in BOUGHT_TWICE for point in chain)
     assert matrix.shop.temporary() == []
     if stage == STAGES[-1]:
         assert matrix.run(stage) == 0

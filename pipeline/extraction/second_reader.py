@@ -1,0 +1,400 @@
+"""The second reader: sees each candidate beside its few lines alone, and says whether they bear it out.
+
+    borne out, and nothing against it    live
+    stretched                            back once for a narrower wording, read again: then live or dropped
+    not said, somebody else's, passing   dropped with its reason
+    a permission                         dropped; an instruction too, unless a person's words may mean a wish
+    no clear answer                      the inbox
+
+What it says can only take away: an origin gets weaker, never stronger, and what `verify.floor` misses stays
+missed. Every reply is kept before it is acted on, so a crash asks nothing twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from pipeline.context import PhaseContext
+from pipeline.core import faults
+from pipeline.core.errors import InvalidReplyError, RefusedError, TooLongError, TruncatedError
+from pipeline.domain.memory import Evidence, Memory, Origin
+from pipeline.domain.sentences import folded, sentences
+from pipeline.extraction.checkpoint import Answer, Checkpoint, without_secrets
+from pipeline.extraction.known_memories import Known, nearest
+from pipeline.extraction.render import day_of
+from pipeline.extraction.schema import (
+    Candidate,
+    Narrowing,
+    Opinion,
+    Verification,
+)
+from pipeline.extraction.screen import Case, Rejected, Screen, Verdict, Withdrawn, too_weak
+from pipeline.hooklib.plain import one_line
+from pipeline.llm import Message, Request
+from pipeline.llm.prompts import load
+from pipeline.safety.invisible import visible, visible_line
+from pipeline.text.slugs import slugify
+from pipeline.verify.provenance import said_at, weakest_origin
+
+NEAREST = 3
+CITED_CHARS = 500
+"""A cited line is shown whole up to here; of a longer one what stands around its quotes."""
+QUOTE_MARGIN = 180
+AROUND_CHARS = 100
+NEAR_CHARS = 300
+UNCLEAR = "the second reader gave no clear answer"
+_NO_ANSWER = (InvalidReplyError, RefusedError, TooLongError, TruncatedError)
+"""Asked again it would be no better: what it was about waits for a person."""
+_VERDICTS = frozenset({"borne_out", "stretched", "not_said"})
+_ORIGINS: dict[str, Origin] = {
+    "person": "user-stated",
+    "confirmed": "user-confirmed",
+    "assistant": "assistant-inferred",
+}
+V = TypeVar("V", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretched:
+    """A case that says too much, and how; `stays` that it leaves a sentence which no longer holds."""
+
+    case: Case
+    how: str
+    stays: bool = False
+
+
+_Ruling = Case | Rejected | _Stretched | Memory
+
+
+class SecondReader:
+    """Reads what the first reply proposes once more. Raises ModelError or SpendError with nothing done."""
+
+    def __init__(self, phase: PhaseContext, screen: Screen, answer: Answer, checkpoint: Checkpoint) -> None:
+        self._phase = phase
+        self._screen = screen
+        self._answer = answer
+        self._checkpoint = checkpoint
+
+    def read(self, verdict: Verdict) -> Verdict:
+        """Return what of a screened reply may be written."""
+        settled = Verdict(rejected=verdict.rejected)
+        near = self._nearest(verdict.cases)
+        cases = []
+        for case in verdict.cases:
+            same = _says_already(case, near[case.id])
+            if same is None:
+                cases.append(case)
+            else:
+                settled.known.append(same)
+        answered = self._verify("verified", cases, near, verdict.withdrawals)
+        stretched = self._settle(settled, cases, answered, near)
+        settled.withdrawals = _taken_back(verdict.withdrawals, answered, settled)
+        if stretched:
+            narrower = self._narrow(stretched, settled)
+            again = self._verify("verified again", narrower, near, ())
+            for item in self._settle(settled, narrower, again, near):
+                settled.rejected.append(
+                    Rejected(item.case.item.name, f"stretched: {item.how}", item.stays, item.case.item)
+                )
+        return settled
+
+    # -- the two questions ----------------------------------------------------------------------------
+
+    def _verify(
+        self,
+        step: str,
+        cases: Sequence[Case],
+        near: Mapping[str, Sequence[Known]],
+        withdrawals: Sequence[Withdrawn],
+    ) -> Verification:
+        if not cases and not withdrawals:
+            return Verification()
+        page = _Page(self._screen)
+        items = [page.item(case, near[case.id]) for case in cases]
+        items += [self._withdrawal(page, withdrawn) for withdrawn in withdrawals]
+        return self._asked(step, "extract.verify", "\n".join(items), Verification) or Verification()
+
+    def _narrow(self, stretched: Sequence[_Stretched], settled: Verdict) -> list[Case]:
+        """Return the narrower wordings as cases; what can't be narrowed is rejected in `settled`."""
+        page = _Page(self._screen, around=False)
+        items = [page.item(item.case, (), stretched=item.how) for item in stretched]
+        reply = self._asked("narrowed", "extract.narrow", "\n".join(items), Narrowing)
+        given = {item.id: item for item in reply.items} if reply else {}
+        cases = []
+        for item in stretched:
+            case, narrower = item.case, given.get(item.case.id)
+            if narrower is None:
+                settled.rejected.append(Rejected(case.item.name, f"stretched: {item.how}", True, case.item))
+                continue
+            if not (narrower.statement.strip() or narrower.replaces):
+                settled.rejected.append(Rejected(case.item.name, f"stretched: {item.how}"))
+                continue
+            first = self._answer.reply.memories[int(case.id[1:]) - 1]
+            result = self._screen.examine(case.id, _narrowed(first, narrower.model_dump(exclude={"id"})))
+            if isinstance(result, Case):
+                cases.append(result)
+            else:
+                settled.rejected.append(result)
+        return cases
+
+    def _asked(self, step: str, prompt: str, items: str, schema: type[V]) -> V | None:
+        """Return the reply to `prompt`, which is asked once in a run; None when there is no usable one."""
+        kept = self._checkpoint.kept(step)
+        if kept is not None:
+            return schema.model_validate(kept) if kept else None
+        if self._phase.client is None:
+            return None
+        settings = self._phase.settings.model
+        request = Request(
+            purpose=prompt,
+            model=settings.model,
+            system=load(prompt).render(),
+            messages=(Message("user", items),),
+            max_tokens=settings.max_output_tokens,
+        )
+        point = step.replace(" ", "_")
+        try:
+            answered = self._phase.client.complete(request, schema)
+        except _NO_ANSWER:
+            reply = None
+        else:
+            self._checkpoint.dollars += answered.dollars
+            reply = without_secrets(answered.value)
+        faults.reach(f"extract.{point}")
+        self._checkpoint.keep(step, reply.model_dump() if reply else {}, now=self._phase.clock.now())
+        faults.reach(f"extract.{point}_kept")
+        return reply
+
+    # -- what it says ---------------------------------------------------------------------------------
+
+    def _settle(
+        self,
+        settled: Verdict,
+        cases: Sequence[Case],
+        answered: Verification,
+        near: Mapping[str, Sequence[Known]],
+    ) -> list[_Stretched]:
+        """Put each of `cases` where its opinion puts it in `settled`; return those that are stretched."""
+        opinions = {opinion.id: opinion for opinion in answered.items}
+        stretched = []
+        for case in cases:
+            ruling = _ruled(case, opinions.get(case.id), near[case.id])
+            if isinstance(ruling, Case):
+                settled.cases.append(ruling)
+            elif isinstance(ruling, Memory):
+                settled.known.append(ruling)
+            elif isinstance(ruling, Rejected):
+                settled.rejected.append(ruling)
+            else:
+                stretched.append(ruling)
+        return stretched
+
+    def _nearest(self, cases: Sequence[Case]) -> dict[str, list[Known]]:
+        texts = [f"{case.item.description}\n{case.item.body}" for case in cases]
+        found = nearest(self._phase, texts, limit=NEAREST) if cases else []
+        return {case.id: known[:NEAREST] for case, known in zip(cases, found, strict=True)}
+
+    def _withdrawal(self, page: _Page, withdrawn: Withdrawn) -> str:
+        name = withdrawn.withdrawal.name
+        scope = "; provisional" if name in self._answer.provisional else ""
+        target = self._phase.store.scan().by_name(name)
+        rows = [
+            _row("memory", target.memory.body if target else ""),
+            *page.lines(withdrawn.cited, withdrawn.sources),
+        ]
+        return "\n".join([f"## {withdrawn.id} (withdrawal of {visible_line(name)}{scope})", *rows]) + "\n"
+
+
+class _Page:
+    """The items of one question; a line that several of them rest on is written out once."""
+
+    def __init__(self, screen: Screen, *, around: bool = True) -> None:
+        self._screen = screen
+        self._around = around
+        self._whole: set[int] = set()
+        self._day = ""
+
+    def item(self, case: Case, near: Sequence[Known], *, stretched: str = "") -> str:
+        """Return a candidate with its lines and the memories nearest to it."""
+        item, old = case.item, case.old
+        kind = f"update of {visible_line(old.name)}, said {_day(old)}" if old else "new"
+        rows = [f"## {case.id} ({kind}; {item.type})"]
+        if old:
+            changed = dict(item.replaces)
+            for number, sentence in enumerate(sentences(old.body), start=1):
+                after = changed.get(sentence.text)
+                gone = "" if after is None else f" => {after}" if after else " => (left out)"
+                rows.append(_row(f"old {number}", sentence.text + gone))
+            rows.append(_row("name", item.name))
+        parts = (("statement", item.statement), ("why", item.why), ("how to apply", item.how_to_apply))
+        rows += [_row(f"added {part}" if old else part, text) for part, text in parts if text]
+        if item.description and folded(item.description) != folded(item.statement):
+            rows.append(_row("description", item.description))
+        if case.missing.elsewhere:
+            rows.append(_row("elsewhere", ", ".join(case.missing.elsewhere)))
+        if stretched:
+            rows.append(_row("stretched", stretched))
+        rows += self.lines(case.cited, item.sources)
+        rows += [_memory(known) for known in near if old is None or known.memory.name != old.name]
+        return "\n".join(rows) + "\n"
+
+    def lines(self, cited: Sequence[int], sources: Sequence[Evidence]) -> list[str]:
+        """Return the lines `cited`, marked, and those around them."""
+        numbers = self._screen.around(cited) if self._around else cited
+        self._day = ""
+        return [self._line(number, number in cited, sources) for number in numbers]
+
+    def _line(self, number: int, cited: bool, sources: Sequence[Evidence]) -> str:
+        utterance = self._screen.rendering.lines[number]
+        head = f"{'>' if cited else ' '} [{number}]"
+        quotes = [source.quote for source in sources if source.uuid == utterance.uuid] if cited else []
+        text = " ".join(visible(utterance.text).split())
+        short = _near(text, quotes) if cited else _ends(text, AROUND_CHARS)
+        if number in self._whole:
+            return f"{head} as above"
+        if short == text:
+            self._whole.add(number)
+        who = "PERSON" if utterance.speaker == "person" else "ASSISTANT"
+        day, self._day = self._day, day_of(utterance)
+        return f"{head} {who}: {short}" if day == self._day else f"{head} {self._day} {who}: {short}"
+
+
+def _near(text: str, quotes: Sequence[str]) -> str:
+    """Return `text`, or of a long one what stands around `quotes`."""
+    if len(text) <= CITED_CHARS:
+        return text
+    found = [(at, at + len(quote)) for quote in quotes if (at := text.find(quote)) >= 0]
+    pieces: list[tuple[int, int]] = []
+    for start, end in sorted((max(0, at - QUOTE_MARGIN), end + QUOTE_MARGIN) for at, end in found):
+        if pieces and start <= pieces[-1][1]:
+            start, end = pieces[-1][0], max(end, pieces.pop()[1])
+        pieces.append((start, end))
+    return " … ".join(text[start:end] for start, end in pieces) or _ends(text, CITED_CHARS)
+
+
+def _ends(text: str, limit: int) -> str:
+    """Return `text`, or its start and its longer end: questions and menus mostly stand there."""
+    head = limit // 3
+    return text if len(text) <= limit else f"{text[:head]} … {text[head - limit :]}"
+
+
+def _ruled(case: Case, opinion: Opinion | None, near: Sequence[Known]) -> _Ruling:
+    """Return what becomes of a case: live, known already, stretched, or not taken."""
+    item = case.item
+    if opinion is None or opinion.verdict not in _VERDICTS or opinion.words not in (*_ORIGINS, "third_party"):
+        return Rejected(item.name, UNCLEAR, True, item)
+    against = _against(case, opinion, near)
+    if against is not None:
+        return against
+    for known in near:
+        if opinion.known.strip() == known.memory.name and not item.replaces:
+            return known.memory
+    if case.missing.nowhere:
+        missing = "”, “".join(case.missing.nowhere)
+        return _Stretched(case, f"“{missing}” stands in none of its lines")
+    if opinion.verdict == "stretched":
+        return _Stretched(case, " ".join(opinion.how.split())[:300] or "it says more than its lines")
+    contradicted = _contradicted(case, opinion)
+    if contradicted is not None:
+        return contradicted
+    heard = _ORIGINS[opinion.words]
+    if weakest_origin([item.origin, heard]) == heard:
+        item = replace(item, origin=heard)
+    turned = case.old is not None and opinion.name_fits == "no"
+    if turned and case.old is not None and item.name == case.old.name:
+        # No fitting name was given: the new one-line text gives it.
+        item = replace(item, name=slugify(item.description or item.statement))
+    return too_weak(item) or replace(case, item=item, renamed=turned)
+
+
+def _against(case: Case, opinion: Opinion, near: Sequence[Known]) -> Rejected | None:
+    """Return why a case may not go live whatever it says, or None."""
+    item, flags = case.item, set(opinion.flags)
+    foreign = [opinion.words == "third_party", "third_party" in flags]
+    later = any(
+        item.said_at is not None and (moment := said_at(known.memory)) is not None and moment > item.said_at
+        for known in near
+    )
+    own = opinion.verdict == "borne_out" and opinion.words == "person"
+    found: tuple[tuple[bool, str, bool], ...] = (
+        ("permission" in flags, "it reads like a permission", False),
+        ("instruction" in flags, "it reads like an instruction to a model", own),
+        (opinion.verdict == "not_said", "its lines do not say it", False),
+        (any(foreign), "the words are somebody else's", not all(foreign) and own),
+        ("passing_state" in flags, "it holds for the moment only", False),
+        ("overtaken" in flags, "said later otherwise", not later),
+    )
+    for applies, reason, to_inbox in found:
+        if applies:
+            return Rejected(item.name, reason, to_inbox, item)
+    return None
+
+
+def _contradicted(case: Case, opinion: Opinion) -> _Stretched | None:
+    """Return what is wrong with the sentences that an update replaces, or with those it leaves."""
+    if case.old is None:
+        return None
+    changed = dict(case.item.replaces)
+    gone = {
+        number: sentence.text
+        for number, sentence in enumerate(sentences(case.old.body), start=1)
+        if number in opinion.gone
+    }
+    early = [text for text in changed if text not in gone.values()]
+    if early:
+        return _Stretched(case, f"“{early[0][:150]}” still holds by its lines, yet it would go")
+    left = [text for text in gone.values() if text not in changed]
+    if left:
+        return _Stretched(case, f"“{left[0][:150]}” holds no longer by its lines, yet it would stay", True)
+    return None
+
+
+def _taken_back(
+    withdrawals: Sequence[Withdrawn], answered: Verification, settled: Verdict
+) -> list[Withdrawn]:
+    opinions = {opinion.id: opinion.taken_back for opinion in answered.withdrawals}
+    found = []
+    for withdrawn in withdrawals:
+        match opinions.get(withdrawn.id, ""):
+            case "yes":
+                found.append(withdrawn)
+            case "no":
+                reason = "its lines do not take it back"
+                settled.rejected.append(Rejected(withdrawn.withdrawal.name, reason))
+            case _:
+                found.append(replace(withdrawn, doubt=UNCLEAR))
+    return found
+
+
+def _says_already(case: Case, near: Sequence[Known]) -> Memory | None:
+    """Return a memory in which every sentence of the case stands already, but for case and punctuation."""
+    if case.item.replaces:
+        return None
+    for known in near:
+        keys = {sentence.key for sentence in sentences(known.memory.body)}
+        if case.item.keys <= keys and (case.old is None or known.memory.name == case.old.name):
+            return known.memory
+    return None
+
+
+def _narrowed(first: Candidate, values: Mapping[str, object]) -> Candidate:
+    kept = {key: value for key, value in values.items() if value or key not in ("name", "title")}
+    return Candidate.model_validate({**first.model_dump(), **kept})
+
+
+def _row(label: str, text: str) -> str:
+    return f"{label}: " + visible(text.strip()).replace("\n", "\n    ")
+
+
+def _memory(known: Known) -> str:
+    text = one_line(known.memory.body.replace("**", ""), NEAR_CHARS)
+    return _row(f"memory {visible_line(known.memory.name)} ({_day(known.memory)})", text)
+
+
+def _day(memory: Memory) -> str:
+    moment = said_at(memory)
+    return moment.date().isoformat() if moment else "day unknown"
