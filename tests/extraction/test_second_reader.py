@@ -245,3 +245,10 @@ def test_without_a_model_nothing_is_asked_and_the_floor_holds(bench: Bench) -> N
     assert outcome is not None and outcome.word == "applied"
     (kept,) = bench.store.scan().documents
     assert kept.memory.body == "never mock the database, we use port 5432\n"
+
+
+def test_a_search_index_that_can_not_be_used_stops_no_reading(bench: Bench) -> None:
+    save(bench.store, memory("old", body="Retries stay at 3.\n"))
+    (bench.root / "search").write_text("in the way", "utf-8")
+    assert read(bench, borne_out).word == "applied"
+    assert "## old" not in bench.prompt() and "- old (feedback)" in bench.prompt()
