@@ -41,11 +41,11 @@ from pipeline.text.slugs import slugify
 from pipeline.verify.provenance import said_at, weakest_origin
 
 NEAREST = 3
-CITED_CHARS = 500
+CITED_CHARS = 400
 """A cited line is shown whole up to here; of a longer one what stands around its quotes."""
-QUOTE_MARGIN = 180
-AROUND_CHARS = 100
-NEAR_CHARS = 300
+QUOTE_MARGIN = 140
+AROUND_CHARS = 80
+NEAR_CHARS = 240
 UNCLEAR = "the second reader gave no clear answer"
 _NO_ANSWER = (InvalidReplyError, RefusedError, TooLongError, TruncatedError)
 """Asked again it would be no better: what it was about waits for a person."""

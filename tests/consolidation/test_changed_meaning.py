@@ -35,7 +35,7 @@ def test_no_plan_falsifies_a_memory_though_the_second_reader_errs(tmp_path, part
 
 
 def test_the_tally_sees_what_a_careless_reader_lets_go(tmp_path):
-    """With a reader that is wrong every time facts are left out: the count above can rise."""
-    found = run(tmp_path, SLICE[:8], error_rate=1.0).values()
+    """With a reader that agrees to everything facts are left out: the count above can rise."""
+    found = run(tmp_path, SLICE[:8], error_rate=None).values()
     assert sum(row.left_out for row in found) > 0
     assert sum(row.falsified for row in found) == 0
