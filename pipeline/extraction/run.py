@@ -32,7 +32,7 @@ from pipeline.extraction.episode import Entry, entry
 from pipeline.extraction.known_memories import NONE, gather, of_user_scope, steadily
 from pipeline.extraction.render import render, size, words_of
 from pipeline.extraction.schema import Extraction
-from pipeline.extraction.screen import Screen, Verdict, quoted_only
+from pipeline.extraction.screen import Screen, Verdict
 from pipeline.extraction.second_reader import SecondReader
 from pipeline.extraction.strategies import Span, Strategy
 from pipeline.extraction.write import ExtractionPlan, Terms, overtaken, plan
@@ -180,11 +180,7 @@ def _bring_in(
         answer.provisional,
         phase.settings.extraction.max_candidates,
     )
-    verdict = screen.judge(answer.reply)
-    if answer.by_rules:
-        verdict = quoted_only(verdict)
-    else:
-        verdict = SecondReader(phase, screen, answer, checkpoint).read(verdict)
+    verdict = SecondReader(phase, screen, answer, checkpoint).read(screen.judge(answer.reply))
     diary = entry(answer.reply)
     verdict.rejected += diary.rejected
     planned = _apply(phase, verdict, span, answer, checkpoint, diary)

@@ -32,7 +32,7 @@ from pipeline.extraction.schema import (
     Opinion,
     Verification,
 )
-from pipeline.extraction.screen import Case, Rejected, Screen, Verdict, Withdrawn, too_weak
+from pipeline.extraction.screen import Case, Rejected, Screen, Verdict, Withdrawn, quoted_only, too_weak
 from pipeline.hooklib.plain import one_line
 from pipeline.llm import Message, Request
 from pipeline.llm.prompts import load
@@ -80,7 +80,9 @@ class SecondReader:
         self._checkpoint = checkpoint
 
     def read(self, verdict: Verdict) -> Verdict:
-        """Return what of a screened reply may be written."""
+        """Return what of a screened reply may be written; what rules quoted is read by nobody."""
+        if self._answer.by_rules:
+            verdict = quoted_only(verdict)
         settled = Verdict(rejected=verdict.rejected)
         near = self._nearest(verdict.cases)
         cases = []
@@ -90,6 +92,9 @@ class SecondReader:
                 cases.append(case)
             else:
                 settled.known.append(same)
+        if self._answer.by_rules:
+            settled.cases, settled.withdrawals = cases, verdict.withdrawals
+            return settled
         answered = self._verify("verified", cases, near, verdict.withdrawals)
         stretched = self._settle(settled, cases, answered, near)
         settled.withdrawals = _taken_back(verdict.withdrawals, answered, settled)

@@ -60,15 +60,15 @@ def test_diff_shows_old_beside_new(changed):
     assert {item["path"] for item in desk.here("diff", run, "--json").json} >= {"retries.md"}
 
 
-def test_a_diff_of_no_memory_shows_the_files(desk):
+def test_a_page_of_the_diary_alone_is_no_change_that_anybody_would_undo(desk):
     desk.here("add", "Ship on Mondays.", "--name", "ship")
     store = Store.open(desk.store)
     door = Door(store, now=NOW)
     page = store.append_episode(date="2026-11-27", time="10:00", title="T", type_name="x", marker="m")
     assert page is not None
     door.bring([page])
-    door.write("page-1", "extraction of a.jsonl")
-    assert "+++ b/episodes/2026-11-27.md" in desk.here("diff", "page-1").out
+    assert door.write("page-1", "extraction of a.jsonl").paths == ["episodes/2026-11-27.md"]
+    assert [item["run"] for item in desk.here("history", "--json").json if item["run"] == "page-1"] == []
 
 
 def test_diff_and_history_fit_eighty_columns(changed):

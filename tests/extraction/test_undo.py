@@ -46,7 +46,6 @@ FRESH = {
     "description": NEW["description"],
     "statement": "Deploys use make ship since 2026-02-24.",
 }
-NOTED = pytest.mark.xfail(reason="an undo does not yet note by their sources what it took back", strict=False)
 
 
 @pytest.fixture
@@ -118,7 +117,6 @@ def test_a_memory_pinned_since_is_not_left_behind_in_silence(bench: Bench, app: 
     assert bench.names() == []
 
 
-@NOTED
 def test_what_was_withdrawn_and_undone_its_own_words_never_withdraw_again(bench: Bench, app: App) -> None:
     save(bench.store, OLD)
     key = heard(bench, "forget port 8443, that gateway is gone", "b", "c", "d", "e")
@@ -131,7 +129,6 @@ def test_what_was_withdrawn_and_undone_its_own_words_never_withdraw_again(bench:
     assert bench.names() == ["deploys"]
 
 
-@NOTED
 def test_what_was_made_and_undone_its_own_words_never_make_again(bench: Bench, app: App) -> None:
     key = heard(bench, SAID, "b", "c", "d", "e")
     made = reply(fact(1, SAID, **FRESH))
@@ -145,7 +142,6 @@ def test_what_was_made_and_undone_its_own_words_never_make_again(bench: Bench, a
     assert bench.names() == []
 
 
-@NOTED
 @pytest.mark.parametrize("kind", ["new", "retire"])
 def test_what_was_accepted_and_undone_its_own_words_never_do_again(bench: Bench, app: App, kind: str) -> None:
     bench.settings = Settings.model_validate({"store": {"mode": "propose"}})
@@ -167,7 +163,6 @@ def test_what_was_accepted_and_undone_its_own_words_never_do_again(bench: Bench,
     assert memories(bench.store.root) == before
 
 
-@NOTED
 def test_an_undo_that_is_undone_lifts_what_it_forbade(bench: Bench, app: App) -> None:
     key = heard(bench, SAID, "b", "c", "d", "e")
     more = {**FRESH, "update_of": "ship-with-make", "why": "One command does it all, the last step too."}
