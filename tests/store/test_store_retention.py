@@ -12,11 +12,11 @@ import pytest
 from pipeline.core.errors import ConflictError
 from pipeline.domain.body import Body
 from pipeline.domain.memory import Evidence
-from pipeline.domain.sentences import folded, sentences
+from pipeline.domain.sentences import sentences
 from pipeline.revision import Door, Replacement, amended
 from pipeline.store import ChangeSet, Document, Store, fsck, scan_archive
-from pipeline.store.files import document as files
 from pipeline.verify.flaw import Flaw
+from tests.support.kept import kept_anywhere, texts_of
 from tests.support.stores import NOW, memory, tree
 
 KINDS = (
@@ -138,30 +138,6 @@ class Life:
         undone = [item for item in store.history() if item.run.startswith("undo-") and not item.undone]
         if undone:
             store.undo(self.random.choice(undone).run, at=self.now)
-
-
-def texts_in(raw: bytes, path: str) -> set[str]:
-    found = files.parse(raw, path)
-    return {folded(text) for text in (found.description, *(part.text for part in sentences(found.body)))}
-
-
-def texts_of(store: Store) -> set[str]:
-    """Every sentence and description that stands in a live memory."""
-    return {text for item in store.scan().documents for text in texts_in(item.raw, item.path)}
-
-
-def kept_anywhere(store: Store) -> set[str]:
-    """Every sentence in a live file, in the archive, or in a generation that is kept."""
-    found = texts_of(store)
-    for path, raw in tree(store.root).items():
-        if path.startswith("archive/"):
-            found |= texts_in(raw, path)
-    for item in store.history():
-        for change in store.diff(item.run):
-            for data in (change.before, change.after):
-                if data is not None and change.path.endswith(".md") and b"\nname:" in data:
-                    found |= texts_in(data, change.path)
-    return found
 
 
 @pytest.mark.parametrize("seed", range(6))
