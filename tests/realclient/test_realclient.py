@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.extraction.schema import Extraction
+from pipeline.extraction.schema import Extraction, Verification
 from pipeline.transcript.reader import read
 from tests.realclient.box import REPO, Box, OpenBox
 from tests.realclient.scripted_api import MODEL, SESSION, Asked, Block, Rule, value_reply
+from tests.support.model import borne_out, items_of
 
 pytestmark = pytest.mark.realclient
 
@@ -21,7 +22,9 @@ PREFERENCE = "Please indent with tabs in this project, because our linter reject
 
 
 def remember(asked: Asked) -> list[Block]:
-    """Answer as a model would that found the preference: citing the numbered line it stands in."""
+    """Answer as a model would that found the preference in its line, and found it borne out."""
+    if items_of(asked.said):
+        return value_reply(asked, Verification.model_validate(borne_out(asked.said)).model_dump())
     line = re.search(r"^\[(\d+)\] [^\n]*PERSON[^\n]*indent with tabs", asked.everything, re.MULTILINE)
     found = {
         "name": "indent-with-tabs",

@@ -8,10 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pipeline.consolidation.propose.plan_schema import Plan
+from pipeline.consolidation.second_reader.reading import PURPOSE
+from pipeline.consolidation.second_reader.reply_schema import Answers
+from pipeline.llm import Message, Request
 from pipeline.store import ChangeSet, Store
 from tests.realclient.box import Box, OpenBox
 from tests.realclient.scripted_api import MODEL, SESSION, Asked, Block, Rule, value_reply
 from tests.support.dreaming import note, op
+from tests.support.second_reader import Truth, questions, second_reader
 from tests.support.stores import tree
 
 pytestmark = pytest.mark.realclient
@@ -19,20 +23,24 @@ pytestmark = pytest.mark.realclient
 TABS = note("tabs-please", "Indent the shop with tabs. It is a house rule.", type="feedback")
 TABS_TOO = note("shop-tabs", "The shop indents with tabs.", "2026-03-02", type="feedback")
 PORT = note("mailer-port", "The mailer listens on port 8025.")
-MERGED = op(
-    "merge",
-    description="The shop is indented with tabs.",
-    statement="Indent the shop with tabs. It is a house rule.",
+SAME = Truth(
+    covers=lambda text, other: "tabs" in text and "tabs" in other,
+    one_fact=lambda text, other: "tabs" in text and "tabs" in other,
 )
 
 
 def merge(asked: Asked) -> list[Block]:
-    """Answer as a model would that found both wordings of the rule, by the handles it was shown."""
+    """Answer as a model would that found both wordings of the rule, and found it again as second reader."""
+    request = Request(PURPOSE, "", "", (Message("user", asked.said),), max_tokens=1)
+    if questions(request):
+        return value_reply(asked, Answers.model_validate(second_reader(SAME)(request)).model_dump())
     found = re.findall(r"^\[(m\d)\] (\S+) \(", asked.everything, re.MULTILINE)
     known = {name: handle for handle, name in found}
-    handles = {"ids": [known[TABS.name], known[TABS_TOO.name]], "into": known[TABS.name]}
+    one, other = known[TABS.name], known[TABS_TOO.name]
+    plan = op("merge", one, other, into=one, covered=[])
+    plan["covered"] = [{"sentence": f"{other}.1", "by": f"{one}.1"}]
     # Through our own schema, which adds the fields left out: the client insists on every one.
-    return value_reply(asked, Plan.model_validate({"operations": [MERGED | handles]}).model_dump())
+    return value_reply(asked, Plan.model_validate({"operations": [plan]}).model_dump())
 
 
 def remembering(open_box: OpenBox, hold: threading.Event | None = None) -> Box:
@@ -79,7 +87,7 @@ def test_the_next_session_gets_the_merged_line_and_neither_old_one(open_box: Ope
     told = dream(machine)
     after = entries(machine)
     (merged,), (port,) = after - before, after & before
-    assert MERGED["description"] in merged and "(mailer-port.md)" in port, told
+    assert TABS.description in merged and "(mailer-port.md)" in port, told
     machine.headless("hello")
     loaded = machine.journal.asked(SESSION)[0].everything.splitlines()
     assert {merged, port} <= {*loaded}

@@ -144,5 +144,5 @@ def test_every_sentence_ever_live_is_live_archived_or_in_a_generation(
         for _ in range(30):
             month.day()
         assert not month.seen - kept_anywhere(store), month.done
-        assert len(month.seen) > 30 and set(month.done) == set(ACTS)
+        assert len(month.seen) > 20 and {"said", "dream", "forget", "undo"} <= set(month.done)
         assert {item.code for item in fsck(store)} <= {"duplicate-name"}
