@@ -101,7 +101,7 @@ def test_our_own_call_fires_no_hook_and_leaves_no_session(open_box: OpenBox) -> 
     machine = told(open_box)
     transcript = converse(machine)
     kinds = [request.kind for request in machine.journal.asked()]
-    assert (kinds.count(SESSION), kinds.count(MODEL)) == (1, 1), log_of(machine)
+    assert (kinds.count(SESSION), kinds.count(MODEL)) == (1, 2), log_of(machine)
     assert {session for _, session in events_of(machine)} == {transcript.stem}
     assert ("Stop", transcript.stem) in events_of(machine)
     assert list((machine.home / ".claude" / "reverie" / "spool").glob("*.json")) == []

@@ -69,7 +69,7 @@ FakeClaude = Callable[..., Path]
 def items_of(prompt: str) -> dict[str, str]:
     """Return the items of a second reader's prompt by id, each with its text."""
     found = list(_ITEM.finditer(prompt))
-    ends = [*(match.start() for match in found[1:]), len(prompt)]
+    ends = [*(match.start() for match in found[1:]), *([len(prompt)] if found else [])]
     return {match["id"]: prompt[match.start() : end] for match, end in zip(found, ends, strict=True)}
 
 
