@@ -22,6 +22,8 @@ from pipeline.store.ownership.access import owner
 _CALL_OVERHEAD_TOKENS = 4_000
 """Tokens of one call that are no dialogue: the instructions, the schema and the list of what is known."""
 _REPLY_TOKENS = 1_500
+_SECOND_READING = 0.4
+"""Tokens of the second reader's call, as a share of the first call's (docs/evaluation.md measures it)."""
 _LAST_RUNS = 8
 _LOOKED_THROUGH = 60
 OFFLINE_MEANS = (
@@ -120,13 +122,15 @@ def estimate(
 ) -> dict[str, Any]:
     """Return what reading one conversation as a whole would cost, estimated from its characters.
 
-    Nothing when it goes by rules (`offline`), or is too short to be read as a whole.
+    The second reader's call counts as one for each window, and as a share of its tokens. Nothing when it goes
+    by rules (`offline`), or is too short to be read as a whole.
     """
     spoken = utterances.utterances_of_conversation(ledger, item.id)
     chars = sum(size(utterance) for utterance in spoken)
     windows = max(1, -(-chars // max(1, settings.extraction.window_chars)))
+    read_again = 1 + _SECOND_READING
     usage = budget.Usage(
-        input_tokens=chars * 2 // 7 + windows * _CALL_OVERHEAD_TOKENS,
+        input_tokens=round((chars * 2 // 7 + windows * _CALL_OVERHEAD_TOKENS) * read_again),
         output_tokens=windows * _REPLY_TOKENS,
         estimated=True,
     )
@@ -136,7 +140,7 @@ def estimate(
         "file": item.source_file,
         "from": item.first_message_at,
         "messages": len(spoken),
-        "calls": 0 if short else windows,
+        "calls": 0 if short else 2 * windows,
         "tokens": 0 if short else usage.total,
         "dollars": 0.0 if short else round(budget.dollars(settings.model.model, usage), 4),
     }
