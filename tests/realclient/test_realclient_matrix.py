@@ -63,7 +63,7 @@ class Story:
         return self.machine.journal.asked(SESSION)[before].everything
 
     def learned(self) -> None:
-        """Check that the preference was extracted once, read again once, and is loaded by the next session."""
+        """Check that the preference was extracted, read again once, and is loaded by the next session."""
         (line,) = self.extracted()
         assert "(indent-with-tabs.md)" in line, log_of(self.machine)
         assert len(self.questions()) == 2
