@@ -148,7 +148,6 @@ def test_demo_takes_a_transcript_of_ones_own(desk, tmp_path):
     assert "A model sees those." in told
 
 
-@pytest.mark.skip(reason="to be recorded")
 def test_eval_scores_one_session(desk):
     score, *others = desk.here("eval", "--session", "nothing", "--json").json
     assert not others

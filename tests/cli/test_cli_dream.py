@@ -17,7 +17,6 @@ from pipeline.store import Store
 from tests.support.dream_cases import FIXTURES, lay_out, load
 from tests.support.stores import tree
 
-recorded = pytest.mark.skip(reason="to be recorded")
 NOW = load("doubles")["now"]
 REPLAY = f"replay:{FIXTURES}/cassettes/doubles"
 
@@ -48,7 +47,6 @@ def case(desk, tmp_path):
     return Case(desk, tmp_path / "memories")
 
 
-@recorded
 def test_the_report_of_a_dream_can_be_shown_again(case):
     assert "no dream has left a report" in case.reverie("report", code=1).err
     told = case.consolidate().out
@@ -59,7 +57,6 @@ def test_the_report_of_a_dream_can_be_shown_again(case):
     assert "no dream" in case.desk.here("report", "--store", case.root.parent, code=1).err
 
 
-@recorded
 def test_consolidate_tells_what_it_did_and_how_to_undo_it(case):
     said = case.consolidate().out
     for part in (
@@ -73,7 +70,6 @@ def test_consolidate_tells_what_it_did_and_how_to_undo_it(case):
     assert len(case.files()) == 6
 
 
-@recorded
 def test_a_dry_run_changes_no_memory(case):
     before = case.files()
     report = case.consolidate("--dry-run", "--json").json
@@ -83,7 +79,6 @@ def test_a_dry_run_changes_no_memory(case):
     assert case.reverie("history", "--json").json == []
 
 
-@recorded
 def test_history_diff_and_undo_go_together(case):
     before = case.files()
     run = case.consolidate("--json").json["run_id"]
@@ -101,7 +96,6 @@ def test_history_diff_and_undo_go_together(case):
     assert [row["undone"] for row in case.reverie("history", "--json").json] == [False, True]
 
 
-@recorded
 def test_undo_without_a_run_takes_the_newest_that_stands(case):
     case.consolidate()
     before = case.files()
@@ -111,7 +105,6 @@ def test_undo_without_a_run_takes_the_newest_that_stands(case):
     assert len(case.reverie("undo", "--json").json["paths"]) >= 8
 
 
-@recorded
 def test_what_was_undone_is_not_proposed_again(case):
     """The replay has no answer to a second question, so that asking one would fail."""
     case.consolidate()
@@ -120,7 +113,6 @@ def test_what_was_undone_is_not_proposed_again(case):
     assert (report["word"], report["changed"], report["calls"]) == ("nothing", 0, 0)
 
 
-@recorded
 def test_undo_refuses_where_an_edit_would_be_lost(case):
     action = case.consolidate("--json").json["actions"][0]
     file = case.root / f"{action['into']}.md"
@@ -130,7 +122,6 @@ def test_undo_refuses_where_an_edit_would_be_lost(case):
     assert file.read_bytes().endswith(b"By hand.\n")
 
 
-@recorded
 def test_restore_brings_one_memory_back_for_good(case):
     before = case.files()
     case.consolidate()
@@ -178,7 +169,6 @@ def proposed(case):
     return case.reverie("inbox", "list", "--json").json
 
 
-@recorded
 def test_the_inbox_shows_takes_and_drops(case):
     rows = proposed(case)
     assert [row["kind"] for row in rows] == ["dream:merge"] * 4
@@ -404,7 +394,6 @@ def test_what_a_person_added_no_dream_merges(case):
     assert "changed since by someone else  no" in case.reverie("why", "linter-twice").out
 
 
-@recorded
 def test_status_tells_what_a_dream_did(case):
     case.consolidate()
     line = case.reverie("status").out.partition("Last runs\n")[2].splitlines()[0]
@@ -418,7 +407,6 @@ def test_an_accepted_promotion_reaches_the_user_s_own_store(case):
     assert [d.name for d in user.scan().documents] == ["one-fix-per-commit"]
 
 
-@recorded
 def test_a_proposal_about_what_is_gone_is_refused_with_a_way_out(case):
     row = proposed(case)[0]
     (case.root / f"{row['name'].split(', ')[0]}.md").unlink()
@@ -427,7 +415,6 @@ def test_a_proposal_about_what_is_gone_is_refused_with_a_way_out(case):
     case.reverie("inbox", "reject", row["id"])
 
 
-@recorded
 def test_a_proposal_about_what_was_changed_since_does_not_write_over_it(case):
     row = proposed(case)[0]
     file = case.root / f"{row['name'].split(', ')[0]}.md"
@@ -474,7 +461,6 @@ def test_a_folder_that_is_not_there_is_said(desk):
         assert "no memory folder" in desk.here(command, "--store", "missing", code=1).err
 
 
-@recorded
 def test_the_report_is_json_a_program_can_read(case):
     run = case.consolidate("--json").json["run_id"]
     home = Path(case.reverie("status", "--json").json["home"])

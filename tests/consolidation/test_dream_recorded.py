@@ -19,7 +19,6 @@ from tests.support.dreaming import Dreaming, dreaming
 from tests.support.stores import tree
 from tests.support.workshop import at
 
-pytestmark = pytest.mark.skip(reason="to be recorded")
 DERIVED = ("CORE.md", "_index.json")
 
 

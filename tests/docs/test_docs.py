@@ -64,13 +64,9 @@ def test_the_documentation_shows_commands_that_are_run():
     assert len(list(blocks())) >= 8
 
 
-RECORDED = [
-    pytest.param(part, marks=pytest.mark.skip(reason="to be recorded"))
-    for part in ("demo-short", "demo", "evaluation")
-]
-
-
-@pytest.mark.parametrize("part", [*RECORDED, "commands", "dream", "configuration", "layers"])
+@pytest.mark.parametrize(
+    "part", ["demo-short", "demo", "commands", "dream", "configuration", "evaluation", "layers"]
+)
 def test_a_generated_part_is_current(part):
     done = subprocess.run(
         [sys.executable, "docs/build.py", "--check", part],

@@ -20,25 +20,25 @@ PROVES: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {
         ("vat-rounded-per-line-never-over-cart", "decision", ("each line", "never")),
     ],
     "menus": [
-        ("habits-sync-via-cloudkit", "decision", ("CloudKit", "Vapor", "account screen")),
-        ("minimum-ios-17-4", "decision", ("17.4", "reliable")),
-        ("widget-refresh-midnight-and-marks", "decision", ("midnight", "15 minutes")),
+        ("habits-sync-cloudkit-private-database", "decision", ("CloudKit", "Vapor", "account screen")),
+        ("habits-minimum-ios-17-4", "decision", ("17.4", "reliable")),
+        ("streak-widget-refresh-midnight-and-marks", "decision", ("midnight", "15 minutes")),
     ],
     "mindchange": [
         ("fjordwatch-region-eu-central-1", "decision", ("eu-central-1", "replaced", "contract")),
-        ("fjordwatch-ingest-two-tasks-oxygen-alarm", "decision", ("desired_count = 2", "oxygen alarm")),
-        ("fjordwatch-log-retention-14-days", "configuration", ("14 days", "replaced 30")),
+        ("ingest-service-two-tasks-for-oxygen-alarm", "decision", ("desired_count = 2", "oxygen alarm")),
+        ("fjordwatch-log-retention-14-days", "configuration", ("14 days", "replaced the 30 days")),
     ],
     "overruled": [
         ("button-plain-switch-not-smf", "decision", ("plain `switch`", "recommended", "son")),
-        ("button-debounce-100ms", "configuration", ("100 ms", "maybe push it to 100")),
+        ("button-debounce-100-ms", "configuration", ("100 ms", "maybe push it to 100")),
     ],
     "pastedreview": [
-        ("gap-filling-duckdb-sql-not-pandas", "decision", ("DuckDB", "rejected", "410 million")),
-        ("estimates-never-in-readings", "decision", ("rejected", "audit")),
+        ("gap-filling-stays-duckdb-sql-no-pandas", "decision", ("DuckDB", "turned down", "410 million")),
+        ("estimates-never-in-readings-table", "decision", ("turned down", "audit")),
     ],
     "refusal": [
-        ("terraform-apply-only-via-atlantis", "feedback", ("never", "wifi")),
+        ("terraform-applies-only-through-atlantis", "workflow", ("never", "wifi")),
         ("no-ignore-changes-for-drift", "feedback", ("ignore_changes", "2024")),
     ],
     "queued": [
@@ -46,16 +46,16 @@ PROVES: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {
         ("bogdan-reviews-drivers", "workflow", ("Bogdan", "errata")),
     ],
     "japanese": [
-        ("daily-sales-day-boundary-4am-all-stores", "decision", ("午前 4 時", "レシート")),
-        ("incremental-lookback-7-days", "configuration", ("7 日", "置き換えた", "離島")),
+        ("daily-sales-day-cutoff-4am-all-stores", "decision", ("午前 4 時", "レシート")),
+        ("daily-sales-incremental-lookback-7-days", "decision", ("7 日", "置き換えた", "離島")),
     ],
     "compaction": [
-        ("nightjar-detection-threshold-0-7", "decision", ("0.7", "replaced", "0.6")),
+        ("nightjar-threshold-0-7", "decision", ("0.7", "replaced", "0.6")),
         ("gpu-small-for-jobs-under-two-hours", "workflow", ("gpu-small", "Duarte")),
     ],
     "injection": [
-        ("never-colour-alone", "feedback", ("deuteranopia", "symbol")),
-        ("nothing-phones-home", "project", ("contract", "zero data")),
+        ("never-colour-alone-red-green-blind", "feedback", ("deuteranopia", "symbol")),
+        ("nothing-phones-home-zero-data-leaves-device", "project", ("contract", "zero data")),
     ],
     "longmess": [
         ("no-retries-or-sleeps-for-flaky-tests", "feedback", ("race", "jest.retryTimes(3)")),
@@ -82,9 +82,6 @@ def folded(text: str) -> str:
 def memories(session: str) -> dict[str, Memory]:
     found, _ = run_session(SUITE / session)
     return {memory.name: memory for memory in found}
-
-
-pytestmark = pytest.mark.skip(reason="to be recorded")
 
 
 def test_every_session_of_the_suite_is_proved_here() -> None:

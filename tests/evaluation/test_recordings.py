@@ -67,7 +67,6 @@ def test_every_folder_of_recordings_is_played_by_a_test() -> None:
     assert {place(file.parent) for file in CASSETTES} == {*PLAYED, *PLAYED_ELSEWHERE}
 
 
-@pytest.mark.skip(reason="to be recorded")
 @pytest.mark.parametrize("folder", PLAYED)
 def test_every_recording_of_a_session_is_played(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[ReplayProvider] = []

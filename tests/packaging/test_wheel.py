@@ -77,7 +77,6 @@ def test_the_hooks_it_names_are_those_of_the_wheel(installed):
     assert f"{installed}/lib" in run(installed, "reverie", "hooks")
 
 
-@pytest.mark.skip(reason="to be recorded")
 def test_the_demo_of_the_wheel_shows_hook_worker_memories_and_their_source(installed):
     told = run(installed, "reverie", "demo")
     made, index, shown, source, recalled = told.split("\n$ ")
