@@ -47,7 +47,7 @@ PIECES = "cassettes-pieces"
 _NEGATED = re.compile(
     r"\b(?:not|never|no longer|instead of|rather than|rejected|replaced|replaces|overruled|against|without|"
     r"dropped|ruled out|n['’]t|over (?:the|a|an)|earlier|previously|originally|formerly|used to|was)\b|"
-    r"ではなく|ない|なかった|せず|却下|やめ",
+    r"ではなく|ない|なかった|せず|却下|退け|やめ",
     re.IGNORECASE,
 )
 
