@@ -141,8 +141,9 @@ def _memories(case: Case, way: str) -> tuple[Memory, ...]:
         turned = replace(turned, origin="assistant-inferred", sources=(source,)) if way != "merge" else turned
     control = f"Control of {name}: the archive of {name} is closed on the last day of each quarter."
     once = note(f"{name}-control", control, "2026-03-02")
-    again = note(f"{name}-again", control.upper().replace(" ", "  ").rstrip("."), "2026-03-03")
-    return fact, turned, once, replace(again, body=again.body.replace(name.upper(), name))
+    twice = control[0].lower() + control[1:].replace(" ", "  ").rstrip(".")
+    again = note(f"{name}-again", twice, "2026-03-03")
+    return fact, turned, once, again
 
 
 def _plan(case: Case, way: str) -> dict[str, object]:

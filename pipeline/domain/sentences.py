@@ -26,14 +26,16 @@ _PARTS: dict[str, Part] = {"also": "statement", "why": "why", "how to apply": "h
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)")
 _NEW_LINE_UNIT = re.compile(r"^[ \t]*(?:[-*+•][ \t]|\d{1,3}[.)][ \t]|#{1,6}[ \t]|>|\|)")
 _MARK = re.compile(r"[-*+•][ \t]+|\d{1,3}[.)][ \t]+|#{1,6}[ \t]+|>[ \t]*")
-_BOLD = re.compile(r"(?<!\w)\*\*(?=\S)(.+?)(?<=\S)\*\*(?!\w)", re.DOTALL)
-_QUOTES = "\"'“”„‘’«»"
-_OPENING = f"{_QUOTES}(["
-_CLOSING = f"{_QUOTES})],;:!.…。、"
+_BOLD = re.compile(r"(?<![\w*/])\*\*(?=[^\s*/])([^*\n]{1,200}?)(?<=[^\s*/])\*\*(?![\w*/])")
+_CODE = re.compile(r"`[^`\n]*`")
+_OPENING = "“„«‘"
+_CLOSING = "”»’,;:!.…。、"
+_LOOK_BACK = 24
+"""Characters before a mark that tell whether it ends a sentence."""
 _END = re.compile(r"[.!?؟۔।]+[\"'”’»)\]`*_]*(?=\s)|[。！？]+[」』”’）]*")
 # “z. B.”, “No. 3” and “3. Mai” end no sentence, “on port 8025.” does: a letter or a short number tells.
 _NO_END = re.compile(
-    r"(?:^|[\s(\[“\"'])(?:\w|\d{1,2}|e\.g|i\.e|[Dd]r|[Mm]rs?|[Ss]t|[Nn]o|[Nn]r|vs|ca|etc|bzw|usw|resp|approx|cf|vgl|[Bb]spw|"
+    r"(?:^|[\s(\[“\"'])(?:\w|\d{1,2}|e\.g|i\.e|[Dd]r|[Mm]in|[Mm]ax|[Ii]ncl|[Ee]xcl|[Ee]st|[Mm]rs?|[Ss]t|[Nn]o|[Nn]r|vs|ca|etc|bzw|usw|resp|approx|cf|vgl|[Bb]spw|"
     r"[Aa]rt|[Ff]ig|[Pp]ág|[Ss]ra?|[Mm]me)\.$"
 )
 
@@ -69,15 +71,20 @@ def key_of(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Return `text` in the form in which two sentences are equal: without case, spacing, quotes, end marks.
+    """Return `text` in the form in which two sentences are equal: but for spacing, curly quotes, end marks.
 
-    A word with anything but letters in it keeps its case: ``-f`` is another flag than ``-F``. A question
-    stays one, ``.env`` is not “env”, ``10⁶`` not “106”, ``2**3`` not “23”, and „Maßen“ are not „Massen“.
+    Only the first letter may differ in case: “US” is not “us”, nor ``-f`` ``-F``. Code in backticks stays as
+    it is, so do brackets and straight quotes. A question stays one, ``.env`` is not “env”, ``10⁶`` not “106”,
+    ``2**3`` not “23”, and „Maßen“ are not „Massen“.
     """
     wide = "".join(unicodedata.normalize("NFKC", char) if _is_wide(char) else char for char in text)
-    plain = _BOLD.sub(r"\1", unicodedata.normalize("NFC", wide)).replace("`", "")
-    words = (_word(word) for word in plain.split())
-    return " ".join(word for word in words if word)
+    plain = _BOLD.sub(r"\1", unicodedata.normalize("NFC", wide))
+    codes = _CODE.findall(plain)
+    words = [_word(word) for word in _CODE.sub(" \0 ", plain).split(" ") for word in word.split()]
+    found = " ".join(word for word in words if word)
+    for code in codes:
+        found = found.replace("\0", code, 1)
+    return found[:1].lower() + found[1:]
 
 
 def begins_item(text: str) -> str:
@@ -116,12 +123,9 @@ def joined(facts: list[str]) -> str:
 def _word(word: str) -> str:
     bare = word.lstrip(_OPENING).rstrip(_CLOSING)
     if not bare:
-        # A path, “.” or “..”, is a word; a bracket or a mark that stands alone is none.
+        # A path, “.” or “..”, is a word; a mark that stands alone is none.
         return word if word.strip(".") == "" else ""
-    if len(bare) > 2 and bare[0] == bare[-1] == "_":
-        bare = bare.strip("_")
-    bare = bare.replace("’", "'")
-    return bare.lower() if bare.rstrip("?").isalpha() else bare
+    return bare.replace("’", "'")
 
 
 def _is_wide(char: str) -> bool:
@@ -172,7 +176,11 @@ def _cuts(body: str, start: int, end: int) -> Iterator[int]:
         elif not fenced:
             if not line.strip() or _NEW_LINE_UNIT.match(line):
                 yield position
+            codes = [code.span() for code in _CODE.finditer(line)]
             for found in _END.finditer(line):
-                if not _NO_END.search(line[: found.end()].rstrip("\"'”’»)]`*_")):
-                    yield position + found.end()
+                end = found.end()
+                inside = any(start < found.start() < stop_code - 1 for start, stop_code in codes)
+                before = line[max(0, end - _LOOK_BACK) : end].rstrip("\"'”’»)]`*_")
+                if not inside and not _NO_END.search(before):
+                    yield position + end
         position = stop

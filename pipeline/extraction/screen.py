@@ -130,7 +130,7 @@ class Screen:
                 else self.examine(f"c{number + 1}", candidate)
             )
             if isinstance(result, Case):
-                key = folded(f"{result.item.replaces} {result.item.statement}")
+                key = f"{result.item.replaces} {folded(result.item.statement)}"
                 if key in seen:
                     result = Rejected(result.item.name, "says the same as another of this reply")
                 seen.add(key)

@@ -13,6 +13,7 @@ from datetime import datetime
 from pipeline.domain.body import Body
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.sentences import (
+    ALSO,
     Sentence,
     begins_item,
     ends_with,
@@ -75,7 +76,8 @@ def amended(
         if folded(text) != folded(found[n - 1].text)
     }
     body = _replaced(old.body, found, changes)
-    body = _with_more(body, added)
+    touched = {found[n - 1].fact for n in changes}
+    body = _with_more(body, added, touched)
     before = {sentence.key for sentence in found}
     fresh = [sentence.key for sentence in sentences(body) if sentence.key not in before]
     new_sources = tuple(replace_bears(source, fresh) for source in sources) if fresh else ()
@@ -101,7 +103,7 @@ def merged(
     while loose := [item for item in left if not item.removal.by]:
         # What was to speak for it goes too, or never was there.
         for item in loose:
-            del spoken_for[item.index][item.number]
+            spoken_for[item.index].pop(item.number, None)
         facts, left = _facts_of(survivor, others, spoken_for)
     removals = [item.removal for item in left]
     memories = [survivor, *others]
@@ -154,8 +156,8 @@ def without(
 
 def lost_between(old: str, new: str, removals: Iterable[Removal]) -> list[str]:
     """Return the sentences of the body `old` that are neither in `new` nor listed in `removals`."""
-    kept = {sentence.key for sentence in sentences(new)} | {key_of(item.text) for item in removals}
-    return [sentence.text for sentence in sentences(old) if sentence.key not in kept]
+    kept = {folded(sentence.text) for sentence in sentences(new)} | {folded(item.text) for item in removals}
+    return [sentence.text for sentence in sentences(old) if folded(sentence.text) not in kept]
 
 
 def _replaced(body: str, found: Sequence[Sentence], changes: Mapping[int, str]) -> str:
@@ -199,8 +201,18 @@ def _in_form(text: str, old: str) -> str:
     return text if ends_with(text) or end in _QUESTION else text + end
 
 
-def _with_more(body: str, added: Body) -> str:
-    """Return `body` with the parts of `added` behind what each part of its first fact holds already."""
+def _with_more(body: str, added: Body, touched: set[int]) -> str:
+    """Return `body` with the parts of `added` behind what each part of its fact holds already.
+
+    Of several facts a new statement begins another with its own reason; a reason alone belongs to the one
+    that was `touched`, and without just one it can't be told to which, so that it is left out.
+    """
+    facts = {item.fact for item in sentences(body)}
+    if len(facts) > 1 and added.statement.strip():
+        return f"{body.rstrip()}\n\n{ALSO} {added.render().strip()}\n"
+    fact = next(iter(touched)) if len(touched) == 1 else 0
+    if len(facts) > 1 and (len(touched) != 1 or fact not in facts):
+        return body
     for part, text in (
         ("statement", added.statement),
         ("why", added.why),
@@ -210,14 +222,14 @@ def _with_more(body: str, added: Body) -> str:
         found = sentences(body)
         if not text or all(item.key in {known.key for known in found} for item in sentences(text)):
             continue
-        last = max((item.end for item in found if item.fact == 0 and item.part == part), default=None)
+        last = max((item.end for item in found if item.fact == fact and item.part == part), default=None)
         if last is not None:
             whole = f"{body[:last]} {text}{body[last:]}"
             apart = len(sentences(whole)) == len(found) + len(sentences(text))
             body = whole if apart else f"{body[:last]}\n\n{text}{body[last:]}"
             continue
         label = {"why": "**Why:** ", "how to apply": "**How to apply:** "}.get(part, "")
-        end = max((item.end for item in found if item.fact == 0), default=0) if label else 0
+        end = max((item.end for item in found if item.fact == fact), default=0) if label else 0
         body = f"{body[:end].rstrip()}\n\n{label}{text}\n\n{body[end:].lstrip()}".strip() + "\n"
     return body
 
@@ -237,34 +249,50 @@ def _facts_of(
     """Return the facts of a merge and what is left out, `by` empty where nothing kept speaks for it."""
     facts = [survivor.body.strip()]
     left: list[tuple[int, int, str, str]] = []
-    held = {sentence.key: sentence.text for sentence in sentences(survivor.body)}
+    held = {_held(sentence): sentence.text for sentence in sentences(survivor.body)}
     for index, other in enumerate(others):
         found = sentences(other.body)
+        planned = {n for n in spoken_for[index] if 0 < n <= len(found)}
         covers = {
-            n: held.get(sentence.key) or spoken_for[index].get(n, "")
+            n: held.get(_held(sentence)) or spoken_for[index].get(n, "")
             for n, sentence in enumerate(found, start=1)
-            if sentence.key in held or n in spoken_for[index]
+            if _held(sentence) in held or n in planned
         }
         for fact in sorted({sentence.fact for sentence in found}):
             numbers = [n for n, sentence in enumerate(found, start=1) if sentence.fact == fact]
-            stay = len(numbers)
-            while stay and numbers[stay - 1] in covers:
-                stay -= 1
+            stay = _stays(numbers, covers)
+            if stay:
+                # A sentence that is merely equal leads up to another, or ends what stands before it here.
+                stay = _stays(numbers, planned)
             facts.append(kept_of(other.body, fact, stay))
             left += [(index, n, found[n - 1].text, covers[n]) for n in numbers[stay:]]
-            held |= {found[n - 1].key: found[n - 1].text for n in numbers[:stay]}
+            held |= {_held(found[n - 1]): found[n - 1].text for n in numbers[:stay]}
     heirs = {key_of(text): by for _, _, text, by in left}
     return facts, [_Left(index, n, _left_out(text, _heir(by, held, heirs))) for index, n, text, by in left]
 
 
-def _heir(by: str, held: Mapping[str, str], heirs: Mapping[str, str]) -> str:
+def _heir(by: str, held: Mapping[tuple[str, str], str], heirs: Mapping[str, str]) -> str:
     """Return the kept words that stand for `by`, which may be left out for others itself; "" if none."""
     seen: set[str] = set()
-    while by and not all(part.key in held for part in sentences(by)):
+    texts = {folded(text) for text in held.values()}
+    while by and folded(by) not in texts and not all(folded(part.text) in texts for part in sentences(by)):
         key = key_of(by)
         by = "" if key in seen else heirs.get(key, "")
         seen.add(key)
     return by
+
+
+def _held(sentence: Sentence) -> tuple[str, str]:
+    """Return what two sentences share that are equal and do the same in their facts."""
+    return sentence.part, folded(sentence.text)
+
+
+def _stays(numbers: Sequence[int], gone: Collection[int]) -> int:
+    """Return how many of `numbers` stay when those in `gone` leave from the end."""
+    stay = len(numbers)
+    while stay and numbers[stay - 1] in gone:
+        stay -= 1
+    return stay
 
 
 def _left_out(text: str, by: str) -> Removal:

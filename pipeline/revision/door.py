@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from pipeline.core.errors import ConflictError
 from pipeline.domain.memory import Memory, Replaced
-from pipeline.domain.sentences import sentences
+from pipeline.domain.sentences import folded, sentences
 from pipeline.revision.compose import Removal, lost_between, merged
 from pipeline.store import (
     Applied,
@@ -98,7 +98,12 @@ class Door:
         joining = {sentence.key for sentence in sentences(memory.body)} - own
         for other in others:
             stays = any(sentence.key in joining for sentence in sentences(other.memory.body))
-            if stays and not self._approved and vouched(survivor.memory) != vouched(other.memory):
+            # A person's words are not spoken for by a guess, nor do the two stand in one memory.
+            guessed = (
+                vouched(other.memory) and not vouched(survivor.memory) and not _equal_all(other, removals)
+            )
+            mixed = stays and vouched(survivor.memory) != vouched(other.memory)
+            if (guessed or mixed) and not self._approved:
                 return Flaw(
                     f"only one of “{survivor.name}” and “{other.name}” is a person's word", to_inbox=True
                 )
@@ -227,7 +232,14 @@ class Door:
     def _not_later(self, winner: Memory, other: Memory) -> Flaw | None:
         if self._approved:
             return None
-        if not said_later_by_person(winner.sources, other.sources) or not other.sources:
+        spoken = [
+            source
+            for sentence in sentences(winner.body)
+            if sentence.part == "statement"
+            for source in sources_of(winner, sentence.text)
+        ]
+        later = vouched(winner) and said_later_by_person(spoken, other.sources)
+        if not later or not other.sources:
             return Flaw(f"no person said “{winner.name}” later than “{other.name}”", to_inbox=True)
         return None
 
@@ -248,6 +260,12 @@ class Door:
         path = earlier_path(document.path, document.digest, self._now.year)
         if not (self.store.root / path).exists():
             self._kept.append(WriteFile(path, document.raw, None))
+
+
+def _equal_all(document: Document, removals: Sequence[Removal]) -> bool:
+    """Whether every sentence of `document` leaves because an equal one stays."""
+    equal = {folded(item.text) for item in removals if item.equal}
+    return all(folded(sentence.text) in equal for sentence in sentences(document.memory.body))
 
 
 def barred(memory: Memory) -> Flaw | None:

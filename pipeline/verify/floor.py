@@ -16,10 +16,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
+from pipeline.domain.memory import TYPES
 from pipeline.text.dates import absolute
 from pipeline.text.specifics import plain, shapes
 
-ACTED_ON = frozenset({"user", "feedback", "procedure", "workflow"})
+ACTED_ON = frozenset({"user", *(row.name for row in TYPES.values() if row.host_class == "feedback")})
 """Types whose commands and addresses Claude would act on: a person must have typed those."""
 _BY_PERSON = frozenset({"code", "url", "host"})
 _EXACT = frozenset({"code", "flag", "variable", "url", "path", "windows", "long"})

@@ -159,7 +159,7 @@ def test_bug_022_no_rule_of_the_persons_may_cite_only_the_harness(kind: str) -> 
 def test_the_same_statement_twice_is_kept_once() -> None:
     verdict = judge(
         fact(2, SAID),
-        fact(2, SAID, name="again", statement="The payment  GATEWAY is retried 3 times at most."),
+        fact(2, SAID, name="again", statement="the payment  gateway is retried 3 times at most"),
     )
     assert len(verdict.accepted) == 1
     assert verdict.rejected[0].reason == "says the same as another of this reply"

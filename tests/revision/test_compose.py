@@ -126,7 +126,7 @@ def test_what_is_added_stands_behind_its_part(added: Body, body: str) -> None:
         (
             f"S0.\n\n{ALSO} S1.\n\n**Why:** W1.\n",
             Body("T0.", "W0."),
-            f"S0. T0.\n\n**Why:** W0.\n\n{ALSO} S1.\n\n**Why:** W1.\n",
+            f"S0.\n\n{ALSO} S1.\n\n**Why:** W1.\n\n{ALSO} T0.\n\n**Why:** W0.\n",
         ),
     ],
 )
@@ -195,15 +195,42 @@ def test_facts_stand_one_behind_the_other_each_with_its_reason() -> None:
 
 def test_an_equal_sentence_is_left_out_and_its_source_stays() -> None:
     one = fact("one", "Use 3 retries.", source("a"))
-    two = fact("two", "use `3` retries\n\n**Why:** At 5 it bans us.", source("b"))
+    two = fact("two", "use  3 retries\n\n**Why:** At 5 it bans us.", source("b"))
     made, removals = merged(one, [two], {}, now=NOW)
     # The reason stays, so its statement does.
     assert removals == () and made.body.count("3") == 2
-    made, removals = merged(one, [replace(two, body="use `3` retries")], {}, now=NOW)
+    made, removals = merged(one, [replace(two, body="use  3 retries")], {}, now=NOW)
     (removal,) = removals
     assert removal.equal and removal.reason == SAYS_THE_SAME and removal.by == "Use 3 retries."
     assert made.body == "Use 3 retries.\n" and [item.uuid for item in made.sources] == ["a", "b"]
     assert all(item.bears == () for item in made.sources)
+
+
+def test_an_equal_end_of_another_fact_is_not_cut_from_it() -> None:
+    """“What I never want to see again.” alone says something else than with what it leads up to."""
+    one = fact("one", "Push to main on Fridays.")
+    two = fact("two", "What I never want to see again. Push to main on Fridays.")
+    made, removals = merged(one, [two], {}, now=NOW)
+    assert removals == () and made.body.count("Push to main") == 2
+
+
+def test_a_statement_is_not_spoken_for_by_a_reason() -> None:
+    one = fact("one", "Never rebase.\n\n**Why:** It broke the build.")
+    made, removals = merged(one, [fact("two", "It broke the build.")], {}, now=NOW)
+    assert removals == () and made.body.count("It broke") == 2
+
+
+def test_two_texts_of_one_key_are_two_sentences() -> None:
+    one, two = fact("one", "Ship build 7919 on Fridays."), fact("two", "Never ship build 131360.")
+    assert merged(one, [two], {}, now=NOW)[1] == ()
+
+
+def test_a_reason_alone_belongs_to_the_fact_that_was_changed() -> None:
+    old = fact("one", f"Use 3 retries.\n\n{ALSO} Log each retry.", source("a"))
+    why = Body("", "The on-call people read it.")
+    assert amended(old, [], why, [source("b")], now=NOW)[0].body.strip() == old.body.strip()
+    made = amended(old, [Replacement(2, "Log each retry to Loki.")], why, [source("b")], now=NOW)[0]
+    assert made.body.endswith("Log each retry to Loki.\n\n**Why:** The on-call people read it.\n")
 
 
 def test_a_sentence_is_left_out_only_with_all_that_follow_it() -> None:
@@ -261,7 +288,7 @@ def test_the_origin_is_the_weakest_of_what_stays() -> None:
     one = fact("one", "AA.", origin="user-stated")
     guess = fact("two", "BB.", origin="assistant-inferred")
     assert merged(one, [guess], {}, now=NOW)[0].origin == "assistant-inferred"
-    assert merged(one, [replace(guess, body="aa")], {}, now=NOW)[0].origin == "user-stated"
+    assert merged(one, [replace(guess, body="aA")], {}, now=NOW)[0].origin == "user-stated"
     # Said again by a third, it still came in with the guess.
     third = fact("three", "BB.", origin="user-stated")
     assert merged(one, [guess, third], {}, now=NOW)[0].origin == "assistant-inferred"

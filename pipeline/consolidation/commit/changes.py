@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from pipeline.core.errors import ConflictError, StoreError
+from pipeline.core.errors import ConflictError, DocumentError, StoreError
 from pipeline.core.ids import derived_id
 from pipeline.domain.action import DreamAction
 from pipeline.domain.body import Body
@@ -116,7 +116,11 @@ class _Build:
             "insight": self._insight,
             "promote": self._promote,
         }
-        outcome = steps[operation.op](number, operation)
+        try:
+            outcome = steps[operation.op](number, operation)
+        except DocumentError as error:
+            # Too large to be read back, for instance: the other operations go on.
+            outcome = Flaw(f"the file it would make can't be read: {error}", to_inbox=True)
         if isinstance(outcome, Flaw):
             self.result.refused.append(Refused(operation, outcome.reason, outcome.to_inbox, outcome.later))
             return

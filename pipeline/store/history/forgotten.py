@@ -44,7 +44,7 @@ class Forgotten:
     names: dict[str, list[Line]] = field(default_factory=dict)
 
     def bars(self, sources: Sequence[Evidence], name: str = "") -> bool:
-        """Whether `sources` hold words that were forgotten and nothing said after that.
+        """Whether `sources` hold words that were forgotten and nothing that a person said after that.
 
         `name` is that of the memory which they would make or withdraw.
         """
@@ -58,7 +58,9 @@ class Forgotten:
         if not moments:
             return False
         last = max(moments)
-        return not any((at := parse_time(source.at)) and at > last for source in sources)
+        return not any(
+            source.speaker == "person" and (at := parse_time(source.at)) and at > last for source in sources
+        )
 
 
 def note(
