@@ -15,7 +15,7 @@ TABS = note("tabs-please", "Indent the shop with tabs, not spaces. It is a house
 SAME = [
     ("the same text", "Indent the shop with tabs, not spaces. It is a house rule."),
     ("other case and marks", "indent the shop with tabs, not spaces! it is a house rule"),
-    ("other lines and quotes", "Indent the shop with `tabs`,\nnot spaces. It is a “house rule”."),
+    ("other lines and quotes", "Indent the shop with tabs,\nnot spaces. It is a “house rule”."),
 ]
 APART = [
     ("the opposite in the same words", "Indent the shop with spaces, not tabs. It is a house rule."),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.evaluation.scoring import PIECES, run_session, sessions
+from pipeline.evaluation.scoring import run_session, sessions
 from pipeline.llm import providers
 from pipeline.llm.cassette import ReplayProvider, cassette_name, load
 from pipeline.llm.request import Message, Request, request_digest
@@ -23,10 +23,8 @@ CASSETTES = sorted(FIXTURES.rglob("cassettes*/**/*.json"))
 AT_THE_API: tuple[str, ...] = ()
 """Folders of `fixtures/` whose recordings were made at the API itself: none yet. A cassette can be edited
 by hand, so its own word for it (``origin``) is believed only when it is repeated here."""
-IN_PIECES = 3
 PLAYED = {
     **{f"eval/{folder.name}/cassettes": (folder, 1) for folder in sessions(FIXTURES / "eval")},
-    **{f"eval/{name}/{PIECES}": (FIXTURES / "eval" / name, IN_PIECES) for name in ("longmess", "mindchange")},
     "demo/cassettes": (FIXTURES / "demo", 1),
 }
 """What is played here: a folder of recordings → its session, and in how many pieces that is read."""
