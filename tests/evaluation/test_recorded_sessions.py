@@ -16,7 +16,7 @@ SUITE = Path(__file__).resolve().parents[2] / "fixtures" / "eval"
 PROVES: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {
     "workday": [
         ("run-only-tests-of-touched-package", "feedback", ("25 min", "dev database")),
-        ("brightfreight-pulls-order-export-at-0430", "project", ("4 in the morning", "04:30", "nothing ships")),
+        ("brightfreight-pulls-order-export-at-0430", "project", ("4 in the morning", "04:30", "ships")),
         ("vat-rounded-per-line-never-over-cart", "decision", ("per line", "never")),
     ],
     "menus": [
