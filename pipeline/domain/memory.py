@@ -6,7 +6,6 @@ v3's eleven kinds, and the agent-memory tiers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -65,14 +64,6 @@ _ROWS = (
 TYPES: dict[str, MemoryType] = {row.name: row for row in _ROWS}
 HUMAN_ONLY = frozenset({"user", "feedback"})
 """Types that only a person's own words can support."""
-
-
-_ORIGIN_RANK: dict[str, int] = {"user-stated": 3, "user-confirmed": 2, "assistant-inferred": 1}
-
-
-def strongest_origin(origins: Iterable[str]) -> str:
-    """Return the one of `origins` that a person stands behind most; of equal ones the first."""
-    return max(origins, key=lambda origin: _ORIGIN_RANK.get(origin, 0))
 
 
 class Untouchable(Enum):

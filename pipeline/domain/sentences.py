@@ -59,6 +59,11 @@ class Sentence:
         """Return what names the sentence in a file: 8 hex digits of `folded`."""
         return key_of(self.text)
 
+    @property
+    def folded(self) -> str:
+        """Return what two sentences share that are equal (see `folded`)."""
+        return folded(self.text)
+
 
 def sentences(body: str) -> tuple[Sentence, ...]:
     """Return the sentences of `body` in their order; all of its words but labels are in one of them."""

@@ -51,6 +51,9 @@ MOST_UNCITED = 12
 _PARTS = {"statement": "statement", "why": "why", "how_to_apply": "how to apply"}
 FORGOTTEN = "it was forgotten on request, rejected or undone, and nobody has said it since"
 
+SAID_LATER = "said later otherwise"
+"""Why words that were overtaken change nothing; so the second reader says, and so do the days."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rejected:

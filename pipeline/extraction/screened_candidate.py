@@ -14,7 +14,7 @@ from pipeline.core.clock import parse_time
 from pipeline.core.errors import InputError
 from pipeline.domain.body import Body
 from pipeline.domain.memory import MAX_DESCRIPTION, Evidence, Memory, Origin
-from pipeline.domain.sentences import key_of, sentences
+from pipeline.domain.sentences import folded, sentences
 from pipeline.hooklib.plain import one_line
 from pipeline.revision import Removal, Replacement, amended
 from pipeline.text.slugs import slugify
@@ -56,10 +56,10 @@ class Screened:
         return Body(self.statement, self.why, self.how_to_apply).render()
 
     @property
-    def keys(self) -> frozenset[str]:
-        """Return the keys of the sentences it would write."""
+    def folded_sentences(self) -> frozenset[str]:
+        """Return the sentences it would write, in the form in which two are equal."""
         texts = [self.body, *(text for _, text in self.replaces)]
-        return frozenset(sentence.key for text in texts for sentence in sentences(text))
+        return frozenset(sentence.folded for text in texts for sentence in sentences(text))
 
     def memory(self, memory_id: str, now: datetime) -> Memory:
         """Return the new memory this makes."""
@@ -88,14 +88,16 @@ class Screened:
         Sentences that are not named stay word for word; id, type, place and age stay. The origin is that of
         the words that carry the fact now.
         """
-        numbers = {sentence.key: number for number, sentence in enumerate(sentences(old.body), start=1)}
-        if any(key_of(before) not in numbers for before, _ in self.replaces):
+        numbers: dict[str, list[int]] = {}
+        for number, sentence in enumerate(sentences(old.body), start=1):
+            numbers.setdefault(sentence.folded, []).append(number)
+        if any(folded(before) not in numbers for before, _ in self.replaces):
             return None
-        known = {*numbers, *(s.key for _, text in self.replaces for s in sentences(text))}
+        known = {*numbers, *(s.folded for _, text in self.replaces for s in sentences(text))}
         parts = (_but(text, known) for text in (self.statement, self.why, self.how_to_apply))
         memory, removals = amended(
             old,
-            [Replacement(numbers[key_of(before)], text) for before, text in self.replaces],
+            [Replacement(n, text) for before, text in self.replaces for n in numbers[folded(before)]],
             Body(*parts),
             self.sources,
             now=now,
@@ -111,9 +113,9 @@ class Screened:
         if fresh == "assistant-inferred" and vouched(old):
             # Only a person's yes lets the assistant's words stand among a person's.
             fresh = "user-confirmed"
-        before = {sentence.key for sentence in sentences(old.body)}
+        before = {sentence.folded for sentence in sentences(old.body)}
         origins = [
-            origin_of(sources_of(old, sentence.text), old.origin) if sentence.key in before else fresh
+            origin_of(sources_of(old, sentence.text), old.origin) if sentence.folded in before else fresh
             for sentence in sentences(memory.body)
             if sentence.part == "statement"
         ]
@@ -182,6 +184,6 @@ class Screened:
 
 
 def _but(text: str, known: Iterable[str]) -> str:
-    """Return the sentences of `text` but those whose keys are `known`."""
-    keys = set(known)
-    return " ".join(sentence.text for sentence in sentences(text) if sentence.key not in keys)
+    """Return the sentences of `text` but those that are `known`, in the form in which two are equal."""
+    present = set(known)
+    return " ".join(sentence.text for sentence in sentences(text) if sentence.folded not in present)

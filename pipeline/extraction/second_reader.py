@@ -32,7 +32,16 @@ from pipeline.extraction.schema import (
     Opinion,
     Verification,
 )
-from pipeline.extraction.screen import Case, Rejected, Screen, Verdict, Withdrawn, quoted_only, too_weak
+from pipeline.extraction.screen import (
+    SAID_LATER,
+    Case,
+    Rejected,
+    Screen,
+    Verdict,
+    Withdrawn,
+    quoted_only,
+    too_weak,
+)
 from pipeline.hooklib.plain import one_line
 from pipeline.llm import Message, Request
 from pipeline.llm.prompts import load
@@ -331,7 +340,7 @@ def _against(case: Case, opinion: Opinion, near: Sequence[Known]) -> Rejected | 
         (opinion.verdict == "not_said", "its lines do not say it", False),
         (any(foreign), "the words are somebody else's", not all(foreign) and own),
         ("passing_state" in flags, "it holds for the moment only", False),
-        ("overtaken" in flags, "said later otherwise", not later),
+        ("overtaken" in flags, SAID_LATER, not later),
     )
     for applies, reason, to_inbox in found:
         if applies:
@@ -380,8 +389,8 @@ def _says_already(case: Case, near: Sequence[Known]) -> Memory | None:
     if case.item.replaces:
         return None
     for known in near:
-        keys = {sentence.key for sentence in sentences(known.memory.body)}
-        if case.item.keys <= keys and (case.old is None or known.memory.name == case.old.name):
+        theirs = {sentence.folded for sentence in sentences(known.memory.body)}
+        if case.item.folded_sentences <= theirs and (case.old is None or known.memory.name == case.old.name):
             return known.memory
     return None
 

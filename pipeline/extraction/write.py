@@ -15,7 +15,7 @@ from pipeline.core.ids import derived_id
 from pipeline.domain.action import MemoryAction
 from pipeline.domain.memory import HUMAN_ONLY, Memory
 from pipeline.domain.sentences import folded, sentences
-from pipeline.extraction.screen import Case, Rejected, Verdict, Withdrawn
+from pipeline.extraction.screen import SAID_LATER, Case, Rejected, Verdict, Withdrawn
 from pipeline.extraction.screened_candidate import Screened
 from pipeline.hooklib.plain import one_line
 from pipeline.ledger.inbox import InboxItem
@@ -26,7 +26,6 @@ from pipeline.verify.provenance import sentence_said_at, vouched
 
 TAKEN = "this run already changes that memory"
 CHANGED = "the memory changed since it was shown"
-SAID_LATER = "said later otherwise"
 EVERYWHERE = "it is meant for all projects"
 PROPOSING = "the store is in propose mode"
 _LOG_CHARS = 300

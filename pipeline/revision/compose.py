@@ -117,7 +117,7 @@ def merged(
         confidence=max(memory.confidence for memory in memories),
         created=min((memory.created for memory in memories if memory.created), default=survivor.created),
         relations=_relations(memories),
-        aliases=_aliases(survivor, others),
+        aliases=aliases_of(survivor, others),
         replaces=tuple(dict.fromkeys(item for memory in memories for item in memory.replaces)),
         updated=now,
     )
@@ -220,7 +220,7 @@ def _with_more(body: str, added: Body, touched: set[int]) -> str:
     ):
         text = text.strip()
         found = sentences(body)
-        if not text or all(item.key in {known.key for known in found} for item in sentences(text)):
+        if not text or all(item.folded in {known.folded for known in found} for item in sentences(text)):
             continue
         last = max((item.end for item in found if item.fact == fact and item.part == part), default=None)
         if last is not None:
@@ -267,7 +267,7 @@ def _facts_of(
             facts.append(kept_of(other.body, fact, stay))
             left += [(index, n, found[n - 1].text, covers[n]) for n in numbers[stay:]]
             held |= {_held(found[n - 1]): found[n - 1].text for n in numbers[:stay]}
-    heirs = {key_of(text): by for _, _, text, by in left}
+    heirs = {folded(text): by for _, _, text, by in left}
     return facts, [_Left(index, n, _left_out(text, _heir(by, held, heirs))) for index, n, text, by in left]
 
 
@@ -276,7 +276,7 @@ def _heir(by: str, held: Mapping[tuple[str, str], str], heirs: Mapping[str, str]
     seen: set[str] = set()
     texts = {folded(text) for text in held.values()}
     while by and folded(by) not in texts and not all(folded(part.text) in texts for part in sentences(by)):
-        key = key_of(by)
+        key = folded(by)
         by = "" if key in seen else heirs.get(key, "")
         seen.add(key)
     return by
@@ -284,7 +284,7 @@ def _heir(by: str, held: Mapping[tuple[str, str], str], heirs: Mapping[str, str]
 
 def _held(sentence: Sentence) -> tuple[str, str]:
     """Return what two sentences share that are equal and do the same in their facts."""
-    return sentence.part, folded(sentence.text)
+    return sentence.part, sentence.folded
 
 
 def _stays(numbers: Sequence[int], gone: Collection[int]) -> int:
@@ -316,6 +316,7 @@ def _relations(memories: Sequence[Memory]) -> tuple[dict[str, object], ...]:
     return tuple(unique.values())
 
 
-def _aliases(survivor: Memory, others: Sequence[Memory]) -> tuple[str, ...]:
+def aliases_of(survivor: Memory, others: Sequence[Memory]) -> tuple[str, ...]:
+    """Return the further names of `survivor` once `others` are gone: its former ones and theirs."""
     names = [*survivor.aliases, *(name for other in others for name in (other.name, *other.aliases))]
     return tuple(dict.fromkeys(name for name in names if name != survivor.name))

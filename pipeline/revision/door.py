@@ -18,7 +18,7 @@ from typing import TypeVar
 from pipeline.core.errors import ConflictError
 from pipeline.domain.memory import Memory, Replaced
 from pipeline.domain.sentences import folded, sentences
-from pipeline.revision.compose import Removal, lost_between, merged
+from pipeline.revision.compose import Removal, aliases_of, lost_between, merged
 from pipeline.store import (
     Applied,
     ChangeSet,
@@ -94,10 +94,10 @@ class Door:
         `covered` is as in `compose.merged`. What the assistant alone said joins no words of a person's.
         """
         memory, removals = merged(survivor.memory, [other.memory for other in others], covered, now=self._now)
-        own = {sentence.key for sentence in sentences(survivor.memory.body)}
-        joining = {sentence.key for sentence in sentences(memory.body)} - own
+        own = {sentence.folded for sentence in sentences(survivor.memory.body)}
+        joining = {sentence.folded for sentence in sentences(memory.body)} - own
         for other in others:
-            stays = any(sentence.key in joining for sentence in sentences(other.memory.body))
+            stays = any(sentence.folded in joining for sentence in sentences(other.memory.body))
             # A person's words are not spoken for by a guess, nor do the two stand in one memory.
             guessed = (
                 vouched(other.memory) and not vouched(survivor.memory) and not _equal_all(other, removals)
@@ -132,15 +132,12 @@ class Door:
                 return flaw
         if self._untouchable(winner) is None:
             memory = winner.memory
-            names = [name for other in others for name in (other.name, *other.memory.aliases)]
             self._add(
                 self._put(
                     replace(
                         memory,
                         replaces=tuple(dict.fromkeys([*memory.replaces, *map(_replaced_by, others)])),
-                        aliases=tuple(
-                            dict.fromkeys(name for name in (*memory.aliases, *names) if name != memory.name)
-                        ),
+                        aliases=aliases_of(memory, [other.memory for other in others]),
                     ),
                     winner,
                     approved=self._approved,
@@ -197,8 +194,8 @@ class Door:
         lost = lost_between(old.body, new.body, removals)
         if lost:
             return Flaw(f"“{lost[0][:80]}” would be lost", to_inbox=True)
-        before = {sentence.key for sentence in sentences(old.body)}
-        fresh = [item.text for item in sentences(new.body) if item.key not in before]
+        before = {sentence.folded for sentence in sentences(old.body)}
+        fresh = [item.text for item in sentences(new.body) if item.folded not in before]
         changed = [text for text in _lines(new) if text not in _lines(old)]
         reason = _bar("\n".join(fresh), *changed)
         if reason:
@@ -207,14 +204,14 @@ class Door:
 
     def _too_early(self, old: Memory, new: Memory, removals: Sequence[Removal]) -> Flaw | None:
         """Say whether what takes a sentence's place was said later than it, by a person."""
-        present = {sentence.key for sentence in sentences(new.body)}
+        present = {sentence.folded for sentence in sentences(new.body)}
         for item in removals:
             if item.equal or item.reason:
                 continue
             spoken = item.evidence or [
                 source
                 for part in sentences(item.by)
-                if part.key in present
+                if part.folded in present
                 for source in sources_of(new, part.text)
             ]
             # The same words, read once more with all that was said around them, correct what they made.
@@ -265,7 +262,7 @@ class Door:
 def _equal_all(document: Document, removals: Sequence[Removal]) -> bool:
     """Whether every sentence of `document` leaves because an equal one stays."""
     equal = {folded(item.text) for item in removals if item.equal}
-    return all(folded(sentence.text) in equal for sentence in sentences(document.memory.body))
+    return all(sentence.folded in equal for sentence in sentences(document.memory.body))
 
 
 def barred(memory: Memory) -> Flaw | None:

@@ -1,9 +1,9 @@
 """How alike two texts are: their words, the measures, and every bar that a phase puts to a measure.
 
 A phase says which words it compares, by which measure, and at which bar. Two sets of words are in use.
-`every_word` keeps all that a text says, small words and denials with it: it decides where one text takes
-another's place. `content_words` leaves those out and cuts endings: it finds texts about one matter, and
-whoever uses it looks at denials and values besides.
+`every_word` keeps all that a text says, small words and denials with it. `content_words` leaves
+those out and cuts endings: it finds texts about one matter, and whoever uses it looks at denials and values
+besides.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pipeline.text.tokens import SMALL_WORDS
 from pipeline.text.tokens import stem as stem_of
 
 NEAR_COPY = 0.8
-"""`jaccard` from which on two texts are one: a new statement updates the old one, an audit tells a double."""
+"""`jaccard` from which on an audit calls two texts a double."""
 SAID_TWICE = 0.5
 """`jaccard` from which on the evaluation counts a memory as another's double: it is to find too many."""
 SAME_MATTER = 0.6
@@ -28,10 +28,6 @@ OPPOSITE = 0.75
 """`jaccard` of two clauses from which on a "not" in one of them makes it the other's opposite."""
 NEIGHBOURS = 0.25
 """`overlap` from which on an audit compares two memories clause by clause."""
-BODY_KEPT = 0.25
-"""`coverage` of a source's body by its new text; below it the new text is about something else."""
-REASON_KEPT = 0.6
-"""`coverage` of a reason by the new text; below it the reason is lost."""
 ALIKE_BY_WORDS = 0.2
 """Least likeness of neighbours in a dream by the search index; measured, see `bench.search`."""
 ALIKE_BY_VECTORS = 0.75
@@ -61,11 +57,6 @@ def overlap(left: Set[str], right: Set[str]) -> float:
     """Return the share of the shorter one's words that the other has, 0 to 1; 0 when one has none."""
     shorter = min(len(left), len(right))
     return len(left & right) / shorter if shorter else 0.0
-
-
-def coverage(wanted: Set[str], given: Set[str]) -> float:
-    """Return the share of `wanted` that stands in `given`, 0 to 1; 1 when nothing is wanted."""
-    return len(wanted & given) / len(wanted) if wanted else 1.0
 
 
 def every_word(text: str) -> frozenset[str]:

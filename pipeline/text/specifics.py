@@ -172,28 +172,6 @@ def _names(text: str) -> Iterator[str]:
                 yield word.translate({0x2019: "'"}).removesuffix("'s")
 
 
-def lost(wanted: frozenset[str] | list[str], text: str) -> tuple[str, ...]:
-    """Return those of `wanted` that `text` does not hold, sorted.
-
-    A number counts only with its own unit; other specifics also when they stand in the text as a part
-    between characters that are no letters or digits.
-    """
-    have, folded = specifics(text), plain(text)
-    return tuple(
-        sorted(specific for specific in wanted if specific not in have and not _stands_in(folded, specific))
-    )
-
-
-def _stands_in(folded: str, specific: str) -> bool:
-    if not specific or is_value(specific):
-        return False
-    pattern = re.escape(specific)
-    if specific.isalpha() and len(specific) > 3:
-        # ``Tuesdays`` and ``Tuesday`` name the same.
-        pattern = rf"{re.escape(specific.removesuffix('s'))}s?"
-    return re.search(rf"(?<![a-z0-9_]){pattern}(?![a-z0-9_])", folded) is not None
-
-
 def is_value(specific: str) -> bool:
     """Whether `specific` is a number, with or without unit, or a date or time."""
     return re.match(r"-?\d[\d.,:-]*(?: [a-z%]+)?$", specific) is not None

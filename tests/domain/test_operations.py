@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pipeline.domain.action import DreamAction, MemoryAction, RunSummary
-from pipeline.domain.memory import Untouchable, strongest_origin, why_untouchable
+from pipeline.domain.memory import Untouchable, why_untouchable
 from pipeline.domain.operations import OPS, Cover, Operation, Refused, is_of_earlier_version, is_op
 
 WHOLE = Operation(
@@ -53,13 +53,6 @@ def test_a_pin_stands_before_authorship_and_reads_as_a_clause() -> None:
     reason = why_untouchable(pinned=False, ours=False)
     assert reason is not None
     assert reason.clause_about("the memory") == "the memory was written or edited by someone else"
-
-
-def test_a_person_s_word_ranks_before_a_person_s_nod_and_the_assistant_s() -> None:
-    ranked = ("user-stated", "user-confirmed", "assistant-inferred", "imported")
-    for at, origin in enumerate(ranked):
-        assert strongest_origin(reversed(ranked[at:])) == origin
-    assert strongest_origin(("hand-written", "imported")) == "hand-written"
 
 
 def test_a_run_s_summary_comes_back_from_json_as_it_was() -> None:

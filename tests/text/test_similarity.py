@@ -11,7 +11,6 @@ from pipeline.text import similarity
 from pipeline.text.similarity import (
     content_in_order,
     content_words,
-    coverage,
     every_word,
     jaccard,
     overlap,
@@ -60,14 +59,12 @@ def test_one_stemmer_joins_the_forms_of_a_word(words, one):
 @given(SETS, SETS)
 def test_every_measure_lies_between_nothing_and_all(left, right):
     assert 0 <= jaccard(left, right) <= overlap(left, right) <= 1
-    assert 0 <= coverage(left, right) <= 1
     assert jaccard(left, right) == jaccard(right, left)
     assert (jaccard(left, right) == 1) is (left == right != frozenset())
 
 
 def test_measures_of_no_words():
     assert (jaccard(frozenset(), frozenset()), overlap(frozenset(), frozenset("a"))) == (0, 0)
-    assert coverage(frozenset(), frozenset("a")) == 1
 
 
 @pytest.mark.parametrize("bar", [0.15, 0.25, 0.5, 0.6, 0.75, 0.8, 0.85])

@@ -16,7 +16,7 @@ from pipeline.domain.memory import Memory
 from pipeline.domain.operations import Cover, Operation, Refused
 from pipeline.domain.sentences import folded, sentences
 from pipeline.verify.check import says_the_same
-from pipeline.verify.floors import misses
+from pipeline.verify.cover import misses
 
 NOT_AGREED = "the second reader did not agree"
 

@@ -16,7 +16,7 @@ from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.sentences import Sentence, folded, sentences
 from pipeline.safety.invisible import visible, visible_line
 from pipeline.text.dates import parse_day
-from pipeline.verify.floors import names_day
+from pipeline.verify.cover import names_day
 from pipeline.verify.provenance import sentence_said_at, sources_of
 
 Kind = Literal["covers", "compare", "fact", "which", "holds", "overtaken", "until", "after", "all", "reach"]

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from pipeline.verify.floors import misses, names_day
+from pipeline.verify.cover import misses, names_day
 
 COVERED = [
     ("Wait 30 s.", "Wait 30 s before a retry.", ""),
