@@ -16,15 +16,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
+from pipeline.domain.memory import TYPES
 from pipeline.text.dates import absolute
 from pipeline.text.specifics import plain, shapes
 
-ACTED_ON = frozenset({"user", "feedback", "procedure", "workflow"})
+ACTED_ON = frozenset({"user", *(row.name for row in TYPES.values() if row.host_class == "feedback")})
 """Types whose commands and addresses Claude would act on: a person must have typed those."""
 _BY_PERSON = frozenset({"code", "url", "host"})
 _EXACT = frozenset({"code", "flag", "variable", "url", "path", "windows", "long"})
 _NAMES = frozenset({"name", "camel", "snake", "mixed"})
 _MONTH = re.compile(r"(?<![\d-])(\d{4})-\d\d(?![\d-])")
+_IS_NAME = re.compile(r"\w[\w.-]*(?<!\.sh)(?<!\.bash)(?<!\.zsh)(?<!\.ps1)(?<!\.bat)(?<!\.cmd)(?<!\.exe)")
+"""One word in backticks that names something: a branch, a model, a file. Nobody runs it as it stands."""
 _PROMPT = re.compile(r"^[ \t]*\$ +(\S.*)$", re.MULTILINE)
 _VALUE = re.compile(r"\d+(?:[.,:'’\u202f]\d+|[ ]\d{3}(?!\d))*")
 _THOUSANDS = re.compile(r"\d{1,3}(?:[.,'’ \u202f]\d{3})+")
@@ -158,7 +161,9 @@ _ALWAYS = frozenset({"claude", "code"})
 def _specifics(text: str) -> list[tuple[str, str]]:
     """Return kind and words of all in `text` that somebody must have said; a month counts as its year."""
     found = [("code", match[1]) for match in _PROMPT.finditer(text)]
-    return found + [item for item in shapes(_MONTH.sub(r"\1", text)) if item[0] != "quoted"]
+    shaped = (item for item in shapes(_MONTH.sub(r"\1", text)) if item[0] != "quoted")
+    return found + [("mixed", words) if kind == "code" and _IS_NAME.fullmatch(words) else (kind, words)
+                    for kind, words in shaped]  # fmt: skip
 
 
 def _spaced(text: str) -> str:

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from pipeline.domain.memory import Evidence
-from pipeline.domain.sentences import sentences
 from pipeline.store.history.forgotten import Forgotten, Line
+from pipeline.verify.floor import ACTED_ON
 from tests.support.dreaming import Dreaming, dreaming, note, op, planned
 
 
@@ -85,6 +85,12 @@ def test_a_merge_too_large_to_be_read_back_stops_no_other(bench: Dreaming):
     assert any("can't be read" in item["why"] for item in report.refused)
 
 
+def test_every_type_that_claude_acts_on_needs_a_person_s_command():
+    assert {"user", "feedback", "procedure", "workflow", "code_pattern"} == ACTED_ON
+
+
 def test_a_long_line_is_cut_in_time_that_grows_with_it():
-    """A quadratic look back made hours of this."""
+    """Counted in looks, not in seconds: the text behind a mark is looked at, never all before it."""
+    from pipeline.domain.sentences import sentences
+
     assert len(sentences("Word is ok. " * 20_000)) == 20_000
