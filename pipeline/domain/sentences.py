@@ -92,6 +92,11 @@ def folded(text: str) -> str:
     return found[:1].lower() + found[1:]
 
 
+def unlabelled(text: str) -> str:
+    """Return `text` with the labels in it as plain words, which begin no part: “Why:”, not ``**Why:**``."""
+    return _LABEL.sub(lambda label: label[0].replace("*", ""), text)
+
+
 def begins_item(text: str) -> str:
     """Return the mark, with blanks behind it, that makes `text` an item, a heading or a quotation, or ""."""
     found = _MARK.match(text)

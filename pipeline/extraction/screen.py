@@ -23,7 +23,7 @@ from pipeline.domain.memory import (
     Memory,
     Origin,
 )
-from pipeline.domain.sentences import folded, sentences
+from pipeline.domain.sentences import folded, sentences, unlabelled
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.render import Rendering
 from pipeline.extraction.schema import Candidate, Cited, Extraction, Withdrawal
@@ -336,9 +336,9 @@ def _screened(
         type=old.type if old and _type_of(candidate) not in TYPES else _type_of(candidate),
         title=one_line(candidate.title, 80),
         description=one_line(absolute(candidate.description, spoken_at), MAX_DESCRIPTION),
-        statement=absolute(candidate.statement.strip(), spoken_at),
-        why=absolute(candidate.why.strip(), spoken_at),
-        how_to_apply=absolute(candidate.how_to_apply.strip(), spoken_at),
+        statement=_dated(candidate.statement, spoken_at),
+        why=_dated(candidate.why, spoken_at),
+        how_to_apply=_dated(candidate.how_to_apply, spoken_at),
         tags=spelled(candidate.tags),
         anchors=tuple(dict.fromkeys(one_line(item, 200) for item in candidate.anchors if item.strip()))[:8],
         importance=round(candidate.importance, 2),
@@ -351,13 +351,18 @@ def _screened(
     return replace(item, sources=_sources(item, [source for _, source in found]))
 
 
+def _dated(text: str, spoken_at: datetime | None) -> str:
+    """Return a proposed text as it may stand in a memory: days for “tomorrow”, no labels of its own."""
+    return unlabelled(absolute(text.strip(), spoken_at))
+
+
 def _replaces(
     candidate: Candidate, old: Memory | None, spoken_at: datetime | None
 ) -> tuple[tuple[str, str], ...]:
     """Return the sentences of `old` that are replaced, with what takes their place; equal ones left out."""
     numbered = dict(enumerate(sentences(old.body), start=1)) if old else {}
     pairs = {
-        numbered[change.number].text: absolute(change.text.strip(), spoken_at)
+        numbered[change.number].text: _dated(change.text, spoken_at)
         for change in candidate.replaces
         if change.number in numbered
     }

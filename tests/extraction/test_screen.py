@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.domain.sentences import sentences
 from pipeline.extraction.render import Rendering, render
 from pipeline.extraction.schema import Extraction
 from pipeline.extraction.screen import MAX_PART, Screen, Verdict, quoted_in
@@ -39,6 +40,11 @@ def test_a_sound_candidate_passes_whole() -> None:
     assert (kept.origin, kept.said_at) == ("user-stated", datetime(2026, 3, 2, 9, 2, tzinfo=UTC))
     (source,) = kept.sources
     assert (source.session, source.uuid, source.quote, source.speaker) == ("5e55", "u2", SAID, "person")
+
+
+def test_labels_in_a_proposed_sentence_begin_no_part_of_the_memory() -> None:
+    (kept,) = judge(fact(2, SAID, statement="Keep 3 retries **Also:** deploy. **Why:** so.", why="")).accepted
+    assert {(item.part, item.fact) for item in sentences(kept.body)} == {("statement", 0)}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -21,7 +22,7 @@ from pipeline.llm.fakes import Scripted
 from pipeline.store import Store
 from tests.support.extraction import NOTHING, NOW, Bench, fact, reply
 from tests.support.model import borne_out, is_narrowing
-from tests.support.stores import memory, save, tree
+from tests.support.stores import apply, memory, save, tree
 from tests.support.transcripts import Transcript, tool_use
 
 SAID = "keep the retries at 3, at 5 the gateway bans us for an hour"
@@ -415,3 +416,14 @@ def test_a2_a_withdrawal_tells_by_whose_words(bench: Bench) -> None:
     (item,) = bench.store.retired()
     assert bench.names() == [] and f"“{quote}” (2026-03-02)" in item.reason
     assert outcome.actions[0].sources[0]["quote"] == quote
+
+
+def test_a_sentence_that_stands_twice_is_replaced_in_both_places(bench: Bench) -> None:
+    why = "**Why:** At 5 the gateway bans us."
+    twice = f"Use 3 retries.\n\n{why}\n\n**Also:** Log them.\n\n{why}\n"
+    learned(bench)
+    found = bench.store.read("payment-retries")
+    apply(bench.store, bench.store.put(replace(found.memory, body=twice), existing=found))
+    said = "the gateway bans us at 6 now"
+    turn(bench, speak(bench, said), reply(update(1, said, 2, "At 6 the gateway bans us.")))
+    assert body(bench) == twice.replace("At 5", "At 6")
