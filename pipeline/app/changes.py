@@ -22,6 +22,7 @@ _FIELDS = (
     "tags",
     "importance",
     "anchors",
+    "cues",
     "relations",
     "sources",
     "replaces",

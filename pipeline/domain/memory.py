@@ -129,7 +129,7 @@ class Memory:
     `name` is the slug and the file stem's base; times are aware UTC datetimes or None when the file
     does not say; `path` is relative to the store, empty before the memory is written; `aliases` are names
     and ids of memories merged into this one, and former names of its own, by which it is still found;
-    `replaces` is what it took the place of.
+    `replaces` is what it took the place of; `cues` are phrases by which it is searched, never shown.
     """
 
     name: str
@@ -149,6 +149,7 @@ class Memory:
     anchors: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     replaces: tuple[Replaced, ...] = ()
+    cues: tuple[str, ...] = ()
     pinned: bool = False
     path: str = ""
     extra: dict[str, Any] = field(default_factory=dict)

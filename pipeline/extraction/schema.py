@@ -1,7 +1,8 @@
-"""What the model returns for one stretch of dialogue; field descriptions are part of the prompt.
+"""What the model returns for one stretch of dialogue; what a field should hold is said in the prompts.
 
 Fields are lenient on purpose: one odd value must not cost the whole reply. What a field may hold is
-decided per item by `screen`, which says why it dropped what it dropped.
+decided per item by `screen`, which says why it dropped what it dropped. The schema goes out with every
+request, so it carries no docstrings and few descriptions.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from pipeline.domain.memory import TYPES
 from pipeline.llm.lenient_fields import ITEMS, Text, Texts
+from pipeline.text.slugs import MAX_SLUG
 
 
 def _share(value: Any) -> float:
@@ -35,108 +37,71 @@ def _numbers(value: Any) -> list[int]:
 Share = Annotated[float, BeforeValidator(_share)]
 
 
-class Cited(BaseModel):
+def _without_docstring(schema: dict[str, Any]) -> None:
+    schema.pop("description", None)
+
+
+class _Plain(BaseModel):
+    """A part of a reply: unknown fields are ignored, and its docstring stays out of the schema."""
+
+    model_config = ConfigDict(extra="ignore", json_schema_extra=_without_docstring)
+
+
+class Cited(_Plain):
     """Words from one numbered line."""
 
-    model_config = ConfigDict(extra="ignore")
-
-    line: Annotated[int, BeforeValidator(_number)] = Field(-1, description="The number in square brackets.")
-    quote: Text = Field(
-        "", description="Words copied exactly from that line, in one piece, at most 200 characters."
-    )
-    part: Text = Field(
-        "",
-        description="What of the memory the line bears; empty for all of it.",
-        json_schema_extra={"enum": ["", "statement", "why", "how_to_apply"]},
-    )
+    line: Annotated[int, BeforeValidator(_number)] = -1
+    quote: Text = ""
+    part: Text = Field("", json_schema_extra={"enum": ["", "statement", "why", "how_to_apply"]})
 
 
-class Change(BaseModel):
+class Change(_Plain):
     """One sentence of an existing memory that no longer holds as it stands."""
 
-    model_config = ConfigDict(extra="ignore")
-
-    number: Annotated[int, BeforeValidator(_number)] = Field(-1, description="Its number as shown.")
-    text: Text = Field("", description="The sentence that takes its place; empty when none does.")
+    number: Annotated[int, BeforeValidator(_number)] = -1
+    text: Text = ""
 
 
-class Candidate(BaseModel):
+class Candidate(_Plain):
     """One fact worth keeping."""
 
-    model_config = ConfigDict(extra="ignore")
-
-    update_of: Text = Field(
-        "", description="Name of the memory, shown in full, that this changes; empty for a new one."
-    )
-    replaces: Annotated[list[Change], ITEMS] = Field(
-        default_factory=list, description="For an update: its sentences that no longer hold; else none."
-    )
-    name: Text = Field(
-        "",
-        description="Kebab-case name in English letters, at most 60, such as e2e-tests-only-on-request.",
-    )
+    update_of: Text = ""
+    replaces: Annotated[list[Change], ITEMS] = Field(default_factory=list)
+    name: Text = Field("", json_schema_extra={"maxLength": MAX_SLUG})
     type: Text = Field("", json_schema_extra={"enum": list(TYPES)})
-    title: Text = Field("", description="A title of at most eight words, in the language of the dialogue.")
-    description: Text = Field(
-        "",
-        description="The fact in one line of at most 140 characters, in words someone would search for.",
-    )
-    statement: Text = Field(
-        "",
-        description="The fact, complete in itself: one to three sentences, exact names and numbers. For an "
-        "update only what it adds, empty when it adds nothing.",
-    )
-    why: Text = Field(
-        "",
-        description="The reason given by the person, or by the proposal they took up, in full; else empty.",
-    )
-    how_to_apply: Text = Field(
-        "", description="What to do differently because of it, only as far as it was said; else empty."
-    )
-    tags: Texts = Field(default_factory=list, description="Up to five lower-case topic words.")
-    anchors: Texts = Field(
-        default_factory=list, description="Paths, symbols or URLs the fact is about, exactly as written."
-    )
-    importance: Share = Field(0.5, description="0.9 would change most later work; 0.5 useful; 0.2 minor.")
-    confidence: Share = Field(
-        0.8, description="How sure the dialogue makes it: 0.9 said outright; 0.6 hedged."
-    )
-    evidence: Annotated[list[Cited], ITEMS] = Field(
-        default_factory=list, description="The lines that say it: as many as it needs."
-    )
-
-
-class Withdrawal(BaseModel):
-    """An existing memory that the dialogue takes back without putting anything in its place."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    name: Text = Field("", description="Name of the existing memory.")
-    reason: Text = Field("", description="Why it no longer holds.")
+    title: Text = Field("", description="at most eight words")
+    description: Text = ""
+    statement: Text = ""
+    why: Text = ""
+    how_to_apply: Text = ""
+    cues: Texts = Field(default_factory=list)
+    tags: Texts = Field(default_factory=list, description="up to five topic words")
+    anchors: Texts = Field(default_factory=list, description="paths, symbols, URLs it is about")
+    importance: Share = Field(0.5, description="0.9 changes most later work, 0.5 useful, 0.2 minor")
+    confidence: Share = Field(0.8, description="0.9 said outright, 0.6 hedged or once")
     evidence: Annotated[list[Cited], ITEMS] = Field(default_factory=list)
 
 
-class Extraction(BaseModel):
+class Withdrawal(_Plain):
+    """An existing memory that the dialogue takes back without putting anything in its place."""
+
+    name: Text = ""
+    reason: Text = ""
+    evidence: Annotated[list[Cited], ITEMS] = Field(default_factory=list)
+
+
+class Extraction(_Plain):
     """The whole reply for one span of new dialogue."""
 
-    model_config = ConfigDict(extra="ignore")
-
-    memories: Annotated[list[Candidate], ITEMS] = Field(
-        description="Facts worth keeping; empty when there are none, which is often right."
-    )
+    memories: Annotated[list[Candidate], ITEMS]
     withdrawals: Annotated[list[Withdrawal], ITEMS] = Field(default_factory=list)
 
 
-class Episode(BaseModel):
+class Episode(_Plain):
     """What happened, for the diary."""
 
-    model_config = ConfigDict(extra="ignore")
-
-    title: Text = Field("", description="What the conversation was about, at most ten words.")
-    summary: Texts = Field(
-        default_factory=list,
-        description="Two to five short lines: what was wanted, what came of it, what is open.",
-    )
+    title: Text = ""
+    summary: Texts = Field(default_factory=list)
 
 
 class ConversationExtraction(Extraction):
@@ -145,10 +110,8 @@ class ConversationExtraction(Extraction):
     episode: Episode = Field(default_factory=Episode)
 
 
-class Opinion(BaseModel):
+class Opinion(_Plain):
     """One item."""
-
-    model_config = ConfigDict(extra="ignore")
 
     id: Text = ""
     verdict: Text = Field("", json_schema_extra={"enum": ["borne_out", "stretched", "not_said"]})
@@ -160,42 +123,34 @@ class Opinion(BaseModel):
     name_fits: Text = Field("", json_schema_extra={"enum": ["", "yes", "no"]})
 
 
-class TakenBack(BaseModel):
+class TakenBack(_Plain):
     """One withdrawal."""
-
-    model_config = ConfigDict(extra="ignore")
 
     id: Text = ""
     taken_back: Text = Field("", json_schema_extra={"enum": ["yes", "no"]})
 
 
-class Verification(BaseModel):
+class Verification(_Plain):
     """The second reader's reply."""
-
-    model_config = ConfigDict(extra="ignore")
 
     items: Annotated[list[Opinion], ITEMS] = Field(default_factory=list)
     withdrawals: Annotated[list[TakenBack], ITEMS] = Field(default_factory=list)
 
 
-class Narrower(BaseModel):
+class Narrower(_Plain):
     """A candidate in words that say no more than its lines."""
 
-    model_config = ConfigDict(extra="ignore")
-
-    id: Text = Field("", description="The id of the item.")
+    id: Text = ""
     replaces: Annotated[list[Change], ITEMS] = Field(default_factory=list)
     name: Text = ""
     title: Text = ""
     description: Text = ""
-    statement: Text = Field("", description="Empty together with replaces: nothing of it can be kept.")
+    statement: Text = ""
     why: Text = ""
     how_to_apply: Text = ""
 
 
-class Narrowing(BaseModel):
+class Narrowing(_Plain):
     """The reply with narrower wordings."""
 
-    model_config = ConfigDict(extra="ignore")
-
-    items: Annotated[list[Narrower], ITEMS]
+    items: Annotated[list[Narrower], ITEMS] = Field(default_factory=list)

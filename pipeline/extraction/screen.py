@@ -36,7 +36,7 @@ from pipeline.text.slugs import slugify
 from pipeline.verify.barred import bar
 from pipeline.verify.floor import ACTED_ON, Ground, Line, Missing
 from pipeline.verify.provenance import replace_bears
-from pipeline.verify.tags import spelled
+from pipeline.verify.tags import phrased, spelled
 
 MAX_PART = 2_000
 """Most characters of a statement, a reason, or how to apply it: more is not one fact."""
@@ -335,7 +335,7 @@ def _screened(
         update_of=old.name if old else "",
         type=old.type if old and _type_of(candidate) not in TYPES else _type_of(candidate),
         title=one_line(candidate.title, 80),
-        description=one_line(absolute(candidate.description, spoken_at), MAX_DESCRIPTION),
+        description=one_line(absolute(candidate.description or _short(candidate), spoken_at), MAX_DESCRIPTION),
         statement=_dated(candidate.statement, spoken_at),
         why=_dated(candidate.why, spoken_at),
         how_to_apply=_dated(candidate.how_to_apply, spoken_at),
@@ -347,8 +347,15 @@ def _screened(
         sources=(),
         said_at=spoken_at,
         replaces=_replaces(candidate, old, spoken_at),
+        cues=phrased(candidate.cues),
     )
     return replace(item, sources=_sources(item, [source for _, source in found]))
+
+
+def _short(candidate: Candidate) -> str:
+    """Return the statement of a new memory where it is short enough to be its own one-line description."""
+    fits = len(candidate.statement) <= MAX_DESCRIPTION and not candidate.update_of
+    return candidate.statement if fits else ""
 
 
 def _dated(text: str, spoken_at: datetime | None) -> str:

@@ -19,7 +19,7 @@ from pipeline.hooklib.plain import one_line
 from pipeline.revision import Removal, Replacement, amended
 from pipeline.text.slugs import slugify
 from pipeline.verify.provenance import origin_of, pruned, sources_of, vouched, weakest_origin
-from pipeline.verify.tags import MOST_TAGS, union
+from pipeline.verify.tags import MOST_CUES, MOST_TAGS, phrased, union
 
 MOST_ANCHORS = 8
 _TITLE_CHARS = 80
@@ -49,6 +49,7 @@ class Screened:
     sources: tuple[Evidence, ...]
     said_at: datetime | None
     replaces: tuple[tuple[str, str], ...] = ()
+    cues: tuple[str, ...] = ()
 
     @property
     def body(self) -> str:
@@ -79,6 +80,7 @@ class Screened:
                 origin=self.origin,
                 sources=self.sources,
                 anchors=self.anchors,
+                cues=self.cues,
             )
         )
 
@@ -135,6 +137,7 @@ class Screened:
             confidence=self.confidence,
             origin=weakest_origin(origins) if origins else old.origin,
             anchors=union((self.anchors, old.anchors), most=MOST_ANCHORS),
+            cues=union((self.cues, old.cues), most=MOST_CUES),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -178,6 +181,7 @@ class Screened:
                 sources=tuple(Evidence(**source) for source in payload.get("sources") or ()),
                 said_at=parse_time(payload.get("said_at")),
                 replaces=tuple((str(old), str(new)) for old, new in given),
+                cues=phrased(str(cue) for cue in payload.get("cues") or ()),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError("the proposal can't be read", fix=fix) from error

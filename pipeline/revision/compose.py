@@ -24,7 +24,7 @@ from pipeline.domain.sentences import (
     sentences,
 )
 from pipeline.verify.provenance import bound, pruned, replace_bears, weakest_origin
-from pipeline.verify.tags import MOST_TAGS, union
+from pipeline.verify.tags import MOST_CUES, MOST_TAGS, union
 
 MOST_ANCHORS = 12
 _QUESTION = "?？؟"
@@ -113,6 +113,7 @@ def merged(
         sources=_pooled(memories, removals),
         tags=union((memory.tags for memory in memories), most=2 * MOST_TAGS),
         anchors=union((memory.anchors for memory in memories), most=MOST_ANCHORS),
+        cues=union((memory.cues for memory in memories), most=MOST_CUES),
         importance=max(memory.importance for memory in memories),
         confidence=max(memory.confidence for memory in memories),
         created=min((memory.created for memory in memories if memory.created), default=survivor.created),

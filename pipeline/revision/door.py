@@ -286,4 +286,5 @@ def _bar(*parts: str) -> str:
 
 
 def _lines(memory: Memory) -> set[str]:
-    return {memory.name, memory.title, memory.shown_title, memory.description, *memory.tags, *memory.anchors}
+    names = {memory.name, memory.title, memory.shown_title, memory.description}
+    return names | {*memory.tags, *memory.anchors, *memory.cues}

@@ -178,6 +178,7 @@ def front_of(memory: Memory) -> dict[str, Any]:
         "anchors": list(memory.anchors),
         **({"aliases": list(memory.aliases)} if memory.aliases else {}),
         **({"replaces": [_filled(asdict(item)) for item in memory.replaces]} if memory.replaces else {}),
+        **({"cues": list(memory.cues)} if memory.cues else {}),
         **({"pinned": True} if memory.pinned else {}),
         **{key: value for key, value in extra.items() if key not in KNOWN},
     }

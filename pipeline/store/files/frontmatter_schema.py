@@ -41,6 +41,7 @@ KNOWN = (
     "pinned",
     "aliases",
     "replaces",
+    "cues",
 )
 MAX_DEPTH = 64
 """Deepest nesting of front matter that is read; nobody writes so by hand, and parsers give up later."""
@@ -86,6 +87,7 @@ def to_memory(data: dict[str, Any], body: str, path: str) -> Memory:
         pinned=is_true(get("pinned")) or path.startswith(f"{memory_format.VAULT}/"),
         aliases=aliases_in(data),
         replaces=_replaced(get("replaces")),
+        cues=_strings(get("cues")),
         path=path,
         extra=_extra(data, below),
     )
