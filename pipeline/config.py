@@ -109,6 +109,7 @@ class DreamSettings(_Section):
         8, description="Groups of memories in one dream; each takes one model call, or two."
     )
     cluster_chars: Count = Field(24_000, description="Memories in one model call, in characters.")
+    cues: bool = Field(True, description="Whether dreams ask for phrases by which older memories are found.")
     learning_days: Count = Field(90, description="Days without use that retire a learning.")
     task_days: Count = Field(30, description="Days after which a finished task is retired.")
 

@@ -55,4 +55,6 @@ def sealed_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: py
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / ".claude"))
     monkeypatch.setenv("REVERIE_HOME", str(home / "reverie"))
     monkeypatch.setenv("REVERIE_NO_LIVE_CALLS", "1")
+    # A question of its own, which most tests of dreams are not about; see tests/consolidation/test_cues.py.
+    monkeypatch.setenv("REVERIE_DREAM__CUES", "false")
     return home

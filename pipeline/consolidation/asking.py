@@ -46,8 +46,7 @@ def ask_groups(
     A group of which either fails is noted and leads the next dream; over a spend cap so do all that would
     follow.
     """
-    # Call ids only grow, so that what is above this one was asked by this run.
-    before = max((call.id for call in calls.list_calls(phase.ledger, limit=1)), default=0)
+    before = last_call(phase)
     asked = Asked()
     stopped = False
     names = {memory_id: memory.name for memory_id, memory in gathered.memories.items()}
@@ -74,7 +73,7 @@ def ask_groups(
             continue
         report.looked_at.append([names[memory_id] for memory_id in _members(cluster)])
     report.failed = [names[memory_id] for memory_id in asked.failed]
-    _count(phase, report, before)
+    count(phase, report, before, (model.PURPOSE, reading.PURPOSE))
     return asked
 
 
@@ -124,12 +123,19 @@ def _members(cluster: Cluster) -> tuple[str, ...]:
     return (*cluster.ids, *cluster.fixed)
 
 
-def _count(phase: PhaseContext, report: DreamReport, before: int) -> None:
-    """Add up the calls entered after call `before`, failed ones too; a committed answer cost nothing now."""
+def last_call(phase: PhaseContext) -> int:
+    """Return the id of the newest model call: ids only grow, so that what is above it comes after now."""
+    return max((call.id for call in calls.list_calls(phase.ledger, limit=1)), default=0)
+
+
+def count(phase: PhaseContext, report: DreamReport, before: int, purposes: Sequence[str]) -> None:
+    """Add to `report` the calls for `purposes` after call `before`, failed ones too.
+
+    An answer that was committed earlier cost nothing now.
+    """
     latest = calls.list_calls(phase.ledger, limit=_MANY_CALLS)
-    purposes = (model.PURPOSE, reading.PURPOSE)
     mine = [call for call in latest if call.id > before and call.purpose in purposes]
-    report.calls = len(mine)
-    report.tokens = sum(call.input_tokens + call.output_tokens for call in mine)
-    report.estimated = any(call.estimated for call in mine)
-    report.dollars = sum(call.dollars for call in mine)
+    report.calls += len(mine)
+    report.tokens += sum(call.input_tokens + call.output_tokens for call in mine)
+    report.estimated |= any(call.estimated for call in mine)
+    report.dollars += sum(call.dollars for call in mine)

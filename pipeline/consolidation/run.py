@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.consolidation import vetoes
-from pipeline.consolidation.asking import ask_groups
+from pipeline.consolidation import cues, vetoes
+from pipeline.consolidation.asking import ask_groups, count, last_call
 from pipeline.consolidation.choose.gather import Gathered, gather
 from pipeline.consolidation.commit import changes
 from pipeline.consolidation.commit.execute import Committed, carry_out, interrupted, resume, with_denied
@@ -98,6 +98,11 @@ def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, 
     if dry_run:
         report.word = "dry"
         return report
+    before = last_call(phase)
+    if gathered.changed:
+        # A night on which nothing changed costs nothing.
+        report.cued = cues.add_missing(phase, snapshot)
+    count(phase, report, before, (cues.PURPOSE,))
     meant = {memory_id for operation in planned.done for memory_id in operation.about}
     plan = Committed(
         operations=planned.done,

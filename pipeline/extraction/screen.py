@@ -335,7 +335,9 @@ def _screened(
         update_of=old.name if old else "",
         type=old.type if old and _type_of(candidate) not in TYPES else _type_of(candidate),
         title=one_line(candidate.title, 80),
-        description=one_line(absolute(candidate.description or _short(candidate), spoken_at), MAX_DESCRIPTION),
+        description=one_line(
+            absolute(candidate.description or _short(candidate), spoken_at), MAX_DESCRIPTION
+        ),
         statement=_dated(candidate.statement, spoken_at),
         why=_dated(candidate.why, spoken_at),
         how_to_apply=_dated(candidate.how_to_apply, spoken_at),

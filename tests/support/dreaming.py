@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from pipeline.config import Settings, SpendSettings
+from pipeline.config import DreamSettings, Settings, SpendSettings
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.run import dream
 from pipeline.context import PhaseContext
@@ -41,6 +41,8 @@ _SHOWN = re.compile(r"^\[([mf]\d+)\] (\S+) \(", re.MULTILINE)
 GENEROUS = SpendSettings(
     calls_per_run=10_000, calls_per_hour=100_000, tokens_per_hour=10**9, dollars_per_day=10_000
 )
+WITHOUT_CUES = DreamSettings(cues=False)
+"""Phrases for search are a question of their own, which only `test_cues` asks."""
 
 
 def shown(request: Request) -> dict[str, str]:
@@ -106,7 +108,7 @@ class Dreaming:
     store: Store
     home: Path
     clock: FixedClock = field(default_factory=lambda: FixedClock(NOW))
-    settings: Settings = field(default_factory=lambda: Settings(spend=GENEROUS))
+    settings: Settings = field(default_factory=lambda: Settings(spend=GENEROUS, dream=WITHOUT_CUES))
     provider: ScriptedProvider = field(default_factory=lambda: ScriptedProvider(lambda _: KEEP))
     kept: int = 0
 

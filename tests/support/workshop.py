@@ -30,6 +30,7 @@ QUICK = {
     "REVERIE_WORKER__LINGER_SECONDS": "0",
     # Its own tests turn it on: elsewhere a model that only extracts is asked.
     "REVERIE_DREAM__ENABLED": "false",
+    "REVERIE_DREAM__CUES": "false",
     "REVERIE_NO_LIVE_CALLS": "1",
 }
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

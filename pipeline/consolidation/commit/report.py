@@ -23,7 +23,7 @@ class DreamReport:
     `word` is ``done``, ``nothing`` (no operation was needed), ``closed`` (a gate), ``partial`` (a group
     failed and comes first next time), ``dry`` (nothing was written) or ``failed``. Tokens and dollars are of
     this run's model calls; `estimated` says that the provider did not count the tokens, `by_rules` that there
-    was no model to ask.
+    was no model to ask. `cued` counts the memories that got phrases to be found by.
     """
 
     run_id: str
@@ -46,6 +46,7 @@ class DreamReport:
     dollars: float = 0.0
     paths: list[str] = field(default_factory=list)
     by_rules: bool = False
+    cued: int = 0
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> DreamReport:
@@ -131,6 +132,10 @@ def _changes(report: DreamReport) -> str:
     return "1 change" if len(report.actions) == 1 else f"{len(report.actions)} changes"
 
 
+def _memories(count: int) -> str:
+    return "1 memory" if count == 1 else f"{count} memories"
+
+
 def _names(names: list[str]) -> str:
     return ", ".join(names)
 
@@ -140,6 +145,7 @@ def _costs(report: DreamReport) -> list[str]:
     waits = "1 waits" if report.carried_over == 1 else f"{report.carried_over} wait"
     return [
         f"{report.changed} of {report.memories} memories had changed; {waits} for the next dream.",
+        *([f"Phrases to be found by were added to {_memories(report.cued)}."] if report.cued else []),
         f"{report.calls} model call{'' if report.calls == 1 else 's'},"
         f" {report.tokens:,} tokens{about}, ${report.dollars:.4f}.",
         f"Undo it with `reverie undo {report.run_id[:8]}`."
