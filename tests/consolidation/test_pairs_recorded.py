@@ -1,7 +1,7 @@
 """Honest merges: pairs that say the same become one, pairs that complete each other stay, the later replaces.
 
 Replies are a model's own, to stores that mix the three kinds (`tests.support.pair_cases`); each store is
-dreamt over with its recordings. Only stores that were recorded take part.
+dreamt over with its recordings. Stores 10 to 19 were dreamt over once, after the prompts were done.
 """
 
 from collections import Counter
@@ -40,7 +40,7 @@ def test_pairs_that_say_the_same_become_one_and_others_stay(tmp_path: Path) -> N
             found.update((pair.kind, came_of(bench.store, pair)) for pair in pairs(number))
     counts = {kind: size * len(RECORDED) for kind, size in SIZES.items()}
     assert found["same", "one"] >= 0.8 * counts["same"]
-    assert found["beside", "replaced"] == 0
+    assert found["beside", "apart"] == counts["beside"]
     assert found["replaced", "replaced"] >= 0.9 * counts["replaced"]
 
 
@@ -49,4 +49,4 @@ def test_the_corpus_is_wide_enough() -> None:
     assert len({pair.id for pair in every}) == len(every) == STORES * sum(SIZES.values())
     assert Counter(pair.kind for pair in every) == {"same": 200, "beside": 80, "replaced": 40}
     assert {pair.lang for pair in every} == {"en", "de", "fr", "es", "ja", "zh", "ar"}
-    assert RECORDED
+    assert list(range(STORES)) == RECORDED
