@@ -334,12 +334,14 @@ def _against(case: Case, opinion: Opinion, near: Sequence[Known]) -> Rejected | 
         for known in near
     )
     own = opinion.verdict == "borne_out" and opinion.words == "person"
+    # What says too much is read again in narrower words, and what speaks against those counts then.
+    final = opinion.verdict != "stretched"
     found: tuple[tuple[bool, str, bool], ...] = (
-        ("permission" in flags, "it reads like a permission", False),
-        ("instruction" in flags, "it reads like an instruction to a model", own),
+        (final and "permission" in flags, "it reads like a permission", False),
+        (final and "instruction" in flags, "it reads like an instruction to a model", own),
         (opinion.verdict == "not_said", "its lines do not say it", False),
         (any(foreign), "the words are somebody else's", not all(foreign) and own),
-        ("passing_state" in flags, "it holds for the moment only", False),
+        (final and "passing_state" in flags, "it holds for the moment only", False),
         ("overtaken" in flags, SAID_LATER, not later),
     )
     for applies, reason, to_inbox in found:

@@ -140,6 +140,22 @@ def test_what_is_stretched_goes_back_once_and_comes_back_narrower(bench: Bench) 
     assert kept.body == "In production retries stay at 3.\n" and kept.sources[0].quote == SAID
 
 
+@pytest.mark.parametrize(("again", "word"), [([], "applied"), (["permission"], "nothing")])
+def test_flags_against_stretched_words_count_when_they_are_narrower(
+    bench: Bench, again: list[str], word: str
+) -> None:
+    def reader(prompt: str) -> Scripted:
+        if is_narrowing(prompt):
+            return borne_out(prompt, c1={"statement": "Retries stay at 3.", "description": "3 retries."})
+        if "ask nobody" in prompt:
+            return borne_out(
+                prompt, c1={"verdict": "stretched", "how": "ask nobody?", "flags": ["permission"]}
+            )
+        return borne_out(prompt, c1={"flags": again})
+
+    assert read(bench, reader, {**RULE, "how_to_apply": "Change it, ask nobody."}).word == word
+
+
 @pytest.mark.parametrize(
     ("narrower", "word"),
     [({}, "nothing"), ({"statement": "Retries stay at 3 always.", "description": "3."}, "nothing"),
