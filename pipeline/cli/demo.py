@@ -1,4 +1,4 @@
-"""Commands that show Reverie on known input: demo and eval."""
+"""The command that shows Reverie on known input: demo."""
 
 from __future__ import annotations
 
@@ -11,13 +11,9 @@ import typer
 
 from pipeline import config
 from pipeline.cli import output
-from pipeline.cli.options import JsonOption
 from pipeline.context import open_store
 from pipeline.core.errors import InputError, ReverieError
-from pipeline.core.paths import bundled
 from pipeline.evaluation import demo as stage
-from pipeline.evaluation.scoring import Score, cost
-from pipeline.evaluation.scoring import evaluate as evaluate_suite
 from pipeline.extraction.offline import BLIND_SPOTS
 
 
@@ -70,50 +66,3 @@ def _present(staged: stage.Staged, question: str) -> None:
     if question:
         output.line(f"\n$ reverie recall '{question}'   # what Claude gets with this prompt")
         output.line(stage.reverie(["recall", question, "--store", str(staged.store)], staged).rstrip())
-
-
-def evaluate(
-    suite: Annotated[
-        Path | None,
-        typer.Option("--suite", metavar="DIR", help="Sessions with gold lists; default: fixtures/eval."),
-    ] = None,
-    llm: Annotated[
-        str, typer.Option("--llm", metavar="PROVIDER", help="Default: replay; `record` records.")
-    ] = "",
-    pieces: Annotated[
-        int,
-        typer.Option(
-            "--pieces", metavar="N", min=1, help="Read each session this many times while it grows."
-        ),
-    ] = 1,
-    session: Annotated[str, typer.Option("--session", metavar="NAME", help="Only this session.")] = "",
-    details: Annotated[bool, typer.Option("--details", help="Also name what was missed or wrong.")] = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Score extraction against gold lists."""
-    scores = []
-    with output.progress("extracting") as tell:
-        for found in evaluate_suite(suite or bundled("fixtures/eval"), only=session, llm=llm, pieces=pieces):
-            scores.append(found)
-            tell(f"extracting: {len(scores)} sessions")
-    output.data(scores, lambda: _table(scores, details), as_json=as_json)
-    output.talk(cost(scores))
-
-
-def _table(scores: list[Score], details: bool) -> None:
-    rows = [score.row() for score in scores]
-    total = Score(
-        "all",
-        [memory for score in scores for memory in score.memories],
-        sum(score.must for score in scores),
-        sourced=sum(score.sourced for score in scores),
-    )
-    for name in ("strict", "lenient", "right", "clean", "never", "outdated", "doubled"):
-        setattr(total, name, [item for score in scores for item in getattr(score, name)])
-    rows.append(total.row())
-    output.table(list(rows[0]), [list(row.values()) for row in rows])
-    if details:
-        for score in scores:
-            for name in ("missed", "unmatched", "never", "outdated", "doubled", "dropped"):
-                for item in getattr(score, name):
-                    output.line(f"{score.session}: {name}: {item}")

@@ -16,6 +16,7 @@ from pipeline.cli import (
     demo,
     diagnostics,
     dream,
+    evaluation,
     extract,
     install,
     memories,
@@ -71,7 +72,7 @@ cli.command()(dream.unpin)
 cli.add_typer(dream.inbox, name="inbox")
 cli.add_typer(schedule.schedule, name="schedule")
 cli.command()(demo.demo)
-cli.command("eval")(demo.evaluate)
+cli.command("eval")(evaluation.evaluate)
 cli.command()(install.config)
 cli.command("hooks")(install.hooks_snippet)
 

@@ -51,7 +51,8 @@ _NO_FIT = (TooLongError, TruncatedError)
 class Outcome:
     """What one run did. `word` is as in `ledger.runs`; counts are by action.
 
-    `window` is how many characters of new dialogue the model took, for the spans that follow.
+    `sent_back` says of each candidate that went back for narrower words why. `window` is how many characters
+    of new dialogue the model took, for the spans that follow.
     """
 
     run_id: str
@@ -59,6 +60,7 @@ class Outcome:
     reason: str = ""
     actions: tuple[MemoryAction, ...] = ()
     rejected: tuple[dict[str, str], ...] = ()
+    sent_back: tuple[str, ...] = ()
     proposals: int = 0
     dollars: float = 0.0
     window: int = 0
@@ -190,6 +192,7 @@ def _bring_in(
         word=_word(planned),
         actions=tuple(planned.actions),
         rejected=tuple({"name": item.name, "reason": item.reason} for item in planned.rejected),
+        sent_back=tuple(verdict.sent_back),
         proposals=len(planned.proposals),
         dollars=checkpoint.dollars,
     )

@@ -7,11 +7,10 @@ and what a person might still want goes to the inbox instead.
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from pipeline.core.clock import latest, parse_time
 from pipeline.domain.memory import (
@@ -25,6 +24,7 @@ from pipeline.domain.memory import (
 )
 from pipeline.domain.sentences import folded, sentences, unlabelled
 from pipeline.domain.speech import Utterance
+from pipeline.extraction.quotes import in_one_line, quoted_in
 from pipeline.extraction.render import Rendering
 from pipeline.extraction.schema import Candidate, Cited, Extraction, Withdrawal
 from pipeline.extraction.screened_candidate import Screened
@@ -51,6 +51,7 @@ MOST_UNCITED = 12
 _PARTS = {"statement": "statement", "why": "why", "how_to_apply": "how to apply"}
 FORGOTTEN = "it was forgotten on request, rejected or undone, and nobody has said it since"
 
+NOWHERE = "stands in none of its lines"
 SAID_LATER = "said later otherwise"
 """Why words that were overtaken change nothing; so the second reader says, and so do the days."""
 
@@ -96,12 +97,16 @@ class Withdrawn:
 
 @dataclass(slots=True)
 class Verdict:
-    """The outcome of a screening, and later of the second reading. `known` says what needs no writing."""
+    """The outcome of a screening, and later of the second reading.
+
+    `known` says what needs no writing, `sent_back` for each candidate that went back for narrower words why.
+    """
 
     cases: list[Case] = field(default_factory=list)
     withdrawals: list[Withdrawn] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
     known: list[Memory] = field(default_factory=list)
+    sent_back: list[str] = field(default_factory=list)
 
     @property
     def accepted(self) -> list[Screened]:
@@ -121,23 +126,16 @@ class Screen:
     shown: Mapping[str, Memory] = field(default_factory=dict)
     provisional: frozenset[str] = frozenset()
     limit: int = 40
+    checks: Sequence[Check] = field(default_factory=lambda: CHECKS)
 
     def judge(self, reply: Extraction) -> Verdict:
         """Return what of `reply` holds against the dialogue it was made from."""
         verdict = Verdict()
-        seen: set[str] = set()
+        earlier: set[str] = set()
         for number, candidate in enumerate(reply.memories):
-            result = (
-                Rejected(label(candidate.name), f"over the limit of {self.limit} memories from one reply")
-                if number >= self.limit
-                else self.examine(f"c{number + 1}", candidate)
-            )
+            result = self.examine(f"c{number + 1}", candidate, number=number, earlier=earlier)
             if isinstance(result, Case):
-                key = f"{result.item.replaces} {folded(result.item.statement)}"
-                if key in seen:
-                    result = Rejected(result.item.name, "says the same as another of this reply")
-                seen.add(key)
-            if isinstance(result, Case):
+                earlier.add(_content(result.item))
                 verdict.cases.append(result)
             else:
                 verdict.rejected.append(result)
@@ -149,24 +147,25 @@ class Screen:
                 verdict.rejected.append(taken)
         return verdict
 
-    def examine(self, case_id: str, candidate: Candidate) -> Case | Rejected:
-        """Return one candidate as a case, or why it is not one."""
+    def examine(
+        self, case_id: str, candidate: Candidate, *, number: int = 0, earlier: Collection[str] = ()
+    ) -> Case | Rejected:
+        """Return one candidate as a case, or why it is not one.
+
+        `number` is its place in the reply, `earlier` holds what the cases before it say.
+        """
         found = cite_each(candidate.evidence, self.rendering)
         sources = tuple(dict.fromkeys(source for _, source in found))
         old = self.shown.get(candidate.update_of.strip())
         origin = _origin(_stating(found) or sources, self.rendering)
         item = _screened(candidate, old, origin, found)
-        reason = (
-            _bad_shape(candidate, item)
-            or _bad_evidence(candidate, sources, self.rendering)
-            or _barred(candidate)
-            or self._buried({candidate.update_of.strip(), item.name}, sources)
-        )
-        if reason:
-            return Rejected(label(candidate.name or candidate.description[:60]), reason)
-        weak = too_weak(item)
-        if weak is not None:
-            return weak
+        look = Look(candidate, item, sources, self, number, earlier)
+        for check in self.checks:
+            found_wrong = check.find(look)
+            if isinstance(found_wrong, Rejected):
+                return found_wrong
+            if found_wrong:
+                return Rejected(label(candidate.name or candidate.description[:60]), found_wrong)
         cited = tuple(sorted({number for number, _ in found}))
         return Case(case_id, item, cited, self._missing(item, cited, old), old)
 
@@ -198,12 +197,13 @@ class Screen:
             cited = cited or self._last_person_lines()
         elif not any(source.speaker == "person" for source in sources):
             return Rejected(withdrawal.name, "withdrawal without a line in which the person takes it back")
-        buried = self._buried({withdrawal.name}, sources)
+        buried = self.buried({withdrawal.name}, sources)
         if buried:
             return Rejected(withdrawal.name, buried)
         return Withdrawn(withdrawal_id, withdrawal, sources, cited)
 
-    def _buried(self, names: Iterable[str], sources: Sequence[Evidence]) -> str:
+    def buried(self, names: Iterable[str], sources: Sequence[Evidence]) -> str:
+        """Return why nothing of these names and sources may come back, or ""."""
         return FORGOTTEN if any(self.forgotten.bars(sources, name) for name in names) else ""
 
     def _last_person_lines(self) -> tuple[int, ...]:
@@ -225,7 +225,7 @@ def cite_each(evidence: Sequence[Cited], rendering: Rendering) -> list[tuple[int
         source = Evidence(
             session=utterance.session_id,
             uuid=utterance.uuid,
-            quote=_fold(cited.quote)[:MAX_QUOTE].strip(),
+            quote=in_one_line(cited.quote)[:MAX_QUOTE].strip(),
             at=utterance.at,
             speaker=utterance.speaker,
             bears=(cited.part,) if cited.part in _PARTS else (),
@@ -235,28 +235,13 @@ def cite_each(evidence: Sequence[Cited], rendering: Rendering) -> list[tuple[int
     return found
 
 
-def quoted_in(quote: str, text: str) -> bool:
-    """Whether `quote` stands in `text`, white space folded; a scrap counts only in a short text.
-
-    A few letters are found in any long text by chance, so a quote under 8 characters (4 in scripts
-    without spaces) must be a whole word of an entry under 200 characters.
-    """
-    needle, hay = _fold(quote), _fold(text)
-    if not needle or needle not in hay:
-        return False
-    least = 8 if needle.isascii() else 4
-    if len(needle) >= least:
-        return True
-    return len(hay) < 200 and re.search(rf"(?<!\w){re.escape(needle)}(?!\w)", hay) is not None
-
-
 def quoted_only(verdict: Verdict) -> Verdict:
     """Return `verdict` without the cases that say what stands in none of their lines: nobody reads on."""
     kept = [case for case in verdict.cases if not case.missing.nowhere]
     for case in verdict.cases:
         if case.missing.nowhere:
             missing = "”, “".join(case.missing.nowhere)
-            verdict.rejected.append(Rejected(case.item.name, f"“{missing}” stands in none of its lines"))
+            verdict.rejected.append(Rejected(case.item.name, f"“{missing}” {NOWHERE}"))
     return replace(verdict, cases=kept)
 
 
@@ -275,30 +260,66 @@ def _type_of(candidate: Candidate) -> str:
     return candidate.type.strip().lower().replace("-", "_")
 
 
-def _bad_shape(candidate: Candidate, item: Screened) -> str:
-    if item.type not in TYPES:
-        return f"unknown type {candidate.type[:40]!r}"
-    if not (item.statement or (item.update_of and (item.replaces or item.why or item.how_to_apply))):
-        return "empty statement or description"
-    if not item.update_of and not item.description:
-        return "empty statement or description"
-    changed = (text for _, text in item.replaces)
-    if max(map(len, (candidate.statement, candidate.why, candidate.how_to_apply, *changed))) > MAX_PART:
-        return "too long for one fact"
-    return ""
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A candidate as the checks see it: as it came, as it would be kept, and what it is held against."""
+
+    candidate: Candidate
+    item: Screened
+    sources: tuple[Evidence, ...]
+    screen: Screen
+    number: int = 0
+    earlier: Collection[str] = ()
 
 
-def _bad_evidence(candidate: Candidate, sources: Sequence[Evidence], rendering: Rendering) -> str:
-    if not sources:
-        return "no quote is found in the line it cites"
-    known = (cited for cited in candidate.evidence if cited.line in rendering.lines)
+def _too_many(look: Look) -> str:
+    limit = look.screen.limit
+    return f"over the limit of {limit} memories from one reply" if look.number >= limit else ""
+
+
+def _unknown_type(look: Look) -> str:
+    return "" if look.item.type in TYPES else f"unknown type {look.candidate.type[:40]!r}"
+
+
+def _empty(look: Look) -> str:
+    item = look.item
+    stated = item.statement or (item.update_of and (item.replaces or item.why or item.how_to_apply))
+    return "" if stated and (item.update_of or item.description) else "empty statement or description"
+
+
+def _too_long(look: Look) -> str:
+    candidate = look.candidate
+    changed = (text for _, text in look.item.replaces)
+    longest = max(map(len, (candidate.statement, candidate.why, candidate.how_to_apply, *changed)))
+    return "too long for one fact" if longest > MAX_PART else ""
+
+
+def _unquoted(look: Look) -> str:
+    return "" if look.sources else "no quote is found in the line it cites"
+
+
+def _nothing_new(look: Look) -> str:
+    rendering = look.screen.rendering
+    known = (cited for cited in look.candidate.evidence if cited.line in rendering.lines)
     fresh = (cited for cited in known if rendering.is_new(cited.line))
-    if not any(quoted_in(cited.quote, rendering.lines[cited.line].text) for cited in fresh):
-        return "cites nothing new"
-    return ""
+    found = any(quoted_in(cited.quote, rendering.lines[cited.line].text) for cited in fresh)
+    return "" if found else "cites nothing new"
 
 
-def _barred(candidate: Candidate) -> str:
+def _forgotten(look: Look) -> str:
+    return look.screen.buried({look.candidate.update_of.strip(), look.item.name}, look.sources)
+
+
+def _said_twice(look: Look) -> str:
+    return "says the same as another of this reply" if _content(look.item) in look.earlier else ""
+
+
+def _content(item: Screened) -> str:
+    return f"{item.replaces} {folded(item.statement)}"
+
+
+def _barred(look: Look) -> str:
+    candidate = look.candidate
     parts = (
         candidate.name,
         candidate.title,
@@ -311,6 +332,28 @@ def _barred(candidate: Candidate) -> str:
         *candidate.anchors,
     )
     return bar("\n".join(parts))
+
+
+class Check(NamedTuple):
+    """One check: its name, and what gives the reason against a candidate, or nothing."""
+
+    name: str
+    find: Callable[[Look], str | Rejected | None]
+
+
+CHECKS: tuple[Check, ...] = (
+    Check("number", _too_many),
+    Check("type", _unknown_type),
+    Check("empty", _empty),
+    Check("length", _too_long),
+    Check("quote", _unquoted),
+    Check("new", _nothing_new),
+    Check("barred", _barred),
+    Check("forgotten", _forgotten),
+    Check("weak", lambda look: too_weak(look.item)),
+    Check("twice", _said_twice),
+)
+"""Every check of a candidate, in their order: the first that finds something decides."""
 
 
 def label(name: str) -> str:
@@ -408,9 +451,3 @@ def _origin(sources: Sequence[Evidence], rendering: Rendering) -> Origin:
     # A person who only said “yes, do that” confirmed what the assistant had put into words.
     short = all(len(spoken[source.uuid].text.strip()) <= 40 for source in people)
     return "user-confirmed" if short and len(people) < len(sources) else "user-stated"
-
-
-def _fold(text: str) -> str:
-    plain = unicodedata.normalize("NFC", text).translate({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'})
-    # As in the rendering that the model quotes from, what can't be seen goes first.
-    return " ".join(visible(plain).split())

@@ -33,6 +33,7 @@ from pipeline.extraction.schema import (
     Verification,
 )
 from pipeline.extraction.screen import (
+    NOWHERE,
     SAID_LATER,
     Case,
     Rejected,
@@ -69,11 +70,15 @@ V = TypeVar("V", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class _Stretched:
-    """A case that says too much, and how; `stays` that it leaves a sentence which no longer holds."""
+    """A case that says too much, and how; `stays` that it leaves a sentence which no longer holds.
+
+    `kind` is the same without what is particular to the case.
+    """
 
     case: Case
     how: str
     stays: bool = False
+    kind: str = "stretched"
 
 
 _Ruling = Case | Rejected | _Stretched | Memory
@@ -107,6 +112,7 @@ class SecondReader:
         answered = self._verify("verified", cases, near, verdict.withdrawals)
         stretched = self._settle(settled, cases, answered, near)
         settled.withdrawals = _taken_back(verdict.withdrawals, answered, settled)
+        settled.sent_back = [item.kind for item in stretched]
         if stretched:
             narrower = self._narrow(stretched, settled)
             again = self._verify("verified again", narrower, near, ())
@@ -309,7 +315,7 @@ def _ruled(case: Case, opinion: Opinion | None, near: Sequence[Known]) -> _Rulin
             return known.memory
     if case.missing.nowhere:
         missing = "”, “".join(case.missing.nowhere)
-        return _Stretched(case, f"“{missing}” stands in none of its lines")
+        return _Stretched(case, f"“{missing}” {NOWHERE}", kind=NOWHERE)
     if opinion.verdict == "stretched":
         return _Stretched(case, " ".join(opinion.how.split())[:300] or "it says more than its lines")
     contradicted = _contradicted(case, opinion)
@@ -362,10 +368,12 @@ def _contradicted(case: Case, opinion: Opinion) -> _Stretched | None:
     }
     early = [text for text in changed if text not in gone.values()]
     if early:
-        return _Stretched(case, f"“{early[0][:150]}” still holds by its lines, yet it would go")
+        how = "still holds by its lines, yet it would go"
+        return _Stretched(case, f"“{early[0][:150]}” {how}", kind=how)
     left = [text for text in gone.values() if text not in changed]
     if left:
-        return _Stretched(case, f"“{left[0][:150]}” holds no longer by its lines, yet it would stay", True)
+        how = "holds no longer by its lines, yet it would stay"
+        return _Stretched(case, f"“{left[0][:150]}” {how}", True, how)
     return None
 
 

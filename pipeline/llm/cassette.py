@@ -2,8 +2,9 @@
 
 A file holds ``format``, ``digest``, ``origin`` (``api``; ``transcribed`` when a stand-in for the API was
 answered by hand; ``synthetic`` for malformed replies that no model gives on demand), ``purpose``, the
-request and the reply. Long texts are lists of lines, so that a diff reads well. Secrets are scrubbed from
-what is written; the digest is of the request as it was sent.
+request and the reply, and a ``manner`` where `reverie eval` asked for a wrong reply. Long texts are lists of
+lines, so that a diff reads well. Secrets are scrubbed from what is written; the digest is of the request as
+it was sent.
 """
 
 from __future__ import annotations
@@ -105,6 +106,7 @@ def encode(request: Request, schema: dict[str, Any], reply: RawReply, *, origin:
         "digest": request_digest(request, schema),
         "origin": origin,
         "purpose": request.purpose,
+        **({"manner": request.manner} if request.manner else {}),
         "request": {
             "model": request.model,
             "system": _lines(request.system),

@@ -26,8 +26,9 @@ class Message:
 class Request:
     """One question to a model.
 
-    `purpose` is a short word for the ledger and for cassette names; it is never sent. `system` is the
-    stable prefix, which providers that can will cache. `max_tokens` bounds the reply.
+    `purpose` is a short word for the ledger and for cassette names, `manner` tells a cassette that the reply
+    was to be wrong on purpose; neither is sent. `system` is the stable prefix, which providers that can will
+    cache. `max_tokens` bounds the reply.
     """
 
     purpose: str
@@ -35,6 +36,7 @@ class Request:
     system: str
     messages: tuple[Message, ...]
     max_tokens: int
+    manner: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,15 @@ from pipeline.text.specifics import plain, shapes
 
 ACTED_ON = frozenset({"user", *(row.name for row in TYPES.values() if row.host_class == "feedback")})
 """Types whose commands and addresses Claude would act on: a person must have typed those."""
-_BY_PERSON = frozenset({"code", "url", "host"})
+BY_PERSON = frozenset({"code", "url", "host"})
+"""What a person must have typed where it would be acted on."""
+CHECKED = frozenset(
+    {
+        *("long", "code", "url", "email", "windows", "path", "package", "flag", "variable", "reference"),
+        *("hash", "date", "time", "host", "snake", "camel", "mixed", "number", "name"),
+    }
+)
+"""The kinds of specifics (`text.specifics`) that must stand somewhere. Quoted words need not."""
 _EXACT = frozenset({"code", "flag", "variable", "url", "path", "windows", "long"})
 _NAMES = frozenset({"name", "camel", "snake", "mixed"})
 _MONTH = re.compile(r"(?<![\d-])(\d{4})-\d\d(?![\d-])")
@@ -80,7 +88,7 @@ class Ground:
         nowhere: list[str] = []
         elsewhere: list[str] = []
         for kind, words in found:
-            own = self._persons if acted_on and kind in _BY_PERSON else self._all
+            own = self._persons if acted_on and kind in BY_PERSON else self._all
             if self._holds(kind, words, own):
                 continue
             soft = kind == "date" or (kind in _NAMES and self._holds(kind, words, self._dialogue))
@@ -161,9 +169,9 @@ _ALWAYS = frozenset({"claude", "code"})
 def _specifics(text: str) -> list[tuple[str, str]]:
     """Return kind and words of all in `text` that somebody must have said; a month counts as its year."""
     found = [("code", match[1]) for match in _PROMPT.finditer(text)]
-    shaped = (item for item in shapes(_MONTH.sub(r"\1", text)) if item[0] != "quoted")
-    return found + [("mixed", words) if kind == "code" and _IS_NAME.fullmatch(words) else (kind, words)
-                    for kind, words in shaped]  # fmt: skip
+    found += [("mixed", words) if kind == "code" and _IS_NAME.fullmatch(words) else (kind, words)
+              for kind, words in shapes(_MONTH.sub(r"\1", text))]  # fmt: skip
+    return [item for item in found if item[0] in CHECKED]
 
 
 def _spaced(text: str) -> str:

@@ -67,17 +67,19 @@ class WorkerContext:
         """Forget the opened stores and what they have read."""
         self._stores.clear()
 
-    def client(self) -> Client | None:
-        """Return a model client whose calls count as one run, or None when extraction goes by rules.
-
-        The provider is opened at the first need and kept.
-        """
+    def provider(self) -> Provider:
+        """Return what answers, opened at the first need and kept."""
         if self._provider is None:
             self._provider = open_provider(self.llm, self.settings.model, home=self.home)
-        if self._provider.name == "offline":
+        return self._provider
+
+    def client(self) -> Client | None:
+        """Return a model client whose calls count as one run, or None when extraction goes by rules."""
+        provider = self.provider()
+        if provider.name == "offline":
             return None
         meter = calls.LedgerMeter(self.ledger, self.settings.spend, self.clock, run_id=new_id())
-        return Client(self._provider, meter, settings=self.settings.model)
+        return Client(provider, meter, settings=self.settings.model)
 
     def phase(self, store: Store) -> PhaseContext:
         """Return what a phase over `store` works with."""

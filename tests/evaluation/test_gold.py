@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from pipeline.domain.memory import TYPES
+from pipeline.evaluation.suite import halves_of
 
 EVAL = Path(__file__).resolve().parents[2] / "fixtures" / "eval"
 SESSIONS = sorted(path.parent for path in EVAL.glob("*/gold.json"))
@@ -67,8 +68,11 @@ def channel_of(record: dict[str, Any]) -> str:
     return "refusal" if "the user said:" in str(content[0]["content"]) else "none"
 
 
-def test_there_are_twelve_sessions() -> None:
-    assert len(SESSIONS) == 12
+def test_every_session_is_in_one_half() -> None:
+    written = {script.parent.name for script in EVAL.glob("*/script.md")}
+    assert len(SESSIONS) >= 12 and {folder.name for folder in SESSIONS} <= written
+    # Some that the halves name are still to be written.
+    assert written <= set(halves_of(EVAL))
 
 
 @pytest.mark.parametrize("folder", BUILT, ids=lambda folder: folder.name)
@@ -100,9 +104,9 @@ def test_the_channel_named_is_the_channel_of_an_evidence_entry(folder: Path) -> 
 def test_counts_are_in_range(folder: Path) -> None:
     gold = gold_of(folder)
     low, fine_low = (0, 0) if folder.name == "nothing" else (3, 1)
-    assert low <= len(gold["must"]) <= (8 if low else 0)
-    assert fine_low <= len(gold["fine"]) <= 6
-    assert 3 <= len(gold["never"]) <= 8
+    assert low <= len(gold["must"]) <= (20 if low else 0)
+    assert fine_low <= len(gold["fine"]) <= 20
+    assert 3 <= len(gold["never"]) <= 15
 
 
 @each_session

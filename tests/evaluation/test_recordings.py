@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.evaluation.scoring import run_session, sessions
+from pipeline.evaluation.manner import SECOND_READER
+from pipeline.evaluation.reading import read_session
+from pipeline.evaluation.suite import MANNERS, Session, sessions
 from pipeline.llm import providers
 from pipeline.llm.cassette import ReplayProvider, cassette_name, load
 from pipeline.llm.request import Message, Request, request_digest
@@ -24,10 +26,12 @@ AT_THE_API: tuple[str, ...] = ()
 """Folders of `fixtures/` whose recordings were made at the API itself: none yet. A cassette can be edited
 by hand, so its own word for it (``origin``) is believed only when it is repeated here."""
 PLAYED = {
-    **{f"eval/{folder.name}/cassettes": (folder, 1) for folder in sessions(FIXTURES / "eval")},
-    "demo/cassettes": (FIXTURES / "demo", 1),
+    f"{session.folder.relative_to(FIXTURES).as_posix()}/{recordings.name}": (session, manner)
+    for session in (*sessions(FIXTURES / "eval"), Session(FIXTURES / "demo"))
+    for manner in ("", *MANNERS)
+    if (recordings := session.recordings(manner=manner)).is_dir()
 }
-"""What is played here: a folder of recordings → its session, and in how many pieces that is read."""
+"""What is played here: a folder of recordings → its session, and the manner of the replies."""
 PLAYED_ELSEWHERE = {
     *(f"dream/cassettes/{case}" for case in dream_cases.CASES),
     *(f"select/cassettes/{case}" for case in select_cases.CASES),
@@ -62,6 +66,15 @@ def test_a_cassette_says_truly_who_replied(file: Path) -> None:
     assert load(file).reply.usage.estimated == (origin != "api")
 
 
+@pytest.mark.parametrize("file", CASSETTES, ids=place)
+def test_a_reply_that_is_wrong_on_purpose_says_so(file: Path) -> None:
+    value = json.loads(file.read_bytes())
+    folder_manner = file.parent.name.removeprefix("cassettes-")
+    first_reader = value["purpose"].startswith("extract.") and value["purpose"] not in SECOND_READER
+    wanted = folder_manner if folder_manner in MANNERS and first_reader else None
+    assert value.get("manner") == wanted
+
+
 def test_every_folder_of_recordings_is_played_by_a_test() -> None:
     assert {place(file.parent) for file in CASSETTES} == {*PLAYED, *PLAYED_ELSEWHERE}
 
@@ -76,7 +89,7 @@ def test_every_recording_of_a_session_is_played(folder: str, monkeypatch: pytest
             opened.append(self)
 
     monkeypatch.setattr(providers, "ReplayProvider", Watched)
-    session, pieces = PLAYED[folder]
-    _, outcomes = run_session(session, pieces=pieces)
+    session, manner = PLAYED[folder]
+    outcomes = read_session(session, manner=manner).outcomes
     assert [outcome.word for outcome in outcomes if outcome.word.startswith("failed")] == []
     assert [provider.unplayed() for provider in opened] == [[]]

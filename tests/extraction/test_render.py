@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.extraction.quotes import quoted_in
 from pipeline.extraction.render import PERSON_CHARS, WORKING_CHARS, render, shorten, size, windows
-from pipeline.extraction.screen import quoted_in
 from pipeline.safety.invisible import has_hidden
 from tests.support.extraction import said, talk
 from tests.support.hidden import HIDDEN

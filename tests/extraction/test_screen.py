@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.domain.sentences import sentences
+from pipeline.extraction.quotes import quoted_in
 from pipeline.extraction.render import Rendering, render
 from pipeline.extraction.schema import Extraction
-from pipeline.extraction.screen import MAX_PART, Screen, Verdict, quoted_in
+from pipeline.extraction.screen import MAX_PART, Screen, Verdict
 from pipeline.store.history.forgotten import Forgotten, Line
 from tests.support.extraction import fact, reply, said, talk
 

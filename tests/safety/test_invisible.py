@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pipeline.cli import output
 from pipeline.extraction.known_memories import Known, in_full
-from pipeline.extraction.screen import quoted_in
+from pipeline.extraction.quotes import quoted_in
 from pipeline.recall.live import fence
 from pipeline.safety import guard, invisible
 from pipeline.store.files import memory_index

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from pipeline.evaluation.scoring import SECOND_READER
+from pipeline.evaluation.manner import SECOND_READER
 from pipeline.llm.fakes import Scripted, ScriptedProvider
 from pipeline.llm.request import RawReply, Request
 
