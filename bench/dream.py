@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bench.measure import Ratio
-from pipeline.config import Settings
+from pipeline.config import DreamSettings, Settings
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.run import dream
 from pipeline.context import PhaseContext
@@ -45,7 +45,7 @@ class Night:
 
     def dream(self) -> DreamReport:
         """Dream with a model that proposes nothing."""
-        settings, clock = Settings(), FixedClock(NOW)
+        settings, clock = Settings(dream=DreamSettings(cues=False)), FixedClock(NOW)
         meter = calls.LedgerMeter(self.ledger, settings.spend, clock)
         client = Client(ScriptedProvider(lambda _: {"operations": []}), meter, settings=settings.model)
         return dream(

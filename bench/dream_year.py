@@ -91,7 +91,7 @@ class Year:
             spend=SpendSettings(
                 calls_per_run=100, calls_per_hour=1000, tokens_per_hour=10**9, dollars_per_day=1e6
             ),
-            dream=DreamSettings(interval_hours=12, learning_days=10_000),
+            dream=DreamSettings(interval_hours=12, learning_days=10_000, cues=False),
         )
     )
 
