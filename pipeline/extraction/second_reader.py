@@ -266,7 +266,9 @@ class _Page:
         """Return the lines `cited`, marked, and those around them."""
         numbers = self._screen.around(cited) if self._around else cited
         self._day = ""
-        return [self._line(number, number in cited, sources) for number in numbers]
+        above = [f"{'>' if n in cited else ''}[{n}]" for n in numbers if n in self._whole]
+        rows = [self._line(n, n in cited, sources) for n in numbers if n not in self._whole]
+        return [f"as above: {' '.join(above)}", *rows] if above else rows
 
     def _line(self, number: int, cited: bool, sources: Sequence[Evidence]) -> str:
         utterance = self._screen.rendering.lines[number]
@@ -274,8 +276,6 @@ class _Page:
         quotes = [source.quote for source in sources if source.uuid == utterance.uuid] if cited else []
         text = " ".join(visible(utterance.text).split())
         short = _near(text, quotes) if cited else _ends(text, AROUND_CHARS)
-        if number in self._whole:
-            return f"{head} as above"
         if short == text:
             self._whole.add(number)
         who = "PERSON" if utterance.speaker == "person" else "ASSISTANT"
