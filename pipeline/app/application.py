@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from pipeline import config
-from pipeline.app.status import estimate, overview, run_row, source_row
+from pipeline.app import retired
+from pipeline.app.status import estimate, next_step, overview, run_row, source_row
 from pipeline.config import Settings
 from pipeline.context import open_store
 from pipeline.core import clock as clocks
@@ -23,6 +24,7 @@ from pipeline.core.home import Home
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.domain.sentences import sentences
 from pipeline.extraction.run import Outcome
+from pipeline.install import claude_settings
 from pipeline.install.hook_registration import note_interpreter
 from pipeline.intake.ingest import Ingested, KnownFiles, file_key, ingest_file, stat_of
 from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, open_ledger, runs
@@ -40,7 +42,8 @@ class Why:
     """A memory, and for each of its sources what the transcript says there.
 
     The ``sentences`` of a source are those it stands for, none where it stands for all; `unsourced` are
-    sentences that no source stands for, though there are some.
+    sentences that no source stands for, though there are some. `note` says so where the name asked for was
+    another memory's.
     """
 
     memory: Memory
@@ -49,6 +52,7 @@ class Why:
     runs: tuple[dict[str, Any], ...]
     ours: bool
     unsourced: tuple[str, ...] = ()
+    note: str = ""
 
 
 class App:
@@ -68,6 +72,11 @@ class App:
         """Return the memory folder commands act on: ``--store``, else the one of the project here."""
         store_path = self.store_override or paths.project_store(Path.cwd())
         return paths.speakable(store_path)
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the project here has no memory folder yet; one that was named is expected to be there."""
+        return self.store_override is None and not self.store_path.is_dir()
 
     @property
     def offline(self) -> bool:
@@ -91,14 +100,14 @@ class App:
                 "there is no memory folder here yet",
                 file=str(self.store_path),
                 fix="The first memory makes it. Is this the project's directory? Else name it with --store."
-                + self._known(),
+                + self.known_stores(),
             )
         store = open_store(self.store_path, self.settings, create=create)
         if self.store_override is None:
             check_owner(store, Path.cwd(), claim=create)
         return store
 
-    def _known(self) -> str:
+    def known_stores(self) -> str:
         """Return a sentence with the memory folders the ledger knows, for who stands in the wrong place."""
         if not Home(self.home).ledger.exists():
             return ""
@@ -210,11 +219,18 @@ class App:
     # -- looking ----------------------------------------------------------------------------------
 
     def status(self) -> dict[str, Any]:
-        """Return the state of everything: queue, runs, spend, conversations, provider, store."""
+        """Return the state of everything: queue, runs, spend, conversations, provider, store, next step."""
         with self.ledger(to_look=True) as ledger:
-            return overview(
+            found = overview(
                 ledger, self.home, self.settings, store=self.store_path, llm=self.llm, now=self.clock.now()
             )
+        event = found["last_event"] is not None
+        return {**found, "next": "" if found["runs"] else self.next_step(event=event)}
+
+    def next_step(self, *, event: bool = False) -> str:
+        """Return what to do in a project without memories; `event` says that a hook has fired."""
+        wired = event or bool(claude_settings.wiring(paths.project_root(Path.cwd())).sources)
+        return next_step(self.settings.store.mode, wired=wired, event=event)
 
     def conversations(self, status: str | None) -> list[dict[str, Any]]:
         """Return the conversations, all or those in `status`."""
@@ -232,6 +248,8 @@ class App:
         """Return the store's memories (all or of one type) and the files that can't be read as one."""
         if kind is not None and kind not in TYPES:
             raise InputError(f"there is no type {kind!r}", fix=f"Types: {', '.join(TYPES)}.")
+        if self.is_fresh:
+            return [], []
         snapshot = self.open_store().scan()
         found = [d for d in snapshot.documents if kind is None or d.memory.type == kind]
         return sorted(found, key=lambda d: (d.memory.type, d.memory.name)), list(snapshot.problems)
@@ -239,7 +257,7 @@ class App:
     def why(self, name: str) -> Why:
         """Return where the memory `name` comes from: lines, speakers, runs, models."""
         store = self.open_store()
-        document = store.read(name)
+        document = retired.read(store, name)
         sources_given = document.memory.sources
         found = sentences(document.memory.body)
         with self.ledger(to_look=True) as ledger:
@@ -266,6 +284,7 @@ class App:
                 for part in found
                 if sources_given and not any(source.is_for(part.key) for source in sources_given)
             ),
+            note=retired.note_on(store, name, document),
         )
 
     # -- changing ---------------------------------------------------------------------------------

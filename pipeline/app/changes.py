@@ -14,7 +14,7 @@ from pipeline.store import ARCHIVE, FileDiff, is_live
 from pipeline.store.files import document
 from pipeline.verify.provenance import sources_of
 
-Word = Literal["created", "restored", "archived", "removed", "pinned", "unpinned", "renamed", "changed"]
+Word = Literal["created", "restored", "retired", "removed", "pinned", "unpinned", "renamed", "changed"]
 _FIELDS = (
     "type",
     "title",
@@ -44,12 +44,12 @@ class Line:
 class MemoryChange:
     """One memory before and after a change set, None where it was not in the live store.
 
-    `archived` says that the archive has it on the other side.
+    `in_archive` says that the archive has it on the other side.
     """
 
     before: Memory | None
     after: Memory | None
-    archived: bool = False
+    in_archive: bool = False
 
     @property
     def memory(self) -> Memory:
@@ -62,9 +62,9 @@ class MemoryChange:
     def word(self) -> Word:
         """Return what was done."""
         if self.before is None:
-            return "restored" if self.archived else "created"
+            return "restored" if self.in_archive else "created"
         if self.after is None:
-            return "archived" if self.archived else "removed"
+            return "retired" if self.in_archive else "removed"
         if self.before.pinned != self.after.pinned:
             return "pinned" if self.after.pinned else "unpinned"
         return "renamed" if self.before.name != self.after.name else "changed"

@@ -16,35 +16,32 @@ from pydantic import ValidationError
 
 from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange, memory_changes
+from pipeline.app.retired import FORGOTTEN
 from pipeline.consolidation import vetoes
 from pipeline.domain.memory import Evidence
 from pipeline.ledger.inbox import InboxItem
-from pipeline.store import FileDiff, Store
+from pipeline.store import FileDiff, Store, turns_of
 
-FORGOTTEN = "forgotten on request"
 REJECTED = "rejected in the inbox"
 UNDONE = "undone on request"
-UNDO = "undo-"
-"""How the id of a change set begins that undoes another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What rests on some words: the name and the sources of each memory, and why it was taken away.
+    """What rests on some words: name, sources and text of each memory, and why it was taken away.
 
     `wanted` says that a person wants it back.
     """
 
     reason: str
-    memories: tuple[tuple[str, tuple[Evidence, ...]], ...] = ()
+    memories: tuple[tuple[str, tuple[Evidence, ...], str], ...] = ()
     wanted: bool = False
 
     def note(self, store: Store, now: datetime, *, turned: bool = False) -> None:
         """Write it down in `store`, or when it is `turned`, the opposite."""
-        for name, sources in self.memories:
-            store.note_forgotten(
-                sources, name=name, reason=self.reason, now=now, lifted=self.wanted != turned
-            )
+        lifted = self.wanted != turned
+        for name, sources, text in self.memories:
+            store.note_forgotten(sources, name=name, reason=self.reason, now=now, text=text, lifted=lifted)
 
 
 def note_rejected(app: App, item: InboxItem) -> None:
@@ -65,18 +62,18 @@ def note_rejected(app: App, item: InboxItem) -> None:
 
 def words_undone(store: Store, run: str) -> Words:
     """Return what the undo of change set `run`, which may be an undo itself, takes away or brings back."""
-    turns = run.split(UNDO)
-    again = len(turns) % 2 == 0
-    kind, _, about = _reason(store, turns[-1]).partition(" ")
+    base, turns = turns_of(run)
+    again = turns % 2 == 1
+    kind, _, about = _reason(store, base).partition(" ")
     files = store.diff(run)
     if again:
         # As the change set did it that comes back.
         files = [FileDiff(item.path, item.after, item.before) for item in files]
     changes = memory_changes(files)
     if kind in ("extraction", "inbox") and not about.startswith("dream:"):
-        return Words(UNDONE, tuple((item.memory.name, _brought(item)) for item in changes), again)
+        return Words(UNDONE, tuple((item.memory.name, _brought(item), "") for item in changes), again)
     if kind in ("forget", "restore"):
-        memories = tuple((item.memory.name, item.memory.sources) for item in changes)
+        memories = tuple((item.memory.name, item.memory.sources, item.memory.body) for item in changes)
         return Words(FORGOTTEN, memories, again == (kind == "restore"))
     return Words("")
 

@@ -1,62 +1,116 @@
-"""What was changed, by whomever, and how it comes back: history, diff, undo, restore."""
+"""What was changed, by whomever: the history, one change old beside new, and how it is taken back."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
 
-from pipeline.app import forgetting
+from pipeline.app import forgetting, retired
 from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange, memory_changes
-from pipeline.app.forgetting import UNDO, Words
+from pipeline.app.forgetting import Words
 from pipeline.consolidation import vetoes
 from pipeline.core.errors import DocumentError, InputError, ReverieError, StoreError
 from pipeline.core.ids import digest, new_id
 from pipeline.ledger import dreams
 from pipeline.revision import Door
-from pipeline.store import FileDiff, Generation, Restore, Retired, Store, Undone, scan_archive
+from pipeline.store import (
+    Document,
+    FileDiff,
+    Generation,
+    HandEdit,
+    Restore,
+    Snapshot,
+    Store,
+    Undone,
+    base_of,
+    short_ids,
+    turns_of,
+)
 from pipeline.store.files import document
 
-_ID_PREFIX = 6
-_SHORT = 8
 _MOST_NAMES = 3
 _BY = {"extraction": "extraction", "dream": "dream", "promoted": "dream", "inbox": "you, inbox"}
 """Who made a change, by the first word of its reason; else it was a person."""
+BY_HAND = "by hand"
+_NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One change as a line of the history: `short` means it to every command, `what` says what it did."""
+    """One change as a line of the history: `short` means it to every command, `what` says what it did.
 
-    generation: Generation
-    short: str
+    One that was made by hand has a `hand_edit` and no `generation`, no id, and can't be undone.
+    """
+
+    at: datetime | None
     by: str
     what: str
+    short: str = ""
+    generation: Generation | None = None
+    hand_edit: HandEdit | None = None
+
+    @property
+    def state(self) -> str:
+        """Return whether it was undone, or can't be."""
+        if self.generation is None:
+            return "no undo"
+        return "undone" if self.generation.undone else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change as it is shown: `files` and `memories` are all of it, `shown` those that were asked for."""
+
+    entry: Entry
+    files: tuple[FileDiff, ...]
+    memories: tuple[MemoryChange, ...]
+    shown: tuple[MemoryChange, ...]
 
 
 def history(app: App) -> list[Entry]:
-    """Return the changes that can be undone, newest first."""
+    """Return the changes that are kept and those made by hand, newest first; none without a store."""
+    if app.is_fresh:
+        return []
     store = app.open_store()
-    found = sorted(store.history(), key=lambda item: -item.number)
-    short = _short_ids([item.run for item in found])
-    reasons = {item.run: item.reason for item in found}
-    return [
-        Entry(
-            item,
-            short[item.run],
-            "you" if item.run.startswith(UNDO) else _BY.get(item.reason.partition(" ")[0], "you"),
-            _what(store, item, short, reasons),
+    return list(_entries(store, store.scan()))
+
+
+def change(app: App, what: str = "") -> Change:
+    """Return one change: that of an id or its start, the latest one of a memory's name, or the latest of all.
+
+    Raises InputError when there is none.
+    """
+    store = app.open_store()
+    snapshot = store.scan()
+    entries = list(_entries(store, snapshot))
+    named = snapshot.by_name(what) if what else None
+    runs = [entry.generation.run for entry in entries if entry.generation is not None]
+    if what in runs or (what and named is None and any(run.startswith(what) for run in runs)):
+        run = _whole_id(store, what)
+        return _change(
+            store, next(e for e in entries if e.generation is not None and e.generation.run == run)
         )
-        for item in found
-    ]
+    for entry in entries:
+        try:
+            found = _change(store, entry, what, named)
+        except StoreError:
+            # Its bytes are damaged; asked for by its id it says so.
+            continue
+        if found.shown or (found.files and not what):
+            return found
+    if not what:
+        raise InputError("nothing was changed yet", file=str(store.path), fix="See `reverie list`.")
+    message = f"no change of “{named.name}” is kept" if named else f"no change is called {what!r}"
+    raise InputError(message, fix="`reverie history` lists those that are, with their ids and names.")
 
 
-def diff(app: App, run: str) -> list[FileDiff]:
-    """Return what the run (or the start of its id) changed, file by file."""
-    store = app.open_store()
-    return store.diff(_whole_id(store, run))
+def diff(app: App, what: str = "") -> list[FileDiff]:
+    """Return what a change (see `change`) did, file by file."""
+    return list(change(app, what).files)
 
 
 def as_text(change: FileDiff) -> str:
@@ -74,7 +128,7 @@ def undo(app: App, run: str) -> Undone:
     """
     store, now = app.open_store(), app.clock.now()
     if not run:
-        standing = [g for g in store.history() if not g.undone and not g.run.startswith(UNDO)]
+        standing = [g for g in store.history() if not g.undone and not turns_of(g.run)[1]]
         if not standing:
             raise InputError("there is nothing to undo", file=str(store.path), fix="See `reverie history`.")
         run = max(standing, key=lambda item: item.number).run
@@ -102,25 +156,27 @@ def undo(app: App, run: str) -> Undone:
 def restore(app: App, name: str) -> str:
     """Bring one memory back from the archive, byte for byte, and return its path.
 
-    `name` is a name, also a former one, a file stem, or an id or its start; of several the last that left.
-    From then on it counts as written by hand: no rule and no dream takes it again. Raises InputError when
-    the archive has no such memory, StoreError when a file is in its place.
+    `name` is a name, also a former one, a file stem, an id or its start, or the path in the archive; of
+    several the last that left. From then on it counts as written by hand: no rule and no dream takes it
+    again. Raises InputError when the archive has no such memory, StoreError when a file is in its place.
     """
     store, now = app.open_store(), app.clock.now()
-    retired = store.retired()
-    found = [item for item in retired if _means(item, name)]
-    if not found and (former := scan_archive(store.root).by_name(name)):
-        found = [item for item in retired if item.target == former.path]
-    if not found:
+    item = retired.latest(store, name)
+    if item is None:
         raise InputError(f"the archive has no {name!r}", fix="`reverie history` tells what left, and when.")
-    item = max(found, key=lambda retired: retired.at or now)
+    # By its name the one that makes way would be meant then, since it left last.
+    then = f"`reverie restore {item.target}`"
     living = next((d for d in store.scan().documents if item.id and d.id == item.id), None)
     if living is not None:
         raise StoreError(
-            "it lives on in another file", file=living.path, fix=f"`reverie forget {living.name}` first."
+            "it lives on in another file",
+            file=living.path,
+            fix=f"For the former text: `reverie forget {living.name}`, then {then}.",
         )
     if (store.root / item.path).exists():
-        raise StoreError("a memory is in its place", file=item.path, fix="Rename that one first.")
+        raise StoreError(
+            "a memory is in its place", file=item.path, fix=retired.make_way(store, item.path, then)
+        )
     data = (store.root / item.target).read_bytes()
     door = Door(store, now=now, approved=True)
     door.bring([Restore(item.path, data, None), Restore(item.target, None, digest(data))])
@@ -137,22 +193,63 @@ def restore(app: App, name: str) -> str:
     return item.path
 
 
-def _what(store: Store, item: Generation, short: dict[str, str], reasons: dict[str, str]) -> str:
+def ids_of(app: App, undone: Undone) -> tuple[str, str]:
+    """Return the short id of what was undone, or done again, and the one whose undo turns that round."""
+    short = short_ids(app.open_store().history())
+    base, turns = turns_of(undone.by or undone.run)
+    family = sorted((turns_of(run)[1], run) for run in short if turns_of(run)[0] == base)
+    # The first of them that are kept: the same ids, however often it is turned round.
+    known = next((run for _, run in family), undone.run)
+    back = next((run for number, run in family if number % 2 == turns % 2), undone.by)
+    return short.get(known, known), short.get(back, back)
+
+
+def _entries(store: Store, snapshot: Snapshot) -> Iterator[Entry]:
+    kept = sorted(store.history(), key=lambda item: -item.number)
+    short = short_ids(kept)
+    edits = [(edit, _by_hand(edit, snapshot)) for edit in store.hand_edits()]
+    fresh = [entry for edit, entry in edits if edit.found_by is None]
+    fresh.sort(key=lambda entry: entry.at or _NEVER, reverse=True)
+    for item in kept:
+        while fresh and (item.at is None or (fresh[0].at or _NEVER) >= item.at):
+            yield fresh.pop(0)
+        yield Entry(item.at, _by(item), _what(store, item, short, kept), short[item.run], item)
+        yield from (entry for edit, entry in edits if edit.found_by == item.number)
+    yield from fresh
+
+
+def _by(item: Generation) -> str:
+    return "you" if turns_of(item.run)[1] else _BY.get(item.reason.partition(" ")[0], "you")
+
+
+def _by_hand(edit: HandEdit, snapshot: Snapshot) -> Entry:
+    names = {document.path: document.name for document in snapshot.documents}
+    name = names.get(edit.path) or PurePosixPath(edit.path).stem
+    return Entry(edit.at, BY_HAND, f"{edit.word} {name}", hand_edit=edit)
+
+
+def _what(store: Store, item: Generation, short: Mapping[str, str], kept: list[Generation]) -> str:
     """Return in one line what `item` did."""
     if item.damaged:
         return item.reason
-    if item.run.startswith(UNDO):
-        *undos, base = item.run.split(UNDO)
-        known = f"{short.get(base, base)}: {reasons.get(base, 'a change that is no longer kept')}"
-        return f"undid {known}" if len(undos) % 2 else f"did again {known}"
+    base, turns = turns_of(item.run)
+    if turns:
+        known = base_of(item, kept)
+        reason = "a change that is no longer kept" if known is item else known.reason
+        return f"{'undid' if turns % 2 else 'redid'} {short.get(base, base)}: {reason}"
     try:
         changes = memory_changes(store.diff(item.run))
     except StoreError as error:
         return f"{item.reason} ({error})"
     done: dict[str, list[str]] = {}
-    for change in changes:
-        done.setdefault(change.word, []).append(_named(change))
+    for memory in changes:
+        word: str = "forgot" if memory.word == "retired" and _is_forget(item) else memory.word
+        done.setdefault(word, []).append(_named(memory))
     return "; ".join(f"{word} {_listed(names)}" for word, names in done.items()) or item.reason
+
+
+def _is_forget(item: Generation) -> bool:
+    return item.reason.partition(" ")[0] == "forget"
 
 
 def _named(change: MemoryChange) -> str:
@@ -165,32 +262,34 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def _short_ids(runs: Iterable[str]) -> dict[str, str]:
-    """Return for each of `runs` the beginning of it that no other begins with."""
-    known = list(runs)
-    short = {}
-    for run in known:
-        lead = len(run) - len(run.replace(UNDO, ""))
-        size = next(
-            (
-                size
-                for size in range(lead + _SHORT, len(run))
-                if run[size - 1] != "-" and not any(o.startswith(run[:size]) for o in known if o != run)
-            ),
-            len(run),
-        )
-        short[run] = run[:size]
-    return short
+def _change(store: Store, entry: Entry, name: str = "", named: Document | None = None) -> Change:
+    """Return `entry` with what it did; of memories shown is only the one called `name`, if one is given.
+
+    `named` is the memory that the name means today.
+    """
+    files = tuple(_files(store, entry))
+    memories = tuple(memory_changes(files))
+    shown = tuple(item for item in memories if not name or _is_about(item, name, named))
+    return Change(entry, files, memories, shown)
+
+
+def _files(store: Store, entry: Entry) -> list[FileDiff]:
+    if entry.hand_edit is not None:
+        found = store.hand_edit_diff(entry.hand_edit)
+        return [found] if found else []
+    assert entry.generation is not None, "a change is kept or was made by hand"
+    return store.diff(entry.generation.run)
+
+
+def _is_about(change: MemoryChange, name: str, named: Document | None) -> bool:
+    sides = [memory for memory in (change.before, change.after) if memory is not None]
+    if named is not None and named.id:
+        return any(memory.id == named.id for memory in sides)
+    return any(name in (memory.name, memory.path) for memory in sides)
 
 
 def _is_undone(store: Store, run: str) -> bool:
     return any(item.run == run and item.undone for item in store.history())
-
-
-def _means(item: Retired, name: str) -> bool:
-    stem = Path(item.path).stem
-    named = name in (stem, item.path, stem.removesuffix(f"-{item.id[:_ID_PREFIX]}"))
-    return named or (len(name) >= _ID_PREFIX and item.id.startswith(name))
 
 
 def _whole_id(store: Store, run: str) -> str:

@@ -4,39 +4,33 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pipeline.app import retired
 from pipeline.app.application import App
-from pipeline.app.forgetting import FORGOTTEN
+from pipeline.app.retired import FORGOTTEN
 from pipeline.core.errors import InputError
 from pipeline.core.ids import new_id
 from pipeline.domain.body import Body
 from pipeline.domain.memory import TYPES, Memory
+from pipeline.domain.sentences import sentences
 from pipeline.extraction.screen import MAX_PART
+from pipeline.hooklib.memory_format import PREVIEW
 from pipeline.revision import Door
+from pipeline.store import Document, Snapshot, is_retired
 from pipeline.text.slugs import slugify
 from pipeline.verify.barred import TAKEN_OUT, bar, holds_secret
 from pipeline.verify.flaw import Flaw
 
 
-def add(app: App, statement: str, *, kind: str, name: str, description: str, why: str) -> Memory:
-    """Write a memory a person dictates; refuses secrets and what must never be kept."""
+def add(
+    app: App, statement: str, *, kind: str, name: str, description: str, why: str, force: bool = False
+) -> Memory:
+    """Write a memory a person dictates.
+
+    Refuses secrets, what must never be kept, and unless `force` is given what a memory says already.
+    """
     if kind not in TYPES:
         raise InputError(f"there is no type {kind!r}", fix=f"Types: {', '.join(TYPES)}.")
-    text = "\n".join((statement, why, description, name))
-    if not statement.strip() or max(len(statement), len(why)) > MAX_PART:
-        raise InputError(
-            "there is no fact in it" if not statement.strip() else "it is too long for one fact",
-            fix=f"Write one to three sentences, at most {MAX_PART:,} characters.",
-        )
-    if TAKEN_OUT in text:
-        raise InputError(
-            "the text holds the mark of a secret that was taken out",
-            fix=f"Leave out `{TAKEN_OUT}…]`; say where the secret is kept.",
-        )
-    if holds_secret(text):
-        raise InputError("the text holds a secret", fix="Leave the secret out; say where it is kept.")
-    barred = bar(text)
-    if barred:
-        raise _refused(barred)
+    _require_fit(statement, why, description, name)
     store = app.open_store(create=True)
     now = app.clock.now()
     line = " ".join((description or statement).split())[:150]
@@ -53,7 +47,15 @@ def add(app: App, statement: str, *, kind: str, name: str, description: str, why
         origin="hand-written",
         confidence=1.0,
     )
-    known = store.scan().by_name(memory.name)
+    snapshot = store.scan()
+    double = None if force else _that_says_it(snapshot, memory.body)
+    if double is not None:
+        raise InputError(
+            f"the memory {double.name} says this already",
+            file=double.path,
+            fix=f"See `reverie show {double.name}`; --force writes it a second time.",
+        )
+    known = snapshot.by_name(memory.name)
     if known is not None:
         raise InputError(
             f"there is a memory {known.name} already",
@@ -71,10 +73,10 @@ def add(app: App, statement: str, *, kind: str, name: str, description: str, why
 def forget(app: App, name: str) -> str:
     """Move a memory to the archive, where the words it rests on leave it; returns the memory's name."""
     store = app.open_store()
-    document = store.read(name)
-    now = app.clock.now()
+    document = retired.read(store, name)
+    memory, now = document.memory, app.clock.now()
     # First what it rests on: if we die between the two, the memory is still there to be forgotten.
-    store.note_forgotten(document.memory.sources, name=document.name, reason=FORGOTTEN, now=now)
+    store.note_forgotten(memory.sources, name=memory.name, text=memory.body, reason=FORGOTTEN, now=now)
     door = Door(store, now=now, approved=True)
     planned = door.retire(document, FORGOTTEN)
     if isinstance(planned, Flaw):
@@ -82,6 +84,40 @@ def forget(app: App, name: str) -> str:
     door.write(new_id(), f"forget {document.name}")
     app.follow(store)
     return document.name
+
+
+def _require_fit(statement: str, why: str, *more: str) -> None:
+    """Raise InputError where no memory may say this; `more` are a name and a description."""
+    text = "\n".join((statement, why, *more))
+    if not statement.strip() or max(len(statement), len(why)) > MAX_PART:
+        raise InputError(
+            "there is no fact in it" if not statement.strip() else "it is too long for one fact",
+            fix=f"Write one to three sentences, at most {MAX_PART:,} characters.",
+        )
+    if TAKEN_OUT in text:
+        raise InputError(
+            "the text holds the mark of a secret that was taken out",
+            fix=f"Leave out `{TAKEN_OUT}…]`; say where the secret is kept.",
+        )
+    if holds_secret(text):
+        raise InputError("the text holds a secret", fix="Leave the secret out; say where it is kept.")
+    barred = bar(text)
+    if barred:
+        raise _refused(barred)
+
+
+def _that_says_it(snapshot: Snapshot, body: str) -> Document | None:
+    """Return the memory that holds every sentence of `body`, or None."""
+    wanted = {sentence.folded for sentence in sentences(body)}
+    for document in snapshot.documents:
+        if is_retired(document.front):
+            continue
+        # Most texts are shorter than what the index holds of them, so that no file need be read.
+        whole = len(document.preview) < PREVIEW
+        text = document.preview if whole else document.memory.body
+        if wanted and wanted <= {sentence.folded for sentence in sentences(text)}:
+            return document
+    return None
 
 
 def _refused(reason: str) -> InputError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pipeline.app import retired
 from pipeline.app.application import App
 from pipeline.core.ids import new_id
 from pipeline.domain.memory import Memory
@@ -11,7 +12,7 @@ from pipeline.revision import Door
 def pin(app: App, name: str, *, pinned: bool) -> Memory:
     """Pin or unpin the memory `name` means and return it as it then is."""
     store = app.open_store()
-    document = store.read(name)
+    document = retired.read(store, name)
     door = Door(store, now=app.clock.now(), approved=True)
     door.bring(store.pin(document) if pinned else store.unpin(document))
     door.write(new_id(), f"{'pin' if pinned else 'unpin'} {document.name}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.app import retired
 from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.errors import InputError, LedgerError
@@ -61,10 +62,12 @@ def recall(app: App, query: str, *, explain: bool = False) -> Recollections:
 
 
 def show(app: App, name: str) -> tuple[Document, list[str]]:
-    """Return one memory of the store, and why it can't be noted that somebody asked for it, if so."""
+    """Return one memory of the store, and notes: that `name` was another's, why this use can't be counted."""
     store = app.open_store()
-    found = store.read(name)
-    return found, _note(app, "show", [(str(store.path), found.id, found.name, found.path, found.digest)])
+    found = retired.read(store, name)
+    note = retired.note_on(store, name, found)
+    uses = _note(app, "show", [(str(store.path), found.id, found.name, found.path, found.digest)])
+    return found, [*([note] if note else []), *uses]
 
 
 def _note(app: App, use: Use, asked: list[tuple[str, str, str, str, str]]) -> list[str]:

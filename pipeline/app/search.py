@@ -43,7 +43,7 @@ class Hit:
     description: str
     store: str
     path: str
-    archived: bool
+    retired: bool
 
 
 def search(
@@ -52,7 +52,7 @@ def search(
     *,
     limit: int = 10,
     everywhere: bool = False,
-    archived: bool = False,
+    retired: bool = False,
     problems: list[str] | None = None,
 ) -> list[Hit]:
     """Return up to `limit` memories that hold words of `query`, best first.
@@ -61,8 +61,8 @@ def search(
     could not be is added to `problems`.
 
     Looked at are the store here and the user-scope one, and every store the ledger knows if `everywhere`;
-    what is archived only when asked for. Raises InputError when `query` has no word to look for or there is
-    no store, and SearchError.
+    retired ones only when asked for. Raises InputError when `query` has no word to look for or there
+    is no store, and SearchError.
     """
     asked = terms(query)
     if not asked:
@@ -72,10 +72,10 @@ def search(
         now = app.clock.now()
         refresh_index(app.home, store, now)
         alike = _likeness(app, store, query, problems)
-        hits += _hits(app.home, store, asked, limit, archived, alike=alike)
-        if archived:
+        hits += _hits(app.home, store, asked, limit, retired, alike=alike)
+        if retired:
             refresh_archive_index(app.home, store, now)
-            hits += _hits(app.home, store, asked, limit, archived, ARCHIVE)
+            hits += _hits(app.home, store, asked, limit, retired, ARCHIVE)
     return sorted(hits, key=lambda hit: (-hit.score, hit.store, hit.path))[:limit]
 
 
@@ -103,7 +103,7 @@ def _hits(
     store: Store,
     asked: list[str],
     limit: int,
-    archived: bool,
+    retired: bool,
     folder: str = "",
     alike: Mapping[str, float] | None = None,
 ) -> Iterator[Hit]:
@@ -116,7 +116,7 @@ def _hits(
     for row in rows:
         row.score = _share(row, weights)
     rows.sort(key=lambda row: -row.score)  # those of equal scores stay as BM25 has them
-    for row in islice((row for row in rows if archived or not row.shown["archived"]), limit):
+    for row in islice((row for row in rows if retired or not row.shown["archived"]), limit):
         shown = row.shown
         yield Hit(
             name=shown["name"],
@@ -127,7 +127,7 @@ def _hits(
             description=shown["description"],
             store=str(store.path),
             path=row.path,
-            archived=bool(folder) or shown["archived"],
+            retired=bool(folder) or shown["archived"],
         )
 
 

@@ -67,6 +67,22 @@ def overview(
     }
 
 
+def next_step(mode: str, *, wired: bool, event: bool) -> str:
+    """Return what to do without memories: `wired` says that hooks are installed, `event` that one fired."""
+    if mode == "off":
+        return "The mode is off: `reverie mode auto` lets Reverie read and write."
+    if not wired:
+        step = "No hooks are installed: `reverie init` puts them in."
+    elif not event:
+        step = "The hooks are in: finish a turn in a new Claude Code session."
+    else:
+        step = "What lasts of a turn becomes a memory minutes after it; `reverie work` reads now what waits."
+    by_hand = (
+        "`reverie add TEXT` writes a memory yourself, `reverie extract --transcript FILE` reads a session."
+    )
+    return f"{step} {by_hand}"
+
+
 def _last_runs(ledger: Ledger) -> list[runs.Run]:
     """Return the latest runs, without the single questions that a dream asked."""
     latest = runs.list_runs(ledger, limit=_LOOKED_THROUGH)

@@ -1,9 +1,8 @@
-"""Commands around the dream: consolidate, dream, history, diff, undo, pin, unpin, inbox."""
+"""Commands around the dream: consolidate, dream, report, history, diff, undo, restore, pin, unpin, inbox."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
@@ -15,7 +14,7 @@ from pipeline.app import history as changes
 from pipeline.app import inbox as decisions
 from pipeline.app import pins
 from pipeline.app.application import App
-from pipeline.app.changes import MemoryChange, compare, memory_changes
+from pipeline.app.changes import compare
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, NameArgument, StoreOption
 from pipeline.consolidation.commit import report as reports
@@ -23,12 +22,11 @@ from pipeline.consolidation.commit.report import DreamReport, as_markdown
 from pipeline.core.clock import iso
 from pipeline.core.errors import InputError
 
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, or the start of it.")]
 NumberArgument = Annotated[int, typer.Argument(metavar="NUMBER", help="Number in `reverie inbox list`.")]
 
 _LEVELS = {"kept": "", "gone": "warning", "new": "ok"}
 
-inbox = typer.Typer(help="Review changes waiting for your decision.", no_args_is_help=True)
+inbox = typer.Typer()
 
 
 def consolidate(
@@ -74,45 +72,64 @@ def report(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what a dream did, and what it held back."""
+    """Show what a dream did, and what it held back.
+
+    Every dream that ran has a report, also one that found nothing to do.
+    """
     app = App(store=store)
     file = reports.find(app.home, app.store_path, run)
     if file is None:
         raise InputError(
-            "no dream has left a report here", fix="`reverie status` says when the next one is due."
+            f"no dream here has an id that begins with {run!r}" if run else "no dream has run here yet",
+            fix="`reverie status` says when the next one is due.",
         )
     whole = file.with_suffix(".json").read_text("utf-8")
     output.data(json.loads(whole), lambda: output.line(file.read_text("utf-8").rstrip()), as_json=as_json)
 
 
 def history(store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """List the changes that can be undone, newest first."""
-    found = changes.history(App(store=store))
-    rows = [
-        [e.short, _minute(e.generation.at), e.by, e.what, "undone" if e.generation.undone else ""]
-        for e in found
-    ]
+    """List the changes of memories, newest first.
+
+    All can be undone but those "by hand": there somebody edited or removed a file that Reverie wrote, in an
+    editor or with Claude Code.
+    """
+    app = App(store=store)
+    found = changes.history(app)
+    rows = [[e.short, _minute(e.at), e.by, e.what, e.state] for e in found]
     columns, empty = ["run", "at", "by", "what", "state"], "nothing to undo: no change was kept yet"
-    value = [{**asdict(e.generation), "short": e.short, "by": e.by, "what": e.what} for e in found]
+    value = [_row(entry) for entry in found]
     output.data(value, lambda: output.table(columns, rows, empty=empty), as_json=as_json)
+    if not found and not as_json:
+        output.talk(app.next_step())
 
 
 def diff(
-    run: RunArgument,
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="[RUN|NAME]",
+            help="A change's id or the start of it, or a memory's name for its latest change. "
+            "Default: the latest change.",
+        ),
+    ] = "",
     raw: Annotated[bool, typer.Option("--raw", help="The files, line by line.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what one change did, old beside new."""
-    found = changes.diff(App(store=store), run)
-    value = [{"path": change.path, "diff": changes.as_text(change)} for change in found]
-    done = memory_changes(found)
+    found = changes.change(App(store=store), what)
+    value = [{"path": change.path, "diff": changes.as_text(change)} for change in found.files]
 
-    def tell() -> None:
+    def tell_files() -> None:
         for item in value:
             output.line(item["diff"].rstrip("\n"))
 
-    output.data(value, tell if raw or not done else lambda: _tell_changes(done), as_json=as_json)
+    def tell() -> None:
+        entry = found.entry
+        output.line("  ".join(text for text in (entry.short, _minute(entry.at), entry.by) if text))
+        _tell_changes(found)
+
+    output.data(value, tell_files if raw or not found.shown else tell, as_json=as_json)
 
 
 def undo(
@@ -120,22 +137,32 @@ def undo(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Undo a change: a dream's, an extraction's, or yours."""
-    undone = changes.undo(App(store=store), run)
+    """Undo a change: a dream's, an extraction's, or yours.
+
+    An undo is a change too: undone itself, it brings back what it took away.
+    """
+    app = App(store=store)
+    undone = changes.undo(app, run)
+    short, back = changes.ids_of(app, undone)
 
     def tell() -> None:
-        when = f" of {iso(undone.at)}" if undone.at else ""
-        what = f"{undone.reason}{when} ({undone.run})" if undone.reason else undone.run
-        output.line(f"{what} was undone before" if undone.already else f"undid {what}")
+        when = f" of {_minute(undone.at)}" if undone.at else ""
+        what = f"{undone.reason}{when} ({short})" if undone.reason else short
+        if undone.already:
+            output.line(f"{what} was {'redone' if undone.again else 'undone'} before")
+        else:
+            output.line(f"{'redid' if undone.again else 'undid'} {what}")
         for path in undone.paths:
             word = "removed" if path in undone.removed else "as before"
             output.line(f"{'restored' if path in undone.restored else word:<10} {path}")
 
-    output.data(undone, tell, as_json=as_json)
+    output.data({**asdict(undone), "short": short, "back": back}, tell, as_json=as_json)
+    if not undone.already and not as_json:
+        output.talk(f"{'To undo it once more' if undone.again else 'To redo it'}: `reverie undo {back}`.")
 
 
 def restore(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Bring one memory back from the archive."""
+    """Bring one retired memory back from the archive."""
     path = changes.restore(App(store=store), name)
     output.data({"path": path}, lambda: output.line(f"restored   {path}"), as_json=as_json)
 
@@ -150,6 +177,18 @@ def unpin(name: NameArgument, store: StoreOption = None, as_json: JsonOption = F
     """End the protection of a pinned memory."""
     memory = pins.pin(App(store=store), name, pinned=False)
     output.data(memory, lambda: output.line(f"unpinned   {memory.name} ({memory.path})"), as_json=as_json)
+
+
+@inbox.callback(invoke_without_command=True)
+def inbox_alone(context: typer.Context, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Review changes waiting for your decision.
+
+    Without a command it lists them.
+    """
+    if context.invoked_subcommand is None:
+        inbox_list(store, as_json)
+    elif store is not None or as_json:
+        raise typer.BadParameter(f"options stand behind `reverie inbox {context.invoked_subcommand}`")
 
 
 @inbox.command("list")
@@ -187,16 +226,26 @@ def inbox_reject(number: NumberArgument, store: StoreOption = None, as_json: Jso
     output.data(row, lambda: output.line(f"rejected   {row['kind']} {row['name']}"), as_json=as_json)
 
 
-def _tell_changes(done: Sequence[MemoryChange]) -> None:
+def _row(entry: changes.Entry) -> dict[str, Any]:
+    """Return one line of the history for a program: a change by hand has an empty ``run``."""
+    if entry.generation is not None:
+        value = asdict(entry.generation)
+    else:
+        edit = entry.hand_edit
+        value = {"run": "", "number": 0, "at": entry.at, "reason": "edited by hand", "undone": False}
+        value |= {"files": [asdict(edit)] if edit else [], "damaged": ""}
+    return {**value, "short": entry.short, "by": entry.by, "what": entry.what, "state": entry.state}
+
+
+def _tell_changes(found: changes.Change) -> None:
     """Print each memory with its sentences: what stayed, what went and what speaks for it, what is new."""
-    for number, change in enumerate(done):
-        if number:
-            output.line()
+    for change in found.shown:
+        output.line()
         former = f"{change.before.name} → " if change.word == "renamed" and change.before else ""
         output.line(f"{change.word}  {former}{change.memory.name}")
         for name, old, new in change.fields:
             output.hanging("  ", f"{name}: “{old}” → “{new}”" if old or new else f"{name}: changed")
-        for line in compare(change, done):
+        for line in compare(change, found.memories):
             output.hanging(f"  {line.state:<4}  ", line.text, level=_LEVELS[line.state])
             if line.by:
                 output.hanging("    →   ", line.by)

@@ -23,7 +23,8 @@ def list_memories(
     as_json: JsonOption = False,
 ) -> None:
     """List the memories of a store."""
-    found, problems = App(store=store).memories(kind)
+    app = App(store=store)
+    found, problems = app.memories(kind)
     value = [
         {
             "name": m.name,
@@ -35,7 +36,9 @@ def list_memories(
         }
         for m in (document.memory for document in found)
     ]
-    output.data(value, lambda: _tell_list(value), as_json=as_json)
+    output.data(value, lambda: _tell_list(value, kind), as_json=as_json)
+    if not value and kind is None and not as_json:
+        output.talk(app.next_step() + app.known_stores())
     for problem in problems:
         where = f"{problem.path}:{problem.line}" if problem.line else problem.path
         output.talk(f"{where}: {problem.message}")
@@ -66,12 +69,16 @@ def add(
     name: Annotated[str, typer.Option("--name", help="Its name; made from the text if not given.")] = "",
     description: Annotated[str, typer.Option("--description", help="One line for the index.")] = "",
     why: Annotated[str, typer.Option("--why", help="The reason.")] = "",
+    force: Annotated[bool, typer.Option("--force", help="Also if a memory says the same already.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a memory yourself."""
+    """Write a memory yourself.
+
+    One whose text stands in a memory already is not written: exit code 1, and its name is told.
+    """
     memory = store_memories.add(
-        App(store=store), statement, kind=kind, name=name, description=description, why=why
+        App(store=store), statement, kind=kind, name=name, description=description, why=why, force=force
     )
     output.data(memory, lambda: output.line(f"created    {memory.name} ({memory.path})"), as_json=as_json)
 
@@ -81,14 +88,16 @@ def forget(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Move a memory to the archive.
+    """Retire a memory for good; `reverie restore` brings it back.
 
-    What was said before can't bring it back; a person saying it anew can.
+    It moves to archive/. What was said before can't bring it back; a person saying it anew can.
     """
     gone = store_memories.forget(App(store=store), name)
     output.data(
         {"forgotten": gone}, lambda: output.line(f"forgotten  {gone} (kept in archive/)"), as_json=as_json
     )
+    if not as_json:
+        output.talk(f"`reverie restore {gone}` brings it back.")
 
 
 def reindex(store: StoreOption = None, as_json: JsonOption = False) -> None:
@@ -103,7 +112,7 @@ def reindex(store: StoreOption = None, as_json: JsonOption = False) -> None:
     output.data(changed, tell, as_json=as_json)
 
 
-def _tell_list(rows: list[dict[str, Any]]) -> None:
+def _tell_list(rows: list[dict[str, Any]], kind: str | None) -> None:
     """Print one line a memory where it fits whole, else its description below it; ``*`` marks pinned ones."""
     columns = output.width()
     names = max((len(row["name"]) for row in rows), default=0)
@@ -113,11 +122,17 @@ def _tell_list(rows: list[dict[str, Any]]) -> None:
             output.hanging("      ", row["description"])
         return
     shown = [["*" if row["pinned"] else "", row["name"], row["type"], row["description"]] for row in rows]
-    output.table(["", "name", "type", "description"], shown, empty="no memories yet")
+    output.table(
+        ["", "name", "type", "description"],
+        shown,
+        empty=f"no memories of type {kind}" if kind else "no memories yet",
+    )
 
 
 def _tell_why(found: Why) -> None:
     memory = found.memory
+    if found.note:
+        output.talk(found.note)
     output.line(f"{memory.name} ({memory.type}): {memory.description}")
     output.fields(
         {

@@ -20,7 +20,7 @@ def search(
     everywhere: Annotated[
         bool, typer.Option("--all", help="Every known memory folder, not only the one here.")
     ] = False,
-    archived: Annotated[bool, typer.Option("--archived", help="Archived memories as well.")] = False,
+    retired: Annotated[bool, typer.Option("--retired", help="Retired memories as well.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -31,7 +31,7 @@ def search(
         " ".join(query),
         limit=limit,
         everywhere=everywhere,
-        archived=archived,
+        retired=retired,
         problems=problems,
     )
     output.data(hits, lambda: _tell(hits, everywhere=everywhere), as_json=as_json)
@@ -64,7 +64,7 @@ def _tell(hits: list[app_search.Hit], *, everywhere: bool) -> None:
     rows = [
         [
             f"{hit.score:.2f}",
-            f"{hit.name} (archived)" if hit.archived else hit.name,
+            f"{hit.name} (retired)" if hit.retired else hit.name,
             hit.type,
             hit.said[:10] or "unknown",
             hit.snippet,

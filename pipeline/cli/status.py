@@ -75,12 +75,16 @@ def screen(value: dict[str, Any], columns: int, lines: int) -> list[str]:
     room = (
         max(1, lines - len(head) - len(trouble) - (2 if trouble else 0) - 2) if lines else len(value["runs"])
     )
-    runs = [_run(run, now) for run in value["runs"][:room]] or ["nothing was read yet"]
+    runs = [_run(run, now) for run in value["runs"][:room]] or _nothing_read(value["next"], columns)
     if all(run.startswith(" " * 7) for run in runs):
         # None is of another day, so no line needs room for a date.
         runs = [run[5:] for run in runs]
     found = [*head, *(["", *trouble] if trouble else []), "", "Last runs", *runs]
     return [_cut(text, columns) for text in found]
+
+
+def _nothing_read(step: str, columns: int) -> list[str]:
+    return ["nothing was read yet", *_wrapped("next", step, columns)]
 
 
 def _head(value: dict[str, Any], now: datetime, columns: int) -> list[str]:

@@ -128,6 +128,7 @@ def _describe(report: DreamReport, gathered: Gathered, refused: Sequence[Refused
     report.memories = gathered.total
     report.changed = len(gathered.changed)
     report.carried_over = len(gathered.selection.carried_over)
+    report.left_alone = gathered.left_alone
     report.left_out = [f"{memory_id}: {why}" for memory_id, why in gathered.selection.left_out]
     report.refused = [
         {

@@ -17,7 +17,8 @@ from pipeline.store.files.scanning import Document, Snapshot
 from pipeline.store.fsck import fsck
 from pipeline.store.history.archive import Retired, scan_archive
 from pipeline.store.history.forgotten import Forgotten
-from pipeline.store.history.generations import FileChange, FileDiff, Generation
+from pipeline.store.history.generations import FileChange, FileDiff, Generation, base_of, short_ids, turns_of
+from pipeline.store.history.hand_edits import HandEdit
 from pipeline.store.history.undo import Undone
 from pipeline.store.ownership.access import require_owner, require_writable
 from pipeline.store.ownership.host_lock import ConsolidateLock, HeldLock, foreign_dream_running
@@ -33,6 +34,7 @@ __all__ = [
     "FileDiff",
     "Forgotten",
     "Generation",
+    "HandEdit",
     "HeldLock",
     "Move",
     "Operation",
@@ -46,6 +48,7 @@ __all__ = [
     "Undone",
     "Use",
     "WriteFile",
+    "base_of",
     "counted_since",
     "foreign_dream_running",
     "fsck",
@@ -56,4 +59,6 @@ __all__ = [
     "require_owner",
     "require_writable",
     "scan_archive",
+    "short_ids",
+    "turns_of",
 ]

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -41,10 +40,11 @@ from pipeline.store.file_operations import (
 from pipeline.store.files import document, scanning
 from pipeline.store.files.layout import PRIVATE, bytes_at, check_path
 from pipeline.store.files.scanning import Document, Snapshot
-from pipeline.store.history import archive, forgotten, generations, retention, undo
+from pipeline.store.history import archive, forgotten, generations, hand_edits, retention, undo
 from pipeline.store.history.archive import Retired
 from pipeline.store.history.forgotten import Forgotten
 from pipeline.store.history.generations import FileDiff, Generation
+from pipeline.store.history.hand_edits import HandEdit
 from pipeline.store.history.undo import Undone
 from pipeline.store.ownership import access
 from pipeline.store.ownership.written_log import WrittenLog
@@ -164,6 +164,14 @@ class Store:
         """Return the change sets that were applied with a generation, newest first, as far as kept."""
         return generations.history(self.root)
 
+    def hand_edits(self) -> list[HandEdit]:
+        """Return what somebody else did to files of ours, as far as that is known; see `HandEdit`."""
+        return hand_edits.hand_edits(self.root, self.scan(), self._written, self.history())
+
+    def hand_edit_diff(self, edit: HandEdit) -> FileDiff | None:
+        """Return the file before and after `edit`, None where one of them is not kept."""
+        return hand_edits.what_changed(self.root, edit, self.history())
+
     def diff(self, run_id: str) -> list[FileDiff]:
         """Return what change set `run_id` changed, by path; StoreError when it is not in `history`."""
         return generations.diff(self.root, run_id)
@@ -189,11 +197,21 @@ class Store:
         return forgotten.read(self.root)
 
     def note_forgotten(
-        self, sources: Iterable[Evidence], *, name: str, reason: str, now: datetime, lifted: bool = False
+        self,
+        sources: Iterable[Evidence],
+        *,
+        name: str,
+        reason: str,
+        now: datetime,
+        text: str = "",
+        lifted: bool = False,
     ) -> None:
-        """Keep what rests on `sources` from coming back by the same words, or `lifted`: let it come back."""
+        """Keep what rests on `sources` from coming back by the same words, or `lifted`: let it come back.
+
+        Without sources the sentences of `text` are known again.
+        """
         with self._locked():
-            forgotten.note(self.root, sources, name=name, reason=reason, now=now, lifted=lifted)
+            forgotten.note(self.root, sources, name=name, reason=reason, now=now, text=text, lifted=lifted)
 
     # -- planning ---------------------------------------------------------------------------------
 
@@ -283,33 +301,37 @@ class Store:
     def undo(self, run_id: str, *, at: datetime | None = None) -> Undone:
         """Bring back every file that change set `run_id` touched, byte for byte, as one change set.
 
-        That one is called ``undo-<run_id>`` and can itself be undone. Undone before, nothing happens.
+        That one is called ``undo-<run_id>`` and can itself be undone. Undone before, nothing happens; undone
+        and done again, that is undone.
         Raises ConflictError, naming the files, where a later edit would be lost, and StoreError when
         `run_id` is not in `history`.
         """
         with self._locked():
             self._recover()
         history = self.history()
-        chosen = generations.pick(history, run_id)
-        if chosen.undone:
-            return Undone(run_id, (), True, chosen.reason, chosen.at)
-        change_id = generations.undo_id(run_id)
-        if any(item.run == change_id for item in history):
-            # Undone, and then that undone: what stands is the second of the two.
-            return replace(self.undo(generations.undo_id(change_id), at=at), run=run_id)
-        restores = undo.plan(self.root, run_id, history, self._written.digest)
-        undo.require_once(restores, self.scan().documents, undo.title(chosen))
+        asked = generations.pick(history, run_id)
+        known = generations.base_of(asked, history)
+        again = generations.turns_of(run_id)[1] % 2 == 1
+        if asked.undone:
+            return Undone(run_id, (), True, known.reason, known.at, again=again)
+        # Undone, and then done again: what stands is the last of them.
+        chosen = generations.last_turn(asked, history)
+        restores = undo.plan(self.root, chosen.run, history, self._written.digest)
+        undo.require_once(restores, self.scan().documents, undo.title(chosen, history))
         with self._locked():
-            self._index.remember(generations.own_lines(self.root, run_id))
-        applied = self.apply(ChangeSet(change_id, f"undo of {run_id}", restores, at), generation=True)
+            self._index.remember(generations.own_lines(self.root, chosen.run))
+        change_id = generations.undo_id(chosen.run)
+        applied = self.apply(ChangeSet(change_id, f"undo of {chosen.run}", restores, at), generation=True)
         return Undone(
             run_id,
             tuple(item.path for item in restores),
             applied.already,
-            chosen.reason,
-            chosen.at,
+            known.reason,
+            known.at,
             removed=tuple(item.path for item in restores if item.data is None),
             restored=tuple(item.path for item in restores if item.expected is None),
+            again=again,
+            by=change_id,
         )
 
     def reindex(self, *, now: datetime, index_lines: int | None = None) -> list[str]:

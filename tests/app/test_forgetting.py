@@ -100,6 +100,19 @@ def test_by_hand_there_is_a_name_to_forget(bench: Bench, app: App) -> None:
     assert not barred(bench, FIRST, name="ship")
 
 
+def test_by_hand_its_sentences_are_forgotten_under_any_name(bench: Bench, app: App) -> None:
+    said = Evidence(session="s", uuid="u7", quote="ship on Mondays", at=SAID)
+    add(app, "Ship on Mondays.", kind="project", name="ship", description="", why="")
+    forget(app, "ship")
+    assert barred(bench, said, name="other") and not barred(bench, FIRST, name="other")
+    run = history.undo(app, "").run
+    assert not barred(bench, said, name="other")
+    history.undo(app, f"undo-{run}")
+    assert barred(bench, said, name="other")
+    history.restore(app, "ship")
+    assert not barred(bench, said, name="other")
+
+
 def test_an_undone_creation_is_known_by_its_words(bench: Bench, app: App) -> None:
     extracted(bench, RETRIES)
     history.undo(app, "")

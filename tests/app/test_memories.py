@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pipeline.app.application import App
-from pipeline.app.memories import add
+from pipeline.app.memories import add, forget
 from pipeline.core.errors import InputError
 from tests.support.extraction import Bench
 
@@ -33,3 +35,56 @@ def test_what_may_stand_in_no_memory_is_refused_by_hand_too(
 def test_the_reason_stands_behind_its_label(bench: Bench, app: App) -> None:
     added = add(app, " Ship on Mondays. ", kind="project", name="", description="", why=" the team is in ")
     assert added.body == "Ship on Mondays.\n\n**Why:** the team is in\n"
+
+
+def added(app: App, text: str, name: str = "", **more: Any) -> str:
+    values = {"kind": "project", "description": "", "why": "", **more}
+    return add(app, text, name=name, **values).name
+
+
+DOUBLES = [
+    ("Ship on Mondays.", ""),
+    ("ship on Mondays", ""),
+    ("  Ship  on Mondays.  ", ""),
+    ("Ship on Mondays.", "The team is in."),
+    ("The team is in.", ""),
+]
+
+
+@pytest.mark.parametrize(("text", "why"), DOUBLES)
+def test_what_a_memory_says_already_is_not_written_twice(bench: Bench, app: App, text: str, why: str) -> None:
+    added(app, "Ship on Mondays.", "ship", why="The team is in.")
+    with pytest.raises(InputError, match="the memory ship says this already") as refused:
+        added(app, text, "again", why=why)
+    assert "reverie show ship" in refused.value.fix and "--force" in refused.value.fix
+    assert bench.names() == ["ship"]
+    assert added(app, text, "again", why=why, force=True) == "again"
+    assert bench.names() == ["again", "ship"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("Ship on Fridays.", ""),
+        ("Ship on Mondays. Not on holidays.", ""),
+        ("Ship on Mondays.", "Mara said so."),
+    ],
+)
+def test_what_says_more_or_else_is_written(bench: Bench, app: App, text: str, why: str) -> None:
+    added(app, "Ship on Mondays.", "ship", why="The team is in.")
+    added(app, text, "again", why=why)
+    assert bench.names() == ["again", "ship"]
+
+
+def test_a_long_memory_is_read_to_its_end(bench: Bench, app: App) -> None:
+    added(app, f"{'Words before it. ' * 30}Ship on Mondays.", "long")
+    app.reindex()
+    with pytest.raises(InputError, match="the memory long says this already"):
+        added(app, "Ship on Mondays.")
+
+
+def test_what_was_forgotten_or_says_that_it_is_retired_may_be_said_again(bench: Bench, app: App) -> None:
+    added(app, "Ship on Mondays.", "ship")
+    forget(app, "ship")
+    (bench.store.root / "old.md").write_text("---\nname: old\narchived: true\n---\nShip on Mondays.\n")
+    assert added(app, "Ship on Mondays.", "again") == "again"

@@ -72,11 +72,11 @@ def lives(app: App) -> None:
 def test_the_history_says_who_did_what(bench: Bench, app: App) -> None:
     lives(app)
     assert [(item.by, item.what) for item in history.history(app)] == [
-        ("you", "did again 11111111-c: dream"),
+        ("you", "redid 11111111-c: dream"),
         ("you", "undid 11111111-c: dream"),
-        ("dream", "archived third"),
+        ("dream", "retired third"),
         ("you", "restored other"),
-        ("you", "archived other"),
+        ("you", "forgot other"),
         ("you", "pinned ship"),
         ("you", "created ship"),
         ("you, inbox", "renamed retries as four-retries"),
@@ -94,7 +94,7 @@ def test_every_id_that_is_shown_means_that_change(bench: Bench, app: App) -> Non
         assert len(item.short) <= 22
     # One that undid an undo can be undone by what is shown of it.
     newest = shown[0]
-    assert newest.generation.run == "undo-undo-11111111-cccc"
+    assert newest.generation.run == "redo-11111111-cccc"
     assert "third" not in bench.names()
     history.undo(app, newest.short)
     assert "third" in bench.names()
@@ -215,7 +215,7 @@ def test_what_a_merge_left_out_is_shown_with_what_speaks_for_it() -> None:
     survivor = replace(survivor, sources=(survivor.sources[0], source("b", EARLY, "Use 3 retries.")))
     files = [*diffed(one, survivor, "one.md"), *diffed(two, None, "two.md", archive="archive/2026/two.md")]
     first, second = memory_changes(files)
-    assert (first.word, second.word, second.memory.name) == ("changed", "archived", "two")
+    assert (first.word, second.word, second.memory.name) == ("changed", "retired", "two")
     assert compare(first, [first, second]) == [Line("kept", "Use 3 retries."), Line("new", "Tell Mara.")]
     assert compare(second, [first, second]) == [
         Line("kept", "Tell Mara."),

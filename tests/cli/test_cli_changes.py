@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,7 @@ from pipeline.store import Store
 from tests.cli.conftest import session
 from tests.support.stores import NOW, memory
 
+ROOT = Path(__file__).resolve().parents[2]
 LONG = "Three retries it is for the payment gateway, since at five it bans the shop for an hour and more."
 
 
@@ -48,6 +50,8 @@ def test_diff_shows_old_beside_new(changed):
     desk, _, run = changed
     told = desk.here("diff", run[:8]).out
     assert told.splitlines() == [
+        f"{run[:8]}  {NOW:%Y-%m-%dT%H:%MZ}  extraction",
+        "",
         "changed  retries",
         "  sources: changed",
         f"  gone  {LONG}",
@@ -97,7 +101,7 @@ def test_history_says_who_and_what_and_its_ids_can_be_used(changed):
     desk.here("undo", first["short"])
     desk.here("undo", desk.here("history", "--json").json[0]["short"])
     newest = desk.here("history", "--json").json[0]
-    assert newest["run"] == f"undo-undo-{run}" and newest["what"].startswith(f"did again {run[:8]}")
+    assert newest["run"] == f"redo-{run}" and newest["what"].startswith(f"redid {run[:8]}")
     assert desk.here("undo", newest["short"]).out.startswith("undid ")
     assert desk.here("show", "retries").out.count("Three retries it is") == 1
 
@@ -165,3 +169,109 @@ def test_what_is_forgotten_stays_so_after_a_purge_and_a_new_install(desk):
     assert [item["name"] for item in desk.here("list", "--json").json] == [n for n in names if n != gone]
     lines = (store / ".reverie" / "forgotten.jsonl").read_text().split("\n")
     assert [json.loads(line)["name"] for line in lines if line] == [gone]
+
+
+def advised(said):
+    """Return the one command that the talk of `said` advises."""
+    (command,) = re.findall(r"`reverie ([^`]+)`", said.err)
+    return command.split()
+
+
+def test_an_undo_names_one_short_id_that_turns_it_round_however_often(changed):
+    desk, _, run = changed
+    before = desk.here("show", "retries").out
+    said = desk.here("undo", run[:8])
+    for number in range(5):
+        verb, word = ("redid", "undo it once more") if number % 2 else ("undid", "redo it")
+        assert said.out.startswith(f"{verb} extraction of a.jsonl of ") and f"({run[:8]})" in said.out
+        assert said.err.startswith(f"To {word}: ")
+        command = advised(said)
+        assert command == ["undo", run[:8] if number % 2 else f"undo-{run[:8]}"]
+        assert all(len(row["short"]) <= len("undo2-") + 8 for row in desk.here("history", "--json").json)
+        assert (desk.here("show", "retries").out == before) == bool(number % 2)
+        said = desk.here(*command)
+
+
+def test_a_short_id_means_its_change_to_every_command(changed):
+    desk, _, run = changed
+    desk.here("undo", run[:8])
+    desk.here("undo", f"undo-{run[:8]}")
+    for row in desk.here("history", "--json").json:
+        whole = desk.here("diff", row["run"], "--json").json
+        assert desk.here("diff", row["short"], "--json").json == whole and whole
+    assert desk.here("undo", f"redo-{run[:8]}", "--json").json["run"] == f"redo-{run}"
+    again = desk.here("undo", f"redo-{run[:8]}")
+    assert "was undone before" in again.out and again.err == ""
+
+
+def test_diff_without_an_id_is_the_latest_change_and_with_a_name_that_of_the_memory(changed):
+    desk, _, run = changed
+    assert desk.here("diff").out == desk.here("diff", run[:8]).out == desk.here("diff", "retries").out
+    assert desk.here("diff", "ship").out.endswith("created  ship\n  new   Ship on Mondays.\n")
+    desk.here("pin", "ship")
+    assert "pinned  ship" in desk.here("diff").out and "pinned  ship" in desk.here("diff", "ship").out
+    desk.here("forget", "ship")
+    assert "retired  ship\n  gone  Ship on Mondays." in desk.here("diff", "ship").out
+    assert "changed  retries" in desk.here("diff", "retries").out
+    said = desk.here("diff", "nobody", code=1).err
+    assert "no change is called 'nobody'" in said and "`reverie history`" in said
+
+
+def test_of_a_change_of_many_a_name_shows_the_one_and_what_speaks_for_it(desk):
+    desk.here("add", "Ship on Mondays.", "--name", "ship")
+    store = Store.open(desk.store)
+    door = Door(store, now=NOW)
+    for name in ("first", "second"):
+        door.create(memory(name, body=f"The {name}.\n", type="project"))
+    door.write(new_id(), "extraction of a.jsonl")
+    told = desk.here("diff", "second").out
+    assert "The second." in told and "first" not in told
+    assert [item["path"] for item in desk.here("diff", "second", "--json").json].count("first.md") == 1
+
+
+def test_a_memory_whose_changes_are_not_kept_has_no_latest_one(desk):
+    desk.store.mkdir(parents=True)
+    (desk.store / "mine.md").write_text("Mine.\n")
+    assert "nothing was changed yet" in desk.here("diff", code=1).err
+    assert "no change of “mine” is kept" in desk.here("diff", "mine", code=1).err
+
+
+def test_a_damaged_change_hides_no_other_from_a_name(changed):
+    desk, store, run = changed
+    for file in (store.root / ".reverie/generations" / run).iterdir():
+        if file.suffix != ".json":
+            file.write_bytes(b"damaged")
+    assert "created  retries" in desk.here("diff", "retries").out
+    assert "not the bytes" in desk.here("diff", run[:8], code=1).err
+
+
+def test_what_was_edited_by_hand_stands_in_the_history_and_in_diff(changed):
+    desk, store, _ = changed
+    file = store.root / "retries.md"
+    file.write_bytes(file.read_bytes() + b"\nBy hand.\n")
+    (store.root / "ship.md").unlink()
+    rows = desk.here("history", "--json").json
+    by_hand = {row["what"]: row for row in rows if row["by"] == "by hand"}
+    assert by_hand.keys() == {"edited retries", "removed ship"}
+    assert {(row["run"], row["short"], row["state"]) for row in by_hand.values()} == {("", "", "no undo")}
+    assert re.search(r"^ +\d{4}-\d\d-\d\dT\d\d:\d\dZ +by hand +edited retries +no undo$",
+                     desk.here("history").out, re.MULTILINE)  # fmt: skip
+    told = desk.here("diff", "retries").out
+    assert "by hand\n\nchanged  retries" in told and "new   By hand." in told
+    assert "gone  Ship on Mondays." in desk.here("diff", "ship").out
+    desk.here("pin", "retries")
+    after = [row["what"] for row in desk.here("history", "--json").json]
+    assert (
+        after.index("pinned retries") < after.index("edited retries") and after.count("edited retries") == 1
+    )
+    # None of it stands in the way of what can be undone.
+    assert desk.here("undo").out.startswith("undid pin retries")
+
+
+def test_the_example_of_diff_in_the_documents_is_what_it_prints(changed):
+    desk, _, _ = changed
+    page = (ROOT / "docs" / "looking-after.md").read_text("utf-8")
+    (shown,) = re.findall(r"```text\n\$ reverie diff retries\n(.*?)```", page, re.DOTALL)
+    told = desk.here("diff", "retries").out
+    assert shown.splitlines()[1:] == told.splitlines()[1:]
+    assert shown.split()[2] == "extraction"

@@ -48,13 +48,29 @@ def case(desk, tmp_path):
 
 
 def test_the_report_of_a_dream_can_be_shown_again(case):
-    assert "no dream has left a report" in case.reverie("report", code=1).err
+    assert "no dream has run here yet" in case.reverie("report", code=1).err
     told = case.consolidate().out
     assert case.reverie("report").out == told
     run = case.reverie("report", "--json").json["run_id"]
     assert case.reverie("report", run[:8]).out == told
     assert "no dream" in case.reverie("report", "*", code=1).err
     assert "no dream" in case.desk.here("report", "--store", case.root.parent, code=1).err
+
+
+def test_a_dream_that_did_nothing_took_place_all_the_same(desk):
+    for name in ("ship", "cores"):
+        desk.here("add", f"Words about {name}.", "--name", name)
+    told = desk.here("consolidate", "--force").out
+    assert "Nothing needed doing." in told and "2 of 2 memories had changed" in told
+    looked = told.partition("## Looked at")[2]
+    assert "- cores, ship: yours (pinned, edited or written by hand)" in looked and "nothing:" not in looked
+    assert desk.here("report").out == told
+    run = desk.here("report", "--json").json["run_id"]
+    assert desk.here("report", run[:8]).out == told
+    again = desk.here("consolidate", "--force").out
+    assert "- nothing: no memory had changed" in again and "0 of 2 memories had changed" in again
+    assert desk.here("report").out == again
+    assert "no dream here has an id that begins with 'zz'" in desk.here("report", "zz", code=1).err
 
 
 def test_consolidate_tells_what_it_did_and_how_to_undo_it(case):
@@ -89,7 +105,7 @@ def test_history_diff_and_undo_go_together(case):
     gone = next(text for path, text in diffs.items() if path.startswith("archive/"))
     assert "+name: " in gone and "--- a/" in case.reverie("diff", run[:8], "--raw").out
     undone = case.reverie("undo", run[:8]).out
-    assert undone.startswith("undid dream of 20") and run in undone
+    assert undone.startswith("undid dream of 20") and f"({run[:8]})" in undone
     assert {n: raw for n, raw in case.files().items() if n in before} == before
     assert "was undone before" in case.reverie("undo", run).out
     assert case.reverie("undo", run, "--json").json["already"] is True
@@ -174,6 +190,8 @@ def test_the_inbox_shows_takes_and_drops(case):
     assert [row["kind"] for row in rows] == ["dream:merge"] * 4
     first, second = rows[0]["id"], rows[1]["id"]
     assert "dream:merge" in case.reverie("inbox", "list").out
+    assert case.reverie("inbox").out == case.reverie("inbox", "list").out
+    assert case.reverie("inbox", "--json").json == rows
     shown = case.reverie("inbox", "show", first)
     assert "gives way" in shown.out and "only takes proposals" in shown.out
     before = case.files()
@@ -185,6 +203,12 @@ def test_the_inbox_shows_takes_and_drops(case):
     assert "inbox" in case.reverie("history").out, "what a person accepts can be undone too"
     case.reverie("undo")
     assert {n: raw for n, raw in case.files().items() if n in before} == before
+
+
+def test_an_option_before_a_command_of_the_inbox_is_wrong_usage(desk):
+    said = desk.here("inbox", "--store", "x", "list", code=2)
+    assert "options stand behind `reverie inbox list`" in " ".join(said.err.split())
+    assert "accept" in desk.here("inbox", "--help").out
 
 
 def propose(case, operation, *names):
@@ -387,7 +411,7 @@ def test_what_was_accepted_and_undone_is_remembered(case):
 
 def test_what_a_person_added_no_dream_merges(case):
     for name in ("linter-first", "linter-twice"):
-        case.reverie("add", "Always run the linter before a commit.", "--name", name)
+        case.reverie("add", "Always run the linter before a commit.", "--name", name, "--force")
     added = {n: b for n, b in case.files().items() if n.startswith("linter-")}
     case.consolidate()
     assert len(added) == 2 and {n: case.files().get(n) for n in added} == added

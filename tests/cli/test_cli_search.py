@@ -49,7 +49,7 @@ def test_json_has_all_of_it(lake):
     assert hit == {
         "score": 1.0, "name": "otters", "type": "feedback", "said": "2026-11-27T10:00:00+00:00",
         "snippet": "- They eat fish.", "description": "Where otters swim.", "store": str(lake.store),
-        "path": "otters.md", "archived": False,
+        "path": "otters.md", "retired": False,
     }  # fmt: skip
 
 
@@ -107,17 +107,17 @@ def test_every_known_store_is_looked_at_on_demand(desk, tmp_path):
     assert len(names(desk, "branches", "--all")) == 1
 
 
-def test_what_is_archived_comes_on_demand_only(lake):
+def test_what_is_retired_comes_on_demand_only(lake):
     lake.here("forget", "otters")
     (lake.store / "said.md").write_text("---\nname: said\narchived: true\n---\nOtters were here.\n")
     assert names(lake, "otters") == ["everywhere"]
-    found = lake.here("search", "otters", "--archived", "--json").json
-    assert {(hit["name"], hit["archived"]) for hit in found} == {
+    found = lake.here("search", "otters", "--retired", "--json").json
+    assert {(hit["name"], hit["retired"]) for hit in found} == {
         ("everywhere", False),
         ("otters", True),
         ("said", True),
     }
-    assert "otters (archived)" in lake.here("search", "otters", "--archived").out
+    assert "otters (retired)" in lake.here("search", "otters", "--retired").out
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,11 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
+from pipeline.app.status import next_step
 from pipeline.cli.status import screen
 from tests.cli.conftest import session
 from tests.support.transcripts import Transcript
@@ -124,7 +126,7 @@ def test_undo_says_what_it_undid_and_why_it_can_not(desk):
     (forget, add) = desk.here("history", "--json").json
     refused = desk.here("undo", add["run"], code=1).err
     assert "“add deploy-day”" in refused and "was changed again by “forget deploy-day”" in refused
-    assert f"reverie undo {forget['run']}" in refused
+    assert f"`reverie undo {forget['short']}`" in refused
     assert desk.here("undo").out.startswith("undid forget deploy-day of ")
     file = desk.store / "deploy-day.md"
     file.write_bytes(file.read_bytes() + b"By hand.\n")
@@ -139,7 +141,7 @@ def test_a_session_with_nothing_worth_keeping_makes_no_folder(desk, tmp_path):
         talk.assistant("It does this.")
     assert "nothing" in desk.here("extract", "--transcript", talk.write(tmp_path)).out
     assert not desk.store.exists() and not desk.store.parent.exists()
-    assert desk.here("list", code=1).err
+    assert "no memories yet" in desk.here("list").out
 
 
 def test_the_folder_that_is_made_later_is_claimed_all_the_same(filled):
@@ -171,3 +173,53 @@ def test_a_dream_without_a_model_says_what_its_rules_looked_at(desk, tmp_path):
     said = desk.here("consolidate", "--force", "--llm", "offline").out
     assert "## Looked at, by rules alone: there is no model" in said
     assert json.loads(desk.here("consolidate", "--force", "--json").out)["by_rules"] is True
+
+
+FRESH = {
+    ("list",): "no memories yet",
+    ("history",): "nothing to undo",
+    ("status",): "nothing was read yet",
+}
+
+
+@pytest.mark.parametrize(("command", "words"), FRESH.items(), ids=lambda value: str(value)[:20])
+def test_a_fresh_project_is_no_error_and_says_what_to_do_next(desk, command, words):
+    said = desk.here(*command)
+    assert words in said.out
+    assert "`reverie init` puts them in" in said.out + said.err
+    assert isinstance(desk.here(*command, "--json").json, list | dict)
+    assert not desk.store.exists()
+    desk.here("install", "--yes")
+    said = desk.here(*command)
+    assert "finish a turn in a new Claude Code session" in said.out + said.err
+
+
+def test_a_fresh_project_is_told_which_memory_folders_are_known(filled, tmp_path):
+    elsewhere = tmp_path / "other"
+    elsewhere.mkdir()
+    said = replace(filled, project=elsewhere).here("list")
+    assert "no memories yet" in said.out and f"Known here: {filled.store}" in said.err
+
+
+@pytest.mark.parametrize(
+    ("mode", "wired", "event", "step"),
+    [
+        ("off", True, True, "`reverie mode auto`"),
+        ("auto", False, False, "`reverie init`"),
+        ("auto", True, False, "finish a turn in a new Claude Code session"),
+        ("auto", True, True, "`reverie work`"),
+    ],
+)
+def test_the_next_step_is_the_one_that_is_missing(mode, wired, event, step):
+    assert step in next_step(mode, wired=wired, event=event)
+
+
+def test_where_something_was_read_no_step_is_named(filled):
+    assert filled.here("status", "--json").json["next"] == ""
+    assert "reverie init" not in filled.here("status").out
+    assert filled.here("list").err == ""
+
+
+def test_of_one_type_there_may_be_none(filled):
+    said = filled.here("list", "--type", "task")
+    assert (said.out, said.err) == ("no memories of type task\n", "")

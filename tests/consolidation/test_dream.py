@@ -142,6 +142,22 @@ def test_over_a_spend_cap_all_that_was_not_asked_leads_the_next_dream(bench):
     assert first == set(report.failed), "what failed comes before what is new"
 
 
+def test_every_changed_memory_stands_in_the_report_once(bench):
+    bench.set(max_cluster=3, max_clusters=1)
+    pinned = note("pinned-rule", "Vanilla yoghurt zone.", pinned=True)
+    long = note("long-one", "Quince xylophone walk. " * 2_000)
+    bench.keep(TABS, TABS_TOO, pinned, long, note("later-one", "Mango nectar oven.", "2026-05-01"))
+    report = bench.dream()
+    assert report.changed == 5
+    assert [sorted(group) for group in report.looked_at] == [["shop-tabs", "tabs-please"]]
+    assert (report.left_alone, report.carried_over) == (["pinned-rule"], 1)
+    (reason,) = report.left_out
+    assert "longer than one question" in reason
+    text = (bench.home / "reports" / f"{report.run_id}.md").read_text("utf-8")
+    assert "- pinned-rule: yours (pinned, edited or written by hand), so there was nothing" in text
+    assert "5 of 5 memories had changed; 1 waits for the next dream." in text
+
+
 @pytest.mark.parametrize("error", [UnauthorisedError, UnavailableError, QuotaError])
 def test_a_provider_that_is_down_is_asked_once(bench, error):
     bench.set(max_cluster=2)

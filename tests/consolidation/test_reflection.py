@@ -48,6 +48,19 @@ def test_it_says_what_the_memories_are_about_and_what_dreams_did(bench):
     assert fsck(bench.store) == [] and "REFLECTION" not in bench.names()
 
 
+def test_a_dream_that_found_nothing_to_do_has_a_report_and_counts_not(bench):
+    bench.keep(note("lone-rule", "Ship on Mondays."))
+    assert bench.dream().word == "nothing"
+    assert len([*(bench.home / "reports").glob("*.json")]) == 1
+    bench.later(hours=25)
+    bench.keep(TABS, TABS_TOO)
+    bench.model(planned(MERGE))
+    assert bench.dream().word == "done"
+    text = (bench.store.root / "REFLECTION.md").read_text("utf-8")
+    assert text.startswith(HEAD.format(bench.clock.at.date().isoformat(), 1))
+    assert section(text, "Consolidation History")[0] == "- Memories merged: 1; dreams: 1"
+
+
 def test_every_dream_that_did_something_counts_once(bench):
     bench.keep(TABS, TABS_TOO)
     bench.model(planned(MERGE))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -146,3 +147,46 @@ def test_a_line_that_can_not_be_read_hides_no_other(store: Store, line: bytes) -
 def test_the_file_is_private(store: Store) -> None:
     forget(store, source())
     assert (store.root / ".reverie" / FILE).stat().st_mode & 0o777 == 0o600
+
+
+TEXT = "Ship on Mondays.\n\n**Why:** The team is complete then.\n"
+
+
+@pytest.mark.parametrize(
+    ("quote", "barred"),
+    [
+        ("Ship on Mondays.", True),
+        ("please ship on mondays", False),
+        ("SHIP on  Mondays!", True),
+        ("so it is: we test first. Ship on Mondays.", True),
+        ("the team is complete then", True),
+        ("ship on fridays.", False),
+        ("👍", False),
+        ("", False),
+    ],
+)
+def test_what_has_no_source_is_known_by_its_sentences_too(store: Store, quote: str, barred: bool) -> None:
+    forget(store, name="ship", text=TEXT)
+    assert bars(store, source(quote), name="other") is barred
+    assert bars(store, source("anything"), name="ship")
+    assert not bars(store, source(quote, at=AFTER), name="ship"), "said later"
+    forget(store, name="ship", lifted=True)
+    assert not bars(store, source(quote), name="ship")
+
+
+def test_only_digests_of_the_sentences_are_kept(store: Store) -> None:
+    forget(store, name="ship", text=TEXT)
+    forget(store, source(), name="with-a-source", text=TEXT)
+    first, second = (
+        json.loads(line) for line in (store.root / ".reverie" / FILE).read_text().splitlines() if line
+    )
+    assert len(first["sentences"]) == 2 and "Mondays" not in json.dumps(first)
+    assert "sentences" not in second
+
+
+@pytest.mark.parametrize("odd", [5, None, "x", [5, None], {}])
+def test_odd_sentences_hide_no_name(store: Store, odd: Any) -> None:
+    line = {"name": "ship", "day": iso(NOW), "reason": "r", "sentences": odd}
+    (store.root / ".reverie").mkdir(exist_ok=True)
+    (store.root / ".reverie" / FILE).write_text(json.dumps(line) + "\n")
+    assert bars(store, source(), name="ship") and not bars(store, source(), name="other")

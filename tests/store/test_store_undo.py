@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,7 +10,9 @@ import pytest
 
 from pipeline.core.clock import iso
 from pipeline.core.errors import ConflictError, StoreError
-from pipeline.store import ChangeSet, Store, WriteFile, fsck
+from pipeline.store import ChangeSet, Store, WriteFile, fsck, short_ids, turns_of
+from pipeline.store.history import undo
+from pipeline.store.history.generations import undo_id
 from tests.support.stores import NOW, die_at, forked, index, memory, save, tree
 
 LOG = {"date": "2026-11-27", "time": "10:00", "title": "Merged", "type_name": "dream"}
@@ -102,6 +105,93 @@ def test_an_undo_can_be_undone_and_the_run_undone_again(store):
     assert not store.undo("run-2").already
     assert tree(store.root) == before
     assert store.undo("run-2").already
+
+
+TURNS = ["undo-run-2", "redo-run-2", "undo2-run-2", "redo2-run-2", "undo3-run-2"]
+
+
+def test_an_id_does_not_grow_with_the_turns(store):
+    before = tree(store.root)
+    dream(store)
+    after = tree(store.root)
+    run = "run-2"
+    for number, by in enumerate(TURNS):
+        undone = store.undo(run)
+        assert (undone.by, undone.again) == (by, number % 2 == 1)
+        assert tree(store.root) == (after if undone.again else before)
+        run = undone.by
+    assert [item.run for item in store.history()] == [*reversed(TURNS), "run-2"]
+    assert [item.undone for item in store.history()] == [False, True, False, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("run", "base", "turns"),
+    [
+        ("run-2", "run-2", 0),
+        ("undo-run-2", "run-2", 1),
+        ("redo-run-2", "run-2", 2),
+        ("undo2-run-2", "run-2", 3),
+        ("redo12-run-2", "run-2", 24),
+        ("undo-undo-run-2", "run-2", 2),
+        ("undo-undo-undo-run-2", "run-2", 3),
+        ("undo-12345678-9abc", "12345678-9abc", 1),
+        ("undoing", "undoing", 0),
+        ("undo0-run-2", "undo0-run-2", 0),
+    ],
+)
+def test_an_id_says_how_often_a_change_was_turned_round(run, base, turns):
+    assert turns_of(run) == (base, turns)
+    assert turns_of(undo_id(run)) == (base, turns + 1)
+
+
+def test_ids_of_an_earlier_version_mean_what_they_did(store):
+    """They put one ``undo-`` before another."""
+    dream(store)
+    store.undo("run-2")
+    restores = undo.plan(store.root, "undo-run-2", store.history(), lambda path: None)
+    store.apply(ChangeSet("undo-undo-run-2", "undo of undo-run-2", restores), generation=True)
+    assert [item.undone for item in store.history()] == [False, True, False]
+    assert store.undo("run-2").by == "undo2-run-2"
+    assert [item.undone for item in store.history()] == [False, True, False, True]
+
+
+def follow(store, run):
+    """Undo `run` by doing what each refusal advises; return what was undone on the way."""
+    done = []
+    for _ in range(6):
+        short = {key: full for full, key in short_ids(store.history()).items()}
+        try:
+            store.undo(run)
+        except ConflictError as refused:
+            (advised,) = re.findall(r"`reverie undo (\S+)`", refused.fix)
+            done.append(short[advised])
+            store.undo(short[advised])
+        else:
+            return done
+    raise AssertionError(f"the advice leads nowhere: {done}")
+
+
+ADVISED = {
+    "the one before it": ("bc", [], ["run-3"]),
+    "not an undo that takes back what came later still": ("bcd", ["run-4"], ["run-3"]),
+    "each in turn": ("bcd", [], ["run-4", "run-3"]),
+    "what was done again, by its first id": ("bc", ["run-3", "undo-run-3"], ["run-3"]),
+    "turned round four times": ("bc", ["run-3", "undo-run-3", "redo-run-3", "undo2-run-3"], ["run-3"]),
+}
+
+
+@pytest.mark.parametrize("case", ADVISED)
+def test_the_advice_of_a_refused_undo_leads_there(store, case):
+    texts, turned, advised = ADVISED[case]
+    before = tree(store.root)
+    for number, text in enumerate(texts, start=2):
+        change(store, f"run-{number}", f"Text {text}.", reason=f"change {text}", generation=True)
+    for run in turned:
+        store.undo(run)
+    with pytest.raises(ConflictError, match=r"“change \w” \(run-\d\)"):
+        store.undo("run-2")
+    assert follow(store, "run-2") == advised
+    assert tree(store.root) == before
 
 
 def test_a_run_with_a_generation_is_applied_once(store):

@@ -78,6 +78,8 @@ def test_undo_restores_every_byte_and_redo_every_change(old, acts, new, text, in
         assert {d.path for d in store.scan().documents if store.is_ours(d)} == ours
         store.undo("undo-dream")
         assert tree(store.root) == after
+        store.undo("dream")
+        assert tree(store.root) == before
 
 
 @many

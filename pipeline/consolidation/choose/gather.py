@@ -22,7 +22,10 @@ from pipeline.store.ownership.permission import may_change
 
 @dataclass(slots=True)
 class Gathered:
-    """The material of one dream; ids are memory ids."""
+    """The material of one dream; ids are memory ids.
+
+    `left_alone` are the names of changed memories that are in no group, since only a person may change them.
+    """
 
     memories: dict[str, Memory]
     changed: dict[str, str]
@@ -30,6 +33,7 @@ class Gathered:
     selection: Selection
     by_rule: list[Operation]
     total: int
+    left_alone: list[str]
 
     def seen(self, later: Set[str]) -> dict[str, str]:
         """Return id → digest of what was looked at, and id → "" of what leads the next dream.
@@ -65,6 +69,7 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
             first=carried_over_ids(phase),
             fixed=fixed,
         )
+    named = {memory_id for memory_id, _ in selection.left_out} | {*selection.carried_over}
     wanted = {memory_id for cluster in selection.clusters for memory_id in (*cluster.ids, *cluster.fixed)}
     by_id = {document.id: document for document in documents}
     memories = {memory_id: by_id[memory_id].memory for memory_id in wanted}
@@ -86,6 +91,7 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
         selection=selection,
         by_rule=by_rule,
         total=len(snapshot.documents),
+        left_alone=sorted(by_id[memory_id].name for memory_id in changed.keys() - wanted - named),
     )
 
 

@@ -284,8 +284,7 @@ def _finish(
     report.word = "partial" if report.failed else "done" if report.actions else "nothing"
     word = "applied" if report.actions else "nothing"
     phase.store.reindex(now=now, index_lines=INDEX_LINES)
-    if report.actions or report.refused or report.failed:
-        write(report, home)
+    write(report, home)
     live = phase.store.scan().documents
     if report.actions:
         reflection.write(phase.store, live, home, now)

@@ -79,6 +79,7 @@ def text(
 
 
 def _reports(home: Path, store: str) -> Iterator[dict[str, Any]]:
+    """Yield the reports of dreams in `store` that found something to do."""
     for file in sorted(Home(home).reports.glob("*.json")):
         try:
             report = orjson.loads(file.read_bytes())
@@ -89,6 +90,7 @@ def _reports(home: Path, store: str) -> Iterator[dict[str, Any]]:
             isinstance(report, dict)
             and report.get("store") == store
             and isinstance(report.get("actions"), list)
+            and any(report.get(key) for key in ("actions", "refused", "failed", "reason"))
         ):
             yield {**report, "at": str(report.get("at", ""))}
 

@@ -24,6 +24,8 @@ class DreamReport:
     failed and comes first next time), ``dry`` (nothing was written) or ``failed``. Tokens and dollars are of
     this run's model calls; `estimated` says that the provider did not count the tokens, `by_rules` that there
     was no model to ask. `cued` counts the memories that got phrases to be found by.
+    `left_alone` are changed memories that only a person may change, and which have no
+    memory near them that a dream may.
     """
 
     run_id: str
@@ -47,6 +49,7 @@ class DreamReport:
     paths: list[str] = field(default_factory=list)
     by_rules: bool = False
     cued: int = 0
+    left_alone: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> DreamReport:
@@ -93,11 +96,20 @@ def as_markdown(report: DreamReport) -> str:
         lines += ["## Failed, first in line next time", "", *(f"- {text}" for text in report.failed), ""]
     how = ", by rules alone: there is no model" if report.by_rules else ""
     lines += [f"## Looked at{how}", ""]
-    lines += [f"- {_names(group)}" for group in report.looked_at] or ["- nothing"]
+    lines += _looked_at(report)
     if report.left_out:
         lines += ["", "## Not looked at, for a person", "", *(f"- {text}" for text in report.left_out)]
     lines += ["", *_costs(report)]
     return "\n".join(lines) + "\n"
+
+
+def _looked_at(report: DreamReport) -> list[str]:
+    lines = [f"- {_names(group)}" for group in report.looked_at]
+    if report.left_alone:
+        yours = f"- {_names(report.left_alone)}: yours (pinned, edited or written by hand)"
+        lines.append(f"{yours}, so there was nothing a dream may change")
+    nothing = "what had changed could not be asked about" if report.changed else "no memory had changed"
+    return lines or [f"- nothing: {nothing}"]
 
 
 def _headline(report: DreamReport) -> str:

@@ -1,11 +1,13 @@
 """What a person had forgotten, rejected or undone, known by its sources and kept beside the memories.
 
     .reverie/forgotten.jsonl    {"session", "uuid", "quote", "said", "name", "reason", "day"}
+                                {"sentences", "name", "reason", "day"}
 
 One line a source. The file survives the loss of the ledger and a new install. The same words never bring
-such a memory back, under whatever name; words said later do. A line without an entry (what was written by
-hand has no source) keeps its name alone. A line with ``"lifted": true`` takes earlier ones of the same
-words and the same reason back, without a reason those of any.
+such a memory back, under whatever name; words said later do. What was written by hand has no source: its
+line keeps the name and a digest of each sentence, so that no quote of the same sentence brings it back. A
+line with ``"lifted": true`` takes earlier ones of the same words (without a source: of the same name) and
+the same reason back, without a reason those of any.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from typing import Any
 
 from pipeline.core import jsonl
 from pipeline.core.clock import iso, parse_time
+from pipeline.core.ids import digest
 from pipeline.domain.memory import Evidence
+from pipeline.domain.sentences import sentences
 from pipeline.store.files.layout import MAX_DERIVED, PRIVATE, read_regular
 
 FILE = "forgotten.jsonl"
@@ -29,11 +33,15 @@ _LEAST = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Words that bring nothing back: what was quoted, when it was forgotten, and why."""
+    """Words that bring nothing back: what was quoted, when it was forgotten, and why.
+
+    `sentences` are the digests (see `_digests`) of what had no source to quote.
+    """
 
     quote: str
     at: datetime
     reason: str
+    sentences: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -55,6 +63,9 @@ class Forgotten:
             for line in self.quotes.get(source.uuid, ())
             if _alike(line.quote, source.quote)
         ]
+        if any(self.names.values()):
+            quoted = {known for source in sources for known in _digests(source.quote)}
+            moments += [line.at for lines in self.names.values() for line in lines if line.sentences & quoted]
         if not moments:
             return False
         last = max(moments)
@@ -64,20 +75,28 @@ class Forgotten:
 
 
 def note(
-    root: Path, sources: Iterable[Evidence], *, name: str, reason: str, now: datetime, lifted: bool = False
+    root: Path,
+    sources: Iterable[Evidence],
+    *,
+    name: str,
+    reason: str,
+    now: datetime,
+    text: str = "",
+    lifted: bool = False,
 ) -> None:
     """Write down that what rests on `sources` is forgotten, or with `lifted` that it is not any more.
 
-    Without sources the name alone is kept.
+    Without sources the name is kept, and what tells the sentences of `text` again.
     """
     about: dict[str, Any] = {"name": name, "reason": reason, "day": iso(now)}
     if lifted:
         about["lifted"] = True
-    lines = [
+    lines: list[dict[str, Any]] = [
         {"session": source.session, "uuid": source.uuid, "quote": source.quote, "said": source.at or ""}
         for source in sources
     ]
-    jsonl.append(root / PRIVATE / FILE, [{**line, **about} for line in lines or [{}]])
+    without = {"sentences": sorted(_digests(text))} if text else {}
+    jsonl.append(root / PRIVATE / FILE, [{**line, **about} for line in lines or [without]])
 
 
 def read(root: Path) -> Forgotten:
@@ -101,7 +120,9 @@ def read(root: Path) -> Forgotten:
         if value.get("lifted"):
             lines[:] = [line for line in lines if line.quote != quote or reason not in ("", line.reason)]
         else:
-            lines.append(Line(quote, moment, reason))
+            digests = value.get("sentences")
+            known = frozenset(map(str, digests)) if isinstance(digests, list) else frozenset()
+            lines.append(Line(quote, moment, reason, known))
     return found
 
 
@@ -118,6 +139,15 @@ def _alike(quote: str, other: str) -> bool:
         shorter[-size:] == longer[:size] or shorter[:size] == longer[-size:]
         for size in range(least, len(shorter))
     )
+
+
+def _digests(text: str) -> set[str]:
+    """Return 16 hex digits for each sentence of `text`, equal where only case, marks and spacing differ.
+
+    A sentence of marks alone has none.
+    """
+    found = {_plain(part.text) for part in sentences(text)} - {""}
+    return {digest(plain.encode("utf-8", "surrogatepass"))[:16] for plain in found}
 
 
 def _plain(text: str) -> str:

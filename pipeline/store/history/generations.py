@@ -12,6 +12,7 @@ an intent is there to finish it. The caller holds the store's lock for all that 
 
 from __future__ import annotations
 
+import re
 import shutil
 import stat
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -35,6 +36,9 @@ KEEP = 10
 _LINES = "index-lines"
 _MANIFEST = "manifest.json"
 _SEAL = "sealed.json"
+_SHORT = 8
+"""Characters of a short id, behind what says that it is an undo."""
+_TURN = re.compile(r"(?P<word>undo|redo)(?P<nth>[1-9]\d{0,5})?-(?P<run>.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +88,61 @@ def folder_of(root: Path, run: str) -> Path:
     return root / PRIVATE / FOLDER / file_id(run)
 
 
+def turns_of(run: str) -> tuple[str, int]:
+    """Return which change set `run` is about, and how often that one was turned round with it.
+
+    0 is the change set itself, an odd number says that it was undone, an even one that it was done again.
+    """
+    found = _TURN.fullmatch(run)
+    if found is None:
+        return run, 0
+    # An earlier version put one ``undo-`` before another.
+    base, more = turns_of(found["run"])
+    return base, more + 2 * int(found["nth"] or 1) - (found["word"] == "undo")
+
+
 def undo_id(run: str) -> str:
-    """Return the id of the change set that undoes `run`."""
-    return f"undo-{run}"
+    """Return the id of the change set that undoes `run`: ``undo-<id>``, of that one ``redo-<id>``.
+
+    Turned round once more they are ``undo2-<id>`` and ``redo2-<id>``: no id grows with the turns.
+    """
+    base, turns = turns_of(run)
+    nth = turns // 2 + 1
+    return f"{'redo' if turns % 2 else 'undo'}{nth if nth > 1 else ''}-{base}"
+
+
+def short_ids(history: Sequence[Generation]) -> dict[str, str]:
+    """Return for each run of `history` the beginning of it that no other begins with."""
+    known = [item.run for item in history]
+    short = {}
+    for run in known:
+        lead = len(run) - len(turns_of(run)[0])
+        size = next(
+            (
+                size
+                for size in range(lead + _SHORT, len(run))
+                if run[size - 1] != "-" and not any(o.startswith(run[:size]) for o in known if o != run)
+            ),
+            len(run),
+        )
+        short[run] = run[:size]
+    return short
+
+
+def base_of(item: Generation, history: Sequence[Generation]) -> Generation:
+    """Return the change that `item` undid or did again; itself where that is not kept, or it is none such."""
+    base, _ = turns_of(item.run)
+    return next((known for known in history if known.run == base), item)
+
+
+def last_turn(item: Generation, history: Sequence[Generation]) -> Generation:
+    """Return the last change set that undid the change of `item` or did it again; `item` if none did."""
+    base, _ = turns_of(item.run)
+    return max(
+        (known for known in history if turns_of(known.run)[0] == base),
+        key=lambda known: turns_of(known.run)[1],
+        default=item,
+    )
 
 
 def keep(
@@ -145,8 +201,8 @@ def history(root: Path) -> list[Generation]:
     """Return what is kept, newest first; what can't be read stands last and says so."""
     found = [_read(folder) for folder in _folders(root) if (folder / _SEAL).exists()]
     found.sort(key=lambda item: -item.number)
-    runs = {item.run for item in found}
-    return [replace(item, undone=_is_undone(item.run, runs)) for item in found]
+    turns = {turns_of(item.run) for item in found}
+    return [replace(item, undone=_is_undone(turns_of(item.run), turns)) for item in found]
 
 
 def pick(generations: Sequence[Generation], run: str) -> Generation:
@@ -223,9 +279,10 @@ def _sound(item: FileChange) -> FileChange:
     return item
 
 
-def _is_undone(run: str, runs: Collection[str]) -> bool:
-    """Whether the undo of `run` is among `runs` and was not undone itself."""
-    return undo_id(run) in runs and not _is_undone(undo_id(run), runs)
+def _is_undone(turn: tuple[str, int], turns: Collection[tuple[str, int]]) -> bool:
+    """Whether the undo of `turn` is among `turns` and was not undone itself."""
+    undo = (turn[0], turn[1] + 1)
+    return undo in turns and not _is_undone(undo, turns)
 
 
 def _outcome(root: Path, change: Change) -> Iterator[tuple[str, str | None, bytes | None]]:

@@ -83,7 +83,7 @@ def _outdated(found: Sequence[Generation], count: int, now: datetime) -> set[str
     outdated = set()
     for item in found:
         kind = _kind(item, reasons)
-        stands = not item.undone and not item.run.startswith(generations.undo_id(""))
+        stands = not item.undone and not generations.turns_of(item.run)[1]
         young = kind == DREAM and item.at is not None and item.at > now - KEEP_DREAMS
         if not young and (standing[kind] >= count or folders[kind] >= _MOST * max(1, count)):
             outdated.add(item.run)
@@ -159,7 +159,5 @@ def _temps(root: Path) -> Iterator[Path]:
 
 def _kind(item: Generation, reasons: Mapping[str, str]) -> str:
     """Return the word for what kind of change this was; an undo is of the kind of what it undid."""
-    run = item.run
-    while run.startswith(generations.undo_id("")):
-        run = run.removeprefix(generations.undo_id(""))
-    return reasons.get(run, item.reason).partition(" ")[0]
+    base, _ = generations.turns_of(item.run)
+    return reasons.get(base, item.reason).partition(" ")[0]

@@ -28,7 +28,8 @@ class Undone:
     """What `Store.undo` did: `paths` are the files brought back; `already` means it was undone before.
 
     Of them `removed` are not there any more, and `restored` were not there. `reason` and `at` are those of
-    what was undone.
+    the change that was undone, or with `again` done once more, since what was undone is an undo. `by` is the
+    change set that did it, whose undo turns it round again.
     """
 
     run: str
@@ -38,6 +39,8 @@ class Undone:
     at: datetime | None = None
     removed: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
+    again: bool = False
+    by: str = ""
 
 
 def plan(
@@ -51,7 +54,7 @@ def plan(
     damaged.
     """
     chosen = generations.pick(history, run)
-    later = [item for item in history if item.number > chosen.number and not item.undone]
+    later = _standing(history, chosen.number)
     restores: list[Restore] = []
     overtaken: list[FileChange] = []
     refused: list[str] = []
@@ -64,7 +67,7 @@ def plan(
             if last and _moved(change, last[0]):
                 # It only looks undone: the memory lives on elsewhere, pinned or unpinned.
                 causes.append(last[0])
-                refused.append(f"{change.path} was moved by {title(last[0])}")
+                refused.append(f"{change.path} was moved by {title(last[0], history)}")
             elif last:
                 overtaken.append(change)
             continue
@@ -79,19 +82,21 @@ def plan(
             last = _last(change, later)
             causes += [last[0]] if last and last[1].after == present else []
             ours = present is not None and written(change.path) == present
-            refused.append(f"{change.path} {_refusal_reason(change, current, causes, ours=ours)}")
+            again = causes[-1] if causes and any(f.path == change.path for f in causes[-1].files) else None
+            by = title(again, history) if again else ""
+            refused.append(f"{change.path} {_refusal_reason(change, current, by, ours=ours)}")
     if not refused and not any(restore.path in _memories(chosen) for restore in restores):
         # Nothing of it is left to take back: a later change moved on from it.
         causes += [last[0] for change in overtaken if (last := _last(change, later))]
         refused += [
-            f"{change.path} was changed again by {title(cause)}"
+            f"{change.path} was changed again by {title(cause, history)}"
             for change, cause in zip(overtaken, causes, strict=True)
         ]
     if refused:
         raise ConflictError(
-            f"undoing {title(chosen)} would lose what came after it: {'; '.join(refused)}",
+            f"undoing {title(chosen, history)} would lose what came after it: {'; '.join(refused)}",
             file=str(root),
-            fix=_fix(run, causes),
+            fix=_fix(chosen, causes, history),
         )
     # Files that come back stand before files that go, so that no text is ever in neither place.
     return sorted(restores, key=lambda item: item.data is None)
@@ -136,16 +141,44 @@ def _without_ours(root: Path, run: str, change: FileChange, current: bytes | Non
     return (before or b"") + current[len(after) :]
 
 
-def title(item: Generation) -> str:
-    """Return a change as a person knows it: what it was, with the start of its id."""
-    return f"“{item.reason}” ({item.run[:8]})" if item.reason else item.run
+def title(item: Generation, history: Sequence[Generation]) -> str:
+    """Return a change of `history` as a person knows it: what it was, with its short id."""
+    known = generations.base_of(item, history)
+    short = generations.short_ids(history)[item.run if _is_undo(item) else known.run]
+    word = "undo of " if _is_undo(item) and known is not item else ""
+    return f"“{word}{known.reason}” ({short})" if known.reason else short
 
 
-def _fix(run: str, causes: Sequence[Generation]) -> str:
+def _is_undo(item: Generation) -> bool:
+    return generations.turns_of(item.run)[1] % 2 == 1
+
+
+def _fix(chosen: Generation, causes: Sequence[Generation], history: Sequence[Generation]) -> str:
+    short = generations.short_ids(history)
     if causes:
         newest = max(causes, key=lambda item: item.number)
-        return f"Undo the later one first: `reverie undo {newest.run}`."
-    return f"`reverie diff {run}` shows what it did; put the named files back by hand where you want it."
+        # What was done again is undone under the id it had at first.
+        known = newest if _is_undo(newest) else generations.base_of(newest, history)
+        return f"Undo the later one first: `reverie undo {short[known.run]}`."
+    return (
+        f"`reverie diff {short[chosen.run]}` shows what it did; put the named files back by hand where you "
+        "want it."
+    )
+
+
+def _standing(history: Sequence[Generation], number: int) -> list[Generation]:
+    """Return what of `history` came after `number` and still makes a difference.
+
+    A change that was undone makes none, and neither does its undo, unless the change came before `number`.
+    """
+    numbers = {generations.turns_of(item.run): item.number for item in history}
+    found = []
+    for item in history:
+        base, turns = generations.turns_of(item.run)
+        cancels = turns % 2 == 1 and numbers.get((base, turns - 1), 0) > number
+        if item.number > number and not item.undone and not cancels:
+            found.append(item)
+    return found
 
 
 def _last(change: FileChange, later: Sequence[Generation]) -> tuple[Generation, FileChange] | None:
@@ -175,11 +208,9 @@ def _memories(item: Generation) -> set[str]:
     return {file.path for file in item.files if not file.index}
 
 
-def _refusal_reason(
-    change: FileChange, current: bytes | None, causes: Sequence[Generation], *, ours: bool
-) -> str:
-    if causes and any(file.path == change.path for file in causes[-1].files):
-        return f"was changed again by {title(causes[-1])}"
+def _refusal_reason(change: FileChange, current: bytes | None, by: str, *, ours: bool) -> str:
+    if by:
+        return f"was changed again by {by}"
     if current is None:
         return "was removed since"
     if ours:
