@@ -92,8 +92,8 @@ def action_from_json(values: Mapping[str, Any]) -> Action:
 class RunSummary:
     """How a run ended: why, what it did, what it turned down.
 
-    `rejected` are candidates of an extraction (name, reason), `refused` operations of a dream (op, memories,
-    why, to_inbox, later).
+    `rejected` are candidates of an extraction (name, reason, check), `refused` operations of a dream (op,
+    memories, why, to_inbox, later).
     """
 
     reason: str = ""

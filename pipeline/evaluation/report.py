@@ -85,8 +85,9 @@ def _checks(title: str, scores: Sequence[Score]) -> Table:
         ["  of them wrong", *(str(each.came_wrong) for each in scores)],
     ]
     for lead, counts in (
-        ("turned down: ", [each.turned_down for each in scores]),
+        ("screened: ", [each.screened for each in scores]),
         ("sent back: ", [each.sent_back for each in scores]),
+        ("turned down: ", [each.turned_down for each in scores]),
     ):
         kinds = sorted({kind for count in counts for kind in count}, key=lambda k: (-counts[-1][k], k))
         rows += [[lead + kind, *(str(count[kind]) for count in counts)] for kind in kinds]

@@ -57,8 +57,9 @@ class Miss:
 class Score:
     """How one session came out. Lists hold gold ids or memory names, for a reader who wants to know which.
 
-    `came` counts what the first reader proposed, `came_wrong` those that are wrong; `turned_down` counts by
-    reason, `sent_back` those that went back for narrower words; `inbox` and `known` were not written.
+    `came` counts what the first reader proposed, `came_wrong` those that are wrong; `screened` counts by
+    reason what the screen took out, `turned_down` what was turned down after it, `sent_back` what went back
+    for narrower words; `inbox` and `known` were not written.
     """
 
     session: str
@@ -81,6 +82,7 @@ class Score:
     misses: list[Miss] = field(default_factory=list)
     came: int = 0
     came_wrong: int = 0
+    screened: Counter[str] = field(default_factory=Counter)
     turned_down: Counter[str] = field(default_factory=Counter)
     sent_back: Counter[str] = field(default_factory=Counter)
     inbox: int = 0
@@ -99,6 +101,7 @@ def total(name: str, scores: Sequence[Score]) -> Score:
             getattr(whole, key).extend(getattr(each, key))
         for key in ("must", "sourced", "came", "came_wrong", "inbox", "known"):
             setattr(whole, key, getattr(whole, key) + getattr(each, key))
+        whole.screened += each.screened
         whole.turned_down += each.turned_down
         whole.sent_back += each.sent_back
         whole.first.add(each.first)
@@ -111,7 +114,9 @@ def score(reading: Reading, gold: dict[str, Any]) -> Score:
     result = _held(reading.memories, gold)
     rejected = [row for outcome in reading.outcomes for row in outcome.rejected]
     result.dropped = [f"{row['name']}: {row['reason']}" for row in rejected]
-    result.turned_down = Counter(kind_of(row["reason"]) for row in rejected)
+    for row in rejected:
+        counts = result.screened if row["check"] else result.turned_down
+        counts[kind_of(row["reason"])] += 1
     result.sent_back = Counter(kind for outcome in reading.outcomes for kind in outcome.sent_back)
     result.inbox = sum(outcome.proposals for outcome in reading.outcomes)
     result.known = sum(action.action == "known" for o in reading.outcomes for action in o.actions)

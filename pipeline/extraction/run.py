@@ -191,7 +191,9 @@ def _bring_in(
         run_id=checkpoint.run_id,
         word=_word(planned),
         actions=tuple(planned.actions),
-        rejected=tuple({"name": item.name, "reason": item.reason} for item in planned.rejected),
+        rejected=tuple(
+            {"name": item.name, "reason": item.reason, "check": item.check} for item in planned.rejected
+        ),
         sent_back=tuple(verdict.sent_back),
         proposals=len(planned.proposals),
         dollars=checkpoint.dollars,

@@ -60,13 +60,15 @@ SAID_LATER = "said later otherwise"
 class Rejected:
     """A candidate or withdrawal that was not taken, and why.
 
-    `to_inbox` is true when a person may decide; `candidate` is then what accepting it writes.
+    `to_inbox` is true when a person may decide; `candidate` is then what accepting it writes. `check` names
+    the check of the screen that found it.
     """
 
     name: str
     reason: str
     to_inbox: bool = False
     candidate: Screened | None = None
+    check: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +164,10 @@ class Screen:
         look = Look(candidate, item, sources, self, number, earlier)
         for check in self.checks:
             found_wrong = check.find(look)
+            if isinstance(found_wrong, str) and found_wrong:
+                found_wrong = Rejected(label(candidate.name or candidate.description[:60]), found_wrong)
             if isinstance(found_wrong, Rejected):
-                return found_wrong
-            if found_wrong:
-                return Rejected(label(candidate.name or candidate.description[:60]), found_wrong)
+                return replace(found_wrong, check=check.name)
         cited = tuple(sorted({number for number, _ in found}))
         return Case(case_id, item, cited, self._missing(item, cited, old), old)
 

@@ -17,6 +17,10 @@ SAID = (
 )
 
 
+ASIDE = "I would put all of it behind a switch of its own."
+"""What the assistant says after the first of them."""
+
+
 def gold(evidence: Sequence[str]) -> dict[str, Any]:
     """A gold list for `SAID`, whose entries have the uuids `evidence`."""
     return {
@@ -40,15 +44,17 @@ def gold(evidence: Sequence[str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def lay_out(suite: Path, *, session: str = NAME, with_gold: bool = True) -> Path:
-    """Write one session into `suite` and return its folder."""
+def lay_out(
+    suite: Path, *, session: str = NAME, with_gold: bool = True, aside: str = ASIDE, after: str = ""
+) -> Path:
+    """Write one session into `suite` and return its folder; `after` is one more thing that is said last."""
     folder = suite / session
     folder.mkdir(parents=True)
     talk = Transcript()
     evidence = []
-    for text in SAID:
+    for text in [*SAID, *filter(None, [after])]:
         evidence.append(talk.user(text))
-        talk.assistant("I suggest mysql for that. Good.")
+        talk.assistant(aside)
     talk.write(folder / "transcript.jsonl")
     if with_gold:
         (folder / "gold.json").write_text(json.dumps({**gold(evidence), "session": session}), "utf-8")
