@@ -64,7 +64,7 @@ class Quarter:
     dreams: int
     said: int
     live: int
-    archived: int
+    retired: int
     lost: int
     stale: int
     waiting: int
@@ -221,7 +221,7 @@ class Year:
             dreams=len(reports),
             said=len(self.values),
             live=len(live),
-            archived=len(kept),
+            retired=len(kept),
             lost=len({*self.values} - stands - shelved),
             stale=len({*self.latest.values()} - stands),
             waiting=inbox.count_inbox(self.ledger),

@@ -68,7 +68,9 @@ def dream(
 
 
 def report(
-    run: Annotated[str, typer.Argument(metavar="[RUN]", help="Default: the newest dream here.")] = "",
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="The start of its id. Default: the newest dream here.")
+    ] = "",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -107,7 +109,7 @@ def diff(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="[RUN|NAME]",
+            metavar="RUN|NAME",
             help="A change's id or the start of it, or a memory's name for its latest change. "
             "Default: the latest change.",
         ),
@@ -133,7 +135,10 @@ def diff(
 
 
 def undo(
-    run: Annotated[str, typer.Argument(metavar="[RUN]", help="Default: the newest change.")] = "",
+    run: Annotated[
+        str,
+        typer.Argument(metavar="RUN", help="A change's id or the start of it. Default: the newest change."),
+    ] = "",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -161,8 +166,14 @@ def undo(
         output.talk(f"{'To undo it once more' if undone.again else 'To redo it'}: `reverie undo {back}`.")
 
 
-def restore(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Bring one retired memory back from the archive."""
+def restore(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name, file stem, id, or its path in the archive.")
+    ],
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring a retired memory back from the archive."""
     path = changes.restore(App(store=store), name)
     output.data({"path": path}, lambda: output.line(f"restored   {path}"), as_json=as_json)
 

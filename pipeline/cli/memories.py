@@ -88,9 +88,9 @@ def forget(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Retire a memory for good; `reverie restore` brings it back.
+    """Retire a memory so that old words never bring it back.
 
-    It moves to archive/. What was said before can't bring it back; a person saying it anew can.
+    It moves to archive/. What a person says from now on can bring it back, and so can `reverie restore`.
     """
     gone = store_memories.forget(App(store=store), name)
     output.data(

@@ -117,12 +117,12 @@ def _work(value: dict[str, Any], now: datetime) -> list[str]:
     read = f"{count(files['files'], 'transcript')}, {count(files['spoken'], 'utterance')}"
     odd = [f"{files['gone']} gone" if files["gone"] else ""]
     odd.append(count(files["bad_lines"], "bad line") if files["bad_lines"] else "")
-    odd += [f"{number} {name}" for name, number in talks.items()]
+    known = ", ".join(f"{number} {name}" for name, number in talks.items())
     found = {
         "queue": queue,
         "inbox": inbox,
         "last hook": hooks,
-        "read": ", ".join([read, *(text for text in odd if text)]),
+        "read": ", ".join([read, *filter(None, odd)]) + (f"; conversations: {known}" if known else ""),
     }
     return [f"{name:<{_LABEL}} {text}" for name, text in found.items()]
 

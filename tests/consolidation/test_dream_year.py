@@ -9,5 +9,5 @@ def test_weeks_of_dreams_lose_no_fact(tmp_path):
     assert [line.lost for line in lines] == [0] * 4
     assert [line.wrong for line in lines] == [0] * 4
     last = lines[-1]
-    assert last.archived > 3 and last.waiting > 0, "the model does merge, and does err"
+    assert last.retired > 3 and last.waiting > 0, "the model does merge, and does err"
     assert last.live <= last.said

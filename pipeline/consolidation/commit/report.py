@@ -69,12 +69,13 @@ def write(report: DreamReport, home: Path) -> Path:
 
 def find(home: Path, store: Path, run: str = "") -> Path | None:
     """Return the markdown of the newest dream in `store`, or of the one whose id begins with `run`."""
-    found: list[tuple[str, Path]] = []
+    found: list[tuple[str, int, Path]] = []
     for file in (Home(home).reports).glob(f"{glob.escape(run)}*.json"):
         value = orjson.loads(file.read_bytes())
         if Path(value["store"]).resolve() == store.resolve():
-            found.append((value["at"], file.with_suffix(".md")))
-    return max(found)[1] if found else None
+            # Two dreams may run within the second that `at` tells.
+            found.append((value["at"], file.stat().st_mtime_ns, file.with_suffix(".md")))
+    return max(found)[2] if found else None
 
 
 def as_json(report: DreamReport) -> bytes:

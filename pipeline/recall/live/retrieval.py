@@ -150,7 +150,7 @@ def _number(value: object, default: float) -> float:
 def _barred(item: "Found", session: str, known: "set[str]") -> str:
     """Return why a memory that fits is not told all the same, or ""."""
     if item.shown.get("archived"):
-        return "archived"
+        return "retired"
     if session and session in (item.shown.get("sessions") or ()):
         return "learned in this very session"
     return "already in the context" if item.digest in known else ""
