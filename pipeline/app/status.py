@@ -17,6 +17,7 @@ from pipeline.hooklib.places import PROJECT_STORE
 from pipeline.intake import spool
 from pipeline.ledger import Ledger, calls, conversations, dreams, files, inbox, jobs, runs, utterances
 from pipeline.llm import budget, describe
+from pipeline.llm.cassette import in_words
 from pipeline.store.ownership.access import owner
 
 _CALL_OVERHEAD_TOKENS = 4_000
@@ -177,6 +178,8 @@ def run_row(run: runs.Run) -> dict[str, Any]:
         "rejected": list(summary.rejected),
         "provider": run.provider,
         "model": run.model,
+        "replies": in_words(run.provider or ""),
+        "prompt_digest": run.prompt_digest,
         "started_at": run.started_at,
         "finished_at": run.finished_at,
     }

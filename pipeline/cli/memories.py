@@ -161,5 +161,9 @@ def _tell_why(found: Why) -> None:
         output.line(f"\nno source stands for: “{' '.join(text.split())}”")
     for run in found.runs:
         output.line(f"\nrun {run['id']} ({run['strategy']}): {run['provider']} {run['model']}".rstrip())
+        if run["prompt_digest"]:
+            output.line(f"  request: {run['prompt_digest'][:12]}")
+        if run["replies"]:
+            output.line(f"  replies: {run['replies']}")
     if not found.runs and memory.origin == "hand-written":
         output.line("\nwritten by hand, with no run")

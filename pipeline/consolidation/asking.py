@@ -16,6 +16,7 @@ from pipeline.context import PhaseContext
 from pipeline.core.errors import ModelError, QuotaError, SpendError, UnauthorisedError, UnavailableError
 from pipeline.domain.operations import Cluster, Operation, Refused
 from pipeline.ledger import calls
+from pipeline.llm.cassette import in_words
 from pipeline.store import Snapshot
 from pipeline.verify.check import check_plan
 
@@ -139,3 +140,5 @@ def count(phase: PhaseContext, report: DreamReport, before: int, purposes: Seque
     report.tokens += sum(call.input_tokens + call.output_tokens for call in mine)
     report.estimated |= any(call.estimated for call in mine)
     report.dollars += sum(call.dollars for call in mine)
+    wordings = filter(None, (report.replies, *(in_words(call.provider) for call in mine)))
+    report.replies = "; ".join(dict.fromkeys(wordings))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -24,6 +24,14 @@ from pipeline.text.slugs import slugify
 
 FORMAT = 1
 Origin = Literal["api", "transcribed", "synthetic"]
+_REPLAY = "replay"
+_WORDS = {
+    "api": "made at the API",
+    "transcribed": "transcribed at a desk, no API",
+    "synthetic": "written by hand",
+    "mixed": "of several origins",
+}
+"""Where recorded replies came from, in words, by origin; ``mixed`` where a folder has more than one."""
 _RECORD_AGAIN = "Record it with record:DIR, or play the directory that belongs to these prompts."
 
 
@@ -37,15 +45,32 @@ class Cassette:
     reply: RawReply
 
 
-class ReplayProvider:
-    """Answers from the cassettes in `folder`, and from nothing else."""
+def in_words(provider: str) -> str:
+    """Return how replies came about that are noted as of `provider`, in words; "" for a model's own."""
+    kind, _, noted = provider.partition(" (")
+    where = _WORDS.get(noted.rstrip(")") or ("api" if kind == _REPLAY else ""), "")
+    return f"replayed from a recording {where}" if where and kind == _REPLAY else where
 
-    name = "replay"
+
+def is_replayed(provider: str) -> bool:
+    """Whether replies noted as of `provider` were paid for when they were recorded."""
+    return provider.partition(" (")[0] == _REPLAY
+
+
+def _noted(kind: str, origin: str) -> str:
+    """Return a provider's name for calls and runs, with the origin of what it gives if not the API itself."""
+    return kind if origin == "api" else f"{kind} ({origin})"
+
+
+class ReplayProvider:
+    """Answers from the cassettes in `folder`, and from nothing else; its name tells what they are."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._cassettes = load_all(folder)
         self._played: set[str] = set()
+        names = {cassette.reply.provider for cassette in self._cassettes.values()} or {_REPLAY}
+        self.name = names.pop() if len(names) == 1 else _noted(_REPLAY, "mixed")
 
     def send(self, request: Request, schema: dict[str, Any]) -> RawReply:
         """Return the recorded reply; without one raises CassetteError naming the nearest recordings."""
@@ -88,7 +113,7 @@ class RecordProvider:
             return load(file).reply
         reply = self._inner.send(request, schema)
         write_atomic(file, encode(request, schema, reply, origin=self._origin))
-        return reply
+        return replace(reply, provider=_noted(reply.provider, self._origin))
 
 
 def cassette_name(purpose: str, digest: str) -> str:
@@ -133,7 +158,8 @@ def load(file: Path) -> Cassette:
         reply = value["reply"]
         usage = Usage(**reply["usage"])
         model = reply.get("model") or value["request"]["model"]
-        raw = RawReply("\n".join(reply["text"]), reply["stop_reason"], usage, ReplayProvider.name, model)
+        provider = _noted(_REPLAY, value["origin"])
+        raw = RawReply("\n".join(reply["text"]), reply["stop_reason"], usage, provider, model)
         return Cassette(file, str(value["digest"]), str(value["purpose"]), raw)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CassetteError(f"not a cassette: {error!r}", file=str(file), fix="Record it anew.") from error

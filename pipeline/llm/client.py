@@ -23,6 +23,7 @@ from pipeline.core.errors import (
 from pipeline.hooklib.plain import well_formed
 from pipeline.llm import budget, structured
 from pipeline.llm.budget import Usage
+from pipeline.llm.cassette import is_replayed
 from pipeline.llm.request import (
     Message,
     Meter,
@@ -166,7 +167,7 @@ def _sendable(request: Request) -> Request:
 
 def _cost(raw: RawReply) -> float:
     """Return the dollars that `raw` cost; a replayed reply was paid for when it was recorded."""
-    return 0.0 if raw.provider == "replay" else budget.dollars(raw.model, raw.usage)
+    return 0.0 if is_replayed(raw.provider) else budget.dollars(raw.model, raw.usage)
 
 
 def _sum(first: Usage, second: Usage) -> Usage:

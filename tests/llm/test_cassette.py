@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.core.errors import CassetteError, OverloadedError
 from pipeline.llm.budget import Usage
-from pipeline.llm.cassette import RecordProvider, ReplayProvider, encode
+from pipeline.llm.cassette import RecordProvider, ReplayProvider, encode, in_words, is_replayed
 from pipeline.llm.fakes import ScriptedProvider
 from pipeline.llm.request import Message, RawReply, Request
 
@@ -127,3 +127,39 @@ def test_two_recordings_of_one_call_and_a_missing_folder_are_errors(tmp_path: Pa
         ReplayProvider(tmp_path)
     with pytest.raises(CassetteError, match="nowhere"):
         ReplayProvider(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("origin", "named", "words"),
+    [
+        ("api", "replay", "replayed from a recording made at the API"),
+        ("transcribed", "replay (transcribed)", "replayed from a recording transcribed at a desk, no API"),
+        ("synthetic", "replay (synthetic)", "replayed from a recording written by hand"),
+    ],
+)
+def test_a_replayed_reply_says_where_it_came_from(
+    tmp_path: Path, origin: Any, named: str, words: str
+) -> None:
+    (tmp_path / "x.json").write_bytes(encode(request(), SCHEMA, REPLY, origin=origin))
+    replay = ReplayProvider(tmp_path)
+    assert (replay.name, replay.send(request(), SCHEMA).provider, in_words(named)) == (named, named, words)
+    assert is_replayed(named)
+
+
+def test_a_folder_of_several_origins_says_so(tmp_path: Path) -> None:
+    for text, origin in (("a", "api"), ("b", "transcribed")):
+        (tmp_path / f"{text}.json").write_bytes(encode(request(text), SCHEMA, REPLY, origin=origin))  # type: ignore[arg-type]
+    assert in_words(ReplayProvider(tmp_path).name) == "replayed from a recording of several origins"
+
+
+def test_what_is_transcribed_while_it_is_recorded_says_so_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REVERIE_RECORD_ORIGIN", "transcribed")
+    reply = RecordProvider(ScriptedProvider([REPLY]), tmp_path).send(request(), SCHEMA)
+    assert in_words(reply.provider) == "transcribed at a desk, no API" and not is_replayed(reply.provider)
+
+
+@pytest.mark.parametrize("provider", ["", "anthropic", "claude-cli", "offline", "scripted", "dream"])
+def test_of_a_models_own_reply_there_is_nothing_to_say(provider: str) -> None:
+    assert in_words(provider) == ""

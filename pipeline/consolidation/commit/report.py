@@ -23,9 +23,9 @@ class DreamReport:
     `word` is ``done``, ``nothing`` (no operation was needed), ``closed`` (a gate), ``partial`` (a group
     failed and comes first next time), ``dry`` (nothing was written) or ``failed``. Tokens and dollars are of
     this run's model calls; `estimated` says that the provider did not count the tokens, `by_rules` that there
-    was no model to ask. `cued` counts the memories that got phrases to be found by.
-    `left_alone` are changed memories that only a person may change, and which have no
-    memory near them that a dream may.
+    was no model to ask, `replies` how they came about if they are not a model's own. `cued` counts the
+    memories that got phrases to be found by; `left_alone` are changed memories that only a person may change,
+    and which have no memory near them that a dream may.
     """
 
     run_id: str
@@ -50,6 +50,7 @@ class DreamReport:
     by_rules: bool = False
     cued: int = 0
     left_alone: list[str] = field(default_factory=list)
+    replies: str = ""
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> DreamReport:
@@ -155,12 +156,13 @@ def _names(names: list[str]) -> str:
 
 def _costs(report: DreamReport) -> list[str]:
     about = " (estimated)" if report.estimated else ""
+    replies = f"; {report.replies}" if report.replies else ""
     waits = "1 waits" if report.carried_over == 1 else f"{report.carried_over} wait"
     return [
         f"{report.changed} of {report.memories} memories had changed; {waits} for the next dream.",
         *([f"Phrases to be found by were added to {_memories(report.cued)}."] if report.cued else []),
         f"{report.calls} model call{'' if report.calls == 1 else 's'},"
-        f" {report.tokens:,} tokens{about}, ${report.dollars:.4f}.",
+        f" {report.tokens:,} tokens{about}, ${report.dollars:.4f}{replies}.",
         f"Undo it with `reverie undo {report.run_id[:8]}`."
         if report.actions and report.word != "dry"
         else "",
