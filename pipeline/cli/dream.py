@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -20,8 +19,8 @@ from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, NameArgument, StoreOption
 from pipeline.consolidation.commit import report as reports
 from pipeline.consolidation.commit.report import DreamReport, as_markdown
-from pipeline.core.clock import iso
 from pipeline.core.errors import InputError
+from pipeline.core.zone import minute
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, or the start of it.")]
 NumberArgument = Annotated[int, typer.Argument(metavar="NUMBER", help="Number in `reverie inbox list`.")]
@@ -89,7 +88,7 @@ def history(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the changes that can be undone, newest first."""
     found = changes.history(App(store=store))
     rows = [
-        [e.short, _minute(e.generation.at), e.by, e.what, "undone" if e.generation.undone else ""]
+        [e.short, minute(e.generation.at), e.by, e.what, "undone" if e.generation.undone else ""]
         for e in found
     ]
     columns, empty = ["run", "at", "by", "what", "state"], "nothing to undo: no change was kept yet"
@@ -124,7 +123,7 @@ def undo(
     undone = changes.undo(App(store=store), run)
 
     def tell() -> None:
-        when = f" of {iso(undone.at)}" if undone.at else ""
+        when = f" of {minute(undone.at)}" if undone.at else ""
         what = f"{undone.reason}{when} ({undone.run})" if undone.reason else undone.run
         output.line(f"{what} was undone before" if undone.already else f"undid {what}")
         for path in undone.paths:
@@ -202,10 +201,6 @@ def _tell_changes(done: Sequence[MemoryChange]) -> None:
                 output.hanging("    →   ", line.by)
 
 
-def _minute(moment: datetime | None) -> str:
-    return f"{iso(moment)[:16]}Z" if moment else ""
-
-
 def _tell(report: DreamReport) -> None:
     if report.word == "closed":
         output.line(f"not now: {report.reason}")
@@ -236,7 +231,7 @@ def _flat(row: dict[str, Any]) -> dict[str, object]:
 def _words(value: object) -> object:
     """Return a list as its words, a source as who said what when."""
     if isinstance(value, dict):
-        return f"{value.get('speaker', '')} {value.get('at') or ''}: “{value.get('quote', '')}”".strip()
+        return f"{value.get('speaker', '')} {minute(value.get('at'))}: “{value.get('quote', '')}”".strip()
     if isinstance(value, (list, tuple)):
         return "; ".join(str(_words(item)) for item in value)
     return value

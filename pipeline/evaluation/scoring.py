@@ -27,6 +27,7 @@ from typing import Any
 from pipeline import config
 from pipeline.config import SpendSettings
 from pipeline.context import open_store
+from pipeline.core import zone
 from pipeline.core.clock import FixedClock, SystemClock, parse_time
 from pipeline.core.errors import InputError
 from pipeline.core.home import Home
@@ -138,7 +139,8 @@ def _read_session(folder: Path, llm: str, pieces: int) -> _Read:
     if llm in ("", "record"):
         cassettes = folder / ("cassettes" if pieces == 1 else PIECES)
         spec = f"{llm or 'replay'}:{cassettes}"
-    with tempfile.TemporaryDirectory(prefix="reverie-eval-") as scratch:
+    # The sessions were recorded in UTC: in another zone their requests would have other times in them.
+    with zone.using("UTC"), tempfile.TemporaryDirectory(prefix="reverie-eval-") as scratch:
         return _run(folder / "transcript.jsonl", Path(scratch), spec, pieces)
 
 
