@@ -14,10 +14,11 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
+from pipeline.core import zone
 from pipeline.core.errors import ConfigError
 from pipeline.core.home import Home
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
-from pipeline.hooklib.settings import DEFAULTS, MODES
+from pipeline.hooklib.settings import DEFAULTS, MODES, TIME_ZONE
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=0)]
@@ -27,6 +28,20 @@ def _known_mode(mode: str) -> str:
     if mode not in MODES:
         raise PydanticCustomError("mode", "Input should be one of {modes}", {"modes": ", ".join(MODES)})
     return mode
+
+
+def _known_zone(name: str) -> str:
+    if name and not zone.exists(name):
+        raise PydanticCustomError(
+            "time_zone",
+            "there is no time zone {name}",
+            {
+                "name": repr(name),
+                "fix": "Write a name such as Europe/Berlin, or nothing for the machine's own zone. If the"
+                " name is right, install your system's package tzdata.",
+            },
+        )
+    return name
 
 
 class _Section(BaseModel):
@@ -74,6 +89,11 @@ class ExtractionSettings(_Section):
     first_sight_turns: Count = Field(30, description="Turns of a long history extracted unasked.")
     max_candidates: Count = Field(40, description="Memories taken from one reply.")
     attempts: Count = Field(3, description="Tries before a job is parked.")
+    time_zone: Annotated[str, AfterValidator(_known_zone)] = Field(
+        TIME_ZONE,
+        description="Zone whose days count (“tomorrow”, the diary, days shown), such as Europe/Berlin; empty"
+        " means the machine's.",
+    )
     include_print_sessions: bool = Field(False, description="Also read `claude -p` and SDK sessions.")
 
 
@@ -215,10 +235,26 @@ def load(home: Path, *, environment: bool = True) -> Settings:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         problem = "there is no such key" if first["type"] == "extra_forbidden" else first["msg"]
-        where = f"${named[key]}" if key in named else str(file)
         raise ConfigError(
-            f"{key}: {problem}", file=where, fix="`reverie config` lists every key and its default."
+            f"{key}: {problem}",
+            file=f"${named[key]}" if key in named else str(file),
+            line=None if key in named else _line_of(file, *first["loc"][:2]),
+            fix=first.get("ctx", {}).get("fix", "`reverie config` lists every key and its default."),
         ) from error
+
+
+def _line_of(file: Path, section: int | str, key: int | str = "") -> int | None:
+    """Return the line of `file` on which `key` of `section` stands, or the section begins."""
+    current = ""
+    for number, line in enumerate(file.read_text("utf-8").splitlines(), start=1):
+        name = line.partition("=")[0].strip()
+        if name.startswith("["):
+            current = name.partition("]")[0].strip("[ ")
+            if not key and current == section:
+                return number
+        elif (key and current == section and name == key) or (not current and name == f"{section}.{key}"):
+            return number
+    return None
 
 
 def _read(file: Path) -> dict[str, Any]:

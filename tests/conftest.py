@@ -1,10 +1,18 @@
 """What every test gets: a temporary home, a clean environment, and no live model calls."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from pipeline.hooklib import zone
+
+# No test depends on where the machine stands: all days are those of UTC, in processes of the tests too.
+os.environ["TZ"] = "UTC"
+if hasattr(time, "tzset"):
+    time.tzset()
 
 _FOREIGN = ("ANTHROPIC_", "CLAUDE", "REVERIE_", "XDG_")
 
@@ -57,4 +65,5 @@ def sealed_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: py
     monkeypatch.setenv("REVERIE_NO_LIVE_CALLS", "1")
     # A question of its own, which most tests of dreams are not about; see tests/consolidation/test_cues.py.
     monkeypatch.setenv("REVERIE_DREAM__CUES", "false")
+    zone.use("")
     return home

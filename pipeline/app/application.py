@@ -18,7 +18,7 @@ from pipeline.app.status import estimate, next_step, overview, run_row, source_r
 from pipeline.config import Settings
 from pipeline.context import open_store
 from pipeline.core import clock as clocks
-from pipeline.core import locks, paths
+from pipeline.core import locks, paths, zone
 from pipeline.core.errors import ODD_DATA, InputError, LedgerError, SearchError, StoreError
 from pipeline.core.home import Home
 from pipeline.domain.memory import TYPES, Memory
@@ -61,6 +61,7 @@ class App:
     def __init__(self, *, store: Path | None = None, llm: str | None = None) -> None:
         self.home = paths.home_dir()
         self.settings: Settings = config.load(self.home)
+        zone.use(self.settings.extraction.time_zone)
         self.clock = clocks.from_environment()
         self.llm = llm or self.settings.model.provider
         self.store_override = store.expanduser().absolute() if store else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -19,8 +18,8 @@ from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, NameArgument, StoreOption
 from pipeline.consolidation.commit import report as reports
 from pipeline.consolidation.commit.report import DreamReport, as_markdown
-from pipeline.core.clock import iso
 from pipeline.core.errors import InputError
+from pipeline.core.zone import minute
 
 NumberArgument = Annotated[int, typer.Argument(metavar="NUMBER", help="Number in `reverie inbox list`.")]
 
@@ -97,7 +96,7 @@ def history(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """
     app = App(store=store)
     found = changes.history(app)
-    rows = [[e.short, _minute(e.at), e.by, e.what, e.state] for e in found]
+    rows = [[e.short, minute(e.at), e.by, e.what, e.state] for e in found]
     columns, empty = ["run", "at", "by", "what", "state"], "nothing to undo: no change was kept yet"
     value = [_row(entry) for entry in found]
     output.data(value, lambda: output.table(columns, rows, empty=empty), as_json=as_json)
@@ -128,7 +127,7 @@ def diff(
 
     def tell() -> None:
         entry = found.entry
-        output.line("  ".join(text for text in (entry.short, _minute(entry.at), entry.by) if text))
+        output.line("  ".join(text for text in (entry.short, minute(entry.at), entry.by) if text))
         _tell_changes(found)
 
     output.data(value, tell_files if raw or not found.shown else tell, as_json=as_json)
@@ -151,7 +150,7 @@ def undo(
     short, back = changes.ids_of(app, undone)
 
     def tell() -> None:
-        when = f" of {_minute(undone.at)}" if undone.at else ""
+        when = f" of {minute(undone.at)}" if undone.at else ""
         what = f"{undone.reason}{when} ({short})" if undone.reason else short
         if undone.already:
             output.line(f"{what} was {'redone' if undone.again else 'undone'} before")
@@ -262,10 +261,6 @@ def _tell_changes(found: changes.Change) -> None:
                 output.hanging("    →   ", line.by)
 
 
-def _minute(moment: datetime | None) -> str:
-    return f"{iso(moment)[:16]}Z" if moment else ""
-
-
 def _tell(report: DreamReport) -> None:
     if report.word == "closed":
         output.line(f"not now: {report.reason}")
@@ -296,7 +291,7 @@ def _flat(row: dict[str, Any]) -> dict[str, object]:
 def _words(value: object) -> object:
     """Return a list as its words, a source as who said what when."""
     if isinstance(value, dict):
-        return f"{value.get('speaker', '')} {value.get('at') or ''}: “{value.get('quote', '')}”".strip()
+        return f"{value.get('speaker', '')} {minute(value.get('at'))}: “{value.get('quote', '')}”".strip()
     if isinstance(value, (list, tuple)):
         return "; ".join(str(_words(item)) for item in value)
     return value

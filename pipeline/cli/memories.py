@@ -11,7 +11,7 @@ from pipeline.app import recall
 from pipeline.app.application import App, Why
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, NameArgument, StoreOption
-from pipeline.core.clock import iso
+from pipeline.core.zone import minute
 
 _LEAST_WIDE = 60
 """Columns beside the longest name that type and description need to be read in a table."""
@@ -138,7 +138,7 @@ def _tell_why(found: Why) -> None:
         {
             "file": found.path,
             "origin": memory.origin or "unknown",
-            "written": iso(memory.created) if memory.created else "unknown",
+            "written": minute(memory.created, "unknown"),
             "changed since by someone else": "no" if found.ours else "yes, or it never was Reverie's",
             **({"found as well as": ", ".join(memory.aliases)} if memory.aliases else {}),
         }
@@ -148,7 +148,7 @@ def _tell_why(found: Why) -> None:
         output.line(f"replaces: “{was.text}” ({when}{f', as {was.name}' if was.name else ''})")
     for number, source in enumerate(found.sources, start=1):
         speaker = "the person" if source["speaker"] == "person" else "the assistant"
-        output.line(f"\nsource {number}: {speaker} said at {source['at'] or 'an unknown time'}")
+        output.line(f"\nsource {number}: {speaker} said at {minute(source['at'], 'an unknown time')}")
         output.line(f"  session {source['session']}, entry {source['uuid']}")
         output.line(f"  quote: “{source['quote']}”")
         for text in source["sentences"]:
@@ -159,11 +159,15 @@ def _tell_why(found: Why) -> None:
             output.line("  the ledger does not hold that entry; the quote is all there is")
     for text in found.unsourced:
         output.line(f"\nno source stands for: “{' '.join(text.split())}”")
+    _tell_runs(found)
+
+
+def _tell_runs(found: Why) -> None:
     for run in found.runs:
         output.line(f"\nrun {run['id']} ({run['strategy']}): {run['provider']} {run['model']}".rstrip())
         if run["prompt_digest"]:
             output.line(f"  request: {run['prompt_digest'][:12]}")
         if run["replies"]:
             output.line(f"  replies: {run['replies']}")
-    if not found.runs and memory.origin == "hand-written":
+    if not found.runs and found.memory.origin == "hand-written":
         output.line("\nwritten by hand, with no run")

@@ -13,6 +13,7 @@ from pipeline.app.application import App
 from pipeline.app.recall import Told
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, StoreOption
+from pipeline.core.zone import minute
 from pipeline.ledger.recalls import Line, SessionTotals
 from pipeline.recall import Recollections
 
@@ -106,7 +107,7 @@ def _tell_session(lines_of_session: Told | None) -> None:
         return
     output.line(_tell_totals(lines_of_session.totals))
     output.table(
-        ["at (UTC)", "when", "memory", "score", "tokens", "why"],
+        ["at", "when", "memory", "score", "tokens", "why"],
         [r for line in lines_of_session.lines for r in _rows(line)],
     )
     for bad in lines_of_session.bad:
@@ -137,7 +138,7 @@ def _tell_sessions(rows: list[SessionTotals]) -> None:
     if not rows:
         output.line("recall has put nothing into any session yet")
         return
-    columns = ["last (UTC)", "session", "memories", "times", "tokens", "directory"]
+    columns = ["last", "session", "memories", "times", "tokens", "directory"]
     output.table(
         columns,
         [[_moment(r.last), r.session, r.memories, r.times, f"{r.tokens:,}", r.cwd] for r in rows],
@@ -153,4 +154,4 @@ def _number(count: int, singular: str, plural: str) -> str:
 
 
 def _moment(seconds: float) -> str:
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
+    return minute(datetime.fromtimestamp(seconds, UTC))

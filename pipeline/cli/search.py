@@ -12,6 +12,7 @@ from pipeline.app.embed import Embedded
 from pipeline.app.embed import embed as make_vectors
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, StoreOption
+from pipeline.core.zone import day
 
 
 def search(
@@ -66,7 +67,7 @@ def _tell(hits: list[app_search.Hit], *, everywhere: bool) -> None:
             f"{hit.score:.2f}",
             f"{hit.name} (retired)" if hit.retired else hit.name,
             hit.type,
-            hit.said[:10] or "unknown",
+            day(hit.said, "unknown"),
             hit.snippet,
             hit.store,
         ]

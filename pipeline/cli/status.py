@@ -15,6 +15,7 @@ from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
 from pipeline.core import paths
+from pipeline.core.zone import local
 from pipeline.hooklib import statusline as hook_statusline
 from pipeline.text.humanize import ago, bar, count, day_and_time
 
@@ -93,7 +94,7 @@ def _head(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
         "no model, by rules" if provider["name"] == "offline" else f"{provider['name']} {provider['model']}"
     )
     left = f"Reverie  {value['mode']} · worker {value['worker']} · {model}"
-    clock = now.astimezone().strftime("%H:%M:%S")
+    clock = local(now).strftime("%H:%M:%S")
     gap = max(2, columns - len(left) - len(clock)) if columns else 2
     return [left + " " * gap + clock, _short(value["store"])]
 

@@ -13,6 +13,7 @@ from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.propose import model
 from pipeline.consolidation.second_reader import reading
 from pipeline.context import PhaseContext
+from pipeline.core import zone
 from pipeline.core.errors import ModelError, QuotaError, SpendError, UnauthorisedError, UnavailableError
 from pipeline.domain.operations import Cluster, Operation, Refused
 from pipeline.ledger import calls
@@ -113,7 +114,7 @@ def _fit(
         gathered.memories,
         changeable=gathered.changeable,
         ceiling=_ANY_NUMBER,
-        today=phase.clock.now().date(),
+        today=zone.local(phase.clock.now()).date(),
         by_rule=gathered.by_rule,
     )
     refused += [item for item in checked.refused if item.operation not in gathered.by_rule]

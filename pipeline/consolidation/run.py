@@ -27,6 +27,7 @@ from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.gates import first_closed
 from pipeline.consolidation.lease import Permit, judge, take
 from pipeline.context import PhaseContext
+from pipeline.core import zone
 from pipeline.core.clock import iso
 from pipeline.core.ids import new_id
 from pipeline.domain.operations import Gate, Refused
@@ -80,7 +81,7 @@ def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, 
         gathered.memories,
         changeable=gathered.changeable,
         ceiling=ceiling,
-        today=now.date(),
+        today=zone.local(now).date(),
         by_rule=gathered.by_rule,
     )
     present = {document.id: document.digest for document in snapshot.documents if document.id}

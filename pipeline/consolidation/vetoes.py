@@ -17,8 +17,8 @@ from typing import Any
 from pipeline.consolidation.commit.execute import KIND, Committed
 from pipeline.consolidation.commit.proposals import read_operation
 from pipeline.core import jsonl
-from pipeline.core.clock import iso
 from pipeline.core.errors import InputError
+from pipeline.core.zone import day
 from pipeline.domain.operations import Operation, Refused
 from pipeline.ledger import Ledger, inbox, runs
 from pipeline.store import Store
@@ -88,7 +88,7 @@ def _append(
     lines = [
         {
             "run": run,
-            "day": iso(at)[:10],
+            "day": day(at),
             "op": operation.op,
             "leaving": operation.leaving,
             "digests": {memory_id: present.get(memory_id, "") for memory_id in operation.about},

@@ -56,7 +56,7 @@ def stage(root: Path, *, transcript: Path | None = None, llm: str = "") -> Stage
     project.mkdir(parents=True)
     laid = project / f"{session}.jsonl"
     shutil.copyfile(source, laid)
-    names = ("PATH", "LANG", "LC_ALL", "TERM", *(_LIVE if llm else ()))
+    names = ("PATH", "LANG", "LC_ALL", "TERM", "TZ", *(_LIVE if llm else ()))
     kept = {name: os.environ[name] for name in names if name in os.environ}
     if llm and "ANTHROPIC_API_KEY" in kept:
         # Typed with the command, so the key in the environment is meant.
@@ -71,6 +71,8 @@ def stage(root: Path, *, transcript: Path | None = None, llm: str = "") -> Stage
         "REVERIE_WORKER__FLUSH_WAIT_SECONDS": "0",
         "REVERIE_WORKER__LINGER_SECONDS": "0",
         "REVERIE_EXTRACTION__INCLUDE_PRINT_SESSIONS": "true",
+        # The sample was recorded there: everywhere else its requests would have other times in them.
+        **({} if transcript else {"REVERIE_EXTRACTION__TIME_ZONE": "UTC"}),
     }
     home = config / "reverie"
     event = {

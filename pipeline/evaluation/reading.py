@@ -14,6 +14,7 @@ from typing import Any
 from pipeline import config
 from pipeline.config import SpendSettings
 from pipeline.context import open_store
+from pipeline.core import zone
 from pipeline.core.clock import FixedClock, SystemClock, parse_time
 from pipeline.core.errors import InputError
 from pipeline.core.home import Home
@@ -88,7 +89,8 @@ def read_session(session: Session, *, llm: str = "", pieces: int = 1, manner: st
     spec = llm
     if llm in ("", "record"):
         spec = f"{llm or 'replay'}:{session.recordings(pieces=pieces, manner=manner)}"
-    with tempfile.TemporaryDirectory(prefix="reverie-eval-") as scratch:
+    # The sessions were recorded in UTC: in another zone their requests would have other times in them.
+    with zone.using("UTC"), tempfile.TemporaryDirectory(prefix="reverie-eval-") as scratch:
         return _read(session, Path(scratch), spec, pieces, manner)
 
 

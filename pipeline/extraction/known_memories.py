@@ -17,6 +17,7 @@ from typing import TypeVar
 from pipeline.context import PhaseContext, open_store
 from pipeline.core.errors import ConflictError, SearchError
 from pipeline.core.home import Home
+from pipeline.core.zone import day
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.sentences import sentences
 from pipeline.extraction.strategies import Span
@@ -274,5 +275,5 @@ def _spoken(sources: Sequence[Evidence], memory: Memory) -> str:
     if not sources:
         return "by hand" if memory.origin == "hand-written" else "day and speaker unknown"
     moment = said_at(Memory("", "", "", "", sources=tuple(sources)))
-    day = moment.date().isoformat() if moment else "day unknown"
-    return f"{day}, {' and '.join(sorted({source.speaker for source in sources}, reverse=True))}"
+    who = " and ".join(sorted({source.speaker for source in sources}, reverse=True))
+    return f"{day(moment, 'day unknown')}, {who}"

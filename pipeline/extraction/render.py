@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from pipeline.core.clock import parse_time
+from pipeline.core import zone
 from pipeline.domain.speech import Utterance
 from pipeline.safety.invisible import visible
 
@@ -69,9 +69,8 @@ def words_of(spoken: Sequence[Utterance]) -> str:
 
 
 def day_of(utterance: Utterance) -> str:
-    """Return the day on which something was said."""
-    moment = parse_time(utterance.at)
-    return moment.date().isoformat() if moment else "(day unknown)"
+    """Return the local day on which something was said."""
+    return zone.day(utterance.at, "(day unknown)")
 
 
 def size(utterance: Utterance) -> int:
@@ -109,9 +108,8 @@ def _break(run: list[Utterance]) -> tuple[list[Utterance], list[Utterance]]:
 
 
 def _line(number: int, utterance: Utterance, asked: bool) -> str:
-    moment = parse_time(utterance.at)
     spoken = visible(utterance.text)
-    stamp = moment.strftime("%Y-%m-%d %H:%M") if moment else "(time unknown)"
+    stamp = zone.minute(utterance.at, "(time unknown)")
     if utterance.speaker == "person":
         who = "PERSON" + _MANNER.get(utterance.channel, "")
         text = shorten(spoken, PERSON_CHARS)

@@ -20,7 +20,7 @@ import json
 from dataclasses import dataclass, replace
 
 from pipeline.context import PhaseContext
-from pipeline.core import faults
+from pipeline.core import faults, zone
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import ModelError, SpendError, TooLongError, TruncatedError
 from pipeline.core.home import Home
@@ -133,8 +133,9 @@ def _ask(phase: PhaseContext, strategy: Strategy, span: Span, run_id: str) -> tu
         meta = {"prompt_digest": "", "model": "", "provider": "offline"}
         dollars = 0.0
     else:
+        now = phase.clock.now()
         prompt = load(strategy.prompt).render(
-            today=phase.clock.now().date().isoformat(),
+            today=f"{zone.day(now)} ({zone.zone_name(now)}, as are all times here)",
             full=shown.text,
             existing=shown.listing,
             waiting=shown.waiting,
@@ -253,11 +254,11 @@ def _episode(
         return []
     if phase.settings.store.mode == "propose":
         return []
-    moment = parse_time(span.ended_at) or phase.clock.now()
+    day, _, clock = zone.minute(parse_time(span.ended_at) or phase.clock.now()).partition(" ")
     paths = [action.path for action in planned.actions if action.path]
     page = phase.store.append_episode(
-        date=moment.date().isoformat(),
-        time=moment.strftime("%H:%M"),
+        date=day,
+        time=clock,
         title=diary.title,
         type_name="conversation",
         link=paths[0] if paths else "",

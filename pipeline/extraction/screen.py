@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
 
+from pipeline.core import zone
 from pipeline.core.clock import latest, parse_time
 from pipeline.domain.memory import (
     HUMAN_ONLY,
@@ -179,7 +180,7 @@ class Screen:
     def _missing(self, item: Screened, cited: Iterable[int], old: Memory | None) -> Missing:
         lines = [self.rendering.lines[number] for number in self.around(cited)]
         ground = Ground(
-            [Line(line.text, parse_time(line.at), line.speaker == "person") for line in lines],
+            [Line(line.text, _local(line.at), line.speaker == "person") for line in lines],
             old=f"{old.name}\n{old.title}\n{old.description}\n{old.body}" if old else "",
             dialogue=self.rendering.words,
         )
@@ -373,7 +374,8 @@ def _sound(withdrawal: Withdrawal) -> Withdrawal:
 def _screened(
     candidate: Candidate, old: Memory | None, origin: Origin, found: Sequence[tuple[int, Evidence]]
 ) -> Screened:
-    spoken_at = latest(source.at for _, source in found)
+    said_at = latest(source.at for _, source in found)
+    spoken_at = _local(said_at)
     name = slugify(candidate.name or candidate.description)
     item = Screened(
         name=name if candidate.name.strip() or old is None else old.name,
@@ -392,7 +394,7 @@ def _screened(
         confidence=round(candidate.confidence, 2),
         origin=origin,
         sources=(),
-        said_at=spoken_at,
+        said_at=said_at,
         replaces=_replaces(candidate, old, spoken_at),
         cues=phrased(candidate.cues),
     )
@@ -403,6 +405,12 @@ def _short(candidate: Candidate) -> str:
     """Return the statement of a new memory where it is short enough to be its own one-line description."""
     fits = len(candidate.statement) <= MAX_DESCRIPTION and not candidate.update_of
     return candidate.statement if fits else ""
+
+
+def _local(at: datetime | str | None) -> datetime | None:
+    """Return when something was said, as the clocks of the person showed it."""
+    moment = parse_time(at)
+    return zone.local(moment) if moment else None
 
 
 def _dated(text: str, spoken_at: datetime | None) -> str:

@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from pipeline.context import PhaseContext
 from pipeline.core import faults
 from pipeline.core.errors import InvalidReplyError, RefusedError, TooLongError, TruncatedError
+from pipeline.core.zone import day
 from pipeline.domain.memory import Evidence, Memory, Origin
 from pipeline.domain.sentences import folded, sentences
 from pipeline.extraction.checkpoint import Answer, Checkpoint, without_secrets
@@ -420,5 +421,4 @@ def _memory(known: Known) -> str:
 
 
 def _day(memory: Memory) -> str:
-    moment = said_at(memory)
-    return moment.date().isoformat() if moment else "day unknown"
+    return day(said_at(memory), "day unknown")

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from pipeline.core.ids import derived_id
+from pipeline.core.zone import day
 from pipeline.domain.action import MemoryAction
 from pipeline.domain.memory import HUMAN_ONLY, Memory
 from pipeline.domain.sentences import folded, sentences
@@ -163,7 +164,7 @@ class _Build:
         if target is None:
             return False
         doubt = doubt or self._leave_alone(target) or (EVERYWHERE if everywhere else "")
-        quote = "; ".join(f"“{source.quote}” ({(source.at or 'day unknown')[:10]})" for source in sources)
+        quote = "; ".join(f"“{source.quote}” ({day(source.at, 'day unknown')})" for source in sources)
         reason = one_line(f"{withdrawal.reason}: {quote}" if quote else withdrawal.reason, _LOG_CHARS)
         words = tuple(source.model_dump() for source in sources)
         if not doubt:

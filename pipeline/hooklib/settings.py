@@ -2,7 +2,8 @@
 
 The worker leaves them in ``<home>/recall/board.json`` with the stamp of the ``config.toml`` they came from.
 While that file still has this stamp, the board's values hold; when it has another, it is parsed.
-``REVERIE_RECALL__KEY`` and ``REVERIE_STORE__MODE`` stand above both, as everywhere.
+``REVERIE_RECALL__KEY``, ``REVERIE_STORE__MODE`` and ``REVERIE_EXTRACTION__TIME_ZONE`` stand above both, as
+everywhere.
 """
 
 import os
@@ -25,6 +26,8 @@ DEFAULTS: "dict[str, Any]" = {
     "floor": 1.0,
 }
 """``[recall]`` where nobody set it; ``pipeline.config`` takes them from here."""
+TIME_ZONE = ""
+"""``time_zone`` of ``[extraction]`` where nobody set it: the machine's."""
 MODES = ("off", "observe", "propose", "auto")
 """What ``mode`` of ``[store]`` may be, from nothing at all to everything, which is the default."""
 _WORDS = {
@@ -36,7 +39,7 @@ _MOST_CONFIG = 1 << 20
 
 
 def hook_settings(home: str, problems: "list[str] | None" = None) -> "dict[str, Any]":
-    """Return the values of ``[recall]`` and, as ``mode``, the one of ``[store]``, each of its proper type.
+    """Return the values of ``[recall]``, ``mode`` of ``[store]`` and ``time_zone`` of ``[extraction]``.
 
     Never raises: a value that can't be used means its default, and a line about it is added to `problems`.
     """
@@ -45,7 +48,7 @@ def hook_settings(home: str, problems: "list[str] | None" = None) -> "dict[str, 
     if sections is None:
         sections = _from_config(home, messages)
     for name, value in os.environ.items():
-        if name.startswith(("REVERIE_RECALL__", "REVERIE_STORE__")):
+        if name.startswith(("REVERIE_RECALL__", "REVERIE_STORE__", "REVERIE_EXTRACTION__")):
             section, _, key = name[len("REVERIE_") :].lower().partition("__")
             sections = {**sections, section: {**_section(sections, section), key: value}}
     return _checked(sections, messages)
@@ -106,6 +109,7 @@ def _checked(sections: "dict[str, Any]", problems: "list[str]") -> "dict[str, An
         problems.append(f"store.mode: there is no mode {mode!r}; recall is off")
         mode = "off"
     found["mode"] = mode
+    found["time_zone"] = str(_section(sections, "extraction").get("time_zone", TIME_ZONE))
     return found
 
 

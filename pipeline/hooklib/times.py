@@ -35,14 +35,6 @@ def parse(text: object) -> "float | None":
     return None if seconds is None or offset is None else day + seconds - offset
 
 
-def date(moment: float) -> str:
-    """Return the day of `moment` in UTC as ``2026-11-27``; "" for one that no calendar has."""
-    try:
-        return time.strftime("%Y-%m-%d", time.gmtime(moment))
-    except (OverflowError, ValueError, OSError):
-        return ""
-
-
 def _day(text: str) -> "float | None":
     parts = text.split("-")
     if [len(part) for part in parts] != [4, 2, 2] or not all(_digits(part) for part in parts):

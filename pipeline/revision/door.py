@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from pipeline.core.errors import ConflictError
+from pipeline.core.zone import day
 from pipeline.domain.memory import Memory, Replaced
 from pipeline.domain.sentences import folded, sentences
 from pipeline.revision.compose import Removal, aliases_of, lost_between, merged
@@ -272,9 +273,7 @@ def barred(memory: Memory) -> Flaw | None:
 
 
 def _replaced_by(document: Document) -> Replaced:
-    moment = said_at(document.memory)
-    day = moment.date().isoformat() if moment else ""
-    return Replaced(document.head.description, day, document.name)
+    return Replaced(document.head.description, day(said_at(document.memory)), document.name)
 
 
 def _bar(*parts: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from pipeline.core.zone import local
+
 _BAR = 20
 
 
@@ -34,7 +36,7 @@ def span(seconds: float) -> str:
 
 def day_and_time(seconds: float, now: datetime) -> str:
     """Return local ``14:02`` for the last 20 hours, ``27 Nov 14:02`` before, five or twelve characters."""
-    moment = datetime.fromtimestamp(seconds, UTC).astimezone()
+    moment = local(datetime.fromtimestamp(seconds, UTC))
     recent = 0 <= now.timestamp() - seconds < 72_000
     return moment.strftime("%H:%M" if recent else "%d %b %H:%M")
 

@@ -17,7 +17,7 @@ from typing import IO
 
 from pipeline import config
 from pipeline.core import clock as clocks
-from pipeline.core import locks, paths
+from pipeline.core import locks, paths, zone
 from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import ReverieError
 from pipeline.core.home import Home
@@ -96,6 +96,7 @@ def _passes(home: Path, left: set[str]) -> bool:
     """
     try:
         settings = config.load(home)
+        zone.use(settings.extraction.time_zone)
         clock = clocks.from_environment()
         with open_ledger(Home(home).ledger) as ledger:
             spool.sweep(home, now=clock.now().timestamp())

@@ -26,7 +26,7 @@ HOOKLIB = {"pipeline", "pipeline.hooklib"} | {
     f"pipeline.hooklib.{name}"
     for name in (
         *("claude_settings", "digests", "events", "home_files", "jsonish", "ownership", "places", "plain"),
-        *("settings", "times"),
+        *("settings", "times", "zone"),
     )
 }
 RECALL = {

@@ -1,5 +1,6 @@
 """Who may import whom, and which single file owns which outside package."""
 
+import re
 import sys
 
 import pytest
@@ -30,6 +31,7 @@ TYPES_ONLY = {"sqlite3": "pipeline/ledger/"}
 """Packages whose types may be named elsewhere, in annotations."""
 ENVIRONMENT = {
     *("pipeline/core/paths.py", "pipeline/config.py", "pipeline/core/clock.py", "pipeline/core/faults.py"),
+    "pipeline/core/zone.py",
     *(
         "pipeline/hooklib/places.py",
         "pipeline/hooklib/claude_settings.py",
@@ -122,6 +124,15 @@ def test_only_the_clock_asks_for_the_time_of_day():
     found = {module.path for module in SOURCE if any(call in module.text for call in calls)}
     # The process compares with the times of files and waits in real time.
     assert found <= {"pipeline/core/clock.py", "pipeline/hooklib/times.py", "pipeline/worker/__main__.py"}
+
+
+def test_a_moment_becomes_a_day_for_readers_in_one_place():
+    # “.date()” of what is not yet local would be the day in UTC, another than the person's.
+    days = re.compile(
+        r"\.date\(\)\.isoformat|%Y-%m-%d|\.at\b[^\n]{0,20}\[:1[06]\]|iso\([^\n]*\)\[:1[06]\]|gmtime"
+    )
+    found = {module.path for module in SOURCE if days.search(module.text)}
+    assert found == {"pipeline/core/zone.py", "pipeline/hooklib/zone.py", "pipeline/text/dates.py"}
 
 
 def test_the_environment_is_read_in_named_places_only():

@@ -70,7 +70,7 @@ class Said:
 
 
 def make_desk(root):
-    names = ("PATH", "PYTHONPATH", "VIRTUAL_ENV")
+    names = ("PATH", "TZ", "PYTHONPATH", "VIRTUAL_ENV")
     env = {name: os.environ[name] for name in names if name in os.environ}
     env |= {"HOME": str(root), "REVERIE_NO_LIVE_CALLS": "1", "REVERIE_MODEL__PROVIDER": "offline"}
     project = root / "shop"

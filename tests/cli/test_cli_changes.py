@@ -7,7 +7,9 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -125,6 +127,19 @@ def test_why_tells_what_was_replaced_and_what_each_source_stands_for(changed):
     sources = desk.here("why", "retries", "--json").json["sources"]
     assert [item["sentences"] for item in sources] == [["Use 4 retries.", "Tell Mara."], ["Log each."]]
     assert "replaces" in desk.here("show", "retries").out
+
+
+def test_days_and_times_are_local_for_a_person_and_utc_for_a_program(changed):
+    desk, _, run = changed
+    source = desk.here("why", "retries", "--json").json["sources"][0]
+    moment = datetime.fromisoformat(source["at"])
+    zone = {"REVERIE_EXTRACTION__TIME_ZONE": "Pacific/Kiritimati"}
+    shown = moment.astimezone(ZoneInfo("Pacific/Kiritimati"))
+    assert moment.utcoffset() == timedelta(0)
+    assert f"the person said at {shown:%Y-%m-%d %H:%M}\n" in desk.here("why", "retries", **zone).out
+    dream = next(item for item in desk.here("history", "--json").json if item["run"] == run)
+    done = datetime.fromisoformat(dream["at"]).astimezone(ZoneInfo("Pacific/Kiritimati"))
+    assert f"{done:%Y-%m-%d %H:%M} " in desk.here("history", **zone).out
 
 
 def test_why_names_a_sentence_that_no_source_stands_for(changed):

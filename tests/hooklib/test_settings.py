@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pipeline import config
+from pipeline.config import load
 from pipeline.core.errors import ConfigError
 from pipeline.hooklib import settings
 
@@ -19,7 +19,7 @@ def home(sealed_environment):
 def test_what_is_no_mode_is_refused_with_the_modes(home):
     write(home, b'[store]\nmode = "automatic"\n')
     with pytest.raises(ConfigError, match="one of off, observe, propose, auto"):
-        config.load(home)
+        load(home)
 
 
 def write(home, config=None, board=None):
@@ -31,7 +31,7 @@ def write(home, config=None, board=None):
 
 
 def test_without_any_file_all_is_at_its_default(home):
-    assert settings.hook_settings(str(home)) == {**settings.DEFAULTS, "mode": "auto"}
+    assert settings.hook_settings(str(home)) == {**settings.DEFAULTS, "mode": "auto", "time_zone": ""}
 
 
 def test_config_is_read_when_no_board_knows_it(home):
@@ -92,7 +92,7 @@ def test_what_can_not_be_used_is_told_and_at_its_default(home, config, told):
     write(home, config)
     problems: list[str] = []
     found = settings.hook_settings(str(home), problems)
-    assert found == {**settings.DEFAULTS, "mode": "auto"}
+    assert found == {**settings.DEFAULTS, "mode": "auto", "time_zone": ""}
     assert [told in problem for problem in problems] == [True] * bool(told)
 
 
@@ -101,3 +101,47 @@ def test_an_unknown_mode_is_off(home):
     problems: list[str] = []
     assert settings.hook_settings(str(home), problems)["mode"] == "off"
     assert "sometimes" in problems[0]
+
+
+@pytest.mark.parametrize(
+    "config", [b'[extraction]\ntime_zone = "Asia/Tokyo"\n', b'extraction.time_zone="Asia/Tokyo"']
+)
+def test_the_zone_is_known_from_the_file_the_board_and_the_environment(home, monkeypatch, config):
+    write(home, config)
+    assert settings.hook_settings(str(home))["time_zone"] == "Asia/Tokyo"
+    write(home, config, {"extraction": {"time_zone": "Europe/Rome"}})
+    assert settings.hook_settings(str(home))["time_zone"] == "Europe/Rome"
+    monkeypatch.setenv("REVERIE_EXTRACTION__TIME_ZONE", "America/Lima")
+    assert settings.hook_settings(str(home))["time_zone"] == "America/Lima"
+
+
+@pytest.mark.parametrize(
+    ("config", "line"),
+    [
+        (b'[extraction]\nattempts = 2\ntime_zone = "Mars/Olympus"\n', 3),
+        (b'[model]\nmodel = "m"\n\n[ extraction ]\n  time_zone="Mars/Olympus"', 5),
+        (b'extraction.time_zone = "Mars/Olympus"', 1),
+        (b'extraction = { time_zone = "Mars/Olympus" }', None),
+    ],
+)
+def test_a_zone_nobody_knows_is_refused_with_file_line_and_fix(home, config, line):
+    write(home, config)
+    with pytest.raises(ConfigError, match="there is no time zone 'Mars/Olympus'") as caught:
+        load(home)
+    error = caught.value
+    assert (error.file, error.line) == (str(home / "config.toml"), line)
+    assert "Europe/Berlin" in error.fix
+
+
+def test_a_key_that_does_not_exist_is_refused_with_its_line(home):
+    write(home, b"[model]\n\nmodle = 1\n")
+    with pytest.raises(ConfigError, match="there is no such key") as caught:
+        load(home)
+    assert caught.value.line == 3
+
+
+def test_a_zone_nobody_knows_in_the_environment_is_refused_with_the_variable(home, monkeypatch):
+    monkeypatch.setenv("REVERIE_EXTRACTION__TIME_ZONE", "Mars")
+    with pytest.raises(ConfigError, match="Mars") as caught:
+        load(home)
+    assert (caught.value.file, caught.value.line) == ("$REVERIE_EXTRACTION__TIME_ZONE", None)

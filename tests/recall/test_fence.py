@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.hooklib import times
+from pipeline.hooklib import times, zone
 from pipeline.recall.live import fence
 
 NOW = times.parse("2026-11-27T10:00:00Z") or 0.0
@@ -128,6 +128,7 @@ def test_an_attribute_can_not_be_left():
         ("2027-01-01", "2027-01-01, a date to come"),
         ("", "unknown"),
         ("yesterday", "unknown"),
+        ("2026-11-26T23:30:00+00:00", "2026-11-26, 1 day ago"),
     ],
 )
 def test_bug_107_every_memory_carries_its_date(said, told):
@@ -165,3 +166,17 @@ def test_what_is_left_out_is_counted(count, told):
     made = fence.brief(["piece"], count)
     assert made.splitlines()[-1].startswith(told) if told else made.endswith("piece")
     assert fence.brief([], count) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("America/Los_Angeles", "2026-11-26, 1 day ago"),
+        ("Asia/Kolkata", "2026-11-27, today"),
+        ("UTC", "2026-11-26, 1 day ago"),
+    ],
+)
+def test_the_day_and_its_distance_are_those_of_the_person(name, told):
+    zone.use(name)
+    assert fence.age("2026-11-26T20:00:00Z", NOW) == told
+    assert fence.age("2026-05-11", NOW) == "2026-05-11, 200 days ago"

@@ -340,3 +340,21 @@ def test_a_python_too_old_leaves_the_event_to_the_launchers_next_one(full: Desk,
     full.env["REVERIE_PYTHON_HOOK"] = str(old)
     assert "make ship" in full.hook(prompt=DEPLOY, launcher=True)
     assert full.log() == []
+
+
+@pytest.mark.parametrize("variable", ["TZ", "REVERIE_EXTRACTION__TIME_ZONE"])
+def test_a_memory_has_the_day_of_the_machine_or_of_the_zone_that_is_set(desk: Desk, variable: str) -> None:
+    desk.write("staging-deploys", "Deploy to staging with make ship.", said="2026-11-26T20:00:00+00:00")
+    desk.index()
+    desk.env[variable] = "Asia/Kolkata"
+    assert 'said="2026-11-27, today"' in desk.hook(prompt=DEPLOY)
+    assert desk.log() == []
+
+
+def test_a_zone_nobody_knows_is_told_and_days_are_the_machines(desk: Desk) -> None:
+    desk.write("staging-deploys", "Deploy to staging with make ship.", said="2026-11-26T20:00:00+00:00")
+    desk.index()
+    (desk.home / "config.toml").write_text('[extraction]\ntime_zone = "Mars/Olympus"\n', "utf-8")
+    assert 'said="2026-11-26, 1 day ago"' in desk.hook(prompt=DEPLOY)
+    (line,) = desk.log()
+    assert "time_zone: 'Mars/Olympus' is no zone" in line or "there is no zone 'Mars/Olympus'" in line

@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from pipeline.core import zone
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import StoreError
 from pipeline.core.home import Home
@@ -63,7 +64,7 @@ def text(
 ) -> str:
     """Return the file for `memories`, their access entries by id, and the JSON reports of past dreams."""
     reports = sorted(reports, key=lambda report: str(report["at"]), reverse=True)
-    last = str(reports[0]["at"])[:10] if reports else "never"
+    last = zone.day(reports[0]["at"]) if reports else "never"
     sections = {
         "Themes": _themes(memories),
         "Most Accessed": _accessed(memories, state),
@@ -71,7 +72,7 @@ def text(
         "Consolidation History": _history(reports),
     }
     parts = [
-        f"{_HEAD}> Last updated: {now:%Y-%m-%d} | Last reflection: {last} | Reflections: {len(reports)}\n"
+        f"{_HEAD}> Last updated: {zone.day(now)} | Last reflection: {last} | Reflections: {len(reports)}\n"
     ]
     for title, lines in sections.items():
         parts += [f"\n## {title}\n", *(f"- {line}\n" for line in lines or ["none yet"])]
@@ -131,7 +132,7 @@ def _insights(memories: Sequence[Memory]) -> list[str]:
 
 
 def _history(reports: list[dict[str, Any]]) -> list[str]:
-    did = [(report["at"][:10], Counter(_operations(report))) for report in reports]
+    did = [(zone.day(report["at"]), Counter(_operations(report))) for report in reports]
     merges = sum(counts["merge"] for _, counts in did)
     lines = [
         f"{day}: {', '.join(f'{count} {op}' for op, count in sorted(counts.items()))}"

@@ -12,6 +12,7 @@ import orjson
 
 from pipeline.core.atomic import write_atomic
 from pipeline.core.home import Home
+from pipeline.core.zone import minute
 from pipeline.domain.action import DreamAction
 from pipeline.domain.operations import Gate
 
@@ -86,7 +87,7 @@ def as_json(report: DreamReport) -> bytes:
 
 def as_markdown(report: DreamReport) -> str:
     """Return `report` for a person: what happened first, then why, then what it cost."""
-    lines = [f"# Dream of {report.at[:16].replace('T', ' ')}", "", _headline(report), ""]
+    lines = [f"# Dream of {minute(report.at)}", "", _headline(report), ""]
     if report.actions:
         lines += ["## Done", "", *(line for action in report.actions for line in _action(action)), ""]
     later = [item for item in report.refused if item.get("later")]
@@ -133,7 +134,7 @@ def _action(action: DreamAction) -> list[str]:
     lines += [f"  - left out “{text}”, covered by “{by}”" for text, by in action.left_out]
     lines += [f"  - stays: the second reader did not agree {claim}" for claim in action.denied]
     for source in action.sources:
-        lines.append(f"  - source: {source['at'] or 'unknown time'}, “{source['quote'][:120]}”")
+        lines.append(f"  - source: {minute(source['at'], 'unknown time')}, “{source['quote'][:120]}”")
     return lines
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from pipeline.core.clock import parse_time
+from pipeline.core.zone import day
 from pipeline.domain.memory import Memory
 from pipeline.domain.operations import Operation
 from pipeline.verify.check import says_the_same
@@ -84,7 +85,7 @@ def _unused(
         return ""
     last = max((moment for moment in (used, memory.updated, memory.created) if moment), default=None)
     if last and now - (last := max(last, since)) > timedelta(days=learning_days):
-        return f"a learning that nobody used since {last.date().isoformat()}"
+        return f"a learning that nobody used since {day(last)}"
     return ""
 
 
@@ -92,7 +93,7 @@ def _done(memory: Memory, now: datetime, task_days: int) -> str:
     if memory.type_row.tier == "task":
         done = parse_time(memory.extra.get("completed_at"))
         if done and now - done > timedelta(days=task_days):
-            return f"a task that was done on {done.date().isoformat()}"
+            return f"a task that was done on {day(done)}"
     return ""
 
 

@@ -14,6 +14,7 @@ from pipeline.consolidation.propose.committed_reply import committed, complete
 from pipeline.consolidation.propose.plan_schema import Plan, Proposed, ProposedCover
 from pipeline.context import PhaseContext
 from pipeline.core.ids import digest
+from pipeline.core.zone import day
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.operations import Cluster, Cover, Operation, Refused
 from pipeline.domain.sentences import ALSO, Sentence, sentences
@@ -25,6 +26,7 @@ from pipeline.verify.provenance import said_at, sentence_said_at, sources_of
 
 PURPOSE = "consolidate.cluster"
 STRENGTH = 0.7
+_UNKNOWN = "on an unknown day"
 _HANDLE = re.compile(r"\b[mf]\d+\b")
 _SENTENCE = re.compile(r"([mf]\d+)\.(\d{1,4})")
 
@@ -96,7 +98,7 @@ def plan_group(
 
 
 def _request(phase: PhaseContext, shown: str) -> Request:
-    today = phase.clock.now().date().isoformat()
+    today = day(phase.clock.now())
     return Request(
         purpose=PURPOSE,
         model=phase.settings.model.model,
@@ -107,17 +109,15 @@ def _request(phase: PhaseContext, shown: str) -> Request:
 
 
 def _provenance(memory: Memory) -> str:
-    moment = said_at(memory) or memory.created
-    day = moment.date().isoformat() if moment else "on an unknown day"
     who = {"user-stated": "by the user", "user-confirmed": "by the assistant, confirmed by the user"}
-    return f"said {day} {who.get(memory.origin, 'by the assistant' if memory.origin else 'by someone')}"
+    spoken = day(said_at(memory) or memory.created, _UNKNOWN)
+    return f"said {spoken} {who.get(memory.origin, 'by the assistant' if memory.origin else 'by someone')}"
 
 
 def _spoken(memory: Memory, sentence: Sentence) -> str:
     """Return on which day `sentence` was last said, and by whom."""
-    moment = sentence_said_at(memory, sentence.text)
-    day = moment.date().isoformat() if moment else "on an unknown day"
-    return f"{day}, {speaker(sources_of(memory, sentence.text))}"
+    spoken = day(sentence_said_at(memory, sentence.text), _UNKNOWN)
+    return f"{spoken}, {speaker(sources_of(memory, sentence.text))}"
 
 
 def speaker(sources: Sequence[Evidence]) -> str:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from pipeline.consolidation.propose.model import indented, speaker
 from pipeline.core.ids import digest
+from pipeline.core.zone import day
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.sentences import Sentence, folded, sentences
 from pipeline.safety.invisible import visible, visible_line
@@ -157,14 +158,14 @@ def dated_clipped(memory: Memory) -> str:
 def quoted(sources: Sequence[Evidence]) -> str:
     """Return the quotes of `sources`, each with its speaker and day."""
     return "\n".join(
-        f"({speaker([source])}, {(source.at or 'unknown day')[:10]}: “{visible_line(source.quote)}”)"
+        f"({speaker([source])}, {day(source.at, 'unknown day')}: “{visible_line(source.quote)}”)"
         for source in sources[:_QUOTES]
     )
 
 
 def _day(memory: Memory, texts: Sequence[str]) -> str:
     moments = [moment for text in texts if (moment := sentence_said_at(memory, text))]
-    return f"(said {max(moments).date().isoformat()})" if moments else "(nobody knows when it was said)"
+    return f"(said {day(max(moments))})" if moments else "(nobody knows when it was said)"
 
 
 def _labelled(sentence: Sentence) -> str:

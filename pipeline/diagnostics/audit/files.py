@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from pipeline.core.zone import day
 from pipeline.diagnostics.audit.folder import File
 from pipeline.domain.finding import Finding
 from pipeline.domain.memory import TYPES
@@ -116,7 +117,7 @@ def _age(file: File, now: datetime) -> Iterator[Finding]:
     days = (now - moment).days
     if days > STALE_DAYS:
         by = "" if dated else ", by its file's time"
-        what = f"says how things stood {days} days ago{by} ({moment.date().isoformat()})"
+        what = f"says how things stood {days} days ago{by} ({day(moment)})"
         yield Finding(
             "note", "stale", what, "See whether it still holds; correct or remove it.", path=file.path
         )

@@ -7,7 +7,7 @@ input gives the same bytes, for the sake of the prompt cache.
 
 import re
 
-from pipeline.hooklib import times
+from pipeline.hooklib import times, zone
 from pipeline.hooklib.plain import clipped, well_formed
 from pipeline.safety.invisible import visible
 
@@ -76,15 +76,17 @@ def tokens(text: str) -> int:
 
 
 def age(said_at: str, now: float) -> str:
-    """Return the day of `said_at` and how long ago that was: ``2026-05-11, 200 days ago``."""
+    """Return the local day of `said_at` and how many days ago that was: ``2026-05-11, 200 days ago``."""
     moment = times.parse(said_at)
     if moment is None:
         return "unknown"
-    days = int((now - moment) // 86_400)
+    day = zone.day(moment)
+    # From day to day: what was said late last night was said yesterday.
+    days = int(((times.parse(zone.day(now)) or now) - (times.parse(day) or moment)) // times.DAY)
     distance = (
         f"{days} days ago" if days > 1 else ("today", "1 day ago")[days] if days >= 0 else "a date to come"
     )
-    return f"{times.date(moment)}, {distance}"
+    return f"{day}, {distance}"
 
 
 def cut_to_bytes(text: str, lines: int, size_bytes: int) -> "tuple[str, bool]":

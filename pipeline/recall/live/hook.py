@@ -5,7 +5,7 @@ Nothing here opens the ledger, drains the spool, calls a model or waits for anyb
 
 import os
 
-from pipeline.hooklib import events, home_files, jsonish, places, settings, times
+from pipeline.hooklib import events, home_files, jsonish, places, settings, times, zone
 from pipeline.hooklib.ownership import project_of
 
 TYPE_CHECKING = False
@@ -32,6 +32,9 @@ def run(event: str, data: bytes, home: str, problems: "list[str] | None" = None)
     values = settings.hook_settings(home, log_lines)
     if not values["enabled"] or values["mode"] in SILENT_MODES:
         return ""
+    name = values["time_zone"]
+    if not zone.use(name):
+        log_lines.append(f"extraction.time_zone: there is no zone {name!r}; days are the machine's")
     begins = event == events.SESSION_START
     text = _at_start(fields, home, values) if begins else _at_prompt(fields, home, values, log_lines)
     if not text:

@@ -94,7 +94,11 @@ def _settings(home: Path) -> dict[str, Any]:
         found = config.load(home, environment=False)
     except ConfigError:
         return {"settings": {}, "config_stamp": None}  # the hooks read the file themselves, and say so
-    sections = {"recall": found.recall.model_dump(), "store": {"mode": found.store.mode}}
+    sections = {
+        "recall": found.recall.model_dump(),
+        "store": {"mode": found.store.mode},
+        "extraction": {"time_zone": found.extraction.time_zone},
+    }
     return {"settings": sections, "config_stamp": stamp}
 
 

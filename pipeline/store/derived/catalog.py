@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from pipeline.core import zone
 from pipeline.core.atomic import write_atomic
 from pipeline.core.clock import iso, parse_time
 from pipeline.core.errors import DocumentError, StoreError
@@ -103,7 +104,7 @@ def core_text(memories: Sequence[Memory], state: dict[str, dict[str, Any]], now:
     alive = [memory for score, memory in scored if score >= CORE_LEAST - _TOLERANCE]
     head = (
         "# Memory Core (auto-generated)\n"
-        f"> Last updated: {now:%Y-%m-%d} | Active memories: {len(alive)}/{len(memories)} (score 0.2 or more)"
+        f"> Last updated: {zone.day(now)} | Active memories: {len(alive)}/{len(memories)} (score 0.2 or more)"
         " | Next refresh: daily\n"
     )
     by_section: dict[str, list[Memory]] = {section: [] for section in _SECTIONS}
