@@ -16,6 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pipeline.config import Settings
+from pipeline.evaluation.report import Table, tables
+from pipeline.evaluation.scoring import Score
+from pipeline.evaluation.suite_run import Choice, evaluate
 
 ROOT = Path(__file__).resolve().parents[1]
 _RANDOM = re.compile(
@@ -74,10 +77,21 @@ def configuration() -> str:
 
 
 def evaluation() -> str:
-    """Return the table of ``reverie eval`` as Markdown."""
-    head, *rows = (re.split(r"\s{2,}", line.strip()) for line in reverie("eval").splitlines() if line.strip())
-    rule = ["---", *("---:" for _ in head[1:])]
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
+    """Return the tables of ``reverie eval`` as Markdown, and which sessions have no score."""
+    scores, lines = [], []
+    for found in evaluate(ROOT / "fixtures" / "eval", Choice()):
+        if isinstance(found, Score):
+            scores.append(found)
+        else:
+            lines.append(f"- {found.session}{f' ({found.manner})' if found.manner else ''}: {found.reason}")
+    parts = [f"{table.title.capitalize()}:\n\n{_markdown(table)}" for table in tables(scores)]
+    return "\n\n".join([*parts, *(["Not scored:\n\n" + "\n".join(lines)] if lines else [])])
+
+
+def _markdown(table: Table) -> str:
+    rule = ["---", *("---:" for _ in table.columns[1:])]
+    rows = (table.columns, rule, *table.rows)
+    return "\n".join(f"| {' | '.join(cell.strip() for cell in row)} |" for row in rows)
 
 
 def dream() -> str:

@@ -75,7 +75,7 @@ def _evaluate(session: Session, manner: str, choice: Choice) -> Score | Unscored
     try:
         reading = read_session(session, llm=choice.llm, pieces=choice.pieces, manner=manner)
     except (ModelError, SpendError) as error:
-        return Unscored(session.name, manner, str(error), failed=True)
+        return Unscored(session.name, manner, str(error.args[0]), failed=True)
     if gold is None:
         return Unscored(session.name, manner, "it was recorded; there is no gold list to score it by")
     return replace(score(reading, gold), half=session.half, manner=manner)
