@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import PurePosixPath
 
 from pipeline.app.changes import memory_changes
+from pipeline.core import zone
 from pipeline.core.errors import StoreError, UnknownMemoryError
 from pipeline.store import Document, Retired, Store, scan_archive, short_ids, turns_of
 
@@ -139,4 +140,4 @@ def _fate(item: Retired, heir: str) -> str:
 
 
 def _on(at: datetime | None) -> str:
-    return f" on {at.date().isoformat()}" if at else ""
+    return f" on {zone.day(at)}" if at else ""

@@ -9,11 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import NamedTuple
 
-from pipeline.core import zone
-from pipeline.core.clock import latest, parse_time
 from pipeline.domain.memory import (
     HUMAN_ONLY,
     MAX_DESCRIPTION,
@@ -23,21 +20,18 @@ from pipeline.domain.memory import (
     Memory,
     Origin,
 )
-from pipeline.domain.sentences import folded, sentences, unlabelled
+from pipeline.domain.sentences import folded
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.quotes import in_one_line, quoted_in
 from pipeline.extraction.render import Rendering
 from pipeline.extraction.schema import Candidate, Cited, Extraction, Withdrawal
-from pipeline.extraction.screened_candidate import Screened
+from pipeline.extraction.screened_candidate import PARTS, Screened, local, screened
 from pipeline.hooklib.plain import one_line
 from pipeline.safety.invisible import visible
 from pipeline.store import Forgotten
-from pipeline.text.dates import absolute
 from pipeline.text.slugs import slugify
 from pipeline.verify.barred import bar
 from pipeline.verify.floor import ACTED_ON, Ground, Line, Missing
-from pipeline.verify.provenance import replace_bears
-from pipeline.verify.tags import phrased, spelled
 
 MAX_PART = 2_000
 """Most characters of a statement, a reason, or how to apply it: more is not one fact."""
@@ -49,7 +43,6 @@ AROUND = 2
 """Lines on either side of a cited one that count as its surroundings."""
 MOST_UNCITED = 12
 """Lines of a person that a withdrawal without a quote is judged by."""
-_PARTS = {"statement": "statement", "why": "why", "how_to_apply": "how to apply"}
 FORGOTTEN = "it was forgotten on request, rejected or undone, and nobody has said it since"
 
 NOWHERE = "stands in none of its lines"
@@ -161,7 +154,7 @@ class Screen:
         sources = tuple(dict.fromkeys(source for _, source in found))
         old = self.shown.get(candidate.update_of.strip())
         origin = _origin(_stating(found) or sources, self.rendering)
-        item = _screened(candidate, old, origin, found)
+        item = screened(candidate, old, origin, found)
         look = Look(candidate, item, sources, self, number, earlier)
         for check in self.checks:
             found_wrong = check.find(look)
@@ -180,7 +173,7 @@ class Screen:
     def _missing(self, item: Screened, cited: Iterable[int], old: Memory | None) -> Missing:
         lines = [self.rendering.lines[number] for number in self.around(cited)]
         ground = Ground(
-            [Line(line.text, _local(line.at), line.speaker == "person") for line in lines],
+            [Line(line.text, local(line.at), line.speaker == "person") for line in lines],
             old=f"{old.name}\n{old.title}\n{old.description}\n{old.body}" if old else "",
             dialogue=self.rendering.words,
         )
@@ -231,7 +224,7 @@ def cite_each(evidence: Sequence[Cited], rendering: Rendering) -> list[tuple[int
             quote=in_one_line(cited.quote)[:MAX_QUOTE].strip(),
             at=utterance.at,
             speaker=utterance.speaker,
-            bears=(cited.part,) if cited.part in _PARTS else (),
+            bears=(cited.part,) if cited.part in PARTS else (),
         )
         if (cited.line, source) not in found:
             found.append((cited.line, source))
@@ -257,10 +250,6 @@ def too_weak(item: Screened) -> Rejected | None:
     if item.confidence < LEAST_INFERRED:
         return Rejected(item.name, "only the assistant said it, and not surely", True, item)
     return None
-
-
-def _type_of(candidate: Candidate) -> str:
-    return candidate.type.strip().lower().replace("-", "_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,82 +358,6 @@ def _sound(withdrawal: Withdrawal) -> Withdrawal:
     """Return `withdrawal` with a name and a reason that may be written."""
     reason = NO_REASON if bar(withdrawal.reason) else one_line(withdrawal.reason, MAX_DESCRIPTION)
     return withdrawal.model_copy(update={"name": label(withdrawal.name), "reason": reason})
-
-
-def _screened(
-    candidate: Candidate, old: Memory | None, origin: Origin, found: Sequence[tuple[int, Evidence]]
-) -> Screened:
-    said_at = latest(source.at for _, source in found)
-    spoken_at = _local(said_at)
-    name = slugify(candidate.name or candidate.description)
-    item = Screened(
-        name=name if candidate.name.strip() or old is None else old.name,
-        update_of=old.name if old else "",
-        type=old.type if old and _type_of(candidate) not in TYPES else _type_of(candidate),
-        title=one_line(candidate.title, 80),
-        description=one_line(
-            absolute(candidate.description or _short(candidate), spoken_at), MAX_DESCRIPTION
-        ),
-        statement=_dated(candidate.statement, spoken_at),
-        why=_dated(candidate.why, spoken_at),
-        how_to_apply=_dated(candidate.how_to_apply, spoken_at),
-        tags=spelled(candidate.tags),
-        anchors=tuple(dict.fromkeys(one_line(item, 200) for item in candidate.anchors if item.strip()))[:8],
-        importance=round(candidate.importance, 2),
-        confidence=round(candidate.confidence, 2),
-        origin=origin,
-        sources=(),
-        said_at=said_at,
-        replaces=_replaces(candidate, old, spoken_at),
-        cues=phrased(candidate.cues),
-    )
-    return replace(item, sources=_sources(item, [source for _, source in found]))
-
-
-def _short(candidate: Candidate) -> str:
-    """Return the statement of a new memory where it is short enough to be its own one-line description."""
-    fits = len(candidate.statement) <= MAX_DESCRIPTION and not candidate.update_of
-    return candidate.statement if fits else ""
-
-
-def _local(at: datetime | str | None) -> datetime | None:
-    """Return when something was said, as the clocks of the person showed it."""
-    moment = parse_time(at)
-    return zone.local(moment) if moment else None
-
-
-def _dated(text: str, spoken_at: datetime | None) -> str:
-    """Return a proposed text as it may stand in a memory: days for “tomorrow”, no labels of its own."""
-    return unlabelled(absolute(text.strip(), spoken_at))
-
-
-def _replaces(
-    candidate: Candidate, old: Memory | None, spoken_at: datetime | None
-) -> tuple[tuple[str, str], ...]:
-    """Return the sentences of `old` that are replaced, with what takes their place; equal ones left out."""
-    numbered = dict(enumerate(sentences(old.body), start=1)) if old else {}
-    pairs = {
-        numbered[change.number].text: _dated(change.text, spoken_at)
-        for change in candidate.replaces
-        if change.number in numbered
-    }
-    return tuple((before, text) for before, text in pairs.items() if folded(before) != folded(text))
-
-
-def _sources(item: Screened, given: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    """Return `given` with the keys of the sentences each stands for, one source for each quote."""
-    keys: dict[tuple[str, str, str], list[str]] = {}
-    first: dict[tuple[str, str, str], Evidence] = {}
-    everything = [sentence.key for sentence in sentences(item.body)]
-    for source in given:
-        part = _PARTS.get(source.bears[0]) if source.bears and not item.update_of else None
-        own = [sentence.key for sentence in sentences(item.body) if sentence.part == part]
-        first.setdefault(source.pointer, source)
-        keys.setdefault(source.pointer, []).extend(own or everything)
-    return tuple(
-        replace_bears(source, () if set(keys[pointer]) >= set(everything) else dict.fromkeys(keys[pointer]))
-        for pointer, source in first.items()
-    )
 
 
 def _stating(found: Sequence[tuple[int, Evidence]]) -> list[Evidence]:

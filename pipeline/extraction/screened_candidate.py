@@ -5,24 +5,29 @@ Both doors, extraction's own and a person's yes in the inbox, write what is made
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from pipeline.core.clock import parse_time
+from pipeline.core import zone
+from pipeline.core.clock import latest, parse_time
 from pipeline.core.errors import InputError
 from pipeline.domain.body import Body
-from pipeline.domain.memory import MAX_DESCRIPTION, Evidence, Memory, Origin
-from pipeline.domain.sentences import folded, sentences
+from pipeline.domain.memory import MAX_DESCRIPTION, TYPES, Evidence, Memory, Origin
+from pipeline.domain.sentences import folded, sentences, unlabelled
+from pipeline.extraction.schema import Candidate
 from pipeline.hooklib.plain import one_line
 from pipeline.revision import Removal, Replacement, amended
+from pipeline.text.dates import absolute
 from pipeline.text.slugs import slugify
-from pipeline.verify.provenance import origin_of, pruned, sources_of, vouched, weakest_origin
-from pipeline.verify.tags import MOST_CUES, MOST_TAGS, phrased, union
+from pipeline.verify.provenance import origin_of, pruned, replace_bears, sources_of, vouched, weakest_origin
+from pipeline.verify.tags import MOST_CUES, MOST_TAGS, phrased, spelled, union
 
 MOST_ANCHORS = 8
 _TITLE_CHARS = 80
+PARTS = {"statement": "statement", "why": "why", "how_to_apply": "how to apply"}
+"""Parts of a candidate that a line may bear, with their names in a memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +190,88 @@ class Screened:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError("the proposal can't be read", fix=fix) from error
+
+
+def type_of(candidate: Candidate) -> str:
+    """Return the type that a candidate names, as types are spelled."""
+    return candidate.type.strip().lower().replace("-", "_")
+
+
+def screened(
+    candidate: Candidate, old: Memory | None, origin: Origin, found: Sequence[tuple[int, Evidence]]
+) -> Screened:
+    """Return `candidate` as it may be written: over `old` or new, with the lines `found` for it."""
+    said_at = latest(source.at for _, source in found)
+    spoken_at = local(said_at)
+    name = slugify(candidate.name or candidate.description)
+    item = Screened(
+        name=name if candidate.name.strip() or old is None else old.name,
+        update_of=old.name if old else "",
+        type=old.type if old and type_of(candidate) not in TYPES else type_of(candidate),
+        title=one_line(candidate.title, 80),
+        description=one_line(
+            absolute(candidate.description or _short(candidate), spoken_at), MAX_DESCRIPTION
+        ),
+        statement=_dated(candidate.statement, spoken_at),
+        why=_dated(candidate.why, spoken_at),
+        how_to_apply=_dated(candidate.how_to_apply, spoken_at),
+        tags=spelled(candidate.tags),
+        anchors=tuple(dict.fromkeys(one_line(item, 200) for item in candidate.anchors if item.strip()))[:8],
+        importance=round(candidate.importance, 2),
+        confidence=round(candidate.confidence, 2),
+        origin=origin,
+        sources=(),
+        said_at=said_at,
+        replaces=_replaces(candidate, old, spoken_at),
+        cues=phrased(candidate.cues),
+    )
+    return replace(item, sources=_sources(item, [source for _, source in found]))
+
+
+def _short(candidate: Candidate) -> str:
+    """Return the statement of a new memory where it is short enough to be its own one-line description."""
+    fits = len(candidate.statement) <= MAX_DESCRIPTION and not candidate.update_of
+    return candidate.statement if fits else ""
+
+
+def local(at: datetime | str | None) -> datetime | None:
+    """Return when something was said, as the clocks of the person showed it."""
+    moment = parse_time(at)
+    return zone.local(moment) if moment else None
+
+
+def _dated(text: str, spoken_at: datetime | None) -> str:
+    """Return a proposed text as it may stand in a memory: days for “tomorrow”, no labels of its own."""
+    return unlabelled(absolute(text.strip(), spoken_at))
+
+
+def _replaces(
+    candidate: Candidate, old: Memory | None, spoken_at: datetime | None
+) -> tuple[tuple[str, str], ...]:
+    """Return the sentences of `old` that are replaced, with what takes their place; equal ones left out."""
+    numbered = dict(enumerate(sentences(old.body), start=1)) if old else {}
+    pairs = {
+        numbered[change.number].text: _dated(change.text, spoken_at)
+        for change in candidate.replaces
+        if change.number in numbered
+    }
+    return tuple((before, text) for before, text in pairs.items() if folded(before) != folded(text))
+
+
+def _sources(item: Screened, given: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """Return `given` with the keys of the sentences each stands for, one source for each quote."""
+    keys: dict[tuple[str, str, str], list[str]] = {}
+    first: dict[tuple[str, str, str], Evidence] = {}
+    everything = [sentence.key for sentence in sentences(item.body)]
+    for source in given:
+        part = PARTS.get(source.bears[0]) if source.bears and not item.update_of else None
+        own = [sentence.key for sentence in sentences(item.body) if sentence.part == part]
+        first.setdefault(source.pointer, source)
+        keys.setdefault(source.pointer, []).extend(own or everything)
+    return tuple(
+        replace_bears(source, () if set(keys[pointer]) >= set(everything) else dict.fromkeys(keys[pointer]))
+        for pointer, source in first.items()
+    )
 
 
 def _but(text: str, known: Iterable[str]) -> str:

@@ -269,7 +269,7 @@ def test_what_was_edited_by_hand_stands_in_the_history_and_in_diff(changed):
     by_hand = {row["what"]: row for row in rows if row["by"] == "by hand"}
     assert by_hand.keys() == {"edited retries", "removed ship"}
     assert {(row["run"], row["short"], row["state"]) for row in by_hand.values()} == {("", "", "no undo")}
-    assert re.search(r"^ +\d{4}-\d\d-\d\dT\d\d:\d\dZ +by hand +edited retries +no undo$",
+    assert re.search(r"^ +\d{4}-\d\d-\d\d \d\d:\d\d +by hand +edited retries +no undo$",
                      desk.here("history").out, re.MULTILINE)  # fmt: skip
     told = desk.here("diff", "retries").out
     assert "by hand\n\nchanged  retries" in told and "new   By hand." in told
