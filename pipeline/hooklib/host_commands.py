@@ -8,28 +8,38 @@ import os
 
 from pipeline.hooklib.places import config_dir
 
-STEERING = frozenset(
-    """access add-dir advisor agents allowed-tools android app approved-tools artifacts auto-mode-setup
-    autocompact background bashes bg branch break-reminder breaks brief bug cd checkpoint checkup chrome clear
-    cloud-plugins color compact config context continue control copy cost daemon debug-tool-call
-    design-consent design-login design-revoke desktop diff doctor effort exit export extra-usage fast feedback
-    files focus fork heapdump help hooks ide import install install-github-app install-slack-app ios
-    keybindings list-agents login logout marketplace mcp memory memory-pause migrate-installer mobile model
-    new output-style passes pause-memory peers permissions plugin plugins powerup privacy-settings
-    pro-trial-expired project quit radio rate-limit-options rc recap release-notes reload-plugins
-    reload-skills remote remote-control remote-env rename reset restart resume rewind sandbox scroll-speed
-    session settings setup-bedrock setup-cowork setup-vertex share skill-doctor skills stats status statusline
-    stickers stop subtask tag tasks teleport terminal-setup theme think-back thinkback todos toggle-memory tui
-    undo update upgrade usage usage-credits use-case version vim voice web-setup wellbeing workflows""".split()
+
+def _words(text: str) -> "frozenset[str]":
+    return frozenset(text.split())
+
+
+STEERING = _words(
+    """add-dir advisor agents allowed-tools approved-tools auto-mode-setup autocompact bashes bg break-
+    reminder chrome clear cloud-plugins color compact config context continue copy cost daemon debug-
+    tool-call design-consent design-login design-revoke desktop doctor effort exit extra-usage fast
+    heapdump help hooks ide install install-github-app install-slack-app keybindings list-agents login
+    logout marketplace mcp memory-pause migrate-installer model output-style passes pause-memory
+    permissions plugin plugins powerup privacy-settings pro-trial-expired quit rate-limit-options rc
+    release-notes reload-plugins reload-skills remote-control remote-env rename resume rewind sandbox
+    scroll-speed settings setup-bedrock setup-cowork setup-vertex skill-doctor skills statusline
+    stickers teleport terminal-setup theme think-back thinkback toggle-memory tui upgrade usage usage-
+    credits use-case version vim web-setup wellbeing workflows"""
 )
 """Names of commands that do something to the host and say nothing to the assistant."""
+_SHARED = _words(
+    """access android app artifacts background branch breaks brief bug cd checkpoint checkup control diff
+    export feedback files focus fork import ios memory mobile new peers project radio recap remote reset
+    restart session share stats status stop subtask tag tasks todos undo update voice"""
+)
+"""More of them, which are also likely names for a person's own commands."""
 _WITH_WORDS = frozenset({"btw", "goal", "plan", "ultraplan"})
-"""Commands that steer the host when they stand alone, while what is typed behind them is for the assistant."""
-_PROMPTS = frozenset(
+"""Commands that steer the host when they stand alone; what is typed behind them is for the assistant."""
+_PROMPTS = _words(
     """autofix-pr batch claude-api commit commit-push-pr debug init insights loop pr-comments pr_comments
-    proactive review routines schedule security-review ship simplify team-onboarding ultrareview verify""".split()
+    proactive review routines schedule security-review ship simplify team-onboarding ultrareview verify"""
 )
 """Commands of the host's own that give the assistant something to do."""
+_KNOWN = STEERING | _SHARED | _WITH_WORDS | _PROMPTS
 _LONGEST = 100
 
 
@@ -49,10 +59,15 @@ def split_command(text: str) -> "tuple[str, str] | None":
     return name, start[len(name) + 1 :].strip()
 
 
-def is_steering(name: str, arguments: str) -> bool:
-    """Say whether ``/name arguments`` only does something to the host; `name` is without its slash."""
+def is_steering(name: str, arguments: str, *, ran_in_host: bool = True) -> bool:
+    """Say whether ``/name arguments`` only does something to the host; `name` is without its slash.
+
+    `ran_in_host` is unset when it is known that the command was passed on to the assistant, as only a person's
+    own command of a name that the host has as well can be.
+    """
     known = name.lower()
-    return known in STEERING or (known in _WITH_WORDS and not arguments)
+    steers = known in STEERING or (ran_in_host and known in _SHARED)
+    return steers or (known in _WITH_WORDS and not arguments)
 
 
 def is_command(text: str, cwd: str = "") -> bool:
@@ -65,7 +80,7 @@ def is_command(text: str, cwd: str = "") -> bool:
     if parts is None:
         return False
     name = parts[0]
-    if name.lower() in STEERING | _WITH_WORDS | _PROMPTS or ":" in name or name.startswith("mcp__"):
+    if name.lower() in _KNOWN or ":" in name or name.startswith("mcp__"):
         return True
     return any(_has_file(folder, name) for folder in _folders(cwd))
 

@@ -87,3 +87,8 @@ def test_a_persons_own_commands_count_everywhere(tmp_path: Path, monkeypatch: py
 )
 def test_what_only_steers_the_host(name: str, arguments: str, steers: bool) -> None:
     assert is_steering(name, arguments) is steers
+
+
+def test_a_persons_own_command_may_have_a_name_of_the_hosts() -> None:
+    assert is_steering("checkpoint", "") and not is_steering("checkpoint", "", ran_in_host=False)
+    assert is_steering("clear", "", ran_in_host=False)
