@@ -14,16 +14,16 @@ def _words(text: str) -> "frozenset[str]":
 
 
 STEERING = _words(
-    """add-dir advisor agents allowed-tools approved-tools auto-mode-setup autocompact bashes bg break-
-    reminder chrome clear cloud-plugins color compact config context continue copy cost daemon debug-
-    tool-call design-consent design-login design-revoke desktop doctor effort exit extra-usage fast
-    heapdump help hooks ide install install-github-app install-slack-app keybindings list-agents login
-    logout marketplace mcp memory-pause migrate-installer model output-style passes pause-memory
+    """add-dir advisor agents allowed-tools approved-tools auto-mode-setup autocompact bashes bg
+    break-reminder chrome clear cloud-plugins color compact config context continue copy cost daemon
+    debug-tool-call design-consent design-login design-revoke desktop doctor effort exit extra-usage
+    fast heapdump help hooks ide install install-github-app install-slack-app keybindings list-agents
+    login logout marketplace mcp memory-pause migrate-installer model output-style passes pause-memory
     permissions plugin plugins powerup privacy-settings pro-trial-expired quit rate-limit-options rc
     release-notes reload-plugins reload-skills remote-control remote-env rename resume rewind sandbox
     scroll-speed settings setup-bedrock setup-cowork setup-vertex skill-doctor skills statusline
-    stickers teleport terminal-setup theme think-back thinkback toggle-memory tui upgrade usage usage-
-    credits use-case version vim web-setup wellbeing workflows"""
+    stickers teleport terminal-setup theme think-back thinkback toggle-memory tui upgrade usage
+    usage-credits use-case version vim web-setup wellbeing workflows"""
 )
 """Names of commands that do something to the host and say nothing to the assistant."""
 _SHARED = _words(
@@ -62,8 +62,8 @@ def split_command(text: str) -> "tuple[str, str] | None":
 def is_steering(name: str, arguments: str, *, ran_in_host: bool = True) -> bool:
     """Say whether ``/name arguments`` only does something to the host; `name` is without its slash.
 
-    `ran_in_host` is unset when it is known that the command was passed on to the assistant, as only a person's
-    own command of a name that the host has as well can be.
+    `ran_in_host` is unset when it is known that the command was passed on to the assistant, as a person's own
+    command may be, though the host has its name as well.
     """
     known = name.lower()
     steers = known in STEERING or (ran_in_host and known in _SHARED)
