@@ -12,7 +12,7 @@ from pipeline.core import locks
 from pipeline.core.errors import StoreError
 from pipeline.core.home import Home
 from pipeline.domain.memory import Evidence
-from pipeline.extraction.render import size
+from pipeline.extraction.shortening import size
 from pipeline.hooklib.places import PROJECT_STORE
 from pipeline.intake import spool
 from pipeline.ledger import Ledger, calls, conversations, dreams, files, inbox, jobs, runs, utterances
@@ -143,8 +143,10 @@ def estimate(
     by rules (`offline`), or is too short to be read as a whole.
     """
     spoken = utterances.utterances_of_conversation(ledger, item.id)
-    chars = sum(size(utterance) for utterance in spoken)
-    windows = max(1, -(-chars // max(1, settings.extraction.window_chars)))
+    needed = sum(size(utterance) for utterance in spoken)
+    windows = max(1, -(-needed // max(1, settings.extraction.window_chars)))
+    shown = sum(len(utterance.text) for utterance in spoken)
+    chars = min(max(shown, needed), windows * settings.extraction.window_chars)
     read_again = 1 + _SECOND_READING
     usage = budget.Usage(
         input_tokens=round((chars * 2 // 7 + windows * _CALL_OVERHEAD_TOKENS) * read_again),

@@ -9,10 +9,21 @@ Speaker = Literal["person", "assistant"]
 
 Channel = Literal["typed", "queued", "slash", "answer", "refusal", "beside_tool", "prose"]
 """How speech reached the transcript. All but ``prose`` (the assistant's) are a person's own words:
-``typed`` at the prompt, ``queued`` while the assistant worked, ``slash`` as a command's arguments,
-``answer`` to AskUserQuestion, ``refusal`` as a comment on a rejected tool, ``beside_tool`` as text in an
-entry that also carries tool results."""
+``typed`` at the prompt, ``queued`` while the assistant worked, ``slash`` as a command with its arguments,
+``answer`` to a question form or a plan, ``refusal`` of a tool or a plan, ``beside_tool`` as text in an
+entry that also carries tool results. What a person did without words stands in square brackets."""
 
+PROMPTS = frozenset({"typed", "slash"})
+"""The channels by which a person begins a turn; all others belong to one that runs."""
+PLAN_TOOL = "ExitPlanMode"
+MENU_TOOL = "AskUserQuestion"
+FORMS = frozenset({PLAN_TOOL, MENU_TOOL})
+"""Tools that show the person something to decide: what they hold is speech."""
+EDITED = "edited"
+WROTE = "wrote"
+TOUCHING = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
+"""Tools that change a file."""
+"""How the files of an entry begin: what was done, a space, the path."""
 
 MOST_TYPES = 64
 """Different record types that are counted by name; a transcript with more is none that the host wrote."""
@@ -30,7 +41,7 @@ def tally(counts: dict[str, int], record_type: str, times: int = 1) -> None:
 class Entry:
     """One record of a transcript, as much of it as Reverie keeps; nobody changes one once it is made.
 
-    Not frozen, though: guarding 22 fields makes an Entry take five times as long, and transcripts have
+    Not frozen, though: guarding 26 fields makes an Entry take five times as long, and transcripts have
     hundreds of thousands.
 
     `offset` and `length` are bytes in the file (two glued records share a line but not an offset).
@@ -50,6 +61,8 @@ class Entry:
     speaker: Speaker | None = None
     channel: Channel | None = None
     tool_names: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    """What the entry shows the assistant doing to files (EDITED, WROTE)."""
     message_id: str | None = None
     at: str | None = None
     at_source: Literal["own", "inherited", "unknown"] = "unknown"
@@ -64,6 +77,12 @@ class Entry:
     """Paths of markdown files in a folder called memory that this entry shows the assistant reading."""
     note: str = ""
     """For a record of unknown type, its first 2,000 characters; else empty."""
+    origin: str = ""
+    """Who sent it, if the record says (``human``, ``peer``, …)."""
+    forked_from: str = ""
+    """The session that a fork copied the entry from."""
+    worked_at: str | None = None
+    """For what a person typed, when the assistant or a tool was last seen at work before it, if it was."""
     input_tokens: int = 0
     output_tokens: int = 0
 
@@ -72,7 +91,9 @@ class Entry:
 class Utterance:
     """One thing that was said, ready to be shown to the model and cited.
 
-    `row` is the ledger's row id, which orders utterances and is the extraction watermark.
+    `row` is the ledger's row id, which orders utterances and is the extraction watermark. `tool_names` and
+    `files` are what the assistant used and touched after it said so; where it only did and said nothing,
+    `text` is empty.
     """
 
     row: int
@@ -84,3 +105,4 @@ class Utterance:
     at: str | None
     cwd: str | None = None
     tool_names: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()

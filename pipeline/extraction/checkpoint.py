@@ -97,7 +97,7 @@ def unpack(run: runs.Run, schema: type[Extraction], words: str) -> tuple[Answer,
     """
     packed = json.loads(run.reply_json or "{}")
     lines = {
-        int(number): Utterance(**{**values, "tool_names": tuple(values["tool_names"])})
+        int(number): Utterance(**{key: _frozen(value) for key, value in values.items()})
         for number, values in packed["lines"].items()
     }
     span = Span(
@@ -118,6 +118,10 @@ def unpack(run: runs.Run, schema: type[Extraction], words: str) -> tuple[Answer,
         packed.get("by_rules", run.provider == "offline"),
     )
     return answer, span
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _kept(memory: Memory) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
     [7] 2026-03-02 09:14 PERSON: keep the retries at 3,
         the gateway bans us at 5
-    [8] 2026-03-02 09:15 ASSISTANT (used Edit): Done.
+    [8] 2026-03-02 09:15 ASSISTANT (used Bash, edited src/retry.py): Done.
 
 Only a real utterance starts at the left margin; every further line is indented, so that text quoted
 inside an utterance can't pass for another speaker. What nobody sees (hidden characters) is left out.
+Nothing is cut while there is room; then what nobody was asked in goes first (`shortening.py`).
 """
 
 from __future__ import annotations
@@ -15,19 +16,16 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from pipeline.core import zone
-from pipeline.domain.speech import Utterance
+from pipeline.domain.speech import EDITED, FORMS, TOUCHING, WROTE, Utterance
+from pipeline.extraction.shortening import shortened, size
 from pipeline.safety.invisible import visible
 
-PERSON_CHARS = 6_000
-"""Most of one person's utterance shown; pastes are longer, and the comment on them is at either end."""
-ASKING_CHARS = 3_000
-"""Most of an assistant's utterance that a person answers next: it may hold the menu they chose from."""
-WORKING_CHARS = 500
-"""Most of any other assistant's utterance: narration between tool calls."""
+MOST_NAMES = 8
+"""Names of tools and files in one line."""
 
 _MANNER = {
     "queued": " (typed while the assistant was working)",
-    "slash": " (as arguments of a slash command)",
+    "slash": " (as a slash command)",
     "answer": " (answering the assistant's question)",
     "refusal": " (refusing a tool call the assistant wanted to make)",
     "beside_tool": " (while a tool call was shown)",
@@ -52,14 +50,24 @@ class Rendering:
         return line >= self.first_new
 
 
-def render(context: Sequence[Utterance], new: Sequence[Utterance]) -> Rendering:
-    """Return `context` and `new` as numbered lines, counted through from 1."""
+def render(
+    context: Sequence[Utterance],
+    new: Sequence[Utterance],
+    *,
+    room: int | None = None,
+    context_room: int | None = None,
+) -> Rendering:
+    """Return `context` and `new` as numbered lines, counted through from 1.
+
+    `room` is how many characters the new lines may take, `context_room` the others, None for any number.
+    """
     both = [*context, *new]
     lines = dict(enumerate(both, start=1))
-    asked = [i + 1 < len(both) and both[i + 1].speaker == "person" for i in range(len(both))]
-    texts = [_line(number, utterance, asked[number - 1]) for number, utterance in lines.items()]
     cut = len(context)
-    return Rendering("\n".join(texts[:cut]), "\n".join(texts[cut:]), lines, cut + 1, words_of(both))
+    follows = both[cut].speaker if cut < len(both) else None
+    texts = shortened(context, context_room, follows=follows, longest=room) + shortened(new, room)
+    shown = [_line(number, lines[number], text) for number, text in enumerate(texts, start=1)]
+    return Rendering("\n".join(shown[:cut]), "\n".join(shown[cut:]), lines, cut + 1, words_of(both))
 
 
 def words_of(spoken: Sequence[Utterance]) -> str:
@@ -73,14 +81,8 @@ def day_of(utterance: Utterance) -> str:
     return zone.day(utterance.at, "(day unknown)")
 
 
-def size(utterance: Utterance) -> int:
-    """Return how many characters `utterance` takes at most when rendered."""
-    limit = PERSON_CHARS if utterance.speaker == "person" else ASKING_CHARS
-    return min(len(utterance.text), limit) + 60
-
-
 def windows(utterances: Sequence[Utterance], max_chars: int) -> list[list[Utterance]]:
-    """Split `utterances` into runs that render to at most about `max_chars`, none of them empty.
+    """Split `utterances` into runs that can be rendered in about `max_chars`, none of them empty.
 
     A cut is made before a person's utterance where there is one in the last third, so that an answer is
     not parted from what follows it.
@@ -88,13 +90,15 @@ def windows(utterances: Sequence[Utterance], max_chars: int) -> list[list[Uttera
     found: list[list[Utterance]] = []
     current: list[Utterance] = []
     used = 0
-    for utterance in utterances:
-        if current and used + size(utterance) > max_chars:
+    for number, utterance in enumerate(utterances):
+        following = utterances[number + 1].speaker if number + 1 < len(utterances) else None
+        needed = size(utterance, follows=following)
+        if current and used + needed > max_chars:
             window, carried = _break(current)
             found.append(window)
             current, used = carried, sum(size(item) for item in carried)
         current.append(utterance)
-        used += size(utterance)
+        used += needed
     if current:
         found.append(current)
     return found
@@ -107,26 +111,28 @@ def _break(run: list[Utterance]) -> tuple[list[Utterance], list[Utterance]]:
     return run, []
 
 
-def _line(number: int, utterance: Utterance, asked: bool) -> str:
-    spoken = visible(utterance.text)
+def _line(number: int, utterance: Utterance, text: str) -> str:
     stamp = zone.minute(utterance.at, "(time unknown)")
     if utterance.speaker == "person":
         who = "PERSON" + _MANNER.get(utterance.channel, "")
-        text = shorten(spoken, PERSON_CHARS)
     else:
-        tools = f" (used {', '.join(utterance.tool_names[:4])})" if utterance.tool_names else ""
-        who = "ASSISTANT" + tools
-        text = shorten(spoken, ASKING_CHARS if asked else WORKING_CHARS)
-    return f"[{number}] {stamp} {who}: " + text.replace("\r", "").strip().replace("\n", "\n    ")
+        who = "ASSISTANT" + _deeds(utterance)
+    text = text.replace("\r", "").strip().replace("\n", "\n    ")
+    return f"[{number}] {stamp} {who}: {text}".rstrip()
 
 
-def shorten(text: str, limit: int) -> str:
-    """Return `text`, or its start and its (longer) end with a note of what was left out between them.
-
-    The end is favoured: questions, menus and comments on a paste mostly stand there.
-    """
-    if len(text) <= limit:
-        return text
-    head = limit // 3
-    tail = limit - head
-    return f"{text[:head]}\n[… {len(text) - limit:,} characters left out …]\n{text[-tail:]}"
+def _deeds(utterance: Utterance) -> str:
+    """Return the names of the tools used and of the files touched, in brackets."""
+    files = list(dict.fromkeys(utterance.files))
+    # Which tool touched a file is said by what was done to it.
+    silent = FORMS | (TOUCHING if files else frozenset())
+    tools = [name for name in dict.fromkeys(utterance.tool_names) if name not in silent]
+    tools_shown = tools[: max(MOST_NAMES - len(files), 2)]
+    files_shown = files[: MOST_NAMES - len(tools_shown)]
+    parts = [f"used {', '.join(tools_shown)}"] if tools_shown else []
+    for verb in (EDITED, WROTE):
+        paths = [path for done, _, path in (file.partition(" ") for file in files_shown) if done == verb]
+        parts += [f"{verb} {', '.join(paths)}"] if paths else []
+    more = len(tools) + len(files) - len(tools_shown) - len(files_shown)
+    parts += [f"and {more} more"] if more else []
+    return f" ({visible(', '.join(parts))})" if parts else ""

@@ -30,13 +30,14 @@ from pipeline.extraction import offline
 from pipeline.extraction.checkpoint import Answer, Checkpoint, pack, unpack, without_secrets
 from pipeline.extraction.episode import Entry, entry
 from pipeline.extraction.known_memories import NONE, gather, of_user_scope, steadily
-from pipeline.extraction.render import render, size, words_of
+from pipeline.extraction.render import render, words_of
 from pipeline.extraction.schema import Extraction
 from pipeline.extraction.screen import Screen, Verdict
 from pipeline.extraction.second_reader import SecondReader
+from pipeline.extraction.shortening import size
 from pipeline.extraction.strategies import Span, Strategy
 from pipeline.extraction.write import ExtractionPlan, Terms, overtaken, plan
-from pipeline.ledger import inbox, runs, utterances, watermarks
+from pipeline.ledger import dialogue, inbox, runs, utterances, watermarks
 from pipeline.llm import Message, Request
 from pipeline.llm.prompts import load
 from pipeline.revision import Door
@@ -116,9 +117,8 @@ def _fresh(phase: PhaseContext, strategy: Strategy, span: Span) -> Outcome:
 def _resumed(phase: PhaseContext, strategy: Strategy, run: runs.Run) -> Outcome:
     """Go on with a run whose reply is kept; only what was not kept is asked again."""
     spoken = utterances.utterances(phase.ledger, run.key, after_row=run.from_row - 1)
-    before = utterances.utterances_before(
-        phase.ledger, run.key, row=run.from_row, max_chars=phase.settings.extraction.context_chars
-    )
+    room = phase.settings.extraction.context_chars
+    before = dialogue.context_before(phase.ledger, run.key, row=run.from_row, max_chars=room)
     words = words_of([*before, *(line for line in spoken if line.row <= run.through_row)])
     answer, span = unpack(run, strategy.schema, words)
     checkpoint = Checkpoint(phase.ledger, run.id, json.loads(run.reply_json or "{}"))
@@ -127,7 +127,7 @@ def _resumed(phase: PhaseContext, strategy: Strategy, run: runs.Run) -> Outcome:
 
 def _ask(phase: PhaseContext, strategy: Strategy, span: Span, run_id: str) -> tuple[Answer, Checkpoint]:
     shown = gather(phase, span, _waiting(phase), provisional=strategy.id == "conversation")
-    rendering = render(span.context, span.new)
+    rendering = render(span.context, span.new, room=span.room, context_room=span.context_room)
     if phase.client is None:
         reply: Extraction = offline.extract(rendering)
         meta = {"prompt_digest": "", "model": "", "provider": "offline"}

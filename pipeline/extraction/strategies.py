@@ -7,7 +7,6 @@ to each strategy at most once.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,15 +15,11 @@ from typing import Protocol
 from pipeline.config import ExtractionSettings
 from pipeline.core.clock import parse_time
 from pipeline.domain.speech import Utterance
+from pipeline.extraction.acknowledgements import only_noise
 from pipeline.extraction.render import windows
 from pipeline.extraction.schema import ConversationExtraction, Extraction
-from pipeline.ledger import Ledger, conversations, runs, utterances, watermarks
+from pipeline.ledger import Ledger, conversations, dialogue, runs, utterances, watermarks
 
-_ACK = re.compile(
-    r"(?:ok(?:ay)?|k|thanks?(?: you)?|thx|ty|cool|great|nice|perfect|awesome|good|lgtm|continue|go on|"
-    r"hm+|好的?|谢谢|ありがとう|はい|了解)[\s.!,:)]*",
-    re.IGNORECASE,
-)
 _LAST_ROW = 2**63 - 1
 
 
@@ -34,7 +29,8 @@ class Span:
 
     `through_row` is the watermark once it is done. `skip` is "" or why no model call is needed.
     `conversation` is its ledger id for the conversation strategy; `written` are the paths of memory files
-    that the assistant itself wrote in it.
+    that the assistant itself wrote in it. `room` and `context_room` are how many characters its lines, and
+    those before, may take when they are shown.
     """
 
     key: str
@@ -47,6 +43,8 @@ class Span:
     last: bool = True
     written: tuple[str, ...] = ()
     ended_at: str | None = None
+    room: int | None = None
+    context_room: int | None = None
 
 
 class Strategy(Protocol):
@@ -101,7 +99,7 @@ class TurnStrategy:
     def next_span(self, ledger: Ledger, store: str, *, max_chars: int, now: datetime) -> Span | None:
         """Return the oldest unread span that fits, with earlier dialogue as context."""
         after = watermarks.watermark(ledger, self.key, store, self.id)
-        fresh = utterances.utterances(ledger, self.key, after_row=after)
+        fresh = dialogue.dialogue(ledger, self.key, after_row=after)
         if self.until_row is not None:
             fresh = [utterance for utterance in fresh if utterance.row <= self.until_row]
         if not fresh:
@@ -114,17 +112,19 @@ class TurnStrategy:
             fresh = recent or fresh[-1:]
         new = windows(fresh, max_chars)[0]
         first, last = new[0].row, new[-1].row
+        room = self.limits.context_chars
+        context = dialogue.context_before(ledger, self.key, row=first, max_chars=room)
         return Span(
             key=self.key,
             new=new,
-            context=utterances.utterances_before(
-                ledger, self.key, row=first, max_chars=self.limits.context_chars
-            ),
+            context=context,
             from_row=first,
             through_row=last,
-            skip=too_old or self._skip(new),
+            skip=too_old or self._skip(new, context),
             last=len(new) == len(fresh),
             written=self._written(ledger, new, fresh),
+            room=max_chars,
+            context_room=room,
         )
 
     def _recent(self, fresh: list[Utterance], now: datetime) -> list[Utterance]:
@@ -137,20 +137,20 @@ class TurnStrategy:
             recent = recent[starts[-self.limits.first_sight_turns] :]
         return recent
 
-    def _skip(self, new: Sequence[Utterance]) -> str:
+    def _skip(self, new: Sequence[Utterance], context: Sequence[Utterance]) -> str:
         people = [utterance for utterance in new if utterance.speaker == "person"]
         if not people:
             return "no person spoke"
-        if all(_ACK.fullmatch(utterance.text.strip()) for utterance in people):
-            return "only acknowledgements"
-        return ""
+        before = [utterance for utterance in context if utterance.speaker == "assistant" and utterance.text]
+        return only_noise(new, before[-1] if before else None)
 
     def _written(
         self, ledger: Ledger, new: Sequence[Utterance], fresh: Sequence[Utterance]
     ) -> tuple[str, ...]:
         # A write stands behind the words it answers, up to the next words.
         through_row = fresh[len(new)].row if len(new) < len(fresh) else self.until_row or _LAST_ROW
-        writes = utterances.memory_writes(ledger, self.key, after_row=new[0].row - 1, through_row=through_row)
+        first = next((utterance.row for utterance in new if utterance.text), new[0].row)
+        writes = utterances.memory_writes(ledger, self.key, after_row=first - 1, through_row=through_row)
         return tuple(writes)
 
 
@@ -158,8 +158,8 @@ class TurnStrategy:
 class ConversationStrategy:
     """A whole conversation once it is over: corrects, completes, withdraws, and writes the episode.
 
-    A conversation too long for one call is read in windows; each later one has the end of the one before
-    as context. `minimum` is how many utterances it must have (seed 4: 5).
+    A conversation too long for one call is read in windows; each has the end of what was said before as
+    context. `minimum` is how many utterances it must have (seed 4: 5).
     """
 
     conversation: conversations.Conversation
@@ -177,17 +177,18 @@ class ConversationStrategy:
     def next_span(self, ledger: Ledger, store: str, *, max_chars: int, now: datetime) -> Span | None:
         """Return the first window of the conversation that was not read yet."""
         key = self.conversation.source_file
-        spoken = utterances.utterances_of_conversation(ledger, self.conversation.id)
+        spoken = dialogue.dialogue_of_conversation(ledger, self.conversation.id)
         after = self._through(ledger, store, spoken)
         fresh = [utterance for utterance in spoken if utterance.row > after]
         if not fresh:
             return None
         new = windows(fresh, max_chars)[0]
-        earlier = [utterance for utterance in spoken if utterance.row < new[0].row]
+        room = self.limits.context_chars
         return Span(
             key=key,
             new=new,
-            context=_tail(earlier, self.limits.context_chars),
+            # Also what was said before a silence: “4 seems right” is nothing without its menu.
+            context=dialogue.context_before(ledger, key, row=new[0].row, max_chars=room),
             from_row=new[0].row,
             through_row=new[-1].row,
             skip=self._skip(spoken),
@@ -198,6 +199,8 @@ class ConversationStrategy:
             written=tuple(
                 utterances.memory_writes(ledger, key, after_row=spoken[0].row - 1, through_row=_LAST_ROW)
             ),
+            room=max_chars,
+            context_room=room,
         )
 
     def _through(self, ledger: Ledger, store: str, spoken: Sequence[Utterance]) -> int:
@@ -215,19 +218,8 @@ class ConversationStrategy:
         return self._skip(utterances.utterances_of_conversation(ledger, self.conversation.id))
 
     def _skip(self, spoken: Sequence[Utterance]) -> str:
-        if len(spoken) < self.minimum:
+        if sum(bool(utterance.text) for utterance in spoken) < self.minimum:
             return f"fewer than {self.minimum} messages"
         if not any(utterance.speaker == "person" for utterance in spoken):
             return "no person spoke"
         return ""
-
-
-def _tail(utterances: Sequence[Utterance], max_chars: int) -> list[Utterance]:
-    tail: list[Utterance] = []
-    used = 0
-    for utterance in reversed(utterances):
-        used += min(len(utterance.text), 3_000) + 60
-        if used > max_chars:
-            break
-        tail.append(utterance)
-    return tail[::-1]

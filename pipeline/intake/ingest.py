@@ -180,12 +180,16 @@ def _redacted(entries: Iterator[Entry]) -> Iterator[Entry]:
                 entry = replace(entry, text=text.text, note=note.text)
         kind = _word(entry.type)[:_WORD_CHARS]
         tools = tuple(map(_word, entry.tool_names))
+        touched = tuple(map(_word, entry.files))
+        sender = _word(entry.origin)[:_WORD_CHARS] if entry.origin else ""
         writes = tuple(map(_word, entry.memory_writes))
         reads = tuple(map(_word, entry.memory_reads))
         started = _word(entry.entrypoint) if entry.entrypoint else entry.entrypoint
-        if (kind, tools, writes, reads, started) != (
+        if (kind, tools, touched, sender, writes, reads, started) != (
             entry.type,
             entry.tool_names,
+            entry.files,
+            entry.origin,
             entry.memory_writes,
             entry.memory_reads,
             entry.entrypoint,
@@ -194,6 +198,8 @@ def _redacted(entries: Iterator[Entry]) -> Iterator[Entry]:
                 entry,
                 type=kind,
                 tool_names=tools,
+                files=touched,
+                origin=sender,
                 memory_writes=writes,
                 memory_reads=reads,
                 entrypoint=started,

@@ -4,11 +4,13 @@
 
 `rebuild` runs in every ingest and touches only active rows. Once a conversation is past active it keeps its
 rows; whatever comes later, also within the gap, opens a new one (checklist D-C6). Conversations never
-span files. A gap must be strictly longer than the limit, and only time moving forward makes one.
+span files. A gap must be strictly longer than the limit, and only time moving forward makes one. Only silence
+before what a person types counts: while a tool runs, or a question waits for its answer, nobody has gone.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import LedgerError
+from pipeline.domain.speech import PROMPTS
 from pipeline.ledger.connection import Ledger, Moment, seconds
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 Status = Literal["active", "ready", "queued", "processing", "archived", "skipped", "review"]
 
+_BEGINNING = f"({', '.join(repr(channel) for channel in sorted(PROMPTS))})"
 _NEXT: dict[str, frozenset[str]] = {
     "active": frozenset({"ready", "skipped"}),
     "ready": frozenset({"queued", "skipped"}),
@@ -34,6 +38,9 @@ _NEXT: dict[str, frozenset[str]] = {
 }
 """Where each state may go. Back from processing is a failure; back from skipped, a person's wish."""
 
+
+LONGEST_TURN_HOURS = 24.0
+"""After so long without a new record, what still runs in a session counts as given up."""
 
 _REBUILT = (
     "session_id",
@@ -107,17 +114,34 @@ def counts(ledger: Ledger) -> dict[str, int]:
 def mark_ready(ledger: Ledger, *, now: Moment, gap_minutes: float) -> list[int]:
     """Make every active conversation ready that has been silent for longer than the gap; return their ids.
 
-    One whose entries carry no usable time counts as silent since it last grew.
+    One whose entries carry no usable time counts as silent since it last grew. The last one of a file in
+    which a tool still runs, or a question is open, waits for LONGEST_TURN_HOURS.
     """
     at = seconds(now)
     ready = []
     with ledger.transaction():
-        for row in ledger.rows("SELECT * FROM memory_conversations WHERE status = 'active' ORDER BY id"):
+        for row in ledger.rows(
+            "SELECT c.*, f.cursor_json, NOT EXISTS (SELECT 1 FROM memory_conversations"
+            " WHERE file_id = c.file_id AND first_row > c.first_row) AS is_last"
+            " FROM memory_conversations c JOIN memory_file_states f ON f.id = c.file_id"
+            " WHERE c.status = 'active' ORDER BY c.id"
+        ):
             last = parse_time(row["last_message_at"])
-            if at - (last.timestamp() if last else row["changed_at"]) > gap_minutes * 60:
+            silence = at - (last.timestamp() if last else row["changed_at"])
+            runs = row["is_last"] and silence <= LONGEST_TURN_HOURS * 3600 and _is_at_work(row["cursor_json"])
+            if silence > gap_minutes * 60 and not runs:
                 set_status(ledger, row["id"], "ready", now=now)
                 ready.append(row["id"])
     return ready
+
+
+def _is_at_work(cursor_json: str) -> bool:
+    """Say whether a tool ran, or a question was open, where the reading of a file ended."""
+    try:
+        cursor = json.loads(cursor_json or "{}")
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(cursor, dict) and cursor.get("working") is True
 
 
 def set_status(ledger: Ledger, conversation_id: int, status: str, *, reason: str = "", now: Moment) -> None:
@@ -186,16 +210,19 @@ def _segments(
     ledger: Ledger, file: int, floor: int, gap_seconds: float, begun: Sequence[_Segment]
 ) -> list[_Segment]:
     segments = list(begun)
-    for row, at, session_id, source_file in ledger.execute(
-        "SELECT id, timestamp, session_id, source_file FROM memory_transcript_entries"
+    for row, at, session_id, source_file, worked_at, begins in ledger.execute(
+        "SELECT id, timestamp, session_id, source_file, worked_at,"
+        f" speaker = 'person' AND coalesce(channel, 'typed') IN {_BEGINNING}"
+        " FROM memory_transcript_entries"
         " INDEXED BY entries_speech WHERE file_id = ? AND speaker IS NOT NULL AND superseded = 0"
         " AND abandoned = 0 AND id > ? ORDER BY id",
         (file, floor),
     ):
         moment = parse_time(at)
         last = segments[-1] if segments else None
-        silence = (moment - last.latest).total_seconds() if last and last.latest and moment else 0.0
-        if last is None or silence > gap_seconds:
+        busy = [past for past in (last and last.latest, parse_time(worked_at)) if past]
+        silence = (moment - max(busy)).total_seconds() if busy and moment else 0.0
+        if last is None or (begins and silence > gap_seconds):
             last = _Segment(row, row, session_id, source_file)
             segments.append(last)
         last.last_row = row

@@ -6,8 +6,9 @@ must be redacted before it comes here.
 
 An entry is known by session, uuid and block; one without a uuid by a digest of its session, place
 and text. Speech is also unique by uuid and block over all sessions, because a fork or a resume copies entries
-into another session's file. The first row wins. When a file was rewritten, rows it no longer holds
-are marked superseded, never deleted: memories cite them.
+into another session's file. The first row wins, and what a fork copied counts only while the session it comes
+from was not read. When a file was rewritten, rows it no longer holds are marked superseded, never deleted:
+memories cite them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pipeline.core import faults
 from pipeline.core.clock import parse_time
 from pipeline.core.ids import digest
 from pipeline.domain.speech import Entry
-from pipeline.ledger import conversations, links, recalls
+from pipeline.ledger import conversations, lineage, links, recalls
 from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.ledger.files import file_id, store_state
 
@@ -34,14 +35,15 @@ _INSERT = """
 INSERT INTO memory_transcript_entries (
   session_id, source_file, role, content, tool_names, timestamp, cwd, file_id, byte_offset, byte_length,
   block, uuid, speaker, channel, message_id, at_source, entrypoint, memory_writes, note, input_tokens,
-  output_tokens)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  output_tokens, files, origin, worked_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (uuid, block, session_id) DO UPDATE SET
   superseded = 0, abandoned = 0, source_file = excluded.source_file, file_id = excluded.file_id,
   byte_offset = excluded.byte_offset, byte_length = excluded.byte_length, role = excluded.role,
   content = excluded.content, tool_names = excluded.tool_names, timestamp = excluded.timestamp,
   at_source = excluded.at_source, speaker = excluded.speaker, channel = excluded.channel,
-  memory_writes = excluded.memory_writes, note = excluded.note
+  memory_writes = excluded.memory_writes, note = excluded.note, files = excluded.files,
+  origin = excluded.origin, worked_at = excluded.worked_at
 WHERE superseded = 1
 ON CONFLICT DO NOTHING
 """
@@ -89,10 +91,10 @@ def commit_ingest(
             _supersede(ledger, file)
         tip, reached = links.tip(ledger, file), links.reached(ledger, file)
         last_row = int(ledger.value("SELECT coalesce(max(id), 0) FROM memory_transcript_entries"))
-        offered = 0
+        offered, copies = 0, dict[str, bool]()
         for batch in chain([first], batches):
             reached = links.add(ledger, file, batch, after=reached)
-            offered += _insert(ledger, file, key, batch)
+            offered += _insert(ledger, file, key, _own(ledger, batch, copies))
             recalls.note_reads(ledger, _reads(batch, seconds(now)))
         judged = links.mark_branches(ledger, file, tip, abandoned)
         conversations.rebuild(
@@ -144,6 +146,18 @@ def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
         yield batch
 
 
+def _own(ledger: Ledger, batch: Sequence[Entry], read: dict[str, bool]) -> list[Entry]:
+    """Return the entries of a batch but for copies of what its own session tells; `read` has the answers."""
+    found = []
+    for entry in batch:
+        source = entry.forked_from
+        if source and source not in read:
+            read[source] = lineage.is_read(ledger, source)
+        if not source or not read[source]:
+            found.append(entry)
+    return found
+
+
 def _insert(ledger: Ledger, file: int, key: str, batch: Sequence[Entry]) -> int:
     """Insert a batch's rows; return how many entries were worth one."""
     rows = [_row(entry, file, key) for entry in batch if _is_kept(entry)]
@@ -161,8 +175,6 @@ def _reads(batch: Sequence[Entry], now: float) -> Iterator[tuple[str, str, str, 
 
 
 def _is_kept(entry: Entry) -> bool:
-    if entry.note == "forked":
-        return False
     return bool(entry.text or entry.note or entry.memory_writes or entry.tool_names)
 
 
@@ -193,4 +205,7 @@ def _row(entry: Entry, file: int, key: str) -> tuple[Any, ...]:
         entry.note,
         min(entry.input_tokens, _LARGEST),
         min(entry.output_tokens, _LARGEST),
+        json.dumps(entry.files, ensure_ascii=False) if entry.files else "",
+        entry.origin if speaker else "",
+        entry.worked_at if speaker else None,
     )

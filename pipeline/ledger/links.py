@@ -14,7 +14,7 @@ from zlib import crc32
 
 import orjson
 
-from pipeline.domain.speech import Entry
+from pipeline.domain.speech import PROMPTS, Entry
 from pipeline.ledger.connection import Ledger
 from pipeline.transcript.branch import Link
 
@@ -22,8 +22,6 @@ Tip = tuple[int, Link]
 """A link after the byte offset of its record."""
 
 Abandoned = Callable[[Sequence[Link]], set[str]]
-
-_PROMPTS = frozenset({"typed", "slash"})
 
 
 def add(ledger: Ledger, file: int, batch: Sequence[Entry], *, after: int) -> int:
@@ -36,7 +34,7 @@ def add(ledger: Ledger, file: int, batch: Sequence[Entry], *, after: int) -> int
     for entry in batch:
         if not entry.chained or not entry.uuid or entry.offset < after:
             continue
-        human = entry.speaker == "person" and entry.channel in _PROMPTS
+        human = entry.speaker == "person" and entry.channel in PROMPTS
         if found and found[-1][0] == entry.offset:
             found[-1][3] = found[-1][3] or human
         elif entry.offset > after:
@@ -126,6 +124,22 @@ def links_of(ledger: Ledger, file: int, start: int = 0) -> Iterator[Link]:
             if offset >= start and link[0] not in seen:
                 seen.add(link[0])
                 yield link
+
+
+def parents(ledger: Ledger, file: int) -> dict[str, str | None]:
+    """Return the parent of each record of the file, by uuid."""
+    return {uuid: parent for uuid, parent, _, _ in links_of(ledger, file)}
+
+
+def file_of(ledger: Ledger, uuid: str, *, but: int) -> int | None:
+    """Return a file, other than `but`, that holds the record `uuid`, None when none is known."""
+    checksum = _checksums([uuid])
+    for row in ledger.execute("SELECT id, file_id, marks FROM link_batches WHERE file_id <> ?", (but,)):
+        if checksum in row["marks"]:
+            batch = ledger.value("SELECT links FROM link_batches WHERE id = ?", (row["id"],))
+            if any(link[0] == uuid for _, link in _decoded(batch)):
+                return int(row["file_id"])
+    return None
 
 
 def _hangs_on(tip_uuid: str, new: Sequence[Link]) -> bool:

@@ -329,6 +329,20 @@ def _memories_in(summary: str) -> list[str]:
     return [memory for memory in ids if isinstance(memory, str) and memory]
 
 
+def deeds(connection: sqlite3.Connection) -> None:
+    """Add the files an entry touched, who sent it, and when work was last seen before what a person typed."""
+    connection.execute("ALTER TABLE memory_transcript_entries ADD COLUMN files TEXT NOT NULL DEFAULT ''")
+    connection.execute("ALTER TABLE memory_transcript_entries ADD COLUMN origin TEXT NOT NULL DEFAULT ''")
+    connection.execute("ALTER TABLE memory_transcript_entries ADD COLUMN worked_at TEXT")
+    connection.execute(
+        "CREATE INDEX entries_tools ON memory_transcript_entries (file_id)"
+        " WHERE tool_names <> '' AND speaker IS NULL AND superseded = 0 AND abandoned = 0"
+    )
+    connection.execute(
+        "CREATE INDEX entries_origin ON memory_transcript_entries (file_id) WHERE origin = 'human'"
+    )
+
+
 Step = Callable[["sqlite3.Connection"], None]
 STEPS: tuple[Step, ...] = (
     files,
@@ -342,6 +356,7 @@ STEPS: tuple[Step, ...] = (
     dreams,
     recall_log,
     run_memories,
+    deeds,
 )
 LATEST = len(STEPS)
 

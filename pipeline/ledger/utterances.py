@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 SPEECH = "speaker IS NOT NULL AND superseded = 0 AND abandoned = 0"
-_COLUMNS = "id, session_id, uuid, speaker, channel, content, timestamp, cwd, tool_names"
+_COLUMNS = "id, session_id, uuid, speaker, channel, content, timestamp, cwd, tool_names, files"
 _FIRST_ENTRIES = 200
 _OF_FILE = "file_id = (SELECT id FROM memory_file_states WHERE file_path = ?)"
 
@@ -64,16 +64,31 @@ def utterances(
     return found
 
 
-def utterances_before(ledger: Ledger, key: str, *, row: int, max_chars: int) -> list[Utterance]:
-    """Return the utterances just before row `row`, oldest first, of at most `max_chars` characters in all."""
+def utterances_before(
+    ledger: Ledger, key: str, *, row: int, max_chars: int, at_least_one: bool = False
+) -> list[Utterance]:
+    """Return the utterances just before row `row`, oldest first, of at most `max_chars` characters in all.
+
+    With `at_least_one` the last of them is there whatever its length.
+    """
     cursor = ledger.execute(
         f"SELECT {_COLUMNS} FROM memory_transcript_entries INDEXED BY entries_speech"
         f" WHERE {_OF_FILE} AND {SPEECH} AND id < ? ORDER BY id DESC",
         (key, row),
     )
-    found = _up_to(cursor, max_chars, at_least_one=False)
+    found = _up_to(cursor, max_chars, at_least_one=at_least_one)
     cursor.close()
     return found[::-1]
+
+
+def row_after(ledger: Ledger, key: str, row: int) -> int | None:
+    """Return the row of the first words in the file `key` after row `row`, None when there are none."""
+    found = ledger.value(
+        "SELECT min(id) FROM memory_transcript_entries INDEXED BY entries_speech"
+        f" WHERE {_OF_FILE} AND {SPEECH} AND id > ?",
+        (key, row),
+    )
+    return None if found is None else int(found)
 
 
 def spoken_size(ledger: Ledger, key: str) -> tuple[int, int]:
@@ -200,4 +215,10 @@ def _utterance(row: sqlite3.Row) -> Utterance:
         at=row["timestamp"],
         cwd=row["cwd"],
         tool_names=tuple(row["tool_names"].split(",")) if row["tool_names"] else (),
+        files=files_of(row),
     )
+
+
+def files_of(row: sqlite3.Row) -> tuple[str, ...]:
+    """Return the files that an entry shows being touched."""
+    return tuple(json.loads(row["files"])) if row["files"] else ()

@@ -45,7 +45,7 @@ def enqueued(record: dict[str, Any], piece: Piece, context: Context) -> Entry | 
     Its time is its own or unknown, never inherited, so that reading it again later gives the same entry.
     """
     content = record.get("content")
-    words = speech.clean_queued(content) if isinstance(content, str) else ""
+    words = speech.queued_words(content) if isinstance(content, str | list) else ""
     if not words or not speech.is_from_person(record):
         return None
     session = session_of(record, context)

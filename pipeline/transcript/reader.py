@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from pipeline.transcript import kinds, lines
 from pipeline.transcript.files import unreadable
 from pipeline.transcript.queued import Queue, enqueued
 from pipeline.transcript.records import Context, entries_of, type_of
+from pipeline.transcript.speech import content_of
 
 HEAD = 4096
 TAIL = 256
@@ -33,6 +35,7 @@ BUFFER = 1 << 18
 _THOROUGH = 40 * HEAD
 _TOLERANCE = timedelta(days=1)
 _LARGEST = 2**64
+_PLACE = re.compile(r"(\d+)\+(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,9 @@ class Cursor:
 
     `offset` is in bytes, just after a newline or after a complete last record of a quiet file; `head` and
     `tail` are digests of the first HEAD and last TAIL bytes before it ("" = never read). `line` is the
-    number of newlines passed, `at` the last usable time, `queue` the prompts still waiting for their copy.
+    number of newlines passed, `at` the last usable time, `worked_at` the last one of work, `queue` the
+    prompts still waiting for their copy, `dialogs` the records that ask something not answered yet; `working`
+    says that a tool ran, or a question was open, at the end.
     """
 
     offset: int = 0
@@ -53,6 +58,9 @@ class Cursor:
     line: int = 0
     at: str = ""
     queue: str = ""
+    worked_at: str = ""
+    dialogs: str = ""
+    working: bool = False
 
     def to_json(self) -> str:
         """Return the cursor as one JSON object."""
@@ -75,7 +83,8 @@ class Cursor:
     def plausible(self) -> bool:
         """Say whether the values could be a file's: the ledger may have been damaged or edited."""
         numbers = (self.offset, self.inode, self.size, self.mtime_ns, self.line)
-        return all(0 <= n < _LARGEST for n in numbers) and (not self.at or parse_time(self.at) is not None)
+        stamps = [stamp for stamp in (self.at, self.worked_at) if stamp]
+        return all(0 <= n < _LARGEST for n in numbers) and None not in map(parse_time, stamps)
 
 
 START = Cursor()
@@ -198,19 +207,29 @@ class _Pass:
 
     def _resume(self, cursor: Cursor) -> None:
         self.offset, self.line, self.context.at = cursor.offset, cursor.line, cursor.at
+        self.context.worked_at = cursor.worked_at
         if cursor.offset < HEAD:
             self.head = self._read_at(0, cursor.offset)
         self.queue.load(cursor.queue, self._fetch)
+        for offset, length in _PLACE.findall(cursor.dialogs):
+            piece = self._piece(int(offset), int(length))
+            if piece is not None and piece.record is not None:
+                blocks = content_of(piece.record, "assistant")
+                self.context.dialogs.begin(blocks, piece.offset, piece.length)
+        self.context.dialogs.working = cursor.working
         self.handle.seek(cursor.offset)
 
     def _fetch(self, offset: int, length: int) -> Entry | None:
         """Read a queue operation again that an earlier pass left waiting."""
+        piece = self._piece(offset, length)
+        return enqueued(piece.record, piece, self.context) if piece and piece.record is not None else None
+
+    def _piece(self, offset: int, length: int) -> lines.Piece | None:
+        """Read the record at `offset` again, None when there is none."""
         if offset + length > self.stat.st_size:
             return None
-        for piece in lines.parse(self._read_at(offset, length), offset, 0):
-            if piece.record is not None:
-                return enqueued(piece.record, piece, self.context)
-        return None
+        pieces = lines.parse(self._read_at(offset, length), offset, 0)
+        return next((piece for piece in pieces if piece.record is not None), None)
 
     def _run(self, *, quiet: bool) -> Iterator[Entry]:
         with self.handle:
@@ -294,4 +313,7 @@ class _Pass:
             line=self.line,
             at=self.context.at,
             queue=self.queue.dump(),
+            worked_at=self.context.worked_at,
+            dialogs=self.context.dialogs.dump(),
+            working=self.context.dialogs.any_open,
         )

@@ -6,22 +6,24 @@ unknown kinds of record are kept as a note (contract §3.2-3.3).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
 from pipeline.core.clock import iso, parse_time
 from pipeline.core.ids import derived_id, digest
-from pipeline.domain.speech import Entry
-from pipeline.transcript import legacy, speech
+from pipeline.domain.speech import PLAN_TOOL, PROMPTS, Entry
+from pipeline.transcript import legacy, speech, tools
+from pipeline.transcript.dialogs import Dialogs, Said
 from pipeline.transcript.lines import Piece
 
 NOTE_CHARS = 2000
 TYPE_CHARS = 4096
 """Characters of a record's type that are kept: enough to see a secret in it, which the caller takes out."""
 MAX_TOKENS = 2**40
+UNKNOWN_SESSION = "?"
+"""Where a fork does not name the session it came from."""
 
 CHAINED = frozenset({"user", "assistant", "system", "attachment", "progress", "result"})
 """Types that take part in the parentUuid tree when they have a uuid."""
@@ -64,11 +66,6 @@ _SILENT = frozenset(
 _SILENT_PREFIXES = ("api-request", "artifact-", "marble-origami-")
 """Known types in which nobody speaks and nothing hangs on anything: counted, but no entry."""
 
-_WRITERS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
-_IN_MEMORY = re.compile(r"(?:\A|/)projects/[^/]+/memory/(?!(?:.*/)?\.\.(?:/|\Z)).+", re.DOTALL)
-
-_MAY_BE_MEMORY = re.compile(r"\A[^\0]{0,4000}/memory/[^\0]{1,1000}\.md\Z")
-
 AtSource = Literal["own", "inherited", "unknown"]
 
 
@@ -76,13 +73,16 @@ AtSource = Literal["own", "inherited", "unknown"]
 class Context:
     """What a record takes from its surroundings.
 
-    `session` stands in for a missing sessionId; `at` is the last usable time seen, ISO 8601 or empty;
-    stamps after `latest` are no time, since a clock that runs ahead must not date a memory.
+    `session` stands in for a missing sessionId; `at` is the last usable time seen, ISO 8601 or empty, and
+    `worked_at` the last one at which the assistant or a tool was at work; stamps after `latest` are no time,
+    since a clock that runs ahead must not date a memory. `dialogs` are those still to be answered.
     """
 
     session: str
     latest: datetime
     at: str = ""
+    worked_at: str = ""
+    dialogs: Dialogs = field(default_factory=Dialogs)
 
 
 def text_field(record: dict[str, Any], name: str) -> str | None:
@@ -121,11 +121,6 @@ def type_of(record: dict[str, Any]) -> str:
     return "legacy" if legacy.is_legacy(record) else "(none)"
 
 
-def is_memory_path(path: object) -> bool:
-    """Say whether `path` lies inside the memory folder of a project, whichever way its slashes lean."""
-    return isinstance(path, str) and bool(_IN_MEMORY.search(path.replace("\\", "/")))
-
-
 def _envelope(record: dict[str, Any], kind: str, piece: Piece, context: Context) -> dict[str, Any]:
     """Return the fields every entry of this record shares."""
     session = session_of(record, context)
@@ -144,8 +139,17 @@ def _envelope(record: dict[str, Any], kind: str, piece: Piece, context: Context)
         "entrypoint": text_field(record, "entrypoint"),
         "sidechain": record.get("isSidechain") is True,
         "chained": own_id is not None and kind in CHAINED,
-        "note": "forked" if record.get("forkedFrom") else "",
+        "origin": speech.origin_of(record) or "",
+        "forked_from": _forked_from(record),
     }
+
+
+def _forked_from(record: dict[str, Any]) -> str:
+    """Return the session that a fork copied the record from, "" for a record of its own."""
+    source = record.get("forkedFrom")
+    if not source:
+        return ""
+    return (text_field(source, "sessionId") if isinstance(source, dict) else None) or UNKNOWN_SESSION
 
 
 def _directory(record: dict[str, Any]) -> str | None:
@@ -159,12 +163,21 @@ def _before_compaction(record: dict[str, Any]) -> str | None:
     return text_field(record, "logicalParentUuid") if record.get("subtype") == "compact_boundary" else None
 
 
-def _spoken(shared: dict[str, Any], speech_pieces: list[speech.Said]) -> list[Entry]:
-    """Return one entry per piece of a person's speech, or one silent entry."""
+def _spoken(shared: dict[str, Any], speech_pieces: list[Said], worked_at: str = "") -> list[Entry]:
+    """Return one entry per piece of speech in a row of the person's, or one silent entry."""
     if not speech_pieces:
         return [Entry(block=0, **shared)]
+    tools_before = shared.pop("tool_names", ())
     return [
-        Entry(block=number, text=words, speaker="person", channel=channel, **shared)
+        Entry(
+            block=number,
+            text=words,
+            speaker="assistant" if channel == "prose" else "person",
+            channel=channel,
+            worked_at=worked_at or None if channel in PROMPTS else None,
+            tool_names=(PLAN_TOOL,) if channel == "prose" else tools_before,
+            **shared,
+        )
         for number, (channel, words) in enumerate(speech_pieces)
     ]
 
@@ -176,26 +189,26 @@ def _count(value: object) -> int:
     return int(value)
 
 
-def _assistant(record: dict[str, Any], shared: dict[str, Any]) -> list[Entry]:
+def _assistant(record: dict[str, Any], shared: dict[str, Any], context: Context) -> list[Entry]:
     blocks = speech.content_of(record, "assistant")
-    text = speech.from_assistant(record, blocks)
+    _note_work(shared, context)
+    context.dialogs.begin(blocks, shared["offset"], shared["length"])
+    text = speech.from_assistant(record, blocks, context.dialogs.draft)
     raw = record.get("message")
     message: dict[str, Any] = raw if isinstance(raw, dict) else {}
     raw_usage = message.get("usage")
     usage: dict[str, Any] = raw_usage if isinstance(raw_usage, dict) else {}
-    tools = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
-    names = [name for tool in tools if (name := text_field(tool, "name"))] if tools else ()
-    writes = [path for tool in tools for path in _written(tool)] if tools else ()
-    reads = [path for tool in tools for path in _read(tool)] if tools else ()
+    did = tools.used(blocks, shared["cwd"])
     entry = Entry(
         block=0,
         text=text,
         speaker="assistant" if text else None,
         channel="prose" if text else None,
-        tool_names=tuple(names),
+        tool_names=did.names,
+        files=did.files,
         message_id=text_field(message, "id"),
-        memory_writes=tuple(writes),
-        memory_reads=tuple(reads),
+        memory_writes=did.memory_writes,
+        memory_reads=did.memory_reads,
         input_tokens=_count(usage.get("input_tokens")),
         output_tokens=_count(usage.get("output_tokens")),
         **shared,
@@ -203,22 +216,25 @@ def _assistant(record: dict[str, Any], shared: dict[str, Any]) -> list[Entry]:
     return [entry]
 
 
-def _written(tool: dict[str, Any]) -> list[str]:
-    """Return the memory file that one tool use writes, if it does."""
-    given = tool.get("input")
-    if text_field(tool, "name") not in _WRITERS or not isinstance(given, dict):
-        return []
-    path = text_field(given, "file_path") or text_field(given, "notebook_path") or text_field(given, "path")
-    return [path] if path and is_memory_path(path) else []
+def _note_work(shared: dict[str, Any], context: Context) -> None:
+    """Note that the assistant or a tool was at work when this record was written."""
+    if shared["at_source"] == "own":
+        context.worked_at = max(context.worked_at, shared["at"])
 
 
-def _read(tool: dict[str, Any]) -> list[str]:
-    """Return the file that one tool use reads, if it may be a memory: who knows the stores decides."""
-    given = tool.get("input")
-    path = text_field(given, "file_path") if isinstance(given, dict) else None
-    if path is None or text_field(tool, "name") != "Read":
-        return []
-    return [path] if _MAY_BE_MEMORY.search(path.replace("\\", "/")) else []
+def _user(record: dict[str, Any], shared: dict[str, Any], context: Context) -> list[Entry]:
+    before = context.worked_at
+    if "toolUseResult" in record or _carries_result(record):
+        _note_work(shared, context)
+    pieces = speech.from_user(record, context.dialogs)
+    if any(piece.channel in PROMPTS for piece in pieces):
+        context.dialogs.forget()
+    return _spoken(shared, pieces, before)
+
+
+def _carries_result(record: dict[str, Any]) -> bool:
+    blocks = speech.content_of(record, "user")
+    return any(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
 
 
 def _system(record: dict[str, Any], shared: dict[str, Any]) -> list[Entry]:
@@ -228,10 +244,10 @@ def _system(record: dict[str, Any], shared: dict[str, Any]) -> list[Entry]:
 
 
 def _legacy(record: dict[str, Any], shared: dict[str, Any]) -> list[Entry]:
-    words = speech.clean(legacy.words(record))[1]
+    words = speech.clean(legacy.words(record)).text
     tool = text_field(record, "tool")
     shared["tool_names"] = (tool,) if tool else ()
-    return _spoken(shared, [("typed", words)] if words else [])
+    return _spoken(shared, [Said("typed", words)] if words else [])
 
 
 def _unknown(piece: Piece, shared: dict[str, Any]) -> list[Entry]:
@@ -252,9 +268,9 @@ def entries_of(record: dict[str, Any], piece: Piece, context: Context) -> list[E
         return []
     shared = _envelope(record, kind, piece, context)
     if kind == "assistant":
-        return _assistant(record, shared)
+        return _assistant(record, shared, context)
     if kind == "user":
-        return _spoken(shared, speech.from_user(record))
+        return _user(record, shared, context)
     if kind == "attachment":
         return _spoken(shared, speech.from_attachment(record))
     if kind == "system":

@@ -48,7 +48,7 @@ PROMPT = {
         f"pipeline.recall.live.{name}"
         for name in ("anchors", "candidates", "question", "rank", "retrieval", "store_files")
     ),
-    *("pipeline.search", "pipeline.search.index_reader"),
+    *("pipeline.hooklib.host_commands", "pipeline.search", "pipeline.search.index_reader"),
     *("pipeline.text", "pipeline.text.scripts", "pipeline.text.tokens"),
     *("_sha256", "_sha2", "_sqlite3", "math", "unicodedata"),
 }

@@ -90,7 +90,7 @@ def test_u11_a_turn_in_which_claude_wrote_memory_itself_is_read_with_it(bench: B
     session.user("never mock the database")
     bench.hear(session)
     later = next_span(bench, key)
-    assert texts(later) == ["never mock the database"] and later is not None and later.written == ()
+    assert texts(later) == ["", "never mock the database"] and later is not None and later.written == ()
 
 
 def test_a_history_that_is_all_old_says_how_it_is_read(bench: Bench) -> None:

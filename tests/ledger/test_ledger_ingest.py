@@ -136,7 +136,6 @@ def test_what_nobody_says_is_kept_only_with_a_reason(led: Ledger) -> None:
         silent(2, tool_names=("Bash",), type="assistant"),
         silent(3, memory_writes=("/m/a.md", "/m/b.md")),
         silent(4, memory_writes=("/m/a.md",)),
-        silent(5, note="forked"),
         said(6, "   "),
     ]
     ingest(led, entries)

@@ -50,7 +50,7 @@ def test_a_memory_becomes_context(full: Desk, launcher: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "prompt", ["thanks, go on", "/deploy staging", "fix the flaky test in the parser", ""]
+    "prompt", ["thanks, go on", "/review staging", "fix the flaky test in the parser", ""]
 )
 def test_most_prompts_leave_nothing_behind(full: Desk, prompt: str) -> None:
     assert full.hook(prompt=prompt) == ""

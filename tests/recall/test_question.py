@@ -43,6 +43,7 @@ def test_most_prompts_ask_for_no_memory(prompt):
     [
         ("how do we deploy to staging", ["deploy", "stag"]),
         ("/etc/hosts on staging is wrong", ["etc", "host", "stag", "wrong"]),
+        ("/tmp is full on staging", ["tmp", "full", "stag"]),
         ("deploy\n```\nsecret paste\n```\nto staging", ["deploy", "stag"]),
         ("deploy it [Image #1] [Pasted text #2 +20 lines]", ["deploy"]),
         ("<ide_opened_file>The user opened x.py</ide_opened_file>deploy", ["deploy"]),
@@ -51,6 +52,15 @@ def test_most_prompts_ask_for_no_memory(prompt):
 )
 def test_the_persons_own_words_are_what_counts(prompt, own):
     assert question.parse_question(prompt).own == own
+
+
+def test_only_a_name_the_host_has_is_a_command(tmp_path):
+    prompt = "/ship-it deploy to staging"
+    assert question.parse_question(prompt, cwd=str(tmp_path / "src")).own
+    command = tmp_path / ".claude" / "commands" / "ship-it.md"
+    command.parent.mkdir(parents=True)
+    command.write_text("Ship it.", "utf-8")
+    assert question.parse_question(prompt, cwd=str(tmp_path / "src")).own == []
 
 
 def test_of_a_long_paste_the_ends_are_kept():

@@ -58,7 +58,7 @@ def test_the_memory_a_prompt_is_about_comes_with_all_that_tells_it(full: Desk) -
         ("why does the parser test fail", []),
         ("write a haiku", []),
         ("ok thanks", []),
-        ("/deploy staging", []),
+        ("/review staging", []),
         ("!make ship staging", []),
         ("", []),
         ("x" * 1_000_000, []),

@@ -109,7 +109,7 @@ QUEUED = ("queue-operation", "queued", "fix the header")
         (said_again, [QUEUED, ("user", "typed", "forget it"), ("user", "typed", "fix the header")]),
         (joined, [("user", "typed", "fix the header\nand the footer")]),
         (taken_back, [("user", "typed", "fix the footer")]),
-        (command, [("user", "slash", "the header")]),
+        (command, [("user", "slash", "/review the header")]),
         (shell, [("user", "typed", "good")]),
         (notice, []),
         (bare_command, []),

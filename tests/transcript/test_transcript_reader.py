@@ -132,7 +132,7 @@ def test_bug_015_a_line_of_thirty_megabytes(path: Path) -> None:
         check=True,
         cwd=Path(__file__).parents[2],
     )
-    assert done.stdout.strip() == f"[('keep me', 0), ('row 2', 0)] {size} {size} 0"
+    assert done.stdout.strip() == f"[('keep me\\n[image]', 0), ('row 2', 0)] {size} {size} 0"
 
 
 def test_bug_018_invalid_bytes_spoil_one_character(path: Path) -> None:

@@ -199,12 +199,18 @@ def test_records_nobody_speaks_in(tmp_path: Path, record: dict[str, Any], chaine
     assert [(e.chained, e.text, e.speaker) for e in found] == [(value, "", None) for value in chained]
 
 
-def test_forked_copies_are_marked_and_silent(tmp_path: Path) -> None:
+def test_forked_copies_name_the_session_they_come_from(tmp_path: Path) -> None:
     origin = {"sessionId": "x", "messageUuid": "y"}
     found = entries(
-        tmp_path, user("mine", forkedFrom=origin), assistant("yours", forkedFrom=origin), user("new")
+        tmp_path,
+        user("mine", forkedFrom=origin),
+        assistant("yours", forkedFrom=origin),
+        user("odd", forkedFrom=True),
+        user("new"),
     )
-    assert [(e.text, e.note) for e in found] == [("", "forked"), ("", "forked"), ("new", "")]
+    assert [(e.text, e.forked_from) for e in found] == [
+        ("mine", "x"), ("yours", "x"), ("odd", "?"), ("new", "")
+    ]  # fmt: skip
 
 
 TRACE = {

@@ -113,7 +113,7 @@ def _at_prompt(fields: "dict[str, Any]", home: str, values: "dict[str, Any]", pr
     from pipeline.recall.live.question import parse_question
 
     prompt, cwd = _text(fields, "prompt"), _text(fields, "cwd")
-    if not cwd or not parse_question(prompt).own:
+    if not cwd or not parse_question(prompt, cwd=cwd).own:
         return ""  # Said before anything is opened: most prompts that ask for nothing end here.
     from pipeline.recall.live import retrieval, session_file
     from pipeline.recall.live.values import Budget

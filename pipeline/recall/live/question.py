@@ -6,6 +6,7 @@ question. What memories are looked up by is the question.
 
 import re
 
+from pipeline.hooklib.host_commands import is_command
 from pipeline.text.tokens import terms
 
 LONGEST = 4_000
@@ -19,8 +20,6 @@ KEPT_LINES = 4
 LONGEST_LINE = 600
 """A longer line is nobody's typing; its start is kept."""
 
-# Compiled by `re` when they are first used.
-_COMMAND = r"/[A-Za-z][\w:-]*(?:\s|$)"
 _MACHINE = (
     "<command-",
     "<local-command-",
@@ -32,6 +31,7 @@ _MACHINE = (
     "This session is being continued",
     "Caveat: The messages below",
 )
+# Compiled by `re` when they are first used.
 _FENCED = r"(?ms)^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)"
 _MARKED = (
     r"(?s)<(system-reminder|ide_opened_file|ide_selection|recollection|[a-z]+-hook)\b.*?(?:</\1>|\Z)"
@@ -103,12 +103,12 @@ class Question:
         self.text = text
 
 
-def parse_question(prompt: str, context: str = "") -> Question:
+def parse_question(prompt: str, context: str = "", cwd: str = "") -> Question:
     """Return what `prompt` asks for, with `context` (what was said before) to understand it by.
 
-    A prompt that asks for nothing has no own terms.
+    A prompt that asks for nothing has no own terms. `cwd` is the directory of the session.
     """
-    text = "" if is_no_question(prompt) else own_words(prompt)
+    text = "" if is_no_question(prompt, cwd) else own_words(prompt)
     own = [term for term in dict.fromkeys(terms(text)) if term not in NOISE][:MOST_TERMS]
     if not own:
         return Question([], [], [], text)
@@ -117,11 +117,11 @@ def parse_question(prompt: str, context: str = "") -> Question:
     return Question(own, others[-MOST_CONTEXT:], exact_in(text), text)
 
 
-def is_no_question(prompt: str) -> bool:
+def is_no_question(prompt: str, cwd: str = "") -> bool:
     """Whether `prompt` is a slash command, a shell line, or something no person typed."""
     start = prompt.lstrip()[:LONGEST]
     if start.startswith("/"):
-        return re.match(_COMMAND, start) is not None
+        return is_command(start, cwd)
     return start.startswith(("!", *_MACHINE))
 
 

@@ -59,7 +59,7 @@ def retrieve(
     """
     limits = budget or Budget()
     moment = times.now() if now is None else now
-    question = parse_question(prompt, context)
+    question = parse_question(prompt, context, os.fspath(root))
     problems: list[str] = []
     if not question.own or limits.memories < 1:
         return Recollections([], "", 0, [], 0, problems)
