@@ -1,14 +1,17 @@
 """Relative dates made absolute, from the day on which they were said. Pure text work.
 
 The prompt asks the model for absolute dates; this catches what slipped through, so that no memory says
-"tomorrow" for ever. English, Chinese and Japanese day words are known; anything else is left alone.
+"tomorrow" for ever. Day words of eight languages are known, weekdays in English only; what may mean another
+thing, as “today” that means nowadays and German “Morgen”, is left alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime, timedelta
+
+from pipeline.text import nowadays
 
 DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 """A day as memories write it, ``2026-03-04``; the calendar is not asked whether there is such a day."""
@@ -20,20 +23,42 @@ _OFFSETS = {
     "the day before yesterday": -2,
     "tomorrow": 1,
     "yesterday": -1,
-    "today": 0,
     "tonight": 0,
     "this morning": 0,
     "this afternoon": 0,
     "this evening": 0,
-    "后天": 2,
-    "明天": 1,
-    "昨天": -1,
-    "今天": 0,
-    "明後日": 2,
-    "明日": 1,
-    "昨日": -1,
-    "今日": 0,
+    "übermorgen": 2,
+    "vorgestern": -2,
+    "gestern": -1,
+    "après-demain": 2,
+    "avant-hier": -2,
+    "demain": 1,
+    "pasado mañana": 2,
+    "anteayer": -2,
+    "ayer": -1,
+    "depois de amanhã": 2,
+    "anteontem": -2,
+    "amanhã": 1,
+    "ontem": -1,
+    "dopodomani": 2,
+    "l'altro ieri": -2,
+    "domani": 1,
+    "ieri": -1,
+    "morgen": 1,
+    "mañana": 1,
+    "hier": -1,
 }
+_WITHOUT_BLANKS = {"后天": 2, "明天": 1, "昨天": -1, "明後日": 2, "明日": 1, "昨日": -1}
+"""Day words of languages that part no words."""
+_UNSURE = {
+    # “Der Freeze beginnt morgen.” · “guten Morgen”, “heute morgen”
+    "morgen": r"(?<!heute )(?<!gestern )(?<!jeden )(?<!am )(?<!guten )(?-i:\bmorgen\b)",
+    # “La entrega es mañana.” · “por la mañana”, “esta mañana”
+    "mañana": r"(?<!la )(?<!esta )(?<!una )(?<!cada )(?<!de )(?<!por )\bmañana\b",
+    # “On a livré hier.” · “Das steht hier.”
+    "hier": r"\bhier\b(?= (?:soir|matin|après-midi|midi)\b)|(?:(?<=\bd['’])|(?<=é )|(?<=ée )|(?<=és ))hier\b",
+}
+"""Words that are a day's only there; elsewhere they mean a part of it, or are of another language."""
 _WEEKS = {"next week": 7, "last week": -7, "this week": 0}
 
 
@@ -43,17 +68,21 @@ def _any_of(days: Iterable[str]) -> str:
 
 # Each example: one that is replaced, and one that is not.
 _PATTERN = re.compile(
+    # “It was decided today.” · “It works as it does today.”
+    rf"(?P<today>{nowadays.WORDS})"
     # “Freeze starts tomorrow.” · “the todayview widget”
-    rf"(?P<day>\b(?:{_any_of(day for day in _OFFSETS if day.isascii())})\b"
+    rf"|(?P<day>\b(?:{_any_of(_OFFSETS.keys() - _UNSURE.keys())})\b"
+    # “La entrega es mañana.” · “por la mañana”
+    rf"|{'|'.join(_UNSURE.values())}"
     # 明天发布 · 明るい
-    rf"|{_any_of(day for day in _OFFSETS if not day.isascii())})"
+    rf"|{_any_of(_WITHOUT_BLANKS)})"
     # “next week” · “the next weeks”
     rf"|(?P<week>\b(?:{_any_of(_WEEKS)})\b)"
     # “by Friday” · “never deploy on Fridays”, “by Friday 2026-03-06”
     rf"|\b(?P<which>next|last|this|on|by|until|before)\s+(?P<name>{_any_of(_DAYS)})\b(?!s)(?!\s+\(?{DAY.pattern})",
     re.IGNORECASE,
 )
-_NAMED = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|“[^”\n]+”")
+_NAMED = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|“[^”\n]+”|„[^“”\n]+[“”]|«[^»\n]+»|「[^」\n]+」|『[^』\n]+』")
 """Words in backticks or quotation marks are someone's words or a name, and stay: “set `today` to false”."""
 
 
@@ -75,14 +104,9 @@ def absolute(text: str, spoken_at: datetime | None) -> str:
     if spoken_at is None:
         # A wrong date would be worse than a vague one.
         return text
-    named = [match.span() for match in _NAMED.finditer(text)]
     replace = _replacer(spoken_at)
-
-    def sub(match: re.Match[str]) -> str:
-        inside = any(start <= match.start() < end for start, end in named)
-        return match.group() if inside or _is_a_name(match, text) else replace(match)
-
-    return _PATTERN.sub(sub, text)
+    found = {match.start(): replace(match) for match in _days_in(text)}
+    return _PATTERN.sub(lambda match: found.get(match.start(), match.group()), text)
 
 
 def _is_a_name(match: re.Match[str], text: str) -> bool:
@@ -97,18 +121,25 @@ def _is_a_name(match: re.Match[str], text: str) -> bool:
 
 def relative_days(text: str) -> tuple[str, ...]:
     """Return the words of `text` that name a day by its distance from the speaker, names left out."""
+    return tuple(match.group() for match in _days_in(text))
+
+
+def _days_in(text: str) -> Iterator[re.Match[str]]:
+    """Yield the words of `text` that name a day; not where they are a name, quoted, or mean nowadays."""
     named = [match.span() for match in _NAMED.finditer(text)]
-    return tuple(
-        match.group()
-        for match in _PATTERN.finditer(text)
-        if not any(start <= match.start() < end for start, end in named) and not _is_a_name(match, text)
-    )
+    for match in _PATTERN.finditer(text):
+        inside = any(start <= match.start() < end for start, end in named)
+        vague = match["today"] and not nowadays.is_a_day(text, *match.span())
+        if not (inside or vague or _is_a_name(match, text)):
+            yield match
 
 
 def _replacer(spoken_at: datetime) -> Callable[[re.Match[str]], str]:
     def replace(match: re.Match[str]) -> str:
+        if match["today"]:
+            return _date(spoken_at, 0)
         if match["day"]:
-            return _date(spoken_at, _OFFSETS[match["day"].lower()])
+            return _date(spoken_at, (_OFFSETS | _WITHOUT_BLANKS)[match["day"].lower()])
         if match["week"]:
             monday = -spoken_at.weekday() + _WEEKS[match["week"].lower()]
             return f"the week of {_date(spoken_at, monday)}"
