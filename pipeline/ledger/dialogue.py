@@ -55,7 +55,7 @@ def context_before(ledger: Ledger, key: str, *, row: int, max_chars: int) -> lis
         spoken = utterances.utterances_before(
             ledger, key, row=last + 1, max_chars=room, at_least_one=not found
         )
-        found = [*_with_tools(ledger, key, spoken, None, before=last + 1), *found]
+        found = [*_with_tools(ledger, key, spoken, None), *found]
         if not spoken:
             break
     return found
@@ -67,9 +67,9 @@ def _is_earlier_speech(ledger: Ledger, key: str, row: int) -> bool:
 
 
 def _before_first(ledger: Ledger, key: str, after_row: int) -> int | None:
-    """Return the row behind which tools belong to what is read, None when they belong to what was."""
+    """Return the row behind which tools belong to what is read, None when they belong to nothing of it."""
     last = utterances.utterances_before(ledger, key, row=after_row + 1, max_chars=0, at_least_one=True)
-    return None if last and last[-1].speaker == "assistant" else after_row
+    return after_row if last and last[-1].speaker == "person" else None
 
 
 def _with_tools(

@@ -22,6 +22,7 @@ _INJECTED = re.compile(
     r"(?:\s[^>]*)?>.*?</\1>",
     re.DOTALL,
 )
+_ASIDE = re.compile(r"<(system[-_]reminder|ide_[a-z_]+|[a-z-]+-hook)(?:\s[^>]*)?>.*?</\1>", re.DOTALL)
 _UNCLOSED = re.compile(r"<system[-_]reminder>.*\Z", re.DOTALL)
 _INTERRUPTED = re.compile(r"\[Request interrupted[^\]]*\]")
 _MACHINE = re.compile(
@@ -73,6 +74,11 @@ def strip_injected(text: str) -> str:
     if "<" in text:
         text = _UNCLOSED.sub("", _INJECTED.sub("", text))
     return text.replace("\0", "").strip()
+
+
+def is_aside(text: str) -> bool:
+    """Say whether `text` is nothing but what the client puts beside a person's message."""
+    return not _UNCLOSED.sub("", _ASIDE.sub("", text)).strip()
 
 
 def persons_text(text: str, *, human: bool = False) -> str:

@@ -143,7 +143,7 @@ def _in_place(blocks: list[Any], read: Callable[[str], Said]) -> list[Said]:
         text, media = text_of(block), _media_of(block)
         if text:
             channel, words = read(text)
-            spoke, of_client = spoke or bool(words), of_client or bool(client_texts.strip_injected(text))
+            spoke, of_client = spoke or bool(words), of_client or not client_texts.is_aside(text)
             words, placed = _PLACEHOLDER.subn(_IMAGE, words, count=pictures) if pictures else (words, 0)
             pictures -= placed
             pieces.append(Said(channel, words))
