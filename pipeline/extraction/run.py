@@ -129,7 +129,7 @@ def _ask(phase: PhaseContext, strategy: Strategy, span: Span, run_id: str) -> tu
     shown = gather(phase, span, _waiting(phase), provisional=strategy.id == "conversation")
     rendering = render(span.context, span.new, room=span.room, context_room=span.context_room)
     if phase.client is None:
-        reply: Extraction = offline.extract(rendering)
+        reply: Extraction = offline.extract(rendering, [known.memory for known in shown.full])
         meta = {"prompt_digest": "", "model": "", "provider": "offline"}
         dollars = 0.0
     else:

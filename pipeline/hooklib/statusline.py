@@ -5,7 +5,7 @@ Claude Code runs it after each message, so it reads ``<home>/recall/board.json``
 
 import os
 
-from pipeline.hooklib import jsonish, ownership, settings, times
+from pipeline.hooklib import jsonish, ownership, settings, times, zone
 from pipeline.hooklib.plain import clipped
 
 TYPE_CHECKING = False
@@ -25,7 +25,9 @@ def line(data: bytes, home: str, now: "float | None" = None) -> str:
     board = settings.board(home)
     stores = board.get("stores")
     store = stores.get(ownership.project_store(_cwd(data))) if isinstance(stores, dict) else None
-    mode = settings.hook_settings(home)["mode"]
+    values = settings.hook_settings(home)
+    zone.use(values["time_zone"])
+    mode = values["mode"]
     if mode == "off":
         return "reverie off"
     if not isinstance(store, dict):
@@ -54,7 +56,7 @@ def _learned(store: "dict[str, Any]", now: float) -> str:
     fresh = 0
     for change in changes if isinstance(changes, list) else ():
         if isinstance(change, list) and len(change) > 1 and isinstance(change[0], (int, float)):
-            fresh += change[1] in _LEARNED and now - change[0] < times.DAY
+            fresh += change[1] in _LEARNED and zone.day(change[0]) == zone.day(now)
     return f"{fresh} learned today" if fresh else ""
 
 
