@@ -238,7 +238,7 @@ def _what(store: Store, item: Generation, short: Mapping[str, str], kept: list[G
         reason = "a change that is no longer kept" if known is item else known.reason
         return f"{'undid' if turns % 2 else 'redid'} {short.get(base, base)}: {reason}"
     try:
-        changes = memory_changes(store.diff(item.run))
+        changes = memory_changes(store.diff_of(item))
     except StoreError as error:
         return f"{item.reason} ({error})"
     done: dict[str, list[str]] = {}
@@ -278,7 +278,7 @@ def _files(store: Store, entry: Entry) -> list[FileDiff]:
         found = store.hand_edit_diff(entry.hand_edit)
         return [found] if found else []
     assert entry.generation is not None, "a change is kept or was made by hand"
-    return store.diff(entry.generation.run)
+    return store.diff_of(entry.generation)
 
 
 def _is_about(change: MemoryChange, name: str, named: Document | None) -> bool:

@@ -61,7 +61,7 @@ def _undone(store: Store, name: str) -> UnknownMemoryError | None:
         if item.undone or turns_of(item.run)[1] % 2 == 0:
             continue
         try:
-            changes = memory_changes(store.diff(item.run))
+            changes = memory_changes(store.diff_of(item))
         except StoreError:
             # Damaged: `reverie history` says so.
             continue

@@ -174,7 +174,11 @@ class Store:
 
     def diff(self, run_id: str) -> list[FileDiff]:
         """Return what change set `run_id` changed, by path; StoreError when it is not in `history`."""
-        return generations.diff(self.root, run_id)
+        return self.diff_of(generations.pick(self.history(), run_id))
+
+    def diff_of(self, item: Generation) -> list[FileDiff]:
+        """Return what `item` of `history` changed, by path; StoreError when it is damaged."""
+        return generations.diff(self.root, item)
 
     def digests_before(self, run_id: str) -> dict[str, str]:
         """Return id → digest of the memories that change set `run_id` changed, as they were before it."""

@@ -3,9 +3,12 @@
 import ast
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
+from pipeline.cli.main import cli
 from tests.architecture.source import modules
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,3 +58,21 @@ def test_a_term_is_used_in_the_code_and_in_the_documents(row):
     names = re.findall(r"`([^`]+)`", row["names"])
     assert not set(names) - identifiers()
     assert re.search(rf"\b{re.escape(row['term'])}", prose())
+
+
+def helps():
+    """What ``--help`` says of every command and of its options, in one text."""
+    program: Any = typer.main.get_command(cli)
+    found = []
+    for command in program.commands.values():
+        for item in (command, *getattr(command, "commands", {}).values()):
+            found += [item.help or "", *(getattr(option, "help", None) or "" for option in item.params)]
+    return "\n".join(found)
+
+
+@pytest.mark.parametrize("text", [prose(), helps()], ids=["documents", "help"])
+def test_what_left_the_live_store_is_retired_and_only_the_folder_an_archive(text):
+    # A conversation's status has that word in the format that it comes from.
+    told = text.replace("active, ready, queued, processing, archived, skipped or review", "")
+    assert "retired" in told and "archive" in told
+    assert re.findall(r".*\barchiv(?:ed|es|ing)\b.*", told, re.IGNORECASE) == []

@@ -238,11 +238,12 @@ def own_lines(root: Path, run: str) -> list[str]:
         raise _damaged(file, error.strerror or str(error)) from error
 
 
-def diff(root: Path, run: str) -> list[FileDiff]:
-    """Return what change set `run` changed, by path."""
+def diff(root: Path, item: Generation) -> list[FileDiff]:
+    """Return what `item` changed, by path; StoreError when it is damaged."""
+    files = sorted(pick([item], item.run).files, key=lambda file: file.path)
     return [
-        FileDiff(item.path, content(root, run, item.before), content(root, run, item.after))
-        for item in sorted(pick(history(root), run).files, key=lambda item: item.path)
+        FileDiff(file.path, content(root, item.run, file.before), content(root, item.run, file.after))
+        for file in files
     ]
 
 
