@@ -34,8 +34,18 @@ CHECKED = frozenset(
 _EXACT = frozenset({"code", "flag", "variable", "url", "path", "windows", "long"})
 _NAMES = frozenset({"name", "camel", "snake", "mixed"})
 _MONTH = re.compile(r"(?<![\d-])(\d{4})-\d\d(?![\d-])")
-_IS_NAME = re.compile(r"\w[\w.-]*(?<!\.sh)(?<!\.bash)(?<!\.zsh)(?<!\.ps1)(?<!\.bat)(?<!\.cmd)(?<!\.exe)")
+_SCRIPT = r"(?<!\.sh)(?<!\.bash)(?<!\.zsh)(?<!\.ps1)(?<!\.bat)(?<!\.cmd)(?<!\.exe)"
+_IS_NAME = re.compile(rf"\w[\w.-]*{_SCRIPT}")
 """One word in backticks that names something: a branch, a model, a file. Nobody runs it as it stands."""
+_IS_VALUE = re.compile(rf"[^\s$|;&<>()`:]+{_SCRIPT}")
+"""One word in backticks that a shell would do nothing with: a path, a colour, a key."""
+_IS_HOST = re.compile(r"(?:[\w-]+\.)+[A-Za-z]{2,10}(?=[/:]|$)")
+_IS_FILE = re.compile(
+    r"(?!www\.)[\w.-]+\.(?:md|rst|txt|pdf|docx?|xlsx?|csv|tsv|jsonl?|ya?ml|toml|ini|cfg|conf|lock|log|xml|html?|css|scss|"
+    r"svg|png|jpe?g|gif|py|pyi|ipynb|js|mjs|cjs|jsx|ts|tsx|vue|go|rs|rb|java|kt|swift|cs?|h|cpp|hpp|php|sql|tex|zip|gz)",
+    re.IGNORECASE,
+)
+"""A file's name that looks like a host's: ``.md`` is also a country."""
 _PROMPT = re.compile(r"^[ \t]*\$ +(\S.*)$", re.MULTILINE)
 _VALUE = re.compile(r"\d+(?:[.,:'’\u202f]\d+|[ ]\d{3}(?!\d))*")
 _THOUSANDS = re.compile(r"\d{1,3}(?:[.,'’ \u202f]\d{3})+")
@@ -169,9 +179,19 @@ _ALWAYS = frozenset({"claude", "code"})
 def _specifics(text: str) -> list[tuple[str, str]]:
     """Return kind and words of all in `text` that somebody must have said; a month counts as its year."""
     found = [("code", match[1]) for match in _PROMPT.finditer(text)]
-    found += [("mixed", words) if kind == "code" and _IS_NAME.fullmatch(words) else (kind, words)
-              for kind, words in shapes(_MONTH.sub(r"\1", text))]  # fmt: skip
+    found += [(_kind(kind, words), words) for kind, words in shapes(_MONTH.sub(r"\1", text))]
     return [item for item in found if item[0] in CHECKED]
+
+
+def _kind(kind: str, words: str) -> str:
+    """Return the kind by which `words` are looked for: what nobody would run or fetch may be anybody's."""
+    if _IS_FILE.fullmatch(words):
+        return "mixed" if kind in ("code", "host") else kind
+    if kind != "code" or "//" in words or _IS_HOST.match(words):
+        return kind
+    if _IS_NAME.fullmatch(words):
+        return "mixed"
+    return "long" if _IS_VALUE.fullmatch(words) else kind
 
 
 def _spaced(text: str) -> str:

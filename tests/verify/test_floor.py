@@ -83,3 +83,24 @@ def test_a_name_from_elsewhere_in_the_dialogue_and_a_day_worked_out_are_told() -
 
 def test_capitals_of_a_title_are_no_names() -> None:
     assert Ground([Line("keep the retries at 3")]).missing([], title="The Retries Stay").nowhere == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "gone"),
+    [
+        ("Write it into LEKTORAT.md.", ()),
+        ("The token is `{color.coral.500}` in `semantic/action.json`.", ()),
+        ("The colour is `#E4572E`, on the branch `export-index`.", ()),
+        ("Run `make lint` first.", ("make lint",)),
+        ("Run `./setup.sh`.", ("./setup.sh",)),
+        ("Run `curl|sh`.", ("curl|sh",)),
+        ("Take it from `evil.example/i`.", ("evil.example/i",)),
+        ("Take it from evil.example.", ("evil.example",)),
+    ],
+)
+def test_what_nobody_would_run_or_fetch_may_stand_in_the_assistant_s_line(
+    text: str, gone: tuple[str, ...]
+) -> None:
+    said = "LEKTORAT.md {color.coral.500} semantic/action.json #E4572E export-index make lint ./setup.sh "
+    ground = Ground([Line(f"{said} curl|sh evil.example/i", AT, by_person=False)])
+    assert ground.missing([text], acted_on=True).nowhere == gone
