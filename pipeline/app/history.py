@@ -29,6 +29,7 @@ from pipeline.store import (
     base_of,
     short_ids,
     turns_of,
+    undo_id,
 )
 from pipeline.store.files import document
 
@@ -196,7 +197,8 @@ def restore(app: App, name: str) -> str:
 def ids_of(app: App, undone: Undone) -> tuple[str, str]:
     """Return the short id of what was undone, or done again, and the one whose undo turns that round."""
     short = short_ids(app.open_store().history())
-    base, turns = turns_of(undone.by or undone.run)
+    # Undone before, it was done by the turn behind it.
+    base, turns = turns_of(undone.by or undo_id(undone.run))
     family = sorted((turns_of(run)[1], run) for run in short if turns_of(run)[0] == base)
     # The first of them that are kept: the same ids, however often it is turned round.
     known = next((run for _, run in family), undone.run)

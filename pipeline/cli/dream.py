@@ -161,7 +161,7 @@ def undo(
             output.line(f"{'restored' if path in undone.restored else word:<10} {path}")
 
     output.data({**asdict(undone), "short": short, "back": back}, tell, as_json=as_json)
-    if not undone.already and not as_json:
+    if not as_json:
         output.talk(f"{'To undo it once more' if undone.again else 'To redo it'}: `reverie undo {back}`.")
 
 

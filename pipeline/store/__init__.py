@@ -17,7 +17,15 @@ from pipeline.store.files.scanning import Document, Snapshot
 from pipeline.store.fsck import fsck
 from pipeline.store.history.archive import Retired, scan_archive
 from pipeline.store.history.forgotten import Forgotten
-from pipeline.store.history.generations import FileChange, FileDiff, Generation, base_of, short_ids, turns_of
+from pipeline.store.history.generations import (
+    FileChange,
+    FileDiff,
+    Generation,
+    base_of,
+    short_ids,
+    turns_of,
+    undo_id,
+)
 from pipeline.store.history.hand_edits import HandEdit
 from pipeline.store.history.undo import Undone
 from pipeline.store.ownership.access import require_owner, require_writable
@@ -61,4 +69,5 @@ __all__ = [
     "scan_archive",
     "short_ids",
     "turns_of",
+    "undo_id",
 ]

@@ -216,7 +216,12 @@ def test_a_short_id_means_its_change_to_every_command(changed):
         assert desk.here("diff", row["short"], "--json").json == whole and whole
     assert desk.here("undo", f"redo-{run[:8]}", "--json").json["run"] == f"redo-{run}"
     again = desk.here("undo", f"redo-{run[:8]}")
-    assert "was undone before" in again.out and again.err == ""
+    assert "was undone before" in again.out and advised(again) == ["undo", f"undo-{run[:8]}"]
+    desk.here(*advised(again))
+    again = desk.here("undo", f"undo-{run[:8]}")
+    assert "was redone before" in again.out and advised(again) == ["undo", run[:8]]
+    desk.here(*advised(again))
+    assert desk.here("history", "--json").json[0]["what"].startswith(f"undid {run[:8]}")
 
 
 def test_diff_without_an_id_is_the_latest_change_and_with_a_name_that_of_the_memory(changed):
