@@ -114,11 +114,13 @@ def _work(value: dict[str, Any], now: datetime) -> list[str]:
     odd = [f"{files['gone']} gone" if files["gone"] else ""]
     odd.append(count(files["bad_lines"], "bad line") if files["bad_lines"] else "")
     odd += [f"{number} {name}" for name, number in talks.items()]
+    unread = "; ".join(f"{reason} ({number:,})" for reason, number in value["unread"].items())
     found = {
         "queue": queue,
         "inbox": inbox,
         "last hook": hooks,
         "read": ", ".join([read, *(text for text in odd if text)]),
+        **({"not read": unread} if unread else {}),
     }
     return [f"{name:<{_LABEL}} {text}" for name, text in found.items()]
 
