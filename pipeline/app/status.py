@@ -15,7 +15,7 @@ from pipeline.domain.memory import Evidence
 from pipeline.extraction.shortening import size
 from pipeline.hooklib.places import PROJECT_STORE
 from pipeline.intake import spool
-from pipeline.ledger import Ledger, calls, conversations, dreams, files, inbox, jobs, runs, utterances
+from pipeline.ledger import Ledger, calls, conversations, dreams, files, inbox, jobs, runs, unread, utterances
 from pipeline.llm import budget, describe
 from pipeline.llm.cassette import in_words
 from pipeline.store.ownership.access import owner
@@ -65,6 +65,7 @@ def overview(
         "dream": _dream(ledger, settings, store),
         "last_event": _last_event(ledger, home),
         "files": files.counts(ledger),
+        "unread": unread.reasons(ledger, print_sessions=settings.extraction.include_print_sessions),
     }
 
 

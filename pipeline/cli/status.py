@@ -119,11 +119,13 @@ def _work(value: dict[str, Any], now: datetime) -> list[str]:
     odd = [f"{files['gone']} gone" if files["gone"] else ""]
     odd.append(count(files["bad_lines"], "bad line") if files["bad_lines"] else "")
     known = ", ".join(f"{number} {name}" for name, number in talks.items())
+    unread = "; ".join(f"{reason} ({number:,})" for reason, number in value["unread"].items())
     found = {
         "queue": queue,
         "inbox": inbox,
         "last hook": hooks,
         "read": ", ".join([read, *filter(None, odd)]) + (f"; conversations: {known}" if known else ""),
+        **({"not read": unread} if unread else {}),
     }
     return [f"{name:<{_LABEL}} {text}" for name, text in found.items()]
 

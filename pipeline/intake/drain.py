@@ -29,7 +29,7 @@ from pipeline.hooklib.events import SESSION_START
 from pipeline.intake import spool
 from pipeline.intake.ingest import file_key, ingest_file
 from pipeline.intake.spool import SpoolFile
-from pipeline.ledger import Ledger, events, jobs, runs, utterances
+from pipeline.ledger import Ledger, events, jobs, runs, unread, utterances
 from pipeline.safety.redaction import redact
 from pipeline.transcript import find
 
@@ -123,9 +123,11 @@ def _leave(files: Sequence[SpoolFile], reason: str, drained: Drained) -> None:
 
 
 def is_print_session(ledger: Ledger, key: str, settings: Settings) -> bool:
-    """Whether `key` is a ``claude -p`` or SDK session that extraction leaves alone (DESIGN §9)."""
-    entrypoint = utterances.entrypoint(ledger, key) or ""
-    return entrypoint.startswith("sdk") and not settings.extraction.include_print_sessions
+    """Whether `key` is a ``claude -p`` or SDK session that extraction leaves alone (DESIGN §9).
+
+    A program of the SDK into which a person types is read like any other session.
+    """
+    return not settings.extraction.include_print_sessions and unread.is_printed(ledger, key)
 
 
 def _path_of(event: spool.Event, settings: Settings) -> Path | None:

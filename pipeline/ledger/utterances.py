@@ -141,11 +141,6 @@ def last_replies(ledger: Ledger, key: str, *, limit: int) -> list[str]:
     return [row["content"] for row in rows]
 
 
-def entrypoint(ledger: Ledger, key: str) -> str | None:
-    """Return how the session in `key` was started (``cli``, ``sdk-cli``, …), None when no entry says."""
-    return _first(ledger, key, "entrypoint")
-
-
 def first_cwd(ledger: Ledger, key: str) -> str | None:
     """Return the directory in which the session in `key` began, None when no entry says."""
     return _first(ledger, key, "cwd")

@@ -13,6 +13,7 @@ import pytest
 from pipeline.core.errors import LedgerError, NewerSchemaError
 from pipeline.ledger import migrations
 from pipeline.ledger.connection import Ledger, open_ledger
+from pipeline.ledger.dialogue import dialogue
 from pipeline.ledger.watermarks import set_watermark, watermark
 
 
@@ -58,6 +59,30 @@ def test_which_memories_a_past_run_made_is_taken_from_its_summary(tmp_path: Path
     with open_ledger(path) as led:
         rows = led.rows("SELECT run, memory FROM run_memories ORDER BY run, memory")
     assert [tuple(row) for row in rows] == [("r1", "m1"), ("r2", "m1"), ("r4", "m2")]
+
+
+def test_entries_of_before_stay_and_their_tools_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    before = [step.__name__ for step in migrations.STEPS].index("deeds")
+    connection = sqlite3.connect(path, isolation_level=None)
+    migrations.migrate(connection, path, steps=migrations.STEPS[:before])
+    connection.execute("INSERT INTO memory_file_states (id, file_path) VALUES (1, 'k')")
+    connection.executemany(
+        "INSERT INTO memory_transcript_entries (session_id, source_file, role, content, tool_names, file_id,"
+        " byte_offset, byte_length, block, uuid, speaker, channel, at_source, memory_writes, note,"
+        " input_tokens, output_tokens) VALUES ('s', 'k', '', ?, ?, 1, ?, 1, 0, ?, ?, ?, 'own', '', '', 0, 0)",
+        [
+            ("use tabs", "", 0, "a", "person", "typed"),
+            ("", "Edit,Bash", 1, "b", None, None),
+            ("Done.", "", 2, "c", "assistant", "prose"),
+        ],
+    )
+    connection.close()
+    with open_ledger(path) as led:
+        found = dialogue(led, "k", after_row=0)
+        assert [(u.text, u.tool_names, u.files) for u in found] == [
+            ("use tabs", (), ()), ("Done.", ("Edit", "Bash"), ())
+        ]  # fmt: skip
 
 
 def test_migration_names_are_recorded_in_order(led: Ledger) -> None:

@@ -22,7 +22,6 @@ from pipeline.ledger.files import (
     recover_ingesting,
 )
 from pipeline.ledger.utterances import (
-    entrypoint,
     find_entry,
     first_cwd,
     memory_writes,
@@ -364,11 +363,9 @@ def test_a_record_s_prompt_marks_its_link_whichever_block_it_is(led: Ledger) -> 
     assert [link[2] for link in links.links_of(led, 1)] == [True, False]
 
 
-@pytest.mark.parametrize("column", ["cwd", "entrypoint"])
-def test_how_a_session_began_is_told_by_the_first_entry_that_says(led: Ledger, column: str) -> None:
-    ingest(led, [said(0), said(1, **{column: "first"}), said(2, **{column: "second"})])
-    ask = {"cwd": first_cwd, "entrypoint": entrypoint}[column]
-    assert (ask(led, KEY), ask(led, "other.jsonl")) == ("first", None)
+def test_where_a_session_began_is_told_by_the_first_entry_that_says(led: Ledger) -> None:
+    ingest(led, [said(0), said(1, cwd="first"), said(2, cwd="second")])
+    assert (first_cwd(led, KEY), first_cwd(led, "other.jsonl")) == ("first", None)
 
 
 def test_a_turn_within_the_gap_lengthens_the_conversation_and_a_later_one_opens_another(led: Ledger) -> None:

@@ -290,6 +290,15 @@ def test_print_sessions_are_skipped_unless_asked_for(
     assert len(api.prompts) == calls
 
 
+def test_an_sdk_program_into_which_a_person_types_is_read(shop: Workshop, api: LoopbackApi) -> None:
+    session = shop.session(entrypoint="sdk-ts")
+    session.user("Shelf 01 holds 17 boxes.", origin={"kind": "human"})
+    session.assistant("Noted.")
+    shop.fire(session)
+    work(shop)
+    assert len(api.prompts) == 1
+
+
 def test_a_subagents_events_are_dropped(shop: Workshop, api: LoopbackApi) -> None:
     session = shop.session()
     session.user("Shelf 01 holds 17 boxes.")

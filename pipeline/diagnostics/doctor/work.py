@@ -13,7 +13,7 @@ from pipeline.core.home import Home
 from pipeline.domain.finding import Finding, Level
 from pipeline.install.schedule import setup
 from pipeline.intake import spool
-from pipeline.ledger import Ledger, calls, files, jobs
+from pipeline.ledger import Ledger, calls, files, jobs, unread
 from pipeline.llm import describe
 from pipeline.text.humanize import count
 
@@ -47,6 +47,7 @@ def _ledger(app: App) -> Iterator[Finding]:
     try:
         with app.ledger(to_look=True) as ledger:
             yield from _sound(ledger)
+            yield from _unread(app, ledger)
             yield from _jobs(ledger)
             yield from _spend(app, ledger)
     except ReverieError as error:
@@ -66,6 +67,13 @@ def _sound(ledger: Ledger) -> Iterator[Finding]:
     if ledger.note:
         fix = "Make room on the disk, or the home writable for you."
         yield Finding("error", "ledger", ledger.note, fix)
+
+
+def _unread(app: App, ledger: Ledger) -> Iterator[Finding]:
+    included = app.settings.extraction.include_print_sessions
+    for reason, number in unread.reasons(ledger, print_sessions=included).items():
+        fix = "Set extraction.include_print_sessions to read them too." if reason == unread.PRINTED else ""
+        yield Finding("note" if fix else "ok", "not read", f"{reason}: {number:,}", fix)
 
 
 def _jobs(ledger: Ledger) -> Iterator[Finding]:

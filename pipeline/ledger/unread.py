@@ -1,0 +1,65 @@
+"""What is in the ledger, or was seen, and is not read for memories: how much, and why."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from pipeline.ledger.connection import Ledger
+
+PRINTED = "sessions of `claude -p` or an SDK program into which no person types"
+NO_RECORD = "lines that hold no record"
+GONE = "transcripts that were gone before they could be read"
+_MOST_RUNS = 2_000
+_FIRST_ENTRIES = 200
+_ENTRYPOINT = f"""
+(SELECT entrypoint FROM (SELECT entrypoint FROM memory_transcript_entries INDEXED BY entries_place
+   WHERE file_id = f.id AND superseded = 0 ORDER BY byte_offset LIMIT {_FIRST_ENTRIES})
+ WHERE entrypoint <> '' LIMIT 1)
+"""
+_TYPED = (
+    "EXISTS (SELECT 1 FROM memory_transcript_entries INDEXED BY entries_origin"
+    " WHERE file_id = f.id AND origin = 'human')"
+)
+_PRINTED = f"FROM memory_file_states f WHERE {_ENTRYPOINT} LIKE 'sdk%' AND NOT {_TYPED}"
+
+
+def is_printed(ledger: Ledger, key: str) -> bool:
+    """Say whether the session in the file `key` is a program's: an SDK started it, and no person types."""
+    return bool(ledger.value(f"SELECT 1 {_PRINTED} AND f.file_path = ?", (key,)))
+
+
+def reasons(ledger: Ledger, *, print_sessions: bool) -> dict[str, int]:
+    """Return how many things are not read, by why; `print_sessions` says that programs' sessions are.
+
+    Conversations and turns that were passed over are told with the reason they were given.
+    """
+    found: Counter[str] = Counter()
+    if not print_sessions:
+        found[PRINTED] = int(ledger.value(f"SELECT count(*) {_PRINTED}"))
+    found[NO_RECORD] = int(ledger.value("SELECT count(*) FROM bad_lines"))
+    found[GONE] = int(
+        ledger.value(
+            "SELECT count(*) FROM memory_file_states WHERE gone_at IS NOT NULL AND last_processed_offset = 0"
+        )
+    )
+    for row in ledger.rows(
+        "SELECT reason, count(*) AS n FROM memory_conversations WHERE status = 'skipped' GROUP BY reason"
+    ):
+        found[f"conversations: {row['reason'] or 'passed over'}"] += row["n"]
+    for row in ledger.rows(
+        "SELECT summary_json FROM runs WHERE outcome = 'skipped' AND strategy = 'turn'"
+        " ORDER BY started_at DESC LIMIT ?",
+        (_MOST_RUNS,),
+    ):
+        found[f"turns: {_reason(row['summary_json'])}"] += 1
+    return {reason: number for reason, number in found.items() if number}
+
+
+def _reason(summary_json: str | None) -> str:
+    try:
+        summary = json.loads(summary_json or "{}")
+    except (ValueError, RecursionError):
+        summary = {}
+    reason = summary.get("reason") if isinstance(summary, dict) else None
+    return reason if isinstance(reason, str) and reason else "passed over"
