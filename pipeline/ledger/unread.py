@@ -6,15 +6,15 @@ import json
 from collections import Counter
 
 from pipeline.ledger.connection import Ledger
+from pipeline.ledger.utterances import FIRST_ENTRIES
 
 PRINTED = "sessions of `claude -p` or an SDK program into which no person types"
 NO_RECORD = "lines that hold no record"
 GONE = "transcripts that were gone before they could be read"
 _MOST_RUNS = 2_000
-_FIRST_ENTRIES = 200
 _ENTRYPOINT = f"""
 (SELECT entrypoint FROM (SELECT entrypoint FROM memory_transcript_entries INDEXED BY entries_place
-   WHERE file_id = f.id AND superseded = 0 ORDER BY byte_offset LIMIT {_FIRST_ENTRIES})
+   WHERE file_id = f.id AND superseded = 0 ORDER BY byte_offset LIMIT {FIRST_ENTRIES})
  WHERE entrypoint <> '' LIMIT 1)
 """
 _TYPED = (

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SPEECH = "speaker IS NOT NULL AND superseded = 0 AND abandoned = 0"
 _COLUMNS = "id, session_id, uuid, speaker, channel, content, timestamp, cwd, tool_names, files"
-_FIRST_ENTRIES = 200
+FIRST_ENTRIES = 200
 _OF_FILE = "file_id = (SELECT id FROM memory_file_states WHERE file_path = ?)"
 
 
@@ -181,7 +181,7 @@ def _first(ledger: Ledger, key: str, column: str) -> str | None:
     """
     value = ledger.value(
         f"SELECT {column} FROM (SELECT {column} FROM memory_transcript_entries INDEXED BY entries_place"
-        f" WHERE {_OF_FILE} AND superseded = 0 ORDER BY byte_offset LIMIT {_FIRST_ENTRIES})"
+        f" WHERE {_OF_FILE} AND superseded = 0 ORDER BY byte_offset LIMIT {FIRST_ENTRIES})"
         f" WHERE {column} <> '' LIMIT 1",
         (key,),
     )
