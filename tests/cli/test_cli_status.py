@@ -39,7 +39,7 @@ def test_status_and_doctor_say_what_is_not_read_and_why(desk):
         row["message"] for row in desk.here("doctor", "--json").json if row["what"] == "not read"
     ]
     read = {"REVERIE_EXTRACTION__INCLUDE_PRINT_SESSIONS": "true"}
-    assert "not read" not in desk.here("status", **read).out
+    assert desk.here("status", "--json", **read).json["unread"] == {}
 
 
 def test_status_says_what_no_model_means(desk):
