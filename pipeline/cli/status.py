@@ -68,7 +68,8 @@ def statusline(
 def screen(value: dict[str, Any], columns: int, lines: int) -> list[str]:
     """Return the lines of the screen: cut to `columns` (0: not), the runs to what `lines` (0: all) leave."""
     now = datetime.fromtimestamp(value["at"], UTC)
-    head = [*_head(value, now, columns), "", *_work(value, now), *_spend(value["spend"])]
+    head = [*_head(value, now, columns), "", *_work(value, now), *_unread(value["unread"], columns)]
+    head += _spend(value["spend"])
     head += _dream(value["dream"], now, columns)
     trouble = [line for text in _trouble(value) for line in _wrapped("!", text, columns)]
     if lines:
@@ -119,15 +120,19 @@ def _work(value: dict[str, Any], now: datetime) -> list[str]:
     odd = [f"{files['gone']} gone" if files["gone"] else ""]
     odd.append(count(files["bad_lines"], "bad line") if files["bad_lines"] else "")
     known = ", ".join(f"{number} {name}" for name, number in talks.items())
-    unread = "; ".join(f"{reason} ({number:,})" for reason, number in value["unread"].items())
     found = {
         "queue": queue,
         "inbox": inbox,
         "last hook": hooks,
         "read": ", ".join([read, *filter(None, odd)]) + (f"; conversations: {known}" if known else ""),
-        **({"not read": unread} if unread else {}),
     }
     return [f"{name:<{_LABEL}} {text}" for name, text in found.items()]
+
+
+def _unread(unread: dict[str, int], columns: int) -> list[str]:
+    """Return what is not read, and why."""
+    listed = "; ".join(f"{reason} ({number:,})" for reason, number in unread.items())
+    return _wrapped("not read", listed, columns) if listed else []
 
 
 def _spend(spend: dict[str, Any]) -> list[str]:

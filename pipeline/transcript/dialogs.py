@@ -20,8 +20,8 @@ _MOST_TOOLS = 64
 APPROVED = "[approved the plan]"
 EDITED = "[approved the plan, changed by them]"
 REFUSED = "[refused the plan]"
-SENT_BACK = "[refused the plan, unless it was taken up in a new session]"
-"""Older clients write the same row for a plan that is refused and for one carried out in a new session."""
+SENT_BACK = "[refused the plan, unless it was taken up afterwards]"
+"""Older clients write the same row for a plan that is refused and for one carried out with a new context."""
 _LEFT_OPEN = "[left this open; chosen until then:]"
 _MORE = "[wants further questions first]"
 
@@ -63,6 +63,7 @@ class Dialogs:
     def __init__(self) -> None:
         self._open: dict[str, Dialog] = {}
         self._draft = ""
+        self._last_plan = ""
         self.working = False
         """Whether something ran at the end of the reading before and nothing is known of it since."""
 
@@ -76,6 +77,7 @@ class Dialogs:
                 continue
             self._note_draft(name, _input(block))
             plan = plan_text(block)
+            self._last_plan = plan or self._last_plan
             self._open[tool_id] = Dialog(name, plan or self._draft.strip(), not plan, offset, length)
             if len(self._open) > _MOST_TOOLS:
                 oldest = next((key for key, held in self._open.items() if not _asks(held)), tool_id)
@@ -96,6 +98,11 @@ class Dialogs:
     def draft(self) -> str:
         """Return the plan as it was last written into its file."""
         return self._draft
+
+    @property
+    def last_plan(self) -> str:
+        """Return the plan that was shown last, "" when none was in this reading."""
+        return self._last_plan
 
     def end(self, tool_id: object) -> Dialog | None:
         """Return and forget the dialog that a result belongs to, None when its tool use was not seen."""
@@ -288,9 +295,13 @@ def _answer(question: str, answer: Any, note: Any) -> list[str]:
     return [f"Q: {question.strip()}", *chosen] if chosen else []
 
 
-def plan_taken_up(record: dict[str, Any], text: str) -> list[Said]:
-    """Return what the first prompt of a session means that carries out a plan approved in the one before."""
+def plan_taken_up(record: dict[str, Any], text: str, shown: str) -> list[Said]:
+    """Return what the client's prompt to carry out a plan means, which a person approved.
+
+    `shown` is the plan that was shown last in this file: the prompt may as well stand in a new one.
+    """
     held = record.get("planContent")
     plan, comment = client_texts.plan_to_implement(text, held if isinstance(held, str) else "")
-    found = [Said("prose", client_texts.strip_injected(plan))] if plan else []
+    plan = client_texts.strip_injected(plan)
+    found = [Said("prose", plan)] if plan and plan.split() != shown.split() else []
     return [*found, Said("answer", f"{APPROVED}\n{comment}" if comment else APPROVED)]

@@ -120,14 +120,14 @@ def _is_prompt(record: dict[str, Any]) -> bool:
     return origin_of(record) == "human" or record.get("turnOrigin") in (None, "human", "sdk")
 
 
-def _plan_taken_up(record: dict[str, Any], blocks: list[Any]) -> list[Said]:
+def _plan_taken_up(record: dict[str, Any], blocks: list[Any], shown: str) -> list[Said]:
     """Return the approval that lies in the client's prompt to carry out a plan; usually nothing."""
     texts = [text for block in blocks if (text := client_texts.strip_injected(text_of(block)))]
     if len(texts) != 1 or not texts[0].startswith(client_texts.PLAN_BEGINS) or not _is_of_session(record):
         return []
     if origin_of(record) == "human" and not record.get("planContent"):
         return []
-    return dialogs.plan_taken_up(record, texts[0])
+    return dialogs.plan_taken_up(record, texts[0], shown)
 
 
 def _in_place(blocks: list[Any], read: Callable[[str], Said]) -> list[Said]:
@@ -180,7 +180,7 @@ def from_user(record: dict[str, Any], open_dialogs: Dialogs | None = None) -> li
     blocks = content_of(record, "user")
     results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
     asked = [open_dialogs.end(block.get("tool_use_id")) if open_dialogs else None for block in results]
-    taken_up = _plan_taken_up(record, blocks)
+    taken_up = _plan_taken_up(record, blocks, open_dialogs.last_plan if open_dialogs else "")
     if taken_up or not is_from_person(record):
         return taken_up
     pieces: list[Said] = []

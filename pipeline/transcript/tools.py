@@ -9,6 +9,8 @@ from pipeline.domain.speech import EDITED, TOUCHING, WROTE
 
 _IN_MEMORY = re.compile(r"(?:\A|/)projects/[^/]+/memory/(?!(?:.*/)?\.\.(?:/|\Z)).+", re.DOTALL)
 _MAY_BE_MEMORY = re.compile(r"\A[^\0]{0,4000}/memory/[^\0]{1,1000}\.md\Z")
+_PLAN = re.compile(r"/\.claude/plans/[^/]+\.md\Z")
+"""The file of a plan, which is shown as such."""
 _LONGEST_PATH = 160
 _UNPRINTED = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]+")
 
@@ -39,14 +41,15 @@ def used(blocks: list[Any], cwd: str | None) -> Used:
     for tool in tools:
         given = tool.get("input")
         name = _text(tool, "name")
-        names += [name] if name else []
-        if not isinstance(given, dict):
+        fields = given if isinstance(given, dict) else {}
+        path = _text(fields, "file_path") or _text(fields, "notebook_path") or _text(fields, "path")
+        if _PLAN.search(path.replace("\\", "/")):
             continue
-        path = _text(given, "file_path") or _text(given, "notebook_path") or _text(given, "path")
+        names += [name] if name else []
         if path and name in TOUCHING:
             files.append(f"{WROTE if name == 'Write' else EDITED} {_shortened(path, cwd)}")
             writes += [path] if is_memory_path(path) else []
-        target = _text(given, "file_path")
+        target = _text(fields, "file_path")
         if name == "Read" and target and _MAY_BE_MEMORY.search(target.replace("\\", "/")):
             reads.append(target)
     return Used(tuple(names), tuple(files), tuple(writes), tuple(reads))

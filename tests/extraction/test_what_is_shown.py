@@ -1,4 +1,4 @@
-"""What the model is shown of real records: what was said and what to, and what was done meanwhile."""
+"""What the model is shown of real records: all that was said, to what, and what was done meanwhile."""
 
 from __future__ import annotations
 

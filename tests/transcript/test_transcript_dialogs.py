@@ -140,7 +140,7 @@ def test_a_plan_file_is_followed_for_clients_that_do_not_repeat_it(path: Path) -
         (REFUSED_SAID + "call it homebrew-tab", {}, "call it homebrew-tab"),
         (REFUSED_BARE, {"userFeedback": "call it homebrew-tab"}, "call it homebrew-tab"),
         (REFUSED_BARE, {"toolDenialKind": "user-rejected"}, "[refused the plan]"),
-        (REFUSED_BARE, {}, "[refused the plan, unless it was taken up in a new session]"),
+        (REFUSED_BARE, {}, "[refused the plan, unless it was taken up afterwards]"),
         (REFUSED_BARE, {"toolDenialKind": "interrupted"}, None),
         (REFUSED_BARE, {"toolDenialKind": "permission-rule"}, None),
         (REFUSED_BARE + " Correction to the text above: this call was stopped while running, not", {}, None),
@@ -181,6 +181,14 @@ def test_a_plan_taken_up_in_a_new_session_was_approved(
     assert [speaker for speaker, channel, _ in found if channel == "prose"] == ["assistant"] * (
         ("prose", PLAN) in expected
     )
+
+
+@pytest.mark.parametrize("changed", ["", "\n3. Tell the users"])
+def test_a_plan_taken_up_in_the_same_file_is_not_shown_twice(path: Path, changed: str) -> None:
+    session = planned(REFUSED_BARE, is_error=True)
+    session.user(f"Implement the following plan:\n\n{PLAN}{changed}", planContent=PLAN + changed)
+    again = [("prose", PLAN + changed)] if changed else []
+    assert said(path, session)[2:] == [*again, YES]
 
 
 def test_an_open_dialog_is_known_to_the_next_reading(path: Path) -> None:
