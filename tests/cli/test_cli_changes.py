@@ -52,7 +52,7 @@ def test_diff_shows_old_beside_new(changed):
     desk, _, run = changed
     told = desk.here("diff", run[:8]).out
     assert told.splitlines() == [
-        f"{run[:8]}  {NOW:%Y-%m-%dT%H:%MZ}  extraction",
+        f"{run[:8]}  {NOW:%Y-%m-%d %H:%M}  extraction",
         "",
         "changed  retries",
         "  sources: changed",

@@ -30,7 +30,7 @@ class Case:
         lay_out("doubles", place)
 
     def reverie(self, *arguments, code=0, **env):
-        env = {"REVERIE_NOW": NOW, "REVERIE_DREAM__RETIRE_SHARE": "1", **env}
+        env = {"REVERIE_NOW": NOW, "REVERIE_DREAM__RETIRE_SHARE": "1", "REVERIE_DREAM__CUES": "0", **env}
         return self.desk.here(*arguments, "--store", self.root, code=code, **env)
 
     def consolidate(self, *arguments, **env):

@@ -59,11 +59,15 @@ def channel_of(record: dict[str, Any]) -> str:
     if isinstance(content, str):
         return "slash" if "<command-args>" in content else "typed"
     kinds = [block["type"] for block in content]
+    if set(kinds) <= {"text", "image"}:
+        return "typed"
     if kinds == ["tool_result", "text"]:
         return "beside_tool"
     if "tool_result" not in kinds:
         return "none"
     if isinstance(record.get("toolUseResult"), dict) and "answers" in record["toolUseResult"]:
+        return "answer"
+    if str(content[0]["content"]).startswith("User has approved your plan"):
         return "answer"
     return "refusal" if "the user said:" in str(content[0]["content"]) else "none"
 
@@ -105,8 +109,8 @@ def test_counts_are_in_range(folder: Path) -> None:
     gold = gold_of(folder)
     low, fine_low = (0, 0) if folder.name == "nothing" else (3, 1)
     assert low <= len(gold["must"]) <= (20 if low else 0)
-    assert fine_low <= len(gold["fine"]) <= 20
-    assert 3 <= len(gold["never"]) <= 15
+    assert fine_low <= len(gold["fine"]) <= 22
+    assert 3 <= len(gold["never"]) <= 16
 
 
 @each_session
