@@ -42,7 +42,9 @@ _IS_VALUE = re.compile(rf"[^\s$|;&<>()`:]+{_SCRIPT}")
 _IS_HOST = re.compile(r"(?:[\w-]+\.)+[A-Za-z]{2,10}(?=[/:]|$)")
 _IS_FILE = re.compile(
     r"(?!www\.)[\w.-]+\.(?:md|rst|txt|pdf|docx?|xlsx?|csv|tsv|jsonl?|ya?ml|toml|ini|cfg|conf|lock|log|xml|html?|css|scss|"
-    r"svg|png|jpe?g|gif|py|pyi|ipynb|js|mjs|cjs|jsx|ts|tsx|vue|go|rs|rb|java|kt|swift|cs?|h|cpp|hpp|php|sql|tex|zip|gz)",
+    r"svg|png|jpe?g|gif|py|pyi|ipynb|js|mjs|cjs|jsx|ts|tsx|vue|go|rs|rb|java|kt|swift|cs?|h|cpp|hpp|php|sql|tex|zip|gz|"
+    r"xcstrings|plist|storyboard|gradle|tf|hcl|proto|graphql|prisma|svelte|astro|less|sass|ttf|otf|woff2?|mp[34]|wav|ogg|srt|vtt|lua|dart|"
+    r"exs?|erl|hs|clj|scala|jl|tres|tscn|gd|env|bak|tmp|dat|db|sqlite|parquet|feather|pkl|npy|onnx|wasm)",
     re.IGNORECASE,
 )
 """A file's name that looks like a host's: ``.md`` is also a country."""
