@@ -101,7 +101,8 @@ def dream() -> str:
         lay_out = importlib.import_module("support.dream_cases").lay_out
         lay_out("stale", Path(scratch) / "memory")
         replies = ROOT / "fixtures" / "dream" / "cassettes" / "stale"
-        env = {**os.environ, "TZ": "UTC", "REVERIE_HOME": scratch, "REVERIE_NOW": "2026-11-27T12:00:00Z"}
+        env = {**os.environ, "TZ": "UTC", "REVERIE_HOME": scratch, "REVERIE_NOW": "2026-11-27T12:00:00Z",
+               "REVERIE_DREAM__CUES": "false"}  # fmt: skip
         command = [
             *(sys.executable, "-m", "pipeline.cli.main", "consolidate", "--force"),
             *("--store", str(Path(scratch) / "memory"), "--llm", f"replay:{replies}"),
