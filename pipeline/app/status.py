@@ -20,11 +20,14 @@ from pipeline.llm import budget, describe
 from pipeline.llm.cassette import in_words
 from pipeline.store.ownership.access import owner
 
-_CALL_OVERHEAD_TOKENS = 4_000
-"""Tokens of one call that are no dialogue: the instructions, the schema and the list of what is known."""
-_REPLY_TOKENS = 1_500
-_SECOND_READING = 0.4
-"""Tokens of the second reader's call, as a share of the first call's (docs/evaluation.md measures it)."""
+_OVERHEAD = (5_400, 0)
+"""Tokens in and out of reading one window, both readers, that the dialogue has no part in."""
+_LATER = (4_000, 1_600)
+"""The same on top, where memories and earlier dialogue are shown: but in the first conversation."""
+_PER_CHARACTER = (0.5, 0.65)
+"""Tokens in and out for each character of the dialogue. All three are fitted to the recorded sessions."""
+_CALLS = 3
+"""Calls of a window: one to extract, one or two to read again and to narrow, in turns."""
 _LAST_RUNS = 8
 _LOOKED_THROUGH = 60
 OFFLINE_MEANS = (
@@ -140,27 +143,28 @@ def estimate(
 ) -> dict[str, Any]:
     """Return what reading one conversation as a whole would cost, estimated from its characters.
 
-    The second reader's call counts as one for each window, and as a share of its tokens. Nothing when it goes
-    by rules (`offline`), or is too short to be read as a whole.
+    The second reader is counted in. Nothing when it goes by rules (`offline`), or is too short to be read as a
+    whole.
     """
     spoken = utterances.utterances_of_conversation(ledger, item.id)
     needed = sum(size(utterance) for utterance in spoken)
     windows = max(1, -(-needed // max(1, settings.extraction.window_chars)))
     shown = sum(len(utterance.text) for utterance in spoken)
     chars = min(max(shown, needed), windows * settings.extraction.window_chars)
-    read_again = 1 + _SECOND_READING
-    usage = budget.Usage(
-        input_tokens=round((chars * 2 // 7 + windows * _CALL_OVERHEAD_TOKENS) * read_again),
-        output_tokens=windows * _REPLY_TOKENS,
-        estimated=True,
+    earlier = conversations.list_conversations(ledger, key=item.source_file)
+    later = windows - (not any(known.id < item.id for known in earlier))
+    tokens_in, tokens_out = (
+        windows * base + later * more + round(chars * each)
+        for base, more, each in zip(_OVERHEAD, _LATER, _PER_CHARACTER, strict=True)
     )
+    usage = budget.Usage(input_tokens=tokens_in, output_tokens=tokens_out, estimated=True)
     short = offline or len(spoken) < settings.extraction.min_conversation_messages
     return {
         "conversation": item.id,
         "file": item.source_file,
         "from": item.first_message_at,
         "messages": len(spoken),
-        "calls": 0 if short else 2 * windows,
+        "calls": 0 if short else _CALLS * windows,
         "tokens": 0 if short else usage.total,
         "dollars": 0.0 if short else round(budget.dollars(settings.model.model, usage), 4),
     }

@@ -1,0 +1,37 @@
+"""What `process --estimate` says, against what reading the recorded sessions took."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.app.status import estimate
+from pipeline.config import Settings
+from pipeline.core.clock import SystemClock
+from pipeline.evaluation.reading import read_session
+from pipeline.evaluation.suite import HALVES, Session, sessions
+from pipeline.intake.ingest import ingest_file
+from pipeline.ledger import conversations
+from tests.support.ledgers import new_ledger
+
+SUITE = Path(__file__).resolve().parents[2] / "fixtures" / "eval"
+
+
+def estimated(session: Session, home: Path) -> tuple[int, int]:
+    """Calls and tokens that reading all conversations of `session` would take."""
+    with new_ledger(home) as ledger:
+        key = f"p/{session.transcript.name}"
+        ingest_file(ledger, session.transcript, key=key, settings=Settings(), clock=SystemClock(), quiet=True)
+        found = conversations.list_conversations(ledger, key=key)
+        rows = [estimate(ledger, Settings(), item, offline=False) for item in found]
+    return sum(row["calls"] for row in rows), sum(row["tokens"] for row in rows)
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_an_estimate_is_right_to_a_fifth_over_a_backlog(half: str, tmp_path: Path) -> None:
+    recorded = [each for each in sessions(SUITE, half=half) if list(each.recordings().glob("*.json"))]
+    readings = [read_session(each) for each in recorded]
+    calls = sum(reading.first.calls + reading.second.calls for reading in readings)
+    tokens = sum(reading.first.tokens + reading.second.tokens for reading in readings)
+    told = [estimated(each, tmp_path / each.name) for each in recorded]
+    assert abs(sum(count for count, _ in told) / calls - 1) <= 0.2
+    assert abs(sum(count for _, count in told) / tokens - 1) <= 0.2
