@@ -143,8 +143,8 @@ def estimate(
 ) -> dict[str, Any]:
     """Return what reading one conversation as a whole would cost, estimated from its characters.
 
-    The second reader is counted in. Nothing when it goes by rules (`offline`), or is too short to be read as a
-    whole.
+    The second reader is counted in. Nothing when it goes by rules (`offline`), or is too short to be read
+    as a whole.
     """
     spoken = utterances.utterances_of_conversation(ledger, item.id)
     needed = sum(size(utterance) for utterance in spoken)
