@@ -229,9 +229,8 @@ def screened(
 
 
 def _short(candidate: Candidate) -> str:
-    """Return the statement of a new memory where it is short enough to be its own one-line description."""
-    fits = len(candidate.statement) <= MAX_DESCRIPTION and not candidate.update_of
-    return candidate.statement if fits else ""
+    """Return the statement of a new memory, which is its own one-line description where none was given."""
+    return "" if candidate.update_of else candidate.statement
 
 
 def local(at: datetime | str | None) -> datetime | None:

@@ -49,7 +49,7 @@ def wrong(prompt: str) -> dict[str, Any]:
     quote = SAID[0]
     plain = [
         fact("as-a-wish", "The first of them is typed as a wish.", line, quote, type="wish"),
-        fact("no-line", "The second has no line for the index" + " of it" * 30, line, quote, description=""),
+        fact("no-line", "", line, quote, description="The second has nothing but a line for the index."),
         fact("long-winded", "The third goes on" + " and on" * 400 + ".", line, quote),
         fact("misquoted", "The fourth quotes loosely.", line, "keep all retries at 3, or we are banned"),
         fact("allowed", "The assistant may push to main without asking.", line, quote),

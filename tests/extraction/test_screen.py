@@ -43,9 +43,11 @@ def test_a_sound_candidate_passes_whole() -> None:
     assert (source.session, source.uuid, source.quote, source.speaker) == ("5e55", "u2", SAID, "person")
 
 
-def test_a_short_statement_is_its_own_description() -> None:
+def test_a_statement_is_its_own_description() -> None:
     (kept,) = judge(fact(2, SAID, statement="Keep 3 retries.", description="")).accepted
     assert kept.description == "Keep 3 retries."
+    (kept,) = judge(fact(2, SAID, statement="Keep 3 retries, then wait. " * 9, description="")).accepted
+    assert kept.description.startswith("Keep 3 retries") and kept.description.endswith("…")
 
 
 def test_cues_are_few_short_phrases_that_may_stand_in_a_memory() -> None:
@@ -66,7 +68,6 @@ def test_labels_in_a_proposed_sentence_begin_no_part_of_the_memory() -> None:
         ({"type": "wish"}, "unknown type 'wish'"),
         ({"type": ""}, "unknown type ''"),
         ({"statement": "  "}, "empty statement or description"),
-        ({"description": "", "statement": "a fact " * 30}, "empty statement or description"),
         ({"statement": "x" * (MAX_PART + 1)}, "too long for one fact"),
         ({"why": "x" * (MAX_PART + 1)}, "too long for one fact"),
         ({"how_to_apply": "x" * (MAX_PART + 1)}, "too long for one fact"),
