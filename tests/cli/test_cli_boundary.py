@@ -152,4 +152,4 @@ def test_eval_scores_one_session(desk):
     told = desk.here("eval", "--session", "nothing", "--json").json
     (score,) = told["scores"]
     assert not told["not_scored"]
-    assert (score["must"], score["memories"]) == (0, [])
+    assert (score["session"], score["must"], score["strict"]) == ("nothing", 0, [])

@@ -85,7 +85,7 @@ def test_the_demo_of_the_wheel_shows_hook_worker_memories_and_their_source(insta
     assert len(names) >= 5
     assert all(name in index for name in names)
     assert f"name: {source.split()[2]}\n" in shown
-    assert "source 1: the person said at 2026-11-18T" in source
+    assert "source 1: the person said at 2026-11-18 " in source
     assert recalled.startswith("reverie recall 'can i mock")
     assert any(f'name="{name}"' in recalled for name in names)
     assert not (installed / ".claude").exists()
