@@ -25,13 +25,14 @@ CASSETTES = sorted(FIXTURES.rglob("cassettes*/**/*.json"))
 AT_THE_API: tuple[str, ...] = ()
 """Folders of `fixtures/` whose recordings were made at the API itself: none yet. A cassette can be edited
 by hand, so its own word for it (``origin``) is believed only when it is repeated here."""
+IN_PIECES = 3
 PLAYED = {
-    f"{session.folder.relative_to(FIXTURES).as_posix()}/{recordings.name}": (session, manner)
+    f"{session.folder.relative_to(FIXTURES).as_posix()}/{recordings.name}": (session, manner, pieces)
     for session in (*sessions(FIXTURES / "eval"), Session(FIXTURES / "demo"))
-    for manner in ("", *MANNERS)
-    if (recordings := session.recordings(manner=manner)).is_dir()
+    for manner, pieces in (("", 1), ("", IN_PIECES), *((manner, 1) for manner in MANNERS))
+    if (recordings := session.recordings(manner=manner, pieces=pieces)).is_dir()
 }
-"""What is played here: a folder of recordings → its session, and the manner of the replies."""
+"""What is played here: a folder of recordings → its session, the manner of replies, in how many pieces."""
 PLAYED_ELSEWHERE = {
     *(f"dream/cassettes/{case}" for case in dream_cases.CASES),
     *(f"select/cassettes/{case}" for case in select_cases.CASES),
@@ -89,7 +90,7 @@ def test_every_recording_of_a_session_is_played(folder: str, monkeypatch: pytest
             opened.append(self)
 
     monkeypatch.setattr(providers, "ReplayProvider", Watched)
-    session, manner = PLAYED[folder]
-    outcomes = read_session(session, manner=manner).outcomes
+    session, manner, pieces = PLAYED[folder]
+    outcomes = read_session(session, manner=manner, pieces=pieces).outcomes
     assert [outcome.word for outcome in outcomes if outcome.word.startswith("failed")] == []
     assert [provider.unplayed() for provider in opened] == [[]]

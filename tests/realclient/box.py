@@ -118,6 +118,7 @@ class Box:
             "REVERIE_MODEL__API_KEY_ENV": "ANTHROPIC_API_KEY",
             "REVERIE_MODEL__BASE_URL": base_url,
             "REVERIE_WORKER__LINGER_SECONDS": "0",
+            "REVERIE_DREAM__CUES": "false",
             **extra,
         }
         self.trust(self.project)
