@@ -174,7 +174,9 @@ def test_a_fork_does_not_repeat_what_it_copied(open_box: OpenBox, way: str) -> N
 
 def is_new(asked: Asked, words: str) -> bool:
     """Whether `words` stand among the lines a model may take evidence from."""
-    return re.search(rf"^\[\d+\] [^\n]*PERSON[^\n]*{words}", asked.everything, re.MULTILINE) is not None
+    # What a fork left behind is shown as earlier dialogue, from which nothing is taken.
+    new = re.sub(r"(?s)<earlier_dialogue.*?</earlier_dialogue>", "", asked.everything)
+    return re.search(rf"^\[\d+\] [^\n]*PERSON[^\n]*{words}", new, re.MULTILINE) is not None
 
 
 def test_a_worktree_shares_the_memory_of_its_repository(open_box: OpenBox, way: str) -> None:
