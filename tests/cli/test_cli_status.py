@@ -74,6 +74,8 @@ def test_watching_ends_on_ctrl_c_and_gives_the_terminal_back(filled):
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
+        # A shell that starts the tests in the background lets them ignore it, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(theirs)
     shown = read_until(ours, b"Last runs")
