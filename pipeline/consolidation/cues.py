@@ -57,12 +57,11 @@ def add_missing(phase: PhaseContext, snapshot: Snapshot) -> int:
     """
     if phase.client is None or not phase.settings.dream.cues:
         return 0
-    beside = cues.read(phase.store.root)
     present = {document.path: document.memory for document in snapshot.documents}
     # An empty answer counts as asked: the same text would get it again.
     asked = {
-        path
-        for path, (text, _) in beside.items()
+        path: (text, phrases)
+        for path, (text, phrases) in cues.read(phase.store.root).items()
         if path in present and text == cues.text_digest(present[path])
     }
     lacking = [memory for path, memory in present.items() if not memory.cues and path not in asked]
@@ -79,8 +78,7 @@ def add_missing(phase: PhaseContext, snapshot: Snapshot) -> int:
     except (ModelError, SpendError) as error:
         LOG.warning("no cues were added to %d memories: %s", len(lacking), error)
         return 0
-    kept = {path: beside[path] for path in asked}
-    kept |= _entries(lacking, reply)
+    kept = asked | _entries(lacking, reply)
     try:
         cues.write(phase.store.root, kept)
     except OSError as error:

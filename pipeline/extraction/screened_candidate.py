@@ -208,7 +208,7 @@ def screened(
         name=name if candidate.name.strip() or old is None else old.name,
         update_of=old.name if old else "",
         type=old.type if old and type_of(candidate) not in TYPES else type_of(candidate),
-        title=one_line(candidate.title, 80),
+        title=one_line(candidate.title, _TITLE_CHARS),
         description=one_line(
             absolute(candidate.description or _short(candidate), spoken_at), MAX_DESCRIPTION
         ),
@@ -216,7 +216,9 @@ def screened(
         why=_dated(candidate.why, spoken_at),
         how_to_apply=_dated(candidate.how_to_apply, spoken_at),
         tags=spelled(candidate.tags),
-        anchors=tuple(dict.fromkeys(one_line(item, 200) for item in candidate.anchors if item.strip()))[:8],
+        anchors=union(
+            ((one_line(item, 200) for item in candidate.anchors if item.strip()),), most=MOST_ANCHORS
+        ),
         importance=round(candidate.importance, 2),
         confidence=round(candidate.confidence, 2),
         origin=origin,

@@ -49,7 +49,7 @@ def context_before(ledger: Ledger, key: str, *, row: int, max_chars: int) -> lis
         room = max_chars - sum(len(utterance.text) for utterance in found)
         first = found[0].row if found else row
         origin = lineage.origin(ledger, key) if room > 0 else None
-        if origin is None or _is_earlier_speech(ledger, key, first):
+        if origin is None or _last_before(ledger, key, first):
             break
         key, last = origin
         spoken = utterances.utterances_before(
@@ -61,14 +61,14 @@ def context_before(ledger: Ledger, key: str, *, row: int, max_chars: int) -> lis
     return found
 
 
-def _is_earlier_speech(ledger: Ledger, key: str, row: int) -> bool:
-    """Say whether something was said in the file before `row`: there was no room for it."""
-    return bool(utterances.utterances_before(ledger, key, row=row, max_chars=0, at_least_one=True))
+def _last_before(ledger: Ledger, key: str, row: int) -> list[Utterance]:
+    """Return the last thing said in the file before `row`, nothing when `row` is before all of it."""
+    return utterances.utterances_before(ledger, key, row=row, max_chars=0, at_least_one=True)
 
 
 def _before_first(ledger: Ledger, key: str, after_row: int) -> int | None:
     """Return the row behind which tools belong to what is read, None when they belong to nothing of it."""
-    last = utterances.utterances_before(ledger, key, row=after_row + 1, max_chars=0, at_least_one=True)
+    last = _last_before(ledger, key, after_row + 1)
     return after_row if last and last[-1].speaker == "person" else None
 
 

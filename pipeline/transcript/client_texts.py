@@ -86,14 +86,19 @@ def persons_text(text: str, *, human: bool = False) -> str:
 
     `human` says that the row is marked as a person's, who then may begin with any phrase.
     """
-    if _MACHINE.match(text.lstrip()) or not (human or not _NOTICE.match(text.lstrip())):
+    if _clients_own(text.lstrip(), human=human):
         return ""
     if text.lstrip().startswith("[Request"):
         text = _INTERRUPTED.sub("", text)
     text = strip_injected(text)
     if text.startswith(_SENT_MEANWHILE):
         text = _SENT_TAIL.sub("", text.removeprefix(_SENT_MEANWHILE)).strip()
-    return "" if _MACHINE.match(text) or not (human or not _NOTICE.match(text)) else text
+    return "" if _clients_own(text, human=human) else text
+
+
+def _clients_own(text: str, *, human: bool) -> bool:
+    """Say whether the client wrote `text`: a person's row may open as a notice does."""
+    return bool(_MACHINE.match(text) or (not human and _NOTICE.match(text)))
 
 
 def comment_on_refusal(text: str) -> str | None:
