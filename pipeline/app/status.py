@@ -26,8 +26,8 @@ _LATER = (4_000, 1_600)
 """The same on top, where memories and earlier dialogue are shown: but in the first conversation."""
 _PER_CHARACTER = (0.5, 0.65)
 """Tokens in and out for each character of the dialogue. All three are fitted to the recorded sessions."""
-_CALLS = 3
-"""Calls of a window: one to extract, one or two to read again and to narrow, in turns."""
+_CALLS = 2
+"""Calls of a window: one to extract, one to read again."""
 _LAST_RUNS = 8
 _LOOKED_THROUGH = 60
 OFFLINE_MEANS = (

@@ -12,8 +12,8 @@ from typing import Any
 from pipeline.llm import Provider, RawReply, Request
 from pipeline.llm.prompts import load
 
-SECOND_READER = ("extract.verify", "extract.narrow")
-"""The purposes of the second reader's calls."""
+SECOND_READER = "extract.verify"
+"""The purpose of the second reader's calls."""
 
 
 class InManner:
@@ -31,7 +31,7 @@ class InManner:
 
     def send(self, request: Request, schema: dict[str, Any]) -> RawReply:
         """Return the reply to `request` with the paragraph added, or to what the second reader is asked."""
-        if request.purpose not in SECOND_READER:
+        if request.purpose != SECOND_READER:
             system = f"{request.system}\n\n{self._paragraph}"
             request = replace(request, system=system, manner=self._manner)
         return self._inner.send(request, schema)

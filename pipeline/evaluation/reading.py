@@ -89,8 +89,8 @@ def read_session(session: Session, *, llm: str = "", pieces: int = 1, manner: st
     spec = llm
     if llm in ("", "record"):
         spec = f"{llm or 'replay'}:{session.recordings(pieces=pieces, manner=manner)}"
-    # The sessions were recorded in UTC: in another zone their requests would have other times in them.
-    with zone.using("UTC"), tempfile.TemporaryDirectory(prefix="reverie-eval-") as scratch:
+    # In another zone than it was recorded in its requests would have other times in them.
+    with zone.using(session.zone), tempfile.TemporaryDirectory(prefix="reverie-eval-") as scratch:
         return _read(session, Path(scratch), spec, pieces, manner)
 
 
@@ -156,7 +156,7 @@ def _spent(ledger: Ledger) -> tuple[Spent, Spent]:
     for call in calls.list_calls(ledger, limit=_ALL):
         usage = Usage(call.input_tokens, call.output_tokens, call.cache_write_tokens, call.cache_read_tokens)
         dollars = budget.dollars(call.model, usage)
-        kind = second if call.purpose in SECOND_READER else first
+        kind = second if call.purpose == SECOND_READER else first
         kind.add(Spent(1, usage.total, dollars, call.estimated))
     return first, second
 

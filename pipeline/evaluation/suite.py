@@ -3,7 +3,8 @@
 A session is a folder with ``transcript.jsonl``, ``gold.json`` (written before anyone saw an answer) and
 recordings: ``cassettes``, ``cassettes-pieces`` where it was read while it grew, ``cassettes-careless`` and
 ``cassettes-obeying`` for replies that are wrong on purpose. It may have a ``start`` folder, the memories
-that are there before it. ``halves.json`` of the suite names the sessions of each half.
+that are there before it. ``halves.json`` of the suite names the sessions of each half, ``zones.json`` the
+zone in which the person of a session lives, where it is not UTC.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline.core import zone
 from pipeline.core.errors import InputError
 
 HALVES = ("looked_at", "held_back")
@@ -23,6 +25,7 @@ MANNERS = ("careless", "obeying")
 """How a reply may be wrong on purpose: prompts/eval.MANNER.md asks for it."""
 _TRANSCRIPT = "transcript.jsonl"
 _GOLD = "gold.json"
+_ZONE = "UTC"
 _NEEDED = {
     "must": ("id", "fact", "all", "evidence"),
     "fine": ("id", "fact", "all", "evidence"),
@@ -34,10 +37,11 @@ _NEEDED = {
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One session of a suite. `half` is empty in a suite without halves."""
+    """One session of a suite. `half` is empty in a suite without halves; `zone` is where the person lives."""
 
     folder: Path
     half: str = ""
+    zone: str = _ZONE
 
     @property
     def name(self) -> str:
@@ -69,7 +73,8 @@ def sessions(suite: Path, *, only: str = "", half: str = "") -> list[Session]:
         raise InputError(f"there is no half {half!r}", fix=f"Halves: {', '.join(HALVES)}.")
     halves = halves_of(suite)
     names = {transcript.parent.name for transcript in suite.glob(f"*/{_TRANSCRIPT}")} | set(halves)
-    found = [Session(suite / name, halves.get(name, "")) for name in sorted(names)]
+    zones = _zones_of(suite)
+    found = [Session(suite / name, halves.get(name, ""), zones.get(name, _ZONE)) for name in sorted(names)]
     found = [item for item in found if only in ("", item.name) and half in ("", item.half)]
     if not found:
         raise InputError(
@@ -98,6 +103,23 @@ def halves_of(suite: Path) -> dict[str, str]:
     if twice:
         raise InputError(f"in both halves: {', '.join(twice)}", file=str(file), fix="Take one out.")
     return dict(named)
+
+
+def _zones_of(suite: Path) -> dict[str, str]:
+    """Return the zones that the suite's zones.json names; raises InputError for one that there is not."""
+    file = suite / "zones.json"
+    if not file.exists():
+        return {}
+    try:
+        zones = {str(name): str(given) for name, given in json.loads(file.read_text("utf-8")).items()}
+    except (ValueError, AttributeError) as error:
+        fix = "Give each session a zone, such as Europe/Berlin."
+        raise InputError(f"can't be read: {error}", file=str(file), fix=fix) from error
+    for name, given in zones.items():
+        if not zone.exists(given):
+            fix = "Name it as in Europe/Berlin, or install this machine's time zones (tzdata)."
+            raise InputError(f"{name}: this machine knows no zone {given!r}", file=str(file), fix=fix)
+    return zones
 
 
 def gold_of(folder: Path) -> dict[str, Any]:

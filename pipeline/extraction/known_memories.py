@@ -34,6 +34,10 @@ LIST_CHARS = 6_000
 """Most of the prompt that names and descriptions may take: about 50 memories."""
 WAITING_CHARS = 3_000
 NONE = "(none)"
+LEAST_KNOWN_CHARS = 3_000
+"""What memories in full may take even beside a few words."""
+_KNOWN_PER_CHAR = 3
+"""Characters of memories in full for each of new dialogue: a short exchange changes few."""
 _MOST_LINES = 60
 _LINE_CHARS = 2_000
 _PER_LINE = 6
@@ -126,7 +130,10 @@ def steadily(store: Store, action: Callable[[Snapshot], T]) -> T:
 
 
 def in_full(known: Known) -> str:
-    """Return a memory with its sentences numbered, and when and by whom they were said."""
+    """Return a memory with its sentences numbered, and when and by whom they were said.
+
+    Its description is left out: it says no more than they do.
+    """
     memory = known.memory
     whole = _spoken(memory.sources, memory)
     marks = [
@@ -135,7 +142,7 @@ def in_full(known: Known) -> str:
         *([known.note] if known.note else []),
     ]
     head = f"## {visible_line(memory.name)} ({'; '.join([visible_line(memory.type), whole, *marks])})"
-    lines = [head, visible_line(memory.description)]
+    lines = [head]
     for number, sentence in enumerate(sentences(memory.body), start=1):
         part = "" if sentence.part == "statement" else f"({sentence.part}) "
         own = _spoken(sources_of(memory, sentence.text), memory)
@@ -174,7 +181,7 @@ def _gather(
         for document in snapshot.documents
         if (note := _written(document, phase.store, span)) or document.path in own
     ]
-    budget = phase.settings.extraction.known_chars
+    budget = _budget(phase.settings.extraction.known_chars, span)
     full: list[Known] = []
     nearer: list[Document] = []
     for store, documents, everywhere in _scopes(phase, snapshot):
@@ -198,9 +205,22 @@ def _gather(
     )
 
 
+def _budget(most: int, span: Span) -> int:
+    fresh = sum(len(utterance.text) for utterance in span.new)
+    return min(most, max(LEAST_KNOWN_CHARS, _KNOWN_PER_CHAR * fresh))
+
+
 def taken_from(snapshot: Snapshot, span: Span) -> list[Document]:
-    """Return the memories that were taken from this very dialogue, by their sources' entries."""
-    spoken = {(utterance.session_id, utterance.uuid) for utterance in (*span.context, *span.new)}
+    """Return the memories that were taken from this very conversation, by their sources' entries.
+
+    What an earlier conversation taught is none of these, though its last words may stand before the new ones.
+    """
+    session = span.new[0].session_id
+    spoken = {
+        (utterance.session_id, utterance.uuid)
+        for utterance in (*span.context, *span.new)
+        if utterance.session_id == session and utterance.row >= span.begins_row
+    }
     return [
         document
         for document in snapshot.documents

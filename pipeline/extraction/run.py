@@ -35,7 +35,7 @@ from pipeline.extraction.schema import Extraction
 from pipeline.extraction.screen import Screen, Verdict
 from pipeline.extraction.second_reader import SecondReader
 from pipeline.extraction.shortening import size
-from pipeline.extraction.strategies import Span, Strategy
+from pipeline.extraction.strategies import Span, Strategy, context_room
 from pipeline.extraction.write import ExtractionPlan, Terms, overtaken, plan
 from pipeline.ledger import dialogue, inbox, runs, utterances, watermarks
 from pipeline.llm import Message, Request
@@ -117,9 +117,10 @@ def _fresh(phase: PhaseContext, strategy: Strategy, span: Span) -> Outcome:
 def _resumed(phase: PhaseContext, strategy: Strategy, run: runs.Run) -> Outcome:
     """Go on with a run whose reply is kept; only what was not kept is asked again."""
     spoken = utterances.utterances(phase.ledger, run.key, after_row=run.from_row - 1)
-    room = phase.settings.extraction.context_chars
+    new = [line for line in spoken if line.row <= run.through_row]
+    room = context_room(phase.settings.extraction, new)
     before = dialogue.context_before(phase.ledger, run.key, row=run.from_row, max_chars=room)
-    words = words_of([*before, *(line for line in spoken if line.row <= run.through_row)])
+    words = words_of([*before, *new])
     answer, span = unpack(run, strategy.schema, words)
     checkpoint = Checkpoint(phase.ledger, run.id, json.loads(run.reply_json or "{}"))
     return _bring_in(phase, strategy, span, answer, checkpoint)

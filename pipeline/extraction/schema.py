@@ -110,8 +110,19 @@ class ConversationExtraction(Extraction):
     episode: Episode = Field(default_factory=Episode)
 
 
+class Narrower(_Plain):
+    """A candidate in words that say no more than its lines."""
+
+    name: Text = ""
+    description: Text = ""
+    statement: Text = ""
+    why: Text = ""
+    how_to_apply: Text = ""
+    replaces: Annotated[list[Change], ITEMS] = Field(default_factory=list)
+
+
 class Opinion(_Plain):
-    """One item."""
+    """One item; `narrower` holds one at most."""
 
     id: Text = ""
     verdict: Text = Field("", json_schema_extra={"enum": ["borne_out", "stretched", "not_said"]})
@@ -119,8 +130,10 @@ class Opinion(_Plain):
     words: Text = Field("", json_schema_extra={"enum": ["person", "confirmed", "assistant", "third_party"]})
     flags: Texts = Field(default_factory=list)
     known: Text = ""
+    within: Text = ""
     gone: Annotated[list[int], BeforeValidator(_numbers)] = Field(default_factory=list)
     name_fits: Text = Field("", json_schema_extra={"enum": ["", "yes", "no"]})
+    narrower: Annotated[list[Narrower], ITEMS] = Field(default_factory=list)
 
 
 class TakenBack(_Plain):
@@ -135,22 +148,3 @@ class Verification(_Plain):
 
     items: Annotated[list[Opinion], ITEMS] = Field(default_factory=list)
     withdrawals: Annotated[list[TakenBack], ITEMS] = Field(default_factory=list)
-
-
-class Narrower(_Plain):
-    """A candidate in words that say no more than its lines."""
-
-    id: Text = ""
-    replaces: Annotated[list[Change], ITEMS] = Field(default_factory=list)
-    name: Text = ""
-    title: Text = ""
-    description: Text = ""
-    statement: Text = ""
-    why: Text = ""
-    how_to_apply: Text = ""
-
-
-class Narrowing(_Plain):
-    """The reply with narrower wordings."""
-
-    items: Annotated[list[Narrower], ITEMS] = Field(default_factory=list)

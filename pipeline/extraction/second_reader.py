@@ -1,22 +1,21 @@
 """The second reader: sees each candidate beside its few lines alone, and says whether they bear it out.
 
     borne out, and nothing against it    live
-    stretched                            back once for a narrower wording, read again: then live or dropped
+    stretched                            live in the narrower words it gives, or dropped
     not said, somebody else's, passing   dropped with its reason
+    said by another of this reply too    dropped: that one says it
     a permission                         dropped; an instruction too, unless a person's words may mean a wish
     no clear answer                      the inbox
 
-What it says can only take away: an origin gets weaker, never stronger, and what `verify.floor` misses stays
-missed. Every reply is kept before it is acted on, so a crash asks nothing twice.
+What it says can only take away: an origin gets weaker, never stronger, narrower words are a candidate like
+the first, and what `verify.floor` misses stays missed. Its reply is kept before it is acted on, so a crash
+asks nothing twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
-
-from pydantic import BaseModel
 
 from pipeline.context import PhaseContext
 from pipeline.core import faults
@@ -27,12 +26,7 @@ from pipeline.domain.sentences import folded, sentences
 from pipeline.extraction.checkpoint import Answer, Checkpoint, without_secrets
 from pipeline.extraction.known_memories import Known, nearest
 from pipeline.extraction.render import day_of
-from pipeline.extraction.schema import (
-    Candidate,
-    Narrowing,
-    Opinion,
-    Verification,
-)
+from pipeline.extraction.schema import Candidate, Narrower, Opinion, Verification
 from pipeline.extraction.screen import (
     NOWHERE,
     SAID_LATER,
@@ -49,6 +43,7 @@ from pipeline.llm import Message, Request
 from pipeline.llm.prompts import load
 from pipeline.safety.invisible import visible, visible_line
 from pipeline.text.slugs import slugify
+from pipeline.verify.cover import misses
 from pipeline.verify.provenance import said_at, weakest_origin
 
 NEAREST = 3
@@ -66,19 +61,19 @@ _ORIGINS: dict[str, Origin] = {
     "confirmed": "user-confirmed",
     "assistant": "assistant-inferred",
 }
-V = TypeVar("V", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
 class _Stretched:
-    """A case that says too much, and how; `stays` that it leaves a sentence which no longer holds.
+    """A case that says too much, and how; `kind` is the same without what is particular to the case.
 
-    `kind` is the same without what is particular to the case.
+    `narrower` is what the reader would say instead; without it `to_inbox` lets a person decide.
     """
 
     case: Case
     how: str
-    stays: bool = False
+    narrower: Narrower | None = None
+    to_inbox: bool = False
     kind: str = "stretched"
 
 
@@ -110,84 +105,45 @@ class SecondReader:
         if self._answer.by_rules:
             settled.cases, settled.withdrawals = cases, verdict.withdrawals
             return settled
-        answered = self._verify("verified", cases, near, verdict.withdrawals)
-        stretched = self._settle(settled, cases, answered, near)
+        answered = self._verify(cases, near, verdict.withdrawals)
+        self._settle(settled, cases, answered, near)
         settled.withdrawals = _taken_back(verdict.withdrawals, answered, settled)
-        settled.sent_back = [item.kind for item in stretched]
-        if stretched:
-            narrower = self._narrow(stretched, settled)
-            again = self._verify("verified again", narrower, near, ())
-            for item in self._settle(settled, narrower, again, near):
-                settled.rejected.append(
-                    Rejected(item.case.item.name, f"stretched: {item.how}", item.stays, item.case.item)
-                )
         return settled
 
-    # -- the two questions ----------------------------------------------------------------------------
+    # -- the question ----------------------------------------------------------------------------------
 
     def _verify(
-        self,
-        step: str,
-        cases: Sequence[Case],
-        near: Mapping[str, Sequence[Known]],
-        withdrawals: Sequence[Withdrawn],
+        self, cases: Sequence[Case], near: Mapping[str, Sequence[Known]], withdrawals: Sequence[Withdrawn]
     ) -> Verification:
+        """Return the reply about `cases` and `withdrawals`; asked for once in a run."""
         if not cases and not withdrawals:
+            return Verification()
+        kept = self._checkpoint.kept("verified")
+        if kept is not None:
+            return Verification.model_validate(kept)
+        if self._phase.client is None:
             return Verification()
         page = _Page(self._screen)
         items = [page.item(case, near[case.id]) for case in cases]
         items += [self._withdrawal(page, withdrawn) for withdrawn in withdrawals]
-        return self._asked(step, "extract.verify", "\n".join(items), Verification) or Verification()
-
-    def _narrow(self, stretched: Sequence[_Stretched], settled: Verdict) -> list[Case]:
-        """Return the narrower wordings as cases; what can't be narrowed is rejected in `settled`."""
-        page = _Page(self._screen, around=False)
-        items = [page.item(item.case, (), stretched=item.how) for item in stretched]
-        reply = self._asked("narrowed", "extract.narrow", "\n".join(items), Narrowing)
-        given = {item.id: item for item in reply.items} if reply else {}
-        cases = []
-        for item in stretched:
-            case, narrower = item.case, given.get(item.case.id)
-            if narrower is None:
-                settled.rejected.append(Rejected(case.item.name, f"stretched: {item.how}", True, case.item))
-                continue
-            if not (narrower.statement.strip() or narrower.replaces):
-                settled.rejected.append(Rejected(case.item.name, f"stretched: {item.how}"))
-                continue
-            first = self._answer.reply.memories[int(case.id[1:]) - 1]
-            result = self._screen.examine(case.id, _narrowed(first, narrower.model_dump(exclude={"id"})))
-            if isinstance(result, Case):
-                cases.append(result)
-            else:
-                settled.rejected.append(result)
-        return cases
-
-    def _asked(self, step: str, prompt: str, items: str, schema: type[V]) -> V | None:
-        """Return the reply to `prompt`, which is asked once in a run; None when there is no usable one."""
-        kept = self._checkpoint.kept(step)
-        if kept is not None:
-            return schema.model_validate(kept) if kept else None
-        if self._phase.client is None:
-            return None
         settings = self._phase.settings.model
         request = Request(
-            purpose=prompt,
+            purpose="extract.verify",
             model=settings.model,
-            system=load(prompt).render(),
-            messages=(Message("user", items),),
+            system=load("extract.verify").render(),
+            messages=(Message("user", "\n".join(items)),),
             max_tokens=settings.max_output_tokens,
         )
-        point = step.replace(" ", "_")
         try:
-            answered = self._phase.client.complete(request, schema)
+            answered = self._phase.client.complete(request, Verification)
         except _NO_ANSWER:
-            reply = None
+            reply = Verification()
         else:
             self._checkpoint.dollars += answered.dollars
             reply = without_secrets(answered.value)
-        faults.reach(f"extract.{point}")
-        self._checkpoint.keep(step, reply.model_dump() if reply else {}, now=self._phase.clock.now())
-        faults.reach(f"extract.{point}_kept")
+        faults.reach("extract.verified")
+        self._checkpoint.keep("verified", reply.model_dump(), now=self._phase.clock.now())
+        faults.reach("extract.verified_kept")
         return reply
 
     # -- what it says ---------------------------------------------------------------------------------
@@ -198,21 +154,35 @@ class SecondReader:
         cases: Sequence[Case],
         answered: Verification,
         near: Mapping[str, Sequence[Known]],
-    ) -> list[_Stretched]:
-        """Put each of `cases` where its opinion puts it in `settled`; return those that are stretched."""
+    ) -> None:
+        """Put each of `cases` where its opinion puts it in `settled`."""
         opinions = {opinion.id: opinion for opinion in answered.items}
-        stretched = []
         for case in cases:
             ruling = _ruled(case, opinions.get(case.id), near[case.id])
+            if isinstance(ruling, _Stretched):
+                settled.sent_back.append(ruling.kind)
+                ruling = self._narrowed(ruling, opinions[case.id])
             if isinstance(ruling, Case):
                 settled.cases.append(ruling)
             elif isinstance(ruling, Memory):
                 settled.known.append(ruling)
-            elif isinstance(ruling, Rejected):
-                settled.rejected.append(ruling)
             else:
-                stretched.append(ruling)
-        return stretched
+                settled.rejected.append(ruling)
+        _said_by_another(settled, opinions)
+
+    def _narrowed(self, stretched: _Stretched, opinion: Opinion) -> Case | Rejected:
+        """Return a case in the narrower words that were given for it, or why there is none."""
+        case, narrower = stretched.case, stretched.narrower
+        dropped = Rejected(case.item.name, f"stretched: {stretched.how}", stretched.to_inbox, case.item)
+        if narrower is None or not (narrower.statement.strip() or narrower.replaces):
+            return dropped
+        first = self._answer.reply.memories[int(case.id[1:]) - 1]
+        result = self._screen.examine(case.id, _in_words(first, narrower))
+        if isinstance(result, Rejected):
+            return result
+        if result.missing.nowhere or _contradicted(result, opinion):
+            return dropped
+        return _heard(result, opinion)
 
     def _nearest(self, cases: Sequence[Case]) -> dict[str, list[Known]]:
         texts = [f"{case.item.description}\n{case.item.body}" for case in cases]
@@ -233,13 +203,12 @@ class SecondReader:
 class _Page:
     """The items of one question; a line that several of them rest on is written out once."""
 
-    def __init__(self, screen: Screen, *, around: bool = True) -> None:
+    def __init__(self, screen: Screen) -> None:
         self._screen = screen
-        self._around = around
         self._whole: set[int] = set()
         self._day = ""
 
-    def item(self, case: Case, near: Sequence[Known], *, stretched: str = "") -> str:
+    def item(self, case: Case, near: Sequence[Known]) -> str:
         """Return a candidate with its lines and the memories nearest to it."""
         item, old = case.item, case.old
         kind = f"update of {visible_line(old.name)}, said {_day(old)}" if old else "new"
@@ -257,15 +226,15 @@ class _Page:
             rows.append(_row("description", item.description))
         if case.missing.elsewhere:
             rows.append(_row("elsewhere", ", ".join(case.missing.elsewhere)))
-        if stretched:
-            rows.append(_row("stretched", stretched))
+        if case.missing.nowhere:
+            rows.append(_row("nowhere", ", ".join(case.missing.nowhere)))
         rows += self.lines(case.cited, item.sources)
         rows += [_memory(known) for known in near if old is None or known.memory.name != old.name]
         return "\n".join(rows) + "\n"
 
     def lines(self, cited: Sequence[int], sources: Sequence[Evidence]) -> list[str]:
         """Return the lines `cited`, marked, and those around them."""
-        numbers = self._screen.around(cited) if self._around else cited
+        numbers = self._screen.around(cited)
         self._day = ""
         above = [f"{'>' if n in cited else ''}[{n}]" for n in numbers if n in self._whole]
         rows = [self._line(n, n in cited, sources) for n in numbers if n not in self._whole]
@@ -314,15 +283,20 @@ def _ruled(case: Case, opinion: Opinion | None, near: Sequence[Known]) -> _Rulin
     for known in near:
         if opinion.known.strip() == known.memory.name and not item.replaces:
             return known.memory
+    narrower = opinion.narrower[0] if opinion.narrower else None
     if case.missing.nowhere:
         missing = "”, “".join(case.missing.nowhere)
-        return _Stretched(case, f"“{missing}” {NOWHERE}", kind=NOWHERE)
+        return _Stretched(case, f"“{missing}” {NOWHERE}", narrower, kind=NOWHERE)
     if opinion.verdict == "stretched":
-        return _Stretched(case, " ".join(opinion.how.split())[:300] or "it says more than its lines")
+        how = " ".join(opinion.how.split())[:300] or "it says more than its lines"
+        return _Stretched(case, how, narrower)
     contradicted = _contradicted(case, opinion)
-    if contradicted is not None:
-        return contradicted
-    heard = _ORIGINS[opinion.words]
+    return replace(contradicted, narrower=narrower) if contradicted else _heard(case, opinion)
+
+
+def _heard(case: Case, opinion: Opinion) -> Case | Rejected:
+    """Return a case with the origin that the reader hears and a name that fits, or why it is too weak."""
+    item, heard = case.item, _ORIGINS[opinion.words]
     if weakest_origin([item.origin, heard]) == heard:
         item = replace(item, origin=heard)
     turned = case.old is not None and opinion.name_fits == "no"
@@ -330,6 +304,22 @@ def _ruled(case: Case, opinion: Opinion | None, near: Sequence[Known]) -> _Rulin
         # No fitting name was given: the new one-line text gives it.
         item = replace(item, name=slugify(item.description or item.statement))
     return too_weak(item) or replace(case, item=item, renamed=turned)
+
+
+def _said_by_another(settled: Verdict, opinions: Mapping[str, Opinion]) -> None:
+    """Drop the new cases that another of `settled` says as well, with every number and name in them."""
+    live = {case.id: case for case in settled.cases}
+    for case in list(settled.cases):
+        other = live.get(opinions[case.id].within.strip())
+        if other is None or other is case or case.old is not None or other.id not in live:
+            continue
+        whole = "\n".join(
+            (other.item.description, other.item.body, *(text for _, text in other.item.replaces))
+        )
+        if not misses(case.item.body, whole):
+            del live[case.id]
+            settled.cases.remove(case)
+            settled.rejected.append(Rejected(case.item.name, f"“{other.item.name}” says it too"))
 
 
 def _against(case: Case, opinion: Opinion, near: Sequence[Known]) -> Rejected | None:
@@ -341,14 +331,12 @@ def _against(case: Case, opinion: Opinion, near: Sequence[Known]) -> Rejected | 
         for known in near
     )
     own = opinion.verdict == "borne_out" and opinion.words == "person"
-    # What says too much is read again in narrower words, and what speaks against those counts then.
-    final = opinion.verdict != "stretched"
     found: tuple[tuple[bool, str, bool], ...] = (
-        (final and "permission" in flags, "it reads like a permission", False),
-        (final and "instruction" in flags, "it reads like an instruction to a model", own),
+        ("permission" in flags, "it reads like a permission", False),
+        ("instruction" in flags, "it reads like an instruction to a model", own),
         (opinion.verdict == "not_said", "its lines do not say it", False),
         (any(foreign), "the words are somebody else's", not all(foreign) and own),
-        (final and "passing_state" in flags, "it holds for the moment only", False),
+        ("passing_state" in flags, "it holds for the moment only", False),
         ("overtaken" in flags, SAID_LATER, not later),
     )
     for applies, reason, to_inbox in found:
@@ -370,11 +358,11 @@ def _contradicted(case: Case, opinion: Opinion) -> _Stretched | None:
     early = [text for text in changed if text not in gone.values()]
     if early:
         how = "still holds by its lines, yet it would go"
-        return _Stretched(case, f"“{early[0][:150]}” {how}", kind=how)
+        return _Stretched(case, f"“{early[0][:150]}” {how}", to_inbox=True, kind=how)
     left = [text for text in gone.values() if text not in changed]
     if left:
         how = "holds no longer by its lines, yet it would stay"
-        return _Stretched(case, f"“{left[0][:150]}” {how}", True, how)
+        return _Stretched(case, f"“{left[0][:150]}” {how}", to_inbox=True, kind=how)
     return None
 
 
@@ -406,9 +394,12 @@ def _says_already(case: Case, near: Sequence[Known]) -> Memory | None:
     return None
 
 
-def _narrowed(first: Candidate, values: Mapping[str, object]) -> Candidate:
-    kept = {key: value for key, value in values.items() if value or key not in ("name", "title")}
-    return Candidate.model_validate({**first.model_dump(), **kept})
+def _in_words(first: Candidate, narrower: Narrower) -> Candidate:
+    """Return `first` in narrower words; what it is called follows them."""
+    values = narrower.model_dump()
+    if not values["name"].strip():
+        del values["name"]
+    return Candidate.model_validate({**first.model_dump(), **values, "title": ""})
 
 
 def _row(label: str, text: str) -> str:

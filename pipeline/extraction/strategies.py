@@ -21,6 +21,10 @@ from pipeline.extraction.schema import ConversationExtraction, Extraction
 from pipeline.ledger import Ledger, conversations, dialogue, runs, utterances, watermarks
 
 _LAST_ROW = 2**63 - 1
+LEAST_CONTEXT_CHARS = 1_500
+"""What the lines before may take even where a few words are new: they may answer a menu."""
+_CONTEXT_PER_CHAR = 2
+"""Characters of the lines before for each of new dialogue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +33,9 @@ class Span:
 
     `through_row` is the watermark once it is done. `skip` is "" or why no model call is needed.
     `conversation` is its ledger id for the conversation strategy; `written` are the paths of memory files
-    that the assistant itself wrote in it. `room` and `context_room` are how many characters its lines, and
-    those before, may take when they are shown.
+    that the assistant itself wrote in it. `begins_row` is the first row of the turns or of the conversation
+    that it is a part of. `room` and `context_room` are how many characters its lines, and those before, may
+    take when they are shown.
     """
 
     key: str
@@ -43,8 +48,15 @@ class Span:
     last: bool = True
     written: tuple[str, ...] = ()
     ended_at: str | None = None
+    begins_row: int = 0
     room: int | None = None
     context_room: int | None = None
+
+
+def context_room(limits: ExtractionSettings, new: Sequence[Utterance]) -> int:
+    """Return how many characters of earlier dialogue go with `new`: a few words do not carry 6,000."""
+    fresh = sum(len(utterance.text) for utterance in new)
+    return min(limits.context_chars, max(LEAST_CONTEXT_CHARS, _CONTEXT_PER_CHAR * fresh))
 
 
 class Strategy(Protocol):
@@ -112,7 +124,7 @@ class TurnStrategy:
             fresh = recent or fresh[-1:]
         new = windows(fresh, max_chars)[0]
         first, last = new[0].row, new[-1].row
-        room = self.limits.context_chars
+        room = context_room(self.limits, new)
         context = dialogue.context_before(ledger, self.key, row=first, max_chars=room)
         return Span(
             key=self.key,
@@ -123,6 +135,7 @@ class TurnStrategy:
             skip=too_old or self._skip(new, context),
             last=len(new) == len(fresh),
             written=self._written(ledger, new, fresh),
+            begins_row=first,
             room=max_chars,
             context_room=room,
         )
@@ -183,7 +196,7 @@ class ConversationStrategy:
         if not fresh:
             return None
         new = windows(fresh, max_chars)[0]
-        room = self.limits.context_chars
+        room = context_room(self.limits, new)
         return Span(
             key=key,
             new=new,
@@ -194,6 +207,7 @@ class ConversationStrategy:
             skip=self._skip(spoken),
             conversation=self.conversation.id,
             last=len(new) == len(fresh),
+            begins_row=spoken[0].row,
             ended_at=next((utterance.at for utterance in reversed(new) if utterance.at), None),
             # Without an end: a write stands behind the last words it answers.
             written=tuple(

@@ -71,7 +71,7 @@ def test_a_cassette_says_truly_who_replied(file: Path) -> None:
 def test_a_reply_that_is_wrong_on_purpose_says_so(file: Path) -> None:
     value = json.loads(file.read_bytes())
     folder_manner = file.parent.name.removeprefix("cassettes-")
-    first_reader = value["purpose"].startswith("extract.") and value["purpose"] not in SECOND_READER
+    first_reader = value["purpose"].startswith("extract.") and value["purpose"] != SECOND_READER
     wanted = folder_manner if folder_manner in MANNERS and first_reader else None
     assert value.get("manner") == wanted
 

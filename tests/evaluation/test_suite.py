@@ -22,9 +22,9 @@ OLD = "compaction injection japanese longmess menus mindchange nothing overruled
 def test_the_halves_are_those_that_were_agreed() -> None:
     by_half = {half: {s.name for s in sessions(SUITE, half=half)} for half in HALVES}
     assert by_half["looked_at"] == {
-        *OLD.split(), "workday", "churn", "nightops", "classgame", "subtitles", "pairing"
+        *OLD.split(), "workday", "founder", "tokens", "thesis", "contract", "clinic"
     }  # fmt: skip
-    assert by_half["held_back"] == {"founder", "tokens", "thesis", "contract", "clinic"}
+    assert by_half["held_back"] == {"churn", "nightops", "classgame", "subtitles", "pairing"}
 
 
 def write_halves(suite: Path, **halves: list[str]) -> None:

@@ -73,11 +73,6 @@ def items_of(prompt: str) -> dict[str, str]:
     return {match["id"]: prompt[match.start() : end] for match, end in zip(found, ends, strict=True)}
 
 
-def is_narrowing(prompt: str) -> bool:
-    """Whether a prompt of the second reader's asks for narrower words."""
-    return "\nstretched: " in prompt
-
-
 def is_second(prompt: str) -> bool:
     """Whether a prompt is the second reader's."""
     return prompt.startswith("## ")
@@ -86,12 +81,9 @@ def is_second(prompt: str) -> bool:
 def borne_out(prompt: str, **opinions: dict[str, Any]) -> dict[str, Any]:
     """Answer that every item is borne out, in the words of whoever the code says, and taken back.
 
-    What an update replaces holds no longer. `opinions` gives for an id what is otherwise. Asked for narrower
-    wordings it has none.
+    What an update replaces holds no longer. `opinions` gives for an id what is otherwise.
     """
     items = items_of(prompt)
-    if is_narrowing(prompt):
-        return {"items": [{"id": name, **opinions.get(name, {})} for name in items]}
     said: dict[str, Any] = {"verdict": "borne_out", "words": "person", "name_fits": "yes"}
     return {
         "items": [
@@ -123,6 +115,6 @@ class TwoReaders(ScriptedProvider):
 
     def send(self, request: Request, schema: dict[str, Any]) -> RawReply:
         """Return the next reply of whichever reader is asked."""
-        if request.purpose in SECOND_READER:
+        if request.purpose == SECOND_READER:
             return self.second.send(request, schema)
         return super().send(request, schema)
