@@ -58,8 +58,8 @@ class Score:
     """How one session came out. Lists hold gold ids or memory names, for a reader who wants to know which.
 
     `came` counts what the first reader proposed, `came_wrong` those that are wrong; `screened` counts by
-    reason what the screen took out, `turned_down` what was turned down after it, `sent_back` what went back
-    for narrower words; `inbox` and `known` were not written.
+    reason what the screen took out, `turned_down` what was turned down after it, `sent_back` what
+    needed narrower words; `inbox` and `known` were not written.
     """
 
     session: str

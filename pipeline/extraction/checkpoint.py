@@ -1,7 +1,7 @@
 """The replies of a run as they are kept in the ledger before the store is touched, and back after a crash.
 
 The first reply is kept with the lines and memories it is judged by; each later step (what the second reader
-said, narrower wordings, the plan) is added under its name, so that no call is made and nothing planned twice.
+said, the plan) is added under its name, so that no call is made and nothing planned twice.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     2 ask      render, prompt, model             (llm)
     3 commit   the reply, before anything else   (ledger)
     4 screen   what holds against the dialogue   (code)
-    5 verify   a second reader, each reply kept  (llm, ledger)
+    5 verify   a second reader, its reply kept   (llm, ledger)
     6 plan     create, update, retire, propose   (code)
     7 apply    one change set                    (revision)
     8 finish   run, watermark and inbox together (ledger)
@@ -52,7 +52,7 @@ _NO_FIT = (TooLongError, TruncatedError)
 class Outcome:
     """What one run did. `word` is as in `ledger.runs`; counts are by action.
 
-    `sent_back` says of each candidate that went back for narrower words why. `window` is how many characters
+    `sent_back` says of each candidate that needed narrower words why. `window` is how many characters
     of new dialogue the model took, for the spans that follow.
     """
 

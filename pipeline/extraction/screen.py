@@ -95,7 +95,7 @@ class Withdrawn:
 class Verdict:
     """The outcome of a screening, and later of the second reading.
 
-    `known` says what needs no writing, `sent_back` for each candidate that went back for narrower words why.
+    `known` says what needs no writing, `sent_back` for each candidate that needed narrower words why.
     """
 
     cases: list[Case] = field(default_factory=list)

@@ -89,6 +89,24 @@ def test_a_suite_needs_no_halves(suite: Path, desk: Desk) -> None:
     assert told.startswith("sessions\n") and "\nall  " in told and "half" not in told
 
 
+@pytest.mark.parametrize("text", ["[1]", "{", '{"early": "Mars/North"}'])
+def test_a_zone_that_there_is_not_is_an_error(tmp_path: Path, text: str) -> None:
+    lay_out(tmp_path)
+    (tmp_path / "zones.json").write_text(text, "utf-8")
+    with pytest.raises(InputError, match=r"zones\.json"):
+        sessions(tmp_path)
+
+
+def test_a_session_is_read_in_the_zone_of_its_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = lay_out(tmp_path)
+    (tmp_path / "zones.json").write_text(json.dumps({folder.name: "Asia/Tokyo"}), "utf-8")
+    with serving(keep_each_line) as api:
+        for name, value in api.environment.items():
+            monkeypatch.setenv(name, value)
+        list(evaluate(tmp_path, Choice(llm="record")))
+    assert "(Asia/Tokyo, as are all times here)" in api.prompts[0]
+
+
 def test_halves_that_overlap_or_are_no_lists_are_errors(tmp_path: Path) -> None:
     lay_out(tmp_path, session="early")
     write_halves(tmp_path, looked_at=["early"], held_back=["early"])

@@ -20,7 +20,7 @@ from pipeline.extraction.run import Outcome, extract
 from pipeline.ledger import calls, inbox, runs, watermarks
 from pipeline.llm.fakes import Scripted
 from tests.support.extraction import NOTHING, Bench, fact, reply
-from tests.support.model import borne_out, is_narrowing, items_of
+from tests.support.model import borne_out, items_of
 from tests.support.stores import memory, save
 from tests.support.transcripts import Transcript
 
@@ -84,7 +84,7 @@ def test_it_sees_a_candidate_and_its_lines_and_nothing_else(bench: Bench) -> Non
     bench.script([reply({**RULE, "evidence": [{"line": 5, "quote": SAID}]})])
     bench.run(bench.turns(key))
     (request,) = bench.provider.second.history
-    assert request.purpose == "extract.verify" and len(request.system.split()) <= 350
+    assert request.purpose == "extract.verify" and len(request.system.split()) <= 410
     assert request.messages[0].content == (
         "## c1 (new; project)\n"
         "statement: Retries stay at 3.\n"
@@ -119,68 +119,82 @@ def test_nothing_proposed_costs_no_second_call(bench: Bench) -> None:
     assert bench.provider.second.history == []
 
 
-def test_what_is_stretched_goes_back_once_and_comes_back_narrower(bench: Bench) -> None:
-    wide = {**RULE, "statement": "Retries stay at 3 everywhere."}
-
-    def reader(prompt: str) -> Scripted:
-        if is_narrowing(prompt):
-            assert "stretched: production only" in prompt
-            narrower = {
-                "statement": "In production retries stay at 3.",
-                "description": "Production: 3 retries.",
-            }
-            return borne_out(prompt, c1=narrower)
-        stretched = {"verdict": "stretched", "how": "production only"} if "everywhere" in prompt else {}
-        return borne_out(prompt, c1=stretched)
-
-    assert read(bench, reader, wide).word == "applied"
-    purposes = [request.purpose for request in bench.provider.second.history]
-    assert purposes == ["extract.verify", "extract.narrow", "extract.verify"]
-    kept = bench.store.read(RULE["name"]).memory
-    assert kept.body == "In production retries stay at 3.\n" and kept.sources[0].quote == SAID
+NARROW = {"name": "three-retries", "statement": "Retries stay at 3.", "description": "3 retries."}
+STRETCHED = {"verdict": "stretched", "how": "too much"}
 
 
-@pytest.mark.parametrize(("again", "word"), [([], "applied"), (["permission"], "nothing")])
-def test_flags_against_stretched_words_count_when_they_are_narrower(
-    bench: Bench, again: list[str], word: str
+def test_what_is_stretched_goes_live_in_the_narrower_words_it_gives(bench: Bench) -> None:
+    wide = {**RULE, "statement": "Retries stay at 3 everywhere.", "title": "Everywhere"}
+    assert read(bench, saying(**STRETCHED, narrower=[NARROW]), wide).word == "applied"
+    assert [request.purpose for request in bench.provider.second.history] == ["extract.verify"]
+    assert bench.names() == ["three-retries"]
+    kept = bench.store.read("three-retries").memory
+    assert (kept.body, kept.title) == ("Retries stay at 3.\n", "") and kept.sources[0].quote == SAID
+
+
+@pytest.mark.parametrize(("flags", "word"), [([], "applied"), (["permission"], "nothing")])
+def test_flags_of_a_stretched_one_are_about_its_narrower_words(
+    bench: Bench, flags: list[str], word: str
 ) -> None:
-    def reader(prompt: str) -> Scripted:
-        if is_narrowing(prompt):
-            return borne_out(prompt, c1={"statement": "Retries stay at 3.", "description": "3 retries."})
-        if "ask nobody" in prompt:
-            return borne_out(
-                prompt, c1={"verdict": "stretched", "how": "ask nobody?", "flags": ["permission"]}
-            )
-        return borne_out(prompt, c1={"flags": again})
-
-    assert read(bench, reader, {**RULE, "how_to_apply": "Change it, ask nobody."}).word == word
+    opinion = saying(**STRETCHED, narrower=[NARROW], flags=flags)
+    assert read(bench, opinion, {**RULE, "how_to_apply": "Change it, ask nobody."}).word == word
 
 
 @pytest.mark.parametrize(
-    ("narrower", "word"),
-    [({}, "nothing"), ({"statement": "Retries stay at 3 always.", "description": "3."}, "nothing"),
-     ({"id": "c7"}, "proposed")],
-)  # fmt: skip
-def test_what_stays_stretched_is_dropped(bench: Bench, narrower: dict[str, Any], word: str) -> None:
-    def reader(prompt: str) -> Scripted:
-        if is_narrowing(prompt):
-            return borne_out(prompt, c1=narrower)
-        return borne_out(prompt, c1={"verdict": "stretched", "how": "too much"})
+    ("narrower", "reason"),
+    [
+        ([], "stretched: too much"),
+        ([{}], "stretched: too much"),
+        ([{**NARROW, "statement": "Retries stay at 3 for 7 days."}], "stretched: too much"),
+        ([{**NARROW, "statement": "x" * 2_001}], "too long for one fact"),
+        ([{**NARROW, "why": "Claude may push without asking."}], "reads like a permission"),
+    ],
+)
+def test_narrower_words_pass_the_screen_and_the_floor_or_nothing_is_written(
+    bench: Bench, narrower: list[dict[str, Any]], reason: str
+) -> None:
+    outcome = read(bench, saying(**STRETCHED, narrower=narrower))
+    assert (outcome.word, bench.names()) == ("nothing", [])
+    assert [item["reason"] for item in outcome.rejected] == [reason]
 
-    outcome = read(bench, reader)
-    assert (outcome.word, bench.names()) == (word, [])
-    assert [item["reason"] for item in outcome.rejected] == ["stretched: too much"]
+
+@pytest.mark.parametrize("narrower", [[], [NARROW]])
+def test_what_stands_in_no_line_is_told_and_not_written_though_the_reader_passes_it(
+    bench: Bench, narrower: list[dict[str, Any]]
+) -> None:
+    outcome = read(bench, saying(narrower=narrower), {**RULE, "statement": "Retries stay at 3 for 7 days."})
+    assert "\nnowhere: 7 day\n" in bench.provider.second.history[0].messages[0].content
+    assert bench.names() == [item["name"] for item in narrower]
+    reasons = [] if narrower else ["stretched: “7 day” stands in none of its lines"]
+    assert [item["reason"] for item in outcome.rejected] == reasons
 
 
-def test_what_stands_in_no_line_goes_back_though_the_reader_passes_it(bench: Bench) -> None:
-    def reader(prompt: str) -> Scripted:
-        if is_narrowing(prompt):
-            assert "stretched: “7 day” stands in none of its lines" in prompt
-            return borne_out(prompt, c1={"statement": "Retries stay at 3.", "description": "3 retries."})
-        return borne_out(prompt)
+BANS = fact(1, SAID, name="gateway-bans", statement="At 5 the gateway bans us.", description="Bans at 5.")
 
-    assert read(bench, reader, {**RULE, "statement": "Retries stay at 3 for 7 days."}).word == "applied"
-    assert bench.store.read(RULE["name"]).memory.body == "Retries stay at 3.\n"
+
+@pytest.mark.parametrize(
+    ("opinions", "names"),
+    [
+        ({"c2": {"within": "c1"}}, [RULE["name"]]),
+        ({"c1": {"within": "c2"}, "c2": {"within": "c1"}}, [RULE["name"]]),
+        ({"c2": {"within": "c2"}}, ["gateway-bans", RULE["name"]]),
+        ({"c2": {"within": "c9"}}, ["gateway-bans", RULE["name"]]),
+        ({"c2": {"within": "c1"}, "c1": {"verdict": "not_said"}}, ["gateway-bans"]),
+    ],
+)
+def test_a_reason_that_another_tells_is_no_memory_of_its_own(
+    bench: Bench, opinions: dict[str, dict[str, Any]], names: list[str]
+) -> None:
+    outcome = read(bench, lambda prompt: borne_out(prompt, **opinions), RULE, BANS)
+    assert bench.names() == names
+    if len(names) == 1 and names[0] == RULE["name"]:
+        assert [item["reason"] for item in outcome.rejected] == [f"“{RULE['name']}” says it too"]
+
+
+def test_a_number_that_the_other_has_not_keeps_the_note(bench: Bench) -> None:
+    short = {**RULE, "why": ""}
+    read(bench, lambda prompt: borne_out(prompt, c2={"within": "c1"}), short, BANS)
+    assert bench.names() == ["gateway-bans", RULE["name"]]
 
 
 @pytest.mark.parametrize("kind", ["feedback", "user", "decision"])
@@ -204,32 +218,18 @@ def test_no_usable_answer_leaves_it_to_a_person(bench: Bench, error: Scripted) -
 
 
 @pytest.mark.parametrize("error", [OverloadedError("busy"), UnavailableError("no network")])
-@pytest.mark.parametrize("at", ["extract.verify", "extract.narrow", "extract.verify again"])
-def test_after_a_call_that_failed_only_that_one_is_made_again(
-    bench: Bench, error: ModelError, at: str
-) -> None:
+def test_after_a_call_that_failed_only_that_one_is_made_again(bench: Bench, error: ModelError) -> None:
     bench.settings = Settings.model_validate({"model": {"attempts": 1}})
     key = heard(bench)
-    failing = [at]
-
-    def reader(prompt: str) -> Scripted:
-        narrow = is_narrowing(prompt)
-        again = not narrow and "[3]" not in prompt and "everywhere" not in prompt
-        if failing and failing[0] == ("extract.narrow" if narrow else f"extract.verify{' again' * again}"):
-            failing.clear()
-            return error
-        if narrow:
-            return borne_out(prompt, c1={"statement": "Retries stay at 3.", "description": "3 retries."})
-        return borne_out(prompt, c1={"verdict": "borne_out" if again else "stretched", "how": "everywhere"})
-
-    bench.script([reply({**RULE, "statement": "Retries stay at 3 everywhere."})], reader)
+    failing = [error]
+    bench.script([reply(RULE)], lambda prompt: failing.pop() if failing else borne_out(prompt))
     with pytest.raises(type(error)):
         bench.run(bench.turns(key))
     assert (
         bench.names() == [] and watermarks.watermark(bench.ledger, key, bench.desk().store_key, "turn") == 0
     )
     assert [outcome.word for outcome in bench.run(bench.turns(key))] == ["applied"]
-    assert len(bench.provider.history) == 1 and len(bench.provider.second.history) == 4
+    assert len(bench.provider.history) == 1 and len(bench.provider.second.history) == 2
     assert [run.outcome for run in runs.list_runs(bench.ledger)] == ["applied"]
 
 

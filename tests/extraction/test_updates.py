@@ -21,7 +21,7 @@ from pipeline.ledger import conversations, inbox
 from pipeline.llm.fakes import Scripted
 from pipeline.store import Store
 from tests.support.extraction import NOTHING, NOW, Bench, fact, reply
-from tests.support.model import borne_out, is_narrowing
+from tests.support.model import borne_out
 from tests.support.stores import apply, memory, save, tree
 from tests.support.transcripts import Transcript, tool_use
 
@@ -112,10 +112,7 @@ def test_u1_what_holds_no_longer_by_the_lines_may_not_stay_beside_the_new(bench:
     narrower = {"replaces": [{"number": 1, "text": "Use 4 retries."}], "description": "4 retries."}
 
     def reader(prompt: str) -> Scripted:
-        if is_narrowing(prompt):
-            assert "“Use 3 retries.” holds no longer by its lines, yet it would stay" in prompt
-            return borne_out(prompt, c1=narrower)
-        return borne_out(prompt, c1={"gone": [1]})
+        return borne_out(prompt, c1={"gone": [1], "narrower": [narrower]})
 
     turn(bench, speak(bench, MORE), reply(both), reader=reader)
     assert body(bench) == "Use 4 retries.\n\n**Why:** At 5 the gateway bans us for an hour.\n"

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
+from pipeline.domain.memory import Evidence
 from pipeline.domain.speech import PLAN_TOOL
 from pipeline.extraction.strategies import ConversationStrategy, Span
 from pipeline.ledger import conversations
-from tests.support.extraction import NOTHING, NOW, Bench
+from tests.support.extraction import NOTHING, NOW, Bench, fact, reply
+from tests.support.stores import memory, save
 from tests.support.transcripts import REFUSED_BARE, Record, Transcript
 
 EPISODE = {**NOTHING, "episode": {}}
@@ -196,3 +200,53 @@ def test_a_refused_plan_says_so(bench: Bench) -> None:
         "ASSISTANT: # Plan",
         "PERSON (refusing a tool call the assistant wanted to make): [refused the plan]",
     ]
+
+
+LONG = "Retries of the gateway are logged one by one. " * 20
+
+
+@pytest.mark.parametrize(("words", "earlier", "known"), [(1, 1, 2), (400, 3, 4), (2_000, 6, 6)])
+def test_a_few_words_carry_little_of_what_was_before(
+    bench: Bench, words: int, earlier: int, known: int
+) -> None:
+    """Earlier lines and memories have about 900 characters each."""
+    session = Transcript()
+    for number in range(9):
+        session.assistant(f"Part {number}. {LONG}")
+    key = bench.hear(session)
+    bench.script(lambda request: NOTHING)
+    bench.run(bench.turns(key))
+    save(bench.store, *(memory(f"m{n}", body=f"{LONG}{n}.\n", type="project") for n in range(12)))
+    session.user("log the retries of the gateway " + "now " * words)
+    bench.hear(session)
+    bench.run(bench.turns(key))
+    request = bench.provider.history[-1].messages[0].content
+    assert (request.count("ASSISTANT: Part"), request.count("\n## m")) == (earlier, known)
+
+
+def test_what_an_earlier_conversation_taught_is_not_of_this_one(bench: Bench) -> None:
+    session = Transcript()
+    session.user("the rooms are painted green")
+    session.gap(200)
+    session.user("the retries stay at 3")
+    green, three = "the rooms are painted green", "the retries stay at 3"
+    green, three = (
+        fact(1, green, name="green-rooms", statement=green, description=green, why=""),
+        fact(2, three, name="three-retries", statement=three, description=three, why=""),
+    )
+    bench.script([reply(green, three), EPISODE])
+    bench.run(bench.turns(bench.hear(session)))
+    _, later = parts(bench, session)
+    bench.run(later)
+    request = bench.provider.history[-1].messages[0].content
+    assert "## three-retries (project; 2026-03-02, person; provisional)" in request
+    assert request.count("; provisional)") == 1 and "## green-rooms (project; 2026-03-02, person)" in request
+
+
+def test_a_memory_in_full_is_its_sentences_alone(bench: Bench) -> None:
+    at = Evidence(session="a", uuid="u0", quote="green", at="2026-02-01T09:00:00+00:00")
+    save(bench.store, memory("green-rooms", body="Rooms are green.\n", description="Green.", sources=(at,)))
+    session = Transcript()
+    session.user("rooms are green, are they?")
+    [request] = asked(bench, session)
+    assert "## green-rooms (feedback; 2026-02-01, person)\n1. Rooms are green.\n" in request

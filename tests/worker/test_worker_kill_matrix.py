@@ -19,7 +19,7 @@ import pytest
 
 from pipeline.core.faults import POINTS
 from tests.support.loopback import LoopbackApi, fact, person_lines, serving
-from tests.support.model import borne_out, is_narrowing, items_of
+from tests.support.model import borne_out, items_of
 from tests.support.transcripts import Transcript
 from tests.support.warm import WarmWorkers, warm_workers
 from tests.support.workshop import Workshop
@@ -37,7 +37,7 @@ NOW = {
 STAGES = ("turn", "conversation")
 REACHED = tuple(point for point in POINTS if not point.startswith(("dream.", "recall.")))
 """What reading dialogue comes by."""
-BOUGHT_TWICE = ("extract.after_call", "extract.verified", "extract.narrowed", "extract.verified_again")
+BOUGHT_TWICE = ("extract.after_call", "extract.verified")
 """Where a reply is lost that nobody can know: it was sent for, and not committed."""
 
 
@@ -70,19 +70,15 @@ def answer(prompt: str) -> dict[str, Any]:
 
 def read_again(prompt: str) -> Any:
     """Play the second reader: what says “for ever” or “Always” says too much, once."""
-    items = items_of(prompt)
-    if is_narrowing(prompt):
-        short = "Staging is reset on Tuesdays at 07:00 UTC."
-        narrower = [
-            {"statement": PNPM, "description": PNPM}
-            if "(new; " in text
-            else {"replaces": [{"number": 1, "text": short}], "description": short}
-            for text in items.values()
-        ]
-        return borne_out(prompt, **dict(zip(items, narrower, strict=True)))
-    wide = {"verdict": "stretched", "how": "it says for how long"}
-    stretched = [n for n, text in items.items() if "for ever" in text or "Always." in text]
-    return borne_out(prompt, **dict.fromkeys(stretched, wide))
+    short = "Staging is reset on Tuesdays at 07:00 UTC."
+    opinions = {}
+    for name, text in items_of(prompt).items():
+        if "for ever" in text or "Always." in text:
+            new = {"statement": PNPM, "description": PNPM}
+            changed = {"replaces": [{"number": 1, "text": short}], "description": short}
+            narrower = new if "(new; " in text else changed
+            opinions[name] = {"verdict": "stretched", "how": "it says for how long", "narrower": [narrower]}
+    return borne_out(prompt, **opinions)
 
 
 def say(session: Transcript, *texts: str) -> None:
@@ -143,11 +139,11 @@ def matrix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matrix]:
 
 def test_the_undisturbed_stages_do_what_they_should(matrix: Matrix) -> None:
     knowledge, books, calls = matrix.ends["turn"]
-    assert calls == 4 and LATER in knowledge["staging-reset.md"] and "Always" not in str(knowledge)
+    assert calls == 2 and LATER in knowledge["staging-reset.md"] and "Always" not in str(knowledge)
     assert [row[3] for row in books["runs"]] == ["applied", "applied"]
-    assert json.loads(knowledge["_index.json"])["count"] == 3 and "pnpm over npm" in knowledge["CORE.md"]
+    assert json.loads(knowledge["_index.json"])["count"] == 3 and "Pnpm over npm" in knowledge["CORE.md"]
     knowledge, books, calls = matrix.ends["conversation"]
-    assert calls == 4 and "archive/2026/payment-retries.md" in knowledge
+    assert calls == 2 and "archive/2026/payment-retries.md" in knowledge
     assert "Tuesdays at 07:00" in knowledge["staging-reset.md"]
     assert "Retries and staging" in knowledge["episodes/2026-03-02.md"]
     assert [row[1] for row in books["conversations"]] == ["archived"]
@@ -161,7 +157,7 @@ CHAINS = [
     ("extract.after_reply_commit", "store.staged", "store.intent_written"),
     ("store.intent_written", "store.file_replaced", "store.files_replaced", "store.done"),
     ("extract.after_store", "extract.after_store", "extract.after_cursor"),
-    ("extract.verified", "extract.verified_kept", "extract.narrowed", "extract.verified_again"),
+    ("extract.verified", "extract.verified", "extract.verified_kept"),
     ("extract.planned_kept", "store.done", "extract.after_store"),
 ]
 
