@@ -53,6 +53,8 @@ QUOTE_MARGIN = 140
 AROUND_CHARS = 80
 NEAR_CHARS = 240
 UNCLEAR = "the second reader gave no clear answer"
+STAYS = "still holds by its lines, yet it would go"
+LEAVES = "holds no longer by its lines, yet it would stay"
 _NO_ANSWER = (InvalidReplyError, RefusedError, TooLongError, TruncatedError)
 """Asked again it would be no better: what it was about waits for a person."""
 _VERDICTS = frozenset({"borne_out", "stretched", "not_said"})
@@ -172,11 +174,12 @@ class SecondReader:
 
     def _narrowed(self, stretched: _Stretched, opinion: Opinion) -> Case | Rejected:
         """Return a case in the narrower words that were given for it, or why there is none."""
-        case, narrower = stretched.case, stretched.narrower
-        dropped = Rejected(case.item.name, f"stretched: {stretched.how}", stretched.to_inbox, case.item)
-        if narrower is None or not (narrower.statement.strip() or narrower.replaces):
-            return dropped
+        case = stretched.case
         first = self._answer.reply.memories[int(case.id[1:]) - 1]
+        narrower = stretched.narrower or _keeping(first, case, opinion)
+        dropped = Rejected(case.item.name, f"stretched: {stretched.how}", stretched.to_inbox, case.item)
+        if narrower is None or not (narrower.statement.strip() or narrower.why.strip() or narrower.replaces):
+            return dropped
         result = self._screen.examine(case.id, _in_words(first, narrower))
         if isinstance(result, Rejected):
             return result
@@ -345,25 +348,41 @@ def _against(case: Case, opinion: Opinion, near: Sequence[Known]) -> Rejected | 
     return None
 
 
+def _changes(case: Case) -> dict[int, str]:
+    """Return what takes the place of each old sentence that an update replaces, by its number."""
+    changed = dict(case.item.replaces)
+    old = enumerate(sentences(case.old.body), start=1) if case.old else ()
+    return {number: changed[sentence.text] for number, sentence in old if sentence.text in changed}
+
+
 def _contradicted(case: Case, opinion: Opinion) -> _Stretched | None:
     """Return what is wrong with the sentences that an update replaces, or with those it leaves."""
     if case.old is None:
         return None
-    changed = dict(case.item.replaces)
-    gone = {
-        number: sentence.text
-        for number, sentence in enumerate(sentences(case.old.body), start=1)
-        if number in opinion.gone
-    }
-    early = [text for text in changed if text not in gone.values()]
-    if early:
-        how = "still holds by its lines, yet it would go"
-        return _Stretched(case, f"“{early[0][:150]}” {how}", to_inbox=True, kind=how)
-    left = [text for text in gone.values() if text not in changed]
-    if left:
-        how = "holds no longer by its lines, yet it would stay"
-        return _Stretched(case, f"“{left[0][:150]}” {how}", to_inbox=True, kind=how)
+    changed = _changes(case)
+    for number, sentence in enumerate(sentences(case.old.body), start=1):
+        if (number in changed) != (number in opinion.gone):
+            how = STAYS if number in changed else LEAVES
+            return _Stretched(case, f"“{sentence.text[:150]}” {how}", to_inbox=True, kind=how)
     return None
+
+
+def _keeping(first: Candidate, case: Case, opinion: Opinion) -> Narrower | None:
+    """Return an update without the replacements of sentences that still hold; their new text is added.
+
+    A sentence goes by two keys: where the readers differ it stays. None where they don't.
+    """
+    kept = {number: text for number, text in _changes(case).items() if number not in opinion.gone}
+    if not kept:
+        return None
+    return Narrower(
+        name=first.name,
+        description=first.description,
+        statement=" ".join(text for text in (first.statement, *kept.values()) if text),
+        why=first.why,
+        how_to_apply=first.how_to_apply,
+        replaces=[change for change in first.replaces if change.number not in kept],
+    )
 
 
 def _taken_back(

@@ -118,11 +118,32 @@ def test_u1_what_holds_no_longer_by_the_lines_may_not_stay_beside_the_new(bench:
     assert body(bench) == "Use 4 retries.\n\n**Why:** At 5 the gateway bans us for an hour.\n"
 
 
-def test_u1_a_sentence_that_the_lines_leave_standing_is_not_replaced(bench: Bench) -> None:
+@pytest.mark.parametrize(
+    ("new", "after"),
+    [
+        ("Nobody knows.", "Use 4 retries. Nobody knows.\n\n**Why:** At 5 the gateway bans us for an hour.\n"),
+        ("", "Use 4 retries.\n\n**Why:** At 5 the gateway bans us for an hour.\n"),
+    ],
+)
+def test_u1_a_sentence_goes_by_two_keys_and_the_rest_of_the_update_goes_on(
+    bench: Bench, new: str, after: str
+) -> None:
     learned(bench)
-    blind = update(1, MORE, 2, "Nobody knows.")
+    both = update(1, MORE, 1, "Use 4 retries.")
+    both["replaces"].append({"number": 2, "text": new})
     outcome = turn(
-        bench, speak(bench, MORE), reply(blind), reader=lambda prompt: borne_out(prompt, c1={"gone": []})
+        bench, speak(bench, MORE), reply(both), reader=lambda prompt: borne_out(prompt, c1={"gone": [1]})
+    )
+    assert (body(bench), outcome.rejected) == (after, ())
+
+
+def test_u1_an_update_that_only_takes_what_still_holds_does_nothing(bench: Bench) -> None:
+    learned(bench)
+    outcome = turn(
+        bench,
+        speak(bench, MORE),
+        reply(update(1, MORE, 2, "")),
+        reader=lambda prompt: borne_out(prompt, c1={"gone": []}),
     )
     assert "still holds" in outcome.rejected[0]["reason"] and "gateway bans us" in body(bench)
 
