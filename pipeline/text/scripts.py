@@ -20,3 +20,8 @@ HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 KANA = HIRAGANA + KATAKANA
 UNSPACED = HAN + KANA + THAI + LAO + MYANMAR + KHMER
 """All of them without Hangul."""
+PUNCTUATION = (
+    "\u00a0\u00ab\u00b7\u00bb\u037e\u0387\u055a-\u055f\u0589\u05be\u05c0\u05c3\u05f3\u05f4\u060c\u061b\u061d-\u061f\u066a-\u066d\u06d4"
+    "\u0964\u0965\u0e2f\u0e5a\u0e5b\u104a\u104b\u1361-\u1368\u17d4-\u17da\u2000-\u206f\u3000-\u3003\u3008-\u3020\u3030\ufe10-\ufe19\ufe30-\ufe52"
+)
+"""Marks and spaces of scripts other than Latin, which end a word; without the fullwidth forms of ASCII."""

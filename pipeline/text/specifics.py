@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from pipeline.domain.body import LABEL
 from pipeline.text.dates import DAY
-from pipeline.text.scripts import HANGUL, UNSPACED
+from pipeline.text.scripts import HANGUL, PUNCTUATION, UNSPACED
 
 _UNITS = {
     "ms": "ms millisecond milliseconds 毫秒 ミリ秒",
@@ -49,14 +49,16 @@ _LONG = re.compile(r"[!-~]{200,}")
 """A token this long is one specific; taking it apart could take minutes in a hostile text."""
 _CODE = re.compile(r"`{1,3}([^`\n]{1,300})`{1,3}")
 _QUOTED = re.compile(r'"([^"\n]{2,80})"|“([^”\n]{2,80})”|「([^」\n]{1,80})」')
+_URL_ENDS = PUNCTUATION + UNSPACED + HANGUL
+"""What follows an address and is no part of it: 、 and “を見る”, Arabic ؛. File names may well be Chinese."""
 _SHAPES = re.compile(
     rf"""
-      (?P<url>\b[a-z][a-z0-9+.-]*://[^\s<>"'`)\]、。]+)
+      (?P<url>\b[a-z][a-z0-9+.-]*://[^\s<>"'`)\]{_URL_ENDS}]+)
     | (?P<email>[\w.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)
-    | (?P<windows>\b[A-Za-z]:\\[^\s"'`,;]+)
+    | (?P<windows>\b[A-Za-z]:\\[^\s"'`,;{PUNCTUATION}]+)
     | (?P<path>(?:(?<![\w.])(?:~|\.{{1,2}})?/|{_START}@?[\w.-]+/)(?:[\w.@+*-]+/?)+)
     | (?P<package>(?<!\w)@[a-z0-9][\w-]*)
-    | (?P<flag>(?<![\w-])--?[A-Za-z][A-Za-z0-9-]*(?:=[^\s,;`"')]+)?)
+    | (?P<flag>(?<![\w-])--?[A-Za-z][A-Za-z0-9-]*(?:=[^\s,;`"'){PUNCTUATION}]+)?)
     | (?P<variable>\$\{{?[A-Za-z_]\w*\}}?)
     | (?P<reference>(?<!\w)\#\d+)
     | (?P<hash>{_START}(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{{7,40}}{_END})
