@@ -151,8 +151,7 @@ def estimate(
     windows = max(1, -(-needed // max(1, settings.extraction.window_chars)))
     shown = sum(len(utterance.text) for utterance in spoken)
     chars = min(max(shown, needed), windows * settings.extraction.window_chars)
-    earlier = conversations.list_conversations(ledger, key=item.source_file)
-    later = windows - (not any(known.id < item.id for known in earlier))
+    later = windows - (not conversations.has_earlier(ledger, item))
     tokens_in, tokens_out = (
         windows * base + later * more + round(chars * each)
         for base, more, each in zip(_OVERHEAD, _LATER, _PER_CHARACTER, strict=True)

@@ -43,12 +43,11 @@ class Asked:
 def ask_groups(
     phase: PhaseContext, gathered: Gathered, snapshot: Snapshot, home: Path, report: DreamReport
 ) -> Asked:
-    """Put every group to the model and to the second reader, and note in `report` what it took.
+    """Put every group to the model and to the second reader, and note in `report` what was looked at.
 
     A group of which either fails is noted and leads the next dream; over a spend cap so do all that would
     follow.
     """
-    before = last_call(phase)
     asked = Asked()
     stopped = False
     names = {memory_id: memory.name for memory_id, memory in gathered.memories.items()}
@@ -75,7 +74,6 @@ def ask_groups(
             continue
         report.looked_at.append([names[memory_id] for memory_id in _members(cluster)])
     report.failed = [names[memory_id] for memory_id in asked.failed]
-    count(phase, report, before, (model.PURPOSE, reading.PURPOSE))
     return asked
 
 

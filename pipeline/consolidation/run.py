@@ -26,6 +26,8 @@ from pipeline.consolidation.commit.proposals import inbox_item, new_among
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.gates import first_closed
 from pipeline.consolidation.lease import Permit, judge, take
+from pipeline.consolidation.propose import model
+from pipeline.consolidation.second_reader import reading
 from pipeline.context import PhaseContext
 from pipeline.core import zone
 from pipeline.core.clock import iso
@@ -74,7 +76,12 @@ def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, 
     snapshot = phase.store.scan()
     ceiling = retire_ceiling(len(snapshot.documents), phase.settings.dream.retire_share)
     gathered = gather(phase, snapshot, home, ceiling=ceiling)
+    before = last_call(phase)
     asked = ask_groups(phase, gathered, snapshot, home, report)
+    if gathered.changed and not dry_run:
+        # A night on which nothing changed costs nothing.
+        report.cued = cues.add_missing(phase, snapshot)
+    count(phase, report, before, (model.PURPOSE, reading.PURPOSE, cues.PURPOSE))
     now = phase.clock.now()
     checked = check_plan(
         asked.operations,
@@ -99,11 +106,6 @@ def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, 
     if dry_run:
         report.word = "dry"
         return report
-    before = last_call(phase)
-    if gathered.changed:
-        # A night on which nothing changed costs nothing.
-        report.cued = cues.add_missing(phase, snapshot)
-    count(phase, report, before, (cues.PURPOSE,))
     meant = {memory_id for operation in planned.done for memory_id in operation.about}
     plan = Committed(
         operations=planned.done,

@@ -203,7 +203,7 @@ def screened(
     """Return `candidate` as it may be written: over `old` or new, with the lines `found` for it."""
     said_at = latest(source.at for _, source in found)
     spoken_at = local(said_at)
-    name = slugify(candidate.name or candidate.description)
+    name = slugify(candidate.name or candidate.description or candidate.statement)
     item = Screened(
         name=name if candidate.name.strip() or old is None else old.name,
         update_of=old.name if old else "",

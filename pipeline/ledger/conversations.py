@@ -97,6 +97,15 @@ def list_conversations(
     return [_conversation(row) for row in rows]
 
 
+def has_earlier(ledger: Ledger, item: Conversation) -> bool:
+    """Return whether its file holds a conversation that was found before this one."""
+    found = ledger.value(
+        "SELECT 1 FROM memory_conversations WHERE source_file = ? AND id < ? LIMIT 1",
+        (item.source_file, item.id),
+    )
+    return found is not None
+
+
 def conversation(ledger: Ledger, conversation_id: int) -> Conversation | None:
     """Return one conversation, or None."""
     row = ledger.row("SELECT * FROM memory_conversations WHERE id = ?", (conversation_id,))
