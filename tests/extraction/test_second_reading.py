@@ -84,7 +84,7 @@ def test_it_sees_a_candidate_and_its_lines_and_nothing_else(bench: Bench) -> Non
     bench.script([reply({**RULE, "evidence": [{"line": 5, "quote": SAID}]})])
     bench.run(bench.turns(key))
     (request,) = bench.provider.second.history
-    assert request.purpose == "extract.verify" and len(request.system.split()) <= 410
+    assert request.purpose == "extract.verify" and len(request.system.split()) <= 450
     assert request.messages[0].content == (
         "## c1 (new; project)\n"
         "statement: Retries stay at 3.\n"
