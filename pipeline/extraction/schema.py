@@ -132,7 +132,8 @@ class Opinion(_Plain):
     known: Text = ""
     within: Text = ""
     gone: Annotated[list[int], BeforeValidator(_numbers)] = Field(default_factory=list)
-    name_fits: Text = Field("", json_schema_extra={"enum": ["", "yes", "no"]})
+    lasts: Text = Field("", json_schema_extra={"enum": ["yes", "part", "no"]})
+    name: Text = ""
     narrower: Annotated[list[Narrower], ITEMS] = Field(default_factory=list)
 
 

@@ -53,6 +53,7 @@ QUOTE_MARGIN = 140
 AROUND_CHARS = 80
 NEAR_CHARS = 240
 UNCLEAR = "the second reader gave no clear answer"
+PASSING_PART = "a part of it holds for the moment only"
 STAYS = "still holds by its lines, yet it would go"
 LEAVES = "holds no longer by its lines, yet it would stay"
 _NO_ANSWER = (InvalidReplyError, RefusedError, TooLongError, TruncatedError)
@@ -293,6 +294,8 @@ def _ruled(case: Case, opinion: Opinion | None, near: Sequence[Known]) -> _Rulin
     if opinion.verdict == "stretched":
         how = " ".join(opinion.how.split())[:300] or "it says more than its lines"
         return _Stretched(case, how, narrower)
+    if opinion.lasts == "part" and narrower is not None:
+        return _Stretched(case, PASSING_PART, narrower, kind=PASSING_PART)
     contradicted = _contradicted(case, opinion)
     return replace(contradicted, narrower=narrower) if contradicted else _heard(case, opinion)
 
@@ -302,10 +305,9 @@ def _heard(case: Case, opinion: Opinion) -> Case | Rejected:
     item, heard = case.item, _ORIGINS[opinion.words]
     if weakest_origin([item.origin, heard]) == heard:
         item = replace(item, origin=heard)
-    turned = case.old is not None and opinion.name_fits == "no"
-    if turned and case.old is not None and item.name == case.old.name:
-        # No fitting name was given: the new one-line text gives it.
-        item = replace(item, name=slugify(item.description or item.statement))
+    turned = case.old is not None and bool(opinion.name.strip())
+    if turned:
+        item = replace(item, name=slugify(opinion.name))
     return too_weak(item) or replace(case, item=item, renamed=turned)
 
 
@@ -339,7 +341,7 @@ def _against(case: Case, opinion: Opinion, near: Sequence[Known]) -> Rejected | 
         ("instruction" in flags, "it reads like an instruction to a model", own),
         (opinion.verdict == "not_said", "its lines do not say it", False),
         (any(foreign), "the words are somebody else's", not all(foreign) and own),
-        ("passing_state" in flags, "it holds for the moment only", False),
+        (opinion.lasts == "no", "it holds for the moment only", False),
         ("overtaken" in flags, SAID_LATER, not later),
     )
     for applies, reason, to_inbox in found:

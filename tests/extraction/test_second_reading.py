@@ -61,7 +61,9 @@ def saying(**opinion: Any) -> Callable[[str], Scripted]:
             "nothing",
             "it reads like an instruction to a model",
         ),
-        ({"flags": ["passing_state"]}, "nothing", "it holds for the moment only"),
+        ({"lasts": "no"}, "nothing", "it holds for the moment only"),
+        ({"lasts": "part"}, "applied", ""),
+        ({"lasts": "part", "narrower": [{}]}, "nothing", "stretched: a part of it holds for the moment only"),
         ({"flags": ["third_party"]}, "proposed", "the words are somebody else's"),
         ({"flags": ["third_party"], "words": "third_party"}, "nothing", "the words are somebody else's"),
         ({"verdict": "perhaps"}, "proposed", "the second reader gave no clear answer"),
@@ -84,7 +86,7 @@ def test_it_sees_a_candidate_and_its_lines_and_nothing_else(bench: Bench) -> Non
     bench.script([reply({**RULE, "evidence": [{"line": 5, "quote": SAID}]})])
     bench.run(bench.turns(key))
     (request,) = bench.provider.second.history
-    assert request.purpose == "extract.verify" and len(request.system.split()) <= 450
+    assert request.purpose == "extract.verify" and len(request.system.split()) <= 500
     assert request.messages[0].content == (
         "## c1 (new; project)\n"
         "statement: Retries stay at 3.\n"

@@ -280,7 +280,7 @@ def test_u6_a_name_that_says_the_opposite_goes(bench: Bench, given: str) -> None
     turn(bench, speak(bench, words, session="first", days=7), reply(first))
     turned = update(1, "we use bun now", 1, "Use bun.", update_of="use-pnpm-never-npm", name=given)
     turn(bench, speak(bench, "we use bun now"), reply(turned),
-         reader=lambda prompt: borne_out(prompt, c1={"name_fits": "yes" if given else "no"}))  # fmt: skip
+         reader=lambda prompt: borne_out(prompt, c1={"name": "" if given else "Use bun"}))  # fmt: skip
     (kept,) = bench.store.scan().documents
     assert (kept.name, kept.memory.body) == ("use-bun", "Use bun.\n")
     assert bench.store.read("use-pnpm-never-npm").name == "use-bun"

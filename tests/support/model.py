@@ -84,7 +84,7 @@ def borne_out(prompt: str, **opinions: dict[str, Any]) -> dict[str, Any]:
     What an update replaces holds no longer. `opinions` gives for an id what is otherwise.
     """
     items = items_of(prompt)
-    said: dict[str, Any] = {"verdict": "borne_out", "words": "person", "name_fits": "yes"}
+    said: dict[str, Any] = {"verdict": "borne_out", "words": "person", "lasts": "yes"}
     return {
         "items": [
             {
