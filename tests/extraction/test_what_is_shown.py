@@ -229,10 +229,10 @@ def test_what_an_earlier_conversation_taught_is_not_of_this_one(bench: Bench) ->
     session.user("the rooms are painted green")
     session.gap(200)
     session.user("the retries stay at 3")
-    green, three = "the rooms are painted green", "the retries stay at 3"
+    said = {"green-rooms": "the rooms are painted green", "three-retries": "the retries stay at 3"}
     green, three = (
-        fact(1, green, name="green-rooms", statement=green, description=green, why=""),
-        fact(2, three, name="three-retries", statement=three, description=three, why=""),
+        fact(line, text, name=name, statement=text, description=text, why="")
+        for line, (name, text) in enumerate(said.items(), start=1)
     )
     bench.script([reply(green, three), EPISODE])
     bench.run(bench.turns(bench.hear(session)))
