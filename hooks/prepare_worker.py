@@ -65,6 +65,8 @@ def prepare(home: str, root: str, lock: int) -> None:
     elif own and not start_worker.is_up_to_date(home, root, python):
         bring_up_to_date(home, root)
     if not python:
+        if os.path.exists(home + "/python"):
+            os.unlink(home + "/python")  # it is none that can be used
         if lock >= 0:
             os.close(lock)  # who installs by hand meanwhile can start a worker
             lock = -1
