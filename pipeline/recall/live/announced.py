@@ -70,8 +70,7 @@ class Seen:
         from binascii import crc32
 
         key = f"{_LINE}{crc32(_words(line).encode('utf-8', 'surrogatepass')):08x}"
-        last = self._announcements.get(key)
-        if _is_number(last) and zone.day(last) == zone.day(now):
+        if zone.day(self._moment(key)) == zone.day(now):
             return False
         self._announcements[key] = round(now, 3)
         return True
@@ -89,9 +88,9 @@ class Seen:
     def moved(self, subject: str, now: float) -> float:
         """Return the moment that was last noted for `subject`, 0 for none, and note `now`."""
         key = f"{_LINE}{subject}"
-        last = self._announcements.get(key)
+        last = self._moment(key)
         self._announcements[key] = round(now, 3)
-        return float(last) if _is_number(last) else 0.0
+        return last
 
     def move(self, session: str, now: float) -> None:
         """Note that `session` began now, if it had not, and keep all this. Raises OSError."""
@@ -113,6 +112,10 @@ class Seen:
         finally:
             os.close(handle)
         os.replace(temp, self._file)
+
+    def _moment(self, key: str) -> float:
+        moment = self._announcements.get(key)
+        return float(moment) if isinstance(moment, int | float) and _is_number(moment) else 0.0
 
     def _position(self, session: str) -> "int | None":
         names = [start[0] for start in self._starts]

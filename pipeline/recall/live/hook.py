@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from pipeline.recall.live.values import Recollections
+
 SILENT_MODES = MODES[:2]
 PLUGIN = "CLAUDE_PLUGIN_ROOT"
 """Set by Claude Code for the hooks of a plugin."""
@@ -161,7 +163,15 @@ def _at_prompt(
     problems.extend(recollections.problems)
     if not recollections.items:
         return "", ""
-    line = {
+    line = _sent(recollections, store, cwd, prompt, now)
+    if not session_file.append(home, session, line, given):
+        return "", ""
+    return recollections.text, _names(home, values, [item.name for item in recollections.items], now)
+
+
+def _sent(recollections: "Recollections", store: str, cwd: str, prompt: str, now: float) -> "dict[str, Any]":
+    """Return the line of the session's file that tells what was put before `prompt`."""
+    return {
         "k": "sent",
         "at": round(now, 3),
         "hook": events.PROMPT,
@@ -173,9 +183,6 @@ def _at_prompt(
         "prompt": _checksum(prompt),
         "items": [item.as_item() for item in recollections.items],
     }
-    if not session_file.append(home, session, line, given):
-        return "", ""
-    return recollections.text, _names(home, values, [item.name for item in recollections.items], now)
 
 
 def _names(home: str, values: "dict[str, Any]", names: "list[str]", now: float) -> str:

@@ -9,7 +9,7 @@ import os
 from pipeline.hooklib import home_files, places, settings, zone
 from pipeline.hooklib.plain import clipped
 from pipeline.recall.live import fence
-from pipeline.recall.live.announced import Seen
+from pipeline.recall.live.announced import DAY, Seen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 LEARNED = ("created", "updated", "noted", "promoted")
 _NAMES = 3
 _LONGEST = 500
-_HOUR = 3_600.0
-_SETUP_SECONDS = 2 * _HOUR
+_STALLED_SECONDS = 3_600.0
+_DEAD_SECONDS = 60.0
+_SETUP_SECONDS = 7_200.0
 _MOST_BYTES = 16 << 10
 _CLIENTS_COMMANDS = "/commands/reverie/status.md"
 
@@ -100,7 +101,7 @@ def _when(since: float, now: float) -> str:
     day = zone.day(since)
     if day == zone.day(now):
         return "since the last session"
-    return "since yesterday" if day == zone.day(now - 24 * _HOUR) else f"since {day}"
+    return "since yesterday" if day == zone.day(now - DAY) else f"since {day}"
 
 
 def _stopped(state: "dict[str, Any]", ask: str) -> "list[str]":
@@ -122,11 +123,7 @@ def _setup(home: str, now: float) -> "list[str]":
     state, _, rest = about.partition(" ")
     at = rest.partition(" ")[0]
     age = now - int(at) if at.isdigit() else 0.0
-    if (
-        not text.strip()
-        or (state == "working" and age > _SETUP_SECONDS)
-        or (state == "done" and age > 24 * _HOUR)
-    ):
+    if not text.strip() or (state == "working" and age > _SETUP_SECONDS) or (state == "done" and age > DAY):
         return []
     if state in ("failed", "off") and os.path.exists(f"{home}/{home_files.PYTHON}"):
         return []  # somebody installed the packages meanwhile
@@ -136,10 +133,14 @@ def _setup(home: str, now: float) -> "list[str]":
 def _settings(home: str, problems: "list[str]") -> "list[str]":
     """Return what is wrong in ``config.toml``, by the hook's own eyes or those of the last worker."""
     board = settings.board(home)
-    told = board.get("config_problem")
-    if isinstance(told, str) and told and board.get("config_problem_stamp") == settings.config_stamp(home):
-        return [f"Reverie: {told.rstrip('.')}. Mend {home}/{home_files.CONFIG}"]
-    return [f"Reverie: {problem}. Mend {home}/{home_files.CONFIG}" for problem in problems[:1]]
+    problem = board.get("config_problem")
+    if (
+        isinstance(problem, str)
+        and problem
+        and board.get("config_problem_stamp") == settings.config_stamp(home)
+    ):
+        problems = [problem]
+    return [f"Reverie: {problem.rstrip('.')}. Mend {home}/{home_files.CONFIG}" for problem in problems[:1]]
 
 
 def _stalled(home: str, now: float) -> "list[str]":
@@ -152,7 +153,7 @@ def _stalled(home: str, now: float) -> "list[str]":
     last = _text(f"{home}/{home_files.WORKER_LOG}").strip().rpartition("\n")[2]
     kind, _, why = last.partition(": ")
     died = kind.endswith("Error") and kind.isidentifier()
-    if waited < (60.0 if died else _HOUR):
+    if waited < (_DEAD_SECONDS if died else _STALLED_SECONDS):
         return []
     cause = f": {why}" if died and why else ""
     word = "turns wait" if len(names) > 1 else "turn waits"
