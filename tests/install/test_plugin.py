@@ -89,6 +89,7 @@ def launcher(tmp_path: Path) -> Path:
     """The launcher where a plugin has it: in a folder with spaces, beside a program that echoes."""
     root = tmp_path / "plugin cache" / "0.1.0"
     shutil.copytree(ROOT / "bin", root / "bin")
+    shutil.copytree(ROOT / "hooks", root / "hooks")
     (root / "pipeline" / "cli").mkdir(parents=True)
     for name, text in (("__init__", ""), ("cli/__init__", ""), ("cli/main", PROGRAM)):
         (root / "pipeline" / f"{name}.py").write_text(text, "utf-8")
