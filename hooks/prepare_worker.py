@@ -122,7 +122,9 @@ def set_up(home: str, root: str) -> str:
             root,
         )
         return ""
-    report(home, "done", "Reverie is set up and learns from your sessions from now on: /reverie:status", 0, root)
+    report(
+        home, "done", "Reverie is set up and learns from your sessions from now on: /reverie:status", 0, root
+    )
     return python
 
 

@@ -37,6 +37,7 @@ class Facts:
     cost: str
     leaves_the_machine: str
     mode: str
+    in_a_session: str
     stop: str
     state: str
 
@@ -53,6 +54,7 @@ def facts(app: App) -> Facts:
         cost=_cost(app, provider),
         leaves_the_machine="nothing" if provider == "offline" else _LEAVES.format(provider=_maker(app)),
         mode=f"{mode}: {EFFECT[mode]}",
+        in_a_session=_in_a_session(),
         stop=_STOP,
         state=str(app.home),
     )
@@ -68,6 +70,12 @@ def _hooks(project: Path) -> str:
     return (
         f"{', '.join(EVENTS)} in {', '.join(found)}" if found else "none yet: `reverie install` puts them in"
     )
+
+
+def _in_a_session() -> str:
+    """Return what can be asked for from within Claude Code, once hooks or plugin are in."""
+    names = sorted(skill.parent.name for skill in paths.bundled("skills").glob("*/SKILL.md"))
+    return ", ".join(f"/reverie:{name}" for name in names)
 
 
 def _memories(app: App) -> str:

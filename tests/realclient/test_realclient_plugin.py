@@ -64,7 +64,7 @@ def results(machine: Box) -> list[str]:
 SKILLS = [
     ("remember", ("add", "--type", "feedback", "Deploy on Fridays only."), "deploy-on-fridays-only"),
     ("recall", ("recall", "when is the deploy of staging?"), "make ship"),
-    ("dream-report", ("report",), "no dream has run here yet"),
+    ("report", ("report",), "no dream has run here yet"),
     ("inbox", ("inbox", "list"), "nothing waits"),
 ]
 

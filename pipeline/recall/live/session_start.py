@@ -213,7 +213,35 @@ def _state(home: str, store: str) -> "dict[str, Any]":
     if found is None:
         real = os.path.realpath(store)
         found = next((value for path, value in stores.items() if os.path.realpath(path) == real), None)
-    return found if isinstance(found, dict) else {}
+    return {**found, "changes": _still_true(found.get("changes"), store)} if isinstance(found, dict) else {}
+
+
+def _still_true(changes: "Any", store: str) -> "list[Any]":
+    """Return `changes` without what is no longer so: a memory that was kept and then forgotten is no news.
+
+    The hook state tells what runs did; what a person took out meanwhile lies in the archive.
+    """
+    return [
+        change
+        for change in (changes if isinstance(changes, list) else ())
+        if not (
+            isinstance(change, list)
+            and len(change) > 2
+            and change[1] in person.LEARNED
+            and _was_taken_out(store, str(change[2]))
+        )
+    ]
+
+
+def _was_taken_out(store: str, name: str) -> bool:
+    if "/" in name or os.path.exists(f"{store}/{name}.md"):
+        return False
+    archive = f"{store}/{memory_format.ARCHIVE}"
+    try:
+        years = os.listdir(archive)
+        return any(f"{name}.md" in os.listdir(f"{archive}/{year}") for year in years if year.isdigit())
+    except (OSError, ValueError):
+        return False  # nothing was ever taken out, or it can't be told
 
 
 def _text(fields: "dict[str, Any]", name: str) -> str:
