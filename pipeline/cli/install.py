@@ -197,23 +197,28 @@ def _install(
         return False
     edit = hooks.plan(file, status_line=_may_have_line(file, status_line))
     more = commands.plan(hooks.read_record(home)) if file == claude_settings.user_file() else []
-    if not (edit.changes or more):
+    if not edit.changes:
         tell(f"already there: {file} has all hooks")
+    if not (edit.changes or more):
         if not dry_run:
             note_interpreter(home)
         return False
     _tell_additions(edit, more, tell)
     if dry_run or not _agreed(f"Write this to {file if edit.changes else commands.folder()}?", yes):
         return False
-    for each in [*([edit] if edit.changes else []), *more]:
-        hooks.install(home, each)
-    tell(f"installed into {file}")
-    if edit.changes and edit.before is not None:
-        output.talk(f"The file as it was is kept in {Home(home).backups}.")
+    _write(home, edit, more)
+    tell(f"installed into {file if edit.changes else commands.folder()}")
     if status_line is None and not yes:
         _offer_line(home, file)
     output.talk(_OPEN)
     return True
+
+
+def _write(home: Path, edit: Edit, more: Sequence[Edit]) -> None:
+    for each in [*([edit] if edit.changes else []), *more]:
+        hooks.install(home, each)
+    if edit.changes and edit.before is not None:
+        output.talk(f"The file as it was is kept in {Home(home).backups}.")
 
 
 def _tell_additions(edit: Edit, more: Sequence[Edit], tell: Callable[[str], None]) -> None:
