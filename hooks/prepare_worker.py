@@ -26,23 +26,23 @@ READ_DEPENDENCIES = (
     "import sys, tomllib; print(*tomllib.load(open(sys.argv[1], 'rb'))['project']['dependencies'], sep='\\n')"
 )
 CAUSES = (
-    ("ensurepip is not", "Python's venv module is not complete (on Debian: apt install python3-venv)"),
-    ("No module named venv", "Python's venv module is missing"),
-    ("No module named pip", "pip is missing, and so is uv"),
-    ("No space left", "the disk is full"),
-    ("Errno 28", "the disk is full"),
-    ("Permission denied", "a folder can't be written"),
     ("Temporary failure in name resolution", "no network"),
     ("Name or service not known", "no network"),
     ("nodename nor servname", "no network"),
+    ("dns error", "no network"),
     ("Failed to establish a new connection", "no network, or no way to the package index"),
     ("Connection refused", "no way to the package index"),
-    ("dns error", "no network"),
     ("ProxyError", "the proxy does not answer"),
     ("CERTIFICATE_VERIFY_FAILED", "the package index has a certificate that is not trusted here"),
     ("No matching distribution", "the package index lacks a package"),
+    ("No space left", "the disk is full"),
+    ("Permission denied", "a folder can't be written"),
     ("timed out", "it took too long"),
+    ("ensurepip is not", "Python's venv module is not complete (on Debian: apt install python3-venv)"),
+    ("No module named venv", "Python's venv module is missing"),
+    ("No module named pip", "pip is missing, and so is uv"),
 )
+"""What the log says, the likeliest cause first, and what a person is told of it."""
 
 
 class SetupError(Exception):
