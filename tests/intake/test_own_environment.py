@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import shlex
 import shutil
 import subprocess
@@ -87,12 +88,22 @@ class Plugin:
 
     def await_install(self) -> None:
         """Wait until uv installs."""
-        with open(self.stage.home / "installing", encoding="utf-8") as told:
-            assert told.read() == "installing\n"
+        told = os.open(self.stage.home / "installing", os.O_RDWR)
+        try:
+            assert select.select([told], [], [], LIMIT)[0], "uv was not asked to install"
+            assert os.read(told, 100) == b"installing\n"
+        finally:
+            os.close(told)
 
     def answer(self, word: str) -> None:
         """Let uv end: well with "go", else with `word` as its complaint."""
-        (self.stage.home / "answer").write_text(word + "\n")
+        answer = os.open(self.stage.home / "answer", os.O_RDWR)
+        try:
+            os.write(answer, f"{word}\n".encode())
+            # Until it is read: what is in a pipe that nobody has open is gone.
+            subprocess.run(["flock", self.stage.home / "setup.lock", "true"], timeout=LIMIT, check=False)
+        finally:
+            os.close(answer)
 
     def await_end(self) -> None:
         """Wait until nothing sets up any more."""
