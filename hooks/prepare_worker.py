@@ -21,6 +21,7 @@ import start_worker  # noqa: E402
 
 DAY = 86_400
 STEP_SECONDS = 1_200  # for one command of the setup; one that hangs longer is ended
+NO_PYTHON = -1  # in place of the number of tries: it may be tried as soon as there is one
 TRIES = 3  # times a day that a setup which was cut off is begun anew
 READ_DEPENDENCIES = (
     "import sys, tomllib; print(*tomllib.load(open(sys.argv[1], 'rb'))['project']['dependencies'], sep='\\n')"
@@ -47,6 +48,10 @@ CAUSES = (
 
 class SetupError(Exception):
     """The environment can't be made; the message is for a person."""
+
+
+class NoPythonError(SetupError):
+    """There is no Python that the package could run under."""
 
 
 def main() -> None:
@@ -111,6 +116,10 @@ def set_up(home: str, root: str) -> str:
     report(home, "working", text, tries, root)
     try:
         python = make_environment(home, root)
+    except NoPythonError as error:
+        text = f"Reverie learns nothing yet: {error}. It goes on by itself once there is one"
+        report(home, "failed", text, NO_PYTHON, root)
+        return ""
     except (SetupError, OSError) as error:
         why = str(error) if isinstance(error, SetupError) else capture.describe(error)
         again = f"It tries again tomorrow; by hand: {by_hand} (log: {home}/logs/setup.log)"
@@ -157,7 +166,7 @@ def tries_left(home: str, root: str) -> int:
     state, at, tries = words[0], words[1], words[2]
     recent = at.isdigit() and 0 <= time.time() - int(at) < DAY
     if state == "failed" and recent:
-        return 0
+        return 1 if tries == str(NO_PYTHON) and base_python() else 0
     if state != "working" or not recent:
         return 1
     count = int(tries) + 1 if tries.isdigit() else 1
@@ -188,7 +197,7 @@ def make_environment(home: str, root: str) -> str:
     base, uv = base_python(), find_uv()
     if not base and not uv:
         found = ".".join(map(str, sys.version_info[:3]))
-        raise SetupError(f"it needs Python 3.11 or newer, and found {found} at most")
+        raise NoPythonError(f"it needs Python 3.11 or newer and found none but {found} ({sys.executable})")
     ways = [with_uv] if uv else []
     ways += [with_venv, with_pip_from_outside] if base else []
     for way in ways:

@@ -140,22 +140,21 @@ def close_on_exec(lock: int) -> None:
 
 def spawn(arguments: list[str], values: dict[str, str], log: str) -> int:
     """Start `arguments` in a new session with stdin and stdout on /dev/null and stderr in `log`."""
-    actions = [
-        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 2, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
-    ]
     try:
         return os.posix_spawn(
             arguments[0],
             arguments,
             values,
-            file_actions=actions,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+                (os.POSIX_SPAWN_OPEN, 2, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+            ],
             setsid=True,
             setsigmask=(),
             setsigdef=(SIGINT,),
         )
-    except NotImplementedError:
+    except (NotImplementedError, AttributeError):  # Python 3.7 has no such function
         return fork(arguments, values, log)
 
 

@@ -1,13 +1,17 @@
 """A plugin on a machine with Python and nothing else: it installs what it needs, once, and says so."""
 
+import ast
 import json
 import os
 import select
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -118,8 +122,14 @@ class Plugin:
 
 
 @pytest.fixture
-def plugin(stage: Stage, tmp_path: Path) -> Plugin:
-    return Plugin(stage, tmp_path)
+def plugin(stage: Stage, tmp_path: Path) -> Iterator[Plugin]:
+    """The plugin; what a failed test leaves at work is ended."""
+    yield Plugin(stage, tmp_path)
+    home = os.fsencode(stage.home)
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):  # gone meanwhile
+            if entry.name.isdigit() and home in (entry / "cmdline").read_bytes():
+                os.kill(int(entry.name), signal.SIGKILL)
 
 
 def test_the_first_event_ends_in_a_worker_under_an_environment_of_its_own(plugin: Plugin) -> None:
@@ -275,3 +285,18 @@ def test_what_is_going_on_comes_before_a_python_that_is_too_old(plugin: Plugin) 
     (plugin.root / "hooks" / "recall.py").write_text(TOO_OLD["too old"][0])
     (plugin.stage.home / "setup").write_text('working 1 1 /x\nReverie sets "itself" up \\ now.\n')
     assert plugin.start("s-1") == "Reverie sets 'itself' up / now."
+
+
+def test_a_python_that_comes_later_is_taken_at_once(plugin: Plugin) -> None:
+    state = f"failed {int(time.time())} -1 {plugin.root}"
+    (plugin.stage.home / "setup").write_text(f"{state}\nReverie learns nothing yet: it needs Python 3.11.\n")
+    plugin.fire()
+    plugin.await_install()
+    plugin.answer("go")
+    plugin.stage.await_worker()
+    plugin.stage.release()
+
+
+def test_the_hooks_can_be_read_by_a_python_that_is_too_old_for_the_package() -> None:
+    for name in ("capture.py", "start_worker.py", "prepare_worker.py"):
+        ast.parse((ROOT / "hooks" / name).read_text(), feature_version=(3, 7))
