@@ -103,8 +103,8 @@ def set_up(home: str, root: str) -> str:
         return ""
     by_hand = f"pipx install '{root}'"
     if not allowed(home):
-        text = "Reverie learns nothing: its packages are missing, and worker.own_environment forbids it to"
-        report(home, "off", f"{text} install them for itself. By hand: {by_hand}")
+        text = "Reverie learns nothing: its packages are missing, and worker.own_environment lets it"
+        report(home, "off", f"{text} install none. By hand: {by_hand}")
         return ""
     handle = os.open(home + "/setup.lock", os.O_RDWR | os.O_CREAT | capture.BINARY, 0o600)
     if not (capture.taken_on_windows(handle) if os.name == "nt" else capture.taken(handle)):

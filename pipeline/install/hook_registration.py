@@ -71,7 +71,7 @@ def note_if_none(home: Path) -> None:
     # Neither a file of odd bytes nor one that may not be written stops a command.
     with suppress(OSError, ValueError):
         noted = known.python.read_text("utf-8").strip() if known.python.exists() else ""
-        if not (noted and os.access(noted, os.X_OK)):
+        if not (Path(noted).is_file() and os.access(noted, os.X_OK)):
             note_interpreter(home)
 
 

@@ -158,6 +158,50 @@ def test_without_packages_the_launcher_says_so_in_one_line(
     assert done.stderr.count("\n") == 1 and f"pipx install '{launcher.parent.parent}'" in done.stderr
 
 
+def test_what_the_launcher_found_is_noted_for_the_hooks(
+    machine: Machine, launcher: Path, python: Path
+) -> None:
+    """As after `pipx install`: the next event has its worker without looking."""
+    machine.state.mkdir(parents=True)
+    (machine.state / "python").write_text("/gone/python\n", "utf-8")
+    place = machine.home / PLACES["pipx"]
+    place.parent.mkdir(parents=True)
+    place.symlink_to(python)
+    assert launch(machine, launcher, "status").returncode == 0
+    assert (machine.state / "python").read_text("utf-8") == f"{place}\n"
+    assert sorted(path.name for path in machine.state.iterdir()) == ["python"]
+
+
+def test_the_launcher_makes_no_home(machine: Machine, launcher: Path, python: Path) -> None:
+    place = machine.home / PLACES["pipx"]
+    place.parent.mkdir(parents=True)
+    place.symlink_to(python)
+    assert launch(machine, launcher, "status").returncode == 0
+    assert not machine.state.exists()
+
+
+def test_any_command_notes_its_python_where_none_is_noted_that_runs(machine: Machine) -> None:
+    noted = machine.state / "python"
+    machine.reverie("list")
+    assert not noted.exists(), "Reverie never worked here"
+    (machine.state / "spool").mkdir(parents=True)
+    for before in (None, "/gone/python\n", "\0\n"):
+        if before is not None:
+            noted.write_text(before, "utf-8")
+        machine.reverie("list")
+        assert noted.read_text("utf-8") == f"{sys.executable}\n"
+    noted.write_text("/bin/sh\n", "utf-8")
+    machine.reverie("list")
+    assert noted.read_text("utf-8") == "/bin/sh\n"
+
+
+def test_while_the_plugin_sets_itself_up_the_launcher_says_so(machine: Machine, launcher: Path) -> None:
+    machine.state.mkdir(parents=True)
+    (machine.state / "setup").write_text("working 1 1 /x\nReverie sets itself up.\n", "utf-8")
+    done = launch(machine, launcher, "status")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "Reverie sets itself up.\n")
+
+
 def launch(machine: Machine, launcher: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the launcher from the project, with next to nothing on PATH."""
     return subprocess.run(

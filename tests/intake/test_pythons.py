@@ -149,7 +149,7 @@ def test_a_worker_that_does_not_lie_beside_the_hooks_needs_the_package_itself(bo
 def test_shims_are_passed_over(box: Path) -> None:
     shims = box / "home/.pyenv/shims"
     make_python(shims / "python3")
-    real = make_python(box / "home/.pyenv/versions/3.12.1/bin/python3")
+    real = make_python(box / "home/.pyenv/versions" / "3.12.1" / "bin/python3")
     found = call(box, "any_python", path=str(shims))
     assert str(shims / "python3") not in found and str(real) in found
     assert all(os.access(python, os.X_OK) for python in found)
