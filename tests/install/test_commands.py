@@ -79,6 +79,8 @@ def test_commands_of_a_former_version_are_brought_up_to_date(machine: Machine) -
 def test_a_plugin_brings_them_itself(machine: Machine) -> None:
     machine.write('{"enabledPlugins": {"reverie@reverie": true}}')
     assert "runs the hooks already" in machine.reverie("install", "--status-line")
+    said = machine.reverie("init")
+    assert "`claude plugin uninstall reverie@reverie` takes it out" in said
     assert commands(machine) == {} and "statusLine" not in machine.settings.read_text("utf-8")
 
 
