@@ -176,6 +176,7 @@ def ensure_worker(home: str) -> None:
         return
     sys.dont_write_bytecode = True
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    sys.modules.setdefault("capture", sys.modules[__name__])  # what it imports from here is not read twice
     import start_worker
 
     start_worker.start(home, lock)

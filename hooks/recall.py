@@ -10,7 +10,7 @@ import os
 import sys
 
 if sys.version_info < (3, 11):  # noqa: UP036 - the launcher tries whatever Python it finds
-    os._exit(1)  # too old for the package; stdin is unread, so the launcher's next Python may try
+    os._exit(3)  # too old for the package; stdin is unread, so the launcher's next Python may try
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # At the end, so that nothing of ours or beside us stands before a module of the interpreter.

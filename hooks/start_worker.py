@@ -11,26 +11,35 @@ import os
 import sys
 from _signal import SIG_DFL, SIGINT, signal
 
+from capture import make_dirs
+
 LOG_LIMIT = 1 << 20
 DETACHED, BREAKAWAY = 0x8 | 0x200, 0x0100_0000  # no console and a group of its own; out of the host's job
 
 
 def start(home: str, lock: int) -> int:
-    """Start the worker and return its process id. Raises OSError when the interpreter can't be run."""
+    """Start the worker and return its process id. Raises OSError when the interpreter can't be run.
+
+    Where no Python is known that has the packages, ``prepare_worker.py`` is started in its place, which
+    looks for one, since that takes longer than a session may wait.
+    """
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    python, path = interpreter(home, root)
     log = home + "/logs/worker.log"
-    os.makedirs(home + "/logs", 0o700, exist_ok=True)
+    make_dirs(home + "/logs")
+    python, path = interpreter(home, root, log)
     if os.path.exists(log) and os.path.getsize(log) > LOG_LIMIT:
         os.replace(log, log + ".1")
     arguments = [python, "-m", "pipeline.worker"]
+    if not python:
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "prepare_worker.py")
+        arguments = [sys.executable, "-I", "-S", script, home]
     values = environment(home, path)
     os.chdir(home)
     if os.name == "nt":
         os.close(lock)
-        return spawn_on_windows(arguments, values, log)
+        return spawn_on_windows(arguments if python else [*arguments, "-1"], values, log)
     close_on_exec(lock)
-    worker = spawn([*arguments, "--lock-fd", str(lock)], values, log)
+    worker = spawn([*arguments, *(["--lock-fd"] if python else []), str(lock)], values, log)
     os.ftruncate(lock, 0)
     os.pwrite(lock, b"%d\n" % worker, 0)  # for a person to read; the lock itself decides
     return worker
@@ -54,24 +63,48 @@ def environment(home: str, path: str) -> dict[str, str]:
     return values
 
 
-def interpreter(home: str, root: str) -> tuple[str, str]:
-    """Return the Python for the worker and what its PYTHONPATH should be ("" for an installed package)."""
+def interpreter(home: str, root: str, log: str) -> tuple[str, str]:
+    """Return the Python for the worker and what its PYTHONPATH should be ("" for an installed package).
+
+    Both are "" where none is known, or the one that is known lacked a package the last time.
+    """
     named = os.environ.get("REVERIE_PYTHON")
     if named:
         return named, ""
     noted = first_line(home + "/python")
-    if runnable(noted):
-        return noted, ""
-    beside = root if os.path.isdir(root + "/pipeline") else ""
+    if runnable(noted) and not lacked_a_package(log) and is_up_to_date(home, root, noted):
+        return noted, beside(root)
     for own in (root + "/.venv/bin/python", root + "/.venv/Scripts/python.exe"):
         if runnable(own):
-            return own, beside
-    folders = [*os.environ.get("PATH", "").split(os.pathsep), os.path.expanduser("~/.local/bin")]
-    for folder in folders:
-        line = first_line(folder + "/reverie") if os.path.isabs(folder) else ""
-        if line.startswith("#!") and runnable(line[2:].strip()):
-            return line[2:].strip(), ""
-    return sys.executable, beside
+            return own, beside(root)
+    return "", ""
+
+
+def beside(root: str) -> str:
+    """Return `root` if the package lies there, as it does in a checkout and in a plugin, else ""."""
+    return root if os.path.isdir(root + "/pipeline") else ""
+
+
+def lacked_a_package(log: str) -> bool:
+    """Whether the last that a worker said is that a module is missing in its Python."""
+    try:
+        handle = os.open(log, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError:
+        return False
+    try:
+        os.lseek(handle, max(0, os.fstat(handle).st_size - 600), os.SEEK_SET)
+        last = os.read(handle, 600).strip().rpartition(b"\n")[2]
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return last.startswith((b"ModuleNotFoundError: ", b"ImportError: ")) or b"No module named" in last
+
+
+def is_up_to_date(home: str, root: str, python: str) -> bool:
+    """Whether `python`, if it is of the environment that Reverie made, was made for this version of it."""
+    own = home + "/environment/"
+    return not python.startswith(own) or not beside(root) or first_line(own + "made-for") == root
 
 
 def first_line(path: str) -> str:
@@ -107,22 +140,21 @@ def close_on_exec(lock: int) -> None:
 
 def spawn(arguments: list[str], values: dict[str, str], log: str) -> int:
     """Start `arguments` in a new session with stdin and stdout on /dev/null and stderr in `log`."""
-    actions = [
-        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 2, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
-    ]
     try:
         return os.posix_spawn(
             arguments[0],
             arguments,
             values,
-            file_actions=actions,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+                (os.POSIX_SPAWN_OPEN, 2, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+            ],
             setsid=True,
             setsigmask=(),
             setsigdef=(SIGINT,),
         )
-    except NotImplementedError:
+    except (NotImplementedError, AttributeError):  # Python 3.7 has no such function
         return fork(arguments, values, log)
 
 

@@ -162,6 +162,13 @@ class RecallSettings(_Section):
     session_start_tokens: Count = Field(
         DEFAULTS["session_start_tokens"], description="Tokens at the start of a session, estimated."
     )
+    show_news: bool = Field(
+        DEFAULTS["show_news"],
+        description="Show you a line at a session's start when something was learned, waits or is broken.",
+    )
+    show_names: bool = Field(
+        DEFAULTS["show_names"], description="Show you the names of what is put before a prompt."
+    )
     model_selection: bool = Field(
         DEFAULTS["model_selection"],
         description="Let a model choose memories for the next prompt after each reply; costs a call.",
@@ -194,6 +201,11 @@ class EmbeddingSettings(_Section):
 class WorkerSettings(_Section):
     """The background process."""
 
+    own_environment: bool = Field(
+        True,
+        description="Whether the plugin may install its packages into an environment under Reverie's home"
+        " where no Python has them.",
+    )
     linger_seconds: Count = Field(150, description="Longest wait for a job that is nearly due.")
     lease_seconds: Positive = Field(300, description="How long a claimed job stays ours without a heartbeat.")
     flush_wait_seconds: Annotated[float, Field(ge=0)] = Field(

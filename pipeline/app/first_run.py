@@ -23,7 +23,10 @@ _LEAVES = (
     "the dialogue of finished turns, secrets taken out first, to {provider}; nothing else, to nobody else"
 )
 
-_STOP = "`reverie mode off` for now; `reverie uninstall` takes it out, with --purge everything but memories"
+_STOP = (
+    "`reverie mode off` for now; {plugin}`reverie uninstall` takes {what} out, with --purge everything but"
+    " memories"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class Facts:
     cost: str
     leaves_the_machine: str
     mode: str
+    in_a_session: str
     stop: str
     state: str
 
@@ -53,7 +57,8 @@ def facts(app: App) -> Facts:
         cost=_cost(app, provider),
         leaves_the_machine="nothing" if provider == "offline" else _LEAVES.format(provider=_maker(app)),
         mode=f"{mode}: {EFFECT[mode]}",
-        stop=_STOP,
+        in_a_session=_in_a_session(),
+        stop=_stop(),
         state=str(app.home),
     )
 
@@ -68,6 +73,19 @@ def _hooks(project: Path) -> str:
     return (
         f"{', '.join(EVENTS)} in {', '.join(found)}" if found else "none yet: `reverie install` puts them in"
     )
+
+
+def _stop() -> str:
+    plugin = claude_settings.wiring(paths.project_root(Path.cwd())).plugin
+    if not plugin:
+        return _STOP.format(plugin="", what="it")
+    return _STOP.format(plugin=f"`claude plugin uninstall {plugin}` takes it out, ", what="the rest")
+
+
+def _in_a_session() -> str:
+    """Return what can be asked for from within Claude Code, once hooks or plugin are in."""
+    names = sorted(skill.parent.name for skill in paths.bundled("skills").glob("*/SKILL.md"))
+    return ", ".join(f"/reverie:{name}" for name in names)
 
 
 def _memories(app: App) -> str:

@@ -17,25 +17,38 @@ from pipeline.core import paths
 from pipeline.core.errors import InputError
 from pipeline.core.home import Home
 from pipeline.hooklib.settings import MODES
-from pipeline.install import claude_settings, hooks, purging
+from pipeline.install import claude_settings, commands, hooks, purging
+from pipeline.install import status_line as status_lines
 from pipeline.install.hook_registration import note_interpreter, settings_snippet
 from pipeline.install.hooks import Edit
 from pipeline.install.mode import EFFECT, set_mode
 
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+StatusLineOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--status-line/--no-status-line",
+        help="Also show what was learned and what waits in Claude Code's status line, if that is free.",
+    ),
+]
 _OPEN = "Sessions that are open now keep the hooks they began with; new ones have the change."
 
 
-def init(dry_run: DryRunOption = False, yes: YesOption = False, as_json: JsonOption = False) -> None:
+def init(
+    status_line: StatusLineOption = None,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+    as_json: JsonOption = False,
+) -> None:
     """Install hooks and show what will happen.
 
     Where the hooks are in already, it only tells.
     """
     app = App()
-    if not first_run.wired(paths.project_root(Path.cwd())):
+    if status_line or not first_run.wired(paths.project_root(Path.cwd())):
         tell = output.talk if as_json else output.line
-        _install(claude_settings.user_file(), dry_run=dry_run, yes=yes, tell=tell)
+        _install(claude_settings.user_file(), status_line, dry_run=dry_run, yes=yes, tell=tell)
     _facts(app, as_json=as_json)
     output.talk("`reverie doctor` looks whether all is well, `reverie status` what it does.")
 
@@ -43,6 +56,7 @@ def init(dry_run: DryRunOption = False, yes: YesOption = False, as_json: JsonOpt
 def install(
     user: Annotated[bool, typer.Option("--user", help="For all projects (the default).")] = False,
     project: Annotated[bool, typer.Option("--project", help="For the project here only.")] = False,
+    status_line: StatusLineOption = None,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
@@ -57,6 +71,7 @@ def install(
     app = App()
     done = _install(
         claude_settings.project_file(root) if project else claude_settings.user_file(),
+        status_line,
         dry_run=dry_run,
         yes=yes,
     )
@@ -98,7 +113,10 @@ def uninstall(
         return
     hooks.remove(home, edits)
     for edit in edits:
-        output.line(f"{'removed' if edit.after is None else 'hooks taken out of'} {edit.file}")
+        if not commands.is_ours(edit.file):
+            output.line(f"{'removed' if edit.after is None else 'hooks taken out of'} {edit.file}")
+    if any(commands.is_ours(edit.file) for edit in edits):
+        output.line(f"removed the commands in {commands.folder()}")
     if scheduled:
         purging.unschedule(home)
         output.line("the scheduler no longer looks for a dream")
@@ -156,35 +174,85 @@ def hooks_snippet(as_json: JsonOption = False) -> None:
     output.data(settings_snippet(), output.line, as_json=True)
 
 
-def _install(file: Path, *, dry_run: bool, yes: bool, tell: Callable[[str], None] = output.line) -> bool:
-    """Put the hooks into `file` unless a plugin runs them; return whether it was changed."""
+def _install(
+    file: Path,
+    status_line: bool | None,
+    *,
+    dry_run: bool,
+    yes: bool,
+    tell: Callable[[str], None] = output.line,
+) -> bool:
+    """Put the hooks into `file`, and the commands beside it, unless a plugin brings them.
+
+    Return whether something was changed.
+    """
     home = paths.home_dir()
     plugin = claude_settings.wiring(paths.project_root(Path.cwd())).plugin
     if plugin:
         tell(f"the plugin {plugin} runs the hooks already; nothing to put into settings.json")
+        if status_line:
+            output.talk("The status line is not set in plugin mode: `reverie statusline --setting` has it.")
         if not dry_run:
             note_interpreter(home)
         return False
-    edit = hooks.plan(file)
+    edit = hooks.plan(file, status_line=_may_have_line(file, status_line))
+    more = commands.plan(hooks.read_record(home)) if file == claude_settings.user_file() else []
     if not edit.changes:
         tell(f"already there: {file} has all hooks")
+    if not (edit.changes or more):
         if not dry_run:
             note_interpreter(home)
         return False
-    tell(edit.diff.rstrip("\n"))
-    if dry_run or not _agreed(f"Write this to {file}?", yes):
+    _tell_additions(edit, more, tell)
+    if dry_run or not _agreed(f"Write this to {file if edit.changes else commands.folder()}?", yes):
         return False
-    hooks.install(home, edit)
-    tell(f"installed into {file}")
-    if edit.before is not None:
-        output.talk(f"The file as it was is kept in {Home(home).backups}.")
+    _write(home, edit, more)
+    tell(f"installed into {file if edit.changes else commands.folder()}")
+    if status_line is None and not yes:
+        _offer_line(home, file)
     output.talk(_OPEN)
     return True
 
 
+def _write(home: Path, edit: Edit, more: Sequence[Edit]) -> None:
+    for each in [*([edit] if edit.changes else []), *more]:
+        hooks.install(home, each)
+    if edit.changes and edit.before is not None:
+        output.talk(f"The file as it was is kept in {Home(home).backups}.")
+
+
+def _tell_additions(edit: Edit, more: Sequence[Edit], tell: Callable[[str], None]) -> None:
+    if edit.changes:
+        tell(edit.diff.rstrip("\n"))
+    if more:
+        tell(f"and in {commands.folder()}: {', '.join(each.file.name for each in more)}")
+
+
+def _may_have_line(file: Path, wanted: bool | None) -> bool:
+    """Whether our status line goes into `file`: if it is `wanted` and there is none."""
+    if not wanted:
+        return False
+    free = status_lines.is_free(claude_settings.read(file) or "", file)
+    if not free:
+        output.talk("There is a status line already; `reverie statusline` prints a line for it to include.")
+    return free
+
+
+def _offer_line(home: Path, file: Path) -> None:
+    """Offer a person in a terminal our status line, if `file` has none."""
+    if not (output.can_ask() and status_lines.is_free(claude_settings.read(file) or "", file)):
+        return
+    if output.ask("Also show in Claude Code's status line what was learned and what waits?"):
+        hooks.install(home, hooks.plan(file, status_line=True))
+
+
 def _tell_removal(edits: list[Edit], scheduled: Sequence[str], plugin: str) -> None:
     for edit in edits:
-        output.line(edit.diff.rstrip("\n"))
+        if not commands.is_ours(edit.file):
+            output.line(edit.diff.rstrip("\n"))
+    gone = [edit.file.name for edit in edits if commands.is_ours(edit.file)]
+    if gone:
+        output.line(f"and in {commands.folder()}: {', '.join(gone)}")
     if not edits:
         output.line("no hooks of Reverie in any settings file")
     if scheduled:
@@ -207,7 +275,8 @@ def _purge(home: Path, with_memories: bool) -> None:
 
 def _question(edits: list[Edit], home: Path, purge: bool, with_memories: bool) -> str:
     parts = ["take Reverie out"]
-    parts += [f"change {len(edits)} settings file{'s' if len(edits) != 1 else ''}"] if edits else []
+    count = sum(not commands.is_ours(edit.file) for edit in edits)
+    parts += [f"change {count} settings file{'s' if count != 1 else ''}"] if count else []
     if purge:
         parts.append(f"delete {home}{'' if with_memories else ' but for memories'}")
     whole = " and ".join(parts)

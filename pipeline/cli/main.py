@@ -26,7 +26,9 @@ from pipeline.cli import (
     search,
     status,
 )
+from pipeline.core import paths
 from pipeline.core.errors import ReverieError
+from pipeline.install.hook_registration import note_if_none
 
 cli = typer.Typer(
     name="reverie",
@@ -95,6 +97,8 @@ def main(
 def run() -> None:
     """Run the command line; the boundary at which any error becomes one readable message."""
     output.utf8()
+    if "doctor" not in sys.argv[1:2]:  # it looks only
+        note_if_none(paths.home_dir())
     try:
         cli()
     except ReverieError as error:

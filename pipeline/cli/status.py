@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 import textwrap
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from pipeline.cli.options import JsonOption, LlmOption, StoreOption
 from pipeline.core import paths
 from pipeline.core.zone import local
 from pipeline.hooklib import statusline as hook_statusline
+from pipeline.install import status_line
 from pipeline.text.humanize import ago, bar, count, day_and_time
 
 _REDRAW_SECONDS = 2.0
@@ -57,9 +57,7 @@ def statusline(
     It reads the session's JSON from stdin. Claude Code should run the quicker script that --setting names.
     """
     if setting:
-        script = shlex.quote(str(paths.bundled("hooks") / "statusline.py"))
-        command = f"{shlex.quote(sys.executable)} -I -S {script}"
-        output.data({"statusLine": {"type": "command", "command": command}}, output.line, as_json=True)
+        output.data(status_line.setting(), output.line, as_json=True)
         return
     data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(_STDIN_LIMIT)
     output.line(hook_statusline.line(data, str(paths.home_dir())))

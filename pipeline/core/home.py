@@ -40,6 +40,16 @@ class Home:
         return self.path / home_files.PYTHON
 
     @property
+    def setup(self) -> Path:
+        """Return what became of setting up an environment."""
+        return self.path / home_files.SETUP
+
+    @property
+    def setup_log(self) -> Path:
+        """Return the log of that."""
+        return self.path / home_files.SETUP_LOG
+
+    @property
     def user_store(self) -> Path:
         """Return the store of the memories meant for all projects."""
         return self.path / home_files.USER_STORE

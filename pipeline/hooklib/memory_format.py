@@ -13,6 +13,8 @@ INDEX_BYTES = 25_000
 VAULT = "vault"
 GRAPH = "graph"
 EDGES = "graph/edges"
+ARCHIVE = "archive"
+"""Of what left; a folder for each year."""
 NOT_MEMORIES = frozenset(
     {"memory.md", "memory-more.md", "core.md", "reflection.md", "readme.md", "claude.md", "agents.md"}
 )

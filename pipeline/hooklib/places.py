@@ -93,6 +93,17 @@ def project_root(cwd: str) -> str:
         folder = parent
 
 
+def make_dirs(path: str) -> None:
+    """Make the folder `path` and its missing parents, each for its owner only. Raises OSError."""
+    if not os.path.isdir(path):
+        make_dirs(os.path.dirname(path))
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            if not os.path.isdir(path):
+                raise
+
+
 def read_file(path: str, limit: int) -> bytes:
     """Return the first `limit` bytes of the file at `path`, or raise OSError; a pipe is not waited for."""
     handle = os.open(path, os.O_RDONLY | OPEN)

@@ -24,6 +24,8 @@ DEFAULTS: "dict[str, Any]" = {
     "session_start_tokens": 1_500,
     "model_selection": False,
     "floor": 1.0,
+    "show_news": True,
+    "show_names": True,
 }
 """``[recall]`` where nobody set it; ``pipeline.config`` takes them from here."""
 TIME_ZONE = ""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,21 @@ def settings_snippet(*, python: str = "", hooks: Path | None = None) -> dict[str
             for event in EVENTS
         }
     }
+
+
+def note_if_none(home: Path) -> None:
+    """Note the running interpreter where the hooks would find none that runs: any command may know better.
+
+    Only in a home in which Reverie has worked; one that can't be written is left as it is.
+    """
+    known = Home(home)
+    if not (known.ledger.exists() or known.spool.exists()):
+        return
+    # Neither a file of odd bytes nor one that may not be written stops a command.
+    with suppress(OSError, ValueError):
+        noted = known.python.read_text("utf-8").strip() if known.python.exists() else ""
+        if not (Path(noted).is_file() and os.access(noted, os.X_OK)):
+            note_interpreter(home)
 
 
 def note_interpreter(home: Path, python: str = "") -> None:

@@ -20,6 +20,7 @@ from pipeline.core.home import Home
 from pipeline.core.ids import digest
 from pipeline.hooklib import home_files
 from pipeline.install import claude_settings, hook_edit
+from pipeline.install import status_line as status_lines
 from pipeline.install.hook_registration import note_interpreter
 
 
@@ -72,10 +73,14 @@ class Record:
         return next((kept for kept in self.files if kept.file == str(file)), None)
 
 
-def plan(file: Path) -> Edit:
-    """Return what would change in `file` for it to have our hooks. Raises InputError if it can't be used."""
+def plan(file: Path, *, status_line: bool = False) -> Edit:
+    """Return what would change in `file` for it to have our hooks, and our `status_line` if there is none.
+
+    Raises InputError if it can't be used.
+    """
     before = claude_settings.read(file)
-    return Edit(file, before, hook_edit.with_hooks(before or "", file))
+    after = hook_edit.with_hooks(before or "", file)
+    return Edit(file, before, status_lines.with_status_line(after, file) if status_line else after)
 
 
 def install(home: Path, edit: Edit) -> None:
@@ -160,14 +165,17 @@ def _removal(home: Path, record: Record, file: Path) -> Edit:
     before = _earlier(home, kept) if kept else None
     if kept is not None and _digest(now) == kept.wrote and (kept.absent or before is not None):
         return Edit(file, now, None if kept.absent else before)
-    return Edit(file, now, hook_edit.without_hooks(now, file, before=before or ""))
+    if file.suffix != ".json":
+        return Edit(file, now, now)  # a command that the person changed since is theirs
+    without = hook_edit.without_hooks(now, file, before=before or "")
+    return Edit(file, now, status_lines.without_status_line(without, file))
 
 
 def _carry_over(noted: _Kept, kept: _Kept, edit: Edit) -> None:
     """Let `kept` go back to what was before our first change, if nobody changed the file since that."""
     if edit.before is not None and _digest(edit.before) == noted.wrote:
         kept.backup, kept.absent = noted.backup, noted.absent
-    elif edit.before is not None and hook_edit.ours(edit.before, edit.file):
+    elif edit.file.suffix == ".json" and edit.before and hook_edit.ours(edit.before, edit.file):
         # It holds entries of ours and a person's changes: no bytes to go back to.
         kept.backup = ""
 

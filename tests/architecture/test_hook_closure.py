@@ -34,7 +34,7 @@ RECALL = {
     *("recall", "pipeline.recall", "pipeline.recall.live"),
     *(
         f"pipeline.recall.live.{name}"
-        for name in ("announced", "fence", "hook", "project", "session_file", "values")
+        for name in ("announced", "fence", "hook", "person", "project", "session_file", "values")
     ),
     *("pipeline.hooklib.memory_format", "pipeline.safety", "pipeline.safety.invisible"),
     *("_bisect", "_json", "binascii", "bisect"),

@@ -154,6 +154,7 @@ def test_hooks_stand_alone():
         "start_worker",
         "capture",
         "pipeline",
-        *("msvcrt", "queue", "subprocess", "threading"),  # for Windows, imported there only
+        *("msvcrt", "queue", "threading"),  # for Windows, imported there only
+        *("shutil", "subprocess"),  # prepare_worker.py, which nobody waits for
         "collections",  # for types only
     }

@@ -57,11 +57,17 @@ def test_words_that_are_no_names_are_left_alone():
     assert not list(names_written(ast.parse('section = given["recall"]; tell("See logs/worker.log.")')))
 
 
+ALONE = ("capture.py", "start_worker.py", "prepare_worker.py", "pythons", "run")
+
+
 def test_the_hooks_that_stand_alone_use_the_same_names():
-    text = "".join((ROOT / "hooks" / name).read_text() for name in ("capture.py", "start_worker.py", "run"))
+    text = "".join((ROOT / "hooks" / name).read_text() for name in ALONE)
     written = set(re.findall(r'(?:\bhome \+ "|\$home)/([a-z./-]+)', text))
-    assert written == {"spool", "worker.lock", "logs", "logs/hook.log", "logs/worker.log", "python"}
-    assert written <= set(NAMES)
+    written = {name.rstrip("/") for name in written}
+    assert {"spool", "worker.lock", "logs/hook.log", "logs/worker.log", "python", "environment"} <= written
+    assert {"setup", "setup.lock", "logs/setup.log", "told-python"} <= written
+    known = {*NAMES, "logs"}
+    assert {name for name in written if not any(name.startswith((f"{own}/", own)) for own in known)} == set()
 
 
 def test_a_store_is_opened_by_one_function():

@@ -224,3 +224,16 @@ def test_without_online_nothing_is_asked_and_with_it_one_small_call(lived_in):
         assert len(api.prompts) == 1
         api.answer = lambda prompt: "no JSON"
         assert any(row[:2] == ("error", "online") for row in told(lived_in, "--online", code=1, **env))
+
+
+def test_a_setup_that_failed_is_an_error_until_somebody_installs_the_packages(tmp_path):
+    desk = make_desk(tmp_path)
+    home = desk.project.parent / ".claude" / "reverie"
+    home.mkdir(parents=True, mode=0o700)
+    text = "Reverie learns nothing yet, as it could not set itself up: no network."
+    (home / "setup").write_text(f"failed 1 0 /x\n{text}\n", "utf-8")
+    (home / "setup").chmod(0o600)
+    assert holds(told(desk, code=1), "error", "environment", text)
+    (home / "python").write_text(f"{sys.executable}\n", "utf-8")
+    (home / "python").chmod(0o600)
+    assert not holds(told(desk), "error", "environment", text)

@@ -10,6 +10,7 @@ import pytest
 
 from pipeline.core.ids import digest
 from pipeline.hooklib.events import EVENTS
+from pipeline.install import status_line
 from pipeline.install.hook_registration import hook_command
 from tests.install.conftest import LIMIT, Machine, make_machine
 
@@ -252,8 +253,19 @@ def test_in_a_terminal_it_asks_and_no_is_no(machine: Machine) -> None:
     before = machine.everything()
     assert "[y/N]" in typed(machine, "install", answer=b"n\n")
     assert machine.everything() == before
-    typed(machine, "install", answer=b"y\n")
+    typed(machine, "install", answer=b"y\nn\n")
     assert machine.commands()["Stop"][-1] == hook_command("Stop")
+    assert "statusLine" not in machine.settings.read_text("utf-8")
+
+
+def test_in_a_terminal_the_status_line_is_offered(machine: Machine) -> None:
+    machine.write(FOREIGN)
+    said = typed(machine, "init", answer=b"y\ny\n")
+    assert said.index("Write this to") < said.index("status line what was learned")
+    line = json.loads(machine.settings.read_text("utf-8"))["statusLine"]
+    assert line == status_line.setting()["statusLine"]
+    machine.reverie("uninstall")
+    assert machine.settings.read_text("utf-8") == FOREIGN
 
 
 def typed(machine: Machine, *arguments: str, answer: bytes) -> str:

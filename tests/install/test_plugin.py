@@ -23,7 +23,21 @@ LAUNCHER = '"${CLAUDE_PLUGIN_ROOT}/bin/reverie"'
 
 
 def test_there_is_a_skill_for_each_thing_a_person_asks_for():
-    assert {file.parent.name for file in SKILLS} == {"remember", "recall", "forget", "dream-report", "inbox"}
+    assert {file.parent.name for file in SKILLS} == {
+        *(
+            "remember",
+            "recall",
+            "forget",
+            "report",
+            "inbox",
+            "status",
+            "list",
+            "why",
+            "undo",
+            "search",
+            "mode",
+        )
+    }
 
 
 @pytest.mark.parametrize("file", SKILLS, ids=lambda file: file.parent.name)
@@ -46,7 +60,7 @@ def test_a_skill_calls_commands_that_exist_with_options_they_have(file):
 @pytest.mark.parametrize("file", SKILLS, ids=lambda file: file.parent.name)
 def test_a_skill_may_do_unasked_only_what_shows_or_adds(file):
     allowed: Any = frontmatter.loads(file.read_text("utf-8"))["allowed-tools"]
-    found = re.findall(rf"Bash\({re.escape(LAUNCHER)} ([\w ]+):\*\)", allowed)
+    found = re.findall(rf"Bash\({re.escape(LAUNCHER)} ([\w ]+(?::\*)?)\)", allowed)
     assert len(found) == len(allowed.split(", "))
     harmless = {
         "add",
@@ -56,11 +70,15 @@ def test_a_skill_may_do_unasked_only_what_shows_or_adds(file):
         "why",
         "report",
         "diff",
+        "history",
+        "list",
         "status",
+        "doctor",
         "inbox list",
         "inbox show",
     }
-    assert {*found} <= harmless
+    # Alone, `mode` shows the mode; with a word it sets it.
+    assert {*found} <= {f"{command}:*" for command in harmless} | {"mode"}
 
 
 def test_the_marketplace_offers_this_plugin():
@@ -89,6 +107,7 @@ def launcher(tmp_path: Path) -> Path:
     """The launcher where a plugin has it: in a folder with spaces, beside a program that echoes."""
     root = tmp_path / "plugin cache" / "0.1.0"
     shutil.copytree(ROOT / "bin", root / "bin")
+    shutil.copytree(ROOT / "hooks", root / "hooks")
     (root / "pipeline" / "cli").mkdir(parents=True)
     for name, text in (("__init__", ""), ("cli/__init__", ""), ("cli/main", PROGRAM)):
         (root / "pipeline" / f"{name}.py").write_text(text, "utf-8")
@@ -137,6 +156,50 @@ def test_without_packages_the_launcher_says_so_in_one_line(
     done = launch(machine, launcher, "status")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.count("\n") == 1 and f"pipx install '{launcher.parent.parent}'" in done.stderr
+
+
+def test_what_the_launcher_found_is_noted_for_the_hooks(
+    machine: Machine, launcher: Path, python: Path
+) -> None:
+    """As after `pipx install`: the next event has its worker without looking."""
+    machine.state.mkdir(parents=True)
+    (machine.state / "python").write_text("/gone/python\n", "utf-8")
+    place = machine.home / PLACES["pipx"]
+    place.parent.mkdir(parents=True)
+    place.symlink_to(python)
+    assert launch(machine, launcher, "status").returncode == 0
+    assert (machine.state / "python").read_text("utf-8") == f"{place}\n"
+    assert sorted(path.name for path in machine.state.iterdir()) == ["python"]
+
+
+def test_the_launcher_makes_no_home(machine: Machine, launcher: Path, python: Path) -> None:
+    place = machine.home / PLACES["pipx"]
+    place.parent.mkdir(parents=True)
+    place.symlink_to(python)
+    assert launch(machine, launcher, "status").returncode == 0
+    assert not machine.state.exists()
+
+
+def test_any_command_notes_its_python_where_none_is_noted_that_runs(machine: Machine) -> None:
+    noted = machine.state / "python"
+    machine.reverie("list")
+    assert not noted.exists(), "Reverie never worked here"
+    (machine.state / "spool").mkdir(parents=True)
+    for before in (None, "/gone/python\n", "\0\n"):
+        if before is not None:
+            noted.write_text(before, "utf-8")
+        machine.reverie("list")
+        assert noted.read_text("utf-8") == f"{sys.executable}\n"
+    noted.write_text("/bin/sh\n", "utf-8")
+    machine.reverie("list")
+    assert noted.read_text("utf-8") == "/bin/sh\n"
+
+
+def test_while_the_plugin_sets_itself_up_the_launcher_says_so(machine: Machine, launcher: Path) -> None:
+    machine.state.mkdir(parents=True)
+    (machine.state / "setup").write_text("working 1 1 /x\nReverie sets itself up.\n", "utf-8")
+    done = launch(machine, launcher, "status")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "Reverie sets itself up.\n")
 
 
 def launch(machine: Machine, launcher: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

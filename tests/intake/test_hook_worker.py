@@ -24,7 +24,7 @@ def test_the_worker_is_detached(stage: Stage) -> None:
     assert stage.lines("arguments")[:3] == ["-m", "pipeline.worker", "--lock-fd"]
     assert stage.lines("directory") == [str(stage.home)]
     assert stage.lines("session") == [str(worker)], "it leads a session of its own"
-    names = {line.partition("=")[0] for line in stage.lines("environment")}
+    names = {line.partition("=")[0] for line in stage.lines("variables")}
     assert "REVERIE_HOME" in names and not {"PYTHONPATH", "REVERIE_INSIDE"} & names
     assert stage.lines("logs/worker.log") == ["made-up complaint"]
     assert stage.lines("worker.lock") == [str(worker)]

@@ -18,7 +18,7 @@ def test_a_worker_of_the_hook_is_seen_and_is_the_only_one(stage: Stage) -> None:
     assert len(stage.lines("started")) == 1 and worker_alive(stage.home)
     assert stage.lines("session") == [str(worker)]
     assert stage.lines("directory") == [str(stage.home)]
-    assert "REVERIE_MODEL__TIMEOUT_SECONDS=7" in stage.lines("environment")
+    assert "REVERIE_MODEL__TIMEOUT_SECONDS=7" in stage.lines("variables")
     stage.release()
     assert not worker_alive(stage.home)
 

@@ -59,6 +59,9 @@ def test_the_wheel_holds_what_the_program_reads_and_no_tests(wheel):
         "hooks/run",
         "hooks/capture.py",
         "hooks/recall.py",
+        "hooks/pythons",
+        "hooks/prepare_worker.py",
+        "skills/status/SKILL.md",
         "fixtures/demo/transcript.jsonl",
     ):
         assert f"pipeline/_bundled/{name}" in names

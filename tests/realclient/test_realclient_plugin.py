@@ -5,6 +5,8 @@ import re
 import shlex
 import shutil
 import sqlite3
+import sys
+import sysconfig
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -12,11 +14,14 @@ from pathlib import Path
 import pytest
 
 from tests.realclient.box import REPO, Box, OpenBox
-from tests.realclient.scripted_api import SESSION, Asked, Block, Rule
+from tests.realclient.scripted_api import MODEL, SESSION, Asked, Block, Rule
+from tests.realclient.test_realclient import PREFERENCE, remember
 
 pytestmark = pytest.mark.realclient
 
-SHIPPED = (".claude-plugin", "hooks", "skills", "bin", "pipeline", "prompts", "README.md")
+SHIPPED = (
+    *(".claude-plugin", "hooks", "skills", "bin", "pipeline", "prompts", "README.md", "pyproject.toml"),
+)
 
 
 @pytest.fixture
@@ -64,8 +69,14 @@ def results(machine: Box) -> list[str]:
 SKILLS = [
     ("remember", ("add", "--type", "feedback", "Deploy on Fridays only."), "deploy-on-fridays-only"),
     ("recall", ("recall", "when is the deploy of staging?"), "make ship"),
-    ("dream-report", ("report",), "no dream has run here yet"),
+    ("report", ("report",), "no dream has run here yet"),
     ("inbox", ("inbox", "list"), "nothing waits"),
+    ("status", ("status",), "nothing for you"),
+    ("list", ("list",), "staging-is-deployed-with-make-ship"),
+    ("why", ("why", "staging-is-deployed-with-make-ship"), "hand-written"),
+    ("search", ("search", "staging"), "make ship"),
+    ("undo", ("history",), "staging-is-deployed-with-make-ship"),
+    ("mode", ("mode",), "* auto"),
 ]
 
 
@@ -78,6 +89,65 @@ def test_a_skill_may_run_what_it_needs_without_being_asked(
     machine.headless(f"/reverie:{skill} Deploy on Fridays only", "--permission-mode", "default")
     (result,) = results(machine)
     assert answer in result
+
+
+@pytest.mark.parametrize(("skill", "command", "answer"), SKILLS, ids=[row[0] for row in SKILLS])
+def test_with_hooks_in_settings_there_are_the_same_commands(
+    open_box: OpenBox, skill: str, command: tuple[str, ...], answer: str
+) -> None:
+    machine = open_box(Rule(runs(*command), when=f"/reverie:{skill}", times=1))
+    machine.run("reverie", "install")
+    machine.run("reverie", "add", "Staging is deployed with make ship.")
+    machine.headless(f"/reverie:{skill} Deploy on Fridays only", "--permission-mode", "default")
+    (result,) = results(machine)
+    assert answer in result
+
+
+UV = """#!/bin/sh
+case $1 in
+venv) for place; do :; done; exec {python} -m venv --without-pip "$place" ;;
+pip) echo {packages} >"$(echo "${{4%/bin/python}}"/lib/python*/site-packages)/borrowed.pth" ;;
+esac
+"""
+
+
+def test_on_a_machine_with_python_alone_the_plugin_ends_in_a_first_memory(
+    open_box: OpenBox, catalogue: Path, tmp_path: Path
+) -> None:
+    """Its packages come from the environment of these tests, as there is no network here."""
+    rules = [Rule(["Tabs it is."], when="indent with tabs"), Rule(remember, kind=MODEL)]
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    packages, python = sysconfig.get_path("purelib"), shlex.quote(sys.executable)
+    (tools / "uv").write_text(UV.format(python=python, packages=shlex.quote(packages)), "utf-8")
+    (tools / "uv").chmod(0o755)
+    machine = open_box(*rules, PATH=f"{tmp_path / 'bin'}:{tools}:/usr/bin:/bin")
+    marketed(machine, catalogue)
+    with machine.terminal() as terminal:
+        terminal.type(PREFERENCE)
+        terminal.shows("Tabs it is.")
+    machine.settle()
+    assert (machine.memory / "indent-with-tabs.md").exists()
+    with machine.terminal() as terminal:
+        terminal.shows("Reverie is set up and learns from your sessions")
+        terminal.shows("Reverie: 1 learned since the last session (indent-with-tabs). /reverie:status")
+        terminal.type("May I indent with tabs in this project, or does our linter mind?")
+        terminal.shows("Reverie recalled indent-with-tabs")
+    machine.settle()
+    with machine.terminal() as terminal:
+        assert "Reverie" not in terminal.screen()
+
+
+def test_bug_009_settings_and_plugin_together_tell_a_session_once(open_box: OpenBox, catalogue: Path) -> None:
+    machine = open_box(Rule(["Fine."], when="hello"))
+    machine.run("reverie", "install")
+    marketed(machine, catalogue)
+    (machine.home / ".claude/reverie/memory").mkdir(parents=True)
+    (machine.home / ".claude/reverie/memory/MEMORY.md").write_text("- [Tabs](tabs.md) — tabs\n", "utf-8")
+    for prompt in ("hello one", "hello two", "hello three"):
+        machine.headless(prompt)
+    asked = machine.journal.asked(SESSION)
+    assert [each.everything.count("From Reverie, the memory") for each in asked] == [1] * len(asked)
 
 
 def test_forgetting_is_only_done_with_permission(open_box: OpenBox, catalogue: Path) -> None:

@@ -12,9 +12,10 @@ LIMIT = 20
 """Seconds after which something that should have ended counts as hanging."""
 
 FAKE_WORKER = """#!/bin/sh
+case $1 in -E) exit 0 ;; esac  # asked whether it has the packages
 echo $$ >>"$REVERIE_HOME/started"
 printf '%s\\n' "$@" >"$REVERIE_HOME/arguments"
-env >"$REVERIE_HOME/environment"
+env >"$REVERIE_HOME/variables"
 pwd -P >"$REVERIE_HOME/directory"
 cut -d' ' -f6 /proc/$$/stat >"$REVERIE_HOME/session"
 echo "made-up complaint" >&2

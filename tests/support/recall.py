@@ -129,6 +129,8 @@ def context_of(printed: bytes) -> str:
     if not printed:
         return ""
     whole = json.loads(printed)
-    assert set(whole) == {"hookSpecificOutput"}
+    assert whole and set(whole) <= {"hookSpecificOutput", "systemMessage"}
+    if set(whole) == {"systemMessage"}:
+        return ""
     assert set(whole["hookSpecificOutput"]) == {"hookEventName", "additionalContext"}
     return str(whole["hookSpecificOutput"]["additionalContext"])

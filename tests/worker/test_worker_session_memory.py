@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.hooklib.settings import hook_settings
+from pipeline.hooklib.settings import config_stamp, hook_settings
 from pipeline.recall.prepared import session_memory
 from tests.support.transcripts import Transcript
 from tests.support.workshop import Workshop, at
@@ -214,3 +214,16 @@ def test_history_from_before_the_first_event_is_not_read_unasked(shop: Workshop)
     shop.fire(talk(shop, 1), "SessionStart", source="startup")
     shop.work()
     assert "Always sign the commits." not in spoken(shop)
+
+
+def test_bug_012_a_key_that_is_wrong_is_left_for_the_hooks_to_tell(shop: Workshop) -> None:
+    shop.fire(talk(shop, 1))
+    assert shop.work() == 0
+    known = board(shop)["stores"]
+    (shop.home / "config.toml").write_text("[recall]\nfloors = 2\n", encoding="utf-8")
+    shop.fire(talk(shop, 2))
+    shop.work()
+    state = board(shop)
+    assert "recall.floors: there is no such key" in state["config_problem"]
+    assert state["config_problem_stamp"] == config_stamp(str(shop.home))
+    assert set(state["stores"]) == set(known)

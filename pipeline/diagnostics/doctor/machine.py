@@ -43,6 +43,7 @@ def check(app: App) -> Iterator[Finding]:
     """Yield what there is to say about the machine that Reverie runs on."""
     yield from _python()
     yield from _noted(app.home)
+    yield from _setup(app.home)
     yield from _client(app)
     yield from _home(app.home)
     yield from _room(app.home)
@@ -91,6 +92,17 @@ def _noted(home: Path) -> Iterator[Finding]:
         yield Finding("error", "interpreter", f"the hooks' Python, {noted}, {why}", f"{again} ({file})")
     else:
         yield Finding("ok", "interpreter", f"hooks and worker run under {noted}")
+
+
+def _setup(home: Path) -> Iterator[Finding]:
+    """Tell of an environment that the plugin could not make and nobody made by hand since."""
+    file = Home(home).setup
+    if not file.is_file() or Home(home).python.exists():
+        return
+    state, _, message = file.read_text("utf-8", "replace").partition("\n")
+    if state.startswith(("failed", "off")):
+        fix = f"Mend that, or install it by hand as named; all of it is in {Home(home).setup_log}."
+        yield Finding("error", "environment", message.strip(), fix)
 
 
 def _client(app: App) -> Iterator[Finding]:

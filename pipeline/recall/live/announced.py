@@ -6,7 +6,7 @@ told the same; nothing else hangs on it.
 
 import os
 
-from pipeline.hooklib import home_files, jsonish, places
+from pipeline.hooklib import home_files, jsonish, places, zone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 DAY = 86_400.0
 _MOST_STARTS = 20
+_LINE = "line "
+"""How the keys of what a person was told begin; the others are of what a model was told."""
+_FORGOTTEN = 30 * DAY
 _MOST_BYTES = 64 << 10
 
 
@@ -59,11 +62,48 @@ class Seen:
         self._announcements[subject] = [announcement, round(now, 3)]
         return True
 
+    def today(self, line: str, now: float) -> bool:
+        """Whether `line` is to be said to a person, and note that it is: not twice on one local day.
+
+        One that differs in its numbers alone is the same.
+        """
+        from binascii import crc32
+
+        key = f"{_LINE}{crc32(_words(line).encode('utf-8', 'surrogatepass')):08x}"
+        if zone.day(self._moment(key)) == zone.day(now):
+            return False
+        self._announcements[key] = round(now, 3)
+        return True
+
+    def grew(self, subject: str, count: int, now: float) -> bool:
+        """Whether `count` of `subject` is to be said, and note that it is: when more than today already."""
+        key = f"{_LINE}{subject}"
+        last = self._announcements.get(key)
+        known = last if isinstance(last, list) and len(last) == 2 and all(map(_is_number, last)) else [0, 0.0]
+        if count <= known[0] and zone.day(known[1]) == zone.day(now):
+            return False
+        self._announcements[key] = [count, round(now, 3)]
+        return True
+
+    def moved(self, subject: str, now: float) -> float:
+        """Return the moment that was last noted for `subject`, 0 for none, and note `now`."""
+        key = f"{_LINE}{subject}"
+        last = self._moment(key)
+        self._announcements[key] = round(now, 3)
+        return last
+
     def move(self, session: str, now: float) -> None:
         """Note that `session` began now, if it had not, and keep all this. Raises OSError."""
         if self._position(session) is None:
             self._starts = [*self._starts, [session, round(now, 3)]][-_MOST_STARTS:]
-        os.makedirs(self._folder, 0o700, exist_ok=True)
+        self.keep(now)
+
+    def keep(self, now: float) -> None:
+        """Keep what was noted; lines said long ago are forgotten. Raises OSError."""
+        for key, value in list(self._announcements.items()):
+            if key.startswith(_LINE) and _is_number(value) and now - value > _FORGOTTEN:
+                del self._announcements[key]
+        places.make_dirs(self._folder)
         temp = f"{self._file}.{os.getpid()}.reverie-tmp-"
         handle = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | places.OPEN, 0o600)
         try:
@@ -72,6 +112,10 @@ class Seen:
         finally:
             os.close(handle)
         os.replace(temp, self._file)
+
+    def _moment(self, key: str) -> float:
+        moment = self._announcements.get(key)
+        return float(moment) if isinstance(moment, int | float) and _is_number(moment) else 0.0
 
     def _position(self, session: str) -> "int | None":
         names = [start[0] for start in self._starts]

@@ -7,12 +7,17 @@ import os
 
 from pipeline.hooklib import events, home_files, jsonish, places, settings, times, zone
 from pipeline.hooklib.ownership import project_of
+from pipeline.hooklib.settings import MODES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-SILENT_MODES = ("off", "observe")
+    from pipeline.recall.live.values import Recollections
+
+SILENT_MODES = MODES[:2]
+PLUGIN = "CLAUDE_PLUGIN_ROOT"
+"""Set by Claude Code for the hooks of a plugin."""
 _TAIL = 48 << 10
 """Bytes of the end of a transcript in which the words before the prompt are looked for."""
 _MOST_SAID = 1_200
@@ -30,16 +35,22 @@ def run(event: str, data: bytes, home: str, problems: "list[str] | None" = None)
     if not fields or fields.get("agent_id"):
         return ""
     values = settings.hook_settings(home, log_lines)
-    if not values["enabled"] or values["mode"] in SILENT_MODES:
+    if values["mode"] == MODES[0]:
         return ""
+    values["enabled"] = values["enabled"] and values["mode"] not in SILENT_MODES
     name = values["time_zone"]
     if not zone.use(name):
         log_lines.append(f"extraction.time_zone: there is no zone {name!r}; days are the machine's")
     begins = event == events.SESSION_START
-    text = _at_start(fields, home, values) if begins else _at_prompt(fields, home, values, log_lines)
-    if not text:
-        return ""
-    return jsonish.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}) + "\n"
+    return _printed(event, *(_at_start if begins else _at_prompt)(fields, home, values, log_lines))
+
+
+def _printed(event: str, text: str, line: str) -> str:
+    """Return what gives the model `text` and shows the person `line`, either of which may be empty."""
+    answer: dict[str, Any] = {"systemMessage": line} if line else {}
+    if text:
+        answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": text}
+    return jsonish.dumps(answer) + "\n" if answer else ""
 
 
 def payload(data: bytes) -> "dict[str, Any]":
@@ -94,34 +105,40 @@ def _prose(line: bytes) -> "tuple[str, str]":
     return speaker, "\n".join([text for text in texts if isinstance(text, str)]).strip()
 
 
-def _at_start(fields: "dict[str, Any]", home: str, values: "dict[str, Any]") -> str:
+def _at_start(
+    fields: "dict[str, Any]", home: str, values: "dict[str, Any]", problems: "list[str]"
+) -> "tuple[str, str]":
+    from pipeline.recall.live import session_file
+
     now = times.now()
-    if values["session_start"]:
+    source, session = _text(fields, "source"), _text(fields, "session_id")
+    if not session_file.is_first_start(home, session, source, now):
+        return "", ""  # settings and plugin are both there, and the other one answers
+    if (values["enabled"] and values["session_start"]) or values["show_news"]:
         from pipeline.recall.live.session_start import session_start
 
-        return session_start(fields, home, now)
-    source = _text(fields, "source")
-    if source != "resume":
-        from pipeline.recall.live import session_file
-
+        return session_start(fields, home, now, values, problems, plugin=bool(os.environ.get(PLUGIN)))
+    if values["enabled"] and source != "resume":
         # The context is new all the same, so what it was given before may be given again.
-        session_file.reset(home, _text(fields, "session_id"), source or "unknown", now)
-    return ""
+        session_file.reset(home, session, source or "unknown", now)
+    return "", ""
 
 
-def _at_prompt(fields: "dict[str, Any]", home: str, values: "dict[str, Any]", problems: "list[str]") -> str:
+def _at_prompt(
+    fields: "dict[str, Any]", home: str, values: "dict[str, Any]", problems: "list[str]"
+) -> "tuple[str, str]":
     from pipeline.recall.live.question import parse_question
 
     prompt, cwd = _text(fields, "prompt"), _text(fields, "cwd")
-    if not cwd or not parse_question(prompt, cwd=cwd).own:
-        return ""  # Said before anything is opened: most prompts that ask for nothing end here.
+    if not values["enabled"] or not cwd or not parse_question(prompt, cwd=cwd).own:
+        return "", ""  # Said before anything is opened: most prompts that ask for nothing end here.
     from pipeline.recall.live import retrieval, session_file
     from pipeline.recall.live.values import Budget
 
     root, store = project_of(cwd)
     user_store = f"{home}/{home_files.USER_STORE}" if values["user_scope"] else ""
     if not (store or user_store):
-        return ""
+        return "", ""
     session = _text(fields, "session_id")
     given = session_file.read(home, session)
     now = times.now()
@@ -145,8 +162,16 @@ def _at_prompt(fields: "dict[str, Any]", home: str, values: "dict[str, Any]", pr
     )
     problems.extend(recollections.problems)
     if not recollections.items:
-        return ""
-    line = {
+        return "", ""
+    line = _sent(recollections, store, cwd, prompt, now)
+    if not session_file.append(home, session, line, given):
+        return "", ""
+    return recollections.text, _names(home, values, [item.name for item in recollections.items], now)
+
+
+def _sent(recollections: "Recollections", store: str, cwd: str, prompt: str, now: float) -> "dict[str, Any]":
+    """Return the line of the session's file that tells what was put before `prompt`."""
+    return {
         "k": "sent",
         "at": round(now, 3),
         "hook": events.PROMPT,
@@ -158,7 +183,14 @@ def _at_prompt(fields: "dict[str, Any]", home: str, values: "dict[str, Any]", pr
         "prompt": _checksum(prompt),
         "items": [item.as_item() for item in recollections.items],
     }
-    return recollections.text if session_file.append(home, session, line, given) else ""
+
+
+def _names(home: str, values: "dict[str, Any]", names: "list[str]", now: float) -> str:
+    if not values["show_names"]:
+        return ""
+    from pipeline.recall.live import person
+
+    return person.with_prompt(home, names, now)
 
 
 def _text(fields: "dict[str, Any]", name: str) -> str:

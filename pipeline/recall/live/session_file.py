@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _LONGEST_NAME = 80
 _MOST_READ = 2 << 20
 _MOST_PICKS = 64 << 10
+_SAME_START = 5.0
+_MOST_STARTS = 50
 
 
 class Given:
@@ -81,6 +83,27 @@ def reset(home: str, session: str, source: str, at: float) -> None:
         append(home, session, {"k": "reset", "at": round(at, 3), "source": source})
 
 
+def is_first_start(home: str, session: str, source: str, now: float) -> bool:
+    """Whether no other hook has taken the start of `session` from `source`, and take it. Raises OSError.
+
+    With settings and plugin both there, two hooks run for one start; the second finds it taken in the
+    seconds before.
+    """
+    start = f"{session} {source}"
+    handle = _open(f"{home}/{home_files.STARTS}")
+    try:
+        _wait_for(handle)
+        lines = _read_at(handle, 0, _MOST_PICKS).decode("utf-8", "replace").splitlines()
+        recent = [line for line in lines if _is_recent(line, now)][-_MOST_STARTS:]
+        if any(line.partition(" ")[2] == start for line in recent):
+            return False
+        os.ftruncate(handle, 0)
+        os.write(handle, "\n".join([*recent, f"{now:.3f} {start}", ""]).encode("utf-8", "surrogatepass"))
+    finally:
+        os.close(handle)
+    return True
+
+
 def picks(home: str, session: str, store: str) -> "list[str]":
     """Return the names of memories that the worker chose in advance for `session` in `store`."""
     if not _is_name(session):
@@ -103,15 +126,29 @@ def _is_name(session: str) -> bool:
     return 0 < len(session) <= _LONGEST_NAME and session.isascii() and (plain.isalnum() or not plain)
 
 
+def _is_recent(line: str, now: float) -> bool:
+    try:
+        return 0 <= now - float(line.partition(" ")[0]) < _SAME_START
+    except ValueError:
+        return False  # torn by a crash
+
+
+def _wait_for(handle: int) -> None:
+    """Wait for the file's lock, which nobody holds longer than a read and a write."""
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    except ImportError:
+        return  # Windows has no such lock; both may answer
+
+
 def _open(path: str) -> int:
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | places.OPEN
     try:
         return os.open(path, flags, 0o600)
     except FileNotFoundError:
-        folder = os.path.dirname(path)
-        for directory in (os.path.dirname(os.path.dirname(folder)), os.path.dirname(folder), folder):
-            if not os.path.isdir(directory):
-                os.makedirs(directory, 0o700, exist_ok=True)
+        places.make_dirs(os.path.dirname(path))
         return os.open(path, flags, 0o600)
 
 

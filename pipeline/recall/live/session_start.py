@@ -9,7 +9,7 @@ import os
 
 from pipeline.hooklib import claude_settings, home_files, memory_format, places, settings
 from pipeline.hooklib.ownership import project_of
-from pipeline.recall.live import fence, session_file
+from pipeline.recall.live import fence, person, session_file
 from pipeline.recall.live.announced import DAY, Seen
 from pipeline.recall.live.session_budget import Block, fit
 
@@ -27,8 +27,19 @@ _TITLE = (
 )
 
 
-def session_start(fields: "dict[str, Any]", home: str, now: float) -> str:
-    """Return what to put into the context of the session that `fields`, a SessionStart event, tells of.
+def session_start(
+    fields: "dict[str, Any]",
+    home: str,
+    now: float,
+    values: "dict[str, Any]",
+    problems: "list[str]",
+    *,
+    plugin: bool = False,
+) -> "tuple[str, str]":
+    """Return what to tell the session of which `fields`, a SessionStart event, tells, and its person.
+
+    The first is for its context, the second is shown: see `person.at_start`, which also says what `problems`
+    and `plugin` are. `values` are the settings of the hooks.
 
     On ``resume`` the session still holds what it was told, so there is one line of at most `POINTER_CHARS`,
     and only when something changed meanwhile. Every other source, known or not, gets the whole, since its
@@ -36,11 +47,36 @@ def session_start(fields: "dict[str, Any]", home: str, now: float) -> str:
     and ``recall.session_start_tokens`` tokens of four characters. Writes the session's file and the store's
     marker; raises OSError when these can't be written.
     """
-    values = settings.hook_settings(home)
-    source, session, cwd = (_text(fields, name) for name in ("source", "session_id", "cwd"))
+    session, cwd = (_text(fields, name) for name in ("session_id", "cwd"))
     root, store = project_of(cwd) if cwd else ("", "")
     state = _state(home, store)
     seen = Seen(home, store)
+    source, before = _text(fields, "source"), seen.before(session)
+    text = ""
+    if values["enabled"] and values["session_start"]:
+        text = _context(fields, home, now, values, root, store, state, seen)
+    elif values["enabled"] and source != "resume":
+        session_file.reset(home, session, source or "unknown", now)
+    line = ""
+    if values["show_news"] and source != "compact":
+        since = before or seen.began(session)
+        line = person.at_start(home, state, seen, now, since=since, problems=problems, plugin=plugin)
+    if store and (source != "resume" or line):
+        seen.move(session, now)
+    return text, line
+
+
+def _context(
+    fields: "dict[str, Any]",
+    home: str,
+    now: float,
+    values: "dict[str, Any]",
+    root: str,
+    store: str,
+    state: "dict[str, Any]",
+    seen: Seen,
+) -> str:
+    source, session = _text(fields, "source"), _text(fields, "session_id")
     if source == "resume":
         return _pointer(_changes(state, seen.began(session), session), store)
     changes = _changes(state, seen.before(session), session)
@@ -55,8 +91,6 @@ def session_start(fields: "dict[str, Any]", home: str, now: float) -> str:
         blocks += _index(store, "Memories of this project")
     text = fit(_TITLE, parts, blocks, limit)
     session_file.reset(home, session, source or "unknown", now)
-    if store:
-        seen.move(session, now)
     if text:
         session_file.append(home, session, _line(fields, store, text, now))
     return text
@@ -179,7 +213,35 @@ def _state(home: str, store: str) -> "dict[str, Any]":
     if found is None:
         real = os.path.realpath(store)
         found = next((value for path, value in stores.items() if os.path.realpath(path) == real), None)
-    return found if isinstance(found, dict) else {}
+    return {**found, "changes": _still_true(found.get("changes"), store)} if isinstance(found, dict) else {}
+
+
+def _still_true(changes: "Any", store: str) -> "list[Any]":
+    """Return `changes` without what is no longer so: a memory that was kept and then forgotten is no news.
+
+    The hook state tells what runs did; what a person took out meanwhile lies in the archive.
+    """
+    return [
+        change
+        for change in (changes if isinstance(changes, list) else ())
+        if not (
+            isinstance(change, list)
+            and len(change) > 2
+            and change[1] in person.LEARNED
+            and _was_taken_out(store, str(change[2]))
+        )
+    ]
+
+
+def _was_taken_out(store: str, name: str) -> bool:
+    if "/" in name or os.path.exists(f"{store}/{name}.md"):
+        return False
+    archive = f"{store}/{memory_format.ARCHIVE}"
+    try:
+        years = os.listdir(archive)
+        return any(f"{name}.md" in os.listdir(f"{archive}/{year}") for year in years if year.isdigit())
+    except (OSError, ValueError):
+        return False  # nothing was ever taken out, or it can't be told
 
 
 def _text(fields: "dict[str, Any]", name: str) -> str:

@@ -24,7 +24,7 @@ PRIVATE = places.PRIVATE
 VAULT = memory_format.VAULT
 GRAPH = memory_format.GRAPH
 EDGES = memory_format.EDGES
-ARCHIVE = "archive"
+ARCHIVE = memory_format.ARCHIVE
 EARLIER = "earlier"
 """Folder below ``archive/<year>`` for former texts, of memories that go on and of what was undone."""
 EPISODES = "episodes"

@@ -1,0 +1,186 @@
+"""The lines for the person, which Claude Code shows and gives to no model.
+
+At a session's start: what was learned, what waits for a decision, what is broken and what mends it. With a
+prompt: the names of what was put before it. Nothing is said twice on one day (`announced.Seen`).
+"""
+
+import os
+
+from pipeline.hooklib import home_files, places, settings, zone
+from pipeline.hooklib.plain import clipped
+from pipeline.recall.live import fence
+from pipeline.recall.live.announced import DAY, Seen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LEARNED = ("created", "updated", "noted", "promoted")
+_NAMES = 3
+_LONGEST = 500
+_STALLED_SECONDS = 3_600.0
+_DEAD_SECONDS = 60.0
+_SETUP_SECONDS = 7_200.0
+_MOST_BYTES = 16 << 10
+_CLIENTS_COMMANDS = "/commands/reverie/status.md"
+
+
+def at_start(
+    home: str,
+    state: "dict[str, Any]",
+    seen: Seen,
+    now: float,
+    *,
+    since: float,
+    problems: "list[str]",
+    plugin: bool,
+) -> str:
+    """Return what the person reads at a session's start, a line for each matter, "" for nothing new.
+
+    `state` is what the hook state says of the session's store and `seen` what was said there, `since` when
+    the session before began (epoch seconds), `problems` what the hook found in the settings; `plugin` says
+    that Claude Code runs the hook as a plugin's. The caller keeps `seen`. Raises OSError.
+    """
+    everywhere = Seen(home, home)
+    ask = _command("status", plugin)
+    broken = [*_setup(home, now), *_settings(home, problems)] or _stalled(home, now)
+    broken += _stopped(state, ask)
+    lines = [line for line in (_plain(line) for line in broken) if everywhere.today(line, now)]
+    if lines:
+        everywhere.keep(now)
+    news = _news(state, seen, now, since, plugin)
+    return "\n".join([*lines, *([_plain(news)] if news else [])])
+
+
+def with_prompt(home: str, names: "list[str]", now: float) -> str:
+    """Return the line that names what was put before a prompt, without what was named today already."""
+    seen = Seen(home, home)
+    new = [name for name in (fence.label(name, 60) for name in names) if seen.today(f"recalled {name}", now)]
+    if not new:
+        return ""
+    seen.keep(now)
+    return f"Reverie recalled {', '.join(new)}"
+
+
+def _news(state: "dict[str, Any]", seen: Seen, now: float, since: float, plugin: bool) -> str:
+    """Return the line of what was learned since the last start and what waits to be decided."""
+    since = max(since, seen.moved("told", now))
+    learned, tidied = _changed(state, since)
+    parts = []
+    if learned:
+        parts.append(f"{len(learned)} learned {_when(since, now)} ({_listed(learned)})")
+    if tidied:
+        parts.append(f"{len(tidied)} merged or retired {'' if learned else _when(since, now)}".strip())
+    waiting = state.get("inbox")
+    count = waiting if isinstance(waiting, int) and not isinstance(waiting, bool) else 0
+    decide = count > 0 and seen.grew("inbox", count, now)
+    if decide:
+        parts.append(f"{count} to decide")
+    where = _command("inbox" if decide and len(parts) == 1 else "status", plugin)
+    return f"Reverie: {', '.join(parts)}. {where}" if parts else ""
+
+
+def _changed(state: "dict[str, Any]", since: float) -> "tuple[list[str], list[str]]":
+    """Return the names of memories that were learned and of those that were tidied up after `since`."""
+    learned: dict[str, None] = {}
+    tidied: dict[str, None] = {}
+    changes = state.get("changes")
+    for change in changes if since and isinstance(changes, list) else ():
+        known = isinstance(change, list) and len(change) > 2 and isinstance(change[0], int | float)
+        if known and change[0] > since:
+            (learned if change[1] in LEARNED else tidied)[fence.label(str(change[2]), 60)] = None
+    return list(learned), [name for name in tidied if name not in learned]
+
+
+def _listed(names: "list[str]") -> str:
+    more = len(names) - _NAMES
+    return ", ".join([*names[:_NAMES], *([f"{more} more"] if more > 0 else [])])
+
+
+def _when(since: float, now: float) -> str:
+    day = zone.day(since)
+    if day == zone.day(now):
+        return "since the last session"
+    return "since yesterday" if day == zone.day(now - DAY) else f"since {day}"
+
+
+def _stopped(state: "dict[str, Any]", ask: str) -> "list[str]":
+    """Return the lines about work that was given up, or waits for something to be mended."""
+    held, parked = state.get("held"), state.get("parked")
+    lines = (
+        [f"Reverie: {cause}. {ask}" for cause in parked if isinstance(cause, str)]
+        if isinstance(parked, list)
+        else []
+    )
+    if isinstance(held, str) and held:
+        lines.append(f"Reverie learns nothing for now: {held.rstrip('.')}. {ask}")
+    return lines
+
+
+def _setup(home: str, now: float) -> "list[str]":
+    """Return what became of setting up an environment (``hooks/prepare_worker.py``), if it matters still."""
+    about, _, text = _text(f"{home}/{home_files.SETUP}").partition("\n")
+    state, _, rest = about.partition(" ")
+    at = rest.partition(" ")[0]
+    age = now - int(at) if at.isdigit() else 0.0
+    if not text.strip() or (state == "working" and age > _SETUP_SECONDS) or (state == "done" and age > DAY):
+        return []
+    if state in ("failed", "off") and os.path.exists(f"{home}/{home_files.PYTHON}"):
+        return []  # somebody installed the packages meanwhile
+    return [text.strip()]
+
+
+def _settings(home: str, problems: "list[str]") -> "list[str]":
+    """Return what is wrong in ``config.toml``, by the hook's own eyes or those of the last worker."""
+    board = settings.board(home)
+    problem = board.get("config_problem")
+    if (
+        isinstance(problem, str)
+        and problem
+        and board.get("config_problem_stamp") == settings.config_stamp(home)
+    ):
+        problems = [problem]
+    return [f"Reverie: {problem.rstrip('.')}. Mend {home}/{home_files.CONFIG}" for problem in problems[:1]]
+
+
+def _stalled(home: str, now: float) -> "list[str]":
+    """Return the line that events wait and no worker takes them: an hour, or less if the last one died."""
+    try:
+        names = [name for name in os.listdir(f"{home}/{home_files.SPOOL}") if name[:13].isdigit()]
+    except OSError:
+        return []  # no event came yet
+    waited = max((now - int(name[:13]) / 1000 for name in names), default=0.0)
+    last = _text(f"{home}/{home_files.WORKER_LOG}").strip().rpartition("\n")[2]
+    kind, _, why = last.partition(": ")
+    died = kind.endswith("Error") and kind.isidentifier()
+    if waited < (_DEAD_SECONDS if died else _STALLED_SECONDS):
+        return []
+    cause = f": {why}" if died and why else ""
+    word = "turns wait" if len(names) > 1 else "turn waits"
+    return [f"Reverie: {len(names)} {word}, as its worker does not run{cause}. `reverie doctor` says more"]
+
+
+def _command(name: str, plugin: bool) -> str:
+    """Return how the person asks for `name`: in the session where that is installed, else in a shell."""
+    inside = plugin or os.path.exists(places.config_dir() + _CLIENTS_COMMANDS)
+    return f"/reverie:{name}" if inside else f"`reverie {name}`"
+
+
+def _text(file: str) -> str:
+    """Return the end of `file`, "" when there is none."""
+    try:
+        handle = os.open(file, os.O_RDONLY | places.OPEN)
+    except OSError:
+        return ""
+    try:
+        os.lseek(handle, max(0, os.fstat(handle).st_size - _MOST_BYTES), os.SEEK_SET)
+        return os.read(handle, _MOST_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    finally:
+        os.close(handle)
+
+
+def _plain(line: str) -> str:
+    """Return `line` on one line with nothing in it that acts, at most `_LONGEST` characters long."""
+    return clipped(" ".join(fence.neutralise(line).split()), _LONGEST)
