@@ -7,11 +7,12 @@ a misspelt cap never silently means the default.
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
 from pipeline.core import zone
@@ -22,6 +23,7 @@ from pipeline.hooklib.settings import DEFAULTS, MODES, TIME_ZONE
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=0)]
+_VARIABLE = re.compile(r"[A-Za-z_]\w*\*?", re.ASCII)
 
 
 def _known_mode(mode: str) -> str:
@@ -44,6 +46,18 @@ def _known_zone(name: str) -> str:
     return name
 
 
+def _listed(value: Any) -> Any:
+    """Return the items of a list that a variable gives as text, parted by commas or spaces."""
+    return value.replace(",", " ").split() if isinstance(value, str) else value
+
+
+def _variables(names: tuple[str, ...]) -> tuple[str, ...]:
+    odd = next((name for name in names if not _VARIABLE.fullmatch(name)), None)
+    if odd is not None:
+        raise PydanticCustomError("pass_env", "{name} is no name of a variable", {"name": repr(odd)})
+    return names
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -59,6 +73,16 @@ class ModelSettings(_Section):
         "",
         description="Name of the variable that holds the API key. Empty: no key is ever taken from the "
         "environment by background work.",
+    )
+    auth_token_env: str = Field(
+        "",
+        description="Name of the variable that holds a token, which is sent as `Authorization: Bearer`, as "
+        "gateways want it. Empty: none is taken.",
+    )
+    pass_env: Annotated[tuple[str, ...], BeforeValidator(_listed), AfterValidator(_variables)] = Field(
+        (),
+        description="Variables of the shell that `claude -p` also gets, such as CLAUDE_CODE_OAUTH_TOKEN, or "
+        "CLAUDE_CODE_USE_BEDROCK and `AWS_*` (a trailing `*` stands for any ending). None else goes along.",
     )
     base_url: str = Field("", description="Any compatible Messages API; empty means Anthropic's own.")
     claude_path: str = Field("", description="The claude executable; empty means search for it.")

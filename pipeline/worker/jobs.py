@@ -13,7 +13,14 @@ from pathlib import Path
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.core import faults
 from pipeline.core.clock import parse_time
-from pipeline.core.errors import ODD_DATA, LeaseLostError, ModelError, ReverieError, SpendError
+from pipeline.core.errors import (
+    ODD_DATA,
+    LeaseLostError,
+    ModelError,
+    ReverieError,
+    SpendError,
+    UnauthorisedError,
+)
 from pipeline.domain.job import Job
 from pipeline.extraction.run import Outcome
 from pipeline.extraction.strategies import Strategy
@@ -187,7 +194,7 @@ class Worker:
                 result = self.dreams.run(job) if job.kind == "dream" else self.extraction.run(job)
             except Exception as error:  # noqa: BLE001 - a job's one boundary
                 self._settle_failure(job, error, done)
-                down = str(error) if isinstance(error, PROVIDER_DOWN) else ""
+                down = _told(error) if isinstance(error, PROVIDER_DOWN) else ""
             else:
                 self._settle(job, result, done)
                 down = ""
@@ -217,8 +224,8 @@ class Worker:
         decision = self._policy(job).retry_after(error, job.attempts)
         if isinstance(decision, Wait) and not decision.counted:
             if isinstance(error, PROVIDER_DOWN) or (isinstance(error, SpendError) and job.kind != "dream"):
-                done.waiting = str(error)
-            self.context.put_back(job, decision, str(error))
+                done.waiting = _told(error)
+            self.context.put_back(job, decision, _told(error))
             return
         if isinstance(error, ReverieError):
             LOG.warning("%s failed: %s", job.key, error, extra=log_fields(job))
@@ -270,6 +277,11 @@ class Worker:
             if choice is not None and choice.asked:
                 names = ", ".join(choice.names) or "none"
                 LOG.info("%s: chosen in advance: %s", job.key, names, extra=fields)
+
+
+def _told(error: Exception) -> str:
+    """Return what a job waits for; a login also with what mends it, since nothing else will."""
+    return f"{error} {error.fix}" if isinstance(error, UnauthorisedError) else str(error)
 
 
 def _explained(error: Exception) -> str:

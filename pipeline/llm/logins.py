@@ -1,0 +1,196 @@
+"""Keys, tokens and cloud switches of a person's own shell: which are seen, which may be used, what to say.
+
+Background work runs where a hook or a scheduler started it, so what is exported there may be there by chance.
+None of it is used until a setting names it: ``model.pass_env`` (for ``claude -p``), ``model.api_key_env`` or
+``model.auth_token_env``. What was seen and not used is said, with the one line that allows it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from pipeline.config import ModelSettings
+from pipeline.core.errors import UnauthorisedError
+from pipeline.hooklib import claude_settings, places
+from pipeline.hooklib.jsonish import decode, loads
+from pipeline.llm import error_phrases
+
+KEY = "ANTHROPIC_API_KEY"
+TOKEN = "ANTHROPIC_AUTH_TOKEN"
+URL = "ANTHROPIC_BASE_URL"
+NOT_USED = "Reverie uses no key, token or cloud account of the shell unasked"
+LOG_IN = "Run `claude` and log in with /login."
+_OAUTH = "CLAUDE_CODE_OAUTH_TOKEN"
+_GATEWAY = (URL, "ANTHROPIC_CUSTOM_HEADERS")
+_MODELS = ("ANTHROPIC_DEFAULT_*_MODEL",)
+_AWS = ("AWS_*", "ANTHROPIC_BEDROCK_*", "CLAUDE_CODE_SKIP_BEDROCK_AUTH", *_MODELS)
+_GOOGLE = ("CLOUD_ML_REGION", "ANTHROPIC_VERTEX_*", "VERTEX_REGION_*", "GOOGLE_*", "GCLOUD_PROJECT")
+_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("CLAUDE_CODE_USE_BEDROCK", _AWS),
+    ("CLAUDE_CODE_USE_VERTEX", (*_GOOGLE, "CLAUDE_CODE_SKIP_VERTEX_AUTH", *_MODELS)),
+    (
+        "CLAUDE_CODE_USE_FOUNDRY",
+        ("ANTHROPIC_FOUNDRY_*", "AZURE_*", "CLAUDE_CODE_SKIP_FOUNDRY_AUTH", *_MODELS),
+    ),
+    (TOKEN, _GATEWAY),
+    (KEY, _GATEWAY),
+    (_OAUTH, ()),
+)
+"""What marks a way to a model, and the variables that go with it, in the order in which the client looks."""
+_MOST_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A way to a model that the environment offers: its mark, all names seen, the line that allows it."""
+
+    mark: str
+    seen: tuple[str, ...]
+    line: str
+
+
+def passed(name: str, settings: ModelSettings) -> bool:
+    """Whether ``model.pass_env`` lets the variable `name` through to ``claude -p``."""
+    return any(fnmatchcase(name, pattern) for pattern in settings.pass_env)
+
+
+def allowed(name: str, settings: ModelSettings) -> bool:
+    """Whether any setting says that background work may use the variable `name`."""
+    return passed(name, settings) or name in (settings.api_key_env, settings.auth_token_env)
+
+
+def key(settings: ModelSettings) -> str:
+    """Return the API key that the settings name, "" when they name none or it is not set."""
+    named = settings.api_key_env
+    return os.environ.get(named, "") if named and named != TOKEN else ""
+
+
+def token(settings: ModelSettings) -> str:
+    """Return the token that the settings name, "" when they name none or it is not set.
+
+    ``ANTHROPIC_AUTH_TOKEN`` holds a token whatever setting names it: as a key no gateway would take it.
+    """
+    named = settings.auth_token_env or (TOKEN if settings.api_key_env == TOKEN else "")
+    return os.environ.get(named, "") if named else ""
+
+
+def unused(settings: ModelSettings, *, client: bool = True) -> list[Login]:
+    """Return the logins in this process's environment that no setting allows.
+
+    Without a `client`, only those that the Messages API takes.
+    """
+    variables = os.environ
+    found = []
+    for mark, companions in _KINDS:
+        if not _is_on(mark, variables) or allowed(mark, settings) or not (client or mark in (KEY, TOKEN)):
+            continue
+        names = [pattern for pattern in companions if any(_set(variables, pattern))]
+        seen = sorted({mark, *(name for pattern in names for name in _set(variables, pattern))})
+        found.append(Login(mark, tuple(seen), _line(mark, names, settings, client=client)))
+    return found
+
+
+def lacking(settings: ModelSettings) -> list[str]:
+    """Return the variables that a setting names and that this process does not have."""
+    named = [name for name in settings.pass_env if "*" not in name]
+    named += [name for name in (settings.api_key_env, settings.auth_token_env) if name]
+    return [name for name in dict.fromkeys(named) if not os.environ.get(name)]
+
+
+def used(settings: ModelSettings) -> list[str]:
+    """Return the variables of a login that this process has and a setting allows."""
+    marks = [mark for mark, _ in _KINDS if _is_on(mark, os.environ) and allowed(mark, settings)]
+    named = [
+        name for name in (settings.api_key_env, settings.auth_token_env) if name and os.environ.get(name)
+    ]
+    return list(dict.fromkeys([*named, *marks]))
+
+
+def has_own_login() -> bool:
+    """Whether the client seems to have a login of its own: it left one, or its settings name one.
+
+    Only files are looked at, and only for whether something is there. A login that the system's keychain
+    holds shows in the account that ``.claude.json`` names.
+    """
+    config = Path(places.config_dir())
+    if (config / ".credentials.json").is_file():
+        return True
+    env = claude_settings.setting(claude_settings.user_file(), "env")
+    in_settings = isinstance(env, dict) and any(_is_on(mark, env) for mark, _ in _KINDS)
+    if in_settings or claude_settings.setting(claude_settings.user_file(), "apiKeyHelper"):
+        return True
+    beside = config if os.environ.get("CLAUDE_CONFIG_DIR") else config.parent
+    try:
+        state = loads(decode(places.read_file(str(beside / ".claude.json"), _MOST_BYTES)))
+    except (OSError, ValueError):
+        return False
+    return isinstance(state, dict) and bool(state.get("oauthAccount") or state.get("primaryApiKey"))
+
+
+def in_words(logins: Iterable[Login]) -> str:
+    """Return the names that were seen, as the beginning of a sentence; "" when there are none."""
+    names = list(dict.fromkeys(name for login in logins for name in login.seen))
+    if not names:
+        return ""
+    return f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} set here"
+
+
+def how_to_allow(login: Login, config: Path) -> str:
+    """Return the sentence with the one line that lets `login` through."""
+    return f"To use it, write under [model] in {config}: {login.line}"
+
+
+def explained(error: UnauthorisedError, settings: ModelSettings, config: Path) -> UnauthorisedError:
+    """Return `error` of ``claude -p`` with what the environment has to do with it.
+
+    A login that no setting allows is named with the line that allows it, in `config`; one that was used is
+    named as what was refused; one that a setting names and that is missing is named as missing.
+    """
+    text = str(error).rstrip(".")
+    offered, given, missing = unused(settings), used(settings), lacking(settings)
+    if given:
+        place = f" at {settings.base_url}" if settings.base_url else ""
+        return UnauthorisedError(
+            f"{text}. It was asked with {', '.join(given)}{place}, which was not accepted.",
+            fix=f"Check what {', '.join(given)} holds; nothing is learned until then.",
+        )
+    if offered:
+        start = "claude has no login of its own here" if error_phrases.is_logged_out(text) else text
+        return UnauthorisedError(
+            f"{start}. {in_words(offered)}, but {NOT_USED}.",
+            fix=f"{how_to_allow(offered[0], config)}. Or run `claude` and log in with /login.",
+        )
+    if missing:
+        start = "claude has no login of its own here" if error_phrases.is_logged_out(text) else text
+        return UnauthorisedError(
+            f"{start}, and {', '.join(missing)}, which config.toml names, is not set where this ran.",
+            fix="Export it where Claude Code starts (no scheduler has it), or log in with /login.",
+        )
+    return UnauthorisedError(f"{text}.", fix=error.fix or LOG_IN)
+
+
+def _is_on(mark: str, variables: Mapping[str, object]) -> bool:
+    value = str(variables.get(mark) or "")
+    return bool(value) and not (
+        mark.startswith("CLAUDE_CODE_USE_") and value.lower() in ("0", "false", "no", "off")
+    )
+
+
+def _set(variables: Mapping[str, str], pattern: str) -> list[str]:
+    return [name for name, value in variables.items() if value and fnmatchcase(name, pattern)]
+
+
+def _line(mark: str, companions: list[str], settings: ModelSettings, *, client: bool) -> str:
+    """Return the line of config.toml that allows a login, and with it what it needs."""
+    if not client:
+        name = "api_key_env" if mark == KEY else "auth_token_env"
+        place = f" and base_url = {json.dumps(os.environ[URL])}" if URL in companions else ""
+        return f'{name} = "{mark}"{place}'
+    if mark == KEY and not companions:
+        return f'api_key_env = "{KEY}"'
+    return f"pass_env = {json.dumps(list(dict.fromkeys([*settings.pass_env, mark, *companions])))}"
