@@ -59,17 +59,25 @@ def flags_in(help_text: str) -> frozenset[str]:
 
 
 def invocation(
-    program: Path, flags: frozenset[str], request: Request, schema: Mapping[str, Any], folder: Path
+    program: Path,
+    flags: frozenset[str],
+    request: Request,
+    schema: Mapping[str, Any],
+    folder: Path,
+    *,
+    alias: bool = False,
 ) -> Invocation:
     """Return how to ask `request` of the client at `program`, which knows `flags`.
 
-    `folder` is where a file for the system prompt may be put. Options that every version takes but
+    `folder` is where a file for the system prompt may be put; with `alias` the model is named as the client
+    names it. Options that every version takes but
     ``--help`` hides are given always. Raises UnavailableError for a client too old to be kept from its
     tools, and TooLongError for a prompt that its standard input does not take.
     """
     if "--tools" not in flags:
         raise UnavailableError(f"{program} is too old to run without tools.", fix="Update Claude Code.")
-    argv = [str(program), "-p", "--output-format", "json", "--model", model_names.for_client(request.model)]
+    argv = [str(program), "-p", "--output-format", "json", "--model"]
+    argv += [model_names.for_client(request.model) if alias else request.model]
     argv += ["--max-turns", "3"]
     argv += ["--tools", "", "--disallowedTools", "mcp__*", "--strict-mcp-config"]
     argv += ["--settings", '{"disableAllHooks":true}']

@@ -89,7 +89,14 @@ class ClaudeCliProvider:
     def _send(self, request: Request, schema: Mapping[str, Any]) -> RawReply:
         folder = ensure_dir(self._home.claude_folder)
         env = claude_call.environment(self._program, self._settings)
-        call = claude_call.invocation(self._program, self._flags(folder, env), request, schema, folder)
+        call = claude_call.invocation(
+            self._program,
+            self._flags(folder, env),
+            request,
+            schema,
+            folder,
+            alias=logins.names_models_itself(env),
+        )
         try:
             for path, data in call.files.items():
                 write_atomic(path, data)

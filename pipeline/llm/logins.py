@@ -42,6 +42,8 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (_OAUTH, ()),
 )
 """What marks a way to a model, and the variables that go with it, in the order in which the client looks."""
+_SWITCH = "CLAUDE_CODE_USE_"
+_CLOUD = tuple(f"{_SWITCH}{name}" for name in ("BEDROCK", "VERTEX", "FOUNDRY", "MANTLE", "ANTHROPIC_"))
 _MOST_BYTES = 16 << 20
 
 
@@ -132,6 +134,21 @@ def has_own_login() -> bool:
     return isinstance(state, dict) and bool(state.get("oauthAccount") or state.get("primaryApiKey"))
 
 
+def names_models_itself(environ: Mapping[str, str]) -> bool:
+    """Whether a client run with `environ` asks a cloud, or a gateway whose models it was told the names of.
+
+    There Anthropic's own names mean nothing, and the client's aliases do. Elsewhere an alias would be another
+    model than the one that was named.
+    """
+    settings = claude_settings.setting(claude_settings.user_file(), "env")
+    for variables in (environ, settings if isinstance(settings, dict) else {}):
+        if any(_is_on(name, variables) for name in variables if name.startswith(_CLOUD)):
+            return True
+        if any(variables[name] for name in variables if fnmatchcase(name, _MODELS[0])):
+            return True
+    return False
+
+
 def in_words(logins: Iterable[Login]) -> str:
     """Return the names that were seen, as the beginning of a sentence; "" when there are none."""
     names = list(dict.fromkeys(name for login in logins for name in login.seen))
@@ -176,9 +193,7 @@ def explained(error: UnauthorisedError, settings: ModelSettings, config: Path) -
 
 def _is_on(mark: str, variables: Mapping[str, object]) -> bool:
     value = str(variables.get(mark) or "")
-    return bool(value) and not (
-        mark.startswith("CLAUDE_CODE_USE_") and value.lower() in ("0", "false", "no", "off")
-    )
+    return bool(value) and not (mark.startswith(_SWITCH) and value.lower() in ("0", "false", "no", "off"))
 
 
 def _set(variables: Mapping[str, str], pattern: str) -> list[str]:

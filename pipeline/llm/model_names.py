@@ -1,12 +1,12 @@
 """Names of models: the aliases of the client, and the full names that the Messages API knows.
 
 On Bedrock, Vertex and gateways the client turns its own alias into what the provider calls that model, which
-it does not do for a full name.
+it does not do for a full name. Where it asks Anthropic, an alias is the newest model of its kind.
 """
 
 from __future__ import annotations
 
-_FULL = {"haiku": "claude-haiku-4-5", "sonnet": "claude-sonnet-4-5", "opus": "claude-opus-4-5"}
+_FULL = {"haiku": "claude-haiku-4-5", "sonnet": "claude-sonnet-5-5", "opus": "claude-opus-5-5"}
 _ALIASES = {full: alias for alias, full in _FULL.items()}
 
 
