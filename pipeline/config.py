@@ -23,7 +23,7 @@ from pipeline.hooklib.settings import DEFAULTS, MODES, TIME_ZONE
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=0)]
-_VARIABLE = re.compile(r"[A-Za-z_]\w*\*?", re.ASCII)
+_VARIABLE = re.compile(r"[A-Za-z_]\w*(\*|=[A-Za-z_]\w*)?", re.ASCII)
 
 
 def _known_mode(mode: str) -> str:
@@ -81,8 +81,9 @@ class ModelSettings(_Section):
     )
     pass_env: Annotated[tuple[str, ...], BeforeValidator(_listed), AfterValidator(_variables)] = Field(
         (),
-        description="Variables of the shell that `claude -p` also gets, such as CLAUDE_CODE_OAUTH_TOKEN, or "
-        "CLAUDE_CODE_USE_BEDROCK and `AWS_*` (a trailing `*` stands for any ending). None else goes along.",
+        description="Variables of the shell that `claude -p` also gets, such as CLAUDE_CODE_USE_BEDROCK and "
+        "`AWS_*` (a trailing `*` stands for any ending). `NAME=OTHER` gives it as NAME what the shell has as "
+        "OTHER. No key, token or cloud switch else goes along.",
     )
     base_url: str = Field("", description="Any compatible Messages API; empty means Anthropic's own.")
     claude_path: str = Field("", description="The claude executable; empty means search for it.")

@@ -119,8 +119,8 @@ def environment(program: Path, settings: ModelSettings) -> dict[str, str]:
     variables = {
         name: value
         for name, value in os.environ.items()
-        if name in _PASSED or name.startswith(_PASSED_PREFIXES) or logins.passed(name, settings)
-    }
+        if name in _PASSED or name.startswith(_PASSED_PREFIXES)
+    } | logins.passed(settings)
     variables["PATH"] = os.pathsep.join(
         dict.fromkeys(
             [*filter(None, variables.get("PATH", os.defpath).split(os.pathsep)), str(program.parent)]

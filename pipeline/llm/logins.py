@@ -25,7 +25,9 @@ TOKEN = "ANTHROPIC_AUTH_TOKEN"
 URL = "ANTHROPIC_BASE_URL"
 NOT_USED = "Reverie uses no key, token or cloud account of the shell unasked"
 LOG_IN = "Run `claude` and log in with /login."
-_OAUTH = "CLAUDE_CODE_OAUTH_TOKEN"
+OAUTH = "CLAUDE_CODE_OAUTH_TOKEN"
+_COPY = "REVERIE_OAUTH_TOKEN"
+HIDDEN = f"Claude Code keeps {OAUTH} from hooks, and so from background work"
 _GATEWAY = (URL, "ANTHROPIC_CUSTOM_HEADERS")
 _MODELS = ("ANTHROPIC_DEFAULT_*_MODEL",)
 _AWS = ("AWS_*", "ANTHROPIC_BEDROCK_*", "CLAUDE_CODE_SKIP_BEDROCK_AUTH", *_MODELS)
@@ -39,12 +41,14 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (TOKEN, _GATEWAY),
     (KEY, _GATEWAY),
-    (_OAUTH, ()),
+    (OAUTH, ()),
 )
 """What marks a way to a model, and the variables that go with it, in the order in which the client looks."""
 _SWITCH = "CLAUDE_CODE_USE_"
 _CLOUD = tuple(f"{_SWITCH}{name}" for name in ("BEDROCK", "VERTEX", "FOUNDRY", "MANTLE", "ANTHROPIC_"))
 _MOST_BYTES = 16 << 20
+COPY_LINE = f'pass_env = ["{OAUTH}={_COPY}"]'
+COPYING = f'export {_COPY}="${OAUTH}" beside it (Claude Code keeps {OAUTH} itself from hooks)'
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +60,16 @@ class Login:
     line: str
 
 
-def passed(name: str, settings: ModelSettings) -> bool:
-    """Whether ``model.pass_env`` lets the variable `name` through to ``claude -p``."""
-    return any(fnmatchcase(name, pattern) for pattern in settings.pass_env)
-
-
-def allowed(name: str, settings: ModelSettings) -> bool:
-    """Whether any setting says that background work may use the variable `name`."""
-    return passed(name, settings) or name in (settings.api_key_env, settings.auth_token_env)
+def passed(settings: ModelSettings) -> dict[str, str]:
+    """Return the variables of this process that ``model.pass_env`` gives to ``claude -p``, by its names."""
+    found: dict[str, str] = {}
+    for entry in settings.pass_env:
+        name, renamed, ours = entry.partition("=")
+        if renamed:
+            found |= {name: os.environ[ours]} if os.environ.get(ours) else {}
+        else:
+            found |= {known: os.environ[known] for known in _set(os.environ, name)}
+    return found
 
 
 def key(settings: ModelSettings) -> str:
@@ -86,12 +92,13 @@ def unused(settings: ModelSettings, *, client: bool = True) -> list[Login]:
 
     Without a `client`, only those that the Messages API takes.
     """
-    variables = os.environ
+    variables, given = os.environ, passed(settings)
     found = []
     for mark, companions in _KINDS:
-        if not _is_on(mark, variables) or allowed(mark, settings) or not (client or mark in (KEY, TOKEN)):
+        taken = mark in given or mark in (settings.api_key_env, settings.auth_token_env)
+        if taken or not _is_on(mark, variables) or not (client or mark in (KEY, TOKEN)):
             continue
-        names = [pattern for pattern in companions if any(_set(variables, pattern))]
+        names = [pattern for pattern in companions if _set(variables, pattern)]
         seen = sorted({mark, *(name for pattern in names for name in _set(variables, pattern))})
         found.append(Login(mark, tuple(seen), _line(mark, names, settings, client=client)))
     return found
@@ -99,18 +106,23 @@ def unused(settings: ModelSettings, *, client: bool = True) -> list[Login]:
 
 def lacking(settings: ModelSettings) -> list[str]:
     """Return the variables that a setting names and that this process does not have."""
-    named = [name for name in settings.pass_env if "*" not in name]
+    named = [entry.rpartition("=")[2] for entry in settings.pass_env if "*" not in entry]
     named += [name for name in (settings.api_key_env, settings.auth_token_env) if name]
     return [name for name in dict.fromkeys(named) if not os.environ.get(name)]
 
 
+def hidden(settings: ModelSettings) -> bool:
+    """Whether ``model.pass_env`` names the token that Claude Code keeps from hooks, and so from workers."""
+    return OAUTH in settings.pass_env
+
+
 def used(settings: ModelSettings) -> list[str]:
     """Return the variables of a login that this process has and a setting allows."""
-    marks = [mark for mark, _ in _KINDS if _is_on(mark, os.environ) and allowed(mark, settings)]
+    given = passed(settings)
     named = [
         name for name in (settings.api_key_env, settings.auth_token_env) if name and os.environ.get(name)
     ]
-    return list(dict.fromkeys([*named, *marks]))
+    return list(dict.fromkeys([*named, *(mark for mark, _ in _KINDS if _is_on(mark, given))]))
 
 
 def has_own_login() -> bool:
@@ -159,7 +171,8 @@ def in_words(logins: Iterable[Login]) -> str:
 
 def how_to_allow(login: Login, config: Path) -> str:
     """Return the sentence with the one line that lets `login` through."""
-    return f"To use it, write under [model] in {config}: {login.line}"
+    told = f"To use it, write under [model] in {config}: {login.line}"
+    return f"{told}, and {COPYING}" if login.mark == OAUTH else told
 
 
 def explained(error: UnauthorisedError, settings: ModelSettings, config: Path) -> UnauthorisedError:
@@ -184,11 +197,15 @@ def explained(error: UnauthorisedError, settings: ModelSettings, config: Path) -
         )
     if missing:
         start = "claude has no login of its own here" if error_phrases.is_logged_out(text) else text
+        way = "Export it where Claude Code starts (no scheduler has it), or log in with /login."
         return UnauthorisedError(
             f"{start}, and {', '.join(missing)}, which config.toml names, is not set where this ran.",
-            fix="Export it where Claude Code starts (no scheduler has it), or log in with /login.",
+            fix=f"{HIDDEN}. Write {COPY_LINE} instead, and {COPYING}." if missing == [OAUTH] else way,
         )
-    return UnauthorisedError(f"{text}.", fix=error.fix or LOG_IN)
+    way = f"{LOG_IN} If {OAUTH} of your shell is your login: `reverie doctor` tells how to use it."
+    return UnauthorisedError(
+        f"{text}.", fix=way if error_phrases.is_logged_out(text) else error.fix or LOG_IN
+    )
 
 
 def _is_on(mark: str, variables: Mapping[str, object]) -> bool:
@@ -208,4 +225,5 @@ def _line(mark: str, companions: list[str], settings: ModelSettings, *, client: 
         return f'{name} = "{mark}"{place}'
     if mark == KEY and not companions:
         return f'api_key_env = "{KEY}"'
-    return f"pass_env = {json.dumps(list(dict.fromkeys([*settings.pass_env, mark, *companions])))}"
+    first = f"{OAUTH}={_COPY}" if mark == OAUTH else mark
+    return f"pass_env = {json.dumps(list(dict.fromkeys([*settings.pass_env, first, *companions])))}"

@@ -17,7 +17,10 @@ LOGGED_OUT = {"type": "result", "subtype": "success", "is_error": True} | {
 }
 SHELLS = {
     "key": ({"ANTHROPIC_API_KEY": "k"}, 'api_key_env = "ANTHROPIC_API_KEY"'),
-    "oauth": ({"CLAUDE_CODE_OAUTH_TOKEN": "k"}, 'pass_env = ["CLAUDE_CODE_OAUTH_TOKEN"]'),
+    "oauth": (
+        {"CLAUDE_CODE_OAUTH_TOKEN": "k"},
+        'pass_env = ["CLAUDE_CODE_OAUTH_TOKEN=REVERIE_OAUTH_TOKEN"]',
+    ),
     "gateway": (
         {"ANTHROPIC_AUTH_TOKEN": "k", "ANTHROPIC_BASE_URL": "http://127.0.0.1:1"},
         'pass_env = ["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"]',
@@ -74,7 +77,7 @@ def test_daily_6_work_waits_with_the_cause_and_the_cure(desk):
     key = session(desk.project).write(desk.project)
     told = desk.here("extract", "--transcript", key, code=1, CLAUDE_CODE_OAUTH_TOKEN="k")
     assert "CLAUDE_CODE_OAUTH_TOKEN is set here" in told.err
-    assert 'pass_env = ["CLAUDE_CODE_OAUTH_TOKEN"]' in " ".join(told.err.split())
+    assert 'pass_env = ["CLAUDE_CODE_OAUTH_TOKEN=REVERIE_OAUTH_TOKEN"]' in " ".join(told.err.split())
     found = provider(desk, code=1)
     assert found["level"] == "error" and "its last call was refused" in found["message"]
     assert "doctor --online" in found["fix"]
@@ -101,3 +104,11 @@ def test_p1_a_gateway_that_refuses_is_asked_once_and_named(desk):
     (online,) = [row for row in rows if row["what"] == "online"]
     assert "token not accepted" in online["message"] and "model.auth_token_env" in online["fix"]
     assert len(gateway.prompts) == 1
+
+
+def test_the_token_that_hooks_never_get_is_an_error(desk):
+    env = {"CLAUDE_CODE_OAUTH_TOKEN": "k", "REVERIE_MODEL__PASS_ENV": "CLAUDE_CODE_OAUTH_TOKEN"}
+    rows = desk.here("doctor", "--json", code=1, **env).json
+    (login,) = [row for row in rows if row["what"] == "login"]
+    assert login["level"] == "error" and "keeps CLAUDE_CODE_OAUTH_TOKEN from hooks" in login["message"]
+    assert "REVERIE_OAUTH_TOKEN" in login["fix"]

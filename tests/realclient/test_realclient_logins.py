@@ -7,12 +7,16 @@ import pytest
 
 from tests.realclient.box import KEY, Box, OpenBox
 from tests.realclient.scripted_api import MODEL, Rule, value_reply
+from tests.realclient.test_realclient import converse, remember
 
 pytestmark = pytest.mark.realclient
 
 LOGINS = {
     "key": ({"ANTHROPIC_API_KEY": KEY}, 'api_key_env = "ANTHROPIC_API_KEY"'),
-    "oauth": ({"CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-made-up"}, 'pass_env = ["CLAUDE_CODE_OAUTH_TOKEN"]'),
+    "oauth": (
+        {"CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-made-up"},
+        'pass_env = ["CLAUDE_CODE_OAUTH_TOKEN=REVERIE_OAUTH_TOKEN"]',
+    ),
     "gateway": ({"ANTHROPIC_AUTH_TOKEN": "made-up"}, 'pass_env = ["ANTHROPIC_AUTH_TOKEN"]'),
 }
 OWN = {"helper": {"apiKeyHelper": f"echo {KEY}"}, "settings": {"env": {"ANTHROPIC_API_KEY": KEY}}}
@@ -45,6 +49,8 @@ def test_a_login_of_the_shell_is_named_and_its_line_lets_it_through(
     assert all(f"{name} is set here" in found["message"] for name in shell) and line in found["fix"]
     config = box.home / ".claude" / "reverie" / "config.toml"
     config.write_text(f"[model]\n{line}\n", "utf-8")
+    if "CLAUDE_CODE_OAUTH_TOKEN" in shell:
+        box.env["REVERIE_OAUTH_TOKEN"] = shell["CLAUDE_CODE_OAUTH_TOKEN"]
     assert online(box)["level"] == "ok"
     assert [asked.kind for asked in box.journal.asked()] == [MODEL]
 
@@ -71,3 +77,24 @@ def test_p2_a_bedrock_switch_reaches_the_client_when_allowed(open_box: OpenBox) 
     # The scripted API speaks no Bedrock; that it was asked as Amazon is asked is what counts.
     assert "no login of its own" not in online(box)["message"]
     assert any("anthropic.claude-haiku" in asked.path for asked in box.journal.asked())
+
+
+def test_a_session_teaches_by_a_token_of_the_shell_that_is_allowed(open_box: OpenBox) -> None:
+    """The client keeps the token from its hooks, and so from the worker: a copy of it goes through."""
+    box = open_box(Rule(["Tabs it is."], when="indent with tabs"), Rule(remember, kind=MODEL))
+    for name in ("ANTHROPIC_API_KEY", "REVERIE_MODEL__API_KEY_ENV"):
+        del box.env[name]
+    box.env["CLAUDE_CODE_OAUTH_TOKEN"] = box.env["REVERIE_OAUTH_TOKEN"] = "sk-ant-oat01-made-up"
+    box.env["REVERIE_MODEL__PASS_ENV"] = "CLAUDE_CODE_OAUTH_TOKEN=REVERIE_OAUTH_TOKEN"
+    converse(box)
+    assert [file.name for file in box.memory.glob("indent*.md")] == ["indent-with-tabs.md"]
+
+
+def test_a_session_without_its_token_says_where_to_look(open_box: OpenBox) -> None:
+    box = open_box(Rule(["Tabs it is."], when="indent with tabs"), Rule(remember, kind=MODEL))
+    for name in ("ANTHROPIC_API_KEY", "REVERIE_MODEL__API_KEY_ENV"):
+        del box.env[name]
+    box.env["CLAUDE_CODE_OAUTH_TOKEN"] = "sk-ant-oat01-made-up"
+    converse(box)
+    waits = " ".join(box.run("reverie", "status").split())
+    assert "If CLAUDE_CODE_OAUTH_TOKEN of your shell is your login: `reverie doctor` tells how" in waits

@@ -178,6 +178,9 @@ def _answers(app: App, name: str, reason: str) -> Iterator[Finding]:
         if offered:
             message = f"{logins.in_words(offered)}, but {logins.NOT_USED}"
             yield Finding("note", "login", message, f"{logins.how_to_allow(offered[0], config)}.")
+    if logins.hidden(settings):
+        fix = f"Write {logins.COPY_LINE} instead, and {logins.COPYING}."
+        yield Finding("error", "login", f"{logins.HIDDEN}, so nothing will be learned by it", fix)
     missing = logins.lacking(settings)
     if missing:
         message = f"{', '.join(missing)}, which config.toml names, is not set here"
