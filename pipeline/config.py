@@ -216,6 +216,17 @@ class EmbeddingSettings(_Section):
     )
 
 
+class DialogueSettings(_Section):
+    """What was said, as the ledger keeps it to read memories from."""
+
+    keep_days: Literal["auto", "forever"] | Annotated[int, Field(ge=1)] = Field(
+        "auto",
+        description="Days after a session's last word that what was read of it stays in the ledger. auto: "
+        "as long as Claude Code keeps transcripts (its cleanupPeriodDays, else 30) and 30 more. forever: "
+        "always.",
+    )
+
+
 class WorkerSettings(_Section):
     """The background process."""
 
@@ -234,6 +245,7 @@ class Settings(_Section):
     extraction: ExtractionSettings = ExtractionSettings()
     store: StoreSettings = StoreSettings()
     worker: WorkerSettings = WorkerSettings()
+    dialogue: DialogueSettings = DialogueSettings()
     dream: DreamSettings = DreamSettings()
     recall: RecallSettings = RecallSettings()
     embeddings: EmbeddingSettings = EmbeddingSettings()

@@ -17,7 +17,7 @@ from pipeline.cli.options import JsonOption, LlmOption, StoreOption
 from pipeline.core import paths
 from pipeline.core.zone import local
 from pipeline.hooklib import statusline as hook_statusline
-from pipeline.text.humanize import ago, bar, count, day_and_time
+from pipeline.text.humanize import ago, bar, count, day_and_time, room
 
 _REDRAW_SECONDS = 2.0
 _LABEL = 10
@@ -125,8 +125,16 @@ def _work(value: dict[str, Any], now: datetime) -> list[str]:
         "inbox": inbox,
         "last hook": hooks,
         "read": ", ".join([read, *filter(None, odd)]) + (f"; conversations: {known}" if known else ""),
+        "dialogue": _kept(value["dialogue"]),
     }
     return [f"{name:<{_LABEL}} {text}" for name, text in found.items()]
+
+
+def _kept(dialogue: dict[str, Any]) -> str:
+    """Return how much of what was said is held, and for how long."""
+    days = dialogue["keep_days"]
+    kept = "kept for ever" if days is None else f"kept {count(days, 'day')} after a session's last word"
+    return f"{room(dialogue['bytes'])} in the ledger, {kept}"
 
 
 def _unread(unread: dict[str, int], columns: int) -> list[str]:

@@ -181,14 +181,16 @@ def _redacted(entries: Iterator[Entry]) -> Iterator[Entry]:
         kind = _word(entry.type)[:_WORD_CHARS]
         tools = tuple(map(_word, entry.tool_names))
         touched = tuple(map(_word, entry.files))
+        branch = _word(entry.branch) if entry.branch else ""
         sender = _word(entry.origin)[:_WORD_CHARS] if entry.origin else ""
         writes = tuple(map(_word, entry.memory_writes))
         reads = tuple(map(_word, entry.memory_reads))
         started = _word(entry.entrypoint) if entry.entrypoint else entry.entrypoint
-        if (kind, tools, touched, sender, writes, reads, started) != (
+        if (kind, tools, touched, branch, sender, writes, reads, started) != (
             entry.type,
             entry.tool_names,
             entry.files,
+            entry.branch,
             entry.origin,
             entry.memory_writes,
             entry.memory_reads,
@@ -199,6 +201,7 @@ def _redacted(entries: Iterator[Entry]) -> Iterator[Entry]:
                 type=kind,
                 tool_names=tools,
                 files=touched,
+                branch=branch,
                 origin=sender,
                 memory_writes=writes,
                 memory_reads=reads,

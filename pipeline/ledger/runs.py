@@ -168,6 +168,31 @@ def rows_read(ledger: Ledger, key: str, store: str, *strategies: str) -> list[tu
     return [(row["from_row"], row["through_row"]) for row in rows]
 
 
+def drop_replies(ledger: Ledger, key: str, *, pending: bool) -> None:
+    """Drop what the ended runs over the source file `key` were given and answered, which nothing needs again.
+
+    With `pending`, runs that a crash left unapplied end as ``failed:deleted``, and so as never read.
+    """
+    ledger.execute("UPDATE runs SET reply_json = '{}' WHERE key = ? AND outcome IS NOT NULL", (key,))
+    if pending:
+        ledger.execute(
+            "UPDATE runs SET reply_json = '{}', outcome = 'failed:deleted' WHERE key = ? AND outcome IS NULL",
+            (key,),
+        )
+
+
+def done_condition(file: str, row: str) -> str:
+    """Return the SQL condition that a run has done with `row` of the source file `file`, for whichever store.
+
+    Both are columns of the statement it goes into; a whole reading and one by turns count alike.
+    """
+    outcomes = ", ".join(f"'{word}'" for word in _DONE)
+    return (
+        f"EXISTS (SELECT 1 FROM runs WHERE runs.key = {file} AND runs.strategy IN ('turn', 'conversation')"
+        f" AND runs.outcome IN ({outcomes}) AND {row} BETWEEN runs.from_row AND runs.through_row)"
+    )
+
+
 def first_started(ledger: Ledger, store: str) -> float | None:
     """Return when the first run over `store` began (epoch seconds), None when there was none."""
     value = ledger.value("SELECT min(started_at) FROM runs WHERE store = ?", (store,))

@@ -16,6 +16,7 @@ from pipeline.core.clock import parse_time
 from pipeline.core.errors import (
     ODD_DATA,
     LeaseLostError,
+    LedgerError,
     ModelError,
     ReverieError,
     SpendError,
@@ -26,7 +27,7 @@ from pipeline.extraction.run import Outcome
 from pipeline.extraction.strategies import Strategy
 from pipeline.intake import orphans
 from pipeline.intake.drain import drain, is_print_session
-from pipeline.ledger import conversations, events, files, jobs
+from pipeline.ledger import conversations, events, files, jobs, retention
 from pipeline.llm import Client
 from pipeline.recall.prepared import hook_state, session_memory
 from pipeline.recall.prepared.prefetch import prefetch
@@ -118,8 +119,19 @@ class Worker:
             self._dream_due(done, down, now_too=now_too)
             self.derived.index()
             session_memory.sweep(context.home, context.now())
+        self._keep_for_a_time()
         hook_state.refresh(ledger, context.home, context.settings, context.clock)
         return done
+
+    def _keep_for_a_time(self) -> None:
+        """Delete what was said long ago and was read; what can't be deleted now is another day's work."""
+        try:
+            gone = retention.sweep(self.context.ledger, self.context.settings.dialogue, self.context.now())
+        except LedgerError as error:
+            LOG.warning("old dialogue can't be deleted: %s", error)
+        else:
+            if gone:
+                LOG.info("deleted %d bytes of dialogue that was read (dialogue.keep_days)", gone)
 
     def next_due(self) -> float | None:
         """Return in how many seconds the next job is due, or None when none will be."""
