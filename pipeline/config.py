@@ -19,7 +19,7 @@ from pipeline.core import zone
 from pipeline.core.errors import ConfigError
 from pipeline.core.home import Home
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
-from pipeline.hooklib.settings import DEFAULTS, MODES, TIME_ZONE
+from pipeline.hooklib.settings import DEFAULTS, MODES, TIME_ZONE, listed
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=0)]
@@ -49,6 +49,12 @@ def _known_zone(name: str) -> str:
 def _listed(value: Any) -> Any:
     """Return the items of a list that a variable gives as text, parted by commas or spaces."""
     return value.replace(",", " ").split() if isinstance(value, str) else value
+
+
+def _folders(value: Any) -> Any:
+    """Return a list of folders as hooks read it; what is none of these is pydantic's to name."""
+    found = listed(value)
+    return value if found is None else found
 
 
 def _variables(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -227,6 +233,17 @@ class DialogueSettings(_Section):
     )
 
 
+class ProjectSettings(_Section):
+    """Which projects are read and recalled into. A file `.reverie-ignore` in one leaves it out as well."""
+
+    only: Annotated[tuple[str, ...], BeforeValidator(_folders)] = Field(
+        (), description="Folders or patterns (`~/work/*`): no project but in these. Empty: all."
+    )
+    ignore: Annotated[tuple[str, ...], BeforeValidator(_folders)] = Field(
+        (), description="Folders or patterns whose projects are neither read nor recalled into."
+    )
+
+
 class WorkerSettings(_Section):
     """The background process."""
 
@@ -246,6 +263,7 @@ class Settings(_Section):
     store: StoreSettings = StoreSettings()
     worker: WorkerSettings = WorkerSettings()
     dialogue: DialogueSettings = DialogueSettings()
+    projects: ProjectSettings = ProjectSettings()
     dream: DreamSettings = DreamSettings()
     recall: RecallSettings = RecallSettings()
     embeddings: EmbeddingSettings = EmbeddingSettings()

@@ -83,12 +83,12 @@ def _memories(app: App) -> str:
 def _model(app: App, provider: str, why: str) -> str:
     """Say which model is asked, and by what login it is not."""
     settings = app.settings.model
-    told = f"{provider}: {why}" + ("" if provider == "offline" else f" ({settings.model})")
+    model_line = f"{provider}: {why}" + ("" if provider == "offline" else f" ({settings.model})")
     client = provider == "claude-cli"
     offered = logins.unused(settings, client=client) if client or provider == "offline" else []
     if not offered:
-        return told
-    seen = f"{told}. {logins.in_words(offered)}, but {logins.NOT_USED}."
+        return model_line
+    seen = f"{model_line}. {logins.in_words(offered)}, but {logins.NOT_USED}."
     if logins.used(settings) or logins.has_own_login():
         return seen
     missing = "" if provider == "offline" else " Nothing is learned without a login."

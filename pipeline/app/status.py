@@ -13,6 +13,7 @@ from pipeline.core.errors import StoreError
 from pipeline.core.home import Home
 from pipeline.domain.memory import Evidence
 from pipeline.extraction.shortening import size
+from pipeline.hooklib import projects
 from pipeline.hooklib.places import PROJECT_STORE
 from pipeline.intake import spool
 from pipeline.ledger import (
@@ -57,6 +58,7 @@ def overview(
         "home": str(home),
         "store": str(store),
         "ledger": ledger.note,
+        "left_alone": projects.why_ignored(str(Path.cwd()), settings.projects.only, settings.projects.ignore),
         "mode": settings.store.mode,
         "at": now.timestamp(),
         "provider": {

@@ -171,7 +171,9 @@ def _dream(dream: dict[str, Any], now: datetime, columns: int) -> list[str]:
 
 
 def _trouble(value: dict[str, Any]) -> list[str]:
-    found = [value["provider"]["means"]]
+    alone = value["left_alone"]
+    found = [f"sessions in this folder are neither read nor recalled into: {alone}" if alone else ""]
+    found.append(value["provider"]["means"])
     found.append(f"ledger: {value['ledger']}" if value["ledger"] else "")
     found.append(f"model calls wait: {value['spend']['held']}" if value["spend"]["held"] else "")
     found += [

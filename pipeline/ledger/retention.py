@@ -54,8 +54,12 @@ def keep_days(settings: DialogueSettings) -> int | None:
         return None
     if isinstance(settings.keep_days, int):
         return settings.keep_days
-    said = claude_settings.setting(claude_settings.user_file(), "cleanupPeriodDays")
-    host = said if isinstance(said, int) and not isinstance(said, bool) and said >= 0 else HOST_DAYS
+    host_setting = claude_settings.setting(claude_settings.user_file(), "cleanupPeriodDays")
+    host = (
+        host_setting
+        if isinstance(host_setting, int) and not isinstance(host_setting, bool) and host_setting >= 0
+        else HOST_DAYS
+    )
     return host + LONGER_DAYS
 
 
@@ -144,5 +148,5 @@ def _held(ledger: Ledger, key: str) -> Held:
 
 
 def _last(file: sqlite3.Row) -> float:
-    said = parse_time(file["last_entry_timestamp"])
-    return float(file["last_modified"]) / 1000 or (said.timestamp() if said else 0.0)
+    spoken = parse_time(file["last_entry_timestamp"])
+    return float(file["last_modified"]) / 1000 or (spoken.timestamp() if spoken else 0.0)

@@ -43,7 +43,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (KEY, _GATEWAY),
     (OAUTH, ()),
 )
-"""What marks a way to a model, and the variables that go with it, in the order in which the client looks."""
+"""What switches a login on, and the variables that go with it, in the order in which the client looks."""
 _SWITCH = "CLAUDE_CODE_USE_"
 _CLOUD = tuple(f"{_SWITCH}{name}" for name in ("BEDROCK", "VERTEX", "FOUNDRY", "MANTLE", "ANTHROPIC_"))
 _MOST_BYTES = 16 << 20
@@ -53,9 +53,9 @@ COPYING = f'export {_COPY}="${OAUTH}" beside it (Claude Code keeps {OAUTH} itsel
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A way to a model that the environment offers: its mark, all names seen, the line that allows it."""
+    """A way to a model that the environment offers: its switch, all names seen, the line that allows it."""
 
-    mark: str
+    switch: str
     seen: tuple[str, ...]
     line: str
 
@@ -94,13 +94,13 @@ def unused(settings: ModelSettings, *, client: bool = True) -> list[Login]:
     """
     variables, given = os.environ, passed(settings)
     found = []
-    for mark, companions in _KINDS:
-        taken = mark in given or mark in (settings.api_key_env, settings.auth_token_env)
-        if taken or not _is_on(mark, variables) or not (client or mark in (KEY, TOKEN)):
+    for switch, companions in _KINDS:
+        taken = switch in given or switch in (settings.api_key_env, settings.auth_token_env)
+        if taken or not _is_on(switch, variables) or not (client or switch in (KEY, TOKEN)):
             continue
         names = [pattern for pattern in companions if _set(variables, pattern)]
-        seen = sorted({mark, *(name for pattern in names for name in _set(variables, pattern))})
-        found.append(Login(mark, tuple(seen), _line(mark, names, settings, client=client)))
+        seen = sorted({switch, *(name for pattern in names for name in _set(variables, pattern))})
+        found.append(Login(switch, tuple(seen), _line(switch, names, settings, client=client)))
     return found
 
 
@@ -122,7 +122,7 @@ def used(settings: ModelSettings) -> list[str]:
     named = [
         name for name in (settings.api_key_env, settings.auth_token_env) if name and os.environ.get(name)
     ]
-    return list(dict.fromkeys([*named, *(mark for mark, _ in _KINDS if _is_on(mark, given))]))
+    return list(dict.fromkeys([*named, *(switch for switch, _ in _KINDS if _is_on(switch, given))]))
 
 
 def has_own_login() -> bool:
@@ -135,7 +135,7 @@ def has_own_login() -> bool:
     if (config / ".credentials.json").is_file():
         return True
     env = claude_settings.setting(claude_settings.user_file(), "env")
-    in_settings = isinstance(env, dict) and any(_is_on(mark, env) for mark, _ in _KINDS)
+    in_settings = isinstance(env, dict) and any(_is_on(switch, env) for switch, _ in _KINDS)
     if in_settings or claude_settings.setting(claude_settings.user_file(), "apiKeyHelper"):
         return True
     beside = config if os.environ.get("CLAUDE_CONFIG_DIR") else config.parent
@@ -171,8 +171,8 @@ def in_words(logins: Iterable[Login]) -> str:
 
 def how_to_allow(login: Login, config: Path) -> str:
     """Return the sentence with the one line that lets `login` through."""
-    told = f"To use it, write under [model] in {config}: {login.line}"
-    return f"{told}, and {COPYING}" if login.mark == OAUTH else told
+    sentence = f"To use it, write under [model] in {config}: {login.line}"
+    return f"{sentence}, and {COPYING}" if login.switch == OAUTH else sentence
 
 
 def explained(error: UnauthorisedError, settings: ModelSettings, config: Path) -> UnauthorisedError:
@@ -184,9 +184,9 @@ def explained(error: UnauthorisedError, settings: ModelSettings, config: Path) -
     text = str(error).rstrip(".")
     offered, given, missing = unused(settings), used(settings), lacking(settings)
     if given:
-        place = f" at {settings.base_url}" if settings.base_url else ""
+        address = f" at {settings.base_url}" if settings.base_url else ""
         return UnauthorisedError(
-            f"{text}. It was asked with {', '.join(given)}{place}, which was not accepted.",
+            f"{text}. It was asked with {', '.join(given)}{address}, which was not accepted.",
             fix=f"Check what {', '.join(given)} holds; nothing is learned until then.",
         )
     if offered:
@@ -208,22 +208,22 @@ def explained(error: UnauthorisedError, settings: ModelSettings, config: Path) -
     )
 
 
-def _is_on(mark: str, variables: Mapping[str, object]) -> bool:
-    value = str(variables.get(mark) or "")
-    return bool(value) and not (mark.startswith(_SWITCH) and value.lower() in ("0", "false", "no", "off"))
+def _is_on(switch: str, variables: Mapping[str, object]) -> bool:
+    value = str(variables.get(switch) or "")
+    return bool(value) and not (switch.startswith(_SWITCH) and value.lower() in ("0", "false", "no", "off"))
 
 
 def _set(variables: Mapping[str, str], pattern: str) -> list[str]:
     return [name for name, value in variables.items() if value and fnmatchcase(name, pattern)]
 
 
-def _line(mark: str, companions: list[str], settings: ModelSettings, *, client: bool) -> str:
+def _line(switch: str, companions: list[str], settings: ModelSettings, *, client: bool) -> str:
     """Return the line of config.toml that allows a login, and with it what it needs."""
     if not client:
-        name = "api_key_env" if mark == KEY else "auth_token_env"
-        place = f" and base_url = {json.dumps(os.environ[URL])}" if URL in companions else ""
-        return f'{name} = "{mark}"{place}'
-    if mark == KEY and not companions:
+        name = "api_key_env" if switch == KEY else "auth_token_env"
+        address = f" and base_url = {json.dumps(os.environ[URL])}" if URL in companions else ""
+        return f'{name} = "{switch}"{address}'
+    if switch == KEY and not companions:
         return f'api_key_env = "{KEY}"'
-    first = f"{OAUTH}={_COPY}" if mark == OAUTH else mark
+    first = f"{OAUTH}={_COPY}" if switch == OAUTH else switch
     return f"pass_env = {json.dumps(list(dict.fromkeys([*settings.pass_env, first, *companions])))}"

@@ -14,6 +14,7 @@ from pipeline.core.errors import BusyStoreError, LedgerError, ModelError
 from pipeline.domain.job import Job, JobKind
 from pipeline.extraction.run import Outcome, extract, give_up
 from pipeline.extraction.strategies import ConversationStrategy, Strategy, TurnStrategy
+from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import carry_over, conversations, jobs, runs, utterances, watermarks
 from pipeline.ledger.conversations import Conversation
 from pipeline.store import Store, foreign_dream_running
@@ -80,8 +81,12 @@ class ExtractionRunner:
 
     def run(self, job: Job) -> list[Outcome]:
         """Do a claimed job of one of `KINDS`; settling it is the caller's."""
-        strategy = self._strategy(job)
-        phase = self.phase(self.source_of(job))
+        strategy, key = self._strategy(job), self.source_of(job)
+        why = why_left_alone(self._ledger, key, self._context.settings)
+        if why:
+            LOG.info("left alone: %s", why, extra=log_fields(job, source=key))
+            return []
+        phase = self.phase(key)
         if isinstance(strategy, TurnStrategy) and self._soon_read_whole(job.key, phase):
             return []
         if isinstance(strategy, ConversationStrategy):

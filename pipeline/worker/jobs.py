@@ -27,6 +27,7 @@ from pipeline.extraction.run import Outcome
 from pipeline.extraction.strategies import Strategy
 from pipeline.intake import orphans
 from pipeline.intake.drain import drain, is_print_session
+from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import conversations, events, files, jobs, retention
 from pipeline.llm import Client
 from pipeline.recall.prepared import hook_state, session_memory
@@ -162,7 +163,12 @@ class Worker:
             old = last is None or last.timestamp() < oldest
             # One that waits keeps its time: it may have been put off.
             waits = jobs.is_waiting(ledger, "extract_conversation", str(item.id))
-            if not (old or waits or is_print_session(ledger, item.source_file, settings)):
+            if not (
+                old
+                or waits
+                or is_print_session(ledger, item.source_file, settings)
+                or why_left_alone(ledger, item.source_file, settings)
+            ):
                 self.context.enqueue("extract_conversation", str(item.id))
 
     def _extract_due(self, done: Pass, *, now_too: bool) -> str:
@@ -206,7 +212,7 @@ class Worker:
                 result = self.dreams.run(job) if job.kind == "dream" else self.extraction.run(job)
             except Exception as error:  # noqa: BLE001 - a job's one boundary
                 self._settle_failure(job, error, done)
-                down = _told(error) if isinstance(error, PROVIDER_DOWN) else ""
+                down = _waits_for(error) if isinstance(error, PROVIDER_DOWN) else ""
             else:
                 self._settle(job, result, done)
                 down = ""
@@ -236,8 +242,8 @@ class Worker:
         decision = self._policy(job).retry_after(error, job.attempts)
         if isinstance(decision, Wait) and not decision.counted:
             if isinstance(error, PROVIDER_DOWN) or (isinstance(error, SpendError) and job.kind != "dream"):
-                done.waiting = _told(error)
-            self.context.put_back(job, decision, _told(error))
+                done.waiting = _waits_for(error)
+            self.context.put_back(job, decision, _waits_for(error))
             return
         if isinstance(error, ReverieError):
             LOG.warning("%s failed: %s", job.key, error, extra=log_fields(job))
@@ -291,7 +297,7 @@ class Worker:
                 LOG.info("%s: chosen in advance: %s", job.key, names, extra=fields)
 
 
-def _told(error: Exception) -> str:
+def _waits_for(error: Exception) -> str:
     """Return what a job waits for; a login also with what mends it, since nothing else will."""
     return f"{error} {error.fix}" if isinstance(error, UnauthorisedError) else str(error)
 

@@ -11,6 +11,7 @@ from pipeline.core import locks
 from pipeline.core.errors import InputError, ReverieError, UnauthorisedError
 from pipeline.core.home import Home
 from pipeline.domain.finding import Finding, Level
+from pipeline.hooklib import projects
 from pipeline.install.schedule import setup
 from pipeline.intake import spool
 from pipeline.ledger import Ledger, calls, files, jobs, unread
@@ -27,6 +28,7 @@ _MODES = {
 def check(app: App) -> Iterator[Finding]:
     """Yield how the work stands."""
     yield from _mode(app)
+    yield from _left_alone(app)
     yield from _ledger(app)
     yield from _spool(app.home)
     yield from _scheduled(app.home)
@@ -38,6 +40,14 @@ def _mode(app: App) -> Iterator[Finding]:
     if mode in _MODES:
         fix = f'Set mode = "auto" under [store] in {Home(app.home).config}, if that is not wanted.'
         yield Finding("note", "mode", f"{mode}: {_MODES[mode]}", fix)
+
+
+def _left_alone(app: App) -> Iterator[Finding]:
+    lists = app.settings.projects
+    why = projects.why_ignored(str(Path.cwd()), lists.only, lists.ignore)
+    if why:
+        message = f"sessions in this folder are neither read nor recalled into: {why}"
+        yield Finding("note", "project", message, "Change that, if it is not wanted.")
 
 
 def _ledger(app: App) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ Nothing here opens the ledger, drains the spool, calls a model or waits for anyb
 
 import os
 
-from pipeline.hooklib import events, home_files, jsonish, places, settings, times, zone
+from pipeline.hooklib import events, home_files, jsonish, places, projects, settings, times, zone
 from pipeline.hooklib.ownership import project_of
 
 TYPE_CHECKING = False
@@ -31,6 +31,9 @@ def run(event: str, data: bytes, home: str, problems: "list[str] | None" = None)
         return ""
     values = settings.hook_settings(home, log_lines)
     if not values["enabled"] or values["mode"] in SILENT_MODES:
+        return ""
+    cwd = _text(fields, "cwd")
+    if cwd and projects.why_ignored(cwd, values["only"], values["ignore"]):
         return ""
     name = values["time_zone"]
     if not zone.use(name):
