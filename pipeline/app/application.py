@@ -115,7 +115,8 @@ class App:
             return ""
         with self.ledger(to_look=True) as ledger:
             found = [store_path for store_path in files.stores(ledger) if Path(store_path).is_dir()]
-        return f" Known here: {', '.join(found[:3])}." if found else ""
+        hint = " Was the project moved here? `reverie adopt OLD-PATH` takes its memories over."
+        return f" Known here: {', '.join(found[:3])}.{hint}" if found else ""
 
     @contextmanager
     def alone(self, ledger: Ledger) -> Iterator[Worker]:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config import Settings
-from pipeline.core import locks
+from pipeline.core import locks, paths
 from pipeline.core.errors import StoreError
 from pipeline.core.home import Home
 from pipeline.domain.memory import Evidence
 from pipeline.extraction.shortening import size
-from pipeline.hooklib import projects
+from pipeline.hooklib import ownership, projects
 from pipeline.hooklib.places import PROJECT_STORE
 from pipeline.intake import spool
 from pipeline.ledger import (
@@ -57,6 +57,7 @@ def overview(
     return {
         "home": str(home),
         "store": str(store),
+        "moved_from": ownership.moved_from(str(store), str(paths.project_root(Path.cwd()))),
         "ledger": ledger.note,
         "left_alone": projects.why_ignored(str(Path.cwd()), settings.projects.only, settings.projects.ignore),
         "mode": settings.store.mode,

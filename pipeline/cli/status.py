@@ -97,7 +97,8 @@ def _head(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
     left = f"Reverie  {value['mode']} · worker {value['worker']} · {model}"
     clock = local(now).strftime("%H:%M:%S")
     gap = max(2, columns - len(left) - len(clock)) if columns else 2
-    return [left + " " * gap + clock, _short(value["store"])]
+    moved = [f"these memories were made at {_short(value['moved_from'])}"] if value["moved_from"] else []
+    return [left + " " * gap + clock, _short(value["store"]), *moved]
 
 
 def _work(value: dict[str, Any], now: datetime) -> list[str]:

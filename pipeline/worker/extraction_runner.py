@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
+from pathlib import Path
 
 from pipeline.context import PhaseContext
 from pipeline.core.errors import BusyStoreError, LedgerError, ModelError
@@ -19,6 +20,7 @@ from pipeline.ledger import carry_over, conversations, jobs, runs, utterances, w
 from pipeline.ledger.conversations import Conversation
 from pipeline.store import Store, foreign_dream_running
 from pipeline.worker.context import WorkerContext, log_fields
+from pipeline.worker.moved import take_over
 from pipeline.worker.session_store import claim, store_for
 
 LOG = logging.getLogger("reverie.worker")
@@ -109,6 +111,9 @@ class ExtractionRunner:
         is another project's.
         """
         context = self._context
+        cwd = None if context.store_override else utterances.first_cwd(self._ledger, key)
+        if cwd:
+            take_over(self._ledger, Path(cwd))
         store_path = context.store_override or store_for(self._ledger, key)
         if foreign_dream_running(store_path, context.clock.now()):
             raise BusyStoreError(file=str(store_path), fix="It ends by itself; the work waits.")

@@ -38,6 +38,7 @@ from pipeline.worker.context import WorkerContext, log_fields
 from pipeline.worker.derived_files import DerivedFiles
 from pipeline.worker.dream_runner import DreamRunner
 from pipeline.worker.extraction_runner import ExtractionRunner
+from pipeline.worker.moved import take_over
 from pipeline.worker.retry import PROVIDER_DOWN, PROVIDER_DOWN_SECONDS, RetryPolicy, Stop, Wait
 
 LOG = logging.getLogger("reverie.worker")
@@ -149,6 +150,8 @@ class Worker:
         done.events += drained.events
         done.quarantined += drained.quarantined
         session_memory.keep_all(context.ledger, context.home, drained.keys)
+        for cwd in {event.cwd for event in drained.started if event.cwd} if self._extracts() else ():
+            take_over(context.ledger, Path(cwd))
         if drained.started and self._extracts():
             orphans.ingest_orphans(context.ledger, context.settings, context.clock, drained.started)
 

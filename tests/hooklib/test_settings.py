@@ -8,7 +8,7 @@ from pipeline.config import load
 from pipeline.core.errors import ConfigError
 from pipeline.hooklib import settings
 
-NO_LISTS = {"only": [], "ignore": []}
+NO_LISTS: dict[str, list[str]] = {"only": [], "ignore": []}
 
 
 @pytest.fixture
