@@ -12,7 +12,6 @@ from typing import Any
 from pipeline.core.clock import iso
 from pipeline.core.home import Home
 from pipeline.domain.memory import Memory
-from pipeline.hooklib.memory_format import conflicts
 from pipeline.search import index_reader
 from pipeline.search.fts import SearchIndex
 from pipeline.search.rows import NO_STAMP, Content, SearchRow
@@ -118,7 +117,6 @@ def _about(memory: Memory, front: Mapping[str, Any]) -> dict[str, Any]:
         "anchors": list(memory.anchors),
         "sessions": _sessions(memory, front),
         "archived": is_retired(front),
-        "unsettled": bool(conflicts(memory.body.splitlines())),
     }
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from pipeline.hooklib import ownership
 from pipeline.hooklib.places import sanitise
+from pipeline.store.ownership import moves
 from tests.support.loopback import keep_each_line, serving
 from tests.support.workshop import Workshop
 
@@ -163,6 +164,39 @@ def test_adopt_brings_what_could_not_be_known_again(known: Workshop) -> None:
     assert known.memories() == ["always-keep-the"] and "always-keep-the" in says(known, "list")
     done = known.reverie("adopt", str(known.place / "nowhere"), REVERIE_MODEL__PROVIDER="offline")
     assert done.returncode == 1 and "no memories of a project that was there" in done.stderr
+
+
+def test_a_folder_is_known_by_what_is_in_it(tmp_path: Path) -> None:
+    project, store = tmp_path / "shop", tmp_path / "memory"
+    project.mkdir()
+    for name in "abcd":
+        (project / name).touch()
+    (store / ".reverie").mkdir(parents=True)
+    moves.remember(store, project)
+    (store / ownership.OWNER).write_text(str(project))
+    assert moves.find([str(store)], project) is None, "it is still there"
+    new = project.rename(tmp_path / "yard")
+    assert moves.find([str(store)], new) == store
+    (new / "a").unlink()
+    assert moves.find([str(store)], new) == store, "files come and go"
+    for name in "bcd":
+        (new / name).rename(tmp_path / name)  # kept, or their numbers would be given again
+        (new / name).touch()
+    assert moves.find([str(store)], new) is None, "the folder is the same, what is in it is not"
+    assert moves.find([str(store)], tmp_path / "nowhere") is None
+
+
+def test_of_two_that_may_be_it_none_is(tmp_path: Path) -> None:
+    project = tmp_path / "shop"
+    project.mkdir()
+    (project / "a").touch()
+    stores = [tmp_path / "one", tmp_path / "two"]
+    for store in stores:
+        (store / ".reverie").mkdir(parents=True)
+        moves.remember(store, project)
+        (store / ownership.OWNER).write_text(str(tmp_path / "gone"))
+    assert moves.find([str(store) for store in stores], project) is None
+    assert moves.find([str(stores[0])], project) == stores[0]
 
 
 @pytest.mark.parametrize(

@@ -151,8 +151,6 @@ def _barred(item: "Found", session: str, known: "set[str]") -> str:
     """Return why a memory that fits is not told all the same, or ""."""
     if item.shown.get("archived"):
         return "retired"
-    if item.shown.get("unsettled"):
-        return "both sides of a merge's conflict"
     if session and session in (item.shown.get("sessions") or ()):
         return "learned in this very session"
     return "already in the context" if item.digest in known else ""
