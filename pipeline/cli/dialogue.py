@@ -14,9 +14,7 @@ from pipeline.cli.options import JsonOption
 from pipeline.core.errors import InputError
 from pipeline.text.humanize import count, day_and_time, room
 
-dialogue = typer.Typer(
-    help="What was said in your sessions, as Reverie holds it to read memories from.", no_args_is_help=True
-)
+dialogue = typer.Typer(help="Show or delete the dialogue in the ledger.", no_args_is_help=True)
 
 
 @dialogue.command("list")
