@@ -71,11 +71,10 @@ def delete(app: App, what: Selection) -> list[dict[str, Any]]:
     Waits until no worker is at work. Memories, their quotes and what they say of their sources stay.
     """
     with app.ledger() as ledger, app.alone(ledger):
-        found = [
-            retention.delete(ledger, item.key, unread=what.unread) for item in _matching(app, ledger, what)
-        ]
+        keys = [item.key for item in _matching(app, ledger, what)]
+        found = retention.delete(ledger, keys, unread=what.unread)
         retention.compact(ledger)
-        return [asdict(item) | {"project": _project(ledger, item.key)} for item in found if item.size]
+        return [asdict(item) | {"project": _project(ledger, item.key)} for item in found]
 
 
 def _matching(app: App, ledger: Ledger, what: Selection) -> list[Held]:

@@ -7,7 +7,9 @@ read yet stays unless a person says otherwise: memories may still come of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.config import DialogueSettings
@@ -24,13 +26,7 @@ HOST_DAYS = 30
 """Days that Claude Code keeps a transcript where its settings don't say."""
 LONGER_DAYS = 30
 _CHORE = "dialogue"
-_FILE = "(SELECT id FROM memory_file_states WHERE file_path = ?)"
 _HELD = "(content <> '' OR note <> '')"
-_READ = (
-    "(superseded = 1 OR abandoned = 1 OR speaker IS NULL OR"
-    f" {runs.done_condition('memory_transcript_entries.source_file', 'memory_transcript_entries.id')})"
-)
-"""Rows that are done with: a run has read them, the transcript has them no more, or the person rewound."""
 _BYTES = "length(CAST(content AS BLOB)) + length(CAST(note AS BLOB))"
 
 
@@ -75,37 +71,35 @@ def held(ledger: Ledger, *, before: float | None = None) -> list[Held]:
 
     With `before`, an epoch second, only of those that did not grow since.
     """
-    keys = [
-        (_last(row), row["file_path"])
-        for row in ledger.rows("SELECT * FROM memory_file_states")
-        if before is None or 0 < _last(row) < before
-    ]
-    return [item for _, key in sorted(keys) if (item := _held(ledger, key)).size]
+    found = [_held(file, rows) for file, rows in _files(ledger) if rows]
+    return sorted(
+        (item for item in found if before is None or 0 < item.last < before),
+        key=lambda item: (item.last, item.key),
+    )
 
 
-def delete(ledger: Ledger, key: str, *, unread: bool = False) -> Held:
-    """Delete what was read of the source file `key`, with `unread` all of it; return what went."""
+def delete(ledger: Ledger, keys: Collection[str], *, unread: bool = False) -> list[Held]:
+    """Delete what was read of the source files `keys`, with `unread` all of it; return what went of each."""
+    gone = []
     with ledger.transaction():
-        before = _held(ledger, key)
         # So that nothing of it can be read in what the file no longer uses.
         ledger.execute("PRAGMA secure_delete = ON")
-        ledger.execute(
-            "UPDATE memory_transcript_entries SET content = '', note = '', files = ''"
-            f" WHERE file_id = {_FILE} AND {_HELD} AND (? OR {_READ})",
-            (key, unread),
-        )
-        runs.drop_replies(ledger, key, pending=unread)
-        after = _held(ledger, key)
-        if not after.size and before.session_id:
-            # What hooks told of the session holds the last reply.
-            ledger.execute("UPDATE events SET payload_json = '{}' WHERE session_id = ?", (before.session_id,))
-    return replace(
-        before,
-        utterances=before.utterances - after.utterances,
-        size=before.size - after.size,
-        unread=before.unread - after.unread,
-        unread_size=before.unread_size - after.unread_size,
-    )
+        for file, rows in _files(ledger):
+            going = [row for row in rows if unread or row.is_done]
+            if file["file_path"] not in keys or not going:
+                continue
+            ledger.executemany(
+                "UPDATE memory_transcript_entries SET content = '', note = '', files = '' WHERE id = ?",
+                [(row.id,) for row in going],
+            )
+            runs.drop_replies(ledger, file["file_path"], pending=unread)
+            if len(going) == len(rows) and file["session_id"]:
+                # What hooks told of the session holds the last reply.
+                ledger.execute(
+                    "UPDATE events SET payload_json = '{}' WHERE session_id = ?", (file["session_id"],)
+                )
+            gone.append(_held(file, going))
+    return gone
 
 
 def sweep(ledger: Ledger, settings: DialogueSettings, now: Moment) -> int:
@@ -114,7 +108,8 @@ def sweep(ledger: Ledger, settings: DialogueSettings, now: Moment) -> int:
     last = ledger.value("SELECT at FROM chores WHERE name = ?", (_CHORE,))
     if days is None or (last is not None and 0 <= at - last < DAY):
         return 0
-    gone = sum(delete(ledger, item.key).size for item in held(ledger, before=at - days * DAY))
+    keys = [item.key for item in held(ledger, before=at - days * DAY) if item.size > item.unread_size]
+    gone = sum(item.size for item in delete(ledger, keys)) if keys else 0
     ledger.execute("INSERT OR REPLACE INTO chores (name, at) VALUES (?, ?)", (_CHORE, at))
     return gone
 
@@ -125,25 +120,63 @@ def compact(ledger: Ledger) -> None:
     ledger.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def _held(ledger: Ledger, key: str) -> Held:
-    row = ledger.row(
-        f"SELECT coalesce(sum(content <> ''), 0) AS n, coalesce(sum({_BYTES}), 0) AS size,"
-        f" coalesce(sum(NOT {_READ}), 0) AS unread,"
-        f" coalesce(sum(iif({_READ}, 0, {_BYTES})), 0) AS unread_size"
-        f" FROM memory_transcript_entries WHERE file_id = {_FILE} AND {_HELD}",
-        (key,),
-    )
-    known = ledger.row("SELECT * FROM memory_file_states WHERE file_path = ?", (key,))
-    assert row is not None and known is not None, "a count has a row, and the file is one of the ledger's"
+@dataclass(frozen=True, slots=True)
+class _Row:
+    id: int
+    size: int
+    is_spoken: bool
+    is_done: bool
+
+
+def _files(ledger: Ledger) -> Iterator[tuple[sqlite3.Row, list[_Row]]]:
+    """Yield each source file with its rows that hold anything, all of them looked at in one go.
+
+    Rows that no run would read are done with as well: the transcript has them no more, or the person rewound
+    past them.
+    """
+    done = {key: _Stretches(found) for key, found in runs.stretches_done(ledger).items()}
+    files = {row["id"]: row for row in ledger.rows("SELECT * FROM memory_file_states")}
+    rows: dict[int, list[_Row]] = {number: [] for number in files}
+    none = _Stretches([])
+    for number, file, size, spoken, left_out in ledger.execute(
+        f"SELECT id, file_id, {_BYTES}, content <> '', superseded OR abandoned OR speaker IS NULL"
+        f" FROM memory_transcript_entries WHERE {_HELD}"
+    ):
+        was_read = number in done.get(files[file]["file_path"], none)
+        rows[file].append(_Row(number, size, bool(spoken), bool(left_out) or was_read))
+    for file, found in rows.items():
+        yield files[file], found
+
+
+class _Stretches:
+    """Stretches of rows, from the first to the last of each, to tell whether a row is in one."""
+
+    def __init__(self, stretches: Iterable[tuple[int, int]]) -> None:
+        self._firsts: list[int] = []
+        self._lasts: list[int] = []
+        for first, last in sorted(stretches):
+            if self._firsts and first <= self._lasts[-1]:
+                self._lasts[-1] = max(last, self._lasts[-1])
+            else:
+                self._firsts.append(first)
+                self._lasts.append(last)
+
+    def __contains__(self, row: int) -> bool:
+        position = bisect_right(self._firsts, row)
+        return position > 0 and row <= self._lasts[position - 1]
+
+
+def _held(file: sqlite3.Row, rows: Sequence[_Row]) -> Held:
+    unread = [row for row in rows if not row.is_done]
     return Held(
-        key,
-        known["path"],
-        known["session_id"],
-        row["n"],
-        row["size"],
-        row["unread"],
-        row["unread_size"],
-        _last(known),
+        file["file_path"],
+        file["path"],
+        file["session_id"],
+        sum(row.is_spoken for row in rows),
+        sum(row.size for row in rows),
+        sum(row.is_spoken for row in unread),
+        sum(row.size for row in unread),
+        _last(file),
     )
 
 

@@ -181,16 +181,19 @@ def drop_replies(ledger: Ledger, key: str, *, pending: bool) -> None:
         )
 
 
-def done_condition(file: str, row: str) -> str:
-    """Return the SQL condition that a run has done with `row` of the source file `file`, for whichever store.
+def stretches_done(ledger: Ledger) -> dict[str, list[tuple[int, int]]]:
+    """Return by source file the first and last row of each stretch a run has done with, for whichever store.
 
-    Both are columns of the statement it goes into; a whole reading and one by turns count alike.
+    A reading as a whole and one by turns count alike, as in `rows_read`.
     """
-    outcomes = ", ".join(f"'{word}'" for word in _DONE)
-    return (
-        f"EXISTS (SELECT 1 FROM runs WHERE runs.key = {file} AND runs.strategy IN ('turn', 'conversation')"
-        f" AND runs.outcome IN ({outcomes}) AND {row} BETWEEN runs.from_row AND runs.through_row)"
-    )
+    found: dict[str, list[tuple[int, int]]] = {}
+    for row in ledger.rows(
+        "SELECT key, from_row, through_row FROM runs WHERE strategy IN ('turn', 'conversation')"
+        f" AND outcome IN ({', '.join('?' * len(_DONE))}) ORDER BY from_row",
+        _DONE,
+    ):
+        found.setdefault(row["key"], []).append((row["from_row"], row["through_row"]))
+    return found
 
 
 def first_started(ledger: Ledger, store: str) -> float | None:
