@@ -180,8 +180,13 @@ def test_a_folder_is_known_by_what_is_in_it(tmp_path: Path) -> None:
     (new / "a").unlink()
     assert moves.find([str(store)], new) == store, "files come and go"
     for name in "bcd":
-        (new / name).rename(tmp_path / name)  # kept, or their numbers would be given again
+        os.utime(new / name, (1, 1))
+    assert moves.find([str(store)], new) is None, "numbers may be given again: no file is untouched"
+    moves.remember(store, new)
+    for name in "cd":
+        (new / name).rename(tmp_path / name)
         (new / name).touch()
+    (new / "b").unlink()
     assert moves.find([str(store)], new) is None, "the folder is the same, what is in it is not"
     assert moves.find([str(store)], tmp_path / "nowhere") is None
 

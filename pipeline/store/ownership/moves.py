@@ -1,8 +1,9 @@
 """A project that was moved or renamed: known again, and its memories brought to where they are looked for.
 
 Claude Code names a project's folder after its path, so a renamed project starts with an empty one. What
-stays the same when a folder is renamed are the numbers the file system has for it and for what is in it. They
-are kept with the memories, and a folder with the same numbers is the same project.
+stays the same when a folder is renamed are the numbers the file system has for it and for what is in it, and
+when the latter was changed. They are kept with the memories, and a folder with the same ones is the same
+project.
 """
 
 from __future__ import annotations
@@ -68,9 +69,12 @@ def _is_of(store: str, now: dict[str, Any]) -> bool:
     entries = known.get("entries")
     if known.get("folder") != now["folder"] or not isinstance(entries, dict) or not entries:
         return False
-    same = sum(now["entries"].get(name) == number for name, number in entries.items())
+    pairs = [(kept, now["entries"].get(name)) for name, kept in entries.items()]
+    same = sum(_number(kept) == _number(found) for kept, found in pairs)
+    # Numbers are given again when a folder is deleted and another made; times are not.
+    untouched = any(kept == found for kept, found in pairs)
     try:
-        return 2 * same >= len(entries) and ownership.is_gone(ownership.owner(store))
+        return untouched and 2 * same >= len(entries) and ownership.is_gone(ownership.owner(store))
     except OSError:
         return False
 
@@ -79,12 +83,18 @@ def _identity(project: Path) -> dict[str, Any]:
     """Return the numbers of a folder and of what is in it, {} where there is nothing to tell it by."""
     try:
         with os.scandir(project) as listing:
-            entries = {entry.name: entry.inode() for entry in listing}
+            infos = {entry.name: entry.stat(follow_symlinks=False) for entry in listing}
         folder = project.stat().st_ino
     except OSError:
         return {}
-    first = sorted(name for name in entries if name.isprintable())[:_MOST_ENTRIES]
-    return {"folder": folder, "entries": {name: entries[name] for name in first}} if first else {}
+    first = sorted(name for name in infos if name.isprintable())[:_MOST_ENTRIES]
+    entries = {name: [infos[name].st_ino, infos[name].st_mtime_ns] for name in first}
+    return {"folder": folder, "entries": entries} if entries else {}
+
+
+def _number(entry: object) -> object:
+    """Return the number in what is kept of an entry; an odd one has none, which is no other's."""
+    return entry[0] if isinstance(entry, list) and entry else object()
 
 
 def _read(file: Path) -> dict[str, Any]:
