@@ -7,21 +7,23 @@ a misspelt cap never silently means the default.
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
 from pipeline.core import zone
 from pipeline.core.errors import ConfigError
 from pipeline.core.home import Home
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
-from pipeline.hooklib.settings import DEFAULTS, MODES, TIME_ZONE
+from pipeline.hooklib.settings import DEFAULTS, MODES, TIME_ZONE, listed
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=0)]
+_VARIABLE = re.compile(r"[A-Za-z_]\w*(\*|=[A-Za-z_]\w*)?", re.ASCII)
 
 
 def _known_mode(mode: str) -> str:
@@ -44,6 +46,24 @@ def _known_zone(name: str) -> str:
     return name
 
 
+def _listed(value: Any) -> Any:
+    """Return the items of a list that a variable gives as text, parted by commas or spaces."""
+    return value.replace(",", " ").split() if isinstance(value, str) else value
+
+
+def _folders(value: Any) -> Any:
+    """Return a list of folders as hooks read it; what is none of these is pydantic's to name."""
+    found = listed(value)
+    return value if found is None else found
+
+
+def _variables(names: tuple[str, ...]) -> tuple[str, ...]:
+    odd = next((name for name in names if not _VARIABLE.fullmatch(name)), None)
+    if odd is not None:
+        raise PydanticCustomError("pass_env", "{name} is no name of a variable", {"name": repr(odd)})
+    return names
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -59,6 +79,17 @@ class ModelSettings(_Section):
         "",
         description="Name of the variable that holds the API key. Empty: no key is ever taken from the "
         "environment by background work.",
+    )
+    auth_token_env: str = Field(
+        "",
+        description="Name of the variable that holds a token, which is sent as `Authorization: Bearer`, as "
+        "gateways want it. Empty: none is taken.",
+    )
+    pass_env: Annotated[tuple[str, ...], BeforeValidator(_listed), AfterValidator(_variables)] = Field(
+        (),
+        description="Variables of the shell that `claude -p` also gets, such as CLAUDE_CODE_USE_BEDROCK and "
+        "`AWS_*` (a trailing `*` stands for any ending). `NAME=OTHER` gives it as NAME what the shell has as "
+        "OTHER. No key, token or cloud switch else goes along.",
     )
     base_url: str = Field("", description="Any compatible Messages API; empty means Anthropic's own.")
     claude_path: str = Field("", description="The claude executable; empty means search for it.")
@@ -198,6 +229,28 @@ class EmbeddingSettings(_Section):
     )
 
 
+class DialogueSettings(_Section):
+    """What was said, as the ledger keeps it to read memories from."""
+
+    keep_days: Literal["auto", "forever"] | Annotated[int, Field(ge=1)] = Field(
+        "auto",
+        description="Days after a session's last word that what was read of it stays in the ledger. auto: "
+        "as long as Claude Code keeps transcripts (its cleanupPeriodDays, else 30) and 30 more. forever: "
+        "always.",
+    )
+
+
+class ProjectSettings(_Section):
+    """Which projects are read and recalled into. A file `.reverie-ignore` in one leaves it out as well."""
+
+    only: Annotated[tuple[str, ...], BeforeValidator(_folders)] = Field(
+        (), description="Folders or patterns (`~/work/*`): no project but in these. Empty: all."
+    )
+    ignore: Annotated[tuple[str, ...], BeforeValidator(_folders)] = Field(
+        (), description="Folders or patterns whose projects are neither read nor recalled into."
+    )
+
+
 class WorkerSettings(_Section):
     """The background process."""
 
@@ -221,6 +274,8 @@ class Settings(_Section):
     extraction: ExtractionSettings = ExtractionSettings()
     store: StoreSettings = StoreSettings()
     worker: WorkerSettings = WorkerSettings()
+    dialogue: DialogueSettings = DialogueSettings()
+    projects: ProjectSettings = ProjectSettings()
     dream: DreamSettings = DreamSettings()
     recall: RecallSettings = RecallSettings()
     embeddings: EmbeddingSettings = EmbeddingSettings()

@@ -27,6 +27,7 @@ from pipeline.extraction.run import Outcome
 from pipeline.install import claude_settings
 from pipeline.install.hook_registration import note_interpreter
 from pipeline.intake.ingest import Ingested, KnownFiles, file_key, ingest_file, stat_of
+from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, open_ledger, runs
 from pipeline.llm import describe
 from pipeline.search.refresh import refresh_index, sweep_indexes
@@ -114,7 +115,8 @@ class App:
             return ""
         with self.ledger(to_look=True) as ledger:
             found = [store_path for store_path in files.stores(ledger) if Path(store_path).is_dir()]
-        return f" Known here: {', '.join(found[:3])}." if found else ""
+        hint = " Was the project moved here? `reverie adopt OLD-PATH` takes its memories over."
+        return f" Known here: {', '.join(found[:3])}.{hint}" if found else ""
 
     @contextmanager
     def alone(self, ledger: Ledger) -> Iterator[Worker]:
@@ -134,7 +136,7 @@ class App:
     def extract(self, transcript: Path) -> tuple[Ingested, list[Outcome], Path]:
         """Ingest one transcript and extract all of it that was not read yet; returns the store's path too."""
         with self.ledger() as ledger, self.alone(ledger) as worker:
-            done = self._ingest(ledger, transcript, (paths.projects_dir(),))
+            done = self._ingest(ledger, transcript, (paths.projects_dir(),), asked_for=True)
             outcomes = worker.read_file(done.key)
             return done, outcomes, self.store_override or store_for(ledger, done.key)
 
@@ -152,14 +154,22 @@ class App:
                     continue
                 try:
                     unchanged = known.unchanged(path) if known else None
-                    yield unchanged or self._ingest(ledger, path, roots, reimport=reimport)
+                    yield unchanged or self._ingest(
+                        ledger, path, roots, reimport=reimport, asked_for=bool(file)
+                    )
                 except (InputError, OSError, *ODD_DATA) as error:
                     if file:
                         raise
                     yield error if isinstance(error, InputError) else _odd(path, error)
 
     def _ingest(
-        self, ledger: Ledger, path: Path, roots: tuple[Path, ...], *, reimport: bool = False
+        self,
+        ledger: Ledger,
+        path: Path,
+        roots: tuple[Path, ...],
+        *,
+        reimport: bool = False,
+        asked_for: bool = False,
     ) -> Ingested:
         if stat_of(path) is None:
             raise InputError("there is no such file", file=str(path), fix="Check the path.")
@@ -171,6 +181,7 @@ class App:
             clock=self.clock,
             quiet=True,
             reimport=reimport,
+            asked_for=asked_for,
         )
 
     def backlog(self, *, everything: bool) -> list[dict[str, Any]]:
@@ -204,7 +215,11 @@ class App:
             raise refused
 
     def _ready(self, ledger: Ledger, everything: bool) -> list[conversations.Conversation]:
-        ready = conversations.list_conversations(ledger, status="ready")
+        ready = [
+            item
+            for item in conversations.list_conversations(ledger, status="ready")
+            if not why_left_alone(ledger, item.source_file, self.settings)
+        ]
         if everything:
             return ready
         here = self.store_path

@@ -12,7 +12,7 @@ from pipeline.hooklib.claude_settings import host_loads_memory
 from pipeline.hooklib.events import EVENTS
 from pipeline.install import claude_settings
 from pipeline.install.mode import EFFECT
-from pipeline.llm import describe
+from pipeline.llm import describe, logins
 
 _COST = {
     "offline": "nothing: no model is asked, so only sentences that say they should last are kept",
@@ -53,7 +53,7 @@ def facts(app: App) -> Facts:
         hooks=_hooks(paths.project_root(Path.cwd())),
         memories=_memories(app),
         for_all_projects=str(Home(app.home).user_store),
-        model=f"{provider}: {why}" + ("" if provider == "offline" else f" ({app.settings.model.model})"),
+        model=_model(app, provider, why),
         cost=_cost(app, provider),
         leaves_the_machine="nothing" if provider == "offline" else _LEAVES.format(provider=_maker(app)),
         mode=f"{mode}: {EFFECT[mode]}",
@@ -96,6 +96,21 @@ def _memories(app: App) -> str:
         else "which the hooks show, as Claude Code's memory is off"
     )
     return f"{app.store_path}, {how}"
+
+
+def _model(app: App, provider: str, why: str) -> str:
+    """Say which model is asked, and by what login it is not."""
+    settings = app.settings.model
+    model_line = f"{provider}: {why}" + ("" if provider == "offline" else f" ({settings.model})")
+    client = provider == "claude-cli"
+    offered = logins.unused(settings, client=client) if client or provider == "offline" else []
+    if not offered:
+        return model_line
+    seen = f"{model_line}. {logins.in_words(offered)}, but {logins.NOT_USED}."
+    if logins.used(settings) or logins.has_own_login():
+        return seen
+    missing = "" if provider == "offline" else " Nothing is learned without a login."
+    return f"{seen}{missing} {logins.how_to_allow(offered[0], Home(app.home).config)}."
 
 
 def _cost(app: App, provider: str) -> str:

@@ -8,14 +8,27 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config import Settings
-from pipeline.core import locks
+from pipeline.core import locks, paths
 from pipeline.core.errors import StoreError
 from pipeline.core.home import Home
 from pipeline.domain.memory import Evidence
 from pipeline.extraction.shortening import size
+from pipeline.hooklib import ownership, projects
 from pipeline.hooklib.places import PROJECT_STORE
 from pipeline.intake import spool
-from pipeline.ledger import Ledger, calls, conversations, dreams, files, inbox, jobs, runs, unread, utterances
+from pipeline.ledger import (
+    Ledger,
+    calls,
+    conversations,
+    dreams,
+    files,
+    inbox,
+    jobs,
+    retention,
+    runs,
+    unread,
+    utterances,
+)
 from pipeline.llm import budget, describe
 from pipeline.llm.cassette import in_words
 from pipeline.store.ownership.access import owner
@@ -44,7 +57,9 @@ def overview(
     return {
         "home": str(home),
         "store": str(store),
+        "moved_from": ownership.moved_from(str(store), str(paths.project_root(Path.cwd()))),
         "ledger": ledger.note,
+        "left_alone": projects.why_ignored(str(Path.cwd()), settings.projects.only, settings.projects.ignore),
         "mode": settings.store.mode,
         "at": now.timestamp(),
         "provider": {
@@ -68,6 +83,7 @@ def overview(
         "dream": _dream(ledger, settings, store),
         "last_event": _last_event(ledger, home),
         "files": files.counts(ledger),
+        "dialogue": {"bytes": retention.size(ledger), "keep_days": retention.keep_days(settings.dialogue)},
         "unread": unread.reasons(ledger, print_sessions=settings.extraction.include_print_sessions),
     }
 
@@ -196,9 +212,10 @@ def source_row(ledger: Ledger, source: Evidence) -> dict[str, Any]:
     row = utterances.find_entry(ledger, source.session, source.uuid)
     return {
         **source.model_dump(),
-        "text": row.text if row else None,
+        "text": (row.text or None) if row else None,
         "file": row.source_file if row else None,
         "cwd": row.cwd if row else None,
+        "branch": row.branch if row else "",
     }
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pipeline.app import first_run
+from pipeline.app import adopting, first_run
 from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption
@@ -140,6 +140,18 @@ def mode(
         )
     for choice in MODES if not name else (now,):
         output.line(f"{'*' if choice == now else ' '} {choice:<8} {EFFECT[choice]}")
+
+
+def adopt(
+    former: Annotated[Path, typer.Argument(metavar="OLD-PATH", help="Where the project was before.")],
+) -> None:
+    """Take over the memories of a project that was moved here.
+
+    A project that was renamed or moved on the same disk is known again by itself, at the start of its next
+    session. This is for one that came from another disk or machine.
+    """
+    folder = adopting.adopt(App(), former)
+    output.line(f"the memories of {former} are this project's now: {folder}")
 
 
 def config(as_json: JsonOption = False) -> None:

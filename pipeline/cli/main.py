@@ -15,6 +15,7 @@ from pipeline import __version__
 from pipeline.cli import (
     demo,
     diagnostics,
+    dialogue,
     dream,
     evaluation,
     extract,
@@ -43,6 +44,7 @@ cli.command()(install.init)
 cli.command()(install.install)
 cli.command()(install.uninstall)
 cli.command()(install.mode)
+cli.command()(install.adopt)
 cli.command()(extract.extract)
 cli.command()(extract.ingest)
 cli.command()(extract.process)
@@ -72,6 +74,7 @@ cli.command()(dream.restore)
 cli.command()(dream.pin)
 cli.command()(dream.unpin)
 cli.add_typer(dream.inbox, name="inbox")
+cli.add_typer(dialogue.dialogue, name="dialogue")
 cli.add_typer(schedule.schedule, name="schedule")
 cli.command()(demo.demo)
 cli.command("eval")(evaluation.evaluate)

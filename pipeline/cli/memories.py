@@ -154,7 +154,11 @@ def _tell_why(found: Why) -> None:
         for text in source["sentences"]:
             output.line(f"  stands for: “{' '.join(text.split())}”")
         if source["file"]:
-            output.line(f"  transcript: {source['file']} (in {source['cwd'] or 'an unknown directory'})")
+            where = source["cwd"] or "an unknown directory"
+            branch = f", on branch {source['branch']}" if source["branch"] else ""
+            output.line(f"  transcript: {source['file']} (in {where}{branch})")
+            if source["text"] is None:
+                output.line("  the dialogue was deleted from the ledger; the quote is all there is")
         else:
             output.line("  the ledger does not hold that entry; the quote is all there is")
     for text in found.unsourced:

@@ -17,7 +17,7 @@ from pipeline.core import paths
 from pipeline.core.zone import local
 from pipeline.hooklib import statusline as hook_statusline
 from pipeline.install import status_line
-from pipeline.text.humanize import ago, bar, count, day_and_time
+from pipeline.text.humanize import ago, bar, count, day_and_time, room
 
 _REDRAW_SECONDS = 2.0
 _LABEL = 10
@@ -95,7 +95,8 @@ def _head(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
     left = f"Reverie  {value['mode']} · worker {value['worker']} · {model}"
     clock = local(now).strftime("%H:%M:%S")
     gap = max(2, columns - len(left) - len(clock)) if columns else 2
-    return [left + " " * gap + clock, _short(value["store"])]
+    moved = [f"these memories were made at {_short(value['moved_from'])}"] if value["moved_from"] else []
+    return [left + " " * gap + clock, _short(value["store"]), *moved]
 
 
 def _work(value: dict[str, Any], now: datetime) -> list[str]:
@@ -123,8 +124,16 @@ def _work(value: dict[str, Any], now: datetime) -> list[str]:
         "inbox": inbox,
         "last hook": hooks,
         "read": ", ".join([read, *filter(None, odd)]) + (f"; conversations: {known}" if known else ""),
+        "dialogue": _kept(value["dialogue"]),
     }
     return [f"{name:<{_LABEL}} {text}" for name, text in found.items()]
+
+
+def _kept(dialogue: dict[str, Any]) -> str:
+    """Return how much of what was said is held, and for how long."""
+    days = dialogue["keep_days"]
+    kept = "kept for ever" if days is None else f"kept {count(days, 'day')} after a session's last word"
+    return f"{room(dialogue['bytes'])} in the ledger, {kept}"
 
 
 def _unread(unread: dict[str, int], columns: int) -> list[str]:
@@ -161,7 +170,9 @@ def _dream(dream: dict[str, Any], now: datetime, columns: int) -> list[str]:
 
 
 def _trouble(value: dict[str, Any]) -> list[str]:
-    found = [value["provider"]["means"]]
+    alone = value["left_alone"]
+    found = [f"sessions in this folder are neither read nor recalled into: {alone}" if alone else ""]
+    found.append(value["provider"]["means"])
     found.append(f"ledger: {value['ledger']}" if value["ledger"] else "")
     found.append(f"model calls wait: {value['spend']['held']}" if value["spend"]["held"] else "")
     found += [

@@ -41,7 +41,7 @@ def tally(counts: dict[str, int], record_type: str, times: int = 1) -> None:
 class Entry:
     """One record of a transcript, as much of it as Reverie keeps; nobody changes one once it is made.
 
-    Not frozen, though: guarding 26 fields makes an Entry take five times as long, and transcripts have
+    Not frozen, though: guarding 27 fields makes an Entry take five times as long, and transcripts have
     hundreds of thousands.
 
     `offset` and `length` are bytes in the file (two glued records share a line but not an offset).
@@ -77,6 +77,8 @@ class Entry:
     """Paths of markdown files in a folder called memory that this entry shows the assistant reading."""
     note: str = ""
     """For a record of unknown type, its first 2,000 characters; else empty."""
+    branch: str = ""
+    """The git branch that was checked out, "" where there was none or the record does not say."""
     origin: str = ""
     """Who sent it, if the record says (``human``, ``peer``, …)."""
     forked_from: str = ""

@@ -57,6 +57,26 @@ def split_front_matter(text: str) -> "tuple[str | None, str]":
     return None, text
 
 
+def conflicts(lines: "list[str]") -> "list[list[int]]":
+    """Return where the marks of each conflict that a merge could not settle stand, counted from 0.
+
+    Of each: where it begins, where the common text does if that is there, where the other side does, and
+    where it ends. Marks that stand alone are somebody's text.
+    """
+    found: list[list[int]] = []
+    marks: list[int] = []
+    for position, line in enumerate(lines):
+        start = line.rstrip("\r\n")
+        if start.startswith("<<<<<<< "):
+            marks = [position]
+        elif marks and (start == "=======" or start.startswith("||||||| ")):
+            marks.append(position)
+        elif len(marks) > 1 and start.startswith(">>>>>>> "):
+            found.append([*marks, position])
+            marks = []
+    return found
+
+
 def name_and_title(path: str, given: str, title: str, memory_id: str, body: str) -> "tuple[str, str]":
     """Return what the memory in the file at `path` is called, and its title, "" for none.
 

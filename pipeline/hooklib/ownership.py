@@ -3,15 +3,24 @@
 Claude Code names a project's folder after its path with every odd character made ``-``, so two projects can
 meet in one. The first to write in the store leaves its root in ``.reverie/root``, in Unicode's composed form,
 since systems differ in which form they give a path; the store is its alone. A store that a person chose by a
-setting or a variable may be shared.
+setting or a variable may be shared. One whose project is gone from there is taken over by the project whose
+store it is by name, since a project that was moved or renamed keeps its memories; ``.reverie/moved`` says so.
 """
 
 import os
 
-from pipeline.hooklib import claude_settings, places
+from pipeline.hooklib import claude_settings, jsonish, places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 OWNER = f"{places.PRIVATE}/root"
+MOVED = f"{places.PRIVATE}/moved"
+"""A JSON object a line for each time the store's project moved: ``from``, ``to``, ``at`` (epoch seconds)."""
 _LONGEST = 8192
+_MOUNTS = ("/", "/media", "/mnt", "/net", "/run/media", "/Volumes")
+"""Where a disk may be missing: what ends right here is not gone for good."""
 
 
 def project_store(cwd: str) -> str:
@@ -47,7 +56,69 @@ def composed(root: str) -> str:
 
 def may_use(owner: str, root: str) -> bool:
     """Whether the project at `root` may use a store that belongs to `owner` ("": to nobody)."""
-    return owner in ("", composed(root))
+    return owner in ("", composed(root)) or has_moved(owner, root)
+
+
+def has_moved(owner: str, root: str) -> bool:
+    """Whether the project at `root` may be what was at `owner`: that is gone for good, and this is there."""
+    return owner != composed(root) and is_gone(owner) and os.path.isdir(root)
+
+
+def is_gone(root: str) -> bool:
+    """Whether nothing is at `root` any more; a disk that is missing, or a locked folder, is no proof."""
+    if not root.startswith("/") or _is_there(root):
+        return False
+    if not root.isascii():
+        import unicodedata
+
+        # It is written down composed; the folder may have the other form.
+        if _is_there(unicodedata.normalize("NFD", root)):
+            return False
+    above = os.path.dirname(root)
+    while not os.path.lexists(above):
+        above = os.path.dirname(above)
+    return above not in _MOUNTS and os.path.dirname(above) not in ("/media", "/run/media")
+
+
+def _is_there(path: str) -> bool:
+    """Whether something is at `path`, or might be."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
+    return True
+
+
+def moves(store: str) -> "list[dict[str, Any]]":
+    """Return how the project of `store` moved, oldest first, as `MOVED` has it; odd lines are left out."""
+    try:
+        lines = places.read_file(f"{store}/{MOVED}", _LONGEST * 8).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+    found = []
+    for line in lines:
+        try:
+            value = jsonish.loads(line)
+        except ValueError:
+            continue
+        fits = isinstance(value, dict) and isinstance(value.get("from"), str)
+        if fits and isinstance(value.get("to"), str) and isinstance(value.get("at"), int | float):
+            found.append(value)
+    return found
+
+
+def moved_from(store: str, root: str) -> str:
+    """Return where the project at `root`, which owns `store`, was before, "" when it was always here."""
+    try:
+        claimed = owner(store)
+    except OSError:
+        return ""
+    if claimed and has_moved(claimed, root):
+        return claimed
+    known = moves(store)
+    return str(known[-1]["from"]) if known and known[-1]["to"] == composed(root) else ""
 
 
 def project_of(cwd: str) -> "tuple[str, str]":

@@ -2,8 +2,8 @@
 
 The worker leaves them in ``<home>/recall/board.json`` with the stamp of the ``config.toml`` they came from.
 While that file still has this stamp, the board's values hold; when it has another, it is parsed.
-``REVERIE_RECALL__KEY``, ``REVERIE_STORE__MODE`` and ``REVERIE_EXTRACTION__TIME_ZONE`` stand above both, as
-everywhere.
+``REVERIE_RECALL__KEY``, ``REVERIE_STORE__MODE``, ``REVERIE_PROJECTS__KEY`` and
+``REVERIE_EXTRACTION__TIME_ZONE`` stand above both, as everywhere.
 """
 
 import os
@@ -32,6 +32,9 @@ TIME_ZONE = ""
 """``time_zone`` of ``[extraction]`` where nobody set it: the machine's."""
 MODES = ("off", "observe", "propose", "auto")
 """What ``mode`` of ``[store]`` may be, from nothing at all to everything, which is the default."""
+PROJECTS = ("only", "ignore")
+"""The lists of ``[projects]``."""
+_OURS = ("REVERIE_RECALL__", "REVERIE_STORE__", "REVERIE_EXTRACTION__", "REVERIE_PROJECTS__")
 _WORDS = {
     **dict.fromkeys(("1", "true", "yes", "on", "y", "t"), True),
     **dict.fromkeys(("0", "false", "no", "off", "n", "f"), False),
@@ -41,7 +44,7 @@ _MOST_CONFIG = 1 << 20
 
 
 def hook_settings(home: str, problems: "list[str] | None" = None) -> "dict[str, Any]":
-    """Return the values of ``[recall]``, ``mode`` of ``[store]`` and ``time_zone`` of ``[extraction]``.
+    """Return the values of ``[recall]``, ``mode`` of ``[store]``, ``time_zone``, the lists of ``[projects]``.
 
     Never raises: a value that can't be used means its default, and a line about it is added to `problems`.
     """
@@ -50,7 +53,7 @@ def hook_settings(home: str, problems: "list[str] | None" = None) -> "dict[str, 
     if sections is None:
         sections = _from_config(home, messages)
     for name, value in os.environ.items():
-        if name.startswith(("REVERIE_RECALL__", "REVERIE_STORE__", "REVERIE_EXTRACTION__")):
+        if name.startswith(_OURS):
             section, _, key = name[len("REVERIE_") :].lower().partition("__")
             sections = {**sections, section: {**_section(sections, section), key: value}}
     return _checked(sections, messages)
@@ -110,9 +113,22 @@ def _checked(sections: "dict[str, Any]", problems: "list[str]") -> "dict[str, An
         # Somebody wanted less than everything; until the word is mended, nothing is the safe reading.
         problems.append(f"store.mode: there is no mode {mode!r}; recall is off")
         mode = "off"
+    for key in PROJECTS:
+        found[key] = listed(_section(sections, "projects").get(key, ()))
+        if found[key] is None:
+            # Somebody wanted less than everything, here too.
+            problems.append(f"projects.{key}: this is no list of folders; recall is off")
+            mode, found[key] = "off", []
     found["mode"] = mode
     found["time_zone"] = str(_section(sections, "extraction").get("time_zone", TIME_ZONE))
     return found
+
+
+def listed(value: "Any") -> "list[str] | None":
+    """Return a list of folders as a setting gives it, or a variable (as in ``PATH``); None if it is none."""
+    items = [part for part in value.split(os.pathsep) if part] if isinstance(value, str) else value
+    fits = isinstance(items, list | tuple) and all(isinstance(item, str) and item.strip() for item in items)
+    return list(items) if fits else None
 
 
 def _section(sections: "dict[str, Any]", name: str) -> "dict[str, Any]":

@@ -5,7 +5,7 @@ Claude Code runs it after each message, so it reads ``<home>/recall/board.json``
 
 import os
 
-from pipeline.hooklib import jsonish, ownership, settings, times, zone
+from pipeline.hooklib import jsonish, ownership, projects, settings, times, zone
 from pipeline.hooklib.plain import clipped
 
 TYPE_CHECKING = False
@@ -24,12 +24,15 @@ def line(data: bytes, home: str, now: "float | None" = None) -> str:
     """
     board = settings.board(home)
     stores = board.get("stores")
-    store = stores.get(ownership.project_store(_cwd(data))) if isinstance(stores, dict) else None
+    cwd = _cwd(data)
+    store = stores.get(ownership.project_store(cwd)) if isinstance(stores, dict) else None
     values = settings.hook_settings(home)
     zone.use(values["time_zone"])
     mode = values["mode"]
     if mode == "off":
         return "reverie off"
+    if projects.why_ignored(cwd, values["only"], values["ignore"]):
+        return "reverie: not in this project"
     if not isinstance(store, dict):
         return "reverie" if mode == "auto" else f"reverie {mode}"
     at = times.now() if now is None else now

@@ -25,9 +25,11 @@ from pipeline.core.errors import (
     SpoolError,
     UnreadableError,
 )
+from pipeline.hooklib import projects
 from pipeline.hooklib.events import SESSION_START
 from pipeline.intake import spool
 from pipeline.intake.ingest import file_key, ingest_file
+from pipeline.intake.left_alone import why_left_alone
 from pipeline.intake.spool import SpoolFile
 from pipeline.ledger import Ledger, events, jobs, runs, unread, utterances
 from pipeline.safety.redaction import redact
@@ -58,9 +60,10 @@ def drain(
 ) -> Drained:
     """Take every event in the spool but those in `leave_out` (ids), and return how many there were.
 
-    Events of sub-agents are dropped, as are all in mode ``off``; the transcripts stay where they are and
-    are read from the cursor once the mode allows it. What is no event or no transcript is quarantined, never
-    deleted; what can't be read now is left, with the reason kept for `spool.left`.
+    Events of sub-agents are dropped, as are all in mode ``off`` and those of projects that are left alone;
+    the transcripts stay where they are and are read from the cursor once that changes. What is no event or
+    no transcript is quarantined, never deleted; what can't be read now is left, with the reason kept for
+    `spool.left`.
     """
     drained = Drained()
     by_path: dict[Path, _FiledEvents] = defaultdict(list)
@@ -78,7 +81,9 @@ def drain(
             continue
         drained.events += 1
         drained.started += [event] if event.hook == SESSION_START else []
-        if path is None:
+        if path is None and event.cwd and _is_left_alone(event.cwd, settings):
+            spool.retire(file)
+        elif path is None:
             events.record_events(ledger, [_row(event)])
             spool.retire(file)
         else:
@@ -88,6 +93,10 @@ def drain(
     return drained
 
 
+def _is_left_alone(cwd: str, settings: Settings) -> bool:
+    return bool(projects.why_ignored(cwd, settings.projects.only, settings.projects.ignore))
+
+
 def _settle(
     path: Path, filed_events: _FiledEvents, drained: Drained, ledger: Ledger, settings: Settings, clock: Clock
 ) -> None:
@@ -95,6 +104,13 @@ def _settle(
     files = [file for file, _ in filed_events]
     session = {"session": filed_events[0][1].session_id}
     try:
+        why = why_left_alone(ledger, file_key(path, (paths.projects_dir(),)), settings, path=path)
+        if why:
+            # Not even the event is kept: it holds the last reply.
+            LOG.info("left alone: %s", why, extra=session)
+            for file in files:
+                spool.retire(file)
+            return
         drained.keys.add(_ingest_events(path, filed_events, ledger, settings, clock))
     except LedgerError:
         raise

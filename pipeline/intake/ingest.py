@@ -21,6 +21,7 @@ from pipeline.core.clock import Clock
 from pipeline.core.errors import UnreadableError
 from pipeline.core.paths import speakable
 from pipeline.domain.speech import Entry, tally
+from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import Ledger, files
 from pipeline.ledger.entries import commit_ingest
 from pipeline.safety.redaction import redact
@@ -89,19 +90,22 @@ def ingest_file(
     clock: Clock,
     quiet: bool = False,
     reimport: bool = False,
+    asked_for: bool = False,
     source: str = "claude-code",
 ) -> Ingested:
     """Read what is new in `path` into `ledger` and return what was done.
 
     `quiet` says that nobody is writing any more, so that a last line without a newline is taken.
     `reimport` reads from the first byte again; rows already there stay (D-C5). A file that is gone is marked
-    so, once, and its rows are kept (D-C4). Raises InputError for what is no transcript, UnreadableError for
+    so, once, and its rows are kept (D-C4). One of a project that is left alone is skipped, unless a person
+    `asked_for` this very file. Raises InputError for what is no transcript, UnreadableError for
     one that the system does not let us read, of which nothing is noted.
     """
-    state = files.file_state(ledger, key)
-    stat = stat_of(path)
+    state, stat = files.file_state(ledger, key), stat_of(path)
     if stat is None:
         return _note_gone(ledger, path, key, clock)
+    if not asked_for and (why := why_left_alone(ledger, key, settings, path=path)):
+        return Ingested(key, path, skipped=f"left alone: {why}")
     # A damaged cursor gives the beginning, where rows that are known already stay as they are.
     cursor = Cursor() if state is None or reimport else Cursor.from_json(state.cursor_json)
     same = cursor.size == stat.st_size and cursor.mtime_ns == stat.st_mtime_ns
@@ -129,14 +133,8 @@ def ingest_file(
         gap_minutes=settings.extraction.conversation_gap_minutes,
         now=clock.now(),
     )
-    return Ingested(
-        key,
-        path,
-        new_rows=result.new_rows,
-        bad=len(reading.bad),
-        restarted=reading.restarted,
-        bytes_read=reading.bytes_read,
-    )
+    new, bad = result.new_rows, len(reading.bad)
+    return Ingested(key, path, new, bad, restarted=reading.restarted, bytes_read=reading.bytes_read)
 
 
 def stat_of(path: Path) -> os.stat_result | None:
@@ -181,14 +179,16 @@ def _redacted(entries: Iterator[Entry]) -> Iterator[Entry]:
         kind = _word(entry.type)[:_WORD_CHARS]
         tools = tuple(map(_word, entry.tool_names))
         touched = tuple(map(_word, entry.files))
+        branch = _word(entry.branch) if entry.branch else ""
         sender = _word(entry.origin)[:_WORD_CHARS] if entry.origin else ""
         writes = tuple(map(_word, entry.memory_writes))
         reads = tuple(map(_word, entry.memory_reads))
         started = _word(entry.entrypoint) if entry.entrypoint else entry.entrypoint
-        if (kind, tools, touched, sender, writes, reads, started) != (
+        if (kind, tools, touched, branch, sender, writes, reads, started) != (
             entry.type,
             entry.tool_names,
             entry.files,
+            entry.branch,
             entry.origin,
             entry.memory_writes,
             entry.memory_reads,
@@ -199,6 +199,7 @@ def _redacted(entries: Iterator[Entry]) -> Iterator[Entry]:
                 type=kind,
                 tool_names=tools,
                 files=touched,
+                branch=branch,
                 origin=sender,
                 memory_writes=writes,
                 memory_reads=reads,

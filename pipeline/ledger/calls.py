@@ -139,5 +139,15 @@ def list_calls(ledger: Ledger, limit: int = 50) -> list[Call]:
     return [Call(**{**dict(row), "estimated": bool(row["estimated"])}) for row in rows]
 
 
+def last_outcome(ledger: Ledger, provider: str) -> str:
+    """Return how the last call of `provider` that has ended went, "" when none has."""
+    found = ledger.value(
+        "SELECT outcome FROM model_calls WHERE provider = ? AND ended_at IS NOT NULL"
+        " ORDER BY id DESC LIMIT 1",
+        (provider,),
+    )
+    return str(found or "")
+
+
 def _tokens(usage: Usage) -> tuple[int, int, int, int]:
     return (usage.input_tokens, usage.output_tokens, usage.cache_write_tokens, usage.cache_read_tokens)

@@ -35,15 +35,15 @@ _INSERT = """
 INSERT INTO memory_transcript_entries (
   session_id, source_file, role, content, tool_names, timestamp, cwd, file_id, byte_offset, byte_length,
   block, uuid, speaker, channel, message_id, at_source, entrypoint, memory_writes, note, input_tokens,
-  output_tokens, files, origin, worked_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  output_tokens, files, origin, worked_at, branch)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (uuid, block, session_id) DO UPDATE SET
   superseded = 0, abandoned = 0, source_file = excluded.source_file, file_id = excluded.file_id,
   byte_offset = excluded.byte_offset, byte_length = excluded.byte_length, role = excluded.role,
   content = excluded.content, tool_names = excluded.tool_names, timestamp = excluded.timestamp,
   at_source = excluded.at_source, speaker = excluded.speaker, channel = excluded.channel,
   memory_writes = excluded.memory_writes, note = excluded.note, files = excluded.files,
-  origin = excluded.origin, worked_at = excluded.worked_at
+  origin = excluded.origin, worked_at = excluded.worked_at, branch = excluded.branch
 WHERE superseded = 1
 ON CONFLICT DO NOTHING
 """
@@ -208,4 +208,5 @@ def _row(entry: Entry, file: int, key: str) -> tuple[Any, ...]:
         json.dumps(entry.files, ensure_ascii=False) if entry.files else "",
         entry.origin if speaker else "",
         entry.worked_at if speaker else None,
+        entry.branch if speaker else "",
     )

@@ -343,6 +343,16 @@ def deeds(connection: sqlite3.Connection) -> None:
     )
 
 
+def branches(connection: sqlite3.Connection) -> None:
+    """Add the git branch on which something was said."""
+    connection.execute("ALTER TABLE memory_transcript_entries ADD COLUMN branch TEXT NOT NULL DEFAULT ''")
+
+
+def chores(connection: sqlite3.Connection) -> None:
+    """Add when each thing that is done now and then was done last."""
+    connection.execute("CREATE TABLE chores (name TEXT PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID")
+
+
 Step = Callable[["sqlite3.Connection"], None]
 STEPS: tuple[Step, ...] = (
     files,
@@ -357,6 +367,8 @@ STEPS: tuple[Step, ...] = (
     recall_log,
     run_memories,
     deeds,
+    branches,
+    chores,
 )
 LATEST = len(STEPS)
 

@@ -168,6 +168,34 @@ def rows_read(ledger: Ledger, key: str, store: str, *strategies: str) -> list[tu
     return [(row["from_row"], row["through_row"]) for row in rows]
 
 
+def drop_replies(ledger: Ledger, key: str, *, pending: bool) -> None:
+    """Drop what the ended runs over the source file `key` were given and answered, which nothing needs again.
+
+    With `pending`, runs that a crash left unapplied end as ``failed:deleted``, and so as never read.
+    """
+    ledger.execute("UPDATE runs SET reply_json = '{}' WHERE key = ? AND outcome IS NOT NULL", (key,))
+    if pending:
+        ledger.execute(
+            "UPDATE runs SET reply_json = '{}', outcome = 'failed:deleted' WHERE key = ? AND outcome IS NULL",
+            (key,),
+        )
+
+
+def stretches_done(ledger: Ledger) -> dict[str, list[tuple[int, int]]]:
+    """Return by source file the first and last row of each stretch a run has done with, for whichever store.
+
+    A reading as a whole and one by turns count alike, as in `rows_read`.
+    """
+    found: dict[str, list[tuple[int, int]]] = {}
+    for row in ledger.rows(
+        "SELECT key, from_row, through_row FROM runs WHERE strategy IN ('turn', 'conversation')"
+        f" AND outcome IN ({', '.join('?' * len(_DONE))}) ORDER BY from_row",
+        _DONE,
+    ):
+        found.setdefault(row["key"], []).append((row["from_row"], row["through_row"]))
+    return found
+
+
 def first_started(ledger: Ledger, store: str) -> float | None:
     """Return when the first run over `store` began (epoch seconds), None when there was none."""
     value = ledger.value("SELECT min(started_at) FROM runs WHERE store = ?", (store,))

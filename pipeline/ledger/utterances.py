@@ -18,7 +18,8 @@ from pipeline.ledger.connection import Ledger
 if TYPE_CHECKING:
     import sqlite3
 
-SPEECH = "speaker IS NOT NULL AND superseded = 0 AND abandoned = 0"
+SPEECH = "speaker IS NOT NULL AND superseded = 0 AND abandoned = 0 AND content <> ''"
+"""What was said and stands; of what `pipeline.ledger.retention` has emptied only the row is left."""
 _COLUMNS = "id, session_id, uuid, speaker, channel, content, timestamp, cwd, tool_names, files"
 FIRST_ENTRIES = 200
 _OF_FILE = "file_id = (SELECT id FROM memory_file_states WHERE file_path = ?)"
@@ -29,7 +30,8 @@ class EntryRow:
     """One entry as evidence: what it says, when, who said it, and where it stands.
 
     Several blocks of one record are joined by a line break. `superseded` and `abandoned` say that the
-    transcript no longer holds it, or that the person rewound past it.
+    transcript no longer holds it, or that the person rewound past it; `text` is empty where the dialogue was
+    deleted from the ledger.
     """
 
     row: int
@@ -42,6 +44,7 @@ class EntryRow:
     source_file: str
     path: str
     cwd: str | None
+    branch: str
     superseded: bool
     abandoned: bool
 
@@ -168,6 +171,7 @@ def find_entry(ledger: Ledger, session_id: str, uuid: str) -> EntryRow | None:
         source_file=first["source_file"],
         path=first["path"],
         cwd=first["cwd"],
+        branch=first["branch"],
         superseded=bool(first["superseded"]),
         abandoned=bool(first["abandoned"]),
     )

@@ -19,7 +19,7 @@ from pipeline.core.errors import (
     UnauthorisedError,
     UnavailableError,
 )
-from pipeline.llm import error_phrases
+from pipeline.llm import error_phrases, model_names
 from pipeline.llm.budget import Usage
 from pipeline.llm.live_guard import forbid_live
 from pipeline.llm.request import RawReply, Request
@@ -34,12 +34,17 @@ _LIMITS = ("tokens", "input-tokens", "output-tokens", "requests")
 
 
 class AnthropicProvider:
-    """Asks the Messages API at `base_url` (Anthropic's own when empty) with `api_key`."""
+    """Asks the Messages API at `base_url` (Anthropic's own when empty) with `api_key`, or with `auth_token`.
+
+    A token is sent as ``Authorization: Bearer``, a key as ``x-api-key``; the other of the two is never sent.
+    """
 
     name = "anthropic"
 
-    def __init__(self, api_key: str, *, base_url: str = "", timeout_seconds: float = 180) -> None:
-        self._api_key = api_key
+    def __init__(
+        self, api_key: str = "", *, auth_token: str = "", base_url: str = "", timeout_seconds: float = 180
+    ) -> None:
+        self._api_key, self._auth_token = api_key, auth_token
         self._base_url = base_url or OWN_URL
         self._timeout = timeout_seconds
         self._client: anthropic.Anthropic | None = None
@@ -55,7 +60,7 @@ class AnthropicProvider:
 
         try:
             answer = self._open().messages.with_raw_response.create(
-                model=request.model,
+                model=model_names.for_api(request.model),
                 max_tokens=request.max_tokens,
                 system=_system(request.system),
                 messages=_messages(request),
@@ -82,9 +87,17 @@ class AnthropicProvider:
         import anthropic
 
         if self._client is None:
-            self._client = anthropic.Anthropic(
-                api_key=self._api_key, base_url=self._base_url, max_retries=0, timeout=self._timeout
+            key, token = self._api_key or None, self._auth_token or None
+            client = anthropic.Anthropic(
+                api_key=key,
+                auth_token=None if key else token,
+                base_url=self._base_url,
+                max_retries=0,
+                timeout=self._timeout,
             )
+            # Whatever the SDK found in the environment besides is not sent.
+            client.api_key, client.auth_token = key, None if key else token
+            self._client = client
         return self._client
 
     def _not_the_api(self, reason: str) -> UnavailableError:
@@ -160,7 +173,9 @@ def _status_error(error: anthropic.APIStatusError) -> ModelError:
     if status == 402 or (status < 500 and error_phrases.is_quota(text)):
         return QuotaError(message, fix="Add credit, or wait until the allowance is renewed.")
     if status in (401, 403):
-        return UnauthorisedError(message, fix="Check the key in the variable that model.api_key_env names.")
+        return UnauthorisedError(
+            message, fix="Check what the variable holds that model.api_key_env or model.auth_token_env names."
+        )
     if status == 404:
         return UnavailableError(message, fix="Check model.model and model.base_url.")
     if status in (408, 409, 429) or status >= 500:

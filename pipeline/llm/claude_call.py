@@ -17,6 +17,7 @@ from typing import Any
 from pipeline.config import ModelSettings
 from pipeline.core.errors import TooLongError, UnavailableError
 from pipeline.hooklib.events import SENTINEL
+from pipeline.llm import logins, model_names
 from pipeline.llm.request import Request
 
 MAX_ARGUMENT = 4096
@@ -58,17 +59,26 @@ def flags_in(help_text: str) -> frozenset[str]:
 
 
 def invocation(
-    program: Path, flags: frozenset[str], request: Request, schema: Mapping[str, Any], folder: Path
+    program: Path,
+    flags: frozenset[str],
+    request: Request,
+    schema: Mapping[str, Any],
+    folder: Path,
+    *,
+    alias: bool = False,
 ) -> Invocation:
     """Return how to ask `request` of the client at `program`, which knows `flags`.
 
-    `folder` is where a file for the system prompt may be put. Options that every version takes but
+    `folder` is where a file for the system prompt may be put; with `alias` the model is named as the client
+    names it. Options that every version takes but
     ``--help`` hides are given always. Raises UnavailableError for a client too old to be kept from its
     tools, and TooLongError for a prompt that its standard input does not take.
     """
     if "--tools" not in flags:
         raise UnavailableError(f"{program} is too old to run without tools.", fix="Update Claude Code.")
-    argv = [str(program), "-p", "--output-format", "json", "--model", request.model, "--max-turns", "3"]
+    argv = [str(program), "-p", "--output-format", "json", "--model"]
+    argv += [model_names.for_client(request.model) if alias else request.model]
+    argv += ["--max-turns", "3"]
     argv += ["--tools", "", "--disallowedTools", "mcp__*", "--strict-mcp-config"]
     argv += ["--settings", '{"disableAllHooks":true}']
     argv += [
@@ -101,15 +111,16 @@ def invocation(
 def environment(program: Path, settings: ModelSettings) -> dict[str, str]:
     """Return the child's whole environment: an allow-list, our sentinel, and the host's own switches.
 
-    An API key or address goes in only when the settings name one, so that what happens to be set where a
-    hook ran bills nobody. The program's folder is put on PATH, since a scheduler's PATH may lack its
-    interpreter.
+    A key, token, cloud switch or address goes in only when the settings name it (`logins`), so that what
+    happens to be set where a hook ran bills nobody. The client asks once: trying again is `llm.retry`'s, and
+    a login that is refused would be refused again. The program's folder is put on PATH, since a scheduler's
+    PATH may lack its interpreter.
     """
     variables = {
         name: value
         for name, value in os.environ.items()
         if name in _PASSED or name.startswith(_PASSED_PREFIXES)
-    }
+    } | logins.passed(settings)
     variables["PATH"] = os.pathsep.join(
         dict.fromkeys(
             [*filter(None, variables.get("PATH", os.defpath).split(os.pathsep)), str(program.parent)]
@@ -119,15 +130,18 @@ def environment(program: Path, settings: ModelSettings) -> dict[str, str]:
         SENTINEL: "1",
         "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
         "CLAUDE_CODE_SKIP_PROMPT_HISTORY": "1",
+        "CLAUDE_CODE_MAX_RETRIES": "0",
         "DISABLE_AUTOUPDATER": "1",
         # Clients such as 2.1.197 would ask a model for a title of the prompt, which no ledger row would show.
         "CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1",
     }
-    key = os.environ.get(settings.api_key_env) if settings.api_key_env else None
+    key, token = logins.key(settings), logins.token(settings)
     if key:
-        variables["ANTHROPIC_API_KEY"] = key
+        variables[logins.KEY] = key
+    if token:
+        variables[logins.TOKEN] = token
     if settings.base_url:
-        variables["ANTHROPIC_BASE_URL"] = settings.base_url
+        variables[logins.URL] = settings.base_url
     return variables
 
 

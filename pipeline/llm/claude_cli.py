@@ -20,10 +20,10 @@ from typing import Any
 from pipeline.config import ModelSettings
 from pipeline.core import system
 from pipeline.core.atomic import ensure_dir, write_atomic
-from pipeline.core.errors import OverloadedError, TimedOutError, UnavailableError
+from pipeline.core.errors import OverloadedError, TimedOutError, UnauthorisedError, UnavailableError
 from pipeline.core.home import Home
 from pipeline.core.locks import try_lock
-from pipeline.llm import claude_call, claude_result
+from pipeline.llm import claude_call, claude_result, logins
 from pipeline.llm.live_guard import forbid_live
 from pipeline.llm.request import RawReply, Request
 
@@ -89,7 +89,14 @@ class ClaudeCliProvider:
     def _send(self, request: Request, schema: Mapping[str, Any]) -> RawReply:
         folder = ensure_dir(self._home.claude_folder)
         env = claude_call.environment(self._program, self._settings)
-        call = claude_call.invocation(self._program, self._flags(folder, env), request, schema, folder)
+        call = claude_call.invocation(
+            self._program,
+            self._flags(folder, env),
+            request,
+            schema,
+            folder,
+            alias=logins.names_models_itself(env),
+        )
         try:
             for path, data in call.files.items():
                 write_atomic(path, data)
@@ -99,7 +106,10 @@ class ClaudeCliProvider:
         finally:
             for path in call.files:
                 path.unlink(missing_ok=True)
-        return claude_result.read_result(out, err, code, request)
+        try:
+            return claude_result.read_result(out, err, code, request)
+        except UnauthorisedError as error:
+            raise logins.explained(error, self._settings, self._home.config) from error
 
     def _flags(self, folder: Path, env: Mapping[str, str]) -> frozenset[str]:
         """Return the newer options this program knows, asking it once for each version of the file."""

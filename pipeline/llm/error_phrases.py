@@ -21,9 +21,12 @@ _TOO_LONG = re.compile(
 _UNAUTHORISED = re.compile(
     r"not logged in|/login|log ?in again|invalid (x-)?api[ -]key|api key.{0,20}(missing|not found)|"
     r"authentication[_ ](error|failed)|failed to authenticate|unauthori[sz]ed|"
-    r"oauth token (has )?(expired|revoked)|\b401\b",
+    r"oauth token (has )?(expired|revoked)|\b401\b|"
+    r"could not load (the default )?credentials|unable to locate credentials|"
+    r"security token.{0,40}(invalid|expired)|expiredtoken|unrecognizedclient",
     re.IGNORECASE,
 )
+_LOGGED_OUT = re.compile(r"not logged in", re.IGNORECASE)
 _OVERLOADED = re.compile(
     r"overloaded|rate[ _-]limit|too many requests|internal server error|service unavailable|"
     r"(api error|status|http):? ?(429|5\d\d)\b",
@@ -49,6 +52,11 @@ def is_too_long(text: str) -> bool:
 def is_unauthorised(text: str) -> bool:
     """Whether `text` says that nobody is logged in, or that a key is not accepted."""
     return bool(_UNAUTHORISED.search(text))
+
+
+def is_logged_out(text: str) -> bool:
+    """Whether `text` says that the client has no login at all."""
+    return bool(_LOGGED_OUT.search(text))
 
 
 def is_overloaded(text: str) -> bool:

@@ -1,7 +1,8 @@
 """Which provider answers: the specification from the settings or the command line, made real.
 
-Nothing found by chance is ever used: a key counts when ``model.api_key_env`` names its variable, or when a
-person asked for ``anthropic`` or ``record:DIR`` in so many words.
+Nothing found by chance is ever used: a key or token counts when ``model.api_key_env`` or
+``model.auth_token_env`` names its variable, or when a person asked for ``anthropic`` or ``record:DIR`` in so
+many words.
 """
 
 from __future__ import annotations
@@ -12,13 +13,11 @@ from typing import Any, NoReturn
 
 from pipeline.config import ModelSettings
 from pipeline.core.errors import ConfigError, UnauthorisedError, UnavailableError
+from pipeline.llm import logins
 from pipeline.llm.anthropic_client import AnthropicProvider
 from pipeline.llm.cassette import RecordProvider, ReplayProvider
 from pipeline.llm.claude_cli import ClaudeCliProvider, find_claude, missing
 from pipeline.llm.request import Provider, Request
-
-_KEY = "ANTHROPIC_API_KEY"
-_URL = "ANTHROPIC_BASE_URL"
 
 
 class OfflineProvider:
@@ -66,7 +65,7 @@ def describe(spec: str, settings: ModelSettings) -> tuple[str, str]:
     if kind == "auto":
         return _choose(settings)
     reason = f"asked for: {spec}"
-    if kind == "anthropic" and not _key(settings, typed=spec != settings.provider):
+    if kind == "anthropic" and not any(_credentials(settings, typed=spec != settings.provider)):
         reason += f", but {_no_key(settings)}"
     if kind == "claude-cli" and find_claude(settings) is None:
         reason += f", but {missing(settings)}"
@@ -74,8 +73,12 @@ def describe(spec: str, settings: ModelSettings) -> tuple[str, str]:
 
 
 def _choose(settings: ModelSettings) -> tuple[str, str]:
-    if _key(settings, typed=False):
+    if logins.key(settings):
         return "anthropic", f"{settings.api_key_env} is set (model.api_key_env)"
+    if logins.token(settings):
+        named = settings.auth_token_env
+        by = "model.auth_token_env" if named else "model.api_key_env"
+        return "anthropic", f"{named or logins.TOKEN} is set ({by})"
     program = find_claude(settings)
     if program is not None or settings.claude_path:
         where = str(program) if program else f"{settings.claude_path} (missing)"
@@ -95,24 +98,28 @@ def _split(spec: str) -> tuple[str, str]:
     )
 
 
-def _key(settings: ModelSettings, *, typed: bool) -> str | None:
-    """Return the API key: from the variable the settings name, or the usual one if a person `typed` it."""
-    named = os.environ.get(settings.api_key_env) if settings.api_key_env else None
-    return named or (os.environ.get(_KEY) if typed else None)
+def _credentials(settings: ModelSettings, *, typed: bool) -> tuple[str, str]:
+    """Return API key and token, one at most: what the settings name, or the usual if a person `typed` it."""
+    key, token = logins.key(settings), logins.token(settings)
+    if key or token or not typed:
+        return key, "" if key else token
+    key = os.environ.get(logins.KEY, "")
+    return key, "" if key else os.environ.get(logins.TOKEN, "")
 
 
 def _no_key(settings: ModelSettings) -> str:
-    if settings.api_key_env:
-        return f"{settings.api_key_env} is not set (model.api_key_env)"
+    for setting in ("api_key_env", "auth_token_env"):
+        if getattr(settings, setting):
+            return f"{getattr(settings, setting)} is not set (model.{setting})"
     return "model.api_key_env names no API key"
 
 
 def _anthropic(settings: ModelSettings, *, typed: bool) -> AnthropicProvider:
-    key = _key(settings, typed=typed)
-    if not key:
+    key, token = _credentials(settings, typed=typed)
+    if not (key or token):
         raise UnauthorisedError(
             f"There is no API key: {_no_key(settings)}.",
             fix="Set model.api_key_env to the name of the variable that holds the key.",
         )
-    url = settings.base_url or (os.environ.get(_URL, "") if typed else "")
-    return AnthropicProvider(key, base_url=url, timeout_seconds=settings.timeout_seconds)
+    url = settings.base_url or (os.environ.get(logins.URL, "") if typed else "")
+    return AnthropicProvider(key, auth_token=token, base_url=url, timeout_seconds=settings.timeout_seconds)

@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import stat
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pipeline.core import jsonl
 from pipeline.core.atomic import TEMP_MARK
 from pipeline.core.errors import StoreError
 from pipeline.domain.finding import Finding
-from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
+from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, conflicts
 from pipeline.store.files.layout import INDEX, MAX_DERIVED, OVERFLOW, PRIVATE, read_regular
 from pipeline.store.files.memory_index import linked_paths
 from pipeline.store.files.scanning import Snapshot
 from pipeline.store.repository import Store
 
+MERGE_CONFLICT = "merge-conflict"
+MERGE_FIX = (
+    "Keep one side, and remove the lines with <<<<<<<, ======= and >>>>>>>; until then it is not recalled."
+)
+
 
 def fsck(store: Store, *, index_lines: int = INDEX_LINES, index_bytes: int = INDEX_BYTES) -> list[Finding]:
     """Return every fault of `store`, sorted by path; the limits are those of MEMORY.md."""
     snapshot = store.scan()
-    found = [*_files(snapshot), *_doubles(snapshot), *_modes(store, snapshot), *_leftovers(store)]
+    found = [
+        *_files(snapshot),
+        *_unsettled(store, snapshot),
+        *_doubles(snapshot),
+        *_modes(store, snapshot),
+        *_leftovers(store),
+    ]
     found += [*_torn_lines(store), *_index(store, index_lines, index_bytes)]
     return sorted(found, key=lambda item: (item.path, item.code))
 
@@ -41,6 +52,22 @@ def _files(snapshot: Snapshot) -> Iterator[Finding]:
             yield _fault(
                 "unreadable", problem.path, problem.message, "Make the file readable, or move it out."
             )
+
+
+def _unsettled(store: Store, snapshot: Snapshot) -> Iterator[Finding]:
+    """Find what a merge could not settle, in memories and in the index."""
+    for path in [*(item.path for item in snapshot.documents), *sorted(snapshot.broken), INDEX, OVERFLOW]:
+        try:
+            raw, _ = read_regular((store.root / path).resolve())
+        except (FileNotFoundError, StoreError):
+            continue
+        for marks in conflicts(raw.decode("utf-8", "replace").splitlines()):
+            yield _fault(MERGE_CONFLICT, path, in_words(marks), MERGE_FIX)
+
+
+def in_words(marks: Sequence[int]) -> str:
+    """Return where the marks of a conflict stand, as a person counts lines."""
+    return f"a merge left both sides of a conflict, from line {marks[0] + 1} to {marks[-1] + 1}"
 
 
 def _doubles(snapshot: Snapshot) -> Iterator[Finding]:

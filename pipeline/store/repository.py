@@ -46,7 +46,7 @@ from pipeline.store.history.forgotten import Forgotten
 from pipeline.store.history.generations import FileDiff, Generation
 from pipeline.store.history.hand_edits import HandEdit
 from pipeline.store.history.undo import Undone
-from pipeline.store.ownership import access
+from pipeline.store.ownership import access, moves
 from pipeline.store.ownership.written_log import WrittenLog
 from pipeline.store.scan_cache import Scanner
 
@@ -282,6 +282,7 @@ class Store:
         self._claimant = project
         if self.root.is_dir():
             access.require_owner(self.root, project, claim=True)
+            moves.remember(self.root, project)
 
     def apply(self, change: ChangeSet, *, generation: bool = False) -> Applied:
         """Make all of `change` or nothing, and bring MEMORY.md along in the same change set.
@@ -435,6 +436,7 @@ class Store:
             private = access.private_dir(self.root)
             if self._claimant is not None and not access.owner(self.root):
                 access.require_owner(self.root, self._claimant, claim=True)
+                moves.remember(self.root, self._claimant)
             with locks.lock(private / "lock", timeout=self._lock_seconds) as held:
                 if not held:
                     raise StoreError(

@@ -41,6 +41,11 @@ def day_and_time(seconds: float, now: datetime) -> str:
     return moment.strftime("%H:%M" if recent else "%d %b %H:%M")
 
 
+def room(size: int) -> str:
+    """Return `size`, in bytes, as a person reads it: ``0 KB``, ``12 KB``, ``3.4 MB``."""
+    return f"{size / 1_000_000:,.1f} MB" if size >= 1_000_000 else f"{-(-size // 1000)} KB"
+
+
 def bar(part: float, whole: float) -> str:
     """Return a bar of twenty characters for `part` of `whole`; anything above nothing shows."""
     share = min(1.0, part / whole) if whole > 0 else 1.0

@@ -121,6 +121,10 @@ def type_of(record: dict[str, Any]) -> str:
     return "legacy" if legacy.is_legacy(record) else "(none)"
 
 
+BRANCH_CHARS = 255
+"""Characters kept of a branch's name, more than git takes."""
+
+
 def _envelope(record: dict[str, Any], kind: str, piece: Piece, context: Context) -> dict[str, Any]:
     """Return the fields every entry of this record shares."""
     session = session_of(record, context)
@@ -137,6 +141,7 @@ def _envelope(record: dict[str, Any], kind: str, piece: Piece, context: Context)
         "at_source": source,
         "cwd": _directory(record),
         "entrypoint": text_field(record, "entrypoint"),
+        "branch": (text_field(record, "gitBranch") or "")[:BRANCH_CHARS],
         "sidechain": record.get("isSidechain") is True,
         "chained": own_id is not None and kind in CHAINED,
         "origin": speech.origin_of(record) or "",

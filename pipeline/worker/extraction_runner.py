@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
+from pathlib import Path
 
 from pipeline.context import PhaseContext
 from pipeline.core.errors import BusyStoreError, LedgerError, ModelError
 from pipeline.domain.job import Job, JobKind
 from pipeline.extraction.run import Outcome, extract, give_up
 from pipeline.extraction.strategies import ConversationStrategy, Strategy, TurnStrategy
+from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import carry_over, conversations, jobs, runs, utterances, watermarks
 from pipeline.ledger.conversations import Conversation
 from pipeline.store import Store, foreign_dream_running
 from pipeline.worker.context import WorkerContext, log_fields
+from pipeline.worker.moved import take_over
 from pipeline.worker.session_store import claim, store_for
 
 LOG = logging.getLogger("reverie.worker")
@@ -80,8 +83,12 @@ class ExtractionRunner:
 
     def run(self, job: Job) -> list[Outcome]:
         """Do a claimed job of one of `KINDS`; settling it is the caller's."""
-        strategy = self._strategy(job)
-        phase = self.phase(self.source_of(job))
+        strategy, key = self._strategy(job), self.source_of(job)
+        why = why_left_alone(self._ledger, key, self._context.settings)
+        if why:
+            LOG.info("left alone: %s", why, extra=log_fields(job, source=key))
+            return []
+        phase = self.phase(key)
         if isinstance(strategy, TurnStrategy) and self._soon_read_whole(job.key, phase):
             return []
         if isinstance(strategy, ConversationStrategy):
@@ -104,6 +111,9 @@ class ExtractionRunner:
         is another project's.
         """
         context = self._context
+        cwd = None if context.store_override else utterances.first_cwd(self._ledger, key)
+        if cwd:
+            take_over(self._ledger, Path(cwd))
         store_path = context.store_override or store_for(self._ledger, key)
         if foreign_dream_running(store_path, context.clock.now()):
             raise BusyStoreError(file=str(store_path), fix="It ends by itself; the work waits.")

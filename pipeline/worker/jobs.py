@@ -13,13 +13,22 @@ from pathlib import Path
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.core import faults
 from pipeline.core.clock import parse_time
-from pipeline.core.errors import ODD_DATA, LeaseLostError, ModelError, ReverieError, SpendError
+from pipeline.core.errors import (
+    ODD_DATA,
+    LeaseLostError,
+    LedgerError,
+    ModelError,
+    ReverieError,
+    SpendError,
+    UnauthorisedError,
+)
 from pipeline.domain.job import Job
 from pipeline.extraction.run import Outcome
 from pipeline.extraction.strategies import Strategy
 from pipeline.intake import orphans
 from pipeline.intake.drain import drain, is_print_session
-from pipeline.ledger import conversations, events, files, jobs
+from pipeline.intake.left_alone import why_left_alone
+from pipeline.ledger import conversations, events, files, jobs, retention
 from pipeline.llm import Client
 from pipeline.recall.prepared import hook_state, session_memory
 from pipeline.recall.prepared.prefetch import prefetch
@@ -29,6 +38,7 @@ from pipeline.worker.context import WorkerContext, log_fields
 from pipeline.worker.derived_files import DerivedFiles
 from pipeline.worker.dream_runner import DreamRunner
 from pipeline.worker.extraction_runner import ExtractionRunner
+from pipeline.worker.moved import take_over
 from pipeline.worker.retry import PROVIDER_DOWN, PROVIDER_DOWN_SECONDS, RetryPolicy, Stop, Wait
 
 LOG = logging.getLogger("reverie.worker")
@@ -111,8 +121,19 @@ class Worker:
             self._dream_due(done, down, now_too=now_too)
             self.derived.index()
             session_memory.sweep(context.home, context.now())
+        self._keep_for_a_time()
         hook_state.refresh(ledger, context.home, context.settings, context.clock)
         return done
+
+    def _keep_for_a_time(self) -> None:
+        """Delete what was said long ago and was read; what can't be deleted now is another day's work."""
+        try:
+            gone = retention.sweep(self.context.ledger, self.context.settings.dialogue, self.context.now())
+        except LedgerError as error:
+            LOG.warning("old dialogue can't be deleted: %s", error)
+        else:
+            if gone:
+                LOG.info("deleted %d bytes of dialogue that was read (dialogue.keep_days)", gone)
 
     def next_due(self) -> float | None:
         """Return in how many seconds the next job is due, or None when none will be."""
@@ -129,6 +150,8 @@ class Worker:
         done.events += drained.events
         done.quarantined += drained.quarantined
         session_memory.keep_all(context.ledger, context.home, drained.keys)
+        for cwd in {event.cwd for event in drained.started if event.cwd} if self._extracts() else ():
+            take_over(context.ledger, Path(cwd))
         if drained.started and self._extracts():
             orphans.ingest_orphans(context.ledger, context.settings, context.clock, drained.started)
 
@@ -143,7 +166,12 @@ class Worker:
             old = last is None or last.timestamp() < oldest
             # One that waits keeps its time: it may have been put off.
             waits = jobs.is_waiting(ledger, "extract_conversation", str(item.id))
-            if not (old or waits or is_print_session(ledger, item.source_file, settings)):
+            if not (
+                old
+                or waits
+                or is_print_session(ledger, item.source_file, settings)
+                or why_left_alone(ledger, item.source_file, settings)
+            ):
                 self.context.enqueue("extract_conversation", str(item.id))
 
     def _extract_due(self, done: Pass, *, now_too: bool) -> str:
@@ -187,7 +215,7 @@ class Worker:
                 result = self.dreams.run(job) if job.kind == "dream" else self.extraction.run(job)
             except Exception as error:  # noqa: BLE001 - a job's one boundary
                 self._settle_failure(job, error, done)
-                down = str(error) if isinstance(error, PROVIDER_DOWN) else ""
+                down = _waits_for(error) if isinstance(error, PROVIDER_DOWN) else ""
             else:
                 self._settle(job, result, done)
                 down = ""
@@ -217,8 +245,8 @@ class Worker:
         decision = self._policy(job).retry_after(error, job.attempts)
         if isinstance(decision, Wait) and not decision.counted:
             if isinstance(error, PROVIDER_DOWN) or (isinstance(error, SpendError) and job.kind != "dream"):
-                done.waiting = str(error)
-            self.context.put_back(job, decision, str(error))
+                done.waiting = _waits_for(error)
+            self.context.put_back(job, decision, _waits_for(error))
             return
         if isinstance(error, ReverieError):
             LOG.warning("%s failed: %s", job.key, error, extra=log_fields(job))
@@ -270,6 +298,11 @@ class Worker:
             if choice is not None and choice.asked:
                 names = ", ".join(choice.names) or "none"
                 LOG.info("%s: chosen in advance: %s", job.key, names, extra=fields)
+
+
+def _waits_for(error: Exception) -> str:
+    """Return what a job waits for; a login also with what mends it, since nothing else will."""
+    return f"{error} {error.fix}" if isinstance(error, UnauthorisedError) else str(error)
 
 
 def _explained(error: Exception) -> str:

@@ -26,7 +26,7 @@ HOOKLIB = {"pipeline", "pipeline.hooklib"} | {
     f"pipeline.hooklib.{name}"
     for name in (
         *("claude_settings", "digests", "events", "home_files", "jsonish", "ownership", "places", "plain"),
-        *("settings", "times", "zone"),
+        *("projects", "settings", "times", "zone"),
     )
 }
 RECALL = {
@@ -54,7 +54,7 @@ PROMPT = {
 }
 
 
-STATUS = CAPTURE | REGULAR_EXPRESSIONS | HOOKLIB | {"pipeline.hooklib.statusline"}
+STATUS = CAPTURE | REGULAR_EXPRESSIONS | HOOKLIB | {"_json", "pipeline.hooklib.statusline"}
 
 
 @pytest.fixture

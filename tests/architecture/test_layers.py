@@ -43,6 +43,7 @@ ENVIRONMENT = {
         "pipeline/llm/cassette.py",
         "pipeline/llm/claude_call.py",
         "pipeline/llm/live_guard.py",
+        "pipeline/llm/logins.py",
         "pipeline/llm/providers.py",
     ),
     *(

@@ -32,10 +32,16 @@ def blocks():
 
 
 def options():
-    """Name of each command with its options."""
+    """Name of each command with its options, and those of the commands below it."""
     program: Any = typer.main.get_command(cli)
     commands = program.commands
-    return {name: {word for one in commands[name].params for word in one.opts} for name in commands}
+    below = {name: [*getattr(commands[name], "commands", {}).values()] for name in commands}
+    return {
+        name: {
+            word for command in (commands[name], *below[name]) for one in command.params for word in one.opts
+        }
+        for name in commands
+    }
 
 
 @pytest.fixture(scope="module")

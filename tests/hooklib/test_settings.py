@@ -8,6 +8,8 @@ from pipeline.config import load
 from pipeline.core.errors import ConfigError
 from pipeline.hooklib import settings
 
+NO_LISTS: dict[str, list[str]] = {"only": [], "ignore": []}
+
 
 @pytest.fixture
 def home(sealed_environment):
@@ -31,7 +33,12 @@ def write(home, config=None, board=None):
 
 
 def test_without_any_file_all_is_at_its_default(home):
-    assert settings.hook_settings(str(home)) == {**settings.DEFAULTS, "mode": "auto", "time_zone": ""}
+    assert settings.hook_settings(str(home)) == {
+        **settings.DEFAULTS,
+        "mode": "auto",
+        "time_zone": "",
+        **NO_LISTS,
+    }
 
 
 def test_config_is_read_when_no_board_knows_it(home):
@@ -92,7 +99,7 @@ def test_what_can_not_be_used_is_told_and_at_its_default(home, config, told):
     write(home, config)
     problems: list[str] = []
     found = settings.hook_settings(str(home), problems)
-    assert found == {**settings.DEFAULTS, "mode": "auto", "time_zone": ""}
+    assert found == {**settings.DEFAULTS, "mode": "auto", "time_zone": "", **NO_LISTS}
     assert [told in problem for problem in problems] == [True] * bool(told)
 
 

@@ -66,7 +66,11 @@ def test_the_wheel_holds_what_the_program_reads_and_no_tests(wheel):
     ):
         assert f"pipeline/_bundled/{name}" in names
     assert "pipeline/py.typed" in names
-    assert {name.partition("/")[0] for name in names} == {"pipeline", "reverie-0.1.0.dist-info"}
+    assert {name.partition("/")[0] for name in names} == {
+        "_reverie_start.py",
+        "pipeline",
+        "reverie-0.1.0.dist-info",
+    }
     assert not [name for name in names if "fixtures/eval" in name or name.endswith(".pyc")]
 
 

@@ -358,3 +358,19 @@ def test_a_zone_nobody_knows_is_told_and_days_are_the_machines(desk: Desk) -> No
     assert 'said="2026-11-26, 1 day ago"' in desk.hook(prompt=DEPLOY)
     (line,) = desk.log()
     assert "time_zone: 'Mars/Olympus' is no zone" in line or "there is no zone 'Mars/Olympus'" in line
+
+
+def test_f1_a_project_that_is_left_alone_gets_no_memories(full: Desk) -> None:
+    assert full.hook(prompt=DEPLOY)
+    (full.project / ".reverie-ignore").touch()
+    assert full.hook(prompt=DEPLOY, session_id="s-9") == ""
+    assert full.hook("SessionStart", source="startup", session_id="s-9") == ""
+    (full.project / ".reverie-ignore").unlink()
+    full.home.mkdir(exist_ok=True)
+    (full.home / "config.toml").write_text(f'[projects]\nignore = ["{full.project}"]\n', "utf-8")
+    assert full.hook(prompt=DEPLOY, session_id="s-9") == ""
+    (full.home / "config.toml").write_text("[projects]\nignore = 7\n", "utf-8")
+    assert full.hook(prompt=DEPLOY, session_id="s-9") == "", "who wanted less gets nothing until it is mended"
+    assert "projects.ignore: this is no list of folders" in full.log()[-1]
+    (full.home / "config.toml").write_text('[projects]\nignore = ["~/other"]\n', "utf-8")
+    assert full.hook(prompt=DEPLOY, session_id="s-9")

@@ -9,9 +9,11 @@ from pipeline.core.zone import day
 from pipeline.diagnostics.audit.folder import File
 from pipeline.domain.finding import Finding
 from pipeline.domain.memory import TYPES
+from pipeline.hooklib.memory_format import conflicts
 from pipeline.safety.guard import violation
 from pipeline.safety.redaction import redact
 from pipeline.store.files.layout import INDEX
+from pipeline.store.fsck import MERGE_CONFLICT, MERGE_FIX, in_words
 from pipeline.text.dates import relative_days
 
 STALE_DAYS = 90
@@ -23,6 +25,7 @@ _AGING = frozenset({"project", "task", "problem", "error"})
 def check(file: File, now: datetime) -> Iterator[Finding]:
     """Yield what is wrong with one memory file."""
     yield from secrets(file.path, file.text)
+    yield from unsettled(file.path, file.text)
     if file.memory is None:
         return
     yield from _front(file)
@@ -43,6 +46,12 @@ def secrets(path: str, text: str) -> Iterator[Finding]:
     for number, kinds_here in lines or [(0, ", ".join(whole))]:
         fix = "Take it out, and change it where it is used: sessions have read it."
         yield Finding("error", "secret", f"looks like a secret ({kinds_here})", fix, path=path, line=number)
+
+
+def unsettled(path: str, text: str) -> Iterator[Finding]:
+    """Yield where a merge left both sides of a conflict in `text`."""
+    for marks in conflicts(text.splitlines()):
+        yield Finding("error", MERGE_CONFLICT, in_words(marks), MERGE_FIX, path=path, line=marks[0] + 1)
 
 
 def _front(file: File) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from pipeline.diagnostics.audit.files import unsettled
 from pipeline.diagnostics.audit.folder import Folder
 from pipeline.domain.finding import Finding
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, split_front_matter
@@ -22,6 +23,8 @@ def check(folder: Folder) -> Iterator[Finding]:
             what = "there is no MEMORY.md, so a session is shown none of the files"
             yield Finding("error", "no-index", what, "`reverie reindex --store DIR` writes one.", path=INDEX)
         return
+    yield from unsettled(INDEX, folder.index)
+    yield from unsettled(OVERFLOW, folder.overflow)
     yield from _links(folder, INDEX, folder.index)
     yield from _links(folder, OVERFLOW, folder.overflow)
     yield from _orphans(folder, linked_paths(folder.index + "\n" + folder.overflow))

@@ -8,13 +8,14 @@ from pathlib import Path
 from pipeline.app.application import App
 from pipeline.app.status import OFFLINE_MEANS
 from pipeline.core import locks
-from pipeline.core.errors import InputError, ReverieError
+from pipeline.core.errors import InputError, ReverieError, UnauthorisedError
 from pipeline.core.home import Home
 from pipeline.domain.finding import Finding, Level
+from pipeline.hooklib import projects
 from pipeline.install.schedule import setup
 from pipeline.intake import spool
 from pipeline.ledger import Ledger, calls, files, jobs, unread
-from pipeline.llm import describe
+from pipeline.llm import describe, logins
 from pipeline.text.humanize import count
 
 _MODES = {
@@ -27,6 +28,7 @@ _MODES = {
 def check(app: App) -> Iterator[Finding]:
     """Yield how the work stands."""
     yield from _mode(app)
+    yield from _left_alone(app)
     yield from _ledger(app)
     yield from _spool(app.home)
     yield from _scheduled(app.home)
@@ -38,6 +40,14 @@ def _mode(app: App) -> Iterator[Finding]:
     if mode in _MODES:
         fix = f'Set mode = "auto" under [store] in {Home(app.home).config}, if that is not wanted.'
         yield Finding("note", "mode", f"{mode}: {_MODES[mode]}", fix)
+
+
+def _left_alone(app: App) -> Iterator[Finding]:
+    lists = app.settings.projects
+    why = projects.why_ignored(str(Path.cwd()), lists.only, lists.ignore)
+    if why:
+        message = f"sessions in this folder are neither read nor recalled into: {why}"
+        yield Finding("note", "project", message, "Change that, if it is not wanted.")
 
 
 def _ledger(app: App) -> Iterator[Finding]:
@@ -147,12 +157,52 @@ def _provider(app: App) -> Iterator[Finding]:
         yield Finding("error", "provider", str(error), error.fix)
         return
     if name == "offline":
-        fix = (
-            'Log in with `claude`, or set model.api_key_env in config.toml. Until then mode = "observe"'
-            " under [store] keeps turns for a model."
-        )
-        yield Finding("note", "provider", f"offline: {reason}. {OFFLINE_MEANS}", fix)
+        offered = logins.unused(app.settings.model, client=False)
+        seen = f" {logins.in_words(offered)}, but {logins.NOT_USED}." if offered else ""
+        way = logins.how_to_allow(offered[0], Home(app.home).config) if offered else ""
+        fix = f"{way}." if way else "Log in with `claude`, or set model.api_key_env in config.toml."
+        fix += ' Until then mode = "observe" under [store] keeps turns for a model.'
+        yield Finding("note", "provider", f"offline: {reason}.{seen} {OFFLINE_MEANS}", fix)
     elif "but" in reason.split():
         yield Finding("error", "provider", f"{name}: {reason}", "Mend that, or set model.provider.")
     else:
+        yield from _answers(app, name, reason)
+
+
+def _answers(app: App, name: str, reason: str) -> Iterator[Finding]:
+    """Say whether the provider can answer, as far as its last call and the logins that are here tell."""
+    settings, config = app.settings.model, Home(app.home).config
+    offered = logins.unused(settings)
+    refused = _refused(app, name)
+    at_a_loss = name == "claude-cli" and offered and not (logins.used(settings) or logins.has_own_login())
+    if refused or at_a_loss:
+        why = "its last call was refused" if refused else "claude has no login of its own here"
+        seen = f" {logins.in_words(offered)}, but {logins.NOT_USED}." if offered else ""
+        ways = [logins.how_to_allow(offered[0], config)] if offered else []
+        fix = ". ".join(
+            [*ways, "Mend the login, then run `reverie doctor --online`." if refused else logins.LOG_IN]
+        )
+        yield Finding("error", "provider", f"{name}: {why}, so nothing will be learned.{seen}", fix)
+    else:
         yield Finding("ok", "provider", f"{name}: {reason}; --online tries it")
+        if offered:
+            message = f"{logins.in_words(offered)}, but {logins.NOT_USED}"
+            yield Finding("note", "login", message, f"{logins.how_to_allow(offered[0], config)}.")
+    if logins.hidden(settings):
+        fix = f"Write {logins.COPY_LINE} instead, and {logins.COPYING}."
+        yield Finding("error", "login", f"{logins.HIDDEN}, so nothing will be learned by it", fix)
+    missing = logins.lacking(settings)
+    if missing:
+        message = f"{', '.join(missing)}, which config.toml names, is not set here"
+        yield Finding("note", "login", message, "Background work that is started from here lacks it, too.")
+
+
+def _refused(app: App, name: str) -> bool:
+    """Whether the provider's last call was refused for its login; nothing is known without a ledger."""
+    if not Home(app.home).ledger.exists():
+        return False
+    try:
+        with app.ledger(to_look=True) as ledger:
+            return calls.last_outcome(ledger, name) == UnauthorisedError.outcome
+    except ReverieError:
+        return False  # `_ledger` has said what is wrong with it

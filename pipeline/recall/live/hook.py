@@ -5,7 +5,7 @@ Nothing here opens the ledger, drains the spool, calls a model or waits for anyb
 
 import os
 
-from pipeline.hooklib import events, home_files, jsonish, places, settings, times, zone
+from pipeline.hooklib import events, home_files, jsonish, places, projects, settings, times, zone
 from pipeline.hooklib.ownership import project_of
 from pipeline.hooklib.settings import MODES
 
@@ -38,6 +38,9 @@ def run(event: str, data: bytes, home: str, problems: "list[str] | None" = None)
     if values["mode"] == MODES[0]:
         return ""
     values["enabled"] = values["enabled"] and values["mode"] not in SILENT_MODES
+    cwd = _text(fields, "cwd")
+    if cwd and projects.why_ignored(cwd, values["only"], values["ignore"]):
+        return ""
     name = values["time_zone"]
     if not zone.use(name):
         log_lines.append(f"extraction.time_zone: there is no zone {name!r}; days are the machine's")

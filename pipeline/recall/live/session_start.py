@@ -8,7 +8,7 @@ hook state (`pipeline.recall.prepared.hook_state`), as old as its last pass.
 import os
 
 from pipeline.hooklib import claude_settings, home_files, memory_format, places, settings
-from pipeline.hooklib.ownership import project_of
+from pipeline.hooklib.ownership import moved_from, project_of
 from pipeline.recall.live import fence, person, session_file
 from pipeline.recall.live.announced import DAY, Seen
 from pipeline.recall.live.session_budget import Block, fit
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 FULL_CHARS = 9_500
 POINTER_CHARS = 200
 DREAMLESS_DAYS = 7
+_FOR_GOOD = 36_500 * DAY
 _MOST_MEMORY_BYTES = 64 << 10
 _MOST_NAMES = 12
 _TITLE = (
@@ -81,7 +82,11 @@ def _context(
         return _pointer(_changes(state, seen.began(session), session), store)
     changes = _changes(state, seen.before(session), session)
     limit = min(FULL_CHARS, 4 * values["session_start_tokens"])
-    parts = [*_troubles(state, seen, now), *([_changes_line(changes)] if changes else [])]
+    parts = [
+        *_moved(store, root, seen, now),
+        *_troubles(state, seen, now),
+        *([_changes_line(changes)] if changes else []),
+    ]
     blocks: list[Block] = []
     if source == "compact":
         blocks += _session_memory(home, session)
@@ -94,6 +99,15 @@ def _context(
     if text:
         session_file.append(home, session, _line(fields, store, text, now))
     return text
+
+
+def _moved(store: str, root: str, seen: Seen, now: float) -> "list[str]":
+    """Return the line that the memories are those of a project that was elsewhere, once."""
+    before = moved_from(store, root) if store else ""
+    if not before or not seen.once("moved", before, now, _FOR_GOOD):
+        return []
+    where = " ".join(fence.neutralise(before).split())
+    return [f"These memories were made while this project was at {where}; it is gone from there."]
 
 
 def _troubles(state: "dict[str, Any]", seen: Seen, now: float) -> "list[str]":

@@ -153,11 +153,15 @@ def read(root: str, path: str, everywhere: bool) -> "Found | None":
 
 
 def describe(text: str, path: str) -> "dict[str, Any]":
-    """Return what the text of a memory file says of itself, or {} when it says that it is retired.
+    """Return what the text of a memory file says of itself, or {} when it is not to be told.
+
+    That is one that says it is retired, and one that holds both sides of a merge's conflict.
 
     Front matter that can't be made out counts as text, and the file's name as the memory's.
     """
     text = text.removeprefix("\ufeff")
+    if "<<<<<<< " in text and memory_format.conflicts(text.splitlines()):
+        return {}
     fenced, below = memory_format.split_front_matter(text)
     front = fenced or ""
     keys = _keys(front)

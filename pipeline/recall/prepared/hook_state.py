@@ -98,6 +98,7 @@ def _settings(home: Path) -> dict[str, Any]:
     sections = {
         "recall": found.recall.model_dump(),
         "store": {"mode": found.store.mode},
+        "projects": found.projects.model_dump(),
         "extraction": {"time_zone": found.extraction.time_zone},
     }
     return {"settings": sections, "config_stamp": stamp}

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from pipeline.domain.memory import Memory
-from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
+from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, conflicts
 from pipeline.hooklib.plain import one_line
 from pipeline.safety.invisible import is_hidden, visible, visible_line
 from pipeline.store.files.frontmatter_schema import first_line
@@ -174,16 +174,36 @@ def block_lines(current: bytes) -> list[str]:
 def _outside(text: str, ours: Collection[str] | None) -> _Outside:
     result = _Outside([], [], [], False)
     within = False
-    for line in text.splitlines(keepends=True) if "\n" in text or text else ():
+    lines = text.splitlines(keepends=True)
+    marks, unsettled = _conflicts_of_ours(lines)
+    for position, line in enumerate(lines):
+        if position in marks:
+            continue
+        # Lines of another machine's Reverie are ours as well, but in no record of what was written here.
+        known = None if position in unsettled else ours
         stripped = line.strip()
         if stripped in (BEGIN, END):
             within = stripped == BEGIN
             result.had_block = True
         elif not within:
             (result.after if result.had_block else result.before).append(line)
-        elif stripped and not _is_ours(line.rstrip("\r\n"), ours):
+        elif stripped and not _is_ours(line.rstrip("\r\n"), known):
             result.strays.append(line)
     return result
+
+
+def _conflicts_of_ours(lines: Sequence[str]) -> tuple[set[int], set[int]]:
+    """Return the places of a merge's marks in or around our block, and of the lines between them."""
+    marks: set[int] = set()
+    unsettled: set[int] = set()
+    begins = [position for position, line in enumerate(lines) if line.strip() == BEGIN]
+    ends = [position for position, line in enumerate(lines) if line.strip() == END]
+    for found in conflicts(list(lines)):
+        between = range(found[0], found[-1] + 1)
+        if any(first < found[-1] and found[0] < last for first in begins for last in ends):
+            marks.update(found)
+            unsettled.update(between)
+    return marks, unsettled
 
 
 def _is_ours(line: str, ours: Collection[str] | None) -> bool:

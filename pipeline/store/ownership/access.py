@@ -5,11 +5,13 @@ The rule is that of `pipeline.hooklib.ownership`; here another project is refuse
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pipeline.core import clock
 from pipeline.core.atomic import ensure_dir, write_atomic, write_temp
 from pipeline.core.errors import LockError, StoreError
 from pipeline.hooklib import ownership
@@ -74,10 +76,18 @@ def owner(root: Path) -> str:
         ) from error
 
 
+def note_move(root: Path, old: str, new: str) -> None:
+    """Note that the project of the store at `root` was at `old` and is at `new` now."""
+    entry = {"from": old, "to": new, "at": clock.from_environment().now().timestamp()}
+    lines = [*ownership.moves(str(root)), entry]
+    write_atomic(root / ownership.MOVED, "".join(json.dumps(line) + "\n" for line in lines).encode())
+
+
 def require_owner(root: Path, project: Path, *, claim: bool) -> None:
     """Raise StoreError when the store at `root` belongs to another project than the one at `project`.
 
-    With `claim` a store that belongs to nobody is claimed for `project`.
+    With `claim` a store that belongs to nobody is claimed for `project`, as is that of a project which is
+    gone from where it was: it moved here, which is noted.
     """
     mine, theirs = ownership.composed(str(project)), owner(root)
     if not ownership.may_use(theirs, str(project)):
@@ -85,10 +95,12 @@ def require_owner(root: Path, project: Path, *, claim: bool) -> None:
             f"this folder holds the memories of {theirs}; {mine} has the same folder name and would share it",
             file=str(root),
             fix="Keep them apart: name a folder with --store, or give one of the projects an "
-            "autoMemoryDirectory in its .claude/settings.json. If the project only moved, delete "
-            f"{ownership.OWNER} in the folder.",
+            "autoMemoryDirectory in its .claude/settings.json. If the project only moved, and its old folder "
+            f"is there for something else, delete {ownership.OWNER} in the memory folder.",
         )
-    if claim and not theirs:
+    if claim and theirs != mine:
         with writing(root):
             private_dir(root)
+            if theirs:
+                note_move(root, theirs, mine)
             write_atomic(root / ownership.OWNER, os.fsencode(mine) + b"\n")

@@ -1,0 +1,19 @@
+"""Where the installed `reverie` starts: what PYTHONPATH names comes last, and stands for nothing of ours.
+
+A project may have a package called `pipeline`, or modules named like those we use.
+"""
+
+import os
+import sys
+
+
+def run() -> None:
+    """Run the command line."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    named = {os.path.abspath(folder or ".") for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep)}
+    own = [folder for folder in sys.path if folder and os.path.abspath(folder) not in named]
+    named_again = [folder for folder in sys.path if folder not in own and os.path.abspath(folder) != here]
+    sys.path[:] = [*own, *([] if here in own else [here]), *named_again]
+    from pipeline.cli.main import run as command_line
+
+    command_line()

@@ -1,0 +1,44 @@
+"""Whether a session belongs to a project that a person wants left alone: asked before any of it is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+
+from pipeline.config import Settings
+from pipeline.hooklib import places, projects
+from pipeline.ledger import Ledger, utterances
+
+_MOST_BYTES = 256 << 10
+"""Bytes of a transcript in which the folder it began in is looked for."""
+
+
+def why_left_alone(ledger: Ledger, key: str, settings: Settings, *, path: Path | None = None) -> str:
+    """Return why the session of source file `key` is left alone, "" when it is not, or may not be.
+
+    What counts is where it began, as for the memory folder; what the ledger does not know of that is looked
+    for in the transcript at `path`.
+    """
+    cwd = utterances.first_cwd(ledger, key) or (began_in(path) if path else "")
+    lists = settings.projects
+    return projects.why_ignored(cwd, lists.only, lists.ignore) if cwd else ""
+
+
+def began_in(path: Path) -> str:
+    """Return the folder in which the session in the transcript at `path` began, "" where it does not say."""
+    try:
+        head = places.read_file(str(path), _MOST_BYTES)
+    except (OSError, ValueError):
+        return ""  # whoever reads it will say what is wrong with it
+    for line in head.splitlines():
+        if b'"cwd"' not in line:
+            continue
+        try:
+            record = orjson.loads(line)
+        except ValueError:
+            continue
+        cwd = record.get("cwd") if isinstance(record, dict) else None
+        if isinstance(cwd, str) and cwd and "\0" not in cwd:
+            return cwd
+    return ""

@@ -1,0 +1,108 @@
+"""Which projects are left alone, by settings and by a file."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pipeline.hooklib.projects import IGNORE_FILE, why_ignored
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("clients/acme/api/src", "own/shop", "scratch-1"):
+        (tmp_path / name).mkdir(parents=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("pattern", "left"),
+    [
+        ("~/clients", ["clients/acme/api", "clients/acme/api/src"]),
+        ("~/clients/", ["clients/acme/api"]),
+        ("~/clients/*", ["clients/acme/api"]),
+        ("{home}/own/shop", ["own/shop"]),
+        ("shop", ["own/shop"]),
+        ("own/shop", ["own/shop"]),
+        ("scratch*", ["scratch-1"]),
+        ("/", ["own/shop", "scratch-1", "clients/acme/api"]),
+    ],
+)
+def test_f1_a_pattern_holds_for_what_it_names_and_all_below(
+    work: Path, pattern: str, left: list[str]
+) -> None:
+    pattern = pattern.format(home=work)
+    for name in ("clients/acme/api", "clients/acme/api/src", "own/shop", "scratch-1"):
+        folder = str(work / name)
+        named = any(name == one or name.startswith(one + "/") for one in left)
+        ignored = why_ignored(folder, [], [pattern])
+        assert bool(ignored) is named, name
+        assert ignored in ("", f"projects.ignore in config.toml has {pattern!r}")
+        assert (why_ignored(folder, [pattern], []) == "") is named
+    assert (
+        why_ignored(str(work / "own"), ["~/nowhere"], []) == "projects.only in config.toml does not name it"
+    )
+
+
+@pytest.mark.parametrize(
+    "pattern", ["~/client", "cli", "~/clients/acme/api/src/deeper", "hop", "~/own/shop/*"]
+)
+def test_a_part_of_a_name_or_what_is_below_is_not_it(work: Path, pattern: str) -> None:
+    for name in ("clients/acme/api", "own/shop"):
+        assert why_ignored(str(work / name), [], [pattern]) == ""
+
+
+def test_a_link_is_no_way_around(work: Path) -> None:
+    link = work / "way"
+    link.symlink_to(work / "clients")
+    assert why_ignored(str(link / "acme"), [], ["~/clients"])
+    assert why_ignored(str(link / "acme"), [], ["~/way"])
+
+
+def test_a_sub_folder_of_a_repository_is_ignored_with_it(work: Path) -> None:
+    top = work / "clients" / "acme" / "api"
+    (top / ".git").mkdir()
+    (top / ".git" / "HEAD").touch()
+    tree = work / "tree"
+    tree.mkdir()
+    (top / ".git" / "worktrees" / "t").mkdir(parents=True)
+    (top / ".git" / "worktrees" / "t" / "commondir").write_text("../..")
+    (tree / ".git").write_text(f"gitdir: {top}/.git/worktrees/t")
+    assert why_ignored(str(tree), [], ["~/clients"]), "a worktree elsewhere is the same project"
+
+
+@pytest.mark.parametrize(
+    ("text", "ignored", "not_ignored"),
+    [
+        ("", ["clients/acme", "clients/acme/api/src"], ["own/shop"]),
+        ("# why\n\n", ["clients/acme/api"], ["own/shop"]),
+        ("api\n", ["clients/acme/api", "clients/acme/api/src"], ["clients/acme"]),
+        ("acme/api/\n", ["clients/acme/api/src"], ["clients/acme"]),
+        ("./acme\n", ["clients/acme"], ["clients"]),
+        ("*\n", ["clients", "clients/acme"], ["own/shop"]),
+        ("other\n", [], ["clients/acme/api/src"]),
+    ],
+)
+def test_f1_a_file_in_a_folder_leaves_out_what_is_below(
+    work: Path, text: str, ignored: list[str], not_ignored: list[str]
+) -> None:
+    file = work / "clients" / IGNORE_FILE
+    file.write_text(text, "utf-8")
+    for name in ignored:
+        assert why_ignored(str(work / name), [], []) == f"{file} is there"
+    for name in not_ignored:
+        assert why_ignored(str(work / name), [], []) == ""
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root reads everything")
+def test_a_file_that_cannot_be_read_keeps_us_out(work: Path) -> None:
+    file = work / "clients" / IGNORE_FILE
+    file.write_text("other\n", "utf-8")
+    file.chmod(0)
+    assert why_ignored(str(work / "clients"), [], [])
+
+
+@pytest.mark.parametrize("cwd", ["", "\0", "relative", "/no/such/place"])
+def test_an_odd_folder_is_no_error(work: Path, cwd: str) -> None:
+    assert why_ignored(cwd, [], ["~/clients"]) == ""

@@ -1,0 +1,126 @@
+"""P18: what a merge left in MEMORY.md and in memories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.diagnostics.audit import audit
+from pipeline.hooklib.memory_format import conflicts
+from pipeline.store import Store, fsck
+from pipeline.store.files.memory_index import BEGIN, END
+from tests.support.recall import Desk
+from tests.support.stores import NOW, index, memory, save
+
+SETTLED = """# Memory
+
+mine, above
+
+{BEGIN}
+- [Mailer port](mailer-port.md) — The mailer listens on port 8025.
+- [Prefers tabs](prefers-tabs.md) — Indent with tabs, never spaces.
+{END}
+
+mine, below
+"""
+INSIDE = """{BEGIN}
+<<<<<<< HEAD
+- [Prefers tabs](prefers-tabs.md) — Indent with tabs, never spaces.
+=======
+- [Mailer port](mailer-port.md) — The mailer listens on port 8025.
+- [Gone](gone.md) — Theirs, and not here.
+>>>>>>> theirs
+{END}
+"""
+THREE_WAY = INSIDE.replace("=======", "||||||| base\n- [Old](old.md) — Was.\n=======")
+AROUND = """<<<<<<< HEAD
+{BEGIN}
+- [Prefers tabs](prefers-tabs.md) — Indent with tabs, never spaces.
+{END}
+=======
+{BEGIN}
+- [Mailer port](mailer-port.md) — The mailer listens on port 8025.
+{END}
+>>>>>>> theirs
+"""
+MARKS = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    made = Store.open(tmp_path / "memory", create=True)
+    save(
+        made, memory(), memory("mailer-port", type="project", description="The mailer listens on port 8025.")
+    )
+    return made
+
+
+@pytest.mark.parametrize("merged", [INSIDE, THREE_WAY, AROUND], ids=["inside", "three-way", "around"])
+def test_p18_our_block_is_made_anew_without_marks_or_litter(store: Store, merged: str) -> None:
+    settled = index(store)
+    whole = f"# Memory\n\nmine, above\n\n{merged}\nmine, below\n".format(BEGIN=BEGIN, END=END)
+    (store.root / "MEMORY.md").write_text(whole, "utf-8")
+    assert store.reindex(now=NOW) != []
+    text = index(store)
+    assert not any(mark in text for mark in MARKS) and "gone.md" not in text
+    assert text.count(BEGIN) == text.count(END) == text.count("prefers-tabs.md") == 1
+    assert text.count("mailer-port.md") == 1
+    assert text.index("mine, above") < text.index(BEGIN) < text.index(END) < text.index("mine, below")
+    block = settled[settled.index(BEGIN) : settled.index(END)]
+    assert block in text
+    assert store.reindex(now=NOW) == []
+
+
+def test_marks_among_a_persons_own_lines_are_theirs(store: Store) -> None:
+    own = "<<<<<<< HEAD\n- mine\n=======\n- theirs\n>>>>>>> theirs\n"
+    (store.root / "MEMORY.md").write_text(index(store) + own, "utf-8")
+    store.reindex(now=NOW)
+    assert index(store).endswith(own)
+
+
+def test_p18_audit_and_doctor_name_file_and_line(store: Store) -> None:
+    (store.root / "MEMORY.md").write_text("# Memory\n" + INSIDE.format(BEGIN=BEGIN, END=END), "utf-8")
+    path = store.root / "mailer-port.md"
+    text = path.read_text("utf-8") + "<<<<<<< HEAD\nIt is 8025.\n=======\nIt is 8026.\n>>>>>>> theirs\n"
+    path.write_text(text, "utf-8")
+    line = text.splitlines().index("<<<<<<< HEAD") + 1
+    found = {(f.path, f.message) for f in fsck(store) if f.code == "merge-conflict"}
+    assert found == {
+        ("MEMORY.md", "a merge left both sides of a conflict, from line 3 to 8"),
+        ("mailer-port.md", f"a merge left both sides of a conflict, from line {line} to {line + 4}"),
+    }
+    seen = audit(store.root, now=NOW, project=None)
+    listed = {(f.path, f.line, f.level) for f in seen.findings if f.code == "merge-conflict"}
+    assert listed == {("MEMORY.md", 3, "error"), ("mailer-port.md", line, "error")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Title\n=======\nText.",
+        ">>>>>>> theirs",
+        "<<<<<<< HEAD\nNo end.",
+        "<<<<<<<\n=======\n>>>>>>>",
+        "a <<<<<<< b",
+    ],
+)
+def test_what_only_looks_like_marks_is_text(text: str) -> None:
+    assert conflicts(text.splitlines()) == []
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_p18_a_memory_with_both_sides_is_put_before_no_prompt(
+    sealed_environment: Path, tmp_path: Path, indexed: bool
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    desk = Desk(project)
+    desk.write("mailer-port", "The mailer listens on port 8025.", "Said in a review.")
+    assert desk.hook(prompt="which port does the mailer listen on?", session_id="before")
+    file = desk.store / "mailer-port.md"
+    both = "<<<<<<< HEAD\nIt is 8025.\n=======\nIt is 8026.\n>>>>>>> theirs\n"
+    file.write_text(file.read_text("utf-8") + both, "utf-8")
+    if indexed:
+        desk.index()
+    assert desk.hook(prompt="which port does the mailer listen on?", session_id="after") == ""
