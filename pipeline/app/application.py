@@ -19,7 +19,15 @@ from pipeline.config import Settings
 from pipeline.context import open_store
 from pipeline.core import clock as clocks
 from pipeline.core import locks, paths, zone
-from pipeline.core.errors import ODD_DATA, InputError, LedgerError, SearchError, StoreError
+from pipeline.core.errors import (
+    ODD_DATA,
+    InputError,
+    LedgerError,
+    SearchError,
+    StoreError,
+    UsageError,
+    cause,
+)
 from pipeline.core.home import Home
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.domain.sentences import sentences
@@ -56,15 +64,24 @@ class Why:
 
 
 class App:
-    """Reverie for one home; `store` and `llm` override what the settings and the cwd would choose."""
+    """Reverie for one home; `store` and `llm` override what the settings and the cwd would choose.
 
-    def __init__(self, *, store: Path | None = None, llm: str | None = None) -> None:
+    `user` chooses the user scope, the memories for all projects. What of ``config.toml`` can't be used counts
+    as its default, and `config_error` says so: what asks a model then refuses (`require_settings`).
+    """
+
+    def __init__(self, *, store: Path | None = None, user: bool = False, llm: str | None = None) -> None:
+        if store is not None and user:
+            raise UsageError("--store and --user exclude each other", fix="Name one of them.")
         self.home = paths.home_dir()
-        self.settings: Settings = config.load(self.home)
+        self.settings: Settings
+        self.settings, self.config_error = config.load_or_defaults(self.home)
         zone.use(self.settings.extraction.time_zone)
         self.clock = clocks.from_environment()
         self.llm = llm or self.settings.model.provider
         self.store_override = store.expanduser().absolute() if store else None
+        if user:
+            self.store_override = Home(self.home).user_store
 
     # -- opening ----------------------------------------------------------------------------------
 
@@ -77,7 +94,13 @@ class App:
     @property
     def is_fresh(self) -> bool:
         """Whether the project here has no memory folder yet; one that was named is expected to be there."""
-        return self.store_override is None and not self.store_path.is_dir()
+        named = self.store_override is not None and not self.is_user_scope
+        return not named and not self.store_path.is_dir()
+
+    @property
+    def is_user_scope(self) -> bool:
+        """Whether the folder is that of the memories for all projects."""
+        return self.store_override == Home(self.home).user_store
 
     @property
     def offline(self) -> bool:
@@ -96,6 +119,12 @@ class App:
 
     def open_store(self, *, create: bool = False) -> Store:
         """Open the memory folder; without `create`, a missing one is an InputError that says where."""
+        if not create and self.is_user_scope and self.is_fresh:
+            raise InputError(
+                "nothing is kept for all projects yet",
+                file=str(self.store_path),
+                fix="`reverie add --user TEXT` keeps the first.",
+            )
         if not create and not self.store_path.is_dir():
             raise InputError(
                 "there is no memory folder here yet",
@@ -116,9 +145,18 @@ class App:
             found = [store_path for store_path in files.stores(ledger) if Path(store_path).is_dir()]
         return f" Known here: {', '.join(found[:3])}." if found else ""
 
+    def require_settings(self) -> None:
+        """Raise the ConfigError that `config_error` holds, if any: before whatever may cost or send."""
+        if self.config_error is not None:
+            raise self.config_error
+
     @contextmanager
     def alone(self, ledger: Ledger) -> Iterator[Worker]:
-        """Hold the worker's lock, so that no background worker does the same work at the same time."""
+        """Hold the worker's lock, so that no background worker does the same work at the same time.
+
+        Raises ConfigError where the settings can't be used: one of them may have been a cap, or a mode.
+        """
+        self.require_settings()
         with locks.lock(Home(self.home).worker_lock, timeout=WORKER_WAIT_SECONDS) as held:
             if not held:
                 raise LedgerError(
@@ -237,7 +275,7 @@ class App:
         """Return the conversations, all or those in `status`."""
         known = get_args(conversations.Status)
         if status is not None and status not in known:
-            raise InputError(f"there is no status {status!r}", fix=f"Statuses: {', '.join(known)}.")
+            raise UsageError(f"there is no status {status!r}", fix=f"Statuses: {', '.join(known)}.")
         with self.ledger() as ledger:
             limits = self.settings.extraction
             conversations.mark_ready(
@@ -248,7 +286,7 @@ class App:
     def memories(self, kind: str | None) -> tuple[list[Document], list[Problem]]:
         """Return the store's memories (all or of one type) and the files that can't be read as one."""
         if kind is not None and kind not in TYPES:
-            raise InputError(f"there is no type {kind!r}", fix=f"Types: {', '.join(TYPES)}.")
+            raise UsageError(f"there is no type {kind!r}", fix=f"Types: {', '.join(TYPES)}.")
         if self.is_fresh:
             return [], []
         snapshot = self.open_store().scan()
@@ -305,6 +343,7 @@ class App:
 
         The search index is built anew as well, and those of stores that are gone are deleted.
         """
+        self.require_settings()
         store, now = self.open_store(), self.clock.now()
         wrote = store.reindex(now=now)
         refresh_index(self.home, store, now, rebuild=True)
@@ -314,7 +353,7 @@ class App:
 
 def _odd(path: Path, error: Exception) -> InputError:
     """Return the error for a transcript at `path` that fails in a way nobody thought of."""
-    message = f"can't be taken in ({type(error).__name__}: {error})"
+    message = f"can't be taken in: {cause(error)}"
     return InputError(message, file=str(path), fix="Run `reverie ingest --file` with it for the details.")
 
 

@@ -26,10 +26,15 @@ def read(store: Store, name: str) -> Document:
     try:
         return store.read(name)
     except UnknownMemoryError:
-        gone = what_became(store, name) or _undone(store, name) or _removed(store, name)
+        gone = became(store, name)
         if gone is None:
             raise
         raise gone from None
+
+
+def became(store: Store, name: str) -> UnknownMemoryError | None:
+    """Return what became of the memory `name` in `store`, however it left; None when it never was there."""
+    return what_became(store, name) or _undone(store, name) or _removed(store, name)
 
 
 def what_became(store: Store, name: str) -> UnknownMemoryError | None:

@@ -12,9 +12,8 @@ from pipeline.app import first_run
 from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption
-from pipeline.config import Settings
 from pipeline.core import paths
-from pipeline.core.errors import InputError
+from pipeline.core.errors import InputError, UsageError
 from pipeline.core.home import Home
 from pipeline.hooklib.settings import MODES
 from pipeline.install import claude_settings, hooks, purging
@@ -33,6 +32,7 @@ def init(dry_run: DryRunOption = False, yes: YesOption = False, as_json: JsonOpt
     Where the hooks are in already, it only tells.
     """
     app = App()
+    app.require_settings()
     if not first_run.wired(paths.project_root(Path.cwd())):
         tell = output.talk if as_json else output.line
         _install(claude_settings.user_file(), dry_run=dry_run, yes=yes, tell=tell)
@@ -51,10 +51,11 @@ def install(
     Shows the change first, keeps the file as it was, and changes nothing else in it.
     """
     if user and project:
-        raise InputError("--user and --project exclude each other", fix="Name one of them.")
+        raise UsageError("--user and --project exclude each other", fix="Name one of them.")
     root = paths.project_root(Path.cwd())
-    # A configuration that is broken is told before anything is changed.
     app = App()
+    # A configuration that is broken is told before anything is changed.
+    app.require_settings()
     done = _install(
         claude_settings.project_file(root) if project else claude_settings.user_file(),
         dry_run=dry_run,
@@ -82,7 +83,7 @@ def uninstall(
     Memories stay: they are yours.
     """
     if with_memories and not purge:
-        raise InputError("--with-memories goes with --purge", fix="Add --purge.")
+        raise UsageError("--with-memories goes with --purge", fix="Add --purge.")
     home, root = paths.home_dir(), paths.project_root(Path.cwd())
     edits = hooks.plan_removal(home, claude_settings.files(root))
     scheduled = purging.scheduled(home)
@@ -122,32 +123,6 @@ def mode(
         )
     for choice in MODES if not name else (now,):
         output.line(f"{'*' if choice == now else ' '} {choice:<8} {EFFECT[choice]}")
-
-
-def config(as_json: JsonOption = False) -> None:
-    """Show every setting, its value and what it means."""
-    app = App()
-    rows: list[dict[str, Any]] = []
-    for section_name in Settings.model_fields:
-        section = getattr(app.settings, section_name)
-        for key, field in type(section).model_fields.items():
-            value = getattr(section, key)
-            rows.append(
-                {
-                    "key": f"{section_name}.{key}",
-                    "value": value,
-                    "default": field.default,
-                    "meaning": field.description,
-                }
-            )
-    output.data(
-        {"file": str(Home(app.home).config), "settings": rows},
-        lambda: output.table(
-            ["key", "value", "meaning"], [[r["key"], r["value"], r["meaning"]] for r in rows]
-        ),
-        as_json=as_json,
-    )
-    output.talk(f"set them in {Home(app.home).config}, or as REVERIE_SECTION__KEY in the environment")
 
 
 def hooks_snippet(as_json: JsonOption = False) -> None:

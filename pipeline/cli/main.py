@@ -7,74 +7,92 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from pipeline import __version__
 from pipeline.cli import (
+    changes,
     demo,
     diagnostics,
+    diary,
     dream,
     evaluation,
     extract,
+    groups,
+    inbox,
     install,
     memories,
     output,
     recall,
     schedule,
     search,
+    settings,
     status,
 )
-from pipeline.core.errors import ReverieError
+from pipeline.core.errors import ReverieError, UsageError
 
 cli = typer.Typer(
     name="reverie",
+    cls=groups.Program,
     help="Background memory for Claude Code: finished turns become typed, sourced markdown memories.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings=groups.HELP_OPTIONS,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-cli.command()(install.init)
-cli.command()(install.install)
-cli.command()(install.uninstall)
-cli.command()(install.mode)
-cli.command()(extract.extract)
-cli.command()(extract.ingest)
-cli.command()(extract.process)
-cli.command()(extract.work)
-cli.command()(status.status)
-cli.command()(status.statusline)
-cli.command()(extract.conversations)
-cli.command("list")(memories.list_memories)
-cli.command()(memories.show)
-cli.command()(memories.why)
-cli.command()(recall.recall)
-cli.command()(recall.injected)
-cli.command()(search.search)
-cli.command()(memories.add)
-cli.command()(memories.forget)
-cli.command()(memories.reindex)
-cli.command()(search.embed)
-cli.command("doctor")(diagnostics.examine)
-cli.command()(diagnostics.audit)
-cli.command()(dream.consolidate)
-cli.command()(dream.dream)
-cli.command()(dream.report)
-cli.command()(dream.history)
-cli.command()(dream.diff)
-cli.command()(dream.undo)
-cli.command()(dream.restore)
-cli.command()(dream.pin)
-cli.command()(dream.unpin)
-cli.add_typer(dream.inbox, name="inbox")
-cli.add_typer(schedule.schedule, name="schedule")
-cli.command()(demo.demo)
-cli.command("eval")(evaluation.evaluate)
-cli.command()(install.config)
-cli.command("hooks")(install.hooks_snippet)
+COMMANDS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
+    groups.SETTING_UP: {
+        "init": install.init,
+        "install": install.install,
+        "uninstall": install.uninstall,
+        "mode": install.mode,
+        "config": settings.config,
+        "hooks": install.hooks_snippet,
+        "statusline": status.statusline,
+        "schedule": schedule.schedule,
+    },
+    groups.HEALTH: {"status": status.status, "doctor": diagnostics.examine, "audit": diagnostics.audit},
+    groups.MEMORIES: {
+        "list": memories.list_memories,
+        "show": memories.show,
+        "why": memories.why,
+        "search": search.search,
+        "add": memories.add,
+        "forget": memories.forget,
+        "restore": changes.restore,
+        "pin": memories.pin,
+        "unpin": memories.unpin,
+        "reindex": memories.reindex,
+        "embed": search.embed,
+    },
+    groups.DECIDING: {
+        "inbox": inbox.inbox,
+        "history": changes.history,
+        "diff": changes.diff,
+        "undo": changes.undo,
+    },
+    groups.RECALL: {"recall": recall.recall, "injected": recall.injected},
+    groups.DIARY: {"timeline": diary.timeline, "day": diary.day},
+    groups.READING: {
+        "work": extract.work,
+        "process": extract.process,
+        "extract": extract.extract,
+        "ingest": extract.ingest,
+        "conversations": extract.conversations,
+    },
+    groups.DREAMS: {"dream": dream.dream, "consolidate": dream.consolidate, "report": dream.report},
+    groups.TRYING: {"demo": demo.demo, "eval": evaluation.evaluate},
+}
+"""All commands by their heading in ``--help``, each heading and each command in the order shown."""
+for _heading, _commands in COMMANDS.items():
+    for _name, _command in _commands.items():
+        if isinstance(_command, typer.Typer):
+            cli.add_typer(_command, name=_name, rich_help_panel=_heading)
+        else:
+            cli.command(_name, rich_help_panel=_heading)(_command)
 
 
 def _version(wanted: bool) -> None:
@@ -99,16 +117,14 @@ def run() -> None:
         cli()
     except ReverieError as error:
         output.failure(error)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, UsageError) else 1)
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
         if os.environ.get("REVERIE_DEBUG"):
             raise
-        output.talk(
-            f"error: {type(error).__name__}: {error}\n\n"
-            "This is a fault in Reverie; REVERIE_DEBUG=1 shows where."
-        )
+        what = str(error) or "something that nobody foresaw"
+        output.talk(f"error: {what}\n\nThis is a fault in Reverie; REVERIE_DEBUG=1 shows where.")
         sys.exit(1)
 
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
+from dataclasses import fields as fields_of
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -58,13 +59,20 @@ def _json(value: Any) -> str:
         return json.dumps(value, default=_plain, indent=2)
 
 
+def plain(value: Any) -> dict[str, Any]:
+    """Return the dataclass `value` as a mapping of its own fields, whose values stay as they are."""
+    return {field.name: getattr(value, field.name) for field in fields_of(value)}
+
+
 def line(text: str = "") -> None:
     """Print one line of data, control characters replaced."""
     _write(harmless(text) + "\n")
 
 
 def talk(text: str) -> None:
-    """Say something that is not data."""
+    """Say something that is not data; nothing where there is nothing to say."""
+    if not text:
+        return
     _talk.print(harmless(text), markup=False)
 
 

@@ -92,7 +92,41 @@ def _from_config(home: str, problems: "list[str]") -> "dict[str, Any]":
         return tomllib.loads(places.read_file(f"{home}/{home_files.CONFIG}", _MOST_CONFIG).decode("utf-8"))
     except (OSError, ValueError) as error:
         problems.append(f"config.toml can't be read, so recall goes by its defaults: {error}")
-        return {}
+        return {"store": {"mode": least_mode(home)}}
+
+
+def least_mode(home: "str | os.PathLike[str]") -> str:
+    """Return the mode to go by while ``config.toml`` is no TOML: the least that a line of it names.
+
+    Whoever wrote `off` there wanted less than everything, and a slip in another line changes nothing in that.
+    """
+    try:
+        text = places.read_file(f"{os.fspath(home)}/{home_files.CONFIG}", _MOST_CONFIG).decode(
+            "utf-8", "replace"
+        )
+    except OSError:
+        return MODES[-1]
+    named = [line.partition("=")[2].split("#")[0].strip().strip("\"'") for line in text.splitlines()
+             if line.partition("=")[0].strip() in ("mode", "store.mode")]  # fmt: skip
+    return min((mode for mode in named if mode in MODES), key=MODES.index, default=MODES[-1])
+
+
+def config_fault(home: str) -> str:
+    """Return why ``config.toml``, as it is now, stops background work; "" when nothing is known against it.
+
+    The worker notes what it met; that the file is no TOML at all shows at once.
+    """
+    stamp = config_stamp(home)
+    seen = board(home)
+    fault = seen.get("config_fault")
+    if stamp is None:
+        return ""
+    if isinstance(fault, dict) and fault.get("stamp") == stamp:
+        return str(fault.get("text") or "")
+    problems: list[str] = []
+    if seen.get("config_stamp") != stamp:
+        _from_config(home, problems)
+    return problems[0] if problems else ""
 
 
 def _checked(sections: "dict[str, Any]", problems: "list[str]") -> "dict[str, Any]":

@@ -19,10 +19,11 @@ from pipeline import config
 from pipeline.core import clock as clocks
 from pipeline.core import locks, paths, zone
 from pipeline.core.atomic import ensure_dir
-from pipeline.core.errors import ReverieError
+from pipeline.core.errors import ConfigError, ReverieError, cause
 from pipeline.core.home import Home
 from pipeline.intake import spool
 from pipeline.ledger import open_ledger
+from pipeline.recall.prepared import hook_state
 from pipeline.worker.context import WorkerContext
 from pipeline.worker.jobs import LOG, Worker
 
@@ -115,12 +116,14 @@ def _passes(home: Path, left: set[str]) -> bool:
                 if not _linger(home, worker, left):
                     return True
     except (ReverieError, OSError) as error:
+        if isinstance(error, ConfigError):
+            hook_state.note_config_fault(home, error)
         _complain(home, _described(error))
         return False
 
 
 def _described(error: ReverieError | OSError) -> str:
-    return f"{error}. {error.fix}" if isinstance(error, ReverieError) else f"{type(error).__name__}: {error}"
+    return f"{error}. {error.fix}" if isinstance(error, ReverieError) else cause(error)
 
 
 def _complain(home: Path, cause: str) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.core import faults
 from pipeline.core.clock import parse_time
-from pipeline.core.errors import ODD_DATA, LeaseLostError, ModelError, ReverieError, SpendError
+from pipeline.core.errors import ODD_DATA, LeaseLostError, ModelError, ReverieError, SpendError, cause
 from pipeline.domain.job import Job
 from pipeline.extraction.run import Outcome
 from pipeline.extraction.strategies import Strategy
@@ -273,7 +273,7 @@ class Worker:
 
 
 def _explained(error: Exception) -> str:
-    """Return what a parked job says of its last error: its class, its message, its fix."""
-    text = f"{type(error).__name__}: {error}"
+    """Return what a parked job says of its last error: its message and its fix."""
+    text = cause(error)
     fix = getattr(error, "fix", "")
     return f"{text.rstrip('.')}. {fix}" if fix else text

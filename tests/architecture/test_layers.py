@@ -23,7 +23,7 @@ OWNERS = {
     "anyascii": {"pipeline/text/slugs.py"},
     "wordllama": {"pipeline/search/vectors/embedded.py"},
     "numpy": {"pipeline/search/vectors/nearest.py"},
-    "tomlkit": {"pipeline/install/mode.py"},
+    "tomlkit": {"pipeline/install/config_edit.py"},
     "typer": {"pipeline/cli"},
     "rich": {"pipeline/cli/output.py"},
 }
