@@ -307,7 +307,7 @@ def _unknown(key: str) -> str:
         if name
         else get_close_matches(section, Settings.model_fields, n=1)
     )
-    return f"there is no such key{f'; did you mean {near[0]}?' if near else ''}"
+    return f"there is no such key{f' (did you mean {near[0]}?)' if near else ''}"
 
 
 def line_of(file: Path, section: int | str, key: int | str = "") -> int | None:

@@ -21,6 +21,7 @@ from pipeline.core import clock as clocks
 from pipeline.core import locks, paths, zone
 from pipeline.core.errors import (
     ODD_DATA,
+    ConfigError,
     InputError,
     LedgerError,
     SearchError,
@@ -79,6 +80,8 @@ class App:
         zone.use(self.settings.extraction.time_zone)
         self.clock = clocks.from_environment()
         self.llm = llm or self.settings.model.provider
+        if llm:
+            _require_provider(llm, self.settings)
         self.store_override = store.expanduser().absolute() if store else None
         if user:
             self.store_override = Home(self.home).user_store
@@ -264,10 +267,13 @@ class App:
                 ledger, self.home, self.settings, store=self.store_path, llm=self.llm, now=self.clock.now()
             )
         event = found["last_event"] is not None
+        found["config"] = "" if self.config_error is None else _advised(self.config_error)
         return {**found, "next": "" if found["runs"] else self.next_step(event=event)}
 
     def next_step(self, *, event: bool = False) -> str:
         """Return what to do in a project without memories; `event` says that a hook has fired."""
+        if self.is_user_scope:
+            return "`reverie add --user TEXT` keeps what is meant for all projects."
         wired = event or bool(claude_settings.wiring(paths.project_root(Path.cwd())).sources)
         return next_step(self.settings.store.mode, wired=wired, event=event)
 
@@ -349,6 +355,17 @@ class App:
         refresh_index(self.home, store, now, rebuild=True)
         sweep_indexes(self.home)
         return wrote
+
+
+def _require_provider(llm: str, settings: Settings) -> None:
+    try:
+        describe(llm, settings.model)
+    except ConfigError as error:
+        raise UsageError(str(error), fix=error.fix) from error
+
+
+def _advised(error: ConfigError) -> str:
+    return f"{error}. Until it is mended nothing is written and no model is asked. {error.fix}"
 
 
 def _odd(path: Path, error: Exception) -> InputError:

@@ -87,13 +87,14 @@ def history(app: App) -> list[Entry]:
     return found
 
 
-def _together(one: list[Entry], two: list[Entry]) -> list[Entry]:
+def _together(first: list[Entry], second: list[Entry]) -> list[Entry]:
     """Return two histories as one, each in its own order: a file's removal has no time, but its place."""
     found: list[Entry] = []
-    one, two = one[:], two[:]
-    while one and two:
-        found.append((one if (one[0].at or _NEVER) >= (two[0].at or _NEVER) else two).pop(0))
-    return [*found, *one, *two]
+    first, second = first[:], second[:]
+    while first and second:
+        later = first if (first[0].at or _NEVER) >= (second[0].at or _NEVER) else second
+        found.append(later.pop(0))
+    return [*found, *first, *second]
 
 
 def changes(app: App, what: str = "") -> list[Change]:

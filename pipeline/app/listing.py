@@ -15,7 +15,7 @@ from pipeline.text.since import since as moment_of
 from pipeline.verify.provenance import said_at
 
 SORTS = ("type", "name", "said", "changed")
-_NEVER = datetime.min.replace(tzinfo=UTC)
+_UNKNOWN = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def live(
         row = Listed(
             m.name, m.type, m.description, m.origin, m.path, m.pinned, where, said_at(m), m.created, changed
         )
-        if begin is None or (changed or _NEVER) >= begin:
+        if begin is None or (changed or _UNKNOWN) >= begin:
             rows.append(row)
     return _sorted(rows, sort), problems
 
@@ -85,8 +85,8 @@ def left(app: App, *, since: str = "") -> list[Left]:
         if not scope.is_fresh
         for item in scope.open_store().retired()
     ]
-    rows = [row for row in rows if begin is None or (row.at or _NEVER) >= begin]
-    return sorted(rows, key=lambda row: row.at or _NEVER, reverse=True)
+    rows = [row for row in rows if begin is None or (row.at or _UNKNOWN) >= begin]
+    return sorted(rows, key=lambda row: row.at or _UNKNOWN, reverse=True)
 
 
 def _sorted(rows: list[Listed], sort: str) -> list[Listed]:
@@ -98,4 +98,4 @@ def _sorted(rows: list[Listed], sort: str) -> list[Listed]:
 
 
 def _moment(row: Listed, sort: str) -> datetime:
-    return (row.said or row.created if sort == "said" else row.changed) or _NEVER
+    return (row.said or row.created if sort == "said" else row.changed) or _UNKNOWN

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from unicodedata import normalize
 
-from pipeline.app import retired
+from pipeline.app import retired, scopes
 from pipeline.app.application import App
 from pipeline.app.retired import FORGOTTEN
 from pipeline.core.errors import InputError, UsageError
@@ -22,7 +22,7 @@ from pipeline.text.slugs import slugify
 from pipeline.verify.barred import TAKEN_OUT, bar, holds_secret
 from pipeline.verify.flaw import Flaw
 
-_NAME_CHARS = 60
+_MADE_NAME_CHARS = 60
 _MOST_WORDS = 40
 
 
@@ -55,10 +55,10 @@ def add(
         confidence=1.0,
     )
     snapshot = store.scan()
-    double = None if force else _that_says_it(snapshot, memory.body)
+    double, where = (None, "") if force else _double(app, snapshot, memory.body)
     if double is not None:
         raise InputError(
-            f"the memory {double.name} says this already",
+            f"the memory {double.name} says this already{where}",
             file=double.path,
             fix=f"See `reverie show {double.name}`; --force writes it a second time.",
         )
@@ -128,17 +128,24 @@ def _that_says_it(snapshot: Snapshot, body: str) -> Document | None:
     return None
 
 
+def _double(app: App, snapshot: Snapshot, body: str) -> tuple[Document | None, str]:
+    """Return the memory, here or for all projects, that says `body` already, and where, as words."""
+    double, everyone = _that_says_it(snapshot, body), scopes.user_scope(app)
+    if double is None and app.store_override is None and not everyone.is_fresh:
+        return _that_says_it(everyone.open_store().scan(), body), " for all projects"
+    return double, ""
+
+
 def _name_of(words: Sequence[str]) -> str:
-    """Return the name of a memory that begins with `words`: as many whole words as `_NAME_CHARS` hold.
+    """Return the name of a memory that begins with `words`: as many whole words as `_MADE_NAME_CHARS` hold.
 
     A word alone that is longer, as in scripts without spaces, is cut.
     """
-    name = slugify(words[0][:_NAME_CHARS])
-    for end in range(2, len(words) + 1):
-        longer = slugify(" ".join(words[:end]))
-        if len(longer) > _NAME_CHARS or (longer == name and end > _MOST_WORDS):
+    name = slugify(words[0][:_MADE_NAME_CHARS])
+    for end in range(2, min(len(words), _MOST_WORDS) + 1):
+        if len(f"{name}-{slugify(words[end - 1])}") > _MADE_NAME_CHARS:
             break
-        name = longer
+        name = slugify(" ".join(words[:end]))
     return name
 
 

@@ -294,7 +294,7 @@ def brief(row: dict[str, Any]) -> str:
     return " ".join(str(payload.get("reason") or operation.get("reason") or "").split())
 
 
-def said(payload: dict[str, Any]) -> list[str]:
+def words_said(payload: dict[str, Any]) -> list[str]:
     """Return who said what when, for each source of a proposal."""
     sources = payload.get("sources") or ()
     return [

@@ -98,11 +98,11 @@ def once(
     rows = list(found)
     everywhere = {text_of(document.memory) for scope, document in rows if scope == "user"}
     here = {text_of(document.memory) for scope, document in rows if scope == "project"}
-    told: list[tuple[Literal["project", "user", "both"], Document]] = []
+    rows_once: list[tuple[Literal["project", "user", "both"], Document]] = []
     for scope, document in rows:
         text = text_of(document.memory)
         if scope == "project":
-            told.append(("both" if text in everywhere else "project", document))
+            rows_once.append(("both" if text in everywhere else "project", document))
         elif text not in here:
-            told.append(("user", document))
-    return told
+            rows_once.append(("user", document))
+    return rows_once

@@ -19,7 +19,7 @@ from pipeline.core.errors import InputError, ReverieError
 from pipeline.ledger import runs
 from pipeline.store import Generation, Undone, turns_of
 
-_NEVER = datetime.min.replace(tzinfo=UTC)
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def _newest(app: App) -> list[tuple[App, str]]:
         known = newest.get(scope_of(scope))
         if known is None or item.number > known[1].number:
             newest[scope_of(scope)] = (scope, item)
-    last = max((item for _, item in newest.values()), key=lambda item: item.at or _NEVER).run
+    last = max((item for _, item in newest.values()), key=lambda item: item.at or _EARLIEST).run
     whole = promoted_by(last) or last
     return [(scope, item.run) for scope, item in standing if item.run in (whole, promotion_of(whole))]
 
@@ -109,7 +109,7 @@ def _note_promoted(scope: App, change_id: str) -> None:
         return
     with scope.ledger() as ledger:
         row, item = runs.run(ledger, base), inbox.accepted_by(ledger, base)
-        place = row.store if row is not None else item.store if item is not None else ""
-        if place and Path(place).is_dir():
-            store = open_store(Path(place), scope.settings)
-            vetoes.note_promoted(ledger, store, place, base, scope.clock.now())
+        folder = row.store if row is not None else item.store if item is not None else ""
+        if folder and Path(folder).is_dir():
+            store = open_store(Path(folder), scope.settings)
+            vetoes.note_promoted(ledger, store, folder, base, scope.clock.now())

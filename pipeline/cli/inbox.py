@@ -10,7 +10,7 @@ import typer
 
 from pipeline.app import inbox as decisions
 from pipeline.app.application import App
-from pipeline.app.proposals import brief, said
+from pipeline.app.proposals import WITH_TEXT, brief, words_said
 from pipeline.cli import output
 from pipeline.cli.changes import plain_changes, tell_changes
 from pipeline.cli.groups import HELP_OPTIONS
@@ -91,7 +91,7 @@ def inbox_show(
         output.fields(_flat(found))
         tell_changes(preview.changes, preview.changes)
         tell_changes(preview.everywhere, preview.everywhere, " (for all projects)")
-        for text in said(found["payload"]):
+        for text in words_said(found["payload"]):
             output.hanging("  said  ", text)
         if preview.problem:
             output.line()
@@ -226,11 +226,13 @@ def _flat(row: dict[str, Any]) -> dict[str, object]:
     payload = row["payload"]
     operation = payload.get("operation") or {}
     shown = {**payload, **operation}
+    # What earlier versions of the dream proposed has a text of its own, which nothing else shows.
+    twice = _TWICE if row["kind"] in WITH_TEXT else _TWICE - {"statement", "why", "how_to_apply"}
     return {
         "kind": row["kind"],
         "name": row["name"],
         "why it waits": row["reason"],
-        **{key: _words(value) for key, value in shown.items() if value and key not in _TWICE},
+        **{key: _words(value) for key, value in shown.items() if value and key not in twice},
     }
 
 

@@ -32,6 +32,8 @@ from pipeline.cli import (
     settings,
     status,
 )
+from pipeline.config import load_or_defaults
+from pipeline.core import paths
 from pipeline.core.errors import ReverieError, UsageError
 
 cli = typer.Typer(
@@ -101,13 +103,28 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@cli.callback()
+def _note_settings(_result: object, command: str, **_: object) -> None:
+    """Say behind what a command showed that the settings it went by are not those of the file."""
+    if not command or command in _TELL_THEMSELVES:
+        return
+    error = load_or_defaults(paths.home_dir())[1]
+    if error is not None:
+        output.talk(f"\n{error}. Until it is mended nothing is written and no model is asked.")
+
+
+_TELL_THEMSELVES = ("status", "statusline", "hooks", "demo", "eval")
+"""Commands that say themselves what is wrong with the settings, or go by none."""
+
+
+@cli.callback(result_callback=_note_settings)
 def main(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Background memory for Claude Code."""
+    context.params["command"] = context.invoked_subcommand or ""
 
 
 def run() -> None:

@@ -181,12 +181,12 @@ def _tell_list(rows: list[Listed], kind: str | None, since: str) -> None:
     wide = any(row.scope != "project" for row in rows)
     if columns is not None and columns < names + _LEAST_WIDE + 12 * wide:
         for row in rows:
-            more = [row.type, _said(row), *([SHOWN[row.scope]] if row.scope != "project" else [])]
+            more = [row.type, _said_on(row), *([SHOWN[row.scope]] if row.scope != "project" else [])]
             output.hanging("* " if row.pinned else "  ", f"{row.name}  ({', '.join(more)})", level="ok")
             output.hanging("      ", row.description)
         return
     shown = [
-        ["*" if row.pinned else "", row.name, row.type, _said(row), row.description, SHOWN[row.scope]]
+        ["*" if row.pinned else "", row.name, row.type, _said_on(row), row.description, SHOWN[row.scope]]
         for row in rows
     ]
     heads = ["", "name", "type", "said", "description", *(["for"] if wide else [])]
@@ -198,7 +198,7 @@ def _tell_list(rows: list[Listed], kind: str | None, since: str) -> None:
     )
 
 
-def _said(row: Listed) -> str:
+def _said_on(row: Listed) -> str:
     return day(row.said or row.created, "unknown")
 
 

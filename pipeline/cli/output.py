@@ -64,6 +64,13 @@ def plain(value: Any) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in fields_of(value)}
 
 
+def shown(value: object) -> str:
+    """Return a setting's value as a person writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
 def line(text: str = "") -> None:
     """Print one line of data, control characters replaced."""
     _write(harmless(text) + "\n")

@@ -78,7 +78,7 @@ def config_unset(key: KeyArgument, as_json: JsonOption = False) -> None:
 
 
 def _tell(done: Edited, as_json: bool) -> None:
-    place = f"{done.file}:{done.line}" if done.line else str(done.file)
+    where = f"{done.file}:{done.line}" if done.line else str(done.file)
     value = {
         "key": done.key,
         "value": done.value,
@@ -87,16 +87,19 @@ def _tell(done: Edited, as_json: bool) -> None:
         "changed": done.changed,
     }
     word = ("set in" if done.line else "taken out of") if done.changed else "it was so already in"
-    output.data(value, lambda: output.line(f"{done.key} = {done.value!r}: {word} {place}"), as_json=as_json)
+    now = f"{done.key} = {output.shown(done.value)}" if done.value is not None else done.key
+    output.data(value, lambda: output.line(f"{now}: {word} {where}"), as_json=as_json)
     if done.left is not None:
-        output.talk(f"still wrong in it: {done.left}")
+        # Said behind every command.
         return
     section, _, name = done.key.partition(".")
     app = App()
-    now = getattr(getattr(app.settings, section), name)
-    if now != done.value and app.config_error is None:
+    holds = getattr(getattr(app.settings, section, None), name, None)
+    if holds != done.value and app.config_error is None:
         variable = f"REVERIE_{section}__{name}".upper()
-        output.talk(f"{variable} is set in the environment and stands above the file: {now!r} holds here.")
+        output.talk(
+            f"{variable} is set in the environment and stands above the file: {output.shown(holds)} holds here."
+        )
 
 
 def _rows(app: App) -> list[dict[str, Any]]:

@@ -34,6 +34,7 @@ _WORDS = {
     **dict.fromkeys(("1", "true", "yes", "on", "y", "t"), True),
     **dict.fromkeys(("0", "false", "no", "off", "n", "f"), False),
 }
+_BY_DEFAULTS = ", so recall goes by its defaults: "
 _MOST_BOARD = 4 << 20
 _MOST_CONFIG = 1 << 20
 
@@ -91,7 +92,7 @@ def _from_config(home: str, problems: "list[str]") -> "dict[str, Any]":
     try:
         return tomllib.loads(places.read_file(f"{home}/{home_files.CONFIG}", _MOST_CONFIG).decode("utf-8"))
     except (OSError, ValueError) as error:
-        problems.append(f"config.toml can't be read, so recall goes by its defaults: {error}")
+        problems.append(f"config.toml can't be read{_BY_DEFAULTS}{error}")
         return {"store": {"mode": least_mode(home)}}
 
 

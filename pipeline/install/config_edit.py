@@ -49,8 +49,13 @@ def set_key(home: Path, key: str, text: str) -> Edited:
 
 
 def unset_key(home: Path, key: str) -> Edited:
-    """Take `key` out of ``config.toml`` of `home`, so that its default holds; errors as `set_key`."""
-    section, name = split(key)
+    """Take `key` out of ``config.toml`` of `home`, so that its default holds; errors as `set_key`.
+
+    One that stands there and that no version knows can be taken out as well.
+    """
+    section, _, name = key.strip().partition(".")
+    if not _stands_there(home, section, name):
+        section, name = split(key)
     return _write(home, section, name, _UNSET)
 
 
@@ -63,6 +68,15 @@ def split(key: str) -> tuple[str, str]:
     near = get_close_matches(key, every, n=3) or [known for known in every if known.endswith(f".{key}")][:3]
     hint = f"Did you mean {' or '.join(near)}? " if near else ""
     raise UsageError(f"there is no setting {key!r}", fix=f"{hint}`reverie config` lists every key.")
+
+
+def _stands_there(home: Path, section: str, name: str) -> bool:
+    try:
+        values = tomllib.loads(Home(home).config.read_text("utf-8")).get(section)
+    except (OSError, ValueError):
+        # Told by `_write`, which reads it again.
+        return False
+    return isinstance(values, dict) and name in values
 
 
 def _fields(section: str) -> dict[str, Any]:
@@ -119,7 +133,7 @@ def _write(home: Path, section: str, name: str, value: Any) -> Edited:
         raise ConfigError(message, file=str(file), fix="Make the file writable for you.") from error
     except ValueError as error:
         raise ConfigError(str(error), file=str(file), fix="Mend the file, then run it again.") from error
-    now = getattr(getattr(Settings(), section), name) if value is _UNSET else value
+    now = getattr(getattr(Settings(), section, None), name, None) if value is _UNSET else value
     line = None if value is _UNSET else config.line_of(file, section, name)
     return Edited(f"{section}.{name}", now, file, new != old, line, config.problem(after, file))
 

@@ -30,6 +30,7 @@ OWNERS = {
 TYPES_ONLY = {"sqlite3": "pipeline/ledger/"}
 """Packages whose types may be named elsewhere, in annotations."""
 ENVIRONMENT = {
+    "pipeline/core/tools.py",  # the person's editor
     *("pipeline/core/paths.py", "pipeline/config.py", "pipeline/core/clock.py", "pipeline/core/faults.py"),
     "pipeline/core/zone.py",
     *(

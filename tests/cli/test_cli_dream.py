@@ -464,7 +464,7 @@ WRONG = [
     (["diff", "nobody"], "no change is called 'nobody'", "reverie history"),
     (["pin", "nobody"], "'nobody'", "reverie list"),
     (["unpin", "nobody"], "'nobody'", "reverie list"),
-    (["restore", "nobody"], "'nobody'", "reverie history"),
+    (["restore", "nobody"], "'nobody'", "reverie list --retired"),
     (["inbox", "show", "77"], "number 77", "reverie inbox list"),
     (["inbox", "accept", "77"], "number 77", "reverie inbox list"),
     (["inbox", "reject", "77"], "number 77", "reverie inbox list"),

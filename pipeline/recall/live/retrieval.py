@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pipeline.recall.live.question import Question
     from pipeline.recall.live.store_files import Found
 
+_IN_CONTEXT = "already in the context"
 FEW_TERMS = 8
 """A prompt with fewer words than this is also looked up by the words before it."""
 
@@ -153,14 +154,26 @@ def _barred(item: "Found", session: str, known: "set[str]") -> str:
         return "retired"
     if session and session in (item.shown.get("sessions") or ()):
         return "learned in this very session"
-    return "already in the context" if item.digest in known else ""
+    return _IN_CONTEXT if item.digest in known else ""
+
+
+def _keys(item: _Fitting) -> "set[str]":
+    """Return what tells that two files are one memory."""
+    shown = item.found.shown
+    words = " ".join(str(shown.get("body") or "").split())
+    # Of a text that was cut nobody knows how it goes on.
+    return {key for key in (shown.get("id"), item.found.digest, "" if shown.get("cut") else words) if key}
 
 
 def _drop_doubles(fitting: "list[_Fitting]") -> None:
-    """Keep the best of several files that are one memory: the same id, or the same bytes."""
-    seen: set[str] = set()
+    """Keep the best of several files that are one memory: the same id, the same bytes or the same words.
+
+    What dreams keep for all projects stands word for word in its project, too. Where one of them is in the
+    context already, so is the other.
+    """
+    seen = {key for item in fitting if item.verdict == _IN_CONTEXT for key in _keys(item)}
     for item in fitting:
-        keys = {key for key in (item.found.shown.get("id"), item.found.digest) if key}
+        keys = _keys(item)
         if not item.verdict and keys & seen:
             item.verdict = "the same as a better one"
         if not item.verdict:

@@ -85,21 +85,12 @@ def write(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> None:
 
 def note_config_fault(home: Path, error: ConfigError) -> None:
     """Leave for the hooks that ``config.toml`` stops all work, until it is another file."""
-    place = "" if error.line is None else f":{error.line}"
-    value = board(str(home)) | {
-        "config_fault": {
-            "text": f"config.toml{place}: {error.args[0]}" if _is_of_file(home, error) else str(error),
-            "stamp": config_stamp(str(home)),
-        }
-    }
+    text = str(error).replace(str(Home(home).config), Home(home).config.name)
+    value = board(str(home)) | {"config_fault": {"text": text, "stamp": config_stamp(str(home))}}
     try:
         write_atomic(Home(home).hook_state, orjson.dumps(value))
     except OSError as failure:
         LOG.warning("the hooks' board can't be written: %s", failure.strerror or failure)
-
-
-def _is_of_file(home: Path, error: ConfigError) -> bool:
-    return error.file == str(Home(home).config)
 
 
 def _settings(home: Path) -> dict[str, Any]:
