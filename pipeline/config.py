@@ -228,7 +228,7 @@ def load(home: Path, *, environment: bool = True) -> Settings:
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
-        raise _told(file, named, error) from error
+        raise _error_of(file, named, error) from error
 
 
 def load_or_defaults(home: Path) -> tuple[Settings, ConfigError | None]:
@@ -249,7 +249,7 @@ def problem(values: dict[str, Any], file: Path) -> ConfigError | None:
     try:
         Settings.model_validate(values)
     except ValidationError as error:
-        return _told(file, {}, error)
+        return _error_of(file, {}, error)
     return None
 
 
@@ -285,7 +285,7 @@ def _given(values: dict[str, Any], *, environment: bool) -> tuple[dict[str, Any]
     return values, named
 
 
-def _told(file: Path, named: dict[str, str], error: ValidationError) -> ConfigError:
+def _error_of(file: Path, named: dict[str, str], error: ValidationError) -> ConfigError:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     extra = first["type"] == "extra_forbidden"

@@ -36,6 +36,7 @@ def demo(
         with output.progress("a finished turn: hook, worker, memories"):
             staged = stage.stage(Path(root), transcript=transcript, llm=llm)
         _present(staged, "" if transcript else stage.QUESTION)
+    output.talk("\nAll of this was in a temporary folder, which is gone now.")
     if llm == "offline":
         output.line(f"\n{BLIND_SPOTS}")
 

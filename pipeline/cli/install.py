@@ -146,7 +146,7 @@ def _install(file: Path, *, dry_run: bool, yes: bool, tell: Callable[[str], None
         if not dry_run:
             note_interpreter(home)
         return False
-    tell(edit.diff.rstrip("\n"))
+    tell(edit.diff.rstrip("\n") if dry_run else edit.summary)
     if dry_run or not _agreed(f"Write this to {file}?", yes):
         return False
     hooks.install(home, edit)

@@ -98,7 +98,7 @@ def _tell(done: Edited, as_json: bool) -> None:
     if holds != done.value and app.config_error is None:
         variable = f"REVERIE_{section}__{name}".upper()
         output.talk(
-            f"{variable} is set in the environment and stands above the file: {output.shown(holds)} holds here."
+            f"{variable} is set in the environment, above the file: {output.shown(holds)} holds here."
         )
 
 

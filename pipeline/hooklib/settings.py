@@ -119,15 +119,14 @@ def config_fault(home: str) -> str:
     """
     stamp = config_stamp(home)
     seen = board(home)
-    fault = seen.get("config_fault")
     if stamp is None:
         return ""
-    if isinstance(fault, dict) and fault.get("stamp") == stamp:
-        return str(fault.get("text") or "")
+    if seen.get("config_problem_stamp") == stamp:
+        return str(seen.get("config_problem") or "").replace(f"{home}/{home_files.CONFIG}", home_files.CONFIG)
     problems: list[str] = []
     if seen.get("config_stamp") != stamp:
         _from_config(home, problems)
-    return problems[0] if problems else ""
+    return f"{home_files.CONFIG}: {problems[0].rpartition(_BY_DEFAULTS)[2]}" if problems else ""
 
 
 def _checked(sections: "dict[str, Any]", problems: "list[str]") -> "dict[str, Any]":

@@ -157,27 +157,30 @@ def _barred(item: "Found", session: str, known: "set[str]") -> str:
     return _IN_CONTEXT if item.digest in known else ""
 
 
-def _keys(item: _Fitting) -> "set[str]":
-    """Return what tells that two files are one memory."""
-    shown = item.found.shown
-    words = " ".join(str(shown.get("body") or "").split())
+def _text(item: _Fitting, everywhere: bool) -> "set[tuple[str, bool]]":
+    """Return what tells that a memory of that scope says the same as `item`, word for word."""
+    words = " ".join(str(item.found.shown.get("body") or "").split())
     # Of a text that was cut nobody knows how it goes on.
-    return {key for key in (shown.get("id"), item.found.digest, "" if shown.get("cut") else words) if key}
+    return {(words, everywhere)} if words and not item.found.shown.get("cut") else set()
 
 
 def _drop_doubles(fitting: "list[_Fitting]") -> None:
-    """Keep the best of several files that are one memory: the same id, the same bytes or the same words.
+    """Keep the best of several files that are one memory: the same id, or the same bytes.
 
-    What dreams keep for all projects stands word for word in its project, too. Where one of them is in the
-    context already, so is the other.
+    So are two of the same words, one of the project and one for all projects, which a dream copied from it.
+    Where one of those is in the context already, so is the other.
     """
-    seen = {key for item in fitting if item.verdict == _IN_CONTEXT for key in _keys(item)}
+    seen: set[str] = set()
+    texts = {
+        text for item in fitting if item.verdict == _IN_CONTEXT for text in _text(item, item.found.everywhere)
+    }
     for item in fitting:
-        keys = _keys(item)
-        if not item.verdict and keys & seen:
+        keys = {key for key in (item.found.shown.get("id"), item.found.digest) if key}
+        if not item.verdict and (keys & seen or _text(item, not item.found.everywhere) & texts):
             item.verdict = "the same as a better one"
         if not item.verdict:
             seen |= keys
+            texts |= _text(item, item.found.everywhere)
 
 
 def _answer(

@@ -83,16 +83,6 @@ def write(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> None:
     write_atomic(Home(home).hook_state, orjson.dumps(value))
 
 
-def note_config_fault(home: Path, error: ConfigError) -> None:
-    """Leave for the hooks that ``config.toml`` stops all work, until it is another file."""
-    text = str(error).replace(str(Home(home).config), Home(home).config.name)
-    value = board(str(home)) | {"config_fault": {"text": text, "stamp": config_stamp(str(home))}}
-    try:
-        write_atomic(Home(home).hook_state, orjson.dumps(value))
-    except OSError as failure:
-        LOG.warning("the hooks' board can't be written: %s", failure.strerror or failure)
-
-
 def _settings(home: Path) -> dict[str, Any]:
     """Return what ``config.toml`` says to the hooks now, and its stamp.
 
@@ -102,14 +92,30 @@ def _settings(home: Path) -> dict[str, Any]:
     stamp = config_stamp(str(home))
     try:
         found = config.load(home, environment=False)
-    except ConfigError:
-        return {"settings": {}, "config_stamp": None}  # the hooks read the file themselves, and say so
+    except ConfigError as error:
+        # The hooks read the file themselves; what they can't see in it, they tell in these words.
+        return {"settings": {}, "config_stamp": None, **_problem(stamp, error)}
     sections = {
         "recall": found.recall.model_dump(),
         "store": {"mode": found.store.mode},
         "extraction": {"time_zone": found.extraction.time_zone},
     }
     return {"settings": sections, "config_stamp": stamp}
+
+
+def note_problem(home: Path, error: ConfigError) -> None:
+    """Let the hooks tell of a ``config.toml`` that no worker can use; all else they know stays."""
+    known = board(str(home))
+    try:
+        write_atomic(
+            Home(home).hook_state, orjson.dumps({**known, **_problem(config_stamp(str(home)), error)})
+        )
+    except OSError as failure:
+        LOG.warning("the hooks' board can't be written: %s", failure.strerror or failure)
+
+
+def _problem(stamp: list[int] | None, error: ConfigError) -> dict[str, Any]:
+    return {"config_problem": _short(str(error)), "config_problem_stamp": stamp}
 
 
 def _store_of(ledger: Ledger, job: Job) -> str:
