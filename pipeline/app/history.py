@@ -33,7 +33,6 @@ from pipeline.store import (
     undo_id,
 )
 from pipeline.store.files import document
-from pipeline.text.near import did_you_mean
 
 _MOST_NAMES = 3
 _BY = {"extraction": "extraction", "dream": "dream", "promoted": "dream", "inbox": "you, inbox"}
@@ -213,11 +212,7 @@ def restore(app: App, name: str) -> str:
     store, now = app.open_store(), app.clock.now()
     item = retired.latest(store, name)
     if item is None:
-        names = (PurePosixPath(item.path).stem for item in store.retired())
-        raise InputError(
-            f"the archive has no {name!r}",
-            fix=f"{did_you_mean(name, names)}`reverie list --retired` shows what left, and when.",
-        )
+        raise retired.not_in_archive(name, store.retired())
     # By its name the one that makes way would be meant then, since it left last.
     then = f"`reverie restore {item.target}`"
     living = next((d for d in store.scan().documents if item.id and d.id == item.id), None)

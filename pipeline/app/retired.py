@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import PurePosixPath
 
 from pipeline.app.changes import memory_changes
 from pipeline.core import zone
-from pipeline.core.errors import StoreError, UnknownMemoryError
+from pipeline.core.errors import InputError, StoreError, UnknownMemoryError
 from pipeline.store import Document, Retired, Store, scan_archive, short_ids, turns_of
+from pipeline.text.near import did_you_mean
 
 FORGOTTEN = "forgotten on request"
 """The reason for which a memory is retired that a person has forgotten."""
@@ -110,6 +112,14 @@ def latest(store: Store, name: str) -> Retired | None:
     if not found and (former := scan_archive(store.root).by_name(name)):
         found = [item for item in retired if item.target == former.path]
     return max(found, key=lambda item: item.at.timestamp() if item.at else math.inf, default=None)
+
+
+def not_in_archive(name: str, items: Iterable[Retired]) -> InputError:
+    """Return the error for a `name` that none of `items` in the archive has."""
+    near = did_you_mean(name, (PurePosixPath(item.path).stem for item in items))
+    return InputError(
+        f"the archive has no {name!r}", fix=f"{near}`reverie list --retired` shows what left, and when."
+    )
 
 
 def _means(item: Retired, name: str) -> bool:

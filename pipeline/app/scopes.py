@@ -71,11 +71,15 @@ def holder(app: App, name: str) -> App:
 
 
 def archive_holder(app: App, name: str) -> App:
-    """Return the scope out of whose archive `name` can come back; `app` when neither has it."""
-    scopes = all_of(app)
-    return next(
-        (scope for scope in scopes if retired.latest(scope.open_store(), name) is not None), scopes[0]
-    )
+    """Return the scope out of whose archive `name` can come back.
+
+    Raises InputError, with names that are near, when neither has it.
+    """
+    stores = [(scope, scope.open_store()) for scope in all_of(app)]
+    for scope, store in stores:
+        if retired.latest(store, name) is not None:
+            return scope
+    raise retired.not_in_archive(name, (item for _, store in stores for item in store.retired()))
 
 
 def namesake(app: App, found: App, name: str) -> str:
@@ -87,8 +91,9 @@ def namesake(app: App, found: App, name: str) -> str:
 
 
 def text_of(memory: Memory) -> str:
-    """Return what tells whether two memories say the same: all their sentences, however they are spaced."""
-    return "\n".join(f"{sentence.part} {sentence.folded}" for sentence in sentences(memory.body))
+    """Return what tells whether two memories say the same, however it is spaced: description and sentences."""
+    parts = (f"{sentence.part} {sentence.folded}" for sentence in sentences(memory.body))
+    return "\n".join([" ".join(memory.description.split()), *parts])
 
 
 def once(

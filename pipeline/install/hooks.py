@@ -47,7 +47,6 @@ class Edit:
         ends = (line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)
         return "".join(ends)
 
-
     @property
     def summary(self) -> str:
         """Return in a few lines what comes into the file; `diff` has it line by line."""

@@ -159,9 +159,11 @@ def _barred(item: "Found", session: str, known: "set[str]") -> str:
 
 def _text(item: _Fitting, everywhere: bool) -> "set[tuple[str, bool]]":
     """Return what tells that a memory of that scope says the same as `item`, word for word."""
-    words = " ".join(str(item.found.shown.get("body") or "").split())
-    # Of a text that was cut nobody knows how it goes on.
-    return {(words, everywhere)} if words and not item.found.shown.get("cut") else set()
+    shown = item.found.shown
+    if not shown.get("body") or shown.get("cut"):
+        # Of a text that was cut nobody knows how it goes on.
+        return set()
+    return {(" ".join(f"{shown.get('description') or ''}\n{shown['body']}".split()), everywhere)}
 
 
 def _drop_doubles(fitting: "list[_Fitting]") -> None:
