@@ -91,7 +91,7 @@ def namesake(app: App, found: App, name: str) -> str:
 
 
 def text_of(memory: Memory) -> str:
-    """Return what tells whether two memories say the same, however it is spaced: description and sentences."""
+    """Return what tells whether two memories say the same, however spaced: description and sentences."""
     parts = (f"{sentence.part} {sentence.folded}" for sentence in sentences(memory.body))
     return "\n".join([" ".join(memory.description.split()), *parts])
 

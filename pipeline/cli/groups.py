@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from typer.core import TyperGroup
 
@@ -20,7 +20,14 @@ TRYING = "Trying it out"
 
 
 class Program(TyperGroup):
-    """The program, whose help lists its commands by their headings."""
+    """The program, whose help lists its commands by their headings, in the order of `order`."""
+
+    order: ClassVar[tuple[str, ...]] = ()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands in the order of `order`."""
+        rank = {name: number for number, name in enumerate(self.order)}
+        return sorted(super().list_commands(ctx), key=lambda name: rank.get(name, len(rank)))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write one section for each heading, in the order in which the first of its commands was added."""

@@ -89,6 +89,7 @@ COMMANDS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
     groups.TRYING: {"demo": demo.demo, "eval": evaluation.evaluate},
 }
 """All commands by their heading in ``--help``, each heading and each command in the order shown."""
+groups.Program.order = tuple(name for commands in COMMANDS.values() for name in commands)
 for _heading, _commands in COMMANDS.items():
     for _name, _command in _commands.items():
         if isinstance(_command, typer.Typer):

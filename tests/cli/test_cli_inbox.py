@@ -159,11 +159,8 @@ def test_a_memory_edited_since_is_not_retired_unseen(held):
     assert "By hand." in body(held)
 
 
-def test_edit_then_accept_writes_the_person_s_text_with_its_source(held, tmp_path):
+def test_edit_then_accept_writes_the_person_s_text_with_its_source(held):
     number = put(held, "new", FRESH)
-    editor = tmp_path / "editor"
-    editor.write_text("#!/bin/sh\nprintf 'Tea is at five.\\n\\n**Why:** Four is too early.\\n' >\"$1\"\n")
-    editor.chmod(0o755)
     said = held.here("inbox", "edit", number, code=2)
     assert "--text" in said.err
     held.here("inbox", "edit", number, "--text", "Tea is at five.\n\n**Why:** Four is too early.")
