@@ -52,7 +52,7 @@ class Why:
 
     The ``sentences`` of a source are those it stands for, none where it stands for all; `unsourced` are
     sentences that no source stands for, though there are some. `note` says so where the name asked for was
-    another memory's.
+    another memory's; `accepted` is the day of a person's yes in the inbox, "" without one.
     """
 
     memory: Memory
@@ -62,6 +62,7 @@ class Why:
     ours: bool
     unsourced: tuple[str, ...] = ()
     note: str = ""
+    accepted: str = ""
 
 
 class App:
@@ -330,6 +331,7 @@ class App:
                 if sources_given and not any(source.is_for(part.key) for source in sources_given)
             ),
             note=retired.note_on(store, name, document),
+            accepted=retired.accepted_on(store, document),
         )
 
     # -- changing ---------------------------------------------------------------------------------

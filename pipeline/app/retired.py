@@ -61,6 +61,15 @@ def note_on(store: Store, name: str, found: Document) -> str:
     return f"{fate}; its own text is in {item.target}"
 
 
+def accepted_on(store: Store, found: Document) -> str:
+    """Return on which day a person let `found` be written as it stands, by a yes in the inbox; else ""."""
+    for item in store.history():
+        wrote = any(file.path == found.path and file.after == found.digest for file in item.files)
+        if wrote and not item.undone:
+            return zone.day(item.at) if item.reason.startswith("inbox ") else ""
+    return ""
+
+
 def _undone(store: Store, name: str) -> UnknownMemoryError | None:
     """Return that the memory `name` was made by a change that was undone, and what brings it back."""
     kept = store.history()

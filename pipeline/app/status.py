@@ -64,7 +64,7 @@ def overview(
         "runs": [{**run_row(run), "project": _project(run.store)} for run in _last_runs(ledger)],
         "conversations": conversations.counts(ledger),
         "spend": _spend(ledger, settings, now),
-        "inbox": inbox.count_inbox(ledger, str(store)),
+        "inbox": sum(inbox.count_inbox(ledger, each) for each in {str(store), str(Home(home).user_store)}),
         "dream": _dream(ledger, settings, store),
         "last_event": _last_event(ledger, home),
         "files": files.counts(ledger),

@@ -109,20 +109,29 @@ def uninstall(
 
 
 def mode(
-    name: Annotated[str, typer.Argument(metavar="MODE", help="off, observe, propose or auto.")] = "",
+    name: Annotated[
+        str,
+        typer.Argument(metavar="MODE", help="off, observe, propose or auto.", autocompletion=lambda: MODES),
+    ] = "",
+    as_json: JsonOption = False,
 ) -> None:
     """Show or set what background work may do."""
     home = paths.home_dir()
-    if name:
-        changed = set_mode(home, name)
+    changed = bool(name) and set_mode(home, name)
+    if name and not as_json:
         output.line(f"{'set' if changed else 'it was so already'} in {Home(home).config}")
     now = App().settings.store.mode
     if name and now != name:
         output.talk(
             f"REVERIE_STORE__MODE is set in the environment and stands above the file: {now} holds here."
         )
-    for choice in MODES if not name else (now,):
-        output.line(f"{'*' if choice == now else ' '} {choice:<8} {EFFECT[choice]}")
+
+    def tell() -> None:
+        for choice in MODES if not name else (now,):
+            output.line(f"{'*' if choice == now else ' '} {choice:<8} {EFFECT[choice]}")
+
+    value = {"mode": now, "changed": changed, "effect": EFFECT[now]}
+    output.data(value, tell, as_json=as_json)
 
 
 def hooks_snippet(as_json: JsonOption = False) -> None:

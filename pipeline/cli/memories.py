@@ -221,6 +221,7 @@ def _tell_why(found: Why, app: App) -> None:
             "origin": memory.origin or "unknown",
             "written": minute(memory.created, "unknown"),
             "changed since by someone else": "no" if found.ours else "yes, or it never was Reverie's",
+            **({"accepted by you": f"{found.accepted}, in the inbox"} if found.accepted else {}),
             **({"found as well as": ", ".join(memory.aliases)} if memory.aliases else {}),
         }
     )

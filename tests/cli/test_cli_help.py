@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import typer
@@ -21,7 +22,7 @@ def test_help_shows_every_command_under_a_heading(desk):
 
 
 def commands():
-    program = typer.main.get_command(cli)
+    program: Any = typer.main.get_command(cli)
     for name, command in program.commands.items():
         yield [name]
         yield from ([name, inner] for inner in getattr(command, "commands", {}))

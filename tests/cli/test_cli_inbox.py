@@ -77,6 +77,9 @@ def test_bug_d10_accept_keeps_the_sources_it_had(held):
     held.here("inbox", "accept", update(held, FOUR))
     found = Store.open(held.store).read("retries").memory
     assert {source.quote for source in found.sources} == {"three retries", "four from now on"}
+    assert "accepted by you" in held.here("why", "retries").out
+    held.here("undo")
+    assert "accepted by you" not in held.here("why", "retries").out
 
 
 def test_bug_d10_undo_of_a_yes_puts_the_proposal_back_as_often_as_asked(held):
@@ -200,6 +203,7 @@ def test_the_inbox_of_all_projects_is_listed_and_decided_as_well(held):
         )  # fmt: skip
     assert "(for all projects)" in held.here("inbox", "list").out
     assert [row["scope"] for row in held.here("inbox", "list", "--user", "--json").json] == ["user"]
+    assert held.here("status", "--json").json["inbox"] == 1
     held.here("inbox", "accept", number)
     assert "was retired" in held.here("show", "terse", code=1).err
     held.here("undo")
