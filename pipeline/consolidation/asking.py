@@ -75,6 +75,8 @@ def ask_groups(
             continue
         report.looked_at.append([names[memory_id] for memory_id in _members(cluster)])
     report.failed = [names[memory_id] for memory_id in asked.failed]
+    plans = [call for call in _since(phase, before) if call.purpose == model.PURPOSE]
+    report.reused = max(0, len(report.looked_at) - len(plans))
     count(phase, report, before, (model.PURPOSE, reading.PURPOSE))
     return asked
 
@@ -130,13 +132,17 @@ def last_call(phase: PhaseContext) -> int:
     return max((call.id for call in calls.list_calls(phase.ledger, limit=1)), default=0)
 
 
+def _since(phase: PhaseContext, before: int) -> list[calls.Call]:
+    latest = calls.list_calls(phase.ledger, limit=_MANY_CALLS)
+    return [call for call in latest if call.id > before]
+
+
 def count(phase: PhaseContext, report: DreamReport, before: int, purposes: Sequence[str]) -> None:
     """Add to `report` the calls for `purposes` after call `before`, failed ones too.
 
     An answer that was committed earlier cost nothing now.
     """
-    latest = calls.list_calls(phase.ledger, limit=_MANY_CALLS)
-    mine = [call for call in latest if call.id > before and call.purpose in purposes]
+    mine = [call for call in _since(phase, before) if call.purpose in purposes]
     report.calls += len(mine)
     report.tokens += sum(call.input_tokens + call.output_tokens for call in mine)
     report.estimated |= any(call.estimated for call in mine)
