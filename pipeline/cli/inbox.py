@@ -67,7 +67,7 @@ def inbox_list(user: UserOption = False, store: StoreOption = None, as_json: Jso
     output.data(rows, tell, as_json=as_json)
     if rows and not as_json:
         output.talk(
-            "`reverie inbox show N` shows one; accept, reject or edit it by `reverie inbox accept N` …."
+            "`reverie inbox show N` shows one; then `reverie inbox accept N`, `reject N` or `edit N`."
         )
 
 

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.consolidation import vetoes
+from pipeline.consolidation.commit.proposals import inbox_item
 from pipeline.domain.memory import Evidence
+from pipeline.domain.operations import Operation, Refused
 from pipeline.ledger import inbox, open_ledger
 from pipeline.ledger.inbox import list_inbox
 from pipeline.revision import Door
@@ -209,3 +212,24 @@ def test_the_inbox_of_all_projects_is_listed_and_decided_as_well(held):
     held.here("undo")
     with open_ledger(home(held) / "ledger.sqlite") as ledger:
         assert [item.id for item in list_inbox(ledger)] == [number]
+
+
+def test_a_promotion_that_was_accepted_is_undone_whole_and_no_dream_does_it_again(held):
+    store = Store.open(held.store)
+    known = {document.id: document.memory for document in store.scan().documents}
+    fact = store.read("retries").memory
+    asked = Refused(Operation("promote", ids=(fact.id,)), "a person decides", to_inbox=True)
+    kind, payload, _ = inbox_item(asked, known)
+    number = put(held, kind, payload)
+    assert "created  retries (for all projects)" in held.here("inbox", "show", number).out
+    held.here("inbox", "accept", number)
+    assert [row["scope"] for row in held.here("list", "--json").json if row["name"] == "retries"] == ["both"]
+    assert held.here("history", "--json").json[0]["by"] == "you, inbox"
+    held.here("undo")
+    assert [row["scope"] for row in held.here("list", "--json").json if row["name"] == "retries"] == [
+        "project"
+    ]
+    assert [row["id"] for row in held.here("inbox", "list", "--json").json] == [number]
+    assert [(veto.op, list(veto.digests)) for veto in vetoes.read(Store.open(held.store))] == [
+        ("promote", [fact.id])
+    ]
