@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 
 from pipeline.core import clock
 from pipeline.core.clock import parse_time
-from pipeline.core.errors import ODD_DATA, InputError, cause
+from pipeline.core.errors import ODD_DATA, InputError
 from pipeline.core.ids import digest
 from pipeline.domain.speech import Entry, tally
 from pipeline.transcript import kinds, lines
@@ -283,7 +283,7 @@ class _Pass:
         try:
             return self._of_record(record, piece)
         except ODD_DATA as error:
-            self.reading.bad.append((piece.line, f"can't be understood: {cause(error)}"))
+            self.reading.bad.append((piece.line, f"can't be understood ({error})"))
             return []
 
     def _of_record(self, record: dict[str, Any], piece: lines.Piece) -> list[Entry]:
