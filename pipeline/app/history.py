@@ -178,10 +178,7 @@ def undo(app: App, run: str) -> Undone:
         run = max(standing, key=lambda item: item.number).run
     run = whole_id(store, run)
     with app.ledger() as ledger:
-        # A yes in the inbox is taken back to the question, which bars no words.
-        asked = inbox.accepted_by(ledger, turns_of(run)[0])
-        done = _is_undone(store, run) or asked is not None
-        words = Words("") if done else forgetting.words_undone(store, run)
+        words = Words("") if _is_undone(store, run) else forgetting.words_undone(store, run)
         vetoes.note(ledger, store, str(app.store_path), run, now)
         # First the words: if we die between the two, the change is still there to be undone.
         words.note(store, now)

@@ -95,6 +95,7 @@ def accept(app: App, number: int) -> dict[str, Any]:
                 file=lost[0],
                 fix=f"See `reverie show`, then `reverie inbox reject {number}`.",
             )
+        forgetting.lift_accepted(store, found, app.clock.now())
         decide_inbox(ledger, number, "accepted", now=app.clock.now())
         hook_state.refresh(ledger, app.home, app.settings, app.clock)
     scope.follow(store)

@@ -73,7 +73,7 @@ def overview(
 
 
 def _inboxes(home: Path, store: Path) -> set[Path]:
-    """Return the stores whose proposals are counted: the one here, and that of all projects if it is there."""
+    """Return the stores whose proposals are counted: the one here, and that of all projects if there."""
     everyone = Home(home).user_store
     return {store, everyone} if everyone.is_dir() else {store}
 

@@ -99,11 +99,13 @@ def test_bug_d10_undo_of_a_yes_puts_the_proposal_back_as_often_as_asked(held):
     assert held.here("inbox", "list", "--json").json == []
 
 
-def test_what_was_undone_can_be_rejected_and_its_words_are_not_barred_before(held):
+def test_words_whose_yes_was_undone_do_nothing_by_themselves_until_the_next_yes(held):
     number = put(held, "new", FRESH)
-    held.here("inbox", "accept", number)
-    held.here("undo")
-    assert not Store.open(held.store).forgotten().bars([NEW], "tea-break")
+    for _ in range(2):
+        held.here("inbox", "accept", number)
+        assert not Store.open(held.store).forgotten().bars([NEW], "tea-break")
+        held.here("undo")
+        assert Store.open(held.store).forgotten().bars([NEW], "tea-break")
     held.here("inbox", "reject", number)
     assert Store.open(held.store).forgotten().bars([NEW], "tea-break")
 
