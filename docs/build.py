@@ -49,16 +49,24 @@ def demo() -> str:
 
 
 def commands() -> str:
-    """Return a table of all commands with the line that ``--help`` has for each."""
-    listed = reverie("--help").partition("Commands:\n")[2]
-    rows = (line.split(maxsplit=1) for line in listed.splitlines() if line.strip())
-    return "\n".join(
-        [
-            "| command | what it does |",
-            "| --- | --- |",
-            *(f"| `reverie {name}` | {text} |" for name, text in rows),
-        ]
-    )
+    """Return a table for each heading of ``--help``: its commands, and those of a group behind it."""
+    parts = [_commands_below(reverie("--help"), "reverie")]
+    for name in ("inbox", "config", "schedule"):
+        parts.append(_commands_below(reverie(name, "--help"), f"reverie {name}"))
+    return "\n\n".join(parts)
+
+
+def _commands_below(text: str, program: str) -> str:
+    found: list[str] = []
+    for section in text.split("\n\n")[1:]:
+        heading, _, listed = section.strip("\n").partition(":\n")
+        if "\n" in heading or heading in ("Options", "Arguments") or not listed:
+            continue
+        title = heading if heading != "Commands" else f"`{program}`"
+        rows = [line.split(maxsplit=1) for line in listed.splitlines()]
+        found += ["", f"**{title}**", "", "| command | what it does |", "| --- | --- |"]
+        found += [f"| `{program} {name}` | {line} |" for name, line in rows]
+    return "\n".join(found).strip("\n")
 
 
 def configuration() -> str:

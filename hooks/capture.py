@@ -227,7 +227,7 @@ def describe(error: BaseException) -> str:
             os.path.dirname(str(error.filename)) if ".reverie-tmp-" in str(error.filename) else error.filename
         )
         return f"{error.strerror}: {where}"
-    return f"{type(error).__name__}: {error}"
+    return str(error) or "an error without a word"
 
 
 def log(home: str, cause: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,7 +20,7 @@ from pipeline.core import zone
 from pipeline.core.errors import ConfigError
 from pipeline.core.home import Home
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
-from pipeline.hooklib.settings import DEFAULTS, MODES, TIME_ZONE, listed
+from pipeline.hooklib.settings import DEFAULTS, MODES, TIME_ZONE, least_mode, listed
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=0)]
@@ -289,31 +290,100 @@ def load(home: Path, *, environment: bool = True) -> Settings:
     ConfigError naming file and key.
     """
     file = Home(home).config
-    values = _read(file)
+    values, named = _given(_read(file), environment=environment)
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        raise _error_of(file, named, error) from error
+
+
+def load_or_defaults(home: Path) -> tuple[Settings, ConfigError | None]:
+    """Return the settings as far as they can be used, and the error that `load` would raise, if any.
+
+    What can't be used counts as its default, but the mode as ``off`` where it is a word that nobody knows.
+    That is enough to look at things. Whoever writes or asks a model has to raise the error: what can't be
+    read may have been a cap, or a mode that allows less.
+    """
+    try:
+        return load(home), None
+    except ConfigError as error:
+        return _usable(Home(home).config), error
+
+
+def problem(values: dict[str, Any], file: Path) -> ConfigError | None:
+    """Return why `values`, read from `file`, are no settings; None when they are."""
+    try:
+        Settings.model_validate(values)
+    except ValidationError as error:
+        return _error_of(file, {}, error)
+    return None
+
+
+def _usable(file: Path) -> Settings:
+    try:
+        values = _read(file)
+    except ConfigError:
+        values = {"store": {"mode": least_mode(file.parent)}}
+    values, _ = _given(values, environment=True)
+    while True:
+        try:
+            return Settings.model_validate(values)
+        except ValidationError as error:
+            for found in error.errors():
+                section, key = str(found["loc"][0]), str((*found["loc"], "")[1])
+                if (section, key) == ("store", "mode"):
+                    values[section][key] = MODES[0]
+                elif key and isinstance(values.get(section), dict):
+                    values[section].pop(key, None)
+                else:
+                    values.pop(section, None)
+
+
+def _given(values: dict[str, Any], *, environment: bool) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return `values` with those of the environment above them, and which variable gave which key."""
     named: dict[str, str] = {}
     for name, value in sorted(os.environ.items()) if environment else ():
         section, separator, key = name.removeprefix("REVERIE_").lower().partition("__")
         if name.startswith("REVERIE_") and separator:
-            values.setdefault(section, {})[key] = value
+            below = values.get(section)
+            values[section] = {**(below if isinstance(below, dict) else {}), key: value}
             named[f"{section}.{key}"] = named[section] = name
-    try:
-        return Settings.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        problem = "there is no such key" if first["type"] == "extra_forbidden" else first["msg"]
-        raise ConfigError(
-            f"{key}: {problem}",
-            file=f"${named[key]}" if key in named else str(file),
-            line=None if key in named else _line_of(file, *first["loc"][:2]),
-            fix=first.get("ctx", {}).get("fix", "`reverie config` lists every key and its default."),
-        ) from error
+    return values, named
 
 
-def _line_of(file: Path, section: int | str, key: int | str = "") -> int | None:
+def _error_of(file: Path, named: dict[str, str], error: ValidationError) -> ConfigError:
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"])
+    extra = first["type"] == "extra_forbidden"
+    return ConfigError(
+        f"{key}: {_unknown(key) if extra else first['msg']}",
+        file=f"${named[key]}" if key in named else str(file),
+        line=None if key in named else line_of(file, *first["loc"][:2]),
+        fix=first.get("ctx", {}).get("fix", "`reverie config` lists every key and its default."),
+    )
+
+
+def _unknown(key: str) -> str:
+    section, _, name = key.partition(".")
+    field = Settings.model_fields.get(section)
+    kind = field.annotation if field else None
+    known = kind.model_fields if isinstance(kind, type) and issubclass(kind, BaseModel) else {}
+    near = (
+        get_close_matches(name, known, n=1)
+        if name
+        else get_close_matches(section, Settings.model_fields, n=1)
+    )
+    return f"there is no such key{f' (did you mean {near[0]}?)' if near else ''}"
+
+
+def line_of(file: Path, section: int | str, key: int | str = "") -> int | None:
     """Return the line of `file` on which `key` of `section` stands, or the section begins."""
     current = ""
-    for number, line in enumerate(file.read_text("utf-8").splitlines(), start=1):
+    try:
+        lines = file.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return None
+    for number, line in enumerate(lines, start=1):
         name = line.partition("=")[0].strip()
         if name.startswith("["):
             current = name.partition("]")[0].strip("[ ")
@@ -334,4 +404,15 @@ def _read(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(str(error), file=str(file), fix="Mend the TOML at the place named.") from error
+        raise unreadable(file, error) from error
+
+
+def unreadable(file: Path, error: tomllib.TOMLDecodeError) -> ConfigError:
+    """Return the error for a `file` that is no TOML, with the line where that shows."""
+    found = re.search(r"\(at line (\d+), column \d+\)", str(error))
+    return ConfigError(
+        str(error),
+        file=str(file),
+        line=int(found[1]) if found else None,
+        fix="Mend the TOML at the place named.",
+    )

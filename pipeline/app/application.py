@@ -19,7 +19,16 @@ from pipeline.config import Settings
 from pipeline.context import open_store
 from pipeline.core import clock as clocks
 from pipeline.core import locks, paths, zone
-from pipeline.core.errors import ODD_DATA, InputError, LedgerError, SearchError, StoreError
+from pipeline.core.errors import (
+    ODD_DATA,
+    ConfigError,
+    InputError,
+    LedgerError,
+    SearchError,
+    StoreError,
+    UsageError,
+    cause,
+)
 from pipeline.core.home import Home
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.domain.sentences import sentences
@@ -44,7 +53,7 @@ class Why:
 
     The ``sentences`` of a source are those it stands for, none where it stands for all; `unsourced` are
     sentences that no source stands for, though there are some. `note` says so where the name asked for was
-    another memory's.
+    another memory's; `accepted` is the day of a person's yes in the inbox, "" without one.
     """
 
     memory: Memory
@@ -54,18 +63,30 @@ class Why:
     ours: bool
     unsourced: tuple[str, ...] = ()
     note: str = ""
+    accepted: str = ""
 
 
 class App:
-    """Reverie for one home; `store` and `llm` override what the settings and the cwd would choose."""
+    """Reverie for one home; `store` and `llm` override what the settings and the cwd would choose.
 
-    def __init__(self, *, store: Path | None = None, llm: str | None = None) -> None:
+    `user` chooses the user scope, the memories for all projects. What of ``config.toml`` can't be used counts
+    as its default, and `config_error` says so: what asks a model then refuses (`require_settings`).
+    """
+
+    def __init__(self, *, store: Path | None = None, user: bool = False, llm: str | None = None) -> None:
+        if store is not None and user:
+            raise UsageError("--store and --user exclude each other", fix="Name one of them.")
         self.home = paths.home_dir()
-        self.settings: Settings = config.load(self.home)
+        self.settings: Settings
+        self.settings, self.config_error = config.load_or_defaults(self.home)
         zone.use(self.settings.extraction.time_zone)
         self.clock = clocks.from_environment()
         self.llm = llm or self.settings.model.provider
+        if llm:
+            _require_provider(llm, self.settings)
         self.store_override = store.expanduser().absolute() if store else None
+        if user:
+            self.store_override = Home(self.home).user_store
 
     # -- opening ----------------------------------------------------------------------------------
 
@@ -78,7 +99,13 @@ class App:
     @property
     def is_fresh(self) -> bool:
         """Whether the project here has no memory folder yet; one that was named is expected to be there."""
-        return self.store_override is None and not self.store_path.is_dir()
+        named = self.store_override is not None and not self.is_user_scope
+        return not named and not self.store_path.is_dir()
+
+    @property
+    def is_user_scope(self) -> bool:
+        """Whether the folder is that of the memories for all projects."""
+        return self.store_override == Home(self.home).user_store
 
     @property
     def offline(self) -> bool:
@@ -97,6 +124,12 @@ class App:
 
     def open_store(self, *, create: bool = False) -> Store:
         """Open the memory folder; without `create`, a missing one is an InputError that says where."""
+        if not create and self.is_user_scope and self.is_fresh:
+            raise InputError(
+                "nothing is kept for all projects yet",
+                file=str(self.store_path),
+                fix="`reverie add --user TEXT` keeps the first.",
+            )
         if not create and not self.store_path.is_dir():
             raise InputError(
                 "there is no memory folder here yet",
@@ -118,9 +151,18 @@ class App:
         hint = " Was the project moved here? `reverie adopt OLD-PATH` takes its memories over."
         return f" Known here: {', '.join(found[:3])}.{hint}" if found else ""
 
+    def require_settings(self) -> None:
+        """Raise the ConfigError that `config_error` holds, if any: before whatever may cost or send."""
+        if self.config_error is not None:
+            raise self.config_error
+
     @contextmanager
     def alone(self, ledger: Ledger) -> Iterator[Worker]:
-        """Hold the worker's lock, so that no background worker does the same work at the same time."""
+        """Hold the worker's lock, so that no background worker does the same work at the same time.
+
+        Raises ConfigError where the settings can't be used: one of them may have been a cap, or a mode.
+        """
+        self.require_settings()
         with locks.lock(Home(self.home).worker_lock, timeout=WORKER_WAIT_SECONDS) as held:
             if not held:
                 raise LedgerError(
@@ -241,10 +283,13 @@ class App:
                 ledger, self.home, self.settings, store=self.store_path, llm=self.llm, now=self.clock.now()
             )
         event = found["last_event"] is not None
+        found["config"] = "" if self.config_error is None else _advised(self.config_error)
         return {**found, "next": "" if found["runs"] else self.next_step(event=event)}
 
     def next_step(self, *, event: bool = False) -> str:
         """Return what to do in a project without memories; `event` says that a hook has fired."""
+        if self.is_user_scope:
+            return "`reverie add --user TEXT` keeps what is meant for all projects."
         wired = event or bool(claude_settings.wiring(paths.project_root(Path.cwd())).sources)
         return next_step(self.settings.store.mode, wired=wired, event=event)
 
@@ -252,7 +297,7 @@ class App:
         """Return the conversations, all or those in `status`."""
         known = get_args(conversations.Status)
         if status is not None and status not in known:
-            raise InputError(f"there is no status {status!r}", fix=f"Statuses: {', '.join(known)}.")
+            raise UsageError(f"there is no status {status!r}", fix=f"Statuses: {', '.join(known)}.")
         with self.ledger() as ledger:
             limits = self.settings.extraction
             conversations.mark_ready(
@@ -263,7 +308,7 @@ class App:
     def memories(self, kind: str | None) -> tuple[list[Document], list[Problem]]:
         """Return the store's memories (all or of one type) and the files that can't be read as one."""
         if kind is not None and kind not in TYPES:
-            raise InputError(f"there is no type {kind!r}", fix=f"Types: {', '.join(TYPES)}.")
+            raise UsageError(f"there is no type {kind!r}", fix=f"Types: {', '.join(TYPES)}.")
         if self.is_fresh:
             return [], []
         snapshot = self.open_store().scan()
@@ -301,6 +346,7 @@ class App:
                 if sources_given and not any(source.is_for(part.key) for source in sources_given)
             ),
             note=retired.note_on(store, name, document),
+            accepted=retired.accepted_on(store, document),
         )
 
     # -- changing ---------------------------------------------------------------------------------
@@ -320,6 +366,7 @@ class App:
 
         The search index is built anew as well, and those of stores that are gone are deleted.
         """
+        self.require_settings()
         store, now = self.open_store(), self.clock.now()
         wrote = store.reindex(now=now)
         refresh_index(self.home, store, now, rebuild=True)
@@ -327,9 +374,20 @@ class App:
         return wrote
 
 
+def _require_provider(llm: str, settings: Settings) -> None:
+    try:
+        describe(llm, settings.model)
+    except ConfigError as error:
+        raise UsageError(str(error), fix=error.fix) from error
+
+
+def _advised(error: ConfigError) -> str:
+    return f"{error}. Until it is mended nothing is written and no model is asked. {error.fix}"
+
+
 def _odd(path: Path, error: Exception) -> InputError:
     """Return the error for a transcript at `path` that fails in a way nobody thought of."""
-    message = f"can't be taken in ({type(error).__name__}: {error})"
+    message = f"can't be taken in: {cause(error)}"
     return InputError(message, file=str(path), fix="Run `reverie ingest --file` with it for the details.")
 
 

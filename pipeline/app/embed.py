@@ -30,6 +30,7 @@ def embed(app: App, *, everywhere: bool = False, anew: bool = False) -> Iterator
     With `anew` all are made again. A provider that does not answer may be replaced by the next of the chain.
     Raises EmbeddingError when vectors are off or nobody can make them.
     """
+    app.require_settings()
     with app.ledger() as ledger:
         for store in _stores(app, ledger) if everywhere else [app.open_store()]:
             meter = calls.LedgerMeter(ledger, app.settings.spend, app.clock, run_id=new_id())

@@ -19,7 +19,7 @@ from pipeline.app.changes import MemoryChange, memory_changes
 from pipeline.app.retired import FORGOTTEN
 from pipeline.consolidation import vetoes
 from pipeline.domain.memory import Evidence
-from pipeline.ledger.inbox import InboxItem
+from pipeline.ledger.inbox import AGAIN, InboxItem
 from pipeline.store import FileDiff, Store, turns_of
 
 REJECTED = "rejected in the inbox"
@@ -58,6 +58,14 @@ def note_rejected(app: App, item: InboxItem) -> None:
         return
     sources = () if item.kind == "retire" else tuple(_sources(item.payload))
     store.note_forgotten(sources, name=str(item.payload.get("name") or ""), reason=REJECTED, now=now)
+
+
+def lift_accepted(store: Store, item: InboxItem, now: datetime) -> None:
+    """Let the words of `item` count again: a yes to it was undone, which barred them; here is another."""
+    if item.payload.get(AGAIN) and not item.kind.startswith("dream:"):
+        sources = () if item.kind == "retire" else tuple(_sources(item.payload))
+        name = str(item.payload.get("name") or "")
+        store.note_forgotten(sources, name=name, reason=UNDONE, now=now, lifted=True)
 
 
 def words_undone(store: Store, run: str) -> Words:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-from pipeline.app import forgetting, retired
+from pipeline.app import forgetting, inbox, retired, scopes
 from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange, memory_changes
 from pipeline.app.forgetting import Words
+from pipeline.app.scopes import Scope, scope_of
 from pipeline.consolidation import vetoes
 from pipeline.core.errors import DocumentError, InputError, ReverieError, StoreError
 from pipeline.core.ids import digest, new_id
@@ -53,6 +54,7 @@ class Entry:
     short: str = ""
     generation: Generation | None = None
     hand_edit: HandEdit | None = None
+    scope: Scope = "project"
 
     @property
     def state(self) -> str:
@@ -73,11 +75,51 @@ class Change:
 
 
 def history(app: App) -> list[Entry]:
-    """Return the changes that are kept and those made by hand, newest first; none without a store."""
-    if app.is_fresh:
-        return []
-    store = app.open_store()
-    return list(_entries(store, store.scan()))
+    """Return the changes that are kept and those made by hand, of both scopes, newest first."""
+    found: list[Entry] = []
+    for scope in scopes.all_of(app):
+        if scope.is_fresh:
+            continue
+        store = scope.open_store()
+        own = [replace(entry, scope=scope_of(scope)) for entry in _entries(store, store.scan())]
+        found = _together(found, own)
+    return found
+
+
+def _together(first: list[Entry], second: list[Entry]) -> list[Entry]:
+    """Return two histories as one, each in its own order: a file's removal has no time, but its place."""
+    found: list[Entry] = []
+    first, second = first[:], second[:]
+    while first and second:
+        later = first if (first[0].at or _NEVER) >= (second[0].at or _NEVER) else second
+        found.append(later.pop(0))
+    return [*found, *first, *second]
+
+
+def changes(app: App, what: str = "") -> list[Change]:
+    """Return the change that `what` means (see `change`) in whichever scope it is.
+
+    It is two where a dream changed the project and something for all projects as well. Raises InputError
+    when there is none.
+    """
+    found: list[Change] = []
+    refused: InputError | None = None
+    for scope in scopes.all_of(app):
+        try:
+            made = change(scope, what)
+        except InputError as error:
+            refused = refused or error
+        else:
+            found.append(replace(made, entry=replace(made.entry, scope=scope_of(scope))))
+    if not found:
+        assert refused is not None, "a scope has a change or says that it has none"
+        raise refused
+    by_id = [
+        made
+        for made in found
+        if what and made.entry.generation and made.entry.generation.run.startswith(what)
+    ]
+    return by_id or [max(found, key=lambda made: made.entry.at or _NEVER)]
 
 
 def change(app: App, what: str = "") -> Change:
@@ -91,7 +133,7 @@ def change(app: App, what: str = "") -> Change:
     named = snapshot.by_name(what) if what else None
     runs = [entry.generation.run for entry in entries if entry.generation is not None]
     if what in runs or (what and named is None and any(run.startswith(what) for run in runs)):
-        run = _whole_id(store, what)
+        run = whole_id(store, what)
         return _change(
             store, next(e for e in entries if e.generation is not None and e.generation.run == run)
         )
@@ -127,15 +169,16 @@ def undo(app: App, run: str) -> Undone:
     That may be a dream's, an extraction's or a person's. What came of it does not return of itself: no dream
     does the same again, and the words an extraction read make no memory again, under whatever name.
     """
+    app.require_settings()
     store, now = app.open_store(), app.clock.now()
     if not run:
         standing = [g for g in store.history() if not g.undone and not turns_of(g.run)[1]]
         if not standing:
             raise InputError("there is nothing to undo", file=str(store.path), fix="See `reverie history`.")
         run = max(standing, key=lambda item: item.number).run
-    run = _whole_id(store, run)
-    words = Words("") if _is_undone(store, run) else forgetting.words_undone(store, run)
+    run = whole_id(store, run)
     with app.ledger() as ledger:
+        words = Words("") if _is_undone(store, run) else forgetting.words_undone(store, run)
         vetoes.note(ledger, store, str(app.store_path), run, now)
         # First the words: if we die between the two, the change is still there to be undone.
         words.note(store, now)
@@ -144,6 +187,7 @@ def undo(app: App, run: str) -> Undone:
         except ReverieError:
             words.note(store, now, turned=True)
             raise
+        inbox.turned(app, ledger, run)
         app.follow(store)
         before = {
             file.path: file.before for item in store.history() if item.run == run for file in item.files
@@ -161,10 +205,11 @@ def restore(app: App, name: str) -> str:
     several the last that left. From then on it counts as written by hand: no rule and no dream takes it
     again. Raises InputError when the archive has no such memory, StoreError when a file is in its place.
     """
+    app.require_settings()
     store, now = app.open_store(), app.clock.now()
     item = retired.latest(store, name)
     if item is None:
-        raise InputError(f"the archive has no {name!r}", fix="`reverie history` tells what left, and when.")
+        raise retired.not_in_archive(name, store.retired())
     # By its name the one that makes way would be meant then, since it left last.
     then = f"`reverie restore {item.target}`"
     living = next((d for d in store.scan().documents if item.id and d.id == item.id), None)
@@ -221,6 +266,8 @@ def _entries(store: Store, snapshot: Snapshot) -> Iterator[Entry]:
 
 
 def _by(item: Generation) -> str:
+    if item.run.startswith("inbox-"):
+        return _BY["inbox"]
     return "you" if turns_of(item.run)[1] else _BY.get(item.reason.partition(" ")[0], "you")
 
 
@@ -294,7 +341,11 @@ def _is_undone(store: Store, run: str) -> bool:
     return any(item.run == run and item.undone for item in store.history())
 
 
-def _whole_id(store: Store, run: str) -> str:
+def whole_id(store: Store, run: str) -> str:
+    """Return the one id of a change kept in `store` that is `run` or begins with it.
+
+    Raises InputError when there is none, or more than one.
+    """
     found = [g.run for g in store.history() if g.run == run or g.run.startswith(run)]
     exact = [known for known in found if known == run]
     if len(exact or found) != 1:

@@ -1,147 +1,174 @@
-"""The inbox: what waits for a person, and what their yes or no does."""
+"""The inbox: what waits for a person, and what their yes or no does.
+
+Each scope has an inbox of its own; the numbers of all are different. `holder` says whose a number is.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pipeline.app import forgetting
+from pipeline.app import forgetting, scopes
 from pipeline.app.application import App
-from pipeline.consolidation.commit import changes
-from pipeline.consolidation.commit.execute import promote
-from pipeline.consolidation.commit.proposals import decode
-from pipeline.core.errors import ConflictError, InputError, StoreError
-from pipeline.core.ids import derived_id
-from pipeline.extraction.screened_candidate import Screened
-from pipeline.extraction.write import accept as accept_candidate
+from pipeline.app.proposals import Preview, body_of, edited, planned_by, preview
+from pipeline.app.scopes import scope_of
+from pipeline.consolidation.commit.execute import promoted_by
+from pipeline.core.errors import ConflictError, InputError
 from pipeline.ledger import Ledger
-from pipeline.ledger.inbox import InboxItem, decide_inbox, list_inbox
+from pipeline.ledger.inbox import InboxItem, amend_inbox, decide_inbox, list_inbox, reopen_inbox
 from pipeline.recall.prepared import hook_state
-from pipeline.revision import Door
-from pipeline.store import Applied, Snapshot, Store
-from pipeline.verify.flaw import Flaw
+from pipeline.store import turns_of
+
+_MOST_RANGE = 10_000
 
 
 def waiting(app: App) -> list[dict[str, Any]]:
-    """Return what waits in the inbox of the store here, oldest first."""
+    """Return what waits in the inboxes of the scopes here, oldest first."""
     with app.ledger() as ledger:
-        return [_row(item) for item in list_inbox(ledger, str(app.store_path))]
+        return [_row(scope, item) for scope, item in _open(app, ledger)]
 
 
 def item(app: App, number: int) -> dict[str, Any]:
     """Return one inbox item; InputError when nothing waits under that number."""
     with app.ledger() as ledger:
-        return _row(_item(app, ledger, number))
+        return _row(*_item(app, ledger, number))
+
+
+def shown(app: App, number: int) -> tuple[dict[str, Any], Preview]:
+    """Return one inbox item, and what a yes would do to the memories as they are now."""
+    with app.ledger() as ledger:
+        scope, found = _item(app, ledger, number)
+    return _row(scope, found), preview(scope, found)
+
+
+def chosen(app: App, words: list[str], *, everything: bool = False, kind: str = "") -> list[int]:
+    """Return the numbers that `words` name (``3``, ``5-8``, ``1,4``), or those of a kind, or of all.
+
+    A `kind` is that of the list, or for a dream's the operation alone (``merge``). Raises InputError for a
+    number under which nothing waits, and for words that are no numbers.
+    """
+    rows = waiting(app)
+    present = [row["id"] for row in rows if not kind or kind in (row["kind"], row["kind"].partition(":")[2])]
+    if not words and (everything or kind):
+        if kind and not present:
+            kinds = ", ".join(dict.fromkeys(row["kind"] for row in rows)) or "nothing"
+            raise InputError(f"nothing of the kind {kind!r} waits", fix=f"What waits: {kinds}.")
+        return present
+    found: list[int] = []
+    for word in " ".join(words).replace(",", " ").split():
+        first, dash, last = word.partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise InputError(f"{word!r} is no number", fix="See `reverie inbox list`; write 3, 5-8 or 1,4.")
+        wanted = range(int(first), min(int(last or first), int(first) + _MOST_RANGE) + 1)
+        fits = [number for number in wanted if number in present]
+        if not fits:
+            raise nothing_waits(word)
+        found += fits
+    return list(dict.fromkeys(found))
+
+
+def nothing_waits(number: int | str) -> InputError:
+    """Return the error for a number under which nothing waits."""
+    return InputError(f"nothing waits under number {number} here", fix="See `reverie inbox list`.")
 
 
 def reject(app: App, number: int) -> dict[str, Any]:
     """Take an inbox item off the list without doing it; the same words or bytes do not bring it again."""
+    app.require_settings()
     with app.ledger() as ledger:
-        found = _item(app, ledger, number)
-        forgetting.note_rejected(app, found)
+        scope, found = _item(app, ledger, number)
+        forgetting.note_rejected(scope, found)
         decide_inbox(ledger, number, "rejected", now=app.clock.now())
         hook_state.refresh(ledger, app.home, app.settings, app.clock)
-        return _row(found)
+        return _row(scope, found)
 
 
 def accept(app: App, number: int) -> dict[str, Any]:
     """Do what an inbox item proposes, on the person's word, also to a pinned or hand-edited memory."""
-    store = app.open_store(create=True)
+    app.require_settings()
     with app.ledger() as ledger:
-        found = _item(app, ledger, number)
-        lost = _done(app, store, found).conflicts
+        scope, found = _item(app, ledger, number)
+        store = scope.open_store(create=True)
+        lost = planned_by(scope, store, found).write().conflicts
         if lost:
             raise ConflictError(
                 "somebody wrote it at the same moment; theirs stayed",
                 file=lost[0],
                 fix=f"See `reverie show`, then `reverie inbox reject {number}`.",
             )
+        forgetting.lift_accepted(store, found, app.clock.now())
         decide_inbox(ledger, number, "accepted", now=app.clock.now())
         hook_state.refresh(ledger, app.home, app.settings, app.clock)
-    app.follow(store)
-    return _row(found)
+    scope.follow(store)
+    return _row(scope, found)
 
 
-def _done(app: App, store: Store, found: InboxItem) -> Applied:
-    """Do what `found` proposes to the store as it is now, as one change set."""
-    if found.kind.startswith("dream:"):
-        return _dreamt(app, store, found)
-    door = Door(store, now=app.clock.now(), approved=True)
-    _plan(app, door, found)
-    return door.write(change_id(found), f"inbox {found.kind}")
+def text_of(app: App, number: int) -> str:
+    """Return the text that a memory would have after a yes, for a person to change."""
+    with app.ledger() as ledger:
+        return body_of(*_item(app, ledger, number))
 
 
-def _plan(app: App, door: Door, found: InboxItem) -> None:
-    """Plan at `door` what `found`, a proposal of an extraction, proposes, on the store as it is now."""
-    snapshot = door.store.scan()
-    if found.kind == "conflict":
-        raise StoreError(
-            "our version of that file is kept in .reverie/conflicts",
-            file=found.payload["name"],
-            fix=f"Compare the two by hand, then `reverie inbox reject {found.id}`.",
-        )
-    flaw = (
-        _retired(door, snapshot, found) if found.kind == "retire" else _accepted(app, door, snapshot, found)
-    )
-    if flaw is not None:
-        raise InputError(f"it may not be kept: {flaw.reason}", fix=f"`reverie inbox reject {found.id}`.")
+def edit(app: App, number: int, text: str) -> dict[str, Any]:
+    """Let an inbox item propose `text` as the whole text of its memory; returns the item as it then waits.
+
+    Its sources stay. Raises InputError for an item that proposes no text, and for a text that no memory may
+    hold.
+    """
+    app.require_settings()
+    with app.ledger() as ledger:
+        scope, found = _item(app, ledger, number)
+        amend_inbox(ledger, found, edited(scope, found, text))
+        return _row(*_item(app, ledger, number))
 
 
-def _accepted(app: App, door: Door, snapshot: Snapshot, found: InboxItem) -> Flaw | None:
-    candidate = Screened.from_json(found.payload)
-    target = snapshot.by_name(candidate.update_of) if found.kind == "update" else None
-    if found.kind == "update" and target is None:
-        raise StoreError("the memory is gone", fix=f"`reverie inbox reject {found.id}`.")
-    if target is not None and target.digest != found.payload.get("was"):
-        show, reject = (f"`reverie inbox {word} {found.id}`" for word in ("show", "reject"))
-        raise ConflictError(
-            "it changed since this was proposed",
-            file=target.path,
-            fix=f"See {show} and edit the file, then {reject}.",
-        )
-    memory_id = derived_id(change_id(found), candidate.name)
-    return accept_candidate(candidate, door, target, memory_id=memory_id, now=app.clock.now())
+def turned(app: App, ledger: Ledger, run: str) -> bool:
+    """Note that change set `run` was undone, or done again where `run` is an undo itself.
+
+    Where that was a yes in the inbox the proposal waits again, or is decided again. Return whether it was.
+    """
+    base, turns = turns_of(run)
+    found = accepted_by(ledger, base)
+    if found is None:
+        return False
+    if turns % 2 == 0 and found.state == "accepted" and (promoted_by(base) or base) == found.change_ids[-1]:
+        reopen_inbox(ledger, found)
+    elif turns % 2 and found.state == "open":
+        decide_inbox(ledger, found.id, "accepted", now=app.clock.now())
+    hook_state.refresh(ledger, app.home, app.settings, app.clock)
+    return True
 
 
-def _dreamt(app: App, store: Store, found: InboxItem) -> Applied:
-    now, run = app.clock.now(), f"inbox-{found.id}"
-    snapshot = store.scan()
-    operation = decode(found.payload, found.id, snapshot)
-    planned = changes.plan([operation], store, snapshot, run_id=run, now=now, approved=True)
-    for refused in planned.refused:
-        raise InputError(
-            f"it can't be done: {refused.reason}",
-            fix=f"Edit the memory by hand if it is right, then `reverie inbox reject {found.id}`.",
-        )
-    promote(app.home, app.settings, run, planned.promoted, now=now)
-    return planned.door.write(change_id(found), f"inbox {found.kind}")
+def accepted_by(ledger: Ledger, change_id: str) -> InboxItem | None:
+    """Return the proposal to which the yes was that made change set `change_id`; None when it was none."""
+    made = promoted_by(change_id) or change_id
+    if not made.startswith("inbox-"):
+        return None
+    return next((item for item in list_inbox(ledger, None, None) if made in item.change_ids), None)
 
 
-def _retired(door: Door, snapshot: Snapshot, found: InboxItem) -> Flaw | None:
-    target = snapshot.by_name(found.payload["name"])
-    if target is None:
-        raise StoreError("the memory is gone", fix=f"`reverie inbox reject {found.id}`.")
-    planned = door.retire(target, found.payload.get("reason", "accepted"))
-    return planned if isinstance(planned, Flaw) else None
+def _open(app: App, ledger: Ledger) -> list[tuple[App, InboxItem]]:
+    looked = scopes.all_of(app)
+    if app.store_override is None and all(scope.is_user_scope for scope in looked):
+        # The project's folder is made by the first yes.
+        looked = [app, *looked]
+    found = [(scope, item) for scope in looked for item in list_inbox(ledger, str(scope.store_path))]
+    return sorted(found, key=lambda pair: pair[1].id)
 
 
-def change_id(found: InboxItem) -> str:
-    """Return the id of the change set that accepting `found` makes."""
-    return f"inbox-{found.id}-{found.run_id}"
+def _item(app: App, ledger: Ledger, number: int) -> tuple[App, InboxItem]:
+    for scope, found in _open(app, ledger):
+        if found.id == number:
+            return scope, found
+    raise nothing_waits(number)
 
 
-def _item(app: App, ledger: Ledger, number: int) -> InboxItem:
-    found = [item for item in list_inbox(ledger, str(app.store_path)) if item.id == number]
-    if not found:
-        raise InputError(f"nothing waits under number {number} here", fix="See `reverie inbox list`.")
-    return found[0]
-
-
-def _row(item: InboxItem) -> dict[str, Any]:
+def _row(scope: App, item: InboxItem) -> dict[str, Any]:
     return {
         "id": item.id,
         "kind": item.kind,
         "name": item.payload.get("name", ""),
         "reason": item.reason,
         "at": item.created_at,
+        "scope": scope_of(scope),
         "payload": item.payload,
     }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from unicodedata import normalize
 
-from pipeline.app import retired
+from pipeline.app import retired, scopes
 from pipeline.app.application import App
 from pipeline.app.retired import FORGOTTEN
-from pipeline.core.errors import InputError
+from pipeline.core.errors import InputError, UsageError
 from pipeline.core.ids import new_id
 from pipeline.domain.body import Body
 from pipeline.domain.memory import TYPES, Memory
@@ -20,6 +22,9 @@ from pipeline.text.slugs import slugify
 from pipeline.verify.barred import TAKEN_OUT, bar, holds_secret
 from pipeline.verify.flaw import Flaw
 
+_MADE_NAME_CHARS = 60
+_MOST_WORDS = 40
+
 
 def add(
     app: App, statement: str, *, kind: str, name: str, description: str, why: str, force: bool = False
@@ -29,14 +34,16 @@ def add(
     Refuses secrets, what must never be kept, and unless `force` is given what a memory says already.
     """
     if kind not in TYPES:
-        raise InputError(f"there is no type {kind!r}", fix=f"Types: {', '.join(TYPES)}.")
+        raise UsageError(f"there is no type {kind!r}", fix=f"Types: {', '.join(TYPES)}.")
+    statement, why, description = (normalize("NFC", text) for text in (statement, why, description))
     _require_fit(statement, why, description, name)
+    app.require_settings()
     store = app.open_store(create=True)
     now = app.clock.now()
     line = " ".join((description or statement).split())[:150]
     words = statement.split()
     memory = Memory(
-        name=slugify(name or " ".join(words)[:60]),
+        name=slugify(name) if name else _name_of(words),
         description=line,
         type=kind,
         body=Body(statement, why).render(),
@@ -48,10 +55,10 @@ def add(
         confidence=1.0,
     )
     snapshot = store.scan()
-    double = None if force else _that_says_it(snapshot, memory.body)
+    double, where = (None, "") if force else _double(app, snapshot, memory.body)
     if double is not None:
         raise InputError(
-            f"the memory {double.name} says this already",
+            f"the memory {double.name} says this already{where}",
             file=double.path,
             fix=f"See `reverie show {double.name}`; --force writes it a second time.",
         )
@@ -72,6 +79,7 @@ def add(
 
 def forget(app: App, name: str) -> str:
     """Move a memory to the archive, where the words it rests on leave it; returns the memory's name."""
+    app.require_settings()
     store = app.open_store()
     document = retired.read(store, name)
     memory, now = document.memory, app.clock.now()
@@ -118,6 +126,27 @@ def _that_says_it(snapshot: Snapshot, body: str) -> Document | None:
         if wanted and wanted <= {sentence.folded for sentence in sentences(text)}:
             return document
     return None
+
+
+def _double(app: App, snapshot: Snapshot, body: str) -> tuple[Document | None, str]:
+    """Return the memory, here or for all projects, that says `body` already, and where, as words."""
+    double, everyone = _that_says_it(snapshot, body), scopes.user_scope(app)
+    if double is None and app.store_override is None and not everyone.is_fresh:
+        return _that_says_it(everyone.open_store().scan(), body), " for all projects"
+    return double, ""
+
+
+def _name_of(words: Sequence[str]) -> str:
+    """Return the name of a memory that begins with `words`: as many whole words as `_MADE_NAME_CHARS` hold.
+
+    A word alone that is longer, as in scripts without spaces, is cut.
+    """
+    name = slugify(words[0][:_MADE_NAME_CHARS])
+    for end in range(2, min(len(words), _MOST_WORDS) + 1):
+        if len(f"{name}-{slugify(words[end - 1])}") > _MADE_NAME_CHARS:
+            break
+        name = slugify(" ".join(words[:end]))
+    return name
 
 
 def _refused(reason: str) -> InputError:

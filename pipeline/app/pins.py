@@ -11,6 +11,7 @@ from pipeline.revision import Door
 
 def pin(app: App, name: str, *, pinned: bool) -> Memory:
     """Pin or unpin the memory `name` means and return it as it then is."""
+    app.require_settings()
     store = app.open_store()
     document = retired.read(store, name)
     door = Door(store, now=app.clock.now(), approved=True)

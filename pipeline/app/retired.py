@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import PurePosixPath
 
 from pipeline.app.changes import memory_changes
 from pipeline.core import zone
-from pipeline.core.errors import StoreError, UnknownMemoryError
+from pipeline.core.errors import InputError, StoreError, UnknownMemoryError
 from pipeline.store import Document, Retired, Store, scan_archive, short_ids, turns_of
+from pipeline.text.near import did_you_mean
 
 FORGOTTEN = "forgotten on request"
 """The reason for which a memory is retired that a person has forgotten."""
@@ -26,10 +28,15 @@ def read(store: Store, name: str) -> Document:
     try:
         return store.read(name)
     except UnknownMemoryError:
-        gone = what_became(store, name) or _undone(store, name) or _removed(store, name)
+        gone = became(store, name)
         if gone is None:
             raise
         raise gone from None
+
+
+def became(store: Store, name: str) -> UnknownMemoryError | None:
+    """Return what became of the memory `name` in `store`, however it left; None when it never was there."""
+    return what_became(store, name) or _undone(store, name) or _removed(store, name)
 
 
 def what_became(store: Store, name: str) -> UnknownMemoryError | None:
@@ -52,6 +59,15 @@ def note_on(store: Store, name: str, found: Document) -> str:
         return ""
     fate = f"“{PurePosixPath(item.path).stem}” {_fate(item, found.name)}{_on(item.at)}"
     return f"{fate}; its own text is in {item.target}"
+
+
+def accepted_on(store: Store, found: Document) -> str:
+    """Return on which day a person let `found` be written as it stands, by a yes in the inbox; else ""."""
+    for item in store.history():
+        wrote = any(file.path == found.path and file.after == found.digest for file in item.files)
+        if wrote and not item.undone:
+            return zone.day(item.at) if item.reason.startswith("inbox ") else ""
+    return ""
 
 
 def _undone(store: Store, name: str) -> UnknownMemoryError | None:
@@ -105,6 +121,14 @@ def latest(store: Store, name: str) -> Retired | None:
     if not found and (former := scan_archive(store.root).by_name(name)):
         found = [item for item in retired if item.target == former.path]
     return max(found, key=lambda item: item.at.timestamp() if item.at else math.inf, default=None)
+
+
+def not_in_archive(name: str, items: Iterable[Retired]) -> InputError:
+    """Return the error for a `name` that none of `items` in the archive has."""
+    near = did_you_mean(name, (PurePosixPath(item.path).stem for item in items))
+    return InputError(
+        f"the archive has no {name!r}", fix=f"{near}`reverie list --retired` shows what left, and when."
+    )
 
 
 def _means(item: Retired, name: str) -> bool:

@@ -7,6 +7,7 @@ a moment ago.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -14,14 +15,16 @@ from pathlib import Path
 
 from pipeline.app.application import App
 from pipeline.context import open_store
-from pipeline.core.errors import EmbeddingError, InputError, SpendError
+from pipeline.core.clock import iso
+from pipeline.core.errors import ConfigError, EmbeddingError, InputError, SpendError
 from pipeline.core.home import Home
 from pipeline.hooklib.plain import clipped
 from pipeline.ledger import calls, files
 from pipeline.search import index_reader, semantic
 from pipeline.search.refresh import refresh_archive_index, refresh_index
-from pipeline.store import ARCHIVE, Store
+from pipeline.store import ARCHIVE, Store, is_retired, scan_archive
 from pipeline.text.tokens import terms
+from pipeline.verify.provenance import said_at
 
 SNIPPET = 100
 """Characters of a memory's text that are shown beside its name."""
@@ -60,13 +63,14 @@ def search(
     Where ``[embeddings]`` names a provider, those whose vectors are like the query's count as well; why that
     could not be is added to `problems`.
 
+    A query of stop words and single letters, such as `R` or `WHO`, is looked for as it is written.
     Looked at are the store here and the user-scope one, and every store the ledger knows if `everywhere`;
-    retired ones only when asked for. Raises InputError when `query` has no word to look for or there
-    is no store, and SearchError.
+    retired ones only when asked for. Raises InputError when `query` is empty or there is no store, and
+    SearchError.
     """
     asked = terms(query)
     if not asked:
-        raise InputError("there is no word to look for", fix="Give a word of the memory, not a stop word.")
+        return _literal(app, query, limit=limit, everywhere=everywhere, retired=retired)
     hits: list[Hit] = []
     for store in _stores(app, everywhere):
         now = app.clock.now()
@@ -77,6 +81,43 @@ def search(
             refresh_archive_index(app.home, store, now)
             hits += _hits(app.home, store, asked, limit, retired, ARCHIVE)
     return sorted(hits, key=lambda hit: (-hit.score, hit.store, hit.path))[:limit]
+
+
+def _literal(app: App, query: str, *, limit: int, everywhere: bool, retired: bool) -> list[Hit]:
+    """Return the memories in which `query` stands as it is, no letter or digit beside it.
+
+    A query with a capital letter means just that one: `IT` is not “it”.
+    """
+    wanted = query.strip(" \t\n\"'`“”")
+    if not wanted:
+        raise InputError("there is no word to look for", fix="Give a word of the memory.")
+    exact = any(char.isupper() for char in wanted)
+    pattern = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)", 0 if exact else re.IGNORECASE)
+    hits: list[Hit] = []
+    for store in _stores(app, everywhere):
+        documents = [(document, is_retired(document.front)) for document in store.scan().documents]
+        documents += [(document, True) for document in scan_archive(store.root).documents] if retired else []
+        for document, gone in documents:
+            memory = document.memory
+            lines = [" ".join(line.split()) for line in memory.body.splitlines() if pattern.search(line)]
+            fields = (memory.name, memory.title, memory.description, *memory.tags)
+            if (retired or not gone) and (lines or any(map(pattern.search, fields))):
+                moment = said_at(memory)
+                snippet = clipped((lines or [memory.description])[0], SNIPPET)
+                hits.append(
+                    Hit(
+                        memory.name,
+                        memory.type,
+                        iso(moment) if moment else "",
+                        1.0,
+                        snippet,
+                        memory.description,
+                        str(store.path),
+                        document.path,
+                        gone,
+                    )
+                )
+    return sorted(hits, key=lambda hit: (hit.store, hit.path))[:limit]
 
 
 def _stores(app: App, everywhere: bool) -> Iterator[Store]:
@@ -146,10 +187,11 @@ def _likeness(app: App, store: Store, query: str, problems: list[str] | None) ->
     if not semantic.is_on(app.settings.embeddings):
         return {}
     try:
+        app.require_settings()
         with app.ledger() as ledger:
             meter = calls.LedgerMeter(ledger, app.settings.spend, app.clock)
             return semantic.cosines(store, store.scan().documents, query, app.settings.embeddings, meter)
-    except (EmbeddingError, SpendError) as error:
+    except (ConfigError, EmbeddingError, SpendError) as error:
         if problems is not None:
             problems.append(f"{store.path}: by words alone: {error} {error.fix}")
         return {}

@@ -12,7 +12,7 @@ import typer
 from pipeline import config
 from pipeline.cli import output
 from pipeline.context import open_store
-from pipeline.core.errors import InputError, ReverieError
+from pipeline.core.errors import ReverieError, UsageError
 from pipeline.evaluation import demo as stage
 from pipeline.extraction.offline import BLIND_SPOTS
 
@@ -31,11 +31,12 @@ def demo(
     Everything happens in a temporary home, which is removed afterwards.
     """
     if transcript is not None and not llm:
-        raise InputError("recorded replies fit the sample only", fix="Add --llm offline, or a provider.")
+        raise UsageError("recorded replies fit the sample only", fix="Add --llm offline, or a provider.")
     with tempfile.TemporaryDirectory(prefix="reverie-demo-") as root:
         with output.progress("a finished turn: hook, worker, memories"):
             staged = stage.stage(Path(root), transcript=transcript, llm=llm)
         _present(staged, "" if transcript else stage.QUESTION)
+    output.talk("\nAll of this was in a temporary folder, which is gone now.")
     if llm == "offline":
         output.line(f"\n{BLIND_SPOTS}")
 

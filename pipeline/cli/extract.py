@@ -10,7 +10,7 @@ import typer
 from pipeline.app.application import App, find_transcript
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
-from pipeline.core.errors import InputError
+from pipeline.core.errors import InputError, UsageError
 from pipeline.extraction.offline import BLIND_SPOTS
 from pipeline.extraction.run import Outcome
 from pipeline.text.humanize import count
@@ -44,7 +44,7 @@ def ingest(
 ) -> None:
     """Read transcripts into the ledger; no model is asked."""
     if (file is None) == (folder is None):
-        raise InputError("give --file or --dir", fix="reverie ingest --dir ~/.claude/projects")
+        raise UsageError("give --file or --dir", fix="reverie ingest --dir ~/.claude/projects")
     if folder is not None and not folder.is_dir():
         raise InputError("there is no such directory", file=str(folder), fix="Check the path.")
     rows: list[dict[str, Any]] = []

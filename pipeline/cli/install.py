@@ -12,9 +12,8 @@ from pipeline.app import adopting, first_run
 from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption
-from pipeline.config import Settings
 from pipeline.core import paths
-from pipeline.core.errors import InputError
+from pipeline.core.errors import InputError, UsageError
 from pipeline.core.home import Home
 from pipeline.hooklib.settings import MODES
 from pipeline.install import claude_settings, commands, hooks, purging
@@ -46,6 +45,7 @@ def init(
     Where the hooks are in already, it only tells.
     """
     app = App()
+    app.require_settings()
     if status_line or not first_run.wired(paths.project_root(Path.cwd())):
         tell = output.talk if as_json else output.line
         _install(claude_settings.user_file(), status_line, dry_run=dry_run, yes=yes, tell=tell)
@@ -65,10 +65,11 @@ def install(
     Shows the change first, keeps the file as it was, and changes nothing else in it.
     """
     if user and project:
-        raise InputError("--user and --project exclude each other", fix="Name one of them.")
+        raise UsageError("--user and --project exclude each other", fix="Name one of them.")
     root = paths.project_root(Path.cwd())
-    # A configuration that is broken is told before anything is changed.
     app = App()
+    # A configuration that is broken is told before anything is changed.
+    app.require_settings()
     done = _install(
         claude_settings.project_file(root) if project else claude_settings.user_file(),
         status_line,
@@ -97,7 +98,7 @@ def uninstall(
     Memories stay: they are yours.
     """
     if with_memories and not purge:
-        raise InputError("--with-memories goes with --purge", fix="Add --purge.")
+        raise UsageError("--with-memories goes with --purge", fix="Add --purge.")
     home, root = paths.home_dir(), paths.project_root(Path.cwd())
     edits = hooks.plan_removal(home, claude_settings.files(root))
     scheduled = purging.scheduled(home)
@@ -126,20 +127,29 @@ def uninstall(
 
 
 def mode(
-    name: Annotated[str, typer.Argument(metavar="MODE", help="off, observe, propose or auto.")] = "",
+    name: Annotated[
+        str,
+        typer.Argument(metavar="MODE", help="off, observe, propose or auto.", autocompletion=lambda: MODES),
+    ] = "",
+    as_json: JsonOption = False,
 ) -> None:
     """Show or set what background work may do."""
     home = paths.home_dir()
-    if name:
-        changed = set_mode(home, name)
+    changed = bool(name) and set_mode(home, name)
+    if name and not as_json:
         output.line(f"{'set' if changed else 'it was so already'} in {Home(home).config}")
     now = App().settings.store.mode
     if name and now != name:
         output.talk(
             f"REVERIE_STORE__MODE is set in the environment and stands above the file: {now} holds here."
         )
-    for choice in MODES if not name else (now,):
-        output.line(f"{'*' if choice == now else ' '} {choice:<8} {EFFECT[choice]}")
+
+    def tell() -> None:
+        for choice in MODES if not name else (now,):
+            output.line(f"{'*' if choice == now else ' '} {choice:<8} {EFFECT[choice]}")
+
+    value = {"mode": now, "changed": changed, "effect": EFFECT[now]}
+    output.data(value, tell, as_json=as_json)
 
 
 def adopt(
@@ -152,32 +162,6 @@ def adopt(
     """
     folder = adopting.adopt(App(), former)
     output.line(f"the memories of {former} are this project's now: {folder}")
-
-
-def config(as_json: JsonOption = False) -> None:
-    """Show every setting, its value and what it means."""
-    app = App()
-    rows: list[dict[str, Any]] = []
-    for section_name in Settings.model_fields:
-        section = getattr(app.settings, section_name)
-        for key, field in type(section).model_fields.items():
-            value = getattr(section, key)
-            rows.append(
-                {
-                    "key": f"{section_name}.{key}",
-                    "value": value,
-                    "default": field.default,
-                    "meaning": field.description,
-                }
-            )
-    output.data(
-        {"file": str(Home(app.home).config), "settings": rows},
-        lambda: output.table(
-            ["key", "value", "meaning"], [[r["key"], r["value"], r["meaning"]] for r in rows]
-        ),
-        as_json=as_json,
-    )
-    output.talk(f"set them in {Home(app.home).config}, or as REVERIE_SECTION__KEY in the environment")
 
 
 def hooks_snippet(as_json: JsonOption = False) -> None:
@@ -215,7 +199,7 @@ def _install(
         if not dry_run:
             note_interpreter(home)
         return False
-    _tell_additions(edit, more, tell)
+    _tell_additions(edit, more, tell, dry_run)
     if dry_run or not _agreed(f"Write this to {file if edit.changes else commands.folder()}?", yes):
         return False
     _write(home, edit, more)
@@ -233,9 +217,9 @@ def _write(home: Path, edit: Edit, more: Sequence[Edit]) -> None:
         output.talk(f"The file as it was is kept in {Home(home).backups}.")
 
 
-def _tell_additions(edit: Edit, more: Sequence[Edit], tell: Callable[[str], None]) -> None:
+def _tell_additions(edit: Edit, more: Sequence[Edit], tell: Callable[[str], None], whole: bool) -> None:
     if edit.changes:
-        tell(edit.diff.rstrip("\n"))
+        tell(edit.diff.rstrip("\n") if whole else edit.summary)
     if more:
         tell(f"and in {commands.folder()}: {', '.join(each.file.name for each in more)}")
 

@@ -7,79 +7,99 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from pipeline import __version__
 from pipeline.cli import (
+    changes,
     demo,
     diagnostics,
     dialogue,
+    diary,
     dream,
     evaluation,
     extract,
+    groups,
+    inbox,
     install,
     memories,
     output,
     recall,
     schedule,
     search,
+    settings,
     status,
 )
+from pipeline.config import load_or_defaults
 from pipeline.core import paths
-from pipeline.core.errors import ReverieError
+from pipeline.core.errors import ReverieError, UsageError
 from pipeline.install.hook_registration import note_if_none
 
 cli = typer.Typer(
     name="reverie",
+    cls=groups.Program,
     help="Background memory for Claude Code: finished turns become typed, sourced markdown memories.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings=groups.HELP_OPTIONS,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-cli.command()(install.init)
-cli.command()(install.install)
-cli.command()(install.uninstall)
-cli.command()(install.mode)
-cli.command()(install.adopt)
-cli.command()(extract.extract)
-cli.command()(extract.ingest)
-cli.command()(extract.process)
-cli.command()(extract.work)
-cli.command()(status.status)
-cli.command()(status.statusline)
-cli.command()(extract.conversations)
-cli.command("list")(memories.list_memories)
-cli.command()(memories.show)
-cli.command()(memories.why)
-cli.command()(recall.recall)
-cli.command()(recall.injected)
-cli.command()(search.search)
-cli.command()(memories.add)
-cli.command()(memories.forget)
-cli.command()(memories.reindex)
-cli.command()(search.embed)
-cli.command("doctor")(diagnostics.examine)
-cli.command()(diagnostics.audit)
-cli.command()(dream.consolidate)
-cli.command()(dream.dream)
-cli.command()(dream.report)
-cli.command()(dream.history)
-cli.command()(dream.diff)
-cli.command()(dream.undo)
-cli.command()(dream.restore)
-cli.command()(dream.pin)
-cli.command()(dream.unpin)
-cli.add_typer(dream.inbox, name="inbox")
-cli.add_typer(dialogue.dialogue, name="dialogue")
-cli.add_typer(schedule.schedule, name="schedule")
-cli.command()(demo.demo)
-cli.command("eval")(evaluation.evaluate)
-cli.command()(install.config)
-cli.command("hooks")(install.hooks_snippet)
+COMMANDS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
+    groups.SETTING_UP: {
+        "init": install.init,
+        "install": install.install,
+        "uninstall": install.uninstall,
+        "mode": install.mode,
+        "adopt": install.adopt,
+        "config": settings.config,
+        "hooks": install.hooks_snippet,
+        "statusline": status.statusline,
+        "schedule": schedule.schedule,
+    },
+    groups.HEALTH: {"status": status.status, "doctor": diagnostics.examine, "audit": diagnostics.audit},
+    groups.MEMORIES: {
+        "list": memories.list_memories,
+        "show": memories.show,
+        "why": memories.why,
+        "search": search.search,
+        "add": memories.add,
+        "forget": memories.forget,
+        "restore": changes.restore,
+        "pin": memories.pin,
+        "unpin": memories.unpin,
+        "reindex": memories.reindex,
+        "embed": search.embed,
+    },
+    groups.DECIDING: {
+        "inbox": inbox.inbox,
+        "history": changes.history,
+        "diff": changes.diff,
+        "undo": changes.undo,
+    },
+    groups.RECALL: {"recall": recall.recall, "injected": recall.injected},
+    groups.DIARY: {"timeline": diary.timeline, "day": diary.day},
+    groups.READING: {
+        "work": extract.work,
+        "process": extract.process,
+        "extract": extract.extract,
+        "ingest": extract.ingest,
+        "conversations": extract.conversations,
+        "dialogue": dialogue.dialogue,
+    },
+    groups.DREAMS: {"dream": dream.dream, "consolidate": dream.consolidate, "report": dream.report},
+    groups.TRYING: {"demo": demo.demo, "eval": evaluation.evaluate},
+}
+"""All commands by their heading in ``--help``, each heading and each command in the order shown."""
+groups.Program.order = tuple(name for commands in COMMANDS.values() for name in commands)
+for _heading, _commands in COMMANDS.items():
+    for _name, _command in _commands.items():
+        if isinstance(_command, typer.Typer):
+            cli.add_typer(_command, name=_name, rich_help_panel=_heading)
+        else:
+            cli.command(_name, rich_help_panel=_heading)(_command)
 
 
 def _version(wanted: bool) -> None:
@@ -88,13 +108,28 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@cli.callback()
+def _note_settings(_result: object, command: str, **_: object) -> None:
+    """Say behind what a command showed that the settings it went by are not those of the file."""
+    if not command or command in _TELL_THEMSELVES:
+        return
+    error = load_or_defaults(paths.home_dir())[1]
+    if error is not None:
+        output.talk(f"\n{error}. Until it is mended nothing is written and no model is asked.")
+
+
+_TELL_THEMSELVES = ("status", "statusline", "hooks", "demo", "eval")
+"""Commands that say themselves what is wrong with the settings, or go by none."""
+
+
+@cli.callback(result_callback=_note_settings)
 def main(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Background memory for Claude Code."""
+    context.params["command"] = context.invoked_subcommand or ""
 
 
 def run() -> None:
@@ -106,16 +141,14 @@ def run() -> None:
         cli()
     except ReverieError as error:
         output.failure(error)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, UsageError) else 1)
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
         if os.environ.get("REVERIE_DEBUG"):
             raise
-        output.talk(
-            f"error: {type(error).__name__}: {error}\n\n"
-            "This is a fault in Reverie; REVERIE_DEBUG=1 shows where."
-        )
+        what = str(error) or "something that nobody foresaw"
+        output.talk(f"error: {what}\n\nThis is a fault in Reverie; REVERIE_DEBUG=1 shows where.")
         sys.exit(1)
 
 

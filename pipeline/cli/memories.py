@@ -1,17 +1,20 @@
-"""Commands about single memories: list, show, why, add, forget; and reindex."""
+"""Commands about single memories: list, show, why, add, forget, pin, unpin; and reindex."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from pipeline.app import listing, pins, recall, scopes
 from pipeline.app import memories as store_memories
-from pipeline.app import recall
 from pipeline.app.application import App, Why
+from pipeline.app.listing import Left, Listed
+from pipeline.app.scopes import SHOWN, scope_of
 from pipeline.cli import output
-from pipeline.cli.options import JsonOption, NameArgument, StoreOption
-from pipeline.core.zone import minute
+from pipeline.cli.changes import for_all
+from pipeline.cli.options import JsonOption, NameArgument, NamesArgument, StoreOption, UserOption
+from pipeline.core.zone import day, minute
 
 _LEAST_WIDE = 60
 """Columns beside the longest name that type and description need to be read in a table."""
@@ -19,48 +22,63 @@ _LEAST_WIDE = 60
 
 def list_memories(
     kind: Annotated[str | None, typer.Option("--type", metavar="T", help="Only this type.")] = None,
+    since: Annotated[
+        str, typer.Option("--since", metavar="WHEN", help="Changed since 2026-11-20, yesterday, 7d or 2w.")
+    ] = "",
+    sort: Annotated[
+        str, typer.Option("--sort", metavar="S", help="type, name, said or changed (newest first).")
+    ] = "type",
+    retired: Annotated[
+        bool, typer.Option("--retired", "--archived", help="Those that left instead, with when and why.")
+    ] = False,
+    user: UserOption = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the memories of a store."""
-    app = App(store=store)
-    found, problems = app.memories(kind)
-    value = [
-        {
-            "name": m.name,
-            "type": m.type,
-            "description": m.description,
-            "origin": m.origin,
-            "path": m.path,
-            "pinned": m.pinned,
-        }
-        for m in (document.memory for document in found)
-    ]
-    output.data(value, lambda: _tell_list(value, kind), as_json=as_json)
-    if not value and kind is None and not as_json:
+    """List the memories here and those for all projects."""
+    app = App(store=store, user=user)
+    if retired:
+        gone = listing.left(app, since=since)
+        output.data(gone, lambda: _tell_left(gone), as_json=as_json)
+        return
+    found, problems = listing.live(app, kind, since=since, sort=sort)
+    output.data(found, lambda: _tell_list(found, kind, since), as_json=as_json)
+    if not found and kind is None and not since and not as_json:
         output.talk(app.next_step() + app.known_stores())
     for problem in problems:
         where = f"{problem.path}:{problem.line}" if problem.line else problem.path
         output.talk(f"{where}: {problem.message}")
 
 
-def show(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def show(
+    name: NameArgument, user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False
+) -> None:
     """Print one memory as it stands in its file."""
-    document, problems = recall.show(App(store=store), name)
+    asked = App(store=store, user=user)
+    app = scopes.holder(asked, name)
+    document, problems = recall.show(app, name)
     text = document.raw.decode("utf-8", "replace")
     output.data(
-        {"path": document.path, "text": text, "memory": document.memory},
+        {"path": document.path, "text": text, "memory": document.memory, "scope": scope_of(app)},
         lambda: output.line(text.rstrip("\n")),
         as_json=as_json,
     )
     for problem in problems:
         output.talk(problem)
+    _note(asked, app, name)
 
 
-def why(name: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def why(
+    name: NameArgument, user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False
+) -> None:
     """Show who said it, where, and which run and model kept it."""
-    found = App(store=store).why(name)
-    output.data(found, lambda: _tell_why(found), as_json=as_json)
+    asked = App(store=store, user=user)
+    app = scopes.holder(asked, name)
+    found = app.why(name)
+    output.data(
+        {**output.plain(found), "scope": scope_of(app)}, lambda: _tell_why(found, app), as_json=as_json
+    )
+    _note(asked, app, name)
 
 
 def add(
@@ -70,6 +88,7 @@ def add(
     description: Annotated[str, typer.Option("--description", help="One line for the index.")] = "",
     why: Annotated[str, typer.Option("--why", help="The reason.")] = "",
     force: Annotated[bool, typer.Option("--force", help="Also if a memory says the same already.")] = False,
+    user: Annotated[bool, typer.Option("--user", help="For all projects, not only the one here.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -77,33 +96,76 @@ def add(
 
     One whose text stands in a memory already is not written: exit code 1, and its name is told.
     """
+    app = App(store=store, user=user)
     memory = store_memories.add(
-        App(store=store), statement, kind=kind, name=name, description=description, why=why, force=force
+        app, statement, kind=kind, name=name, description=description, why=why, force=force
     )
-    output.data(memory, lambda: output.line(f"created    {memory.name} ({memory.path})"), as_json=as_json)
+    output.data(
+        memory,
+        lambda: output.line(f"created    {memory.name} ({memory.path}){for_all(app)}"),
+        as_json=as_json,
+    )
 
 
 def forget(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name, file stem or id.")],
-    store: StoreOption = None,
-    as_json: JsonOption = False,
+    names: NamesArgument, user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False
 ) -> None:
-    """Retire a memory so that old words never bring it back.
+    """Retire memories so that old words never bring them back.
 
-    It moves to archive/. What a person says from now on can bring it back, and so can `reverie restore`.
+    They move to archive/. What a person says from now on can bring one back, and so can `reverie restore`.
     """
-    gone = store_memories.forget(App(store=store), name)
+    asked = App(store=store, user=user)
+    # All are looked for before one is touched, so that a slip in a name forgets nothing.
+    found = [(name, scopes.holder(asked, name)) for name in dict.fromkeys(names)]
+    done = []
+    for name, app in found:
+        note = scopes.namesake(asked, app, name)
+        gone = store_memories.forget(app, name)
+        done.append({"forgotten": gone, "scope": scope_of(app)})
+        if not as_json:
+            output.line(f"forgotten  {gone} (kept in archive/){for_all(app)}")
+            output.talk(f"`reverie restore {gone}` brings it back.")
+            output.talk(note)
+    if as_json:
+        output.data(done[0] if len(done) == 1 else done, output.line, as_json=True)
+
+
+def pin(
+    name: NameArgument, user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False
+) -> None:
+    """Protect a memory from dreams."""
+    _pin(App(store=store, user=user), name, pinned=True, as_json=as_json)
+
+
+def unpin(
+    name: NameArgument, user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False
+) -> None:
+    """End the protection of a pinned memory."""
+    _pin(App(store=store, user=user), name, pinned=False, as_json=as_json)
+
+
+def _pin(asked: App, name: str, *, pinned: bool, as_json: bool) -> None:
+    app = scopes.holder(asked, name)
+    memory = pins.pin(app, name, pinned=pinned)
+    word = "pinned" if pinned else "unpinned"
     output.data(
-        {"forgotten": gone}, lambda: output.line(f"forgotten  {gone} (kept in archive/)"), as_json=as_json
+        memory,
+        lambda: output.line(f"{word:<10} {memory.name} ({memory.path}){for_all(app)}"),
+        as_json=as_json,
     )
-    if not as_json:
-        output.talk(f"`reverie restore {gone}` brings it back.")
+    _note(asked, app, name)
 
 
-def reindex(store: StoreOption = None, as_json: JsonOption = False) -> None:
+def _note(asked: App, app: App, name: str) -> None:
+    note = scopes.namesake(asked, app, name)
+    if note:
+        output.talk(note)
+
+
+def reindex(user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Rebuild MEMORY.md, all derived files and the search index."""
     with output.progress("rebuilding"):
-        changed = App(store=store).reindex()
+        changed = App(store=store, user=user).reindex()
 
     def tell() -> None:
         for path in changed or ["nothing to change"]:
@@ -112,34 +174,54 @@ def reindex(store: StoreOption = None, as_json: JsonOption = False) -> None:
     output.data(changed, tell, as_json=as_json)
 
 
-def _tell_list(rows: list[dict[str, Any]], kind: str | None) -> None:
+def _tell_list(rows: list[Listed], kind: str | None, since: str) -> None:
     """Print one line a memory where it fits whole, else its description below it; ``*`` marks pinned ones."""
     columns = output.width()
-    names = max((len(row["name"]) for row in rows), default=0)
-    if columns is not None and columns < names + _LEAST_WIDE:
+    names = max((len(row.name) for row in rows), default=0)
+    wide = any(row.scope != "project" for row in rows)
+    if columns is not None and columns < names + _LEAST_WIDE + 12 * wide:
         for row in rows:
-            output.hanging("* " if row["pinned"] else "  ", f"{row['name']}  ({row['type']})", level="ok")
-            output.hanging("      ", row["description"])
+            more = [row.type, _said_on(row), *([SHOWN[row.scope]] if row.scope != "project" else [])]
+            output.hanging("* " if row.pinned else "  ", f"{row.name}  ({', '.join(more)})", level="ok")
+            output.hanging("      ", row.description)
         return
-    shown = [["*" if row["pinned"] else "", row["name"], row["type"], row["description"]] for row in rows]
+    shown = [
+        ["*" if row.pinned else "", row.name, row.type, _said_on(row), row.description, SHOWN[row.scope]]
+        for row in rows
+    ]
+    heads = ["", "name", "type", "said", "description", *(["for"] if wide else [])]
+    of_type = f" of type {kind}" if kind else ""
     output.table(
-        ["", "name", "type", "description"],
-        shown,
-        empty=f"no memories of type {kind}" if kind else "no memories yet",
+        heads,
+        [row[: len(heads)] for row in shown],
+        empty=f"no memories{of_type} changed since then" if since else f"no memories{of_type or ' yet'}",
     )
 
 
-def _tell_why(found: Why) -> None:
+def _said_on(row: Listed) -> str:
+    return day(row.said or row.created, "unknown")
+
+
+def _tell_left(rows: list[Left]) -> None:
+    output.table(
+        ["name", "left", "why", "text"],
+        [[row.name, day(row.at, "unknown"), row.reason, row.path] for row in rows],
+        empty="no memory left yet",
+    )
+
+
+def _tell_why(found: Why, app: App) -> None:
     memory = found.memory
     if found.note:
         output.talk(found.note)
-    output.line(f"{memory.name} ({memory.type}): {memory.description}")
+    output.line(f"{memory.name} ({memory.type}){for_all(app)}: {memory.description}")
     output.fields(
         {
             "file": found.path,
             "origin": memory.origin or "unknown",
             "written": minute(memory.created, "unknown"),
             "changed since by someone else": "no" if found.ours else "yes, or it never was Reverie's",
+            **({"accepted by you": f"{found.accepted}, in the inbox"} if found.accepted else {}),
             **({"found as well as": ", ".join(memory.aliases)} if memory.aliases else {}),
         }
     )

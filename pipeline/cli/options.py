@@ -1,11 +1,28 @@
-"""Options that many commands share."""
+"""Options that many commands share, and the names that a shell offers for them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from pipeline.app import scopes
+from pipeline.app.application import App
+from pipeline.core.errors import ReverieError
+
+
+def memory_names(incomplete: str) -> Sequence[str]:
+    """Return the names of memories, of the project here and of all projects, that begin with `incomplete`."""
+    try:
+        stores = [scope.open_store() for scope in scopes.all_of(App())]
+        names = {document.name for store in stores for document in store.scan().documents}
+    except (ReverieError, OSError):
+        # A shell that completes has no place for an error.
+        return []
+    return sorted(name for name in names if name.startswith(incomplete))
+
 
 StoreOption = Annotated[
     Path | None,
@@ -15,6 +32,7 @@ StoreOption = Annotated[
         help="Memory folder; default: the project's (here, or where the session was).",
     ),
 ]
+UserOption = Annotated[bool, typer.Option("--user", help="The memories for all projects.")]
 LlmOption = Annotated[
     str | None,
     typer.Option(
@@ -24,4 +42,10 @@ LlmOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name, file stem or id.")]
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="Name, file stem or id.", autocompletion=memory_names)
+]
+NamesArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="NAME...", help="Names, file stems or ids.", autocompletion=memory_names),
+]

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
+from dataclasses import fields as fields_of
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ from pipeline.safety.invisible import visible
 
 _talk = Console(stderr=True, highlight=False, soft_wrap=True)
 _WIDE = 10_000
+_LEAST_PROSE = 16
+"""Columns that a text of several words needs to be read in a table."""
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
 _CARRIAGE_RETURN = re.compile(r"\r(?!\n)")
 
@@ -58,13 +61,27 @@ def _json(value: Any) -> str:
         return json.dumps(value, default=_plain, indent=2)
 
 
+def plain(value: Any) -> dict[str, Any]:
+    """Return the dataclass `value` as a mapping of its own fields, whose values stay as they are."""
+    return {field.name: getattr(value, field.name) for field in fields_of(value)}
+
+
+def shown(value: object) -> str:
+    """Return a setting's value as a person writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
 def line(text: str = "") -> None:
     """Print one line of data, control characters replaced."""
     _write(harmless(text) + "\n")
 
 
 def talk(text: str) -> None:
-    """Say something that is not data."""
+    """Say something that is not data; nothing where there is nothing to say."""
+    if not text:
+        return
     _talk.print(harmless(text), markup=False)
 
 
@@ -156,6 +173,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: st
     if not rows:
         line(empty)
         return
+    if not _fits(columns, rows):
+        _records(columns, rows)
+        return
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
@@ -167,11 +187,37 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: st
     _write("\n".join(text.rstrip() for text in captured.get().split("\n")))
 
 
+def _fits(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> bool:
+    """Whether a table fits the terminal with no word broken, and room for some words of a text."""
+    limit = width()
+    if limit is None:
+        return True
+    texts = [[head, *(_cell(row[at]).plain for row in rows)] for at, head in enumerate(columns)]
+    needed = [max(_least(text) for text in column) for column in texts]
+    return sum(needed) + 2 * (len(columns) - 1) <= limit
+
+
+def _least(text: str) -> int:
+    longest = max((cell_len(word) for word in text.split()), default=0)
+    return max(longest, min(cell_len(text), _LEAST_PROSE))
+
+
+def _records(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print each row as lines of their own: the first column, and below it the others with their names."""
+    names = max(len(name) for name in columns[1:])
+    for row in rows:
+        cells = [_cell(value).plain for value in row]
+        hanging("", cells[0] or f"({columns[0]}: none)", level="ok")
+        for name, text in zip(columns[1:], cells[1:], strict=True):
+            if text:
+                hanging(f"  {name:<{names}}  ", text)
+
+
 def fields(values: Mapping[str, object]) -> None:
     """Print ``name  value`` lines, names aligned."""
     width = max((len(name) for name in values), default=0)
     for name, value in values.items():
-        line(f"{name:<{width}}  {value}")
+        hanging(f"{name:<{width}}  ", str(value))
 
 
 def failure(error: ReverieError) -> None:

@@ -8,13 +8,14 @@ import typer
 
 from pipeline.app.application import App
 from pipeline.cli import output
+from pipeline.cli.groups import HELP_OPTIONS
 from pipeline.cli.options import JsonOption
-from pipeline.core.errors import InputError
+from pipeline.core.errors import UsageError
 from pipeline.install.schedule import setup
 from pipeline.install.schedule.setup import KINDS, Kind, Scheduled
 
 schedule = typer.Typer(
-    help="Run dreams from the system scheduler.", no_args_is_help=True, add_completion=False
+    help="Run dreams from the system scheduler.", no_args_is_help=True, context_settings=HELP_OPTIONS
 )
 KindOption = Annotated[
     str,
@@ -45,7 +46,7 @@ def _kind(name: str) -> Kind | None:
         return None
     found = next((kind for kind in KINDS if kind == name), None)
     if found is None:
-        raise InputError(f"there is no scheduler {name!r}", fix=f"One of {', '.join(KINDS)}.")
+        raise UsageError(f"there is no scheduler {name!r}", fix=f"One of {', '.join(KINDS)}.")
     return found
 
 

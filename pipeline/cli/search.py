@@ -11,7 +11,7 @@ from pipeline.app.application import App
 from pipeline.app.embed import Embedded
 from pipeline.app.embed import embed as make_vectors
 from pipeline.cli import output
-from pipeline.cli.options import JsonOption, StoreOption
+from pipeline.cli.options import JsonOption, StoreOption, UserOption
 from pipeline.core.zone import day
 
 
@@ -21,14 +21,17 @@ def search(
     everywhere: Annotated[
         bool, typer.Option("--all", help="Every known memory folder, not only the one here.")
     ] = False,
-    retired: Annotated[bool, typer.Option("--retired", help="Retired memories as well.")] = False,
+    retired: Annotated[
+        bool, typer.Option("--retired", "--archived", help="Retired memories as well.")
+    ] = False,
+    user: UserOption = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find memories by their words, here and in the user scope."""
     problems: list[str] = []
     hits = app_search.search(
-        App(store=store),
+        App(store=store, user=user),
         " ".join(query),
         limit=limit,
         everywhere=everywhere,

@@ -105,7 +105,8 @@ def _work(value: dict[str, Any], now: datetime) -> list[str]:
     parts = [count(value["spool"]["waiting"], "new event") if value["spool"]["waiting"] else ""]
     parts.append(f"{count(len(waiting), 'job')} waiting" if waiting else "")
     if waiting:
-        parts.append(f"next {ago(max(now.timestamp(), min(j['run_after'] for j in waiting)), now)}")
+        due = min(job["run_after"] for job in waiting)
+        parts.append(f"next {ago(due, now)}" if due > now.timestamp() else "due now")
     running = [job for job in jobs if job["state"] == "leased"]
     parts.append(f"{count(len(running), 'job')} at work" if running else "")
     parked = [job for job in jobs if job["state"] == "parked"]
@@ -157,7 +158,7 @@ def _dream(dream: dict[str, Any], now: datetime, columns: int) -> list[str]:
     if not dream["enabled"]:
         when = "switched off"
     elif dream["asked_at"] is None:
-        when = "its gates were not asked yet"
+        when = "looked at after the next session"
     elif not dream["waits"]:
         when = "all gates open: it comes after the next session"
     else:
@@ -172,7 +173,7 @@ def _dream(dream: dict[str, Any], now: datetime, columns: int) -> list[str]:
 def _trouble(value: dict[str, Any]) -> list[str]:
     alone = value["left_alone"]
     found = [f"sessions in this folder are neither read nor recalled into: {alone}" if alone else ""]
-    found.append(value["provider"]["means"])
+    found += [value["config"], value["provider"]["means"]]
     found.append(f"ledger: {value['ledger']}" if value["ledger"] else "")
     found.append(f"model calls wait: {value['spend']['held']}" if value["spend"]["held"] else "")
     found += [
@@ -192,7 +193,7 @@ _STATES = {"waiting": "waits", "leased": "is at work", "parked": "was given up"}
 
 def _run(run: dict[str, Any], now: datetime) -> str:
     names = _actions(run["actions"]) or run["reason"]
-    outcome = run["outcome"] or "unfinished"
+    outcome = run["outcome"] or "under way"
     summary = f"{run['strategy']} {outcome}" + (f": {names}" if names else "")
     return f"{day_and_time(run['started_at'], now):>12}  {output.fill_cells(run['project'], 14)}  {summary}"
 

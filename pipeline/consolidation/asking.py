@@ -135,6 +135,8 @@ def count(phase: PhaseContext, report: DreamReport, before: int, purposes: Seque
     """
     latest = calls.list_calls(phase.ledger, limit=_MANY_CALLS)
     mine = [call for call in latest if call.id > before and call.purpose in purposes]
+    plans = sum(call.purpose == model.PURPOSE for call in mine)
+    report.reused = 0 if report.by_rules else max(0, len(report.looked_at) - plans)
     report.calls += len(mine)
     report.tokens += sum(call.input_tokens + call.output_tokens for call in mine)
     report.estimated |= any(call.estimated for call in mine)

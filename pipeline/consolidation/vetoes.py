@@ -60,6 +60,12 @@ def note(ledger: Ledger, store: Store, key: str, run: str, at: datetime) -> None
     _append(store, _operations(ledger, key, run), _present(store) | store.digests_before(run), run, at)
 
 
+def note_promoted(ledger: Ledger, store: Store, key: str, run: str, at: datetime) -> None:
+    """Write down, in the `store` that they came from, that the promotions of `run` are about to be undone."""
+    promotions = [item for item in _operations(ledger, key, run) if item.op == "promote"]
+    _append(store, promotions, _present(store), run, at)
+
+
 def note_rejected(store: Store, payload: Mapping[str, Any], number: int, at: datetime) -> None:
     """Write down that a person turned down inbox item `number`, a dream's, on the bytes of now.
 
@@ -151,5 +157,5 @@ def _operations(ledger: Ledger, key: str, run: str) -> list[Operation]:
         # As it stands there: what an earlier version did is only to be known again, not done.
         Operation.from_json(item.payload["operation"])
         for item in inbox.list_inbox(ledger, key, "accepted")
-        if item.kind.startswith("dream:") and run == f"inbox-{item.id}-{item.run_id}"
+        if item.kind.startswith("dream:") and run in item.change_ids
     ]

@@ -3,6 +3,7 @@
     ReverieError
     ├── ConfigError            config.toml or the environment is wrong
     ├── InputError             a file or argument the person gave can't be used
+    │   ├── UsageError         the command was called in a way that never works: exit code 2
     │   ├── UnreadableError    it is there, but the system does not let us read it now
     │   └── NoSchedulerError   this machine has no scheduler we know
     ├── PromptError            a prompt file is missing, or its variables do not fit
@@ -68,12 +69,25 @@ class ReverieError(Exception):
         return f"{where}: {text}" if where else text
 
 
+def cause(error: BaseException) -> str:
+    """Return what a person reads of `error`: its message, never its class, which is for the log."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    if isinstance(error, ReverieError):
+        return str(error)
+    return f"a fault in Reverie ({error})" if str(error) else "a fault in Reverie"
+
+
 class ConfigError(ReverieError):
     """The configuration can't be used."""
 
 
 class InputError(ReverieError):
     """The input can't be used."""
+
+
+class UsageError(InputError):
+    """The command was called in a way that works with no file and no memory."""
 
 
 class UnreadableError(InputError):

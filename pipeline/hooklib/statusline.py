@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _HELD_CHARS = 48
+_FAULT_CHARS = 72
 _LEARNED = ("created", "updated", "merged")
 
 
@@ -33,6 +34,9 @@ def line(data: bytes, home: str, now: "float | None" = None) -> str:
         return "reverie off"
     if projects.why_ignored(cwd, values["only"], values["ignore"]):
         return "reverie: not in this project"
+    fault = settings.config_fault(home)
+    if fault:
+        return _plain(f"reverie paused: {clipped(fault, _FAULT_CHARS)}")
     if not isinstance(store, dict):
         return "reverie" if mode == "auto" else f"reverie {mode}"
     at = times.now() if now is None else now

@@ -19,9 +19,11 @@ from pipeline.core.errors import InputError
 from pipeline.core.home import Home
 from pipeline.core.ids import digest
 from pipeline.hooklib import home_files
+from pipeline.hooklib.events import EVENTS
 from pipeline.install import claude_settings, hook_edit
 from pipeline.install import status_line as status_lines
 from pipeline.install.hook_registration import note_interpreter
+from pipeline.text.humanize import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,13 @@ class Edit:
         lines = difflib.unified_diff(old, new, here, there)
         ends = (line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)
         return "".join(ends)
+
+    @property
+    def summary(self) -> str:
+        """Return in a few lines what comes into the file; `diff` has it line by line."""
+        word = "a new file" if self.before is None else "nothing else in it changes"
+        head = f"{count(len(EVENTS), 'hook')} go into {self.file} ({word}):"
+        return f"{head}\n  {', '.join(EVENTS)}\n  `reverie install --dry-run` shows it line by line."
 
 
 @dataclass(slots=True)

@@ -24,6 +24,7 @@ from pipeline.core.errors import (
     ReverieError,
     SpoolError,
     UnreadableError,
+    cause,
 )
 from pipeline.hooklib import projects
 from pipeline.hooklib.events import SESSION_START
@@ -124,7 +125,7 @@ def _settle(
     except (ReverieError, OSError, *ODD_DATA) as error:
         if not isinstance(error, ReverieError):
             LOG.exception("the events of %s are left", path, extra=session)
-        _leave(files, f"{type(error).__name__}: {error}", drained)
+        _leave(files, cause(error), drained)
 
 
 def _leave(files: Sequence[SpoolFile], reason: str, drained: Drained) -> None:

@@ -33,7 +33,19 @@ class InboxItem:
         payload: dict[str, Any] = json.loads(self.payload_json)
         return payload
 
+    @property
+    def change_ids(self) -> list[str]:
+        """Return the ids of the change sets that accepting it made or makes, the one due now last.
 
+        A yes that was undone leaves the next one another id: no change set is applied twice.
+        """
+        first = f"inbox-{self.id}-{self.run_id}"
+        again = int(self.payload.get(AGAIN, 0))
+        return [first, *(f"{first}-again-{number}" for number in range(1, again + 1))]
+
+
+AGAIN = "again"
+"""The key of a payload that counts how often a yes to it was undone."""
 _COLUMNS = ", ".join(field.name for field in fields(InboxItem))
 
 
@@ -79,6 +91,26 @@ def count_inbox(ledger: Ledger, store: str | None = None, state: str | None = "o
     )
 
 
+def amend_inbox(ledger: Ledger, item: InboxItem, payload: dict[str, Any]) -> None:
+    """Give the open proposal `item` another content. Raises LedgerError when it is not open."""
+    changed = ledger.execute(
+        "UPDATE inbox SET payload_json = ? WHERE id = ? AND state = 'open'",
+        (json.dumps(payload, ensure_ascii=False), item.id),
+    )
+    if not changed.rowcount:
+        raise _not_open(ledger, item.id)
+
+
+def reopen_inbox(ledger: Ledger, item: InboxItem) -> None:
+    """Let `item`, whose yes was undone, wait again."""
+    payload = {**item.payload, AGAIN: int(item.payload.get(AGAIN, 0)) + 1}
+    ledger.execute(
+        "UPDATE inbox SET payload_json = ?, state = 'open', decided_at = NULL"
+        " WHERE id = ? AND state = 'accepted'",
+        (json.dumps(payload, ensure_ascii=False), item.id),
+    )
+
+
 def decide_inbox(ledger: Ledger, item_id: int, state: str, *, now: Moment) -> None:
     """Close an open proposal as ``accepted`` or ``rejected``. Raises LedgerError when it is not open."""
     changed = ledger.execute(
@@ -86,6 +118,10 @@ def decide_inbox(ledger: Ledger, item_id: int, state: str, *, now: Moment) -> No
         (state, seconds(now), item_id),
     )
     if not changed.rowcount:
-        raise LedgerError(
-            f"inbox item {item_id} is not open", file=str(ledger.path), fix="`reverie status` counts what is."
-        )
+        raise _not_open(ledger, item_id)
+
+
+def _not_open(ledger: Ledger, item_id: int) -> LedgerError:
+    return LedgerError(
+        f"inbox item {item_id} is not open", file=str(ledger.path), fix="`reverie status` counts what is."
+    )

@@ -16,6 +16,9 @@ from pipeline.store.files.layout import ARCHIVE, Problem, is_live, memory_folder
 from pipeline.store.files.scanning import Document, Snapshot
 from pipeline.store.fsck import fsck
 from pipeline.store.history.archive import Retired, scan_archive
+from pipeline.store.history.episodes import Episode
+from pipeline.store.history.episodes import days as diary_days
+from pipeline.store.history.episodes import read_day as diary_day
 from pipeline.store.history.forgotten import Forgotten
 from pipeline.store.history.generations import (
     FileChange,
@@ -38,6 +41,7 @@ __all__ = [
     "ChangeSet",
     "ConsolidateLock",
     "Document",
+    "Episode",
     "FileChange",
     "FileDiff",
     "Forgotten",
@@ -58,6 +62,8 @@ __all__ = [
     "WriteFile",
     "base_of",
     "counted_since",
+    "diary_day",
+    "diary_days",
     "foreign_dream_running",
     "fsck",
     "is_live",

@@ -283,7 +283,7 @@ class _Pass:
         try:
             return self._of_record(record, piece)
         except ODD_DATA as error:
-            self.reading.bad.append((piece.line, f"can't be understood ({type(error).__name__})"))
+            self.reading.bad.append((piece.line, f"can't be understood ({error})"))
             return []
 
     def _of_record(self, record: dict[str, Any], piece: lines.Piece) -> list[Entry]:

@@ -19,7 +19,7 @@ from pipeline import config
 from pipeline.core import clock as clocks
 from pipeline.core import locks, paths, zone
 from pipeline.core.atomic import ensure_dir
-from pipeline.core.errors import ConfigError, ReverieError
+from pipeline.core.errors import ConfigError, ReverieError, cause
 from pipeline.core.home import Home
 from pipeline.intake import spool
 from pipeline.ledger import open_ledger
@@ -123,7 +123,7 @@ def _passes(home: Path, left: set[str]) -> bool:
 
 
 def _described(error: ReverieError | OSError) -> str:
-    return f"{error}. {error.fix}" if isinstance(error, ReverieError) else f"{type(error).__name__}: {error}"
+    return f"{error}. {error.fix}" if isinstance(error, ReverieError) else cause(error)
 
 
 def _complain(home: Path, cause: str) -> None:

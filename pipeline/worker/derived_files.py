@@ -9,7 +9,7 @@ import logging
 from pathlib import Path
 
 from pipeline.context import open_store
-from pipeline.core.errors import ODD_DATA, ReverieError, StoreError
+from pipeline.core.errors import ODD_DATA, ReverieError, StoreError, cause
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job
@@ -75,7 +75,7 @@ class DerivedFiles:
             reason = str(error)
         else:
             LOG.exception("the derived files of %s can't be made", job.key, extra=log_fields(job))
-            reason = f"{type(error).__name__}: {error}"
+            reason = cause(error)
         self._context.put_back(job, decision, reason)
 
 

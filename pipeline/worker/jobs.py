@@ -21,6 +21,7 @@ from pipeline.core.errors import (
     ReverieError,
     SpendError,
     UnauthorisedError,
+    cause,
 )
 from pipeline.domain.job import Job
 from pipeline.extraction.run import Outcome
@@ -306,7 +307,7 @@ def _waits_for(error: Exception) -> str:
 
 
 def _explained(error: Exception) -> str:
-    """Return what a parked job says of its last error: its class, its message, its fix."""
-    text = f"{type(error).__name__}: {error}"
+    """Return what a parked job says of its last error: its message and its fix."""
+    text = cause(error)
     fix = getattr(error, "fix", "")
     return f"{text.rstrip('.')}. {fix}" if fix else text

@@ -90,7 +90,7 @@ def test_every_id_that_is_shown_means_that_change(bench: Bench, app: App) -> Non
     shown = history.history(app)
     assert len({item.short for item in shown}) == len(shown)
     for item in shown:
-        assert history._whole_id(store, item.short) == item.generation.run
+        assert history.whole_id(store, item.short) == item.generation.run
         assert len(item.short) <= 22
     # One that undid an undo can be undone by what is shown of it.
     newest = shown[0]

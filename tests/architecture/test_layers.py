@@ -23,13 +23,14 @@ OWNERS = {
     "anyascii": {"pipeline/text/slugs.py"},
     "wordllama": {"pipeline/search/vectors/embedded.py"},
     "numpy": {"pipeline/search/vectors/nearest.py"},
-    "tomlkit": {"pipeline/install/mode.py"},
+    "tomlkit": {"pipeline/install/config_edit.py"},
     "typer": {"pipeline/cli"},
     "rich": {"pipeline/cli/output.py"},
 }
 TYPES_ONLY = {"sqlite3": "pipeline/ledger/"}
 """Packages whose types may be named elsewhere, in annotations."""
 ENVIRONMENT = {
+    "pipeline/core/tools.py",  # the person's editor
     *("pipeline/core/paths.py", "pipeline/config.py", "pipeline/core/clock.py", "pipeline/core/faults.py"),
     "pipeline/core/zone.py",
     *(

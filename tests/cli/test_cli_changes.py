@@ -160,7 +160,7 @@ def test_a_former_name_is_shown_and_understood(changed):
     assert re.search(r"^found as well as +retries$", desk.here("why", "retries").out, re.MULTILINE)
     assert "pinned     four-retries" in desk.here("pin", "retries").out
     desk.here("unpin", "retries")
-    assert desk.here("forget", "retries", "--json").json == {"forgotten": "four-retries"}
+    assert desk.here("forget", "retries", "--json").json["forgotten"] == "four-retries"
     assert "restored   four-retries.md" in desk.here("restore", "retries").out
 
 

@@ -44,24 +44,44 @@ WRONG = [
     ("show nobody", "'nobody'", "`reverie list` shows every name."),
     ("why nobody", "'nobody'", "`reverie list` shows every name."),
     ("forget nobody", "'nobody'", "`reverie list` shows every name."),
-    ("list --type opinion", "'opinion'", "Types: user, feedback"),
-    ("add x --type opinion", "'opinion'", "Types: user, feedback"),
     ("list --store missing", "missing: there is no memory folder", "--store"),
     ("reindex --store missing", "missing: there is no memory folder", "--store"),
-    ("conversations --status gone", "'gone'", "Statuses: active, ready"),
     ("extract --transcript none.jsonl", "none.jsonl", "Give a path or a session id."),
     ("ingest --file none.jsonl", "none.jsonl", "Check the path."),
     ("ingest --dir none", "none", "Check the path."),
-    ("ingest", "--file or --dir", "reverie ingest --dir"),
     ("eval --suite none", "none", "reverie eval --suite DIR"),
-    ("demo --transcript none.jsonl", "recorded replies", "--llm offline"),
-    ("status --llm nonsense", "nonsense", "auto"),
 ]
 
 
-@pytest.mark.parametrize(("command", "names", "fix"), WRONG, ids=lambda text: text[:30])
-def test_an_error_names_what_is_wrong_and_how_to_mend_it(filled, command, names, fix):
-    told = filled.here(*command.split(), code=1)
+USAGE = [
+    ("list --type opinion", "'opinion'", "Types: user, feedback"),
+    ("list --sort age", "'age'", "Orders: type, name"),
+    ("list --since Monday", "'Monday'", "yesterday"),
+    ("list --user --store x", "--store and --user", "Name one"),
+    ("add x --type opinion", "'opinion'", "Types: user, feedback"),
+    ("conversations --status gone", "'gone'", "Statuses: active, ready"),
+    ("ingest", "--file or --dir", "reverie ingest --dir"),
+    ("demo --transcript none.jsonl", "recorded replies", "--llm offline"),
+    ("status --llm nonsense", "nonsense", "auto"),
+    ("mode silent", "'silent'", "off, observe"),
+    ("config set spend.dolars_per_day 1", "spend.dolars_per_day", "spend.dollars_per_day"),
+    ("config set spend.dollars_per_day lots", "'lots'", "US dollars"),
+    ("inbox accept", "which ones", "--all"),
+    ("inbox accept 1 --all", "exclude", "one of them"),
+    ("day someday", "'someday'", "yesterday"),
+    ("schedule status --kind x", "'x'", "cron"),
+    ("install --user --project", "--user and --project", "one of them"),
+    ("uninstall --with-memories", "--purge", "Add --purge"),
+]
+
+
+@pytest.mark.parametrize(
+    ("command", "names", "fix", "code"),
+    [*((*row, 1) for row in WRONG), *((*row, 2) for row in USAGE)],
+    ids=lambda text: str(text)[:30],
+)
+def test_an_error_names_what_is_wrong_and_how_to_mend_it(filled, command, names, fix, code):
+    told = filled.here(*command.split(), code=code)
     assert told.out == ""
     first, blank, mend = told.err.splitlines()[:3]
     assert first.startswith("error: ")
@@ -77,7 +97,7 @@ def test_a_misspelt_setting_is_named_with_its_file(desk):
     home = desk.project.parent / ".claude" / "reverie"
     home.mkdir(parents=True)
     (home / "config.toml").write_text("[spend]\ndolars_per_day = 5\n")
-    told = desk.here("status", code=1).err
+    told = desk.here("status").out
     assert f"{home / 'config.toml'}:2: spend.dolars_per_day" in told
     assert "`reverie config`" in told
 

@@ -90,7 +90,9 @@ def test_a_dry_run_changes_no_memory(case):
     before = case.files()
     report = case.consolidate("--dry-run", "--json").json
     assert (report["word"], len(report["actions"])) == ("dry", 4)
-    assert "would be made" in case.consolidate("--dry-run").out
+    assert report["reused"] == 0
+    said = case.consolidate("--dry-run").out
+    assert "would be made" in said and "answered by an earlier try, such as a dry run" in said
     assert case.files() == before
     assert case.reverie("history", "--json").json == []
 
@@ -464,7 +466,7 @@ WRONG = [
     (["diff", "nobody"], "no change is called 'nobody'", "reverie history"),
     (["pin", "nobody"], "'nobody'", "reverie list"),
     (["unpin", "nobody"], "'nobody'", "reverie list"),
-    (["restore", "nobody"], "'nobody'", "reverie history"),
+    (["restore", "nobody"], "'nobody'", "reverie list --retired"),
     (["inbox", "show", "77"], "number 77", "reverie inbox list"),
     (["inbox", "accept", "77"], "number 77", "reverie inbox list"),
     (["inbox", "reject", "77"], "number 77", "reverie inbox list"),

@@ -33,7 +33,7 @@ def test_a_schedule_is_put_in_place_shown_and_taken_away(desk, cron):
 
 
 def test_an_unknown_scheduler_is_told_with_those_there_are(desk):
-    told = desk.here("schedule", "status", "--kind", "atd", code=1).err
+    told = desk.here("schedule", "status", "--kind", "atd", code=2).err
     assert "no scheduler 'atd'" in told and "systemd, launchd, cron, windows" in told
 
 

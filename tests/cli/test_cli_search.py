@@ -120,10 +120,19 @@ def test_what_is_retired_comes_on_demand_only(lake):
     assert "otters (retired)" in lake.here("search", "otters", "--retired").out
 
 
+@pytest.mark.parametrize("word", ["C++", "R", "WHO", "IT", '"it"'])
+def test_bug_p3_a_word_that_no_index_holds_is_found_as_it_is_written(desk, word):
+    desk.here("add", "The C++ part is built by R, the WHO data is read by IT.", "--name", "parts")
+    desk.here("add", "What is who and in what is it?", "--name", "small")
+    found = [hit["name"] for hit in desk.here("search", word, "--json").json]
+    assert found == (["parts", "small"] if word == '"it"' else ["parts"])
+    assert desk.here("search", "C#").out == "no memory has these words\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message", "fix"),
     [
-        (["the", "of"], "no word to look for", "not a stop word"),
+        ([" "], "no word to look for", "a word of the memory"),
         (["otters", "--store", "missing"], "there is no memory folder", "--store"),
     ],
 )

@@ -73,4 +73,4 @@ def test_after_three_tries_it_is_given_up_for_a_person_to_see(bench: Bench, tmp_
         files.rebuild()
         bench.clock.at = bench.clock.at.replace(hour=bench.clock.at.hour + 1)
     (job,) = jobs.list_jobs(bench.ledger)
-    assert (job.state, job.attempts, job.last_error) == ("parked", 3, "TypeError: no idea")
+    assert (job.state, job.attempts, job.last_error) == ("parked", 3, "a fault in Reverie (no idea)")

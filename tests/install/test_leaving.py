@@ -232,7 +232,7 @@ def test_leaving_works_with_a_config_that_is_broken_and_twice(machine: Machine) 
 
 
 def test_memories_are_only_named_together_with_a_purge(machine: Machine) -> None:
-    assert "--purge" in machine.reverie("uninstall", "--with-memories", code=1)
+    assert "--purge" in machine.reverie("uninstall", "--with-memories", code=2)
 
 
 def test_a_record_that_is_lost_costs_exactness_only(tmp_path: Path) -> None:

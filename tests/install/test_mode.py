@@ -89,7 +89,7 @@ def test_without_a_word_it_shows_all_and_the_one_that_holds(machine: Machine) ->
 
 
 def test_another_word_is_told_with_those_there_are(machine: Machine) -> None:
-    assert "off, observe, propose, auto" in machine.reverie("mode", "silent", code=1)
+    assert "off, observe, propose, auto" in machine.reverie("mode", "silent", code=2)
     assert not machine.state.exists()
 
 

@@ -55,7 +55,7 @@ def test_an_unexpected_fault_fails_its_job_only(shop: Workshop) -> None:
     done = work(shop)
     assert [outcome.word for outcome in done.outcomes] == ["applied"] and len(done.failures) == 1
     (broken,) = queue(shop, "waiting")
-    assert broken.key == "no number" and broken.attempts == 1 and "ValueError" in broken.last_error
+    assert broken.key == "no number" and broken.attempts == 1 and "a fault in Reverie" in broken.last_error
 
 
 def test_bug_052_a_job_that_can_not_write_is_parked_unpaid_and_retried_on_request(
@@ -67,7 +67,7 @@ def test_bug_052_a_job_that_can_not_write_is_parked_unpaid_and_retried_on_reques
         work(shop, later=later)
     (parked,) = queue(shop, "parked")
     assert api.prompts == [] and parked.attempts == 3
-    assert parked.last_error.startswith("StoreError") and str(shop.store) in parked.last_error
+    assert parked.last_error.startswith(f"{shop.store}: ")
     (shown,) = [job for job in status(shop)["jobs"] if job["state"] == "parked"]
     assert shown["last_error"] == parked.last_error
     assert str(shop.store) in shop.reverie("doctor").stdout

@@ -21,7 +21,7 @@ from pipeline.consolidation.propose import committed_reply
 from pipeline.context import PhaseContext, open_store
 from pipeline.core import faults
 from pipeline.core.clock import iso
-from pipeline.core.errors import ConflictError, StoreError
+from pipeline.core.errors import ConflictError, StoreError, cause
 from pipeline.core.home import Home
 from pipeline.core.ids import digest
 from pipeline.domain.action import DreamAction, RunSummary
@@ -37,6 +37,8 @@ from pipeline.verify.check import says_the_same
 KIND = "dream"
 INDEX_LINES = 140
 """Most lines of MEMORY.md after a dream, so that a day's memories fit below Claude Code's 200."""
+_PROMOTION = "-user"
+"""What stands behind a run's id in that of its change set for the user-scope store."""
 _TRIES = 4
 
 
@@ -129,7 +131,7 @@ def resume(phase: PhaseContext, home: Path, run: Run, permit: Permit) -> DreamRe
         plan, report = Committed.load(run.reply_json or "")
     except (ValueError, KeyError, TypeError) as error:
         report = DreamReport(run.id, phase.store_key, iso(phase.clock.now()))
-        return _give_up(phase, home, report, f"its plan can't be read: {type(error).__name__} {error}")
+        return _give_up(phase, home, report, f"its plan can't be read: {cause(error)}")
     if plan.outdated:
         return _give_up(phase, home, report, "an earlier version planned it, and wrote texts of its own")
     note = "It finished what was begun before a crash."
@@ -273,7 +275,17 @@ def promote(
     for memory in promoted:
         if not any(says_the_same(memory, known) for known in held):
             door.create(memory)
-    door.write(f"{run_id}-user", "promoted by a dream")
+    door.write(promotion_of(run_id), "promoted by a dream")
+
+
+def promotion_of(run_id: str) -> str:
+    """Return the id of the change set with which the run `run_id` changed the user-scope store."""
+    return f"{run_id}{_PROMOTION}"
+
+
+def promoted_by(change_id: str) -> str:
+    """Return the run whose promotions change set `change_id` of the user-scope store holds, else "" ."""
+    return change_id.removesuffix(_PROMOTION) if change_id.endswith(_PROMOTION) else ""
 
 
 def _finish(

@@ -26,7 +26,8 @@ class DreamReport:
     this run's model calls; `estimated` says that the provider did not count the tokens, `by_rules` that there
     was no model to ask, `replies` how they came about if they are not a model's own. `cued` counts the
     memories that got phrases to be found by; `left_alone` are changed memories that only a person may change,
-    and which have no memory near them that a dream may.
+    and which have no memory near them that a dream may. `reused` counts the groups whose answer was there
+    from an earlier try: a dry run, or a dream that was cut off.
     """
 
     run_id: str
@@ -52,6 +53,7 @@ class DreamReport:
     cued: int = 0
     left_alone: list[str] = field(default_factory=list)
     replies: str = ""
+    reused: int = 0
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> DreamReport:
@@ -155,6 +157,10 @@ def _names(names: list[str]) -> str:
     return ", ".join(names)
 
 
+def _groups(number: int) -> str:
+    return "1 group was" if number == 1 else f"{number} groups were"
+
+
 def _costs(report: DreamReport) -> list[str]:
     about = " (estimated)" if report.estimated else ""
     replies = f"; {report.replies}" if report.replies else ""
@@ -164,6 +170,11 @@ def _costs(report: DreamReport) -> list[str]:
         *([f"Phrases to be found by were added to {_memories(report.cued)}."] if report.cued else []),
         f"{report.calls} model call{'' if report.calls == 1 else 's'},"
         f" {report.tokens:,} tokens{about}, ${report.dollars:.4f}{replies}.",
+        *(
+            [f"{_groups(report.reused)} answered by an earlier try, such as a dry run."]
+            if report.reused
+            else []
+        ),
         f"Undo it with `reverie undo {report.run_id[:8]}`."
         if report.actions and report.word != "dry"
         else "",

@@ -41,6 +41,7 @@ _EARLIEST = 2025
 
 def check(app: App) -> Iterator[Finding]:
     """Yield what there is to say about the machine that Reverie runs on."""
+    yield from _config(app)
     yield from _python()
     yield from _noted(app.home)
     yield from _setup(app.home)
@@ -48,6 +49,13 @@ def check(app: App) -> Iterator[Finding]:
     yield from _home(app.home)
     yield from _room(app.home)
     yield from _clock(app)
+
+
+def _config(app: App) -> Iterator[Finding]:
+    wrong = app.config_error
+    if wrong is not None:
+        message = f"{wrong}; until it is mended nothing is written and no model is asked"
+        yield Finding("error", "config", message, wrong.fix)
 
 
 def _python() -> Iterator[Finding]:

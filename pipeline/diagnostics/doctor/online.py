@@ -25,6 +25,7 @@ class Answer(BaseModel):
 def ask(app: App) -> Iterator[Finding]:
     """Ask the provider one question within the caps, booked as every call is, and yield how that went."""
     try:
+        app.require_settings()
         name, _ = describe(app.llm, app.settings.model)
         if name == "offline":
             yield Finding("note", "online", "there is no model to ask", "See provider above.")

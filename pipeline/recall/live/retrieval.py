@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pipeline.recall.live.question import Question
     from pipeline.recall.live.store_files import Found
 
+_IN_CONTEXT = "already in the context"
 FEW_TERMS = 8
 """A prompt with fewer words than this is also looked up by the words before it."""
 
@@ -153,18 +154,35 @@ def _barred(item: "Found", session: str, known: "set[str]") -> str:
         return "retired"
     if session and session in (item.shown.get("sessions") or ()):
         return "learned in this very session"
-    return "already in the context" if item.digest in known else ""
+    return _IN_CONTEXT if item.digest in known else ""
+
+
+def _text(item: _Fitting, everywhere: bool) -> "set[tuple[str, bool]]":
+    """Return what tells that a memory of that scope says the same as `item`, word for word."""
+    shown = item.found.shown
+    if not shown.get("body") or shown.get("cut"):
+        # Of a text that was cut nobody knows how it goes on.
+        return set()
+    return {(" ".join(f"{shown.get('description') or ''}\n{shown['body']}".split()), everywhere)}
 
 
 def _drop_doubles(fitting: "list[_Fitting]") -> None:
-    """Keep the best of several files that are one memory: the same id, or the same bytes."""
+    """Keep the best of several files that are one memory: the same id, or the same bytes.
+
+    So are two of the same words, one of the project and one for all projects, which a dream copied from it.
+    Where one of those is in the context already, so is the other.
+    """
     seen: set[str] = set()
+    texts = {
+        text for item in fitting if item.verdict == _IN_CONTEXT for text in _text(item, item.found.everywhere)
+    }
     for item in fitting:
         keys = {key for key in (item.found.shown.get("id"), item.found.digest) if key}
-        if not item.verdict and keys & seen:
+        if not item.verdict and (keys & seen or _text(item, not item.found.everywhere) & texts):
             item.verdict = "the same as a better one"
         if not item.verdict:
             seen |= keys
+            texts |= _text(item, item.found.everywhere)
 
 
 def _answer(

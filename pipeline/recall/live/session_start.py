@@ -90,10 +90,13 @@ def _context(
     blocks: list[Block] = []
     if source == "compact":
         blocks += _session_memory(home, session)
+    loaded = bool(store) and claude_settings.host_loads_memory(root)
+    known = {_words(line) for line in _lines(f"{store}/{memory_format.INDEX}")} if loaded else set()
     if values["user_scope"]:
-        blocks += _index(f"{home}/{home_files.USER_STORE}", "Memories for all projects")
-    if store and not claude_settings.host_loads_memory(root):
-        blocks += _index(store, "Memories of this project")
+        blocks += _index(f"{home}/{home_files.USER_STORE}", "Memories for all projects", known)
+    if store and not loaded:
+        known = {_words(line) for block in blocks for line in block.lines}
+        blocks += _index(store, "Memories of this project", known)
     text = fit(_TITLE, parts, blocks, limit)
     session_file.reset(home, session, source or "unknown", now)
     if text:
@@ -179,11 +182,17 @@ def _pointer(changes: "dict[str, list[str]]", store: str) -> str:
     return longer if fence.size(longer) <= POINTER_CHARS else line + "."
 
 
-def _index(store: str, title: str) -> "list[Block]":
-    """Return the index of the memories in `store`, if there is one."""
+def _index(store: str, title: str, known: "set[str]") -> "list[Block]":
+    """Return the index of the memories in `store`, if there is one, without lines that are `known`."""
     file = f"{store}/{memory_format.INDEX}"
-    lines = [line for line in _lines(file) if line.startswith("- ")]
+    lines = [line for line in _lines(file) if line.startswith("- ") and _words(line) not in known]
     return [Block(f"{title} ({store}):", lines, file)] if lines else []
+
+
+def _words(line: str) -> str:
+    """Return a line of an index without the path in it: two that are equal tell the same of one memory."""
+    head, _, rest = line.partition("](")
+    return head + rest.partition(")")[2] if line.startswith("- ") else ""
 
 
 def _session_memory(home: str, session: str) -> "list[Block]":

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from pipeline.core.errors import StoreError
 from pipeline.core.ids import digest
 from pipeline.hooklib.plain import well_formed
 from pipeline.store.file_operations import WriteFile
 from pipeline.store.files.document import without_line_breaks
-from pipeline.store.files.layout import EPISODES, check_path
+from pipeline.store.files.layout import EPISODES, MAX_DERIVED, check_path, inside, read_regular
 from pipeline.text.dates import DAY
 
 _TIME = re.compile(r"\d\d:\d\d")
+_HEAD = re.compile(r"^## (?P<time>\d\d:\d\d) - (?P<title>.*)$", re.MULTILINE)
+_FIELD = re.compile(r"^- \*\*(?P<field>Type|Tags|Memory|Summary):\*\* (?P<value>.*)$", re.MULTILINE)
+_LINK = re.compile(r"\]\(\.\./(?P<path>[^)]+)\)")
+_RUN = re.compile(r"<!-- run:(?P<run>\S+) -->")
 
 
 def episode_path(date: str) -> str:
@@ -66,3 +72,61 @@ def with_entry(
     gap = b"\n" if before.endswith(b"\n") else b"\n\n"
     data = before + gap + well_formed("\n".join(lines) + "\n").encode()
     return WriteFile(path, data, None if current is None else digest(current))
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One entry of the log: the local `day` and `time` as written there, what it says, the run it is of.
+
+    `memory` is the path of the memory it links to, relative to the store; any text may be empty.
+    """
+
+    day: str
+    time: str
+    title: str
+    type: str = ""
+    tags: tuple[str, ...] = ()
+    summary: tuple[str, ...] = ()
+    memory: str = ""
+    run: str = ""
+
+
+def days(root: Path) -> list[str]:
+    """Return the days that have a log in the store at `root`, the newest first."""
+    folder = root / EPISODES
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    return sorted((file.stem for file in folder.glob("*.md") if DAY.fullmatch(file.stem)), reverse=True)
+
+
+def read_day(root: Path, date: str) -> list[Episode]:
+    """Return the entries of the log for `date`, in their order; none without a log.
+
+    What a person wrote between them is passed over. Raises StoreError when `date` is no date, OSError when
+    the log can't be read.
+    """
+    try:
+        raw = read_regular(inside(root, episode_path(date)), MAX_DERIVED)[0]
+    except FileNotFoundError:
+        return []
+    heads = [*_HEAD.finditer(text := raw.decode("utf-8", "replace"))]
+    ends = [*(head.start() for head in heads[1:]), len(text)]
+    return [_episode(date, head, text[head.end() : end]) for head, end in zip(heads, ends, strict=True)]
+
+
+def _episode(date: str, head: re.Match[str], text: str) -> Episode:
+    fields: dict[str, list[str]] = {}
+    for match in _FIELD.finditer(text):
+        fields.setdefault(match["field"].lower(), []).append(match["value"].strip())
+    link = _LINK.search(" ".join(fields.get("memory", ())))
+    run = _RUN.search(text)
+    return Episode(
+        date,
+        head["time"],
+        head["title"].strip(),
+        " ".join(fields.get("type", ())),
+        tuple(tag.strip() for tag in ",".join(fields.get("tags", ())).split(",") if tag.strip()),
+        tuple(fields.get("summary", ())),
+        link["path"] if link else "",
+        run["run"] if run else "",
+    )

@@ -25,7 +25,7 @@ import orjson
 from pipeline.core import faults
 from pipeline.core.atomic import ensure_dir, fsync_dir, write_atomic, write_temp
 from pipeline.core.clock import iso, parse_time
-from pipeline.core.errors import ConflictError, StoreError
+from pipeline.core.errors import ConflictError, StoreError, cause
 from pipeline.core.ids import digest
 from pipeline.store.file_operations import Change, Move, Retire
 from pipeline.store.files.layout import MAX_DERIVED, PRIVATE, bytes_at, check_path, inside, read_regular
@@ -259,7 +259,7 @@ def _read(folder: Path) -> Generation:
         at = parse_time(values["at"])
         return Generation(run, int(number), at, reason, tuple(f for f in files if f.path not in lost))
     except (OSError, StoreError, ValueError, KeyError, TypeError) as error:
-        damage = f"{type(error).__name__}: {error}"
+        damage = cause(error)
         return Generation(folder.name, 0, None, "can't be read", (), damaged=damage)
 
 

@@ -1,0 +1,81 @@
+"""What happened when: the entries that conversations left in the diary of a project."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipeline.app.application import App
+from pipeline.core import zone
+from pipeline.core.clock import iso
+from pipeline.core.errors import InputError, StoreError, UsageError, cause
+from pipeline.store import Episode, diary_day, diary_days
+from pipeline.text.dates import parse_day
+from pipeline.text.since import since as moment_of
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One day of the diary, ``2026-11-20``, with its entries in their order."""
+
+    day: str
+    entries: tuple[Episode, ...]
+
+
+def timeline(app: App, *, since: str = "", words: str = "", limit: int = 0) -> list[Day]:
+    """Return the days that have entries, the newest first; at most `limit` of them where it is not 0.
+
+    Of each the entries that hold all of `words`, whole or in part. Raises UsageError for a day that there is
+    not, StoreError for a page that can't be read.
+    """
+    first = zone.day(iso(moment_of(since, app.clock.now()))) if since else ""
+    if app.is_fresh:
+        return []
+    root = app.open_store().root
+    asked = words.casefold().split()
+    found: list[Day] = []
+    for name in diary_days(root):
+        if name < first or (limit and len(found) == limit):
+            break
+        entries = [entry for entry in _entries(app, name) if _holds(entry, asked)]
+        if entries:
+            found.append(Day(name, tuple(entries)))
+    return found
+
+
+def day(app: App, text: str = "") -> Day:
+    """Return one day of the diary, the newest where none is named: ``2026-11-20``, ``today``, ``yesterday``.
+
+    Raises InputError when nothing was written on it.
+    """
+    days = [] if app.is_fresh else diary_days(app.open_store().root)
+    if not text:
+        if not days:
+            raise InputError(
+                "the diary has no entry yet",
+                fix="A conversation leaves one when it is over and a model has read it (`reverie status`).",
+            )
+        text = days[0]
+    elif parse_day(text) is None:
+        if text.lower() not in ("today", "yesterday"):
+            raise UsageError(f"{text!r} is no day", fix="Write 2026-11-20, today or yesterday.")
+        text = zone.day(iso(moment_of(text, app.clock.now())))
+    entries = _entries(app, text) if days else []
+    if not entries:
+        last = f" The last that has one: {days[0]}." if days else ""
+        raise InputError(f"nothing was written on {text}", fix=f"`reverie timeline` lists the days.{last}")
+    return Day(text, tuple(entries))
+
+
+def _entries(app: App, name: str) -> list[Episode]:
+    root = app.open_store().root
+    try:
+        return diary_day(root, name)
+    except OSError as error:
+        raise StoreError(
+            f"the diary can't be read: {cause(error)}", file=str(root), fix="Make the page a readable file."
+        ) from error
+
+
+def _holds(entry: Episode, asked: list[str]) -> bool:
+    text = " ".join((entry.title, *entry.tags, *entry.summary)).casefold()
+    return all(word in text for word in asked)

@@ -1,0 +1,101 @@
+"""What `list` tells: the live memories of both scopes, or those that left, chosen and put in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+
+from pipeline.app import scopes
+from pipeline.app.application import App
+from pipeline.app.scopes import scope_of
+from pipeline.core.errors import UsageError
+from pipeline.store import Problem
+from pipeline.text.since import since as moment_of
+from pipeline.verify.provenance import said_at
+
+SORTS = ("type", "name", "said", "changed")
+_UNKNOWN = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One live memory; `scope` is ``project``, ``user``, or ``both`` where two say it word for word.
+
+    `said` is when it was last said, `changed` when it was last written; None where nobody knows.
+    """
+
+    name: str
+    type: str
+    description: str
+    origin: str
+    path: str
+    pinned: bool
+    scope: str
+    said: datetime | None
+    created: datetime | None
+    changed: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """One memory that is no longer live: when it left, why, and where its text is."""
+
+    name: str
+    at: datetime | None
+    reason: str
+    path: str
+    scope: str
+
+
+def live(
+    app: App, kind: str | None, *, since: str = "", sort: str = SORTS[0]
+) -> tuple[list[Listed], list[Problem]]:
+    """Return the memories, all or of one type, changed since then, and the files that can't be read as one.
+
+    Raises UsageError for a type, an order or a day that there is not.
+    """
+    if sort not in SORTS:
+        raise UsageError(f"there is no order {sort!r}", fix=f"Orders: {', '.join(SORTS)}.")
+    begin = moment_of(since, app.clock.now()) if since else None
+    problems: list[Problem] = []
+    found = []
+    for scope in scopes.all_of(app):
+        documents, odd = scope.memories(kind)
+        found += [(scope_of(scope), document) for document in documents]
+        problems += odd
+    rows = []
+    for where, document in scopes.once(found):
+        m = document.memory
+        changed = m.updated or m.created
+        row = Listed(
+            m.name, m.type, m.description, m.origin, m.path, m.pinned, where, said_at(m), m.created, changed
+        )
+        if begin is None or (changed or _UNKNOWN) >= begin:
+            rows.append(row)
+    return _sorted(rows, sort), problems
+
+
+def left(app: App, *, since: str = "") -> list[Left]:
+    """Return the memories that left, the last first; those of a day that nobody knows at the end."""
+    begin = moment_of(since, app.clock.now()) if since else None
+    rows = [
+        Left(PurePosixPath(item.path).stem, item.at, item.reason, item.target, scope_of(scope))
+        for scope in scopes.all_of(app)
+        if not scope.is_fresh
+        for item in scope.open_store().retired()
+    ]
+    rows = [row for row in rows if begin is None or (row.at or _UNKNOWN) >= begin]
+    return sorted(rows, key=lambda row: row.at or _UNKNOWN, reverse=True)
+
+
+def _sorted(rows: list[Listed], sort: str) -> list[Listed]:
+    if sort == "name":
+        return sorted(rows, key=lambda row: row.name)
+    if sort == "type":
+        return sorted(rows, key=lambda row: (row.type, row.name))
+    return sorted(rows, key=lambda row: _moment(row, sort), reverse=True)
+
+
+def _moment(row: Listed, sort: str) -> datetime:
+    return (row.said or row.created if sort == "said" else row.changed) or _UNKNOWN

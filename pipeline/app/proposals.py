@@ -1,0 +1,303 @@
+"""What a yes to a proposal would do: planned as it stands now, shown before, and its text edited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+from typing import Any
+
+from pipeline.app.application import App
+from pipeline.app.changes import MemoryChange, memory_changes
+from pipeline.consolidation.commit import changes
+from pipeline.consolidation.commit.execute import promote
+from pipeline.consolidation.commit.proposals import decode
+from pipeline.core.errors import ConflictError, InputError, ReverieError, StoreError
+from pipeline.core.ids import derived_id
+from pipeline.core.zone import minute
+from pipeline.domain.body import Body
+from pipeline.domain.memory import MAX_DESCRIPTION, Memory
+from pipeline.domain.sentences import Sentence, sentences
+from pipeline.extraction.screened_candidate import Screened
+from pipeline.extraction.write import accept as accept_candidate
+from pipeline.hooklib.plain import one_line
+from pipeline.ledger.inbox import InboxItem
+from pipeline.revision import Door
+from pipeline.store import Applied, Document, FileDiff, Move, Operation, Put, Restore, Retire, Snapshot, Store
+from pipeline.store.files.layout import bytes_at
+from pipeline.verify.barred import bar, holds_secret
+from pipeline.verify.flaw import Flaw
+
+WITH_TEXT = ("new", "update")
+"""The kinds of proposals that have a text of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a yes does: the changes at `door`, and the memories that also go to all projects."""
+
+    app: App
+    item: InboxItem
+    door: Door
+    promoted: Sequence[Memory] = ()
+
+    def write(self) -> Applied:
+        """Do it as one change set, and one more in the user scope where something goes there."""
+        change_id = self.item.change_ids[-1]
+        promote(self.app.home, self.app.settings, change_id, self.promoted, now=self.app.clock.now())
+        return self.door.write(change_id, f"inbox {self.item.kind}")
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a yes would do now, old beside new, and why it can't be done, "" where it can.
+
+    `everywhere` are the memories that would be kept for all projects as well.
+    """
+
+    changes: list[MemoryChange] = field(default_factory=list)
+    everywhere: list[MemoryChange] = field(default_factory=list)
+    problem: str = ""
+
+
+def preview(app: App, found: InboxItem) -> Preview:
+    """Return what a yes to `found` would do to the memories as they are now; nothing is written."""
+    if app.is_fresh and found.kind != "new":
+        return Preview(problem="the memory folder is gone")
+    if app.is_fresh:
+        memory = Screened.from_json(found.payload).memory("", app.clock.now())
+        return Preview([MemoryChange(None, memory)])
+    store = app.open_store()
+    problem = ""
+    try:
+        planned = planned_by(app, store, found)
+    except ReverieError as error:
+        problem = f"{error}. {error.fix}".strip()
+        store.drop_plans()
+        if found.kind != "update" or not isinstance(error, ConflictError):
+            return Preview(_present(store, found), problem=problem)
+        # It is shown all the same what it would make of the memory as it is.
+        planned = planned_by(app, store, found, seen=True)
+    files = [diff for operation in planned.door.operations for diff in _outcome(store, operation)]
+    planned.door.drop()
+    everywhere = [MemoryChange(None, memory) for memory in planned.promoted]
+    return Preview(memory_changes(files), everywhere, problem)
+
+
+def planned_by(app: App, store: Store, found: InboxItem, *, seen: bool = False) -> Planned:
+    """Plan what `found` proposes on the store as it is now.
+
+    Raises InputError for what may not be kept, StoreError where the memory is gone, ConflictError where
+    somebody edited it by hand since, unless that was `seen`.
+    """
+    now = app.clock.now()
+    if found.kind.startswith("dream:"):
+        return _dreamt(app, store, found)
+    door = Door(store, now=now, approved=True)
+    snapshot = store.scan()
+    if found.kind == "conflict":
+        raise StoreError(
+            "our version of that file is kept in .reverie/conflicts",
+            file=found.payload["name"],
+            fix=f"Compare the two by hand, then `reverie inbox reject {found.id}`.",
+        )
+    if found.kind == "retire":
+        flaw = _retired(door, snapshot, found)
+    else:
+        flaw = _accepted(app, door, snapshot, found, seen=seen)
+    if flaw is not None:
+        raise InputError(f"it may not be kept: {flaw.reason}", fix=f"`reverie inbox reject {found.id}`.")
+    return Planned(app, found, door)
+
+
+def body_of(app: App, found: InboxItem) -> str:
+    """Return the text that the memory of `found` would have; InputError where it proposes none."""
+    if found.kind not in WITH_TEXT:
+        raise InputError(
+            f"a proposal to {found.kind.partition(':')[2] or found.kind} has no text to edit",
+            fix=f"`reverie inbox accept {found.id}` or `… reject {found.id}`, then edit the file.",
+        )
+    candidate = Screened.from_json(found.payload)
+    target = _target(app, found)
+    if target is None:
+        return candidate.body
+    changed = candidate.amending(target.memory, app.clock.now())
+    return changed[0].body if changed else target.memory.body
+
+
+def edited(app: App, found: InboxItem, text: str) -> dict[str, Any]:
+    """Return the payload of `found` with `text` as the whole text of the memory it proposes.
+
+    For an update that is what it replaces, leaves out and adds, held against the memory as it is now. The
+    sources stay and stand for what is new. A person wrote it, so it counts as confirmed at least.
+    """
+    body = Body.parse(text)
+    _require_fit(body)
+    body_of(app, found)
+    candidate, target = Screened.from_json(found.payload), _target(app, found)
+    origin = "user-confirmed" if candidate.origin == "assistant-inferred" else candidate.origin
+    first = sentences(body.render())[0].text
+    candidate = replace(candidate, origin=origin, description=one_line(first, MAX_DESCRIPTION))
+    if target is None:
+        sources = tuple(source.model_copy(update={"bears": ()}) for source in candidate.sources)
+        changed = replace(
+            candidate,
+            statement=body.statement,
+            why=body.why,
+            how_to_apply=body.how_to_apply,
+            replaces=(),
+            sources=sources,
+        )
+        more: dict[str, Any] = {}
+    else:
+        pairs, added = _differences(target.memory.body, body.render())
+        changed = replace(
+            candidate,
+            statement=added.statement,
+            why=added.why,
+            how_to_apply=added.how_to_apply,
+            replaces=pairs,
+        )
+        more = {"was": target.digest, "old_body": target.memory.body, "body": body.render()}
+    kept = {key: value for key, value in found.payload.items() if key not in changed.to_json()}
+    return {**kept, **changed.to_json(), **more}
+
+
+def _differences(old: str, new: str) -> tuple[tuple[tuple[str, str], ...], Body]:
+    """Return which sentences of `old` give way to what in `new`, and what `new` adds to each part."""
+    before, after = sentences(old), sentences(new)
+    stays = {sentence.folded for sentence in after}
+    pairs: list[tuple[str, str]] = []
+    added: dict[str, list[str]] = {"statement": [], "why": [], "how to apply": []}
+    matcher = SequenceMatcher(None, [s.folded for s in before], [s.folded for s in after], autojunk=False)
+    for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
+        if tag == "equal":
+            continue
+        gone = [part for part in before[old_from:old_to] if part.folded not in stays]
+        fresh = list(after[new_from:new_to])
+        for part in gone:
+            words = _taking_its_place(part, fresh, last=part is gone[-1])
+            pairs.append((part.text, words))
+        for part in fresh:
+            added.get(part.part, added["statement"]).append(part.text)
+    return tuple(pairs), Body(*(" ".join(texts) for texts in added.values()))
+
+
+def _taking_its_place(gone: Sentence, fresh: list[Sentence], *, last: bool) -> str:
+    """Take out of `fresh` what stands for `gone` now, all of its part where it is the `last`."""
+    fits = [part for part in fresh if part.part == gone.part]
+    taken = fits if last else fits[:1]
+    for part in taken:
+        fresh.remove(part)
+    return " ".join(part.text for part in taken)
+
+
+def _require_fit(body: Body) -> None:
+    text = body.render()
+    if not body.statement.strip():
+        raise InputError("there is no fact in it", fix="Write the fact first, then **Why:** and the rest.")
+    barred = "holds a secret" if holds_secret(text) else bar(text)
+    if barred:
+        raise InputError(f"the text {barred}", fix="Memories state facts; they grant nothing.")
+
+
+def _target(app: App, found: InboxItem) -> Document | None:
+    """Return the memory that `found` would update, None for a new one. StoreError when it is gone."""
+    if found.kind != "update":
+        return None
+    name = str(found.payload.get("update_of") or "")
+    target = None if app.is_fresh else app.open_store().scan().by_name(name)
+    if target is None:
+        raise StoreError("the memory is gone", fix=f"`reverie inbox reject {found.id}`.")
+    return target
+
+
+def _accepted(app: App, door: Door, snapshot: Snapshot, found: InboxItem, *, seen: bool) -> Flaw | None:
+    candidate = Screened.from_json(found.payload)
+    target = snapshot.by_name(candidate.update_of) if found.kind == "update" else None
+    if found.kind == "update" and target is None:
+        raise StoreError("the memory is gone", fix=f"`reverie inbox reject {found.id}`.")
+    other = target is not None and target.digest != found.payload.get("was")
+    # What Reverie itself wrote since, at a yes to another proposal, was shown; an edit was not.
+    if target is not None and other and not seen and not door.store.is_as_written(target):
+        raise _changed(target, found)
+    memory_id = derived_id(found.change_ids[0], candidate.name)
+    return accept_candidate(candidate, door, target, memory_id=memory_id, now=app.clock.now())
+
+
+def _changed(target: Document, found: InboxItem) -> ConflictError:
+    show, edit, reject = (f"`reverie inbox {word} {found.id}`" for word in ("show", "edit", "reject"))
+    if found.kind == "retire":
+        edit = f"`reverie forget {target.name}`"
+    return ConflictError(
+        "it changed since this was proposed",
+        file=target.path,
+        fix=f"See {show}, then {edit} or {reject}.",
+    )
+
+
+def _dreamt(app: App, store: Store, found: InboxItem) -> Planned:
+    now, snapshot = app.clock.now(), store.scan()
+    operation = decode(found.payload, found.id, snapshot)
+    planned = changes.plan([operation], store, snapshot, run_id=f"inbox-{found.id}", now=now, approved=True)
+    for refused in planned.refused:
+        raise InputError(
+            f"it can't be done: {refused.reason}",
+            fix=f"Edit the memory by hand if it is right, then `reverie inbox reject {found.id}`.",
+        )
+    return Planned(app, found, planned.door, planned.promoted)
+
+
+def _retired(door: Door, snapshot: Snapshot, found: InboxItem) -> Flaw | None:
+    target = snapshot.by_name(found.payload["name"])
+    if target is None:
+        raise StoreError("the memory is gone", fix=f"`reverie inbox reject {found.id}`.")
+    for edit in door.store.hand_edits():
+        later = edit.at is not None and edit.at.timestamp() > found.created_at
+        if edit.path == target.path and edit.found_by is None and later:
+            raise _changed(target, found)
+    planned = door.retire(target, found.payload.get("reason", "accepted"))
+    return planned if isinstance(planned, Flaw) else None
+
+
+def _present(store: Store, found: InboxItem) -> list[MemoryChange]:
+    """Return the memories that `found` is about, as they are: nothing of it can be done."""
+    names = [found.payload.get("update_of"), *str(found.payload.get("name") or "").split(", ")]
+    snapshot = store.scan()
+    documents = {d.path: d.memory for name in names if name and (d := snapshot.by_name(str(name)))}
+    return [MemoryChange(memory, memory) for memory in documents.values()]
+
+
+def _outcome(store: Store, operation: Operation) -> Iterator[FileDiff]:
+    """Yield each path that `operation` touches with its bytes before and after."""
+    if isinstance(operation, Retire):
+        raw = bytes_at(store.root, operation.path)
+        yield FileDiff(operation.path, raw, None)
+        yield FileDiff(operation.target, None, raw)
+    elif isinstance(operation, Move):
+        yield FileDiff(operation.path, bytes_at(store.root, operation.path), None)
+        yield FileDiff(operation.target, None, operation.data)
+    elif isinstance(operation, Put | Restore):
+        yield FileDiff(operation.path, bytes_at(store.root, operation.path), operation.data)
+
+
+def brief(row: dict[str, Any]) -> str:
+    """Return in one line what the item in `row` proposes: the words it brings, or why something leaves."""
+    payload = row["payload"]
+    if row["kind"] in WITH_TEXT:
+        replaced = [
+            f"“{old}” → “{new}”" if new else f"without “{old}”" for old, new in payload.get("replaces") or ()
+        ]
+        text = " ".join([*replaced, str(payload.get("statement") or "")]) or str(payload.get("body") or "")
+        return " ".join(text.split()) or " ".join(str(payload.get("body") or "").split())
+    operation = payload.get("operation") or {}
+    return " ".join(str(payload.get("reason") or operation.get("reason") or "").split())
+
+
+def words_said(payload: dict[str, Any]) -> list[str]:
+    """Return who said what when, for each source of a proposal."""
+    sources = payload.get("sources") or ()
+    return [
+        f"{source.get('speaker', '')} {minute(source.get('at'))}: “{source.get('quote', '')}”".strip()
+        for source in sources
+    ]

@@ -1,0 +1,113 @@
+"""The two scopes of memories, those of the project here and those for all projects, and which one is meant.
+
+Every use case acts on one store. Where a person named no folder, what they name may be in either: here it
+is found, the project's first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import copy
+from typing import Literal
+
+from pipeline.app import retired
+from pipeline.app.application import App
+from pipeline.core.errors import UnknownMemoryError
+from pipeline.core.home import Home
+from pipeline.domain.memory import Memory
+from pipeline.domain.sentences import sentences
+from pipeline.store import Document
+from pipeline.text.near import did_you_mean
+
+Scope = Literal["project", "user"]
+SHOWN = {"project": "this project", "user": "all projects", "both": "both"}
+"""How a scope is called for a person."""
+
+
+def scope_of(app: App) -> Scope:
+    """Return which scope `app` acts on; a folder that was named counts as a project's."""
+    return "user" if app.is_user_scope else "project"
+
+
+def user_scope(app: App) -> App:
+    """Return `app` as it acts on the memories for all projects."""
+    other = copy(app)
+    other.store_override = Home(app.home).user_store
+    return other
+
+
+def all_of(app: App) -> list[App]:
+    """Return the scopes to look at: one that was named alone, else the project's and the user's, if there.
+
+    With neither there it is `app`, whose own errors then say so.
+    """
+    if app.store_override is not None:
+        return [app]
+    everyone = user_scope(app)
+    there = [] if app.is_fresh else [app]
+    same = bool(there) and app.store_path.resolve() == everyone.store_path.resolve()
+    return [*there, *([] if everyone.is_fresh or same else [everyone])] or [app]
+
+
+def holder(app: App, name: str) -> App:
+    """Return the scope whose memory `name` means: a live one, the project's first, else one that left.
+
+    Raises UnknownMemoryError, with names that are near, when neither has it, or what became of it.
+    """
+    scopes = all_of(app)
+    stores = [(scope, scope.open_store()) for scope in scopes]
+    snapshots = [(scope, store, store.scan()) for scope, store in stores]
+    for scope, _, snapshot in snapshots:
+        if snapshot.by_name(name) is not None:
+            return scope
+    for _, store in stores:
+        gone = retired.became(store, name)
+        if gone is not None:
+            raise gone
+    names = (document.name for _, _, snapshot in snapshots for document in snapshot.documents)
+    raise UnknownMemoryError(
+        f"no memory is called {name!r}", fix=f"{did_you_mean(name, names)}`reverie list` shows every name."
+    )
+
+
+def archive_holder(app: App, name: str) -> App:
+    """Return the scope out of whose archive `name` can come back.
+
+    Raises InputError, with names that are near, when neither has it.
+    """
+    stores = [(scope, scope.open_store()) for scope in all_of(app)]
+    for scope, store in stores:
+        if retired.latest(store, name) is not None:
+            return scope
+    raise retired.not_in_archive(name, (item for _, store in stores for item in store.retired()))
+
+
+def namesake(app: App, found: App, name: str) -> str:
+    """Return what to tell who gets the memory `name` of scope `found` while the other has one, too."""
+    others = [scope for scope in all_of(app) if scope_of(scope) != scope_of(found)]
+    if any(scope.open_store().scan().by_name(name) is not None for scope in others):
+        return "A memory of that name is there for all projects as well: --user means that one."
+    return ""
+
+
+def text_of(memory: Memory) -> str:
+    """Return what tells whether two memories say the same, however spaced: description and sentences."""
+    parts = (f"{sentence.part} {sentence.folded}" for sentence in sentences(memory.body))
+    return "\n".join([" ".join(memory.description.split()), *parts])
+
+
+def once(
+    found: Iterable[tuple[Scope, Document]],
+) -> list[tuple[Literal["project", "user", "both"], Document]]:
+    """Return `found` with what both scopes have word for word said once, as ``both``."""
+    rows = list(found)
+    everywhere = {text_of(document.memory) for scope, document in rows if scope == "user"}
+    here = {text_of(document.memory) for scope, document in rows if scope == "project"}
+    rows_once: list[tuple[Literal["project", "user", "both"], Document]] = []
+    for scope, document in rows:
+        text = text_of(document.memory)
+        if scope == "project":
+            rows_once.append(("both" if text in everywhere else "project", document))
+        elif text not in here:
+            rows_once.append(("user", document))
+    return rows_once

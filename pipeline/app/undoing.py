@@ -1,0 +1,115 @@
+"""Undo as a person means it: the newest change of either scope, or all that one id stands for in both.
+
+A dream that also kept something for all projects made a change set in each scope; they are taken back as one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pipeline.app import history, inbox, scopes
+from pipeline.app.application import App
+from pipeline.app.scopes import Scope, scope_of
+from pipeline.consolidation import vetoes
+from pipeline.consolidation.commit.execute import promoted_by, promotion_of
+from pipeline.context import open_store
+from pipeline.core.errors import InputError, ReverieError
+from pipeline.ledger import runs
+from pipeline.store import Generation, Undone, turns_of
+
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What was undone in one scope, its id there, and the id whose undo turns it round (`back`)."""
+
+    scope: Scope
+    undone: Undone
+    short: str
+    back: str
+
+
+def take_back(app: App, run: str = "") -> list[Part]:
+    """Undo the change whose id is or begins with `run`, in every scope that has it; without one the newest.
+
+    Raises InputError when there is none, or more than one, and what `history.undo` raises. Where the second
+    scope fails the first stays undone, and the error says so.
+    """
+    app.require_settings()
+    found = _meant(app, run) if run else _newest(app)
+    parts: list[Part] = []
+    for scope, change_id in found:
+        try:
+            if scope.is_user_scope:
+                _note_promoted(scope, change_id)
+            undone = history.undo(scope, change_id)
+        except ReverieError as error:
+            if not parts:
+                raise
+            done, failed = scopes.SHOWN[parts[0].scope], scopes.SHOWN[scope_of(scope)]
+            raise InputError(
+                f"undone in {done}, but not in {failed}: {error}",
+                fix=error.fix,
+            ) from error
+        parts.append(Part(scope_of(scope), undone, *history.ids_of(scope, undone)))
+    return parts
+
+
+def _newest(app: App) -> list[tuple[App, str]]:
+    standing = [
+        (scope, item)
+        for scope in scopes.all_of(app)
+        if not scope.is_fresh
+        for item in scope.open_store().history()
+        if not item.undone and not turns_of(item.run)[1]
+    ]
+    if not standing:
+        raise InputError("there is nothing to undo", file=str(app.store_path), fix="See `reverie history`.")
+    # Numbers count within one store, times across both.
+    newest: dict[Scope, tuple[App, Generation]] = {}
+    for scope, item in standing:
+        known = newest.get(scope_of(scope))
+        if known is None or item.number > known[1].number:
+            newest[scope_of(scope)] = (scope, item)
+    last = max((item for _, item in newest.values()), key=lambda item: item.at or _EARLIEST).run
+    whole = promoted_by(last) or last
+    return [(scope, item.run) for scope, item in standing if item.run in (whole, promotion_of(whole))]
+
+
+def _meant(app: App, run: str) -> list[tuple[App, str]]:
+    found: list[tuple[App, str]] = []
+    refused: InputError | None = None
+    for scope in scopes.all_of(app):
+        if scope.is_fresh:
+            continue
+        try:
+            found.append((scope, history.whole_id(scope.open_store(), run)))
+        except InputError as error:
+            refused = refused if refused and "more" in str(refused) else error
+    if not found:
+        if refused is None:
+            raise InputError(
+                "there is nothing to undo", file=str(app.store_path), fix="See `reverie history`."
+            )
+        raise refused
+    families = {promoted_by(change_id) or change_id for _, change_id in found}
+    exact = [pair for pair in found if pair[1] == run]
+    if len(families) > 1 and not exact:
+        raise InputError(f"more than one change is called {run!r}", fix="`reverie history` lists them.")
+    return found if len(families) == 1 else exact
+
+
+def _note_promoted(scope: App, change_id: str) -> None:
+    """See to it that no dream promotes again what is about to be undone in the user scope."""
+    base = promoted_by(turns_of(change_id)[0])
+    if not base:
+        return
+    with scope.ledger() as ledger:
+        row, item = runs.run(ledger, base), inbox.accepted_by(ledger, base)
+        folder = row.store if row is not None else item.store if item is not None else ""
+        if folder and Path(folder).is_dir():
+            store = open_store(Path(folder), scope.settings)
+            vetoes.note_promoted(ledger, store, folder, base, scope.clock.now())

@@ -1,0 +1,178 @@
+"""Commands about changes of memories: history, diff, undo, restore; and a change as it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from pipeline.app import history as app_history
+from pipeline.app import scopes, undoing
+from pipeline.app.application import App
+from pipeline.app.changes import MemoryChange, compare
+from pipeline.app.scopes import SHOWN, scope_of
+from pipeline.cli import output
+from pipeline.cli.options import JsonOption, StoreOption, UserOption
+from pipeline.core.zone import minute
+
+_LEVELS = {"kept": "", "gone": "warning", "new": "ok"}
+
+
+def history(user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """List the changes of memories, newest first.
+
+    Those of the project here and those for all projects. All can be undone but those "by hand": there
+    somebody edited or removed a file that Reverie wrote, in an editor or with Claude Code.
+    """
+    app = App(store=store, user=user)
+    found = app_history.history(app)
+    both = len({entry.scope for entry in found}) > 1
+    columns = ["run", "at", "by", "what", "state", *(["where"] if both else [])]
+    rows = [[e.short, minute(e.at), e.by, e.what, e.state, SHOWN[e.scope]][: len(columns)] for e in found]
+    empty = "nothing to undo: no change was kept yet"
+    value = [_row(entry) for entry in found]
+    output.data(value, lambda: output.table(columns, rows, empty=empty), as_json=as_json)
+    if not found and not as_json:
+        output.talk(app.next_step())
+
+
+def diff(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN|NAME",
+            help="A change's id or the start of it, or a memory's name for its latest change. "
+            "Default: the latest change.",
+        ),
+    ] = "",
+    raw: Annotated[bool, typer.Option("--raw", help="The files, line by line.")] = False,
+    user: UserOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what one change did, old beside new."""
+    found = app_history.changes(App(store=store, user=user), what)
+    value = [
+        {"path": file.path, "diff": app_history.as_text(file), "scope": change.entry.scope}
+        for change in found
+        for file in change.files
+    ]
+
+    def tell() -> None:
+        for change in found:
+            if raw or not change.shown:
+                for file in change.files:
+                    output.line(app_history.as_text(file).rstrip("\n"))
+                continue
+            entry = change.entry
+            where = "all projects" if entry.scope == "user" else ""
+            head = (entry.short, minute(entry.at), entry.by, where)
+            output.line("  ".join(text for text in head if text))
+            tell_changes(change.shown, change.memories)
+
+    output.data(value, tell, as_json=as_json)
+
+
+def undo(
+    run: Annotated[
+        str,
+        typer.Argument(metavar="RUN", help="A change's id or the start of it. Default: the newest change."),
+    ] = "",
+    user: UserOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Undo a change: a dream's, an extraction's, or yours.
+
+    An undo is a change too: undone itself, it brings back what it took away. A proposal whose yes is undone
+    waits in the inbox again.
+    """
+    parts = undoing.take_back(App(store=store, user=user), run)
+    values = [
+        {**asdict(part.undone), "short": part.short, "back": part.back, "scope": part.scope} for part in parts
+    ]
+
+    def tell() -> None:
+        for part in parts:
+            _tell_undone(part)
+
+    output.data({**values[0], "also": values[1:]}, tell, as_json=as_json)
+    if not as_json:
+        again = parts[0].undone.again
+        output.talk(f"{'To undo it once more' if again else 'To redo it'}: `reverie undo {parts[0].back}`.")
+
+
+def restore(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name, file stem, id, or its path in the archive.")
+    ],
+    user: UserOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring a retired memory back from the archive."""
+    app = scopes.archive_holder(App(store=store, user=user), name)
+    path = app_history.restore(app, name)
+    output.data(
+        {"path": path, "scope": scope_of(app)},
+        lambda: output.line(f"restored   {path}{for_all(app)}"),
+        as_json=as_json,
+    )
+
+
+def for_all(app: App) -> str:
+    """Return what stands behind a line that is about the memories for all projects, "" for a project's."""
+    return " (for all projects)" if app.is_user_scope else ""
+
+
+def tell_changes(shown: Sequence[MemoryChange], every: Sequence[MemoryChange], more: str = "") -> None:
+    """Print each memory with its sentences: what stayed, what went and what speaks for it, what is new.
+
+    `every` are all changes of the change set, `more` stands behind each name.
+    """
+    for change in shown:
+        output.line()
+        former = f"{change.before.name} → " if change.word == "renamed" and change.before else ""
+        output.line(f"{change.word}  {former}{change.memory.name}{more}")
+        for name, old, new in change.fields:
+            output.hanging("  ", f"{name}: “{old}” → “{new}”" if old or new else f"{name}: changed")
+        for line in compare(change, every):
+            output.hanging(f"  {line.state:<4}  ", line.text, level=_LEVELS[line.state])
+            if line.by:
+                output.hanging("    →   ", line.by)
+
+
+def plain_changes(changes: Iterable[MemoryChange], every: Sequence[MemoryChange]) -> list[dict[str, Any]]:
+    """Return what `tell_changes` prints, for a program."""
+    return [
+        {"word": c.word, "name": c.memory.name, "lines": [asdict(line) for line in compare(c, every)]}
+        for c in changes
+    ]
+
+
+def _row(entry: app_history.Entry) -> dict[str, Any]:
+    """Return one line of the history for a program: a change by hand has an empty ``run``."""
+    if entry.generation is not None:
+        value = asdict(entry.generation)
+    else:
+        edit = entry.hand_edit
+        value = {"run": "", "number": 0, "at": entry.at, "reason": "edited by hand", "undone": False}
+        value |= {"files": [asdict(edit)] if edit else [], "damaged": ""}
+    more = {"short": entry.short, "by": entry.by, "what": entry.what, "state": entry.state}
+    return {**value, **more, "scope": entry.scope}
+
+
+def _tell_undone(part: undoing.Part) -> None:
+    undone = part.undone
+    when = f" of {minute(undone.at)}" if undone.at else ""
+    what = f"{undone.reason}{when} ({part.short})" if undone.reason else part.short
+    what += " for all projects" if part.scope == "user" else ""
+    if undone.already:
+        output.line(f"{what} was {'redone' if undone.again else 'undone'} before")
+    else:
+        output.line(f"{'redid' if undone.again else 'undid'} {what}")
+    for path in undone.paths:
+        word = "removed" if path in undone.removed else "as before"
+        output.line(f"{'restored' if path in undone.restored else word:<10} {path}")

@@ -1,0 +1,245 @@
+"""``reverie inbox``: what waits for a person's decision, shown, changed, accepted, rejected."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from pipeline.app import inbox as decisions
+from pipeline.app.application import App
+from pipeline.app.proposals import WITH_TEXT, brief, words_said
+from pipeline.cli import output
+from pipeline.cli.changes import plain_changes, tell_changes
+from pipeline.cli.groups import HELP_OPTIONS
+from pipeline.cli.options import JsonOption, StoreOption, UserOption
+from pipeline.core.errors import ReverieError, UsageError
+from pipeline.core.tools import edit_text
+from pipeline.core.zone import minute
+
+inbox = typer.Typer(context_settings=HELP_OPTIONS)
+
+NumberArgument = Annotated[int, typer.Argument(metavar="NUMBER", help="Number in `reverie inbox list`.")]
+NumbersArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="NUMBER...", help="Numbers and ranges in `reverie inbox list`: 1 3-5."),
+]
+AllOption = Annotated[bool, typer.Option("--all", help="All that waits here.")]
+KindOption = Annotated[
+    str, typer.Option("--kind", metavar="K", help="All of one kind: new, update, retire, merge, ….")
+]
+_BRIEF = 160
+"""Characters of a proposal in the list."""
+
+
+@inbox.callback(invoke_without_command=True)
+def inbox_alone(
+    context: typer.Context, user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False
+) -> None:
+    """Review changes waiting for your decision.
+
+    Without a command it lists them.
+    """
+    if context.invoked_subcommand is None:
+        inbox_list(user, store, as_json)
+    elif store is not None or as_json or user:
+        raise typer.BadParameter(f"options stand behind `reverie inbox {context.invoked_subcommand}`")
+
+
+@inbox.command("list")
+def inbox_list(user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """List what waits for you."""
+    rows = decisions.waiting(App(store=store, user=user))
+
+    def tell() -> None:
+        for row in rows:
+            where = " (for all projects)" if row["scope"] == "user" else ""
+            output.hanging(f"{row['id']:>3}  ", f"{row['kind']}  {row['name']}{where}", level="ok")
+            text = brief(row)
+            if text:
+                output.hanging("     ", text if len(text) <= _BRIEF else text[: _BRIEF - 1].rstrip() + "…")
+            output.hanging("     ", f"waits because {row['reason']}")
+        if not rows:
+            output.line("nothing waits for you")
+
+    output.data(rows, tell, as_json=as_json)
+    if rows and not as_json:
+        output.talk(
+            "`reverie inbox show N` shows one; then `reverie inbox accept N`, `reject N` or `edit N`."
+        )
+
+
+@inbox.command("show")
+def inbox_show(
+    number: NumberArgument,
+    user: UserOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show one item, and what accepting it would do, old beside new."""
+    found, preview = decisions.shown(App(store=store, user=user), number)
+    value = {
+        **found,
+        "changes": plain_changes(preview.changes, preview.changes),
+        "for_all_projects": plain_changes(preview.everywhere, preview.everywhere),
+        "problem": preview.problem,
+    }
+
+    def tell() -> None:
+        output.fields(_flat(found))
+        tell_changes(preview.changes, preview.changes)
+        tell_changes(preview.everywhere, preview.everywhere, " (for all projects)")
+        for text in words_said(found["payload"]):
+            output.hanging("  said  ", text)
+        if preview.problem:
+            output.line()
+            output.hanging("!  ", f"as it stands it can't be accepted: {preview.problem}", level="warning")
+
+    output.data(value, tell, as_json=as_json)
+
+
+@inbox.command("accept")
+def inbox_accept(
+    numbers: NumbersArgument = None,
+    everything: AllOption = False,
+    kind: KindOption = "",
+    user: UserOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Do what items propose.
+
+    Exit code 1 when one of several could not be done; the others are. `reverie undo` takes back each by
+    itself, and it waits here again.
+    """
+    app = App(store=store, user=user)
+    _decide(app, numbers, everything, kind, decisions.accept, "accepted", as_json)
+
+
+@inbox.command("reject")
+def inbox_reject(
+    numbers: NumbersArgument = None,
+    everything: AllOption = False,
+    kind: KindOption = "",
+    user: UserOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take items off the list."""
+    app = App(store=store, user=user)
+    _decide(app, numbers, everything, kind, decisions.reject, "rejected", as_json)
+
+
+@inbox.command("edit")
+def inbox_edit(
+    number: NumberArgument,
+    text: Annotated[
+        str | None,
+        typer.Option("--text", metavar="TEXT", help="The new text; - reads it from stdin. Default: $EDITOR."),
+    ] = None,
+    user: UserOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Change the text that an item proposes, before you accept it.
+
+    The text is that of the whole memory. Its sources stay.
+    """
+    app = App(store=store, user=user)
+    before = decisions.text_of(app, number)
+    if text == "-":
+        text = sys.stdin.read()
+    elif text is None:
+        if not output.can_ask():
+            raise UsageError(
+                "there is no terminal for an editor", fix="Give the text by --text, or --text -."
+            )
+        text = edit_text(before)
+    if text.strip() == before.strip():
+        output.talk("the text stayed as it was")
+    row = decisions.edit(app, number, text)
+    output.data(row, lambda: output.line(f"edited     {row['kind']} {row['name']}"), as_json=as_json)
+    if not as_json:
+        output.talk(f"`reverie inbox show {number}` shows it, `reverie inbox accept {number}` does it.")
+
+
+def _decide(
+    app: App,
+    words: list[str] | None,
+    everything: bool,
+    kind: str,
+    decide: Callable[[App, int], dict[str, Any]],
+    word: str,
+    as_json: bool,
+) -> None:
+    if not words and not everything and not kind:
+        raise UsageError("which ones?", fix="Give numbers of `reverie inbox list`, --kind K or --all.")
+    if words and everything:
+        raise UsageError("numbers and --all exclude each other", fix="Give one of them.")
+    numbers = decisions.chosen(app, words or [], everything=everything, kind=kind)
+    if words and len(words) == 1 and words[0].isdecimal():
+        row = decide(app, numbers[0])
+        output.data(row, lambda: output.line(f"{word:<10} {row['kind']} {row['name']}"), as_json=as_json)
+        return
+    done = _each(app, numbers, decide, word)
+
+    def tell() -> None:
+        for row in done:
+            output.line(f"{'left' if row['error'] else word:<10} {row['id']} {row['kind']} {row['name']}")
+        if not done:
+            output.line("nothing waits for you")
+
+    output.data(done, tell, as_json=as_json)
+    failed = [row for row in done if row["error"]]
+    for row in failed:
+        output.talk(f"{row['id']}: {row['error']}")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _each(
+    app: App, numbers: list[int], decide: Callable[[App, int], dict[str, Any]], word: str
+) -> list[dict[str, Any]]:
+    """Decide each of `numbers`; one that fails stops no other, and says why in ``error``."""
+    rows = {row["id"]: row for row in decisions.waiting(app)}
+    done: list[dict[str, Any]] = []
+    for number in numbers:
+        try:
+            done.append({**decide(app, number), "state": word, "error": ""})
+        except ReverieError as error:
+            done.append({**rows[number], "state": "open", "error": f"{error}. {error.fix}".strip()})
+    return done
+
+
+_TWICE = frozenset(
+    {
+        *("operation", "statement", "why", "how_to_apply", "name", "texts", "covered", "body", "replaces"),
+        *("old_body", "was", "sources", "update_of", "again", "said_at"),
+    }
+)
+"""Parts of a proposal that are shown as changes or as words said, or that are no words."""
+
+
+def _flat(row: dict[str, Any]) -> dict[str, object]:
+    payload = row["payload"]
+    operation = payload.get("operation") or {}
+    shown = {**payload, **operation}
+    # What earlier versions of the dream proposed has a text of its own, which nothing else shows.
+    twice = _TWICE if row["kind"] in WITH_TEXT else _TWICE - {"statement", "why", "how_to_apply"}
+    return {
+        "kind": row["kind"],
+        "name": row["name"],
+        "why it waits": row["reason"],
+        **{key: _words(value) for key, value in shown.items() if value and key not in twice},
+    }
+
+
+def _words(value: object) -> object:
+    """Return a list as its words, a source as who said what when."""
+    if isinstance(value, dict):
+        return f"{value.get('speaker', '')} {minute(value.get('at'))}: “{value.get('quote', '')}”".strip()
+    if isinstance(value, (list, tuple)):
+        return "; ".join(str(_words(item)) for item in value)
+    return value

@@ -1,0 +1,118 @@
+"""``reverie config``: every setting with its value, and one of them set or taken back."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from pipeline.app.application import App
+from pipeline.cli import output
+from pipeline.cli.groups import HELP_OPTIONS
+from pipeline.cli.options import JsonOption
+from pipeline.config import Settings
+from pipeline.core import paths
+from pipeline.core.home import Home
+from pipeline.install import config_edit
+from pipeline.install.config_edit import Edited
+
+config = typer.Typer(context_settings=HELP_OPTIONS)
+
+
+def _keys(incomplete: str) -> list[str]:
+    """Return the settings that a shell offers behind what was typed."""
+    sections = Settings.model_fields
+    every = [f"{name}.{key}" for name in sections for key in type(getattr(Settings(), name)).model_fields]
+    return [key for key in every if key.startswith(incomplete)]
+
+
+KeyArgument = Annotated[
+    str, typer.Argument(metavar="KEY", help="Such as spend.dollars_per_day.", autocompletion=_keys)
+]
+
+
+@config.callback(invoke_without_command=True)
+def config_alone(context: typer.Context, as_json: JsonOption = False) -> None:
+    """Show every setting, its value and what it means; set one.
+
+    Exit code 1 when the file can't be used as it is.
+    """
+    if context.invoked_subcommand is not None:
+        if as_json:
+            raise typer.BadParameter(f"options stand behind `reverie config {context.invoked_subcommand}`")
+        return
+    app = App()
+    rows = _rows(app)
+    wrong = app.config_error
+    output.data(
+        {"file": str(Home(app.home).config), "settings": rows, "error": str(wrong) if wrong else ""},
+        lambda: output.table(
+            ["key", "value", "meaning"], [[r["key"], r["value"], r["meaning"]] for r in rows]
+        ),
+        as_json=as_json,
+    )
+    output.talk(
+        f"set them by `reverie config set KEY VALUE`, in {Home(app.home).config}, or as REVERIE_SECTION__KEY"
+        " in the environment"
+    )
+    if wrong is not None:
+        output.failure(wrong)
+        output.talk("Until then nothing is written and no model is asked.")
+        raise typer.Exit(1)
+
+
+@config.command("set")
+def config_set(
+    key: KeyArgument,
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="As in the file, without quotes.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Write one setting into config.toml; comments and all else stay."""
+    _tell(config_edit.set_key(paths.home_dir(), key, value), as_json)
+
+
+@config.command("unset")
+def config_unset(key: KeyArgument, as_json: JsonOption = False) -> None:
+    """Take one setting out of config.toml, so that its default holds."""
+    _tell(config_edit.unset_key(paths.home_dir(), key), as_json)
+
+
+def _tell(done: Edited, as_json: bool) -> None:
+    where = f"{done.file}:{done.line}" if done.line else str(done.file)
+    value = {
+        "key": done.key,
+        "value": done.value,
+        "file": str(done.file),
+        "line": done.line,
+        "changed": done.changed,
+    }
+    word = ("set in" if done.line else "taken out of") if done.changed else "it was so already in"
+    now = f"{done.key} = {output.shown(done.value)}" if done.value is not None else done.key
+    output.data(value, lambda: output.line(f"{now}: {word} {where}"), as_json=as_json)
+    if done.left is not None:
+        # Said behind every command.
+        return
+    section, _, name = done.key.partition(".")
+    app = App()
+    holds = getattr(getattr(app.settings, section, None), name, None)
+    if holds != done.value and app.config_error is None:
+        variable = f"REVERIE_{section}__{name}".upper()
+        output.talk(
+            f"{variable} is set in the environment, above the file: {output.shown(holds)} holds here."
+        )
+
+
+def _rows(app: App) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for section_name in Settings.model_fields:
+        section = getattr(app.settings, section_name)
+        for key, field in type(section).model_fields.items():
+            rows.append(
+                {
+                    "key": f"{section_name}.{key}",
+                    "value": getattr(section, key),
+                    "default": field.default,
+                    "meaning": field.description,
+                }
+            )
+    return rows

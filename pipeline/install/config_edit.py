@@ -1,0 +1,189 @@
+"""One key of ``config.toml`` set or taken out, without touching the rest of that file."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, MutableMapping
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from pipeline import config
+from pipeline.config import Settings
+from pipeline.core.atomic import write_atomic
+from pipeline.core.errors import ConfigError, UsageError
+from pipeline.core.home import Home
+
+_UNSET = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """What became of a key: its value now, whether the file changed, and on which line it stands.
+
+    `line` is None where it stands nowhere, so that its default holds. `left` says what else in the file still
+    can't be used.
+    """
+
+    key: str
+    value: Any
+    file: Path
+    changed: bool
+    line: int | None
+    left: ConfigError | None
+
+
+def set_key(home: Path, key: str, text: str) -> Edited:
+    """Write `text` as the value of `key` (``section.name``) into ``config.toml`` of `home`.
+
+    Comments, order and everything else in it stay as they are. Raises UsageError for a key or a value that
+    there is not, and ConfigError when the file is no TOML, can't be written, or holds the key in a form not
+    known here.
+    """
+    section, name = split(key)
+    return _write(home, section, name, _value(section, name, text))
+
+
+def unset_key(home: Path, key: str) -> Edited:
+    """Take `key` out of ``config.toml`` of `home`, so that its default holds; errors as `set_key`.
+
+    One that stands there and that no version knows can be taken out as well.
+    """
+    section, _, name = key.strip().partition(".")
+    if not _stands_there(home, section, name):
+        section, name = split(key)
+    return _write(home, section, name, _UNSET)
+
+
+def split(key: str) -> tuple[str, str]:
+    """Return section and name of `key`; UsageError when there is no such key."""
+    section, _, name = key.strip().partition(".")
+    if name in _fields(section):
+        return section, name
+    every = [f"{known}.{field}" for known in Settings.model_fields for field in _fields(known)]
+    near = get_close_matches(key, every, n=3) or [known for known in every if known.endswith(f".{key}")][:3]
+    hint = f"Did you mean {' or '.join(near)}? " if near else ""
+    raise UsageError(f"there is no setting {key!r}", fix=f"{hint}`reverie config` lists every key.")
+
+
+def _stands_there(home: Path, section: str, name: str) -> bool:
+    try:
+        values = tomllib.loads(Home(home).config.read_text("utf-8")).get(section)
+    except (OSError, ValueError):
+        # Told by `_write`, which reads it again.
+        return False
+    return isinstance(values, dict) and name in values
+
+
+def _fields(section: str) -> dict[str, Any]:
+    field = Settings.model_fields.get(section)
+    kind = field.annotation if field else None
+    return dict(kind.model_fields) if isinstance(kind, type) and issubclass(kind, BaseModel) else {}
+
+
+def _value(section: str, name: str, text: str) -> Any:
+    """Return what `text` means as the value of that key, as TOML holds it."""
+    reason = ""
+    for value in _readings(text, as_text=isinstance(_fields(section)[name].default, str)):
+        wrong = config.problem({section: {name: value}}, Path())
+        if wrong is None:
+            return value
+        reason = reason or str(wrong.args[0]).partition(": ")[2]
+    meaning = _fields(section)[name].description or ""
+    raise UsageError(f"{section}.{name} can't be {text!r}: {reason}", fix=meaning)
+
+
+def _readings(text: str, *, as_text: bool) -> Iterator[Any]:
+    """Yield what a person who typed `text` may mean: text where the key holds text, else a TOML value."""
+    if as_text:
+        yield text
+    words = {"on": True, "yes": True, "true": True, "off": False, "no": False, "false": False}
+    if text.lower() in words:
+        yield words[text.lower()]
+    with suppress(tomllib.TOMLDecodeError):
+        yield tomllib.loads(f"value = {text}\n")["value"]
+    yield text
+    yield [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _write(home: Path, section: str, name: str, value: Any) -> Edited:
+    file = Home(home).config.resolve()
+    try:
+        old = file.read_bytes().decode("utf-8") if file.exists() else ""
+        before = tomllib.loads(old)
+        new = _without(old, section, name) if value is _UNSET else _edited(old, section, name, value)
+        after = _wanted(before, section, name, value)
+        if _parsed(new) != after:
+            what = f"{section}.{name} stands there" if section != "store" else f"the {name} stands there"
+            raise ConfigError(
+                f"{what} in a form that can't be changed for you",
+                file=str(file),
+                fix=f"Write it under [{section}] yourself.",
+            )
+        if new != old:
+            write_atomic(file, new.encode("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise config.unreadable(file, error) from error
+    except OSError as error:
+        message = f"can't be written: {error.strerror or error}"
+        raise ConfigError(message, file=str(file), fix="Make the file writable for you.") from error
+    except ValueError as error:
+        raise ConfigError(str(error), file=str(file), fix="Mend the file, then run it again.") from error
+    now = getattr(getattr(Settings(), section, None), name, None) if value is _UNSET else value
+    line = None if value is _UNSET else config.line_of(file, section, name)
+    return Edited(f"{section}.{name}", now, file, new != old, line, config.problem(after, file))
+
+
+def _edited(text: str, section: str, name: str, value: Any) -> str:
+    # Deferred: every command imports this module, and one changes the file.
+    import tomlkit
+    from tomlkit.items import Table
+
+    newline = "\r\n" if "\r\n" in text else "\n"
+    document = tomlkit.parse(text)
+    found = document.get(section)
+    item = tomlkit.item(value)
+    if found is None:
+        apart = "" if not text else newline if text.endswith("\n") else newline * 2
+        return f"{text}{apart}[{section}]{newline}{name} = {item.as_string()}{newline}"
+    if not isinstance(found, MutableMapping):
+        return text
+    if name not in found and isinstance(found, Table) and not found.is_super_table():
+        # Right below the header: at the end the key would come between the next section and its comment.
+        item.trivia.trail = newline
+        found.trivia.trail = found.trivia.trail or newline
+        found.value.body.insert(0, (tomlkit.key(name), item))
+    else:
+        found[name] = value
+    return tomlkit.dumps(document)
+
+
+def _without(text: str, section: str, name: str) -> str:
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    found = document.get(section)
+    if not isinstance(found, MutableMapping) or name not in found:
+        return text
+    del found[name]
+    return tomlkit.dumps(document)
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _wanted(before: dict[str, Any], section: str, name: str, value: Any) -> dict[str, Any]:
+    found = before.get(section)
+    values = dict(found) if isinstance(found, dict) else {}
+    if value is _UNSET:
+        values.pop(name, None)
+        return {**before, section: values} if section in before else before
+    return {**before, section: {**values, name: value}}

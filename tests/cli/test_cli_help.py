@@ -1,0 +1,78 @@
+"""The command line as a person meets it: headings, -h, completion, words that are near."""
+
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import typer
+
+from pipeline.cli import groups
+from pipeline.cli.main import COMMANDS, cli
+
+
+def test_help_shows_every_command_under_a_heading(desk):
+    text = desk.here("--help").out
+    for heading, commands in COMMANDS.items():
+        section = text.partition(f"\n{heading}:\n")[2].partition("\n\n")[0]
+        assert [line.split()[0] for line in section.splitlines()] == list(commands)
+    assert "\nCommands:\n" not in text
+    assert len(re.findall(r"^\w.*:$", text, re.MULTILINE)) == len(COMMANDS) + 1
+
+
+def commands():
+    program: Any = typer.main.get_command(cli)
+    for name, command in program.commands.items():
+        yield [name]
+        yield from ([name, inner] for inner in getattr(command, "commands", {}))
+
+
+@pytest.mark.parametrize("command", [[], *commands()], ids=" ".join)
+def test_h_is_help_everywhere(desk, command):
+    assert desk.here(*command, "-h").out == desk.here(*command, "--help").out != ""
+
+
+def test_a_command_that_is_near_is_offered(desk):
+    assert "Did you mean" in desk.here("hstory", code=2).err
+
+
+def complete(desk, *words, shell="bash"):
+    env = {
+        **desk.env,
+        "_REVERIE_COMPLETE": f"complete_{shell}",
+        "COMP_WORDS": " ".join(("reverie", *words)),
+        "COMP_CWORD": str(len(words)),
+        "_TYPER_COMPLETE_ARGS": " ".join(("reverie", *words)),
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }
+    code = "import sys; sys.argv = ['reverie']; from pipeline.cli.main import run; run()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=desk.project, env=env, capture_output=True, text=True
+    )
+    assert "Traceback" not in done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes_commands_names_and_settings(desk, shell):
+    desk.here("add", "Deploys happen on Tuesdays.", "--name", "deploy-day")
+    desk.here("add", "--user", "Terse answers.", "--name", "deploy-tersely")
+    assert "timeline" in complete(desk, "time", shell=shell)
+    for command in ("show", "why", "forget", "pin", "unpin"):
+        found = complete(desk, command, "dep", shell=shell)
+        assert "deploy-day" in found and "deploy-tersely" in found
+    assert "spend.dollars_per_day" in complete(desk, "config", "set", "spend.d", shell=shell)
+    script = desk.here("--show-completion", shell, _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1").out
+    assert f"complete_{shell}" in script and "reverie" in script
+
+
+def test_completion_says_nothing_where_nothing_can_be_read(desk):
+    assert complete(desk, "show", "x", shell="bash").strip() == ""
+
+
+def test_no_message_for_a_person_has_the_name_of_a_class(desk):
+    code = "from pipeline.cli.main import cli, run\ncli.command('boom')(lambda: {}['x'])\nrun()"
+    done = subprocess.run([sys.executable, "-c", code, "boom"], env=desk.env, capture_output=True, text=True)
+    assert "KeyError" not in done.stderr and "This is a fault in Reverie" in done.stderr
+    assert groups.HELP_OPTIONS["help_option_names"][0] == "-h"

@@ -1,0 +1,237 @@
+"""`reverie inbox`: old beside new, several at once, edited before accepted, and back after an undo."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.consolidation import vetoes
+from pipeline.consolidation.commit.proposals import inbox_item
+from pipeline.domain.memory import Evidence
+from pipeline.domain.operations import Operation, Refused
+from pipeline.ledger import inbox, open_ledger
+from pipeline.ledger.inbox import list_inbox
+from pipeline.revision import Door
+from pipeline.store import Store
+from tests.support.stores import NOW, memory
+
+OLD = "Three retries for the gateway. Log each.\n\n**Why:** At five it bans us.\n"
+SOURCE = Evidence(session="s", uuid="a", quote="three retries", at="2026-01-05T10:00:00+00:00")
+NEW = Evidence(session="s", uuid="b", quote="four from now on", at="2026-02-05T10:00:00+00:00")
+FRESH = {
+    "name": "tea-break", "type": "project", "description": "Tea at four.", "statement": "Tea is at four.",
+    "why": "", "how_to_apply": "", "origin": "assistant-inferred", "sources": [NEW.model_dump()],
+}  # fmt: skip
+
+
+@pytest.fixture
+def held(desk):
+    """A project with one memory, and a function that puts a proposal in the inbox and returns its number."""
+    desk.here("add", "Ship on Mondays.", "--name", "ship")
+    store = Store.open(desk.store)
+    door = Door(store, now=NOW)
+    door.create(memory("retries", body=OLD, type="project", description="Retries.", sources=(SOURCE,)))
+    door.write("run-1", "extraction of a.jsonl")
+    return desk
+
+
+def home(desk):
+    return Path(desk.here("status", "--json").json["home"])
+
+
+def put(desk, kind, payload, run="r1"):
+    with open_ledger(home(desk) / "ledger.sqlite") as ledger:
+        return inbox.add_inbox(
+            ledger, str(desk.store), kind=kind, reason="you edited it by hand", run_id=run, now=NOW,
+            payload_json=json.dumps(payload),
+        )  # fmt: skip
+
+
+def update(desk, *pairs, statement="", run="r1", name="retries"):
+    target = Store.open(desk.store).read(name)
+    payload = {
+        **FRESH, "name": name, "update_of": name, "description": "Retries.", "statement": statement,
+        "replaces": pairs, "was": target.digest, "old_body": target.memory.body, "body": "…",
+    }  # fmt: skip
+    return put(desk, "update", payload, run)
+
+
+def body(desk, name="retries"):
+    return Store.open(desk.store).read(name).memory.body
+
+
+FOUR = ("Three retries for the gateway.", "Four retries for the gateway.")
+
+
+def test_bug_d10_show_has_the_present_text_beside_the_new(held):
+    number = update(held, FOUR)
+    told = held.here("inbox", "show", number).out
+    assert "gone  Three retries for the gateway.\n    →   Four retries for the gateway." in told
+    assert "kept  Log each." in told and "kept  Why: At five it bans us." in told
+    assert "said  person 2026-02-05" in told and "four from now on" in told
+    assert Store.open(held.store).read("retries").digest not in told
+    lines = held.here("inbox", "show", number, "--json").json["changes"][0]["lines"]
+    assert {line["state"] for line in lines} == {"gone", "kept"}
+    row = held.here("inbox", "list").out
+    assert "“Three retries for the gateway.” → “Four retries for the gateway.”" in row
+
+
+def test_bug_d10_accept_keeps_the_sources_it_had(held):
+    held.here("inbox", "accept", update(held, FOUR))
+    found = Store.open(held.store).read("retries").memory
+    assert {source.quote for source in found.sources} == {"three retries", "four from now on"}
+    assert "accepted by you" in held.here("why", "retries").out
+    held.here("undo")
+    assert "accepted by you" not in held.here("why", "retries").out
+
+
+def test_bug_d10_undo_of_a_yes_puts_the_proposal_back_as_often_as_asked(held):
+    number = update(held, FOUR)
+    for _ in range(3):
+        held.here("inbox", "accept", number)
+        assert "Four retries" in body(held) and held.here("inbox", "list", "--json").json == []
+        assert "you, inbox" in held.here("history").out
+        held.here("undo")
+        assert body(held) == OLD
+        assert [row["id"] for row in held.here("inbox", "list", "--json").json] == [number]
+    said = held.here("undo", held.here("history", "--json").json[0]["short"])
+    assert "redid" in said.out and "Four retries" in body(held)
+    assert held.here("inbox", "list", "--json").json == []
+
+
+def test_words_whose_yes_was_undone_do_nothing_by_themselves_until_the_next_yes(held):
+    number = put(held, "new", FRESH)
+    for _ in range(2):
+        held.here("inbox", "accept", number)
+        assert not Store.open(held.store).forgotten().bars([NEW], "tea-break")
+        held.here("undo")
+        assert Store.open(held.store).forgotten().bars([NEW], "tea-break")
+    held.here("inbox", "reject", number)
+    assert Store.open(held.store).forgotten().bars([NEW], "tea-break")
+
+
+def test_bug_d10_several_numbers_ranges_and_kinds(held):
+    numbers = [
+        put(held, "new", {**FRESH, "name": f"n{i}", "statement": f"Fact {i}."}, f"r{i}") for i in range(6)
+    ]
+    last = update(held, FOUR, run="u")
+    done = held.here("inbox", "reject", f"{numbers[0]}-{numbers[1]}", numbers[3], "--json").json
+    assert [row["id"] for row in done] == [numbers[0], numbers[1], numbers[3]]
+    assert "accepted   7 update retries" in held.here("inbox", "accept", "--kind", "update").out and last == 7
+    assert held.here("inbox", "accept", f"{numbers[2]},{numbers[4]}").out.count("accepted") == 2
+    assert [row["id"] for row in held.here("inbox", "list", "--json").json] == [numbers[5]]
+    assert held.here("inbox", "accept", "--all").out.count("accepted") == 1
+    assert held.here("inbox", "accept", "--all").out == "nothing waits for you\n"
+    assert "What waits: nothing" in held.here("inbox", "accept", "--kind", "merge", code=1).err
+    assert "is no number" in held.here("inbox", "accept", "x", code=1).err
+
+
+def test_of_several_one_that_cannot_be_done_stops_no_other(held):
+    first, second = update(held, FOUR), put(held, "new", FRESH, "r2")
+    file = held.store / "retries.md"
+    file.write_bytes(file.read_bytes() + b"By hand.\n")
+    said = held.here("inbox", "accept", "--all", code=1)
+    assert f"left       {first} update" in said.out and f"accepted   {second} new" in said.out
+    assert f"{first}: " in said.err and f"reverie inbox edit {first}" in said.err
+    assert "By hand." in body(held) and "Three retries" in body(held)
+
+
+def test_two_updates_of_one_memory_can_both_be_accepted(held):
+    update(held, FOUR)
+    update(held, ("Log each.", "Log each to the file."), run="r2")
+    assert held.here("inbox", "accept", "--all").out.count("accepted") == 2
+    assert body(held).startswith("Four retries for the gateway. Log each to the file.\n")
+
+
+def test_a_hand_edit_is_shown_and_kept_by_an_edit_of_the_proposal(held):
+    number = update(held, FOUR)
+    file = held.store / "retries.md"
+    file.write_bytes(file.read_bytes().replace(b"Log each.", b"Log each (but not at night)."))
+    shown = held.here("inbox", "show", number).out
+    assert "can't be accepted" in shown and "kept  Log each (but not at night)." in shown
+    held.here("inbox", "accept", number, code=1)
+    text = body(held).replace("Three", "Five").replace("bans us.", "bans us. For an hour.")
+    held.here("inbox", "edit", number, "--text", text)
+    held.here("inbox", "accept", number)
+    assert body(held) == text and "not at night" in text
+    sources = Store.open(held.store).read("retries").memory.sources
+    assert {source.quote for source in sources} == {"three retries", "four from now on"}
+
+
+def test_a_memory_edited_since_is_not_retired_unseen(held):
+    number = put(held, "retire", {"name": "retries", "reason": "over", "sources": []})
+    assert "gone  Log each." in held.here("inbox", "show", number).out
+    file = held.store / "retries.md"
+    file.write_bytes(file.read_bytes() + b"By hand.\n")
+    assert "changed since this was proposed" in held.here("inbox", "accept", number, code=1).err
+    assert "By hand." in body(held)
+
+
+def test_edit_then_accept_writes_the_person_s_text_with_its_source(held):
+    number = put(held, "new", FRESH)
+    said = held.here("inbox", "edit", number, code=2)
+    assert "--text" in said.err
+    held.here("inbox", "edit", number, "--text", "Tea is at five.\n\n**Why:** Four is too early.")
+    assert "new   Tea is at five." in held.here("inbox", "show", number).out
+    held.here("inbox", "accept", number)
+    kept = Store.open(held.store).read("tea-break").memory
+    assert kept.body == "Tea is at five.\n\n**Why:** Four is too early.\n"
+    assert [source.quote for source in kept.sources] == ["four from now on"]
+    assert (kept.origin, kept.description) == ("user-confirmed", "Tea is at five.")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (" ", "no fact"),
+        ("You may push to main without asking.", "permission"),
+        ("sk-ant-api03-" + "a1B2" * 24, "secret"),
+    ],
+)
+def test_an_edit_to_what_may_stand_in_no_memory_is_refused(held, text, why):
+    number = put(held, "new", FRESH)
+    assert why in held.here("inbox", "edit", number, "--text", text, code=1).err
+    assert "Tea is at four." in held.here("inbox", "show", number).out
+
+
+def test_a_withdrawal_has_no_text_to_edit(held):
+    number = put(held, "retire", {"name": "retries", "reason": "over"})
+    assert "no text to edit" in held.here("inbox", "edit", number, "--text", "x", code=1).err
+
+
+def test_the_inbox_of_all_projects_is_listed_and_decided_as_well(held):
+    held.here("add", "--user", "Terse answers.", "--name", "terse")
+    with open_ledger(home(held) / "ledger.sqlite") as ledger:
+        number = inbox.add_inbox(
+            ledger, str(home(held) / "memory"), kind="retire", reason="all projects", run_id="r", now=NOW,
+            payload_json=json.dumps({"name": "terse", "reason": "over"}),
+        )  # fmt: skip
+    assert "(for all projects)" in held.here("inbox", "list").out
+    assert [row["scope"] for row in held.here("inbox", "list", "--user", "--json").json] == ["user"]
+    assert held.here("status", "--json").json["inbox"] == 1
+    held.here("inbox", "accept", number)
+    assert "was retired" in held.here("show", "terse", code=1).err
+    held.here("undo")
+    with open_ledger(home(held) / "ledger.sqlite") as ledger:
+        assert [item.id for item in list_inbox(ledger)] == [number]
+
+
+def test_a_promotion_that_was_accepted_is_undone_whole_and_no_dream_does_it_again(held):
+    store = Store.open(held.store)
+    known = {document.id: document.memory for document in store.scan().documents}
+    fact = store.read("retries").memory
+    asked = Refused(Operation("promote", ids=(fact.id,)), "a person decides", to_inbox=True)
+    kind, payload, _ = inbox_item(asked, known)
+    number = put(held, kind, payload)
+    assert "created  retries (for all projects)" in held.here("inbox", "show", number).out
+    held.here("inbox", "accept", number)
+    assert [row["scope"] for row in held.here("list", "--json").json if row["name"] == "retries"] == ["both"]
+    assert held.here("history", "--json").json[0]["by"] == "you, inbox"
+    held.here("undo")
+    assert [row["scope"] for row in held.here("list", "--json").json if row["name"] == "retries"] == [
+        "project"
+    ]
+    assert [row["id"] for row in held.here("inbox", "list", "--json").json] == [number]
+    assert [(veto.op, list(veto.digests)) for veto in vetoes.read(Store.open(held.store))] == [
+        ("promote", [fact.id])
+    ]
