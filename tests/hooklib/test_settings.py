@@ -152,3 +152,31 @@ def test_a_zone_nobody_knows_in_the_environment_is_refused_with_the_variable(hom
     with pytest.raises(ConfigError, match="Mars") as caught:
         load(home)
     assert (caught.value.file, caught.value.line) == ("$REVERIE_EXTRACTION__TIME_ZONE", None)
+
+
+@pytest.mark.parametrize(
+    ("config", "fault"),
+    [
+        (None, ""),
+        (b"[recall]\nfloor = 2\n", ""),
+        (b"[recall\n", "config.toml: Expected"),
+        (b'[store]\nmode = "sometimes"\n', "config.toml: store.mode: there is no mode 'sometimes'"),
+        (b"[recall]\nfloor = nan\n", "config.toml: recall.floor: nan can't be used"),
+    ],
+)
+def test_what_stops_work_is_told_before_any_worker_saw_it(home, monkeypatch, config, fault):
+    write(home, config)
+    monkeypatch.setenv("REVERIE_RECALL__FLOOR", "many")  # is no fault of the file
+    found = settings.config_fault(str(home))
+    assert found.startswith(fault) and bool(found) == bool(fault)
+
+
+def test_what_a_worker_noted_of_another_file_is_no_fault_of_this_one(home):
+    write(home, b"[recall]\nfloor = 2\n")
+    for stamp, fault in ((settings.config_stamp(str(home)), "noted"), ([1, 2, 3], "")):
+        board = {"config_problem": "noted", "config_problem_stamp": stamp}
+        (home / "recall" / "board.json").write_text(json.dumps(board))
+        assert settings.config_fault(str(home)) == fault
+    (home / "recall" / "board.json").write_text('{"config_problem": "noted", "config_problem_stamp": null}')
+    (home / "config.toml").unlink()
+    assert settings.config_fault(str(home)) == ""
