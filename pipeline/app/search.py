@@ -132,23 +132,23 @@ def _literal(app: App, query: str, *, limit: int, everywhere: bool, retired: boo
 def _once(app: App, stores: Sequence[Store], hits: Sequence[Hit]) -> list[Hit]:
     """Return `hits` of `stores` with their scopes; what the project here and all projects say comes once."""
     everyone = str(Home(app.home).user_store)
-    places: dict[str, Scope] = {str(app.store_path): "project", everyone: "user"}
+    folders: dict[str, Scope] = {str(app.store_path): "project", everyone: "user"}
     live: dict[tuple[str, str], Hit] = {(hit.store, hit.path): hit for hit in hits if not hit.retired}
     alike: list[tuple[Scope, Document]] = []
-    if all(any(hit.store == place for hit in live.values()) for place in places):
+    if all(any(hit.store == folder for hit in live.values()) for folder in folders):
         for store in stores:
-            documents = store.scan().documents if str(store.path) in places else []
+            documents = store.scan().documents if str(store.path) in folders else []
             alike += [
-                (places[str(store.path)], document)
+                (folders[str(store.path)], document)
                 for document in documents
                 if (str(store.path), document.path) in live
             ]
     kept = {id(document): where for where, document in scopes.once(alike)}
-    told = {(scope, document.path): kept.get(id(document)) for scope, document in alike}
+    scope_by_path = {(scope, document.path): kept.get(id(document)) for scope, document in alike}
     found = []
     for hit in hits:
         own: Scope = "user" if hit.store == everyone else "project"
-        scope = told.get((own, hit.path), own) if hit.store in places and not hit.retired else own
+        scope = scope_by_path.get((own, hit.path), own) if hit.store in folders and not hit.retired else own
         if scope is not None:
             found.append(replace(hit, scope=scope))
     return found

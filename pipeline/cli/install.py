@@ -200,6 +200,8 @@ def _install(
             note_interpreter(home)
         return False
     _tell_additions(edit, more, tell, whole=dry_run)
+    if not (dry_run or yes):
+        output.talk("`--dry-run` shows the change of the settings line by line.")
     if dry_run or not _agreed(f"Write this to {file if edit.changes else commands.folder()}?", yes):
         return False
     _write(home, edit, more)
@@ -222,8 +224,6 @@ def _tell_additions(edit: Edit, more: Sequence[Edit], tell: Callable[[str], None
         tell(edit.diff.rstrip("\n") if whole else edit.summary)
     if more:
         tell(commands.summary(more))
-    if not whole:
-        output.talk("`--dry-run` shows the change of the settings line by line.")
 
 
 def _may_have_line(file: Path, wanted: bool | None) -> bool:

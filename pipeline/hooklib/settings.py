@@ -108,6 +108,7 @@ def least_mode(home: "str | os.PathLike[str]") -> str:
     """Return the mode to go by while ``config.toml`` is no TOML: the least that a line of it names.
 
     Whoever wrote `off` there wanted less than everything, and a slip in another line changes nothing in that.
+    So did who named projects to leave alone: as nobody can tell which those are, all are.
     """
     try:
         text = places.read_file(f"{os.fspath(home)}/{home_files.CONFIG}", _MOST_CONFIG).decode(
@@ -115,8 +116,12 @@ def least_mode(home: "str | os.PathLike[str]") -> str:
         )
     except OSError:
         return MODES[-1]
-    named = [line.partition("=")[2].split("#")[0].strip().strip("\"'") for line in text.splitlines()
-             if line.partition("=")[0].strip() in ("mode", "store.mode")]  # fmt: skip
+    lines = [(line.partition("=")[0].strip(), line.partition("=")[2]) for line in text.splitlines()]
+    if any(key.removeprefix("projects.") in PROJECTS for key, _ in lines):
+        return MODES[0]
+    named = [
+        value.split("#")[0].strip().strip("\"'") for key, value in lines if key in ("mode", "store.mode")
+    ]
     return min((mode for mode in named if mode in MODES), key=MODES.index, default=MODES[-1])
 
 

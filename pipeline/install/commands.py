@@ -20,6 +20,7 @@ from pipeline.install.hooks import Edit, Record
 from pipeline.text.humanize import count
 
 _LAUNCHER = '"${CLAUDE_PLUGIN_ROOT}/bin/reverie"'
+_NAMED = 4
 _NAME = re.compile(r"^name: .*\n", re.MULTILINE)
 
 
@@ -55,7 +56,10 @@ def summary(edits: Sequence[Edit]) -> str:
     if not names:
         return ""
     way = "out of" if all(edit.after is None for edit in edits if is_ours(edit.file)) else "into"
-    listed = ", ".join(f"/reverie:{name}" for name in names)
+    shown = [f"/reverie:{name}" for name in names]
+    listed = ", ".join(
+        shown if len(names) <= _NAMED else [*shown[: _NAMED - 1], f"{len(names) - _NAMED + 1} more"]
+    )
     return f"{way} {folder()}:\n  {count(len(names), 'command')} for use in a session: {listed}"
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pipeline.config import load
+from pipeline.config import load, load_or_defaults
 from pipeline.core.errors import ConfigError
 from pipeline.hooklib import settings
 
@@ -180,3 +180,19 @@ def test_what_a_worker_noted_of_another_file_is_no_fault_of_this_one(home):
     (home / "recall" / "board.json").write_text('{"config_problem": "noted", "config_problem_stamp": null}')
     (home / "config.toml").unlink()
     assert settings.config_fault(str(home)) == ""
+
+
+@pytest.mark.parametrize(
+    ("lines", "mode"),
+    [
+        (b'ignore = ["~/secret"]', "off"),
+        (b'projects.only = ["~/work"]', "off"),
+        (b'mode = "propose"', "propose"),
+        (b"# ignore what follows", "auto"),
+    ],
+)
+def test_while_the_file_is_no_toml_the_least_holds_that_it_names(home, lines, mode):
+    """Nobody can tell which projects it wanted left alone, so none is recalled into."""
+    write(home, b"[recall\n" + lines + b"\n")
+    assert settings.hook_settings(str(home))["mode"] == mode
+    assert load_or_defaults(home)[0].store.mode == mode

@@ -139,4 +139,7 @@ def test_what_comes_in_is_told_as_it_is(machine: Machine) -> None:
 def test_leaving_tells_what_goes(machine: Machine) -> None:
     machine.reverie("install")
     said = machine.reverie("uninstall", "--dry-run")
-    assert f"out of {machine.config / 'commands' / 'reverie'}:" in said and "/reverie:status" in said
+    assert (
+        f"out of {machine.config / 'commands' / 'reverie'}:" in said
+        and f"/reverie:list, {len(NAMES) - 3} more" in said
+    )
