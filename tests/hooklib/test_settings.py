@@ -177,9 +177,10 @@ def test_what_a_worker_noted_of_another_file_is_no_fault_of_this_one(home):
         board = {"config_problem": "noted", "config_problem_stamp": stamp}
         (home / "recall" / "board.json").write_text(json.dumps(board))
         assert settings.config_fault(str(home)) == fault
-    (home / "recall" / "board.json").write_text('{"config_problem": "noted", "config_problem_stamp": null}')
     (home / "config.toml").unlink()
-    assert settings.config_fault(str(home)) == ""
+    for stamps in ('"config_problem_stamp": null', '"config_stamp": [1, 2, 3]'):
+        (home / "recall" / "board.json").write_text(f'{{"config_problem": "noted", {stamps}}}')
+        assert settings.config_fault(str(home)) == ""
 
 
 @pytest.mark.parametrize(
