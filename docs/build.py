@@ -51,7 +51,7 @@ def demo() -> str:
 def commands() -> str:
     """Return a table for each heading of ``--help``: its commands, and those of a group behind it."""
     parts = [_commands_below(reverie("--help"), "reverie")]
-    for name in ("inbox", "config", "schedule"):
+    for name in ("inbox", "config", "schedule", "dialogue"):
         parts.append(_commands_below(reverie(name, "--help"), f"reverie {name}"))
     return "\n\n".join(parts)
 

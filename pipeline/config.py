@@ -353,10 +353,12 @@ def _given(values: dict[str, Any], *, environment: bool) -> tuple[dict[str, Any]
 
 def _error_of(file: Path, named: dict[str, str], error: ValidationError) -> ConfigError:
     first = error.errors()[0]
-    key = ".".join(str(part) for part in first["loc"])
+    key = ".".join(str(part) for part in first["loc"][:2])
+    # A value that may be of several kinds has an error for each.
+    reasons = [found["msg"] for found in error.errors() if found["loc"][:2] == first["loc"][:2]]
     extra = first["type"] == "extra_forbidden"
     return ConfigError(
-        f"{key}: {_unknown(key) if extra else first['msg']}",
+        f"{key}: {_unknown(key) if extra else ', or: '.join(reasons)}",
         file=f"${named[key]}" if key in named else str(file),
         line=None if key in named else line_of(file, *first["loc"][:2]),
         fix=first.get("ctx", {}).get("fix", "`reverie config` lists every key and its default."),

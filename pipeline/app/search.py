@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
+from pipeline.app import scopes
 from pipeline.app.application import App
+from pipeline.app.scopes import Scope
 from pipeline.context import open_store
 from pipeline.core.clock import iso
 from pipeline.core.errors import ConfigError, EmbeddingError, InputError, SpendError
@@ -22,7 +25,7 @@ from pipeline.hooklib.plain import clipped
 from pipeline.ledger import calls, files
 from pipeline.search import index_reader, semantic
 from pipeline.search.refresh import refresh_archive_index, refresh_index
-from pipeline.store import ARCHIVE, Store, is_retired, scan_archive
+from pipeline.store import ARCHIVE, Document, Store, is_retired, scan_archive
 from pipeline.text.tokens import terms
 from pipeline.verify.provenance import said_at
 
@@ -34,8 +37,10 @@ SNIPPET = 100
 class Hit:
     """A memory found.
 
-    `score` is the share of the question that it holds, from 0 to 1, rare words weighing more; `said` is when
-    it was last said (ISO 8601), or "" when nobody knows; `path` is relative to `store`.
+    `scope` is ``user`` for one of all projects, else ``project``, or ``both`` where the project here and all
+    projects have it word for word. `score` is the share of the question that it holds, from 0 to 1, rare
+    words weighing more; `said` is when it was last said (ISO 8601), or "" when nobody knows; `path` is
+    relative to `store`.
     """
 
     name: str
@@ -47,6 +52,7 @@ class Hit:
     store: str
     path: str
     retired: bool
+    scope: Literal["project", "user", "both"] = "project"
 
 
 def search(
@@ -65,14 +71,16 @@ def search(
 
     A query of stop words and single letters, such as `R` or `WHO`, is looked for as it is written.
     Looked at are the store here and the user-scope one, and every store the ledger knows if `everywhere`;
-    retired ones only when asked for. Raises InputError when `query` is empty or there is no store, and
+    retired ones only when asked for. What the project here and all projects both say is said once, as the
+    project's. Raises InputError when `query` is empty or there is no store, and
     SearchError.
     """
     asked = terms(query)
     if not asked:
         return _literal(app, query, limit=limit, everywhere=everywhere, retired=retired)
     hits: list[Hit] = []
-    for store in _stores(app, everywhere):
+    stores = list(_stores(app, everywhere))
+    for store in stores:
         now = app.clock.now()
         refresh_index(app.home, store, now)
         alike = _likeness(app, store, query, problems)
@@ -80,7 +88,7 @@ def search(
         if retired:
             refresh_archive_index(app.home, store, now)
             hits += _hits(app.home, store, asked, limit, retired, ARCHIVE)
-    return sorted(hits, key=lambda hit: (-hit.score, hit.store, hit.path))[:limit]
+    return sorted(_once(app, stores, hits), key=lambda hit: (-hit.score, hit.store, hit.path))[:limit]
 
 
 def _literal(app: App, query: str, *, limit: int, everywhere: bool, retired: bool) -> list[Hit]:
@@ -94,7 +102,8 @@ def _literal(app: App, query: str, *, limit: int, everywhere: bool, retired: boo
     exact = any(char.isupper() for char in wanted)
     pattern = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)", 0 if exact else re.IGNORECASE)
     hits: list[Hit] = []
-    for store in _stores(app, everywhere):
+    stores = list(_stores(app, everywhere))
+    for store in stores:
         documents = [(document, is_retired(document.front)) for document in store.scan().documents]
         documents += [(document, True) for document in scan_archive(store.root).documents] if retired else []
         for document, gone in documents:
@@ -117,7 +126,32 @@ def _literal(app: App, query: str, *, limit: int, everywhere: bool, retired: boo
                         gone,
                     )
                 )
-    return sorted(hits, key=lambda hit: (hit.store, hit.path))[:limit]
+    return sorted(_once(app, stores, hits), key=lambda hit: (hit.store, hit.path))[:limit]
+
+
+def _once(app: App, stores: Sequence[Store], hits: Sequence[Hit]) -> list[Hit]:
+    """Return `hits` of `stores` with their scopes; what the project here and all projects say comes once."""
+    everyone = str(Home(app.home).user_store)
+    folders: dict[str, Scope] = {str(app.store_path): "project", everyone: "user"}
+    live: dict[tuple[str, str], Hit] = {(hit.store, hit.path): hit for hit in hits if not hit.retired}
+    alike: list[tuple[Scope, Document]] = []
+    if all(any(hit.store == folder for hit in live.values()) for folder in folders):
+        for store in stores:
+            documents = store.scan().documents if str(store.path) in folders else []
+            alike += [
+                (folders[str(store.path)], document)
+                for document in documents
+                if (str(store.path), document.path) in live
+            ]
+    kept = {id(document): where for where, document in scopes.once(alike)}
+    scope_by_path = {(scope, document.path): kept.get(id(document)) for scope, document in alike}
+    found = []
+    for hit in hits:
+        own: Scope = "user" if hit.store == everyone else "project"
+        scope = scope_by_path.get((own, hit.path), own) if hit.store in folders and not hit.retired else own
+        if scope is not None:
+            found.append(replace(hit, scope=scope))
+    return found
 
 
 def _stores(app: App, everywhere: bool) -> Iterator[Store]:

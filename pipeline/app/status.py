@@ -79,19 +79,13 @@ def overview(
         "runs": [{**run_row(run), "project": _project(run.store)} for run in _last_runs(ledger)],
         "conversations": conversations.counts(ledger),
         "spend": _spend(ledger, settings, now),
-        "inbox": sum(inbox.count_inbox(ledger, str(path)) for path in _inboxes(home, store)),
+        "inbox": inbox.count_here(ledger, home, store),
         "dream": _dream(ledger, settings, store),
         "last_event": _last_event(ledger, home),
         "files": files.counts(ledger),
         "dialogue": {"bytes": retention.size(ledger), "keep_days": retention.keep_days(settings.dialogue)},
         "unread": unread.reasons(ledger, print_sessions=settings.extraction.include_print_sessions),
     }
-
-
-def _inboxes(home: Path, store: Path) -> set[Path]:
-    """Return the stores whose proposals are counted: the one here, and that of all projects if there."""
-    everyone = Home(home).user_store
-    return {store, everyone} if everyone.is_dir() else {store}
 
 
 def next_step(mode: str, *, wired: bool, event: bool) -> str:

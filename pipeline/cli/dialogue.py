@@ -19,7 +19,10 @@ dialogue = typer.Typer(help="Show or delete the dialogue in the ledger.", no_arg
 
 @dialogue.command("list")
 def list_dialogue(as_json: JsonOption = False) -> None:
-    """Show how much is held of each project, and how much of it was not read yet."""
+    """Show how much is held of each project.
+
+    Also how much of it was not read yet.
+    """
     app = App()
     rows = use_case.by_project(app)
     now = app.clock.now()

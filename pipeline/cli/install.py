@@ -199,7 +199,9 @@ def _install(
         if not dry_run:
             note_interpreter(home)
         return False
-    _tell_additions(edit, more, tell, dry_run)
+    _tell_additions(edit, more, tell, whole=dry_run)
+    if not (dry_run or yes):
+        output.talk("`--dry-run` shows the change of the settings line by line.")
     if dry_run or not _agreed(f"Write this to {file if edit.changes else commands.folder()}?", yes):
         return False
     _write(home, edit, more)
@@ -217,11 +219,11 @@ def _write(home: Path, edit: Edit, more: Sequence[Edit]) -> None:
         output.talk(f"The file as it was is kept in {Home(home).backups}.")
 
 
-def _tell_additions(edit: Edit, more: Sequence[Edit], tell: Callable[[str], None], whole: bool) -> None:
+def _tell_additions(edit: Edit, more: Sequence[Edit], tell: Callable[[str], None], *, whole: bool) -> None:
     if edit.changes:
         tell(edit.diff.rstrip("\n") if whole else edit.summary)
     if more:
-        tell(f"and in {commands.folder()}: {', '.join(each.file.name for each in more)}")
+        tell(commands.summary(more))
 
 
 def _may_have_line(file: Path, wanted: bool | None) -> bool:
@@ -246,9 +248,8 @@ def _tell_removal(edits: list[Edit], scheduled: Sequence[str], plugin: str) -> N
     for edit in edits:
         if not commands.is_ours(edit.file):
             output.line(edit.diff.rstrip("\n"))
-    gone = [edit.file.name for edit in edits if commands.is_ours(edit.file)]
-    if gone:
-        output.line(f"and in {commands.folder()}: {', '.join(gone)}")
+    if gone := commands.summary(edits):
+        output.line(gone)
     if not edits:
         output.line("no hooks of Reverie in any settings file")
     if scheduled:

@@ -10,6 +10,7 @@ from pipeline.app import search as app_search
 from pipeline.app.application import App
 from pipeline.app.embed import Embedded
 from pipeline.app.embed import embed as make_vectors
+from pipeline.app.scopes import SHOWN
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, StoreOption, UserOption
 from pipeline.core.zone import day
@@ -64,7 +65,9 @@ def _tell(hits: list[app_search.Hit], *, everywhere: bool) -> None:
     if not hits:
         output.line("no memory has these words")
         return
-    columns = ["score", "name", "type", "said", "snippet", *(["store"] if everywhere else [])]
+    wide = any(hit.scope != "project" for hit in hits)
+    columns = ["score", "name", "type", "said", "snippet"]
+    columns += ["store"] if everywhere else ["for"] if wide else []
     rows = [
         [
             f"{hit.score:.2f}",
@@ -72,7 +75,7 @@ def _tell(hits: list[app_search.Hit], *, everywhere: bool) -> None:
             hit.type,
             day(hit.said, "unknown"),
             hit.snippet,
-            hit.store,
+            hit.store if everywhere else SHOWN[hit.scope],
         ]
         for hit in hits
     ]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core import zone
-from pipeline.core.errors import InputError
+from pipeline.core.errors import InputError, UsageError
 
 HALVES = ("looked_at", "held_back")
 """The sessions that prompts and code were developed on, and those that were seen only at the end."""
@@ -67,10 +67,10 @@ class Session:
 def sessions(suite: Path, *, only: str = "", half: str = "") -> list[Session]:
     """Return the sessions of `suite` by name, also those that its halves name and nobody has written yet.
 
-    Raises InputError when there is none, or none such.
+    Raises InputError when there is none, or none such, and UsageError for a half that there is not.
     """
     if half and half not in HALVES:
-        raise InputError(f"there is no half {half!r}", fix=f"Halves: {', '.join(HALVES)}.")
+        raise UsageError(f"there is no half {half!r}", fix=f"Halves: {', '.join(HALVES)}.")
     halves = halves_of(suite)
     names = {transcript.parent.name for transcript in suite.glob(f"*/{_TRANSCRIPT}")} | set(halves)
     zones = _zones_of(suite)

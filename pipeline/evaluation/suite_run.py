@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipeline.core.errors import InputError, ModelError, SpendError
+from pipeline.core.errors import ModelError, SpendError, UsageError
 from pipeline.evaluation.reading import read_session
 from pipeline.evaluation.scoring import Score, score
 from pipeline.evaluation.suite import MANNERS, Session, sessions
@@ -52,9 +52,9 @@ def evaluate(suite: Path, choice: Choice) -> Iterator[Score | Unscored]:
 
 def _check(choice: Choice) -> None:
     if choice.manner and choice.manner not in MANNERS:
-        raise InputError(f"there is no manner {choice.manner!r}", fix=f"Manners: {', '.join(MANNERS)}.")
+        raise UsageError(f"there is no manner {choice.manner!r}", fix=f"Manners: {', '.join(MANNERS)}.")
     if choice.manner and (choice.pieces > 1 or choice.llm == "offline"):
-        raise InputError(
+        raise UsageError(
             "a manner is asked of a model that reads a whole session",
             fix="Leave out --pieces and --llm offline.",
         )

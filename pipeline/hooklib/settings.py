@@ -39,7 +39,6 @@ _WORDS = {
     **dict.fromkeys(("1", "true", "yes", "on", "y", "t"), True),
     **dict.fromkeys(("0", "false", "no", "off", "n", "f"), False),
 }
-_BY_DEFAULTS = ", so recall goes by its defaults: "
 _MOST_BOARD = 4 << 20
 _MOST_CONFIG = 1 << 20
 
@@ -92,19 +91,24 @@ def _from_board(home: str) -> "dict[str, Any] | None":
 
 
 def _from_config(home: str, problems: "list[str]") -> "dict[str, Any]":
+    try:
+        return _parsed(home)
+    except (OSError, ValueError) as error:
+        problems.append(f"{home_files.CONFIG} can't be read, so recall goes by its defaults: {error}")
+        return {"store": {"mode": least_mode(home)}}
+
+
+def _parsed(home: str) -> "dict[str, Any]":
     import tomllib
 
-    try:
-        return tomllib.loads(places.read_file(f"{home}/{home_files.CONFIG}", _MOST_CONFIG).decode("utf-8"))
-    except (OSError, ValueError) as error:
-        problems.append(f"config.toml can't be read{_BY_DEFAULTS}{error}")
-        return {"store": {"mode": least_mode(home)}}
+    return tomllib.loads(places.read_file(f"{home}/{home_files.CONFIG}", _MOST_CONFIG).decode("utf-8"))
 
 
 def least_mode(home: "str | os.PathLike[str]") -> str:
     """Return the mode to go by while ``config.toml`` is no TOML: the least that a line of it names.
 
     Whoever wrote `off` there wanted less than everything, and a slip in another line changes nothing in that.
+    So did who named projects to leave alone: as nobody can tell which those are, all are.
     """
     try:
         text = places.read_file(f"{os.fspath(home)}/{home_files.CONFIG}", _MOST_CONFIG).decode(
@@ -112,26 +116,34 @@ def least_mode(home: "str | os.PathLike[str]") -> str:
         )
     except OSError:
         return MODES[-1]
-    named = [line.partition("=")[2].split("#")[0].strip().strip("\"'") for line in text.splitlines()
-             if line.partition("=")[0].strip() in ("mode", "store.mode")]  # fmt: skip
+    lines = [(line.partition("=")[0].strip(), line.partition("=")[2]) for line in text.splitlines()]
+    if any(key.removeprefix("projects.") in PROJECTS for key, _ in lines):
+        return MODES[0]
+    named = [
+        value.split("#")[0].strip().strip("\"'") for key, value in lines if key in ("mode", "store.mode")
+    ]
     return min((mode for mode in named if mode in MODES), key=MODES.index, default=MODES[-1])
 
 
 def config_fault(home: str) -> str:
     """Return why ``config.toml``, as it is now, stops background work; "" when nothing is known against it.
 
-    The worker notes what it met; that the file is no TOML at all shows at once.
+    The one rule for all who tell a person of it without reading every setting. The worker notes what it met
+    (`pipeline.recall.prepared.hook_state`); until it has met this file, what hooks see in it counts. What
+    variables of the environment say is no part of it.
     """
     stamp = config_stamp(home)
     seen = board(home)
-    if stamp is None:
+    if stamp is None or seen.get("config_stamp") == stamp:
         return ""
     if seen.get("config_problem_stamp") == stamp:
-        return str(seen.get("config_problem") or "").replace(f"{home}/{home_files.CONFIG}", home_files.CONFIG)
+        return str(seen.get("config_problem") or "")
     problems: list[str] = []
-    if seen.get("config_stamp") != stamp:
-        _from_config(home, problems)
-    return f"{home_files.CONFIG}: {problems[0].rpartition(_BY_DEFAULTS)[2]}" if problems else ""
+    try:
+        _checked(_parsed(home), problems)
+    except (OSError, ValueError) as error:
+        problems = [str(error)]
+    return f"{home_files.CONFIG}: {problems[0]}" if problems else ""
 
 
 def _checked(sections: "dict[str, Any]", problems: "list[str]") -> "dict[str, Any]":

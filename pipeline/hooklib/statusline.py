@@ -30,11 +30,11 @@ def line(data: bytes, home: str, now: "float | None" = None) -> str:
     values = settings.hook_settings(home)
     zone.use(values["time_zone"])
     mode = values["mode"]
-    if mode == "off":
+    fault = settings.config_fault(home)
+    if mode == "off" and not fault:
         return "reverie off"
     if projects.why_ignored(cwd, values["only"], values["ignore"]):
         return "reverie: not in this project"
-    fault = settings.config_fault(home)
     if fault:
         return _plain(f"reverie paused: {clipped(fault, _FAULT_CHARS)}")
     if not isinstance(store, dict):

@@ -10,14 +10,17 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.core import paths
 from pipeline.core.ids import digest
 from pipeline.install import claude_settings
 from pipeline.install.hooks import Edit, Record
+from pipeline.text.humanize import count
 
 _LAUNCHER = '"${CLAUDE_PLUGIN_ROOT}/bin/reverie"'
+_NAMED = 4
 _NAME = re.compile(r"^name: .*\n", re.MULTILINE)
 
 
@@ -42,6 +45,22 @@ def plan(record: Record) -> list[Edit]:
         if edit.changes and not theirs:
             edits.append(edit)
     return edits
+
+
+def summary(edits: Sequence[Edit]) -> str:
+    """Return in a line which commands come into the person's folder, or leave it; "" for none.
+
+    Of `edits` those of settings files are passed over.
+    """
+    names = [edit.file.stem for edit in edits if is_ours(edit.file)]
+    if not names:
+        return ""
+    way = "out of" if all(edit.after is None for edit in edits if is_ours(edit.file)) else "into"
+    shown = [f"/reverie:{name}" for name in names]
+    listed = ", ".join(
+        shown if len(names) <= _NAMED else [*shown[: _NAMED - 1], f"{len(names) - _NAMED + 1} more"]
+    )
+    return f"{way} {folder()}:\n  {count(len(names), 'command')} for use in a session: {listed}"
 
 
 def is_ours(file: Path) -> bool:

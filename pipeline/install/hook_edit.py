@@ -7,7 +7,7 @@ shape Claude Code would not take is refused.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,13 @@ def without_hooks(text: str, file: Path, *, before: str = "") -> str:
 def ours(text: str, file: Path) -> list[str]:
     """Return the event of each hook of ours in `text`. Raises InputError as `with_hooks` does."""
     return [spot.event for spot in _ours(text.removeprefix(BOM), file)]
+
+
+def by_event(text: str, file: Path, events: Iterable[str]) -> dict[str, Any]:
+    """Return what `text` has for each of `events`. Raises InputError as `with_hooks` does."""
+    plain = text.removeprefix(BOM)
+    hooks = parse_object(plain, file).get("hooks") if plain.strip() else None
+    return {event: hooks.get(event) for event in events} if isinstance(hooks, dict) else {}
 
 
 def _root(text: str, file: Path) -> int:

@@ -19,7 +19,6 @@ from pipeline.core.errors import InputError
 from pipeline.core.home import Home
 from pipeline.core.ids import digest
 from pipeline.hooklib import home_files
-from pipeline.hooklib.events import EVENTS
 from pipeline.install import claude_settings, hook_edit
 from pipeline.install import status_line as status_lines
 from pipeline.install.hook_registration import note_interpreter
@@ -50,10 +49,17 @@ class Edit:
 
     @property
     def summary(self) -> str:
-        """Return in a few lines what comes into the file; `diff` has it line by line."""
+        """Return in a few lines what comes into a settings file; `diff` has it line by line."""
+        old, new = self.before or "", self.after or ""
+        here, there = hook_edit.ours(old, self.file), hook_edit.ours(new, self.file)
+        added = [event for event in there if event not in here]
+        lines = [f"{count(len(added), 'hook')}: {', '.join(added)}"] if added else []
+        if hook_edit.by_event(old, self.file, here) != hook_edit.by_event(new, self.file, here):
+            lines.append("the hooks that were there, brought up to date")
+        if status_lines.is_free(old, self.file) and not status_lines.is_free(new, self.file):
+            lines.append("the status line")
         word = "a new file" if self.before is None else "nothing else in it changes"
-        head = f"{count(len(EVENTS), 'hook')} go into {self.file} ({word}):"
-        return f"{head}\n  {', '.join(EVENTS)}\n  `reverie install --dry-run` shows it line by line."
+        return "\n  ".join([f"into {self.file} ({word}):", *lines])
 
 
 @dataclass(slots=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from pipeline.core.errors import LedgerError
+from pipeline.core.home import Home
 from pipeline.ledger.connection import Ledger, Moment, seconds
 
 
@@ -89,6 +91,18 @@ def count_inbox(ledger: Ledger, store: str | None = None, state: str | None = "o
             (store, state),
         )
     )
+
+
+def count_shared(ledger: Ledger, home: Path) -> int:
+    """Return how many proposals wait that are about the memories for all projects, if there are those."""
+    everyone = Home(home).user_store
+    return count_inbox(ledger, str(everyone)) if everyone.is_dir() else 0
+
+
+def count_here(ledger: Ledger, home: Path, store: Path) -> int:
+    """Return how many proposals wait for whoever works in `store`: about it, and about all projects."""
+    own = count_inbox(ledger, str(store))
+    return own + (count_shared(ledger, home) if store != Home(home).user_store else 0)
 
 
 def amend_inbox(ledger: Ledger, item: InboxItem, payload: dict[str, Any]) -> None:

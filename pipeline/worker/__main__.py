@@ -117,7 +117,7 @@ def _passes(home: Path, left: set[str]) -> bool:
                     return True
     except (ReverieError, OSError) as error:
         if isinstance(error, ConfigError):
-            hook_state.note_problem(home, error)
+            hook_state.note_config(home)
         _complain(home, _described(error))
         return False
 

@@ -208,3 +208,10 @@ def test_a_broken_memory_is_told_on_stderr_and_hides_no_other(desk):
     told = desk.here("list", "--json")
     assert [row["name"] for row in told.json] == ["deploy-day"]
     assert told.err.startswith("broken.md:3: front matter")
+
+
+@pytest.mark.parametrize(
+    "option", [("--manner", "sloppy"), ("--half", "upper"), ("--manner", "careless", "--pieces", "2")]
+)
+def test_eval_called_wrongly_is_wrong_usage(desk, option):
+    assert desk.here("eval", *option, code=2).err.startswith("error: ")

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
@@ -38,10 +39,10 @@ def names(desk, *arguments):
 
 def test_it_shows_name_type_date_score_and_the_line_that_fits(lake):
     head, first, *_ = lake.here("search", "where", "otters", "swim").out.splitlines()
-    assert head.split() == ["score", "name", "type", "said", "snippet"]
+    assert head.split() == ["score", "name", "type", "said", "snippet", "for"]
     score, name, kind, said, *snippet = first.split()
     assert (score, name, kind, said) == ("1.00", "otters", "feedback", "2026-11-27")
-    assert " ".join(snippet) == "- Otters swim in the river."
+    assert " ".join(snippet) == "- Otters swim in the river. this project"
 
 
 def test_json_has_all_of_it(lake):
@@ -49,7 +50,7 @@ def test_json_has_all_of_it(lake):
     assert hit == {
         "score": 1.0, "name": "otters", "type": "feedback", "said": "2026-11-27T10:00:00+00:00",
         "snippet": "- They eat fish.", "description": "Where otters swim.", "store": str(lake.store),
-        "path": "otters.md", "retired": False,
+        "path": "otters.md", "retired": False, "scope": "project",
     }  # fmt: skip
 
 
@@ -73,6 +74,25 @@ def test_a_single_character_finds_what_begins_with_it(lake):
     (lake.store / "keys.md").write_text("本番の鍵は使わない。\n")
     (hit,) = lake.here("search", "鍵", "--json").json
     assert (hit["name"], hit["score"]) == ("keys", 1.0)
+
+
+@pytest.mark.parametrize("query", ["otters", "WHO"])
+def test_what_both_scopes_say_is_said_once(lake, query):
+    everyone = Store.open(home(lake) / "memory")
+    swim = replace(OTTERS, body=OTTERS.body + "- The WHO likes them.\n")
+    save(Store.open(lake.store), replace(swim, name="swimmers"), id="run-2")
+    save(
+        everyone,
+        replace(swim, name="copied"),
+        replace(swim, name="other", body="The WHO: otters.\n"),
+        id="r-3",
+    )
+    found = lake.here("search", query, "--json").json
+    assert {(hit["name"], hit["scope"]) for hit in found} >= {("swimmers", "both"), ("other", "user")}
+    assert "copied" not in {hit["name"] for hit in found}
+    assert ("copied", "user") in {
+        (hit["name"], hit["scope"]) for hit in lake.here("search", query, "--user", "--json").json
+    }
 
 
 def test_both_scopes_are_looked_at_and_the_limit_holds(lake):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pipeline.config import load
+from pipeline.config import load, load_or_defaults
 from pipeline.core.errors import ConfigError
 from pipeline.hooklib import settings
 
@@ -152,3 +152,48 @@ def test_a_zone_nobody_knows_in_the_environment_is_refused_with_the_variable(hom
     with pytest.raises(ConfigError, match="Mars") as caught:
         load(home)
     assert (caught.value.file, caught.value.line) == ("$REVERIE_EXTRACTION__TIME_ZONE", None)
+
+
+@pytest.mark.parametrize(
+    ("config", "fault"),
+    [
+        (None, ""),
+        (b"[recall]\nfloor = 2\n", ""),
+        (b"[recall\n", "config.toml: Expected"),
+        (b'[store]\nmode = "sometimes"\n', "config.toml: store.mode: there is no mode 'sometimes'"),
+        (b"[recall]\nfloor = nan\n", "config.toml: recall.floor: nan can't be used"),
+    ],
+)
+def test_what_stops_work_is_told_before_any_worker_saw_it(home, monkeypatch, config, fault):
+    write(home, config)
+    monkeypatch.setenv("REVERIE_RECALL__FLOOR", "many")  # is no fault of the file
+    found = settings.config_fault(str(home))
+    assert found.startswith(fault) and bool(found) == bool(fault)
+
+
+def test_what_a_worker_noted_of_another_file_is_no_fault_of_this_one(home):
+    write(home, b"[recall]\nfloor = 2\n")
+    for stamp, fault in ((settings.config_stamp(str(home)), "noted"), ([1, 2, 3], "")):
+        board = {"config_problem": "noted", "config_problem_stamp": stamp}
+        (home / "recall" / "board.json").write_text(json.dumps(board))
+        assert settings.config_fault(str(home)) == fault
+    (home / "config.toml").unlink()
+    for stamps in ('"config_problem_stamp": null', '"config_stamp": [1, 2, 3]'):
+        (home / "recall" / "board.json").write_text(f'{{"config_problem": "noted", {stamps}}}')
+        assert settings.config_fault(str(home)) == ""
+
+
+@pytest.mark.parametrize(
+    ("lines", "mode"),
+    [
+        (b'ignore = ["~/secret"]', "off"),
+        (b'projects.only = ["~/work"]', "off"),
+        (b'mode = "propose"', "propose"),
+        (b"# ignore what follows", "auto"),
+    ],
+)
+def test_while_the_file_is_no_toml_the_least_holds_that_it_names(home, lines, mode):
+    """Nobody can tell which projects it wanted left alone, so none is recalled into."""
+    write(home, b"[recall\n" + lines + b"\n")
+    assert settings.hook_settings(str(home))["mode"] == mode
+    assert load_or_defaults(home)[0].store.mode == mode

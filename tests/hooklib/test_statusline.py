@@ -63,6 +63,13 @@ def test_the_mode_is_told(told, monkeypatch):
         assert told({"inbox": 1}) == expected
 
 
+def test_a_broken_config_is_named_also_where_it_makes_the_mode_off(told, tmp_path):
+    for text, fault in (("[recall", "config.toml: Expected"), ('store.mode = "autp"', "no mode 'autp'")):
+        told(None)
+        (tmp_path / "reverie" / "config.toml").write_text(text)
+        assert told(None).startswith("reverie paused: ") and fault in told(None)
+
+
 def test_the_script_prints_the_line_and_loads_nothing_heavy(told, tmp_path):
     told({"inbox": 4})
     session = json.dumps({"cwd": str(tmp_path)}).encode()

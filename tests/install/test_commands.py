@@ -117,3 +117,29 @@ def test_another_status_line_is_left_alone(machine: Machine) -> None:
     assert json.loads(machine.settings.read_text("utf-8"))["statusLine"]["command"] == "mine"
     machine.reverie("uninstall")
     assert machine.settings.read_text("utf-8") == text
+
+
+def test_what_comes_in_is_told_as_it_is(machine: Machine) -> None:
+    said = machine.reverie("install", "--status-line")
+    assert f"into {machine.settings} (a new file):\n  5 hooks: " in said and "\n  the status line" in said
+    assert f"into {machine.config / 'commands' / 'reverie'}:\n  {len(NAMES)} commands" in said
+    machine.reverie("uninstall")
+    machine.reverie("install")
+    value = json.loads(machine.settings.read_text("utf-8"))
+    del value["hooks"]["SessionEnd"]
+    value["hooks"]["Stop"][0]["hooks"][0]["command"] += " "
+    machine.write(json.dumps(value))
+    said = machine.reverie("install")
+    assert "(nothing else in it changes):\n  1 hook: SessionEnd\n  the hooks that were there, brought" in said
+    assert "the status line" not in said and "for use in a session" not in said
+    said = machine.reverie("install", "--status-line")
+    assert f"into {machine.settings} (nothing else in it changes):\n  the status line\n" in said
+
+
+def test_leaving_tells_what_goes(machine: Machine) -> None:
+    machine.reverie("install")
+    said = machine.reverie("uninstall", "--dry-run")
+    assert (
+        f"out of {machine.config / 'commands' / 'reverie'}:" in said
+        and f"/reverie:list, {len(NAMES) - 3} more" in said
+    )

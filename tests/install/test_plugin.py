@@ -36,6 +36,7 @@ def test_there_is_a_skill_for_each_thing_a_person_asks_for():
             "undo",
             "search",
             "mode",
+            "timeline",
         )
     }
 
@@ -76,6 +77,8 @@ def test_a_skill_may_do_unasked_only_what_shows_or_adds(file):
         "doctor",
         "inbox list",
         "inbox show",
+        "timeline",
+        "day",
     }
     # Alone, `mode` shows the mode; with a word it sets it.
     assert {*found} <= {f"{command}:*" for command in harmless} | {"mode"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from pipeline.domain.action import DreamAction, MemoryAction, RunSummary
 from pipeline.ledger.carry_over import drop_forgotten_names, forgotten_names
 from pipeline.ledger.connection import Ledger, open_ledger
 from pipeline.ledger.events import Event, list_events, record_events
-from pipeline.ledger.inbox import add_inbox, count_inbox, decide_inbox, list_inbox
+from pipeline.ledger.inbox import add_inbox, count_here, count_inbox, decide_inbox, list_inbox
 from pipeline.ledger.runs import (
     Run,
     commit_reply,
@@ -220,6 +221,17 @@ def test_the_inbox_is_listed_by_store_and_state(led: Ledger) -> None:
     decide_inbox(led, mine, "rejected", now=7)
     assert (count_inbox(led, "s"), count_inbox(led), count_inbox(led, "s", None)) == (0, 1, 1)
     assert [(each.id, each.decided_at) for each in list_inbox(led, "s", "rejected")] == [(mine, 7)]
+
+
+def test_what_waits_here_counts_that_of_all_projects_while_there_is_their_folder(
+    led: Ledger, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    everyone = home / "memory"
+    propose(led, "/s"), propose(led, "/t"), propose(led, str(everyone), run_id="r2")
+    assert count_here(led, home, Path("/s")) == 1
+    everyone.mkdir(parents=True)
+    assert [count_here(led, home, store) for store in (Path("/s"), Path("/u"), everyone)] == [2, 1, 1]
 
 
 def test_only_an_open_proposal_can_be_decided(led: Ledger) -> None:

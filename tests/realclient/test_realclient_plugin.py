@@ -75,7 +75,8 @@ SKILLS = [
     ("list", ("list",), "staging-is-deployed-with-make-ship"),
     ("why", ("why", "staging-is-deployed-with-make-ship"), "hand-written"),
     ("search", ("search", "staging"), "make ship"),
-    ("undo", ("history",), "staging-is-deployed-with-make-ship"),
+    ("undo", ("diff",), "staging-is-deployed-with-make-ship"),
+    ("timeline", ("timeline", "--since", "7d"), "nothing in the diary"),
     ("mode", ("mode",), "* auto"),
 ]
 

@@ -147,7 +147,7 @@ def test_a_broken_config_is_named_and_the_rest_goes_on(desk: Desk) -> None:
     (desk.home).mkdir(parents=True, exist_ok=True)
     (desk.home / "config.toml").write_text("[recall\n", "utf-8")
     said = read(desk, "s-0")
-    assert said.startswith("Reverie: config.toml can't be read") and said.endswith(
+    assert said.startswith("Reverie learns nothing for now: config.toml: ") and said.endswith(
         f"Mend {desk.home}/config.toml"
     )
     assert "Error" not in said
@@ -165,6 +165,25 @@ def test_a_key_that_only_the_worker_knows_to_be_wrong_is_named_until_it_is_mende
     (desk.home / "config.toml").write_text("[recall]\nfloor = 2\n", "utf-8")
     later(desk, 1)
     assert read(desk, "s-1") == ""
+
+
+def test_a_variable_that_can_not_be_used_is_told_as_what_it_is(desk: Desk) -> None:
+    desk.env["REVERIE_RECALL__FLOOR"] = "many"
+    said = read(desk, "s-0")
+    assert said.startswith("Reverie: recall.floor: 'many' can't be used") and "Mend" not in said
+
+
+def test_what_waits_for_all_projects_is_news_in_one_of_them(desk: Desk, tmp_path: Path) -> None:
+    board(desk, inbox=3, shared=1)
+    assert "3 to decide" in read(desk, "s-0")
+    other = Desk(tmp_path / "other", desk.env)
+    other.project.mkdir()
+    board(other, inbox=1, shared=1)
+    assert read(other, "s-1") == ""
+    board(other, inbox=2, shared=1)
+    assert "2 to decide" in read(other, "s-2")
+    later(other, 1)
+    assert "2 to decide" in read(other, "s-3")
 
 
 def spool(desk: Desk, minutes: float) -> None:

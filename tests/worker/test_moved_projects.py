@@ -110,7 +110,9 @@ def test_p31_it_is_said_once(known: Workshop) -> None:
             for name, value in known.env.items():
                 patch.setenv(name, value)
             told.append(hook.run("SessionStart", json.dumps(event).encode(), str(known.home)))
-    assert f"while this project was at {known.place / 'shop'}" in told[0]
+    first = json.loads(told[0])
+    assert f"while this project was at {known.place / 'shop'}" in json.dumps(first["hookSpecificOutput"])
+    assert first["systemMessage"].startswith(f"Reverie: this project was at {known.place / 'shop'} before;")
     assert "was at" not in told[1]
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.hooklib.settings import config_stamp, hook_settings
+from pipeline.hooklib.settings import config_fault, config_stamp, hook_settings
+from pipeline.ledger.inbox import add_inbox
 from pipeline.recall.prepared import session_memory
 from tests.support.transcripts import Transcript
 from tests.support.workshop import Workshop, at
@@ -227,3 +228,39 @@ def test_bug_012_a_key_that_is_wrong_is_left_for_the_hooks_to_tell(shop: Worksho
     assert "recall.floors: there is no such key" in state["config_problem"]
     assert state["config_problem_stamp"] == config_stamp(str(shop.home))
     assert set(state["stores"]) == set(known)
+
+
+def test_the_board_counts_what_waits_for_all_projects_as_status_does(shop: Workshop) -> None:
+    shop.fire(talk(shop, 1))
+    shop.work()
+    everyone = shop.home / "memory"
+    everyone.mkdir()
+    with shop.ledger() as ledger:
+        for store in (everyone, shop.store):
+            add_inbox(ledger, str(store), kind="memory", payload_json="{}", reason="low", run_id="r", now=1)
+    shop.fire(talk(shop, 2))
+    shop.work()
+    state = board(shop)["stores"][str(shop.store)]
+    assert (state["inbox"], state["shared"]) == (2, 1)
+    assert json.loads(shop.reverie("status", "--json").stdout)["inbox"] == 2
+
+
+def test_what_a_variable_says_wrong_is_not_said_of_the_file(shop: Workshop) -> None:
+    shop.fire(talk(shop, 1))
+    shop.work()
+    (shop.home / "config.toml").write_text("[recall]\nmemories = 2\n", encoding="utf-8")
+    shop.fire(talk(shop, 2))
+    shop.work(REVERIE_RECALL__FLOORS="2")
+    assert config_fault(str(shop.home)) == "" and "config_problem" not in board(shop)
+    assert hook_settings(str(shop.home))["memories"] == 2
+
+
+def test_a_fault_is_over_when_the_file_is_mended(shop: Workshop) -> None:
+    config = shop.home / "config.toml"
+    for text, fault in (("floors = 2", "there is no such key"), ("floor = 2", "")):
+        shop.fire(talk(shop, 1))
+        config.write_text(f"[recall]\n{text}\n", encoding="utf-8")
+        shop.work()
+        found = config_fault(str(shop.home))
+        assert fault in found and bool(fault) == bool(found)
+        assert not fault or found.startswith("config.toml:2: ")

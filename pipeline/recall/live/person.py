@@ -46,10 +46,15 @@ def at_start(
     broken = [*_setup(home, now), *_settings(home, problems)] or _stalled(home, now)
     broken += _stopped(state, ask)
     lines = [line for line in (_plain(line) for line in broken) if everywhere.today(line, now)]
-    if lines:
+    news = _news(state, seen, everywhere, now, since, plugin)
+    if lines or news:
         everywhere.keep(now)
-    news = _news(state, seen, now, since, plugin)
     return "\n".join([*lines, *([_plain(news)] if news else [])])
+
+
+def moved(before: str) -> str:
+    """Return the line that the memories here are those of a project that was at `before`."""
+    return _plain(f"Reverie: this project was at {before} before; its memories came along")
 
 
 def with_prompt(home: str, names: "list[str]", now: float) -> str:
@@ -62,8 +67,13 @@ def with_prompt(home: str, names: "list[str]", now: float) -> str:
     return f"Reverie recalled {', '.join(new)}"
 
 
-def _news(state: "dict[str, Any]", seen: Seen, now: float, since: float, plugin: bool) -> str:
-    """Return the line of what was learned since the last start and what waits to be decided."""
+def _news(
+    state: "dict[str, Any]", seen: Seen, everywhere: Seen, now: float, since: float, plugin: bool
+) -> str:
+    """Return the line of what was learned since the last start and what waits to be decided.
+
+    What waits for all projects is news once a day, not in each of them.
+    """
     since = max(since, seen.moved("told", now))
     learned, tidied = _changed(state, since)
     parts = []
@@ -71,9 +81,9 @@ def _news(state: "dict[str, Any]", seen: Seen, now: float, since: float, plugin:
         parts.append(f"{len(learned)} learned {_when(since, now)} ({_listed(learned)})")
     if tidied:
         parts.append(f"{len(tidied)} merged or retired {'' if learned else _when(since, now)}".strip())
-    waiting = state.get("inbox")
-    count = waiting if isinstance(waiting, int) and not isinstance(waiting, bool) else 0
-    decide = count > 0 and seen.grew("inbox", count, now)
+    count, shared = _count(state.get("inbox")), _count(state.get("shared"))
+    more_here = count > shared and seen.grew("inbox", count - shared, now)
+    decide = (shared > 0 and everywhere.grew("inbox", shared, now)) or more_here
     if decide:
         parts.append(f"{count} to decide")
     where = _command("inbox" if decide and len(parts) == 1 else "status", plugin)
@@ -90,6 +100,10 @@ def _changed(state: "dict[str, Any]", since: float) -> "tuple[list[str], list[st
         if known and change[0] > since:
             (learned if change[1] in LEARNED else tidied)[fence.label(str(change[2]), 60)] = None
     return list(learned), [name for name in tidied if name not in learned]
+
+
+def _count(value: "Any") -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def _listed(names: "list[str]") -> str:
@@ -131,16 +145,11 @@ def _setup(home: str, now: float) -> "list[str]":
 
 
 def _settings(home: str, problems: "list[str]") -> "list[str]":
-    """Return what is wrong in ``config.toml``, by the hook's own eyes or those of the last worker."""
-    board = settings.board(home)
-    problem = board.get("config_problem")
-    if (
-        isinstance(problem, str)
-        and problem
-        and board.get("config_problem_stamp") == settings.config_stamp(home)
-    ):
-        problems = [problem]
-    return [f"Reverie: {problem.rstrip('.')}. Mend {home}/{home_files.CONFIG}" for problem in problems[:1]]
+    """Return what is wrong in ``config.toml``, else in what this session's environment says (`problems`)."""
+    fault = settings.config_fault(home)
+    if fault:
+        return [f"Reverie learns nothing for now: {fault.rstrip('.')}. Mend {home}/{home_files.CONFIG}"]
+    return [f"Reverie: {problem.rstrip('.')}" for problem in problems[:1]]
 
 
 def _stalled(home: str, now: float) -> "list[str]":

@@ -53,15 +53,16 @@ def session_start(
     state = _state(home, store)
     seen = Seen(home, store)
     source, before = _text(fields, "source"), seen.before(session)
-    text = ""
+    text, moved = "", _moved(store, root, source, seen, now)
     if values["enabled"] and values["session_start"]:
-        text = _context(fields, home, now, values, root, store, state, seen)
+        text = _context(fields, home, now, values, root, store, state, seen, moved)
     elif values["enabled"] and source != "resume":
         session_file.reset(home, session, source or "unknown", now)
     line = ""
     if values["show_news"] and source != "compact":
         since = before or seen.began(session)
         line = person.at_start(home, state, seen, now, since=since, problems=problems, plugin=plugin)
+        line = "\n".join(filter(None, [person.moved(moved) if moved else "", line]))
     if store and (source != "resume" or line):
         seen.move(session, now)
     return text, line
@@ -76,6 +77,7 @@ def _context(
     store: str,
     state: "dict[str, Any]",
     seen: Seen,
+    moved: str,
 ) -> str:
     source, session = _text(fields, "source"), _text(fields, "session_id")
     if source == "resume":
@@ -83,7 +85,7 @@ def _context(
     changes = _changes(state, seen.before(session), session)
     limit = min(FULL_CHARS, 4 * values["session_start_tokens"])
     parts = [
-        *_moved(store, root, seen, now),
+        *([_elsewhere(moved)] if moved else []),
         *_troubles(state, seen, now),
         *([_changes_line(changes)] if changes else []),
     ]
@@ -104,13 +106,15 @@ def _context(
     return text
 
 
-def _moved(store: str, root: str, seen: Seen, now: float) -> "list[str]":
-    """Return the line that the memories are those of a project that was elsewhere, once."""
-    before = moved_from(store, root) if store else ""
-    if not before or not seen.once("moved", before, now, _FOR_GOOD):
-        return []
+def _moved(store: str, root: str, source: str, seen: Seen, now: float) -> str:
+    """Return where the project was before, if that is to be said now: once, to a session that is new."""
+    before = moved_from(store, root) if store and source not in ("resume", "compact") else ""
+    return before if before and seen.once("moved", before, now, _FOR_GOOD) else ""
+
+
+def _elsewhere(before: str) -> str:
     where = " ".join(fence.neutralise(before).split())
-    return [f"These memories were made while this project was at {where}; it is gone from there."]
+    return f"These memories were made while this project was at {where}; it is gone from there."
 
 
 def _troubles(state: "dict[str, Any]", seen: Seen, now: float) -> "list[str]":

@@ -23,6 +23,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.home import Home
 from pipeline.domain.action import Action, DreamAction
 from pipeline.domain.job import Job
+from pipeline.hooklib import home_files
 from pipeline.hooklib.plain import clipped
 from pipeline.hooklib.settings import board, config_stamp
 from pipeline.ledger import Ledger, calls, conversations, dreams, files, inbox, jobs, runs
@@ -38,6 +39,7 @@ _WORK = {
     "dream": "a dream",
     "reindex": "a new index",
 }
+_OF_CONFIG = ("settings", "config_stamp", "config_problem", "config_problem_stamp")
 _SHOWN_ACTIONS = ("created", "updated", "withdrawn")
 _DREAM_DEEDS = {
     "merge": "merged",
@@ -68,23 +70,34 @@ def write(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> None:
         for job in jobs.list_jobs(ledger)
         if job.state in ("parked", "waiting") and job.last_error
     ]
+    shared = inbox.count_shared(ledger, home)
     stores = {}
     for store_path in files.stores(ledger):
         stuck_here = [job for job, store in stuck if store in (store_path, "")]
         waits = (_short(job.last_error) for job in stuck_here if job.state == "waiting")
         stores[store_path] = {
-            "inbox": inbox.count_inbox(ledger, store_path),
+            "inbox": inbox.count_here(ledger, home, Path(store_path)),
+            "shared": shared,
             "parked": [_given_up(job) for job in stuck_here if job.state == "parked"][:3],
             "held": _short(paused) or next(waits, ""),
             "dream": _dream(ledger, settings, store_path),
             "changes": changed[store_path][:MOST_CHANGES],
         }
-    value = {"at": now.timestamp(), **_settings(home), "stores": stores}
+    value = {"at": now.timestamp(), **_of_config(home), "stores": stores}
     write_atomic(Home(home).hook_state, orjson.dumps(value))
 
 
-def _settings(home: Path) -> dict[str, Any]:
-    """Return what ``config.toml`` says to the hooks now, and its stamp.
+def note_config(home: Path) -> None:
+    """Let the hooks know ``config.toml`` as it is now, as no worker can use it; all else they know stays."""
+    known = {name: value for name, value in board(str(home)).items() if name not in _OF_CONFIG}
+    try:
+        write_atomic(Home(home).hook_state, orjson.dumps({**known, **_of_config(home)}))
+    except OSError as failure:
+        LOG.warning("the hooks' board can't be written: %s", failure.strerror or failure)
+
+
+def _of_config(home: Path) -> dict[str, Any]:
+    """Return what ``config.toml`` says to the hooks now, and its stamp, or what is wrong in it: `_OF_CONFIG`.
 
     Not what this process goes by: that may be older than the file, and variables of its own environment
     are no other session's business. The stamp is taken first, so that a later change shows.
@@ -94,7 +107,8 @@ def _settings(home: Path) -> dict[str, Any]:
         found = config.load(home, environment=False)
     except ConfigError as error:
         # The hooks read the file themselves; what they can't see in it, they tell in these words.
-        return {"settings": {}, "config_stamp": None, **_problem(stamp, error)}
+        words = str(error).replace(str(Home(home).config), home_files.CONFIG)
+        return {"config_problem": _short(words), "config_problem_stamp": stamp}
     sections = {
         "recall": found.recall.model_dump(),
         "store": {"mode": found.store.mode},
@@ -102,21 +116,6 @@ def _settings(home: Path) -> dict[str, Any]:
         "extraction": {"time_zone": found.extraction.time_zone},
     }
     return {"settings": sections, "config_stamp": stamp}
-
-
-def note_problem(home: Path, error: ConfigError) -> None:
-    """Let the hooks tell of a ``config.toml`` that no worker can use; all else they know stays."""
-    known = board(str(home))
-    try:
-        write_atomic(
-            Home(home).hook_state, orjson.dumps({**known, **_problem(config_stamp(str(home)), error)})
-        )
-    except OSError as failure:
-        LOG.warning("the hooks' board can't be written: %s", failure.strerror or failure)
-
-
-def _problem(stamp: list[int] | None, error: ConfigError) -> dict[str, Any]:
-    return {"config_problem": _short(str(error)), "config_problem_stamp": stamp}
 
 
 def _store_of(ledger: Ledger, job: Job) -> str:
