@@ -16,7 +16,7 @@ IN_MEMORY = TMPDIR="$$(sh .ci/scratch)"
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check coverage format bench test-realclient client versions clean
+.PHONY: help demo test check coverage format bench test-realclient picture client versions clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ bench: $(VENV)/.installed  ## Measure what bench/ measures
 test-realclient: $(VENV)/.installed client  ## Tests with the real Claude Code client in a box without network
 	REVERIE_CLAUDE="$(REVERIE_CLAUDE)" $(BIN)/python -m tests.realclient.box \
 		$(BIN)/python -m pytest -ra -m realclient tests/realclient
+
+picture: $(VENV)/.installed client  ## Make the picture of the README anew, with the real client
+	REVERIE_CLAUDE="$(REVERIE_CLAUDE)" $(BIN)/python -m tests.realclient.box $(BIN)/python -m docs.picture
 
 client:
 	@if [ "$(REVERIE_CLAUDE)" = "$(CURDIR)/.realclient/node_modules/.bin/claude" ] && \

@@ -263,9 +263,13 @@ class Terminal:
         assert done.returncode == 0, (command, done.stderr)
         return done.stdout.decode("utf-8", "replace")
 
-    def screen(self) -> str:
-        """Return what the terminal shows now."""
-        return self._run("capture-pane", "-p", "-t", "box")
+    def screen(self, *, colours: bool = False) -> str:
+        """Return what the terminal shows now; `colours` as escape codes, with the cells that are blank."""
+        return self._run("capture-pane", "-p", "-t", "box", *(["-e", "-N"] if colours else []))
+
+    def resize(self, columns: int, lines: int) -> None:
+        """Give the terminal another size, in cells."""
+        self._run("resize-window", "-t", "box", "-x", str(columns), "-y", str(lines))
 
     def shows(self, text: str) -> None:
         """Wait until the screen shows `text`; it can't be subscribed to, so it is asked now and then."""
@@ -294,6 +298,12 @@ class Terminal:
         self._run("send-keys", "-t", "box", "-l", text)
         self.shows(text)
         self._run("send-keys", "-t", "box", "Enter")
+
+    def shell(self, text: str) -> None:
+        """Run a shell command from within the client, as a person does with `!`."""
+        self._run("send-keys", "-t", "box", "-l", "!")
+        self.shows("! for shell mode")
+        self.command(text)
 
     def leave(self) -> Noted:
         """Type /exit and wait until the client has gone; gives the journal line of its exit."""
