@@ -33,11 +33,11 @@ from pipeline.llm import budget, describe
 from pipeline.llm.cassette import in_words
 from pipeline.store.ownership.access import owner
 
-_OVERHEAD = (5_400, 0)
+_OVERHEAD = (4_600, 0)
 """Tokens in and out of reading one window, both readers, that the dialogue has no part in."""
-_LATER = (4_000, 1_600)
+_LATER = (3_100, 1_000)
 """The same on top, where memories and earlier dialogue are shown: but in the first conversation."""
-_PER_CHARACTER = (0.5, 0.65)
+_PER_CHARACTER = (0.4, 0.5)
 """Tokens in and out for each character of the dialogue. All three are fitted to the recorded sessions."""
 _CALLS = 2
 """Calls of a window: one to extract, one to read again."""

@@ -76,7 +76,7 @@ def pack(answer: Answer, span: Span) -> dict[str, Any]:
     near = {line for citation in cited for line in range(citation.line - AROUND, citation.line + AROUND + 1)}
     if reply.withdrawals:
         near |= {n for n, line in rendering.lines.items() if line.speaker == "person" and rendering.is_new(n)}
-    named = {item.update_of.strip() for item in reply.memories}
+    named = {item.update_of.strip() for item in reply.memories} | {item.name for item in reply.withdrawals}
     return {
         "reply": reply.model_dump(),
         "lines": {number: asdict(line) for number, line in rendering.lines.items() if number in near},
@@ -87,6 +87,7 @@ def pack(answer: Answer, span: Span) -> dict[str, Any]:
         "conversation": span.conversation,
         "last": span.last,
         "ended_at": span.ended_at,
+        "context_room": span.context_room,
     }
 
 

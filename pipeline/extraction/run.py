@@ -118,11 +118,13 @@ def _resumed(phase: PhaseContext, strategy: Strategy, run: runs.Run) -> Outcome:
     """Go on with a run whose reply is kept; only what was not kept is asked again."""
     spoken = utterances.utterances(phase.ledger, run.key, after_row=run.from_row - 1)
     new = [line for line in spoken if line.row <= run.through_row]
-    room = context_room(phase.settings.extraction, new)
+    kept = json.loads(run.reply_json or "{}")
+    # As much of what came before as the readers were shown, whatever is set by now.
+    room = kept.get("context_room") or context_room(phase.settings.extraction, new)
     before = dialogue.context_before(phase.ledger, run.key, row=run.from_row, max_chars=room)
     words = words_of([*before, *new])
     answer, span = unpack(run, strategy.schema, words)
-    checkpoint = Checkpoint(phase.ledger, run.id, json.loads(run.reply_json or "{}"))
+    checkpoint = Checkpoint(phase.ledger, run.id, kept)
     return _bring_in(phase, strategy, span, answer, checkpoint)
 
 

@@ -25,13 +25,14 @@ def _share(value: Any) -> float:
 
 def _number(value: Any) -> int:
     try:
-        return int(str(value).strip("[] "))
-    except ValueError:
+        return int(float(str(value).strip("[] ")))
+    except (ValueError, OverflowError):
         return -1
 
 
 def _numbers(value: Any) -> list[int]:
-    return [_number(item) for item in value] if isinstance(value, list) else []
+    given = value if isinstance(value, list) else [] if value is None else [value]
+    return [_number(item) for item in given]
 
 
 Share = Annotated[float, BeforeValidator(_share)]

@@ -26,6 +26,8 @@ from pipeline.verify.tags import MOST_CUES, MOST_TAGS, phrased, spelled, union
 
 MOST_ANCHORS = 8
 _TITLE_CHARS = 80
+_LONGEST_LINE = 2_000
+"""What is read of a description, which is then cut to `MAX_DESCRIPTION`, in characters."""
 PARTS = {"statement": "statement", "why": "why", "how_to_apply": "how to apply"}
 """Parts of a candidate that a line may bear, with their names in a memory."""
 
@@ -210,7 +212,7 @@ def screened(
         type=old.type if old and type_of(candidate) not in TYPES else type_of(candidate),
         title=one_line(candidate.title, _TITLE_CHARS),
         description=one_line(
-            absolute(candidate.description or _short(candidate), spoken_at), MAX_DESCRIPTION
+            absolute((candidate.description or _short(candidate))[:_LONGEST_LINE], spoken_at), MAX_DESCRIPTION
         ),
         statement=_dated(candidate.statement, spoken_at),
         why=_dated(candidate.why, spoken_at),

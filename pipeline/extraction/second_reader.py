@@ -14,19 +14,19 @@ asks nothing twice.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from pipeline.context import PhaseContext
 from pipeline.core import faults
 from pipeline.core.errors import InvalidReplyError, RefusedError, TooLongError, TruncatedError
-from pipeline.core.zone import day
-from pipeline.domain.memory import Evidence, Memory, Origin
+from pipeline.domain.memory import Memory, Origin
 from pipeline.domain.sentences import folded, sentences
 from pipeline.extraction.checkpoint import Answer, Checkpoint, without_secrets
 from pipeline.extraction.known_memories import Known, nearest
-from pipeline.extraction.render import day_of
-from pipeline.extraction.schema import Candidate, Narrower, Opinion, Verification
+from pipeline.extraction.schema import Candidate, Narrower, Opinion, TakenBack, Verification
 from pipeline.extraction.screen import (
     NOWHERE,
     SAID_LATER,
@@ -38,26 +38,25 @@ from pipeline.extraction.screen import (
     quoted_only,
     too_weak,
 )
-from pipeline.hooklib.plain import one_line
+from pipeline.extraction.screened_candidate import Screened
+from pipeline.extraction.second_page import Page, row
 from pipeline.llm import Message, Request
 from pipeline.llm.prompts import load
-from pipeline.safety.invisible import visible, visible_line
+from pipeline.safety.invisible import visible_line
 from pipeline.text.slugs import slugify
+from pipeline.text.specifics import specifics
+from pipeline.verify.barred import bar
 from pipeline.verify.cover import misses
 from pipeline.verify.provenance import said_at, weakest_origin
 
 NEAREST = 3
-CITED_CHARS = 400
-"""A cited line is shown whole up to here; of a longer one what stands around its quotes."""
-QUOTE_MARGIN = 140
-AROUND_CHARS = 80
-NEAR_CHARS = 240
 UNCLEAR = "the second reader gave no clear answer"
 PASSING_PART = "a part of it holds for the moment only"
 STAYS = "still holds by its lines, yet it would go"
 LEAVES = "holds no longer by its lines, yet it would stay"
 _NO_ANSWER = (InvalidReplyError, RefusedError, TooLongError, TruncatedError)
 """Asked again it would be no better: what it was about waits for a person."""
+Said = TypeVar("Said", Opinion, TakenBack)
 _VERDICTS = frozenset({"borne_out", "stretched", "not_said"})
 _ORIGINS: dict[str, Origin] = {
     "person": "user-stated",
@@ -126,7 +125,7 @@ class SecondReader:
             return Verification.model_validate(kept)
         if self._phase.client is None:
             return Verification()
-        page = _Page(self._screen)
+        page = Page(self._screen)
         items = [page.item(case, near[case.id]) for case in cases]
         items += [self._withdrawal(page, withdrawn) for withdrawn in withdrawals]
         settings = self._phase.settings.model
@@ -159,12 +158,16 @@ class SecondReader:
         near: Mapping[str, Sequence[Known]],
     ) -> None:
         """Put each of `cases` where its opinion puts it in `settled`."""
-        opinions = {opinion.id: opinion for opinion in answered.items}
+        opinions = _once_each(answered.items)
         for case in cases:
             ruling = _ruled(case, opinions.get(case.id), near[case.id])
             if isinstance(ruling, _Stretched):
                 settled.sent_back.append(ruling.kind)
                 ruling = self._narrowed(ruling, opinions[case.id])
+            elif isinstance(ruling, Case):
+                ruling = self._heard(ruling, opinions[case.id])
+            if isinstance(ruling, Case):
+                ruling = _says_already(ruling, near[case.id]) or ruling
             if isinstance(ruling, Case):
                 settled.cases.append(ruling)
             elif isinstance(ruling, Memory):
@@ -177,103 +180,70 @@ class SecondReader:
         """Return a case in the narrower words that were given for it, or why there is none."""
         case = stretched.case
         first = self._answer.reply.memories[int(case.id[1:]) - 1]
-        narrower = stretched.narrower or _keeping(first, case, opinion)
+        narrower = stretched.narrower
+        if narrower is None and stretched.kind == STAYS:
+            narrower = _keeping(first, case, opinion)
         dropped = Rejected(case.item.name, f"stretched: {stretched.how}", stretched.to_inbox, case.item)
-        if narrower is None or not (narrower.statement.strip() or narrower.why.strip() or narrower.replaces):
+        if narrower is None:
             return dropped
-        result = self._screen.examine(case.id, _in_words(first, narrower))
+        candidate = _in_words(first, narrower, case)
+        if not (candidate.statement.strip() or candidate.why.strip() or candidate.replaces):
+            return dropped
+        result = self._screen.examine(case.id, candidate)
         if isinstance(result, Rejected):
             return result
         if result.missing.nowhere or _contradicted(result, opinion):
             return dropped
-        return _heard(result, opinion)
+        return self._heard(result, opinion)
+
+    def _heard(self, case: Case, opinion: Opinion) -> Case | Rejected:
+        """Return a case with the origin that the reader hears and a name that fits, or why it is too weak."""
+        item, old, heard = case.item, case.old, _ORIGINS[opinion.words]
+        if weakest_origin([item.origin, heard]) == heard:
+            item = replace(item, origin=heard)
+        if old is None:
+            return too_weak(item) or replace(case, item=item)
+        later = said_at(old)
+        if item.said_at is not None and later is not None and item.said_at < later:
+            # What was said earlier may add to a memory, but not say what it is called.
+            item, name = replace(item, name=old.name, title="", description=""), ""
+        else:
+            name = self._better_name(opinion.name, item, old)
+        return too_weak(item) or replace(case, item=replace(item, name=name or item.name), renamed=bool(name))
+
+    def _better_name(self, given: str, item: Screened, old: Memory) -> str:
+        """Return `given` as a name, or "" where something speaks against it: no screen has seen it."""
+        words = " ".join(given.replace("-", " ").replace("_", " ").split())
+        name = slugify(words)
+        texts = (
+            item.name,
+            item.description,
+            item.body,
+            *(new for _, new in item.replaces),
+            old.name,
+            old.body,
+        )
+        known = folded(" ".join((*texts, *item.tags, *item.cues)))
+        digits = [part for part in words.split() if not part.isalpha()]
+        unknown = [part for part in digits if folded(part) not in known]
+        if not words or bar(words) or unknown or name.startswith("memory-"):
+            return ""
+        return "" if self._screen.buried({name}, item.sources) else name
 
     def _nearest(self, cases: Sequence[Case]) -> dict[str, list[Known]]:
         texts = [f"{case.item.description}\n{case.item.body}" for case in cases]
         found = nearest(self._phase, texts, limit=NEAREST) if cases else []
         return {case.id: known[:NEAREST] for case, known in zip(cases, found, strict=True)}
 
-    def _withdrawal(self, page: _Page, withdrawn: Withdrawn) -> str:
+    def _withdrawal(self, page: Page, withdrawn: Withdrawn) -> str:
         name = withdrawn.withdrawal.name
         scope = "; provisional" if name in self._answer.provisional else ""
         target = self._phase.store.scan().by_name(name)
         rows = [
-            _row("memory", target.memory.body if target else ""),
+            row("memory", target.memory.body if target else ""),
             *page.lines(withdrawn.cited, withdrawn.sources),
         ]
         return "\n".join([f"## {withdrawn.id} (withdrawal of {visible_line(name)}{scope})", *rows]) + "\n"
-
-
-class _Page:
-    """The items of one question; a line that several of them rest on is written out once."""
-
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
-        self._whole: set[int] = set()
-        self._day = ""
-
-    def item(self, case: Case, near: Sequence[Known]) -> str:
-        """Return a candidate with its lines and the memories nearest to it."""
-        item, old = case.item, case.old
-        kind = f"update of {visible_line(old.name)}, said {_day(old)}" if old else "new"
-        rows = [f"## {case.id} ({kind}; {item.type})"]
-        if old:
-            changed = dict(item.replaces)
-            for number, sentence in enumerate(sentences(old.body), start=1):
-                after = changed.get(sentence.text)
-                gone = "" if after is None else f" => {after}" if after else " => (left out)"
-                rows.append(_row(f"old {number}", sentence.text + gone))
-            rows.append(_row("name", item.name))
-        parts = (("statement", item.statement), ("why", item.why), ("how to apply", item.how_to_apply))
-        rows += [_row(f"added {part}" if old else part, text) for part, text in parts if text]
-        if item.description and folded(item.description) != folded(item.statement):
-            rows.append(_row("description", item.description))
-        if case.missing.elsewhere:
-            rows.append(_row("elsewhere", ", ".join(case.missing.elsewhere)))
-        if case.missing.nowhere:
-            rows.append(_row("nowhere", ", ".join(case.missing.nowhere)))
-        rows += self.lines(case.cited, item.sources)
-        rows += [_memory(known) for known in near if old is None or known.memory.name != old.name]
-        return "\n".join(rows) + "\n"
-
-    def lines(self, cited: Sequence[int], sources: Sequence[Evidence]) -> list[str]:
-        """Return the lines `cited`, marked, and those around them."""
-        numbers = self._screen.around(cited)
-        self._day = ""
-        above = [f"{'>' if n in cited else ''}[{n}]" for n in numbers if n in self._whole]
-        rows = [self._line(n, n in cited, sources) for n in numbers if n not in self._whole]
-        return [f"as above: {' '.join(above)}", *rows] if above else rows
-
-    def _line(self, number: int, cited: bool, sources: Sequence[Evidence]) -> str:
-        utterance = self._screen.rendering.lines[number]
-        head = f"{'>' if cited else ' '} [{number}]"
-        quotes = [source.quote for source in sources if source.uuid == utterance.uuid] if cited else []
-        text = " ".join(visible(utterance.text).split())
-        short = _near(text, quotes) if cited else _ends(text, AROUND_CHARS)
-        if short == text:
-            self._whole.add(number)
-        who = "PERSON" if utterance.speaker == "person" else "ASSISTANT"
-        day, self._day = self._day, day_of(utterance)
-        return f"{head} {who}: {short}" if day == self._day else f"{head} {self._day} {who}: {short}"
-
-
-def _near(text: str, quotes: Sequence[str]) -> str:
-    """Return `text`, or of a long one what stands around `quotes`."""
-    if len(text) <= CITED_CHARS:
-        return text
-    found = [(at, at + len(quote)) for quote in quotes if (at := text.find(quote)) >= 0]
-    pieces: list[tuple[int, int]] = []
-    for start, end in sorted((max(0, at - QUOTE_MARGIN), end + QUOTE_MARGIN) for at, end in found):
-        if pieces and start <= pieces[-1][1]:
-            start, end = pieces[-1][0], max(end, pieces.pop()[1])
-        pieces.append((start, end))
-    return " … ".join(text[start:end] for start, end in pieces) or _ends(text, CITED_CHARS)
-
-
-def _ends(text: str, limit: int) -> str:
-    """Return `text`, or its start and its longer end: questions and menus mostly stand there."""
-    head = limit // 3
-    return text if len(text) <= limit else f"{text[:head]} … {text[head - limit :]}"
 
 
 def _ruled(case: Case, opinion: Opinion | None, near: Sequence[Known]) -> _Ruling:
@@ -294,42 +264,34 @@ def _ruled(case: Case, opinion: Opinion | None, near: Sequence[Known]) -> _Rulin
     if opinion.verdict == "stretched":
         how = " ".join(opinion.how.split())[:300] or "it says more than its lines"
         return _Stretched(case, how, narrower)
-    if opinion.lasts == "part" and narrower is not None:
+    if _plain(opinion.lasts) == "part" and narrower is not None:
         return _Stretched(case, PASSING_PART, narrower, kind=PASSING_PART)
     contradicted = _contradicted(case, opinion)
-    return replace(contradicted, narrower=narrower) if contradicted else _heard(case, opinion)
-
-
-def _heard(case: Case, opinion: Opinion) -> Case | Rejected:
-    """Return a case with the origin that the reader hears and a name that fits, or why it is too weak."""
-    item, heard = case.item, _ORIGINS[opinion.words]
-    if weakest_origin([item.origin, heard]) == heard:
-        item = replace(item, origin=heard)
-    turned = case.old is not None and bool(opinion.name.strip())
-    if turned:
-        item = replace(item, name=slugify(opinion.name))
-    return too_weak(item) or replace(case, item=item, renamed=turned)
+    return replace(contradicted, narrower=narrower) if contradicted else case
 
 
 def _said_by_another(settled: Verdict, opinions: Mapping[str, Opinion]) -> None:
-    """Drop the new cases that another of `settled` says as well, with every number and name in them."""
-    live = {case.id: case for case in settled.cases}
-    for case in list(settled.cases):
-        other = live.get(opinions[case.id].within.strip())
-        if other is None or other is case or case.old is not None or other.id not in live:
+    """Drop the new cases that another new one says as well, with every number and name in them."""
+    new = {case.id: case for case in settled.cases if case.old is None}
+    for case in list(new.values()):
+        other = new.get(opinions[case.id].within.strip())
+        # One that is dropped itself, or was narrowed, may no longer tell it.
+        if other is None or opinions[other.id].within.strip() or opinions[other.id].narrower:
             continue
-        whole = "\n".join(
-            (other.item.description, other.item.body, *(text for _, text in other.item.replaces))
-        )
-        if not misses(case.item.body, whole):
-            del live[case.id]
+        whole = f"{other.item.description}\n{other.item.body}"
+        if not misses(case.item.body, whole) and specifics(case.item.body) <= specifics(whole):
             settled.cases.remove(case)
             settled.rejected.append(Rejected(case.item.name, f"“{other.item.name}” says it too"))
 
 
+def _plain(word: str) -> str:
+    return word.strip(" .,;:!").lower()
+
+
 def _against(case: Case, opinion: Opinion, near: Sequence[Known]) -> Rejected | None:
     """Return why a case may not go live whatever it says, or None."""
-    item, flags = case.item, set(opinion.flags)
+    item = case.item
+    flags = {flag.strip().lower() for given in opinion.flags for flag in given.split(",")}
     foreign = [opinion.words == "third_party", "third_party" in flags]
     later = any(
         item.said_at is not None and (moment := said_at(known.memory)) is not None and moment > item.said_at
@@ -341,7 +303,7 @@ def _against(case: Case, opinion: Opinion, near: Sequence[Known]) -> Rejected | 
         ("instruction" in flags, "it reads like an instruction to a model", own),
         (opinion.verdict == "not_said", "its lines do not say it", False),
         (any(foreign), "the words are somebody else's", not all(foreign) and own),
-        (opinion.lasts == "no", "it holds for the moment only", False),
+        (_plain(opinion.lasts) == "no", "it holds for the moment only", False),
         ("overtaken" in flags, SAID_LATER, not later),
     )
     for applies, reason, to_inbox in found:
@@ -390,7 +352,7 @@ def _keeping(first: Candidate, case: Case, opinion: Opinion) -> Narrower | None:
 def _taken_back(
     withdrawals: Sequence[Withdrawn], answered: Verification, settled: Verdict
 ) -> list[Withdrawn]:
-    opinions = {opinion.id: opinion.taken_back for opinion in answered.withdrawals}
+    opinions = {name: opinion.taken_back for name, opinion in _once_each(answered.withdrawals).items()}
     found = []
     for withdrawn in withdrawals:
         match opinions.get(withdrawn.id, ""):
@@ -415,22 +377,23 @@ def _says_already(case: Case, near: Sequence[Known]) -> Memory | None:
     return None
 
 
-def _in_words(first: Candidate, narrower: Narrower) -> Candidate:
-    """Return `first` in narrower words; what it is called follows them."""
+def _once_each(opinions: Sequence[Said]) -> dict[str, Said]:
+    """Return `opinions` by id, without those that contradict each other: two about one item are none."""
+    counts = Counter(opinion.id for opinion in opinions)
+    return {opinion.id: opinion for opinion in opinions if counts[opinion.id] == 1}
+
+
+def _in_words(first: Candidate, narrower: Narrower, case: Case) -> Candidate:
+    """Return `first` in narrower words; what it is called and what it points to follows them.
+
+    Of an update no sentence goes that the first reader left: that takes both.
+    """
     values = narrower.model_dump()
+    named = {change.number for change in first.replaces}
+    if case.old is not None:
+        values["replaces"] = [change for change in values["replaces"] if change["number"] in named]
+    texts = folded(" ".join((narrower.statement, narrower.why, narrower.description)))
+    values["anchors"] = [anchor for anchor in first.anchors if folded(anchor) in texts]
     if not values["name"].strip():
         del values["name"]
     return Candidate.model_validate({**first.model_dump(), **values, "title": ""})
-
-
-def _row(label: str, text: str) -> str:
-    return f"{label}: " + visible(text.strip()).replace("\n", "\n    ")
-
-
-def _memory(known: Known) -> str:
-    text = one_line(known.memory.body.replace("**", ""), NEAR_CHARS)
-    return _row(f"memory {visible_line(known.memory.name)} ({_day(known.memory)})", text)
-
-
-def _day(memory: Memory) -> str:
-    return day(said_at(memory), "day unknown")

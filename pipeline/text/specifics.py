@@ -49,11 +49,9 @@ _LONG = re.compile(r"[!-~]{200,}")
 """A token this long is one specific; taking it apart could take minutes in a hostile text."""
 _CODE = re.compile(r"`{1,3}([^`\n]{1,300})`{1,3}")
 _QUOTED = re.compile(r'"([^"\n]{2,80})"|“([^”\n]{2,80})”|「([^」\n]{1,80})」')
-_URL_ENDS = PUNCTUATION + UNSPACED + HANGUL
-"""What follows an address and is no part of it: 、 and “を見る”, Arabic ؛. File names may well be Chinese."""
 _SHAPES = re.compile(
     rf"""
-      (?P<url>\b[a-z][a-z0-9+.-]*://[^\s<>"'`)\]{_URL_ENDS}]+)
+      (?P<url>\b[a-z][a-z0-9+.-]*://[^\s<>"'`)\]{PUNCTUATION}]+)
     | (?P<email>[\w.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)
     | (?P<windows>\b[A-Za-z]:\\[^\s"'`,;{PUNCTUATION}]+)
     | (?P<path>(?:(?<![\w.])(?:~|\.{{1,2}})?/|{_START}@?[\w.-]+/)(?:[\w.@+*-]+/?)+)

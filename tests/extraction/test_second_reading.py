@@ -178,7 +178,7 @@ BANS = fact(1, SAID, name="gateway-bans", statement="At 5 the gateway bans us.",
     ("opinions", "names"),
     [
         ({"c2": {"within": "c1"}}, [RULE["name"]]),
-        ({"c1": {"within": "c2"}, "c2": {"within": "c1"}}, [RULE["name"]]),
+        ({"c1": {"within": "c2"}, "c2": {"within": "c1"}}, ["gateway-bans", RULE["name"]]),
         ({"c2": {"within": "c2"}}, ["gateway-bans", RULE["name"]]),
         ({"c2": {"within": "c9"}}, ["gateway-bans", RULE["name"]]),
         ({"c2": {"within": "c1"}, "c1": {"verdict": "not_said"}}, ["gateway-bans"]),

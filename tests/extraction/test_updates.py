@@ -106,16 +106,42 @@ def test_u1_a_whole_new_text_takes_nothing_away(bench: Bench) -> None:
     assert body(bench) == "Use 3 retries. Log each.\n\n**Why:** At 5 the gateway bans us for an hour.\n"
 
 
-def test_u1_what_holds_no_longer_by_the_lines_may_not_stay_beside_the_new(bench: Bench) -> None:
+def test_u1_what_holds_no_longer_by_one_reader_alone_is_left_to_a_person(bench: Bench) -> None:
     learned(bench)
     both = fact(1, MORE, update_of="payment-retries", statement="Use 4 retries.", description="4 retries.")
     narrower = {"replaces": [{"number": 1, "text": "Use 4 retries."}], "description": "4 retries."}
+    outcome = turn(
+        bench,
+        speak(bench, MORE),
+        reply(both),
+        reader=lambda prompt: borne_out(prompt, c1={"gone": [1], "narrower": [narrower]}),
+    )
+    assert "holds no longer by its lines, yet it would stay" in outcome.rejected[0]["reason"]
+    assert (outcome.proposals, body(bench)[:14]) == (1, "Use 3 retries.")
 
-    def reader(prompt: str) -> Scripted:
-        return borne_out(prompt, c1={"gone": [1], "narrower": [narrower]})
 
-    turn(bench, speak(bench, MORE), reply(both), reader=reader)
-    assert body(bench) == "Use 4 retries.\n\n**Why:** At 5 the gateway bans us for an hour.\n"
+def test_a_stretched_update_without_narrower_words_changes_nothing(bench: Bench) -> None:
+    learned(bench)
+    wide = update(1, MORE, 1, "Use 4 retries for every service.")
+    opinion = {"verdict": "stretched", "how": "one service", "gone": []}
+    turn(bench, speak(bench, MORE), reply(wide), reader=lambda prompt: borne_out(prompt, c1=opinion))
+    assert body(bench).startswith("Use 3 retries.\n")
+
+
+def test_earlier_words_that_are_added_change_neither_name_nor_description(bench: Bench) -> None:
+    learned(bench)
+    before = bench.store.read("payment-retries").memory
+    more = update(1, "log each retry", 1, "", name="log-retries", description="Log.")
+    more |= {"replaces": [], "statement": "Log each retry."}
+    turn(
+        bench,
+        speak(bench, "log each retry", session="earlier", days=30),
+        reply(more),
+        reader=lambda prompt: borne_out(prompt, c1={"name": "log-retries"}),
+    )
+    (kept,) = bench.store.scan().documents
+    assert "Log each retry." in kept.memory.body
+    assert (kept.name, kept.memory.description) == ("payment-retries", before.description)
 
 
 @pytest.mark.parametrize(
