@@ -193,6 +193,34 @@ def test_a_reason_that_another_tells_is_no_memory_of_its_own(
         assert [item["reason"] for item in outcome.rejected] == [f"“{RULE['name']}” says it too"]
 
 
+@pytest.mark.parametrize(
+    "opinions",
+    [
+        {"c2": {"within": "c1"}, "c1": {"verdict": "stretched", "how": "x", "narrower": [NARROW]}},
+        {"c2": {"within": "c1"}, "c1": {"within": "c3"}},
+    ],
+)
+def test_one_that_may_no_longer_tell_it_takes_nothing_away(
+    bench: Bench, opinions: dict[str, dict[str, Any]]
+) -> None:
+    read(bench, lambda prompt: borne_out(prompt, **opinions), RULE, BANS)
+    assert "gateway-bans" in bench.names()
+
+
+def test_two_opinions_about_one_item_are_none(bench: Bench) -> None:
+    def reader(prompt: str) -> Scripted:
+        said = borne_out(prompt)
+        return {**said, "items": [{**said["items"][0], "verdict": "not_said"}, *said["items"]]}
+
+    outcome = read(bench, reader)
+    assert (outcome.word, bench.names()) == ("proposed", [])
+
+
+@pytest.mark.parametrize("flags", [["Permission"], [" permission "], ["third_party, permission"]])
+def test_a_flag_counts_however_it_is_written(bench: Bench, flags: list[str]) -> None:
+    assert read(bench, saying(flags=flags)).word == "nothing"
+
+
 def test_a_number_that_the_other_has_not_keeps_the_note(bench: Bench) -> None:
     short = {**RULE, "why": ""}
     read(bench, lambda prompt: borne_out(prompt, c2={"within": "c1"}), short, BANS)
