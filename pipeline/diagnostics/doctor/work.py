@@ -24,6 +24,8 @@ _MODES = {
     "propose": "background work puts what it finds into the inbox (store.mode)",
 }
 
+_AGAIN = "It is tried again by itself, soon after that is mended; `reverie work` tries it now."
+
 
 def check(app: App) -> Iterator[Finding]:
     """Yield how the work stands."""
@@ -92,7 +94,7 @@ def _jobs(ledger: Ledger) -> Iterator[Finding]:
         yield Finding("error", "jobs", message, "Mend the cause, then run `reverie work --retry`.")
     held = [job for job in jobs.list_jobs(ledger, state="waiting") if job.last_error]
     for job in held[:3]:
-        yield Finding("note", "jobs", f"{job.kind} {job.key} waits: {job.last_error}", "It is tried again.")
+        yield Finding("note", "jobs", f"{job.kind} {job.key} waits: {job.last_error}", _AGAIN)
 
 
 def _spend(app: App, ledger: Ledger) -> Iterator[Finding]:
