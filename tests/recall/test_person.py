@@ -122,6 +122,11 @@ def test_why_work_has_stopped_is_said_once_a_day(desk: Desk, state: dict[str, An
     assert said in read(desk, "s-2")
 
 
+def test_a_cause_that_was_cut_ends_in_no_second_full_stop(desk: Desk) -> None:
+    board(desk, held="no network and…")
+    assert read(desk, "s-0") == "Reverie learns nothing for now: no network and… `reverie status`"
+
+
 def test_the_same_cause_in_another_project_is_not_said_again(desk: Desk, tmp_path: Path) -> None:
     board(desk, held="no network")
     assert read(desk, "s-0")

@@ -192,6 +192,30 @@ def test_a_turn_held_for_a_login_is_read_once_another_call_succeeds(shop: Worksh
     assert len(shop.memories()) == 2 and {job.state for job in queue(shop)} == {"done"}
 
 
+WORDS = (
+    "claude has no login of its own here. ANTHROPIC_API_KEY is set here, but Reverie uses no key unasked."
+    " To use it, write under [model] in /home/me/.claude/reverie/config.toml: the line"
+    ' api_key_env = "ANTHROPIC_API_KEY". Or run `claude` and log in with /login.'
+)
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"), [(WORDS, WORDS), (f"{WORDS} {'on ' * 99}", WORDS), ("on " * 300, f"{'on ' * 143}…")]
+)
+def test_the_hooks_are_told_what_mends_a_login(shop: Workshop, reason: str, told: str) -> None:
+    talk(shop)
+    work(shop)
+    with shop.ledger() as ledger:
+        jobs.enqueue(ledger, "dream", str(shop.store), now=0, run_after=0)
+        job = jobs.claim(ledger, owner="test", lease_seconds=9, now=at(NOW), kinds=["dream"])
+        assert isinstance(job, Job)
+        jobs.postpone(ledger, job, run_after=at(NOW) + timedelta(hours=2), reason=reason, now=at(NOW))
+    work(shop)
+    board = json.loads((shop.home / "recall" / "board.json").read_text("utf-8"))
+    held = board["stores"][str(shop.store)]["held"]
+    assert held.replace(" …", "…") == told.replace(" …", "…")
+
+
 def test_a_model_that_is_missing_is_not_asked_for_more_often_as_another_answers(
     shop: Workshop, api: LoopbackApi
 ) -> None:

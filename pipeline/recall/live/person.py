@@ -127,7 +127,8 @@ def _stopped(state: "dict[str, Any]", ask: str) -> "list[str]":
         else []
     )
     if isinstance(held, str) and held:
-        lines.append(f"Reverie learns nothing for now: {held.rstrip('.')}. {ask}")
+        end = " " if held.endswith("…") else ". "
+        lines.append(f"Reverie learns nothing for now: {held.rstrip('.')}{end}{ask}")
     return lines
 
 
