@@ -244,6 +244,19 @@ def test_a_setup_that_failed_is_over_when_somebody_installed_the_packages(desk: 
     assert "Reverie is at it." not in read(desk, "s-1")
 
 
+@pytest.mark.parametrize(
+    ("tries", "said"), [(-1, "Reverie found a newer Python and sets itself up"), (1, "It needs Python 3.11.")]
+)
+    ("tries", "said"), [(-1, "Reverie found a newer Python and sets itself up"), (1, "It needs Python 3.11.")]
+)
+def test_a_newer_python_is_told_once_this_hook_runs(desk: Desk, tries: int, said: str) -> None:
+    """The package's hooks need the Python that the setup needs."""
+    desk.home.mkdir(parents=True, exist_ok=True)
+    text = f"failed {int(MOMENT - 60)} {tries} /x y\nIt needs Python 3.11.\n"
+    (desk.home / "setup").write_text(text, "utf-8")
+    assert read(desk, "s-0").startswith(said)
+
+
 DEPLOY = "how do we deploy to staging?"
 
 

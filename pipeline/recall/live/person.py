@@ -21,6 +21,12 @@ _LONGEST = 500
 _STALLED_SECONDS = 3_600.0
 _DEAD_SECONDS = 60.0
 _SETUP_SECONDS = 7_200.0
+_FOUND = (
+    "Reverie found a newer Python and sets itself up in the background (once, a minute or two)."
+    " What you say meanwhile is kept."
+)
+_NO_PYTHON = "-1"
+"""What ``hooks/prepare_worker.py`` notes in place of tries where it found no Python of 3.11 or newer."""
 _MOST_BYTES = 16 << 10
 _CLIENTS_COMMANDS = "/commands/reverie/status.md"
 
@@ -142,6 +148,8 @@ def _setup(home: str, now: float) -> "list[str]":
         return []
     if state in ("failed", "off") and os.path.exists(f"{home}/{home_files.PYTHON}"):
         return []  # somebody installed the packages meanwhile
+    if state == "failed" and rest.split(" ")[1:2] == [_NO_PYTHON]:
+        return [_FOUND]  # this runs under one that is new enough
     return [text.strip()]
 
 
