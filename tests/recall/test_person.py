@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.hooklib import places, settings
+from pipeline.recall.live import announced, person
 from tests.recall.test_session_start import DAY, board, later
 from tests.support.recall import HOOKS, LIMIT, MOMENT, Desk
 
@@ -247,14 +248,32 @@ def test_a_setup_that_failed_is_over_when_somebody_installed_the_packages(desk: 
 @pytest.mark.parametrize(
     ("tries", "said"), [(-1, "Reverie found a newer Python and sets itself up"), (1, "It needs Python 3.11.")]
 )
-    ("tries", "said"), [(-1, "Reverie found a newer Python and sets itself up"), (1, "It needs Python 3.11.")]
-)
 def test_a_newer_python_is_told_once_this_hook_runs(desk: Desk, tries: int, said: str) -> None:
     """The package's hooks need the Python that the setup needs."""
     desk.home.mkdir(parents=True, exist_ok=True)
     text = f"failed {int(MOMENT - 60)} {tries} /x y\nIt needs Python 3.11.\n"
     (desk.home / "setup").write_text(text, "utf-8")
     assert read(desk, "s-0").startswith(said)
+
+
+def test_a_plugin_says_at_its_first_session_that_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked without the hook, which would begin the setup behind its answer."""
+    monkeypatch.delenv("REVERIE_PYTHON", raising=False)
+
+    def line(name: str, day: int = 0, *, plugin: bool = True) -> str:
+        home, now = str(tmp_path / name), MOMENT + day * DAY
+        seen = announced.Seen(home, "")
+        return person.at_start(home, {}, seen, now, since=0.0, problems=[], plugin=plugin)
+
+    assert line("by-hand", plugin=False) == ""
+    assert line("new").startswith("Reverie is installed and starts in the background")
+    assert line("new") == "", "once"
+    for file in ("setup", "python", "logs/worker.log"):
+        (tmp_path / file / "logs").mkdir(parents=True)
+        (tmp_path / file / file).write_text("", "utf-8")
+        assert line(file) == "", f"{file} tells that it was begun"
 
 
 DEPLOY = "how do we deploy to staging?"

@@ -21,6 +21,10 @@ _LONGEST = 500
 _STALLED_SECONDS = 3_600.0
 _DEAD_SECONDS = 60.0
 _SETUP_SECONDS = 7_200.0
+_HERE = (
+    "Reverie is installed and starts in the background; the first time takes a minute or two."
+    " What you say meanwhile is kept."
+)
 _FOUND = (
     "Reverie found a newer Python and sets itself up in the background (once, a minute or two)."
     " What you say meanwhile is kept."
@@ -49,7 +53,7 @@ def at_start(
     """
     everywhere = Seen(home, home)
     ask = _command("status", plugin)
-    broken = [*_setup(home, now), *_settings(home, problems)] or _stalled(home, now)
+    broken = [*(_setup(home, now) or _first(home, plugin)), *_settings(home, problems)] or _stalled(home, now)
     broken += _stopped(state, ask)
     lines = [line for line in (_plain(line) for line in broken) if everywhere.today(line, now)]
     news = _news(state, seen, everywhere, now, since, plugin)
@@ -151,6 +155,14 @@ def _setup(home: str, now: float) -> "list[str]":
     if state == "failed" and rest.split(" ")[1:2] == [_NO_PYTHON]:
         return [_FOUND]  # this runs under one that is new enough
     return [text.strip()]
+
+
+def _first(home: str, plugin: bool) -> "list[str]":
+    """Return that Reverie is there, at the first session of a plugin: nothing was set up yet."""
+    before = (home_files.SETUP, home_files.PYTHON, home_files.WORKER_LOG)
+    if not plugin or os.environ.get("REVERIE_PYTHON") or any(os.path.exists(f"{home}/{x}") for x in before):
+        return []
+    return [_HERE]
 
 
 def _settings(home: str, problems: "list[str]") -> "list[str]":
