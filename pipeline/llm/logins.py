@@ -219,7 +219,10 @@ def explained(error: UnauthorisedError, settings: ModelSettings, config: Path) -
             f"{start}, and {', '.join(missing)}, which config.toml names, is not set where this ran.",
             fix=f"{HIDDEN}. Write {COPY_LINE} instead, and {COPYING}." if missing == [OAUTH] else way,
         )
-    way = f"{LOG_IN} If {OAUTH} of your shell is your login: `reverie doctor` tells how to use it."
+    way = (
+        f"{LOG_IN} If {OAUTH} of your shell is your login, write {COPY_LINE} under [model] in {config}, and"
+        f" {COPYING}."
+    )
     return UnauthorisedError(
         f"{text}.", fix=way if error_phrases.is_logged_out(text) else error.fix or LOG_IN
     )
