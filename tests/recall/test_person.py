@@ -256,11 +256,8 @@ def test_a_newer_python_is_told_once_this_hook_runs(desk: Desk, tries: int, said
     assert read(desk, "s-0").startswith(said)
 
 
-def test_a_plugin_says_at_its_first_session_that_it_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plugin_says_at_its_first_session_that_it_is_there(tmp_path: Path) -> None:
     """Asked without the hook, which would begin the setup behind its answer."""
-    monkeypatch.delenv("REVERIE_PYTHON", raising=False)
 
     def line(name: str, day: int = 0, *, plugin: bool = True) -> str:
         home, now = str(tmp_path / name), MOMENT + day * DAY

@@ -160,7 +160,7 @@ def _setup(home: str, now: float) -> "list[str]":
 def _first(home: str, plugin: bool) -> "list[str]":
     """Return that Reverie is there, at the first session of a plugin: nothing was set up yet."""
     before = (home_files.SETUP, home_files.PYTHON, home_files.WORKER_LOG)
-    if not plugin or os.environ.get("REVERIE_PYTHON") or any(os.path.exists(f"{home}/{x}") for x in before):
+    if not plugin or any(os.path.exists(f"{home}/{x}") for x in before):
         return []
     return [_HERE]
 
