@@ -87,8 +87,8 @@ def claim(
     leased = (new_id(), owner, at + lease_seconds, at, at)
     found = ledger.row(
         "UPDATE jobs SET crashes = crashes + (state = 'leased'), state = 'leased', token = ?, owner = ?,"
-        " lease_until = ?, run_after = coalesce(run_after, ?), changed_at = ?"
-        " WHERE id = (SELECT id FROM jobs WHERE"
+        " lease_until = ?, run_after = coalesce(run_after, ?), changed_at = ?,"
+        " held_for = '', held_call = NULL WHERE id = (SELECT id FROM jobs WHERE"
         f" ((state = 'waiting' AND (? OR run_after IS NULL OR run_after <= ?)) OR {_DEAD}){allowed}"
         " ORDER BY coalesce(run_after, 0), id LIMIT 1) RETURNING *",
         (*leased, int(ignore_schedule), at, at, *(kinds or ()), *leave_out),
@@ -153,14 +153,47 @@ def fail(ledger: Ledger, job: Job, error: str, *, now: Moment, retry_at: Moment 
     )
 
 
-def postpone(ledger: Ledger, job: Job, *, run_after: Moment, reason: str, now: Moment) -> None:
-    """Put a claimed job back until `run_after`, with no attempt counted: a cap stopped it, not a fault."""
+def postpone(
+    ledger: Ledger,
+    job: Job,
+    *,
+    run_after: Moment,
+    reason: str,
+    now: Moment,
+    held_for: str = "",
+    login: bool = False,
+) -> None:
+    """Put a claimed job back until `run_after`, with no attempt counted: a cap stopped it, not a fault.
+
+    `held_for` is what the wait is about, in any words: with other words, `wake` ends it. One that waits for a
+    `login` also ends with the next model call that succeeds.
+    """
     _release(
         ledger,
         job,
-        "state = 'waiting', run_after = ?, crashes = 0, again = 0, last_error = ?, changed_at = ?",
-        (seconds(run_after), reason[:_ERROR_CHARS], seconds(now)),
+        "state = 'waiting', run_after = ?, crashes = 0, again = 0, last_error = ?, changed_at = ?,"
+        " held_for = ?, held_call = iif(?, (SELECT coalesce(max(id), 0) FROM model_calls), NULL)",
+        (seconds(run_after), reason[:_ERROR_CHARS], seconds(now), held_for, int(login)),
     )
+
+
+def any_held(ledger: Ledger) -> bool:
+    """Whether a job waits for something that `wake` may see changed."""
+    return ledger.value("SELECT 1 FROM jobs WHERE state = 'waiting' AND held_for <> ''") is not None
+
+
+def wake(ledger: Ledger, *, held_for: str, now: Moment) -> int:
+    """Make due what was held for anything but `held_for`, or for a login that has let a call through since.
+
+    Returns how many jobs that were.
+    """
+    at = seconds(now)
+    return ledger.execute(
+        "UPDATE jobs SET run_after = min(coalesce(run_after, 0), ?), held_for = '', held_call = NULL,"
+        " changed_at = ? WHERE state = 'waiting' AND held_for <> '' AND (held_for <> ? OR EXISTS"
+        " (SELECT 1 FROM model_calls WHERE outcome = 'ok' AND model_calls.id > jobs.held_call))",
+        (at, at, held_for),
+    ).rowcount
 
 
 def unpark(ledger: Ledger, job_id: int | None, *, now: Moment) -> int:

@@ -353,6 +353,12 @@ def chores(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE TABLE chores (name TEXT PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID")
 
 
+def held_jobs(connection: sqlite3.Connection) -> None:
+    """Add to jobs what one waits for that no model could do: the settings and logins there were then."""
+    connection.execute("ALTER TABLE jobs ADD COLUMN held_for TEXT NOT NULL DEFAULT ''")
+    connection.execute("ALTER TABLE jobs ADD COLUMN held_call INTEGER")
+
+
 Step = Callable[["sqlite3.Connection"], None]
 STEPS: tuple[Step, ...] = (
     files,
@@ -369,6 +375,7 @@ STEPS: tuple[Step, ...] = (
     deeds,
     branches,
     chores,
+    held_jobs,
 )
 LATEST = len(STEPS)
 

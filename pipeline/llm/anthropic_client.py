@@ -36,7 +36,8 @@ _LIMITS = ("tokens", "input-tokens", "output-tokens", "requests")
 class AnthropicProvider:
     """Asks the Messages API at `base_url` (Anthropic's own when empty) with `api_key`, or with `auth_token`.
 
-    A token is sent as ``Authorization: Bearer``, a key as ``x-api-key``; the other of the two is never sent.
+    The SDK chooses the header: 2.14 sends both a key and a token as ``Authorization: Bearer``. The one that
+    was not given is never sent.
     """
 
     name = "anthropic"

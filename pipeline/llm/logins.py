@@ -7,6 +7,7 @@ None of it is used until a setting names it: ``model.pass_env`` (for ``claude -p
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -146,6 +147,22 @@ def has_own_login() -> bool:
     return isinstance(state, dict) and bool(state.get("oauthAccount") or state.get("primaryApiKey"))
 
 
+def stamp(settings: ModelSettings) -> str:
+    """Return what tells the settings and logins there are now from others, as hex: no secret is in it.
+
+    Of the client's own files it goes by when they were written and how long they are.
+    """
+    parts: list[object] = [settings.model_dump_json(), lacking(settings), has_own_login()]
+    for file in (Path(claude_settings.user_file()), Path(places.config_dir()) / ".credentials.json"):
+        try:
+            found = file.stat()
+        except OSError:
+            parts.append(None)
+        else:
+            parts.append((found.st_mtime_ns, found.st_size))
+    return hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:16]
+
+
 def names_models_itself(environ: Mapping[str, str]) -> bool:
     """Whether a client run with `environ` asks a cloud, or a gateway whose models it was told the names of.
 
@@ -202,7 +219,10 @@ def explained(error: UnauthorisedError, settings: ModelSettings, config: Path) -
             f"{start}, and {', '.join(missing)}, which config.toml names, is not set where this ran.",
             fix=f"{HIDDEN}. Write {COPY_LINE} instead, and {COPYING}." if missing == [OAUTH] else way,
         )
-    way = f"{LOG_IN} If {OAUTH} of your shell is your login: `reverie doctor` tells how to use it."
+    way = (
+        f"{LOG_IN} If {OAUTH} of your shell is your login, write {COPY_LINE} under [model] in {config}, and"
+        f" {COPYING}."
+    )
     return UnauthorisedError(
         f"{text}.", fix=way if error_phrases.is_logged_out(text) else error.fix or LOG_IN
     )

@@ -9,13 +9,14 @@ from pathlib import Path
 from pipeline.config import Settings
 from pipeline.context import PhaseContext, open_store
 from pipeline.core.clock import Clock
+from pipeline.core.errors import UnauthorisedError
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job, JobKind
 from pipeline.ledger import Ledger, calls, jobs
 from pipeline.ledger.jobs import Unclaimed
-from pipeline.llm import Client, Provider, open_provider
+from pipeline.llm import Client, Provider, logins, open_provider
 from pipeline.store import Store
-from pipeline.worker.retry import Decision, Stop, Wait
+from pipeline.worker.retry import PROVIDER_DOWN, Decision, Stop, Wait
 
 
 class WorkerContext:
@@ -119,15 +120,28 @@ class WorkerContext:
         """Mark a job done, or waiting for `again_after` seconds if it was asked for meanwhile."""
         jobs.finish(self.ledger, job, now=self.now(), again_after=again_after)
 
-    def postpone(self, job: Job, seconds: float, reason: str) -> None:
-        """Put a job back for `seconds`, with no attempt counted."""
-        jobs.postpone(self.ledger, job, run_after=self.now() + seconds, reason=reason, now=self.now())
+    def postpone(self, job: Job, seconds: float, reason: str, error: Exception | None = None) -> None:
+        """Put a job back for `seconds`, with no attempt counted, or less if `error` is mended sooner."""
+        jobs.postpone(
+            self.ledger,
+            job,
+            run_after=self.now() + seconds,
+            reason=reason,
+            now=self.now(),
+            held_for=logins.stamp(self.settings.model) if isinstance(error, PROVIDER_DOWN) else "",
+            login=isinstance(error, UnauthorisedError),
+        )
 
-    def put_back(self, job: Job, decision: Decision, reason: str) -> None:
-        """Put a job back as `decision` says; one that stops is parked, for a person to see."""
+    def wake(self) -> None:
+        """Make due what waits for a provider, whose settings or logins changed, or work again."""
+        if jobs.any_held(self.ledger):
+            jobs.wake(self.ledger, held_for=logins.stamp(self.settings.model), now=self.now())
+
+    def put_back(self, job: Job, decision: Decision, reason: str, error: Exception | None = None) -> None:
+        """Put a job back as `decision` says, for `error`; one that stops is parked, for a person to see."""
         match decision:
             case Wait(seconds, counted=False):
-                self.postpone(job, seconds, reason)
+                self.postpone(job, seconds, reason, error)
             case Wait(seconds):
                 jobs.fail(self.ledger, job, reason, now=self.now(), retry_at=self.now() + seconds)
             case Stop():

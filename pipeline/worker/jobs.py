@@ -115,6 +115,7 @@ class Worker:
         recall_log.take(ledger, context.home, context.now())
         if self._extracts():
             self._wake_conversations()
+            context.wake()
             down = self._extract_due(done, now_too=now_too)
             recall_log.count(context)
             self.dreams.queue()
@@ -175,8 +176,8 @@ class Worker:
             ):
                 self.context.enqueue("extract_conversation", str(item.id))
 
-    def _extract_due(self, done: Pass, *, now_too: bool) -> str:
-        """Do every extraction that is due; return why the provider can't be asked, "" when it can."""
+    def _extract_due(self, done: Pass, *, now_too: bool) -> Exception | None:
+        """Do every extraction that is due; return why the provider can't be asked, None when it can."""
         tried: list[int] = []
 
         def claim(*, ignore_schedule: bool) -> Job | jobs.Unclaimed:
@@ -195,9 +196,9 @@ class Worker:
                 return down
             self._drain(done)
         LOG.info("extraction ends: %s", job.value)
-        return ""
+        return None
 
-    def _dream_due(self, done: Pass, down: str, *, now_too: bool) -> None:
+    def _dream_due(self, done: Pass, down: Exception | None, *, now_too: bool) -> None:
         """Do every dream that is due; with the provider `down` (why), all of them wait."""
         tried: list[int] = []
         while isinstance(job := self.dreams.claim(leave_out=tried, ignore_schedule=now_too), Job):
@@ -209,21 +210,22 @@ class Worker:
 
     # -- one job ----------------------------------------------------------------------------------
 
-    def _attempt(self, job: Job, done: Pass) -> str:
-        """Do one job and settle it: the boundary for its errors. Returns "" or why no other can be done."""
+    def _attempt(self, job: Job, done: Pass) -> Exception | None:
+        """Do one job and settle it: the boundary for its errors. Returns None or why no other can be done."""
+        down: Exception | None = None
         try:
             try:
                 result = self.dreams.run(job) if job.kind == "dream" else self.extraction.run(job)
             except Exception as error:  # noqa: BLE001 - a job's one boundary
                 self._settle_failure(job, error, done)
-                down = _waits_for(error) if isinstance(error, PROVIDER_DOWN) else ""
+                down = error if isinstance(error, PROVIDER_DOWN) else None
             else:
                 self._settle(job, result, done)
-                down = ""
+                self.context.wake()
         except LeaseLostError as error:
             # Another worker has the job, and settles it.
             LOG.warning("%s", error, extra=log_fields(job))
-            return ""
+            return None
         faults.reach("worker.job_settled")
         return down
 
@@ -247,7 +249,7 @@ class Worker:
         if isinstance(decision, Wait) and not decision.counted:
             if isinstance(error, PROVIDER_DOWN) or (isinstance(error, SpendError) and job.kind != "dream"):
                 done.waiting = _waits_for(error)
-            self.context.put_back(job, decision, _waits_for(error))
+            self.context.put_back(job, decision, _waits_for(error), error)
             return
         if isinstance(error, ReverieError):
             LOG.warning("%s failed: %s", job.key, error, extra=log_fields(job))
@@ -266,10 +268,10 @@ class Worker:
                 return
         self.context.put_back(job, decision, reason)
 
-    def _put_off(self, job: Job, down: str) -> None:
+    def _put_off(self, job: Job, down: Exception) -> None:
         """Let a claimed job wait for the provider, which is `down` (why)."""
         try:
-            self.context.postpone(job, PROVIDER_DOWN_SECONDS, down)
+            self.context.postpone(job, PROVIDER_DOWN_SECONDS, _waits_for(down), down)
         except LeaseLostError as error:
             LOG.warning("%s", error, extra=log_fields(job))
 

@@ -18,6 +18,9 @@ The limit that is set is ``extraction.attempts``:
 Dialogue that no model takes (refused, invalid, too long, cut off) is given up at the limit, not parked: it
 would hold up everything that was said after it.
 
+The wait for a provider ends sooner when the settings or the logins it is about change, and that for a login
+also with the next model call that succeeds (`pipeline.ledger.jobs.wake`).
+
 Trying again *within* one model call, while a provider is overloaded, is `pipeline.llm.retry`.
 """
 

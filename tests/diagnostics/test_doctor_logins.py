@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import stat
 import sys
+from pathlib import Path
 
 import pytest
 
+from pipeline.ledger import jobs, open_ledger
 from tests.cli.conftest import make_desk, session
 from tests.support.loopback import Refusal, serving
 from tests.support.model import HELP, PROGRAM
@@ -81,6 +83,21 @@ def test_daily_6_work_waits_with_the_cause_and_the_cure(desk):
     found = provider(desk, code=1)
     assert found["level"] == "error" and "its last call was refused" in found["message"]
     assert "doctor --online" in found["fix"]
+
+
+def test_what_waits_for_one_cause_is_told_once(desk):
+    home = Path(desk.here("status", "--json").json["home"])
+    home.mkdir(parents=True, exist_ok=True)
+    with open_ledger(home / "ledger.sqlite") as ledger:
+        for key, reason in (("a", "not logged in"), ("b", "not logged in"), ("c", "at its cap")):
+            jobs.enqueue(ledger, "dream", key, now=0, run_after=0)
+            job = jobs.claim(ledger, owner="test", lease_seconds=9, now=0)
+            jobs.postpone(ledger, job, run_after=9e9, reason=reason, now=0)
+    rows = desk.here("doctor", "--json", code=0).json
+    assert sorted(row["message"] for row in rows if row["what"] == "jobs") == [
+        "dream a and 1 more job wait: not logged in",
+        "dream c waits: at its cap",
+    ]
 
 
 def test_without_a_client_the_line_is_one_for_the_messages_api(desk):

@@ -198,11 +198,17 @@ def test_any_command_notes_its_python_where_none_is_noted_that_runs(machine: Mac
     assert noted.read_text("utf-8") == "/bin/sh\n"
 
 
-def test_while_the_plugin_sets_itself_up_the_launcher_says_so(machine: Machine, launcher: Path) -> None:
+@pytest.mark.parametrize("state", ["working", "failed", "off"])
+def test_without_a_setup_status_answers_with_how_it_stands_and_other_commands_fail(
+    machine: Machine, launcher: Path, state: str
+) -> None:
     machine.state.mkdir(parents=True)
-    (machine.state / "setup").write_text("working 1 1 /x\nReverie sets itself up.\n", "utf-8")
+    (machine.state / "setup").write_text(f"{state} 1 1 /x\nHow it stands.\n", "utf-8")
     done = launch(machine, launcher, "status")
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "Reverie sets itself up.\n")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "How it stands.\n", "")
+    for command in (["doctor"], ["status", "--json"]):
+        done = launch(machine, launcher, *command)
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", "How it stands.\n")
 
 
 def launch(machine: Machine, launcher: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -71,6 +71,16 @@ def test_the_reply_comes_back_whole(api: Api) -> None:
     assert (reply.remaining_fraction, reply.resets_at) == (0.1, 1795773600.0)
 
 
+def test_a_key_is_sent_as_the_docstring_says(api: Api) -> None:
+    api.say(GOOD)
+    provider(api).send(REQUEST, {})
+    headers = {
+        name: value for name, value in api.headers[0].items() if name in ("authorization", "x-api-key")
+    }
+    assert list(headers) == ["authorization"] and headers["authorization"].startswith("Bearer ")
+    assert "``Authorization: Bearer``" in str(AnthropicProvider.__doc__)
+
+
 def test_without_limit_headers_nothing_is_said_about_limits(api: Api) -> None:
     api.say(GOOD, headers={"anthropic-ratelimit-tokens-remaining": "many"})
     reply = provider(api).send(REQUEST, {})

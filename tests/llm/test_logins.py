@@ -86,7 +86,7 @@ def test_daily_6_a_login_of_the_shell_is_named_with_the_line_that_allows_it(
 def test_a_login_in_none_of_the_shells_is_not_made_up(fake_claude: FakeClaude, tmp_path: Path) -> None:
     told = refusal(fake_claude(LOGGED_OUT), tmp_path)
     assert told.startswith("claude: Not logged in · Please run /login. Run `claude` and log in with /login.")
-    assert "If CLAUDE_CODE_OAUTH_TOKEN of your shell is your login: `reverie doctor` tells how" in told
+    assert "If CLAUDE_CODE_OAUTH_TOKEN of your shell is your login, write " + logins.COPY_LINE in told
 
 
 def test_p1_a_token_that_was_allowed_and_refused_is_what_is_named(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.hooklib import places, settings
+from pipeline.recall.live import announced, person
 from tests.recall.test_session_start import DAY, board, later
 from tests.support.recall import HOOKS, LIMIT, MOMENT, Desk
 
@@ -120,6 +121,11 @@ def test_why_work_has_stopped_is_said_once_a_day(desk: Desk, state: dict[str, An
     assert read(desk, "s-1") == ""
     later(desk, 1)
     assert said in read(desk, "s-2")
+
+
+def test_a_cause_that_was_cut_ends_in_no_second_full_stop(desk: Desk) -> None:
+    board(desk, held="no network and…")
+    assert read(desk, "s-0") == "Reverie learns nothing for now: no network and… `reverie status`"
 
 
 def test_the_same_cause_in_another_project_is_not_said_again(desk: Desk, tmp_path: Path) -> None:
@@ -237,6 +243,34 @@ def test_a_setup_that_failed_is_over_when_somebody_installed_the_packages(desk: 
     (desk.home / "python").write_text("/usr/bin/python3\n", "utf-8")
     later(desk, 1)
     assert "Reverie is at it." not in read(desk, "s-1")
+
+
+@pytest.mark.parametrize(
+    ("tries", "said"), [(-1, "Reverie found a newer Python and sets itself up"), (1, "It needs Python 3.11.")]
+)
+def test_a_newer_python_is_told_once_this_hook_runs(desk: Desk, tries: int, said: str) -> None:
+    """The package's hooks need the Python that the setup needs."""
+    desk.home.mkdir(parents=True, exist_ok=True)
+    text = f"failed {int(MOMENT - 60)} {tries} /x y\nIt needs Python 3.11.\n"
+    (desk.home / "setup").write_text(text, "utf-8")
+    assert read(desk, "s-0").startswith(said)
+
+
+def test_a_plugin_says_at_its_first_session_that_it_is_there(tmp_path: Path) -> None:
+    """Asked without the hook, which would begin the setup behind its answer."""
+
+    def line(name: str, day: int = 0, *, plugin: bool = True) -> str:
+        home, now = str(tmp_path / name), MOMENT + day * DAY
+        seen = announced.Seen(home, "")
+        return person.at_start(home, {}, seen, now, since=0.0, problems=[], plugin=plugin)
+
+    assert line("by-hand", plugin=False) == ""
+    assert line("new").startswith("Reverie is installed and starts in the background")
+    assert line("new") == "", "once"
+    for file in ("setup", "python", "logs/worker.log"):
+        (tmp_path / file / "logs").mkdir(parents=True)
+        (tmp_path / file / file).write_text("", "utf-8")
+        assert line(file) == "", f"{file} tells that it was begun"
 
 
 DEPLOY = "how do we deploy to staging?"

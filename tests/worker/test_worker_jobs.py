@@ -6,12 +6,14 @@ import json
 import subprocess
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipeline.core.clock import FixedClock
 from pipeline.domain.job import Job
+from pipeline.hooklib import places
 from pipeline.ledger import inbox, jobs, open_ledger
 from pipeline.worker import Pass
 from tests.support.hooks import HOOKS
@@ -176,6 +178,78 @@ def test_a_provider_that_is_down_is_asked_once(
     api.answer = keep_each_line
     work(shop, later=3601)
     assert len(shop.memories()) == 3
+
+
+def test_a_turn_held_for_a_login_is_read_once_another_call_succeeds(shop: Workshop, api: LoopbackApi) -> None:
+    talk(shop, 1)
+    api.answer = lambda prompt: Refusal(401, "invalid x-api-key")
+    work(shop)
+    api.answer = keep_each_line
+    work(shop, later=60)
+    assert shop.memories() == [], "nothing has changed that would let it through"
+    talk(shop, 2)
+    work(shop, later=120)
+    assert len(shop.memories()) == 2 and {job.state for job in queue(shop)} == {"done"}
+
+
+WORDS = (
+    "claude has no login of its own here. ANTHROPIC_API_KEY is set here, but Reverie uses no key unasked."
+    " To use it, write under [model] in /home/me/.claude/reverie/config.toml: the line"
+    ' api_key_env = "ANTHROPIC_API_KEY". Or run `claude` and log in with /login.'
+)
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"), [(WORDS, WORDS), (f"{WORDS} {'on ' * 99}", WORDS), ("on " * 300, f"{'on ' * 143}…")]
+)
+def test_the_hooks_are_told_what_mends_a_login(shop: Workshop, reason: str, told: str) -> None:
+    talk(shop)
+    work(shop)
+    with shop.ledger() as ledger:
+        jobs.enqueue(ledger, "dream", str(shop.store), now=0, run_after=0)
+        job = jobs.claim(ledger, owner="test", lease_seconds=9, now=at(NOW), kinds=["dream"])
+        assert isinstance(job, Job)
+        jobs.postpone(ledger, job, run_after=at(NOW) + timedelta(hours=2), reason=reason, now=at(NOW))
+    work(shop)
+    board = json.loads((shop.home / "recall" / "board.json").read_text("utf-8"))
+    held = board["stores"][str(shop.store)]["held"]
+    assert held.replace(" …", "…") == told.replace(" …", "…")
+
+
+def test_a_model_that_is_missing_is_not_asked_for_more_often_as_another_answers(
+    shop: Workshop, api: LoopbackApi
+) -> None:
+    talk(shop, 1)
+    api.answer = lambda prompt: Refusal(404, "no such model")
+    work(shop)
+    api.answer = keep_each_line
+    talk(shop, 2)
+    work(shop, later=120)
+    assert len(shop.memories()) == 1 and len(queue(shop, "waiting")) == 1
+
+
+def _line_in_config(shop: Workshop, monkeypatch: Any) -> None:
+    monkeypatch.setenv("REVERIE_MODEL__MODEL", "claude-haiku-4-5-20251001")
+
+
+def _login_of_the_client(shop: Workshop, monkeypatch: Any) -> None:
+    file = Path(places.config_dir()) / ".credentials.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("{}", "utf-8")
+
+
+@pytest.mark.parametrize("mend", [_line_in_config, _login_of_the_client])
+def test_a_turn_held_for_a_login_is_read_once_the_settings_or_the_login_change(
+    shop: Workshop, api: LoopbackApi, monkeypatch: Any, mend: Callable[[Workshop, Any], None]
+) -> None:
+    for number in (1, 2):
+        talk(shop, number)
+    api.answer = lambda prompt: Refusal(401, "invalid x-api-key")
+    work(shop)
+    api.answer = keep_each_line
+    mend(shop, monkeypatch)
+    work(shop, later=60)
+    assert len(shop.memories()) == 2
 
 
 def test_a_finished_conversation_keeps_the_time_it_was_put_off_to(shop: Workshop, monkeypatch: Any) -> None:

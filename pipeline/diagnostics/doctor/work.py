@@ -24,6 +24,8 @@ _MODES = {
     "propose": "background work puts what it finds into the inbox (store.mode)",
 }
 
+_AGAIN = "It is tried again by itself, soon after that is mended; `reverie work` tries it now."
+
 
 def check(app: App) -> Iterator[Finding]:
     """Yield how the work stands."""
@@ -90,9 +92,13 @@ def _jobs(ledger: Ledger) -> Iterator[Finding]:
     for job in jobs.list_jobs(ledger, state="parked"):
         message = f"{job.kind} {job.key} was given up after {job.attempts} tries: {job.last_error}"
         yield Finding("error", "jobs", message, "Mend the cause, then run `reverie work --retry`.")
-    held = [job for job in jobs.list_jobs(ledger, state="waiting") if job.last_error]
-    for job in held[:3]:
-        yield Finding("note", "jobs", f"{job.kind} {job.key} waits: {job.last_error}", "It is tried again.")
+    held: dict[str, list[str]] = {}
+    for job in jobs.list_jobs(ledger, state="waiting"):
+        if job.last_error:
+            held.setdefault(job.last_error, []).append(f"{job.kind} {job.key}")
+    for cause, names in list(held.items())[:3]:
+        more = f" and {count(len(names) - 1, 'more job')} wait" if len(names) > 1 else " waits"
+        yield Finding("note", "jobs", f"{names[0]}{more}: {cause}", _AGAIN)
 
 
 def _spend(app: App, ledger: Ledger) -> Iterator[Finding]:

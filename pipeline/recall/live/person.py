@@ -21,6 +21,16 @@ _LONGEST = 500
 _STALLED_SECONDS = 3_600.0
 _DEAD_SECONDS = 60.0
 _SETUP_SECONDS = 7_200.0
+_HERE = (
+    "Reverie is installed and starts in the background; the first time takes a minute or two."
+    " What you say meanwhile is kept."
+)
+_FOUND = (
+    "Reverie found a newer Python and sets itself up in the background (once, a minute or two)."
+    " What you say meanwhile is kept."
+)
+_NO_PYTHON = "-1"
+"""What ``hooks/prepare_worker.py`` notes in place of tries where it found no Python of 3.11 or newer."""
 _MOST_BYTES = 16 << 10
 _CLIENTS_COMMANDS = "/commands/reverie/status.md"
 
@@ -43,7 +53,7 @@ def at_start(
     """
     everywhere = Seen(home, home)
     ask = _command("status", plugin)
-    broken = [*_setup(home, now), *_settings(home, problems)] or _stalled(home, now)
+    broken = [*(_setup(home, now) or _first(home, plugin)), *_settings(home, problems)] or _stalled(home, now)
     broken += _stopped(state, ask)
     lines = [line for line in (_plain(line) for line in broken) if everywhere.today(line, now)]
     news = _news(state, seen, everywhere, now, since, plugin)
@@ -127,7 +137,8 @@ def _stopped(state: "dict[str, Any]", ask: str) -> "list[str]":
         else []
     )
     if isinstance(held, str) and held:
-        lines.append(f"Reverie learns nothing for now: {held.rstrip('.')}. {ask}")
+        end = " " if held.endswith("…") else ". "
+        lines.append(f"Reverie learns nothing for now: {held.rstrip('.')}{end}{ask}")
     return lines
 
 
@@ -141,7 +152,17 @@ def _setup(home: str, now: float) -> "list[str]":
         return []
     if state in ("failed", "off") and os.path.exists(f"{home}/{home_files.PYTHON}"):
         return []  # somebody installed the packages meanwhile
+    if state == "failed" and rest.split(" ")[1:2] == [_NO_PYTHON]:
+        return [_FOUND]  # this runs under one that is new enough
     return [text.strip()]
+
+
+def _first(home: str, plugin: bool) -> "list[str]":
+    """Return that Reverie is there, at the first session of a plugin: nothing was set up yet."""
+    before = (home_files.SETUP, home_files.PYTHON, home_files.WORKER_LOG)
+    if not plugin or any(os.path.exists(f"{home}/{x}") for x in before):
+        return []
+    return [_HERE]
 
 
 def _settings(home: str, problems: "list[str]") -> "list[str]":

@@ -9,6 +9,7 @@ import os
 
 from pipeline.hooklib import claude_settings, home_files, memory_format, places, settings
 from pipeline.hooklib.ownership import moved_from, project_of
+from pipeline.hooklib.plain import clipped
 from pipeline.recall.live import fence, person, session_file
 from pipeline.recall.live.announced import DAY, Seen
 from pipeline.recall.live.session_budget import Block, fit
@@ -128,7 +129,7 @@ def _troubles(state: "dict[str, Any]", seen: Seen, now: float) -> "list[str]":
         lines.append(f"Memory work stopped: {parked} (`reverie status`; `reverie work --retry`).")
     held = state.get("held")
     if isinstance(held, str) and held and seen.once("held", held, now, 30 * DAY):
-        lines.append(f"Memory work waits: {held} (`reverie status`).")
+        lines.append(f"Memory work waits: {clipped(held, 160)} (`reverie status`).")
     dream = state.get("dream")
     lines += _dreamless(dream, seen, now) if isinstance(dream, dict) else []
     return [" ".join(fence.neutralise(line).split()) for line in lines]

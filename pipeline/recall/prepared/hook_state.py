@@ -33,6 +33,7 @@ LOG = logging.getLogger("reverie.recall")
 DAYS = 14
 MOST_CHANGES = 30
 _RUNS = 200
+_HELD_CHARS = 430
 _WORK = {
     "extract_turn": "reading a turn",
     "extract_conversation": "reading a conversation",
@@ -74,7 +75,7 @@ def write(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> None:
     stores = {}
     for store_path in files.stores(ledger):
         stuck_here = [job for job, store in stuck if store in (store_path, "")]
-        waits = (_short(job.last_error) for job in stuck_here if job.state == "waiting")
+        waits = (_sentences(job.last_error) for job in stuck_here if job.state == "waiting")
         stores[store_path] = {
             "inbox": inbox.count_here(ledger, home, Path(store_path)),
             "shared": shared,
@@ -167,3 +168,12 @@ def _changes_of(action: Action) -> list[tuple[str, str]]:
 
 def _short(text: str) -> str:
     return clipped(visible_line(text), 160)
+
+
+def _sentences(text: str) -> str:
+    """Return as many whole sentences of `text` as a person's line has room for, with what mends it."""
+    line = visible_line(text)
+    if len(line) <= _HELD_CHARS:
+        return line
+    whole = line[:_HELD_CHARS].rfind(". ")
+    return line[: whole + 1] if whole > 0 else clipped(line, _HELD_CHARS)
