@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.domain.job import Job
 from pipeline.ledger import jobs, open_ledger
 from tests.cli.conftest import make_desk, session
 from tests.support.loopback import Refusal, serving
@@ -92,6 +93,7 @@ def test_what_waits_for_one_cause_is_told_once(desk):
         for key, reason in (("a", "not logged in"), ("b", "not logged in"), ("c", "at its cap")):
             jobs.enqueue(ledger, "dream", key, now=0, run_after=0)
             job = jobs.claim(ledger, owner="test", lease_seconds=9, now=0)
+            assert isinstance(job, Job)
             jobs.postpone(ledger, job, run_after=9e9, reason=reason, now=0)
     rows = desk.here("doctor", "--json", code=0).json
     assert sorted(row["message"] for row in rows if row["what"] == "jobs") == [
