@@ -97,4 +97,4 @@ def test_a_session_without_its_token_says_where_to_look(open_box: OpenBox) -> No
     box.env["CLAUDE_CODE_OAUTH_TOKEN"] = "sk-ant-oat01-made-up"
     converse(box)
     waits = " ".join(box.run("reverie", "status").split())
-    assert "If CLAUDE_CODE_OAUTH_TOKEN of your shell is your login: `reverie doctor` tells how" in waits
+    assert "If CLAUDE_CODE_OAUTH_TOKEN of your shell is your login, write" in waits
