@@ -164,10 +164,11 @@ class SecondReader:
             if isinstance(ruling, _Stretched):
                 settled.sent_back.append(ruling.kind)
                 ruling = self._narrowed(ruling, opinions[case.id])
+                if isinstance(ruling, Case):
+                    # As it was first worded, it was asked before the question.
+                    ruling = _says_already(ruling, near[case.id]) or ruling
             elif isinstance(ruling, Case):
                 ruling = self._heard(ruling, opinions[case.id])
-            if isinstance(ruling, Case):
-                ruling = _says_already(ruling, near[case.id]) or ruling
             if isinstance(ruling, Case):
                 settled.cases.append(ruling)
             elif isinstance(ruling, Memory):
