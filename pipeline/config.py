@@ -245,7 +245,7 @@ class ProjectSettings(_Section):
     """Which projects are read and recalled into. A file `.reverie-ignore` in one leaves it out as well."""
 
     only: Annotated[tuple[str, ...], BeforeValidator(_folders)] = Field(
-        (), description="Folders or patterns (`~/work/*`): no project but in these. Empty: all."
+        (), description="Folders or patterns (`~/clients/*`): no project but in these. Empty: all."
     )
     ignore: Annotated[tuple[str, ...], BeforeValidator(_folders)] = Field(
         (), description="Folders or patterns whose projects are neither read nor recalled into."
