@@ -17,7 +17,7 @@ from pipeline.verify.provenance import said_at
 CITED_CHARS = 400
 """A cited line is shown whole up to here; of a longer one what stands around its quotes."""
 QUOTE_MARGIN = 140
-AROUND_CHARS = 80
+AROUND_CHARS = 60
 NEAR_CHARS = 240
 
 

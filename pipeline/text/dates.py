@@ -82,6 +82,7 @@ _PATTERN = re.compile(
     rf"|\b(?P<which>next|last|this|on|by|until|before)\s+(?P<name>{_any_of(_DAYS)})\b(?!s)(?!\s+\(?{DAY.pattern})",
     re.IGNORECASE,
 )
+_SENTENCE_ENDS = (". ", "! ", "? ", "\n")
 _TWICE = re.compile(rf"({DAY.pattern})(?: \(\1\)|, \1(?!-))")
 _NAMED = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|“[^”\n]+”|„[^“”\n]+[“”]|«[^»\n]+»|「[^」\n]+」|『[^』\n]+』")
 """Words in backticks or quotation marks are someone's words or a name, and stay: “set `today` to false”."""
@@ -117,8 +118,8 @@ def absolute(text: str, spoken_at: datetime | None) -> str:
 
 
 def _sentence_around(match: re.Match[str], text: str) -> str:
-    before = max(text.rfind(mark, 0, match.start()) for mark in (". ", "! ", "? ", "\n"))
-    after = min(at for mark in (". ", "! ", "? ", "\n") if (at := f"{text}\n".find(mark, match.end())) >= 0)
+    before = max(text.rfind(end, 0, match.start()) for end in _SENTENCE_ENDS)
+    after = min(at for end in _SENTENCE_ENDS if (at := f"{text}\n".find(end, match.end())) >= 0)
     return text[before + 1 : after]
 
 
