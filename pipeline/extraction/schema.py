@@ -155,13 +155,11 @@ class Opinion(_Plain):
     verdict: Text = Field("", json_schema_extra={"enum": ["borne_out", "stretched", "not_said"]})
     words: Text = Field("", json_schema_extra={"enum": ["person", "confirmed", "assistant", "third_party"]})
     lasts: Text = Field("", json_schema_extra={"enum": ["yes", "part", "no"]})
+    gone: Annotated[list[int], BeforeValidator(_numbers)] = Field(default_factory=list)
     how: Spare = ""
     flags: SpareTexts = Field(default_factory=list)
     known: Spare = ""
     within: Spare = ""
-    gone: Annotated[list[int], BeforeValidator(_numbers)] = Field(
-        default_factory=list, json_schema_extra=MAY_LACK
-    )
     name: Spare = ""
     narrower: Annotated[list[Narrower], ITEMS] = Field(default_factory=list, json_schema_extra=MAY_LACK)
 
