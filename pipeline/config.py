@@ -119,7 +119,9 @@ class ExtractionSettings(_Section):
     known_chars: Count = Field(8_000, description="Most characters of memories in full in one model call.")
     first_sight_days: Count = Field(7, description="Days of a long history extracted unasked.")
     first_sight_turns: Count = Field(30, description="Turns of a long history extracted unasked.")
-    max_candidates: Count = Field(40, description="Memories taken from one reply.")
+    max_candidates: Count = Field(
+        40, description="Memories taken from one reply; more where a person spoke more often."
+    )
     attempts: Count = Field(3, description="Tries before a job is parked.")
     time_zone: Annotated[str, AfterValidator(_known_zone)] = Field(
         TIME_ZONE,

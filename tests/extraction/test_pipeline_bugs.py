@@ -116,6 +116,22 @@ def test_bug_067_hundreds_of_items_are_cut_and_counted(bench: Bench) -> None:
     assert kept is not None and len(json.loads(kept.summary_json or "")["rejected"]) == 5
 
 
+def test_who_says_much_may_be_remembered_for_much(bench: Bench) -> None:
+    bench.settings = Settings.model_validate({"extraction": {"max_candidates": 1}})
+    words = ["alpha", "bravo", "carrot"]
+    session = Transcript()
+    for word in words:
+        session.user(f"the {word} stays at 3")
+    key = bench.hear(session)
+    facts = [
+        fact(line, f"the {word} stays", name=word, statement=f"The {word} is 3.")
+        for line, word in enumerate(words, start=1)
+    ]
+    bench.script([reply(*facts, fact(3, "stays at 3", name="fourth", statement="A fourth is 3."))])
+    (outcome,) = bench.run(bench.turns(key))
+    assert bench.names() == words and [item["check"] for item in outcome.rejected] == ["number"]
+
+
 def test_bug_069_a_japanese_fact_stays_japanese(bench: Bench) -> None:
     key = heard(bench, "テストではデータベースをモックしないでください")
     told = fact(
