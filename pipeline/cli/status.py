@@ -68,14 +68,14 @@ def screen(value: dict[str, Any], columns: int, lines: int) -> list[str]:
     now = datetime.fromtimestamp(value["at"], UTC)
     head = [*_head(value, now, columns), "", *_work(value, now), *_unread(value["unread"], columns)]
     head += _spend(value["spend"])
-    head += _dream(value["dream"], now, columns)
+    head += _dream(value, now, columns)
     trouble = [line for text in _trouble(value) for line in _wrapped("!", text, columns)]
     if lines:
         trouble = trouble[: max(_TROUBLE, lines - len(head) - 6)]
     room = (
         max(1, lines - len(head) - len(trouble) - (2 if trouble else 0) - 2) if lines else len(value["runs"])
     )
-    runs = [_run(run, now) for run in value["runs"][:room]] or _nothing_read(value["next"], columns)
+    runs = _runs(value, now)[:room] or _nothing_read(value["next"], columns)
     if all(run.startswith(" " * 7) for run in runs):
         # None is of another day, so no line needs room for a date.
         runs = [run[5:] for run in runs]
@@ -153,10 +153,16 @@ def _spend(spend: dict[str, Any]) -> list[str]:
     return ["", *(f"{name:<{_LABEL}} {drawn}  {text}" for name, drawn, text in rows)]
 
 
-def _dream(dream: dict[str, Any], now: datetime, columns: int) -> list[str]:
+def _dream(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
+    dream = value["dream"]
+    job = next((job for job in value["jobs"] if (job["kind"], job["key"]) == ("dream", value["store"])), None)
     last = "none yet" if dream["last_success"] is None else f"last {ago(dream['last_success'], now)}"
     if not dream["enabled"]:
         when = "switched off"
+    elif value["config"]:
+        when = "held, see below"
+    elif job is not None:
+        when = _queued(job, now)
     elif dream["asked_at"] is None:
         when = "looked at after the next session"
     elif not dream["waits"]:
@@ -170,17 +176,25 @@ def _dream(dream: dict[str, Any], now: datetime, columns: int) -> list[str]:
     return found
 
 
+def _queued(job: dict[str, Any], now: datetime) -> str:
+    """Return how a dream that is in the queue stands."""
+    if job["state"] == "leased":
+        return "at work now"
+    if job["last_error"]:
+        return "held, see below"
+    return (
+        "it comes next" if job["run_after"] <= now.timestamp() else f"it comes {ago(job['run_after'], now)}"
+    )
+
+
 def _trouble(value: dict[str, Any]) -> list[str]:
     alone = value["left_alone"]
     found = [f"sessions in this folder are neither read nor recalled into: {alone}" if alone else ""]
-    found += [value["config"], value["provider"]["means"]]
+    # What the provider would do says nothing while it may not be asked.
+    found.append(value["config"] or value["provider"]["means"])
     found.append(f"ledger: {value['ledger']}" if value["ledger"] else "")
     found.append(f"model calls wait: {value['spend']['held']}" if value["spend"]["held"] else "")
-    found += [
-        f"{job['kind']} {job['key']} {_STATES[job['state']]} (tries: {job['attempts']}): {job['last_error']}"
-        for job in value["jobs"]
-        if job["last_error"]
-    ]
+    found += [f"{held['jobs']}: {held['cause']}" for held in value["obstacles"]]
     spool = value["spool"]
     found.append(f"last hook trouble: {spool['hook_log']}" if spool["hook_log"] else "")
     found += [f"left for later {event}: {reason}" for event, reason in spool["left"]]
@@ -188,7 +202,16 @@ def _trouble(value: dict[str, Any]) -> list[str]:
     return [text for text in found if text]
 
 
-_STATES = {"waiting": "waits", "leased": "is at work", "parked": "was given up"}
+def _runs(value: dict[str, Any], now: datetime) -> list[str]:
+    """Return a line for each run, newest first; why one failed stands there only if it was not told above."""
+    told = [held["cause"] for held in value["obstacles"]]
+    found = []
+    for run in value["runs"]:
+        failed = (run["outcome"] or "").startswith("failed")
+        known = failed and any(cause.startswith(run["reason"]) for cause in told)
+        found.append(_run({**run, "reason": ""} if known else run, now))
+        told += [run["reason"]] if failed and run["reason"] else []
+    return found
 
 
 def _run(run: dict[str, Any], now: datetime) -> str:

@@ -1,8 +1,9 @@
 """Model calls and what they cost: the meter that every call passes, and the breaker.
 
 A call is entered before it is sent, at its estimate, so a crash can't hide it and a restart forgets
-nothing; only one that is known to have been sent nowhere stops counting when it ends. The breaker opens when a provider says that less than a fifth of the person's own limit is left,
-and closes by itself: at the limit's reset, or after an hour when that is unknown.
+nothing; only one that is known to have been sent nowhere stops counting when it ends. The breaker opens when
+a provider says that less than a fifth of the person's own limit is left, and closes by itself: at the
+limit's reset, or after an hour when that is unknown.
 """
 
 from __future__ import annotations

@@ -97,8 +97,8 @@ def test_what_waits_for_one_cause_is_told_once(desk):
             jobs.postpone(ledger, job, run_after=9e9, reason=reason, now=0)
     rows = desk.here("doctor", "--json", code=0).json
     assert sorted(row["message"] for row in rows if row["what"] == "jobs") == [
-        "dream a and 1 more job wait: not logged in",
-        "dream c waits: at its cap",
+        "1 dream waits: at its cap",
+        "2 dreams wait: not logged in",
     ]
 
 
