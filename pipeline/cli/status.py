@@ -204,13 +204,13 @@ def _trouble(value: dict[str, Any]) -> list[str]:
 
 def _runs(value: dict[str, Any], now: datetime) -> list[str]:
     """Return a line for each run, newest first; why one failed stands there only if it was not told above."""
-    told = [held["cause"] for held in value["obstacles"]]
+    known_causes = [held["cause"] for held in value["obstacles"]]
     found = []
     for run in value["runs"]:
         failed = (run["outcome"] or "").startswith("failed")
-        known = failed and any(cause.startswith(run["reason"]) for cause in told)
-        found.append(_run({**run, "reason": ""} if known else run, now))
-        told += [run["reason"]] if failed and run["reason"] else []
+        repeated = failed and any(cause.startswith(run["reason"]) for cause in known_causes)
+        found.append(_run({**run, "reason": ""} if repeated else run, now))
+        known_causes += [run["reason"]] if failed and run["reason"] else []
     return found
 
 

@@ -111,9 +111,9 @@ class ClaudeCliProvider:
         try:
             return claude_result.read_result(out, err, code, request)
         except UnauthorisedError as error:
-            told = logins.explained(error, self._settings, self._home.config)
-            told.usage, told.sent = error.usage, error.sent
-            raise told from error
+            explained = logins.explained(error, self._settings, self._home.config)
+            explained.usage, explained.sent = error.usage, error.sent
+            raise explained from error
 
     def _flags(self, folder: Path, env: Mapping[str, str]) -> frozenset[str]:
         """Return the newer options this program knows, asking it once for each version of the file."""

@@ -189,6 +189,10 @@ def _answers(app: App, name: str, reason: str) -> Iterator[Finding]:
         if offered:
             message = f"{logins.in_words(offered)}, but {logins.NOT_USED}"
             yield Finding("note", "login", message, f"{logins.how_to_allow(offered[0], config)}.")
+    gateway = logins.passed_by(settings) if name == "anthropic" else ""
+    if gateway:
+        message = f"Claude Code asks {gateway} ({logins.URL}), and Reverie asks {logins.OWN_URL} itself"
+        yield Finding("note", "login", message, logins.how_to_stay_with(gateway, settings, config))
     if logins.hidden(settings):
         fix = f"Write {logins.COPY_LINE} instead, and {logins.COPYING}."
         yield Finding("error", "login", f"{logins.HIDDEN}, so nothing will be learned by it", fix)
