@@ -33,6 +33,12 @@ def test_h_is_help_everywhere(desk, command):
     assert desk.here(*command, "-h").out == desk.here(*command, "--help").out != ""
 
 
+@pytest.mark.parametrize("command", [[], ["undo"], ["config", "set"]], ids=" ".join)
+def test_help_before_a_command_is_its_help(desk, command):
+    assert desk.here("help", *command).out == desk.here(*command, "--help").out
+    assert "No such command" in desk.here("help", "hlep", code=2).err
+
+
 def test_a_command_that_is_near_is_offered(desk):
     assert "Did you mean" in desk.here("hstory", code=2).err
 
