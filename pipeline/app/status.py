@@ -36,6 +36,7 @@ from pipeline.llm import budget, describe
 from pipeline.llm.cassette import in_words
 from pipeline.store.ownership.access import owner
 from pipeline.text.humanize import count
+from pipeline.worker.moved import left_behind
 
 _OVERHEAD = (4_600, 0)
 """Tokens in and out of reading one window, both readers, that the dialogue has no part in."""
@@ -63,6 +64,7 @@ def overview(
         "home": str(home),
         "store": str(store),
         "moved_from": ownership.moved_from(str(store), str(paths.project_root(Path.cwd()))),
+        "left_behind": left_behind(ledger, store),
         "ledger": ledger.note,
         "left_alone": projects.why_ignored(str(Path.cwd()), settings.projects.only, settings.projects.ignore),
         "mode": settings.store.mode,

@@ -156,6 +156,7 @@ def _spend(spend: dict[str, Any]) -> list[str]:
 def _dream(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
     dream = value["dream"]
     job = next((job for job in value["jobs"] if (job["kind"], job["key"]) == ("dream", value["store"])), None)
+    not_before = dream["not_before"] if (dream["not_before"] or 0) > now.timestamp() else None
     last = "none yet" if dream["last_success"] is None else f"last {ago(dream['last_success'], now)}"
     if not dream["enabled"]:
         when = "switched off"
@@ -163,6 +164,8 @@ def _dream(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
         when = "held, see below"
     elif job is not None:
         when = _queued(job, now)
+    elif dream["asked_at"] is None and not_before is not None:
+        when = "the next one is looked for after a session"
     elif dream["asked_at"] is None:
         when = "looked at after the next session"
     elif not dream["waits"]:
@@ -171,8 +174,8 @@ def _dream(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
         closed = [gate["name"] for gate in dream["gates"] if not gate["open"]]
         when = f"held by {' and '.join(closed)}: {dream['waits']}"
     found = ["", *_wrapped("dream", f"{last}; {when}", columns)]
-    if dream["not_before"] is not None and dream["not_before"] > now.timestamp():
-        found += _wrapped("", f"not before {day_and_time(dream['not_before'], now)}", columns)
+    if not_before is not None:
+        found += _wrapped("", f"not before {day_and_time(not_before, now)}", columns)
     return found
 
 
@@ -192,6 +195,7 @@ def _trouble(value: dict[str, Any]) -> list[str]:
     found = [f"sessions in this folder are neither read nor recalled into: {alone}" if alone else ""]
     # What the provider would do says nothing while it may not be asked.
     found.append(value["config"] or value["provider"]["means"])
+    found.append(value["left_behind"])
     found.append(f"ledger: {value['ledger']}" if value["ledger"] else "")
     found.append(f"model calls wait: {value['spend']['held']}" if value["spend"]["held"] else "")
     found += [f"{held['jobs']}: {held['cause']}" for held in value["obstacles"]]
