@@ -11,7 +11,7 @@ import pytest
 from pipeline.core.ids import digest
 from pipeline.hooklib.events import EVENTS
 from pipeline.install import status_line
-from pipeline.install.hook_registration import hook_command
+from pipeline.install.hook_registration import hook_command, settings_snippet
 from tests.install.conftest import LIMIT, Machine, make_machine
 
 FOREIGN = """{
@@ -224,6 +224,14 @@ def test_bug_032_every_command_works_whatever_the_paths_are_called(tmp_path: Pat
 def test_bug_037_the_commands_need_nothing_from_their_environment(machine: Machine) -> None:
     machine.reverie("install")
     machine.env = {"HOME": str(machine.home), "PATH": "/usr/bin:/bin"}
+    assert fired(machine, machine.project) == {*EVENTS} - {"UserPromptSubmit"}
+
+
+def test_daily_a_list_of_hooks_shows_whose_they_are(machine: Machine) -> None:
+    machine.write(json.dumps(settings_snippet()).replace(": Reverie; ", ""))
+    assert "brought up to date" in machine.reverie("install")
+    listed = machine.commands().values()
+    assert all(command.startswith(": Reverie; ") for (command,) in listed) and len(listed) == 5
     assert fired(machine, machine.project) == {*EVENTS} - {"UserPromptSubmit"}
 
 
