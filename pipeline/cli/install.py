@@ -152,7 +152,7 @@ def mode(
 
     def tell() -> None:
         for choice in MODES if not name else (now,):
-            output.line(f"{'*' if choice == now else ' '} {choice:<8} {EFFECT[choice]}")
+            output.hanging(f"{'*' if choice == now else ' '} {choice:<8} ", EFFECT[choice])
 
     value = {"mode": now, "changed": changed, "effect": EFFECT[now]}
     output.data(value, tell, as_json=as_json)
@@ -240,7 +240,9 @@ def _write(home: Path, edit: Edit, more: Sequence[Edit]) -> None:
 
 def _tell_additions(edit: Edit, more: Sequence[Edit], tell: Callable[[str], None], *, whole: bool) -> None:
     if edit.changes:
-        tell(edit.diff.rstrip("\n") if whole else edit.summary)
+        # A diff on a terminal stays as it is, to be copied.
+        show = output.verbatim if whole and tell is output.line else tell
+        show(edit.diff.rstrip("\n") if whole else edit.summary)
     if more:
         tell(commands.summary(more))
 
@@ -268,7 +270,7 @@ def _tell_removal(
 ) -> None:
     for edit in edits:
         if not commands.is_ours(edit.file):
-            output.line(edit.diff.rstrip("\n") if whole else edit.summary)
+            (output.verbatim if whole else output.line)(edit.diff.rstrip("\n") if whole else edit.summary)
     if gone := commands.summary(edits):
         output.line(gone)
     if not edits:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -42,7 +41,7 @@ def status(
 
     def tell() -> None:
         for text in screen(value, output.width() or 0, 0):
-            output.line(text)
+            output.verbatim(text)
 
     output.data(value, tell, as_json=as_json)
 
@@ -60,13 +59,18 @@ def statusline(
         output.data(status_line.setting(), output.line, as_json=True)
         return
     data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(_STDIN_LIMIT)
-    output.line(hook_statusline.line(data, str(paths.home_dir())))
+    output.verbatim(hook_statusline.line(data, str(paths.home_dir())))
 
 
 def screen(value: dict[str, Any], columns: int, lines: int) -> list[str]:
     """Return the lines of the screen: cut to `columns` (0: not), the runs to what `lines` (0: all) leave."""
     now = datetime.fromtimestamp(value["at"], UTC)
-    head = [*_head(value, now, columns), "", *_work(value, now), *_unread(value["unread"], columns)]
+    head = [
+        *_head(value, now, columns),
+        "",
+        *_work(value, now, 0 if lines else columns),
+        *_unread(value["unread"], columns),
+    ]
     head += _spend(value["spend"])
     head += _dream(value, now, columns)
     trouble = [line for text in _trouble(value) for line in _wrapped("!", text, columns)]
@@ -99,7 +103,7 @@ def _head(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
     return [left + " " * gap + clock, _short(value["store"]), *moved]
 
 
-def _work(value: dict[str, Any], now: datetime) -> list[str]:
+def _work(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
     jobs = value["jobs"]
     waiting = [job for job in jobs if job["state"] == "waiting"]
     parts = [count(value["spool"]["waiting"], "new event") if value["spool"]["waiting"] else ""]
@@ -127,7 +131,7 @@ def _work(value: dict[str, Any], now: datetime) -> list[str]:
         "read": ", ".join([read, *filter(None, odd)]) + (f"; conversations: {known}" if known else ""),
         "dialogue": _kept(value["dialogue"]),
     }
-    return [f"{name:<{_LABEL}} {text}" for name, text in found.items()]
+    return [line for name, text in found.items() for line in _wrapped(name, text, columns)]
 
 
 def _kept(dialogue: dict[str, Any]) -> str:
@@ -254,8 +258,8 @@ def _wrapped(label: str, text: str, columns: int) -> list[str]:
     flat = " ".join(text.split())
     if not columns:
         return [lead + flat]
-    parts = textwrap.wrap(flat, max(20, columns - len(lead)), break_on_hyphens=False) or [""]
-    return [lead + parts[0], *(" " * len(lead) + part for part in parts[1:])]
+    first, *others = output.wrapped(flat, columns - len(lead))
+    return [lead + first, *(" " * len(lead) + part for part in others)]
 
 
 def _cut(text: str, columns: int) -> str:
