@@ -60,7 +60,7 @@ def show(
     text = document.raw.decode("utf-8", "replace")
     output.data(
         {"path": document.path, "text": text, "memory": document.memory, "scope": scope_of(app)},
-        lambda: output.line(text.rstrip("\n")),
+        lambda: output.verbatim(text.rstrip("\n")),
         as_json=as_json,
     )
     for problem in problems:
@@ -169,7 +169,7 @@ def reindex(user: UserOption = False, store: StoreOption = None, as_json: JsonOp
 
     def tell() -> None:
         for path in changed or ["nothing to change"]:
-            output.line(path)
+            output.verbatim(path)
 
     output.data(changed, tell, as_json=as_json)
 

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,6 +31,11 @@ _WIDE = 10_000
 _LEAST_PROSE = 16
 """Columns that a text of several words needs to be read in a table."""
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
+_PARTS = re.compile(r"\s+|\S+")
+_PIECES = re.compile(r"[^/_-]*[/_-]|[^/_-]+")
+"""A path, a name or an id is read best when it breaks after one of these."""
+_LEAST = 20
+"""Columns a text gets however narrow the terminal is."""
 _CARRIAGE_RETURN = re.compile(r"\r(?!\n)")
 
 
@@ -74,15 +78,29 @@ def shown(value: object) -> str:
 
 
 def line(text: str = "") -> None:
-    """Print one line of data, control characters replaced."""
+    """Print a line of data, or some, control characters replaced; wrapped at words on a terminal."""
+    _write(_flowing(harmless(text), width()) + "\n")
+
+
+def verbatim(text: str) -> None:
+    """Print data as it is, but for control characters: a file, a diff, or what was fitted before."""
     _write(harmless(text) + "\n")
 
 
 def talk(text: str) -> None:
-    """Say something that is not data; nothing where there is nothing to say."""
+    """Say something that is not data, wrapped at words on a terminal; nothing for nothing."""
     if not text:
         return
-    _talk.print(harmless(text), markup=False)
+    columns = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
+    _talk.print(_flowing(harmless(text), columns), markup=False)
+
+
+def _flowing(text: str, columns: int | None) -> str:
+    """Return the lines of `text`, each wrapped below its beginning to `columns` cells (None: as it is)."""
+    if columns is None:
+        return text
+    lines = text.split("\n")
+    return "\n".join(more for each in lines for more in wrapped(each, columns, hang=_indent_of(each)))
 
 
 def harmless(text: str) -> str:
@@ -107,17 +125,55 @@ def width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
+def wrapped(text: str, columns: int, *, hang: str = "") -> list[str]:
+    """Return `text`, one line of it, as lines of at most `columns` cells; later ones begin with `hang`.
+
+    Wide characters count as two cells. Spaces between words stay as they are but where a line ends.
+    """
+    columns = max(columns, _LEAST + len(hang))
+    lines, line, gap = [], "", ""
+    for part in _PARTS.findall(text):
+        if part.isspace():
+            gap = part
+        elif cell_len(line + gap + part) <= columns:
+            line, gap = line + gap + part, ""
+        elif cell_len(hang + part) <= columns:
+            lines.append(line)
+            line, gap = hang + part, ""
+        else:
+            *full, line = _broken(line + gap, part, columns, hang)
+            lines += full
+            gap = ""
+    return [*lines, line]
+
+
+def _broken(line: str, word: str, columns: int, hang: str) -> list[str]:
+    """Return the lines that `word`, too long for any, makes behind `line`, the last of them unfinished."""
+    lines = []
+    for piece in _PIECES.findall(word):
+        # What no line holds whole is broken anywhere, as scripts without spaces are.
+        for part in [piece] if cell_len(hang + piece) <= columns else piece:
+            if cell_len(line + part) > columns:
+                lines.append(line.rstrip())
+                line = hang
+            line += part
+    return [*lines, line]
+
+
+def _indent_of(text: str) -> str:
+    """Return the blanks that later lines of `text` begin with: its own, and two more."""
+    return " " * (len(text) - len(text.lstrip(" ")) + 2)
+
+
 def hanging(lead: str, text: str, *, level: str = "") -> None:
     """Print `lead` and `text` on one line; on a terminal wrapped below the text, coloured as `level` says."""
     columns = width()
     if columns is None:
         line(lead + text)
         return
-    wrapped = textwrap.wrap(
-        harmless(text), max(20, columns - len(lead)), break_long_words=True, break_on_hyphens=False
-    ) or [""]
-    _write(f"{_coloured(lead, level)}{wrapped[0]}\n")
-    for more in wrapped[1:]:
+    first, *others = wrapped(" ".join(harmless(text).splitlines()).strip(), columns - len(lead))
+    _write(f"{_coloured(lead, level)}{first}\n")
+    for more in others:
         _write(" " * len(lead) + more + "\n")
 
 
@@ -236,7 +292,8 @@ def ask(question: str) -> bool:
     """Return whether a person says yes to `question`; True without asking where no terminal is."""
     if not can_ask():
         return True
-    _talk.print(f"{harmless(question)} [y/N] ", markup=False, end="")
+    columns = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
+    _talk.print(f"{_flowing(harmless(f'{question} [y/N]'), columns)} ", markup=False, end="")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 

@@ -35,10 +35,13 @@
         └── LiveCallError      a real call was tried where the switch forbids it
 
 Each carries ``fix``, one sentence a person can act on, and where it applies ``file`` and ``line``.
-``outcome`` on a ModelError is the word the ledger keeps for that call.
+``outcome`` on a ModelError is the word the ledger keeps for that call, and ``sent`` is False where nothing
+can have left this machine: such a call costs nothing and counts towards no cap.
 """
 
 from __future__ import annotations
+
+from typing import Self
 
 ODD_DATA = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What code raises on data of a shape that nobody thought of.
@@ -159,10 +162,20 @@ class SpendError(ReverieError):
 
 
 class ModelError(ReverieError):
-    """The model call gave no usable value; `usage` is what it cost all the same, when that is known."""
+    """The model call gave no usable value.
+
+    `usage` is what it cost all the same, when that is known. `sent` is False only when it is certain that no
+    request left this machine.
+    """
 
     outcome = "failed"
     usage: object | None = None
+    sent = True
+
+    def unsent(self) -> Self:
+        """Return this error, as one of a call of which nothing left this machine."""
+        self.sent = False
+        return self
 
 
 class RefusedError(ModelError):
@@ -233,3 +246,4 @@ class LiveCallError(ModelError):
     """A live model call was tried where none is allowed."""
 
     outcome = "forbidden"
+    sent = False

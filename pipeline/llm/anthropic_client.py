@@ -19,7 +19,7 @@ from pipeline.core.errors import (
     UnauthorisedError,
     UnavailableError,
 )
-from pipeline.llm import error_phrases, model_names
+from pipeline.llm import error_phrases, logins, model_names
 from pipeline.llm.budget import Usage
 from pipeline.llm.live_guard import forbid_live
 from pipeline.llm.request import RawReply, Request
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from anthropic.types import Message as ApiMessage
     from anthropic.types import MessageParam, TextBlockParam
 
-OWN_URL = "https://api.anthropic.com"
 _LIMITS = ("tokens", "input-tokens", "output-tokens", "requests")
 
 
@@ -46,7 +45,7 @@ class AnthropicProvider:
         self, api_key: str = "", *, auth_token: str = "", base_url: str = "", timeout_seconds: float = 180
     ) -> None:
         self._api_key, self._auth_token = api_key, auth_token
-        self._base_url = base_url or OWN_URL
+        self._base_url = base_url or logins.OWN_URL
         self._timeout = timeout_seconds
         self._client: anthropic.Anthropic | None = None
 

@@ -119,6 +119,14 @@ def test_bug_d12_a_broken_file_is_named_and_stops_no_reading(desk, file, broken)
     assert json.loads(desk.here("config", "--json", code=1).out)["error"]
 
 
+def test_f7_status_does_not_say_what_a_broken_file_keeps_from_happening(desk, file):
+    assert "turns are read by rules" in desk.here("status").out
+    file.write_text("[recall]\nfloors = 2\n")
+    said = desk.here("status").out
+    assert "turns are read by rules" not in said and "looked at after" not in said
+    assert "none yet; held, see below" in said and said.count("floors") == 1
+
+
 @pytest.mark.parametrize("broken", BROKEN)
 def test_with_a_broken_file_nothing_is_written_and_no_model_is_asked(desk, file, broken, tmp_path):
     desk.here("add", "Ship on Mondays.", "--name", "ship")

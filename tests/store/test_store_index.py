@@ -5,7 +5,14 @@ import os
 import pytest
 
 from pipeline.store import Store
-from pipeline.store.files.memory_index import BEGIN, END, build, entry_of, index_line, linked_paths
+from pipeline.store.files.memory_index import (
+    BEGIN,
+    END,
+    build,
+    entry_of,
+    index_line,
+    linked_paths,
+)
 from tests.support.stores import NOW, apply, index, memory, save
 
 
@@ -22,6 +29,29 @@ def test_the_empty_store_and_the_first_memory(store):
     save(store, memory())
     assert index(store) == (
         f"# Memory\n\n{BEGIN}\n- [Prefers tabs](prefers-tabs.md) — Indent with tabs, never spaces.\n{END}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("title", "description", "hook"),
+    [
+        ("Deploys happen on Tuesdays", "Deploys happen on Tuesdays.", ""),
+        ("please never mock the database", "Please never mock the database, it bit us.", " — … it bit us."),
+        ("Water may then fall to", "Water may then fall to -5 or .5 cm", " — … -5 or .5 cm"),
+        (
+            "Never push straight to main",
+            "Never push straight to main-line",
+            " — Never push straight to main-line",
+        ),
+        ("Never push straight to main", "Never push to main.", " — Never push to main."),
+        ("Tabs", "Tabs are for indenting.", " — Tabs are for indenting."),
+        ("Tabs", "tabs", ""),
+    ],
+)
+def test_a_line_says_the_words_of_its_title_once(title, description, hook):
+    assert (
+        index_line(memory("m", path="m.md", title=title, description=description))
+        == f"- [{title}](m.md){hook}"
     )
 
 

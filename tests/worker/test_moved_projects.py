@@ -149,6 +149,14 @@ def test_memories_of_both_are_never_mixed(known: Workshop) -> None:
     assert (known.store / "MEMORY.md").read_text() == "- own\n" and known.memories() == []
     done = known.reverie("adopt", str(known.place / "shop"), REVERIE_MODEL__PROVIDER="offline")
     assert done.returncode == 1 and "has memories of its own" in done.stderr
+    # It is not only logged: whoever misses them finds where they are.
+    still = f"the memories of when this project was at {known.place / 'shop'} are still in "
+    assert still in says(known, "status")
+    doctor = known.reverie("doctor", REVERIE_MODEL__PROVIDER="offline").stdout
+    assert still in doctor and "Move the files you want from one to the other" in doctor
+    shutil.rmtree(known.store)
+    begin(known, 3, "2026-03-02T11:00:00Z")
+    assert known.memories() == ["always-keep-the"] and "are still in" not in says(known, "status")
 
 
 def test_adopt_brings_what_could_not_be_known_again(known: Workshop) -> None:

@@ -28,6 +28,9 @@ END = "<!-- reverie:end -->"
 OVERFLOW_MARK = "<!-- made by reverie from the memory files; edits here are lost -->"
 LINE_LIMIT = 150
 _TITLE_LIMIT = 70
+_SENTENCE_WORDS = 4
+_WORD = re.compile(r"\w+")
+_END_OF_WORD = re.compile(r"[.,;:!?]*(?:\s+|$)")
 _DECAY_PER_DAY = 0.03
 _FIRST = frozenset({"user", "feedback"})
 _LINK = re.compile(r"\]\(\s*(?:<([^>\n]*)>|([^)\s]+))[^)\n]*\)")
@@ -78,11 +81,32 @@ def entry_of(memory: Memory, mtime: float) -> Entry:
 
 
 def index_line(memory: Memory) -> str:
-    """Return ``- [Title](path) — hook``, at most about 150 characters long."""
+    """Return ``- [Title](path) — hook``, at most about 150 characters long.
+
+    A hook that begins with the words of the title goes on where they end; one that is they is left out.
+    """
     title = one_line(inert(memory.shown_title), _TITLE_LIMIT) or inert(memory.path)
     start = f"- [{title}]({link_target(memory.path)})"
-    hook = inert(memory.description or first_line(memory.body))
+    hook = _beyond(title, inert(memory.description or first_line(memory.body)))
     return f"{start} — {one_line(hook, max(40, LINE_LIMIT - len(start) - 3))}" if hook else start
+
+
+def _beyond(title: str, text: str) -> str:
+    """Return `text`, or behind ``…`` what of it follows the words of `title`, if it begins with them."""
+    words, end = _WORD.findall(title.removesuffix("…")), 0
+    for word in words:
+        found = _WORD.search(text, end)
+        if found is None or found[0].casefold() != word.casefold():
+            return text
+        end = found.end()
+    break_off = _END_OF_WORD.match(text, end)
+    if break_off is None:
+        return text
+    rest = text[break_off.end() :]
+    if not rest:
+        return ""
+    # A title of a word or two is a heading: the sentence beneath it is read from its start.
+    return f"… {rest}" if len(words) >= _SENTENCE_WORDS else text
 
 
 def link_target(path: str) -> str:

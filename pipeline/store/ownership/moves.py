@@ -20,6 +20,7 @@ from pipeline.hooklib import ownership
 from pipeline.store.files.layout import PRIVATE
 from pipeline.store.ownership import access
 
+JOIN_BY_HAND = "Move the files you want from one to the other, then run `reverie reindex`."
 _IDENTITY = "root-id"
 _MOST_ENTRIES = 40
 """Entries of a project's folder that are kept, the first by name."""
@@ -53,7 +54,7 @@ def bring(old: Path, new: Path, project: Path) -> None:
         raise StoreError(
             f"this folder has memories of its own, and so has {old}",
             file=str(new),
-            fix="Move the files you want from one to the other, then run `reverie reindex`.",
+            fix=JOIN_BY_HAND,
         )
     with access.writing(new):
         if new.is_dir():
