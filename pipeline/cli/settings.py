@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any
 
 import typer
@@ -95,8 +96,12 @@ def _tell(done: Edited, as_json: bool) -> None:
     section, _, name = done.key.partition(".")
     app = App()
     holds = getattr(getattr(app.settings, section, None), name, None)
-    if holds != done.value and app.config_error is None:
-        variable = f"REVERIE_{section}__{name}".upper()
+    variable = f"REVERIE_{section}__{name}".upper()
+    if (
+        variable in os.environ
+        and app.config_error is None
+        and output.shown(holds) != output.shown(done.value)
+    ):
         output.talk(
             f"{variable} is set in the environment, above the file: {output.shown(holds)} holds here."
         )
