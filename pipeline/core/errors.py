@@ -40,6 +40,8 @@ Each carries ``fix``, one sentence a person can act on, and where it applies ``f
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 ODD_DATA = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What code raises on data of a shape that nobody thought of.
 
@@ -76,6 +78,15 @@ def cause(error: BaseException) -> str:
     if isinstance(error, ReverieError):
         return str(error)
     return f"a fault in Reverie ({error})" if str(error) else "a fault in Reverie"
+
+
+def _redacted(text: str) -> str:
+    if not text:
+        return text
+    # Deferred: it is for what failed, and every command imports this module.
+    from pipeline.safety.redaction import redact
+
+    return redact(text).text
 
 
 class ConfigError(ReverieError):
@@ -116,6 +127,11 @@ class SearchError(ReverieError):
 
 class EmbeddingError(ReverieError):
     """No vectors could be made; whatever would have used them goes on with words alone."""
+
+    def __init__(
+        self, message: str = "", *, fix: str = "", file: str | None = None, line: int | None = None
+    ) -> None:
+        super().__init__(_redacted(message), fix=fix, file=file, line=line)
 
 
 class LedgerError(ReverieError):
@@ -159,10 +175,26 @@ class SpendError(ReverieError):
 
 
 class ModelError(ReverieError):
-    """The model call gave no usable value; `usage` is what it cost all the same, when that is known."""
+    """The model call gave no usable value; `usage` is what it cost all the same, when that is known.
+
+    Its message may hold what a server answered or an address, and goes into the ledger and the log: secrets
+    of a known form are taken out of it.
+    """
 
     outcome = "failed"
     usage: object | None = None
+
+    def __init__(
+        self, message: str = "", *, fix: str = "", file: str | None = None, line: int | None = None
+    ) -> None:
+        super().__init__(_redacted(message), fix=fix, file=file, line=line)
+
+    def hide(self, secrets: Iterable[str]) -> None:
+        """Take `secrets` out of the message as well, whatever their form."""
+        for secret in secrets:
+            if secret:
+                self.args = tuple(str(part).replace(secret, "[secret]") for part in self.args)
+                self.fix = self.fix.replace(secret, "[secret]")
 
 
 class RefusedError(ModelError):

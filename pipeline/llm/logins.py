@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -20,6 +21,7 @@ from pipeline.core.errors import UnauthorisedError
 from pipeline.hooklib import claude_settings, places
 from pipeline.hooklib.jsonish import decode, loads
 from pipeline.llm import error_phrases
+from pipeline.safety.redaction import redact
 
 KEY = "ANTHROPIC_API_KEY"
 TOKEN = "ANTHROPIC_AUTH_TOKEN"
@@ -47,6 +49,9 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 """What switches a login on, and the variables that go with it, in the order in which the client looks."""
 _SWITCH = "CLAUDE_CODE_USE_"
 _CLOUD = tuple(f"{_SWITCH}{name}" for name in ("BEDROCK", "VERTEX", "FOUNDRY", "MANTLE", "ANTHROPIC_"))
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|HEADERS|BASE_URL")
+_LEAST = 8
+"""Characters below which what a variable holds is no secret, but a word that may stand anywhere."""
 _MOST_BYTES = 16 << 20
 COPY_LINE = f'pass_env = ["{OAUTH}={_COPY}"]'
 COPYING = f'export {_COPY}="${OAUTH}" beside it (Claude Code keeps {OAUTH} itself from hooks)'
@@ -86,6 +91,14 @@ def token(settings: ModelSettings) -> str:
     """
     named = settings.auth_token_env or (TOKEN if settings.api_key_env == TOKEN else "")
     return os.environ.get(named, "") if named else ""
+
+
+def secrets(settings: ModelSettings) -> list[str]:
+    """Return what the settings let a call have that may be shown and written nowhere."""
+    given = [
+        value for name, value in passed(settings).items() if _SECRET.search(name) and len(value) >= _LEAST
+    ]
+    return [value for value in (key(settings), token(settings), *given) if value]
 
 
 def unused(settings: ModelSettings, *, client: bool = True) -> list[Login]:
@@ -241,7 +254,7 @@ def _line(switch: str, companions: list[str], settings: ModelSettings, *, client
     """Return the line of config.toml that allows a login, and with it what it needs."""
     if not client:
         name = "api_key_env" if switch == KEY else "auth_token_env"
-        address = f" and base_url = {json.dumps(os.environ[URL])}" if URL in companions else ""
+        address = f" and base_url = {json.dumps(redact(os.environ[URL]).text)}" if URL in companions else ""
         return f'{name} = "{switch}"{address}'
     if switch == KEY and not companions:
         return f'api_key_env = "{KEY}"'
