@@ -76,3 +76,13 @@ def test_no_message_for_a_person_has_the_name_of_a_class(desk):
     done = subprocess.run([sys.executable, "-c", code, "boom"], env=desk.env, capture_output=True, text=True)
     assert "KeyError" not in done.stderr and "This is a fault in Reverie" in done.stderr
     assert groups.HELP_OPTIONS["help_option_names"][0] == "-h"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_no_name_is_offered_that_a_shell_would_run(desk, shell):
+    desk.here("add", "Ship on Mondays.", "--name", "deploy")
+    for stem in ("$(id)", "`id`", "*", "a;id", "-rf", "a'b", 'a"b', "two words", "naïve.words"):
+        (desk.store / f"{stem}.md").write_text("---\ntype: project\ndescription: x\n---\nShip it.\n")
+    found = complete(desk, "show", "", shell=shell)
+    assert "deploy" in found and "naïve.words" in found
+    assert not any(odd in found for odd in ("(id", "`", "*\n", '*"', "rf", ";", "two"))

@@ -198,6 +198,12 @@ def test_an_edit_to_what_may_stand_in_no_memory_is_refused(held, text, why):
     assert "Tea is at four." in held.here("inbox", "show", number).out
 
 
+def test_an_edit_is_as_long_as_a_memory_may_be(held):
+    number = update(held, FOUR)
+    said = held.here("inbox", "edit", number, "--text", "a long " * 400, code=1).err
+    assert "too long for one fact" in said and "at most 2,000 characters" in said
+
+
 def test_a_withdrawal_has_no_text_to_edit(held):
     number = put(held, "retire", {"name": "retries", "reason": "over"})
     assert "no text to edit" in held.here("inbox", "edit", number, "--text", "x", code=1).err
