@@ -241,6 +241,13 @@ def test_a_clock_that_jumps_ahead_deletes_nothing(desk):
     assert SAID not in said(desk), "a day later it is ten years on in earnest"
 
 
+def test_who_works_every_ten_days_keeps_no_dialogue_for_ever(desk):
+    read(desk, session(desk.project))
+    for day in ("2026-11-20", "2026-12-01", "2026-12-12"):
+        desk.here("work", REVERIE_NOW=f"{day}T10:00:00+00:00", REVERIE_DIALOGUE__KEEP_DAYS="5")
+        assert (SAID in said(desk)) == (day < "2026-12-12")
+
+
 @pytest.mark.parametrize("days", ["9" * 40, "1000000"])
 def test_so_many_days_that_no_clock_has_them(desk, days):
     read(desk, session(desk.project))
