@@ -11,11 +11,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
-import stat
 import subprocess
 import sys
 import time
+from _signal import SIGKILL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -335,7 +334,7 @@ def completed(
         printed = process.communicate(timeout=seconds)[0]
     except subprocess.TimeoutExpired:
         if posix:
-            os.killpg(process.pid, signal.SIGKILL)
+            os.killpg(process.pid, SIGKILL)
         else:
             process.kill()
         process.communicate()
@@ -405,7 +404,7 @@ def text_of(file: str) -> str:
         return ""
     with open(handle, encoding="utf-8", errors="surrogateescape") as opened:
         try:
-            return opened.read(1 << 20) if stat.S_ISREG(os.fstat(handle).st_mode) else ""
+            return opened.read(1 << 20) if os.path.isfile(handle) else ""
         except OSError:
             return ""
 

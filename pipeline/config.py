@@ -318,6 +318,12 @@ def load(home: Path, *, environment: bool = True) -> Settings:
         raise _error_of(file, named, error) from error
 
 
+def variable_above(section: str, key: str) -> str:
+    """Return the variable of the environment that stands above `key` of `section`, "" when none is set."""
+    name = f"REVERIE_{section}__{key}".upper()
+    return name if name in os.environ else ""
+
+
 def load_or_defaults(home: Path) -> tuple[Settings, ConfigError | None]:
     """Return the settings as far as they can be used, and the error that `load` would raise, if any.
 

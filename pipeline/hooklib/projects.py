@@ -51,15 +51,15 @@ def _holds(pattern: str, folder: str, base: str = "") -> bool:
 
     inside = f"{base.rstrip('/')}/{pattern.lstrip('/')}" if base else os.path.expanduser(pattern)
     wanted = _composed(os.path.normpath(inside))
-    above = [_composed(one) for one in _upwards(folder)]
+    above = [_composed(path) for path in _upwards(folder)]
     if not wanted.startswith("/"):
         globs = [f"*/{_literal(wanted)}", f"*/{_spelt(wanted)}", f"*/{wanted}"]
     else:
         wanted = wanted.replace("//", "/", 1) if wanted.startswith("//") else wanted
-        if wanted in above or any(_is_same(wanted, one) for one in above):
+        if wanted in above or any(_is_same(wanted, path) for path in above):
             return True
         globs = _globs(wanted, base)
-    return any(fnmatch.fnmatchcase(one, glob) for glob in globs for one in above)
+    return any(fnmatch.fnmatchcase(path, glob) for glob in globs for path in above)
 
 
 def _globs(wanted: str, base: str) -> "list[str]":
@@ -89,9 +89,9 @@ def _composed(path: str) -> str:
     return unicodedata.normalize("NFC", path)
 
 
-def _is_same(one: str, other: str) -> bool:
+def _is_same(path: str, other: str) -> bool:
     try:
-        return os.path.samefile(one, other)
+        return os.path.samefile(path, other)
     except (OSError, ValueError):
         return False  # one of them is not there
 

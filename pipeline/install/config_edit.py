@@ -22,7 +22,7 @@ from pipeline.hooklib.settings import config_text, parsed
 from pipeline.safety.redaction import redact
 
 _UNSET = object()
-_LONGEST = 200
+_LONGEST_SHOWN = 200
 """Characters of a refused value that are shown again."""
 
 
@@ -104,7 +104,7 @@ def _value(section: str, name: str, text: str) -> Any:
             "it holds what is no text",
             "".join(char if char.isprintable() else "?" for char in text),
         )
-    shown = clipped(redact(text).text, _LONGEST)
+    shown = clipped(redact(text).text, _LONGEST_SHOWN)
     raise UsageError(f"{section}.{name} can't be {shown!r}: {reason}", fix=fix)
 
 

@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -193,7 +195,7 @@ def a_ring(file):
     file.symlink_to(file)
 
 
-ODD = {
+ODD: dict[str, tuple[bytes | Callable[[Path], None], str]] = {
     "a folder": (no_file, "it is no file"),
     "a pipe that nobody writes to": (a_pipe, "it is no file"),
     "a link to itself": (a_ring, "Too many levels of symbolic links"),
