@@ -40,6 +40,7 @@ Each carries ``fix``, one sentence a person can act on, and where it applies ``f
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 ODD_DATA = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
@@ -74,7 +75,8 @@ class ReverieError(Exception):
 def cause(error: BaseException) -> str:
     """Return what a person reads of `error`: its message, never its class, which is for the log."""
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+        named = isinstance(error.filename, (str, bytes, os.PathLike)) and error.filename
+        return f"{error.strerror}: {os.fsdecode(error.filename)}" if named else error.strerror
     if isinstance(error, ReverieError):
         return str(error)
     return f"a fault in Reverie ({error})" if str(error) else "a fault in Reverie"
