@@ -14,14 +14,16 @@ from pydantic import BaseModel
 
 from pipeline import config
 from pipeline.config import Settings
+from pipeline.core import locks
 from pipeline.core.atomic import write_atomic
-from pipeline.core.errors import ConfigError, UsageError
+from pipeline.core.errors import ConfigError, LockError, UsageError
 from pipeline.core.home import Home
 from pipeline.hooklib.plain import clipped
 from pipeline.hooklib.settings import config_text, parsed
 from pipeline.safety.redaction import redact
 
 _UNSET = object()
+_WAIT_SECONDS = 10.0
 _LONGEST_SHOWN = 200
 """Characters of a refused value that are shown again."""
 
@@ -143,6 +145,17 @@ def _kept(section: str, name: str, value: Any) -> Any:
 
 
 def _write(home: Path, section: str, name: str, value: Any) -> Edited:
+    file = Home(home).config
+    try:
+        with locks.lock(Home(home).config_lock, timeout=_WAIT_SECONDS) as held:
+            if held:
+                return _written(home, section, name, value)
+    except LockError as error:
+        raise ConfigError(f"can't be written: {error.args[0]}", file=error.file, fix=error.fix) from error
+    raise ConfigError("another command is changing it", file=str(file), fix="Try again when it has ended.")
+
+
+def _written(home: Path, section: str, name: str, value: Any) -> Edited:
     file = Path(os.path.realpath(Home(home).config))
     try:
         old = config_text(str(file))

@@ -284,3 +284,23 @@ def test_set_names_a_value_that_nobody_could_read(desk, file, value):
     said = desk.here("config", "set", key, value, code=2).err
     assert f"{key} can't be" in said and len(said) < 600 and "fault" not in said and "\x1b" not in said
     assert not file.exists()
+
+
+def test_of_settings_made_at_once_none_is_lost(desk, file):
+    keys = [
+        "spend.calls_per_hour",
+        "spend.calls_per_run",
+        "recall.memories",
+        "dream.sessions",
+        "recall.floor",
+    ]
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-m", "pipeline.cli.main", "config", "set", key, "7"],
+            cwd=desk.project, env=desk.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
+        for key in keys
+    ]  # fmt: skip
+    assert [run.wait(60) for run in runs] == [0] * len(keys)
+    values = {row["key"]: row["value"] for row in desk.here("config", "--json").json["settings"]}
+    assert [values[key] for key in keys] == [7] * len(keys)
