@@ -176,6 +176,10 @@ class SpendError(ReverieError):
     """A spending cap would be passed."""
 
 
+_LEAST_SECRET = 8
+"""Characters below which what a variable holds is no secret, but a word that may stand anywhere."""
+
+
 class ModelError(ReverieError):
     """The model call gave no usable value; `usage` is what it cost all the same, when that is known.
 
@@ -194,7 +198,7 @@ class ModelError(ReverieError):
     def hide(self, secrets: Iterable[str]) -> None:
         """Take `secrets` out of the message as well, whatever their form."""
         for secret in secrets:
-            if secret:
+            if len(secret) >= _LEAST_SECRET:
                 self.args = tuple(str(part).replace(secret, "[secret]") for part in self.args)
                 self.fix = self.fix.replace(secret, "[secret]")
 

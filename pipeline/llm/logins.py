@@ -50,8 +50,6 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 _SWITCH = "CLAUDE_CODE_USE_"
 _CLOUD = tuple(f"{_SWITCH}{name}" for name in ("BEDROCK", "VERTEX", "FOUNDRY", "MANTLE", "ANTHROPIC_"))
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|HEADERS|BASE_URL")
-_LEAST = 8
-"""Characters below which what a variable holds is no secret, but a word that may stand anywhere."""
 _MOST_BYTES = 16 << 20
 COPY_LINE = f'pass_env = ["{OAUTH}={_COPY}"]'
 COPYING = f'export {_COPY}="${OAUTH}" beside it (Claude Code keeps {OAUTH} itself from hooks)'
@@ -95,9 +93,7 @@ def token(settings: ModelSettings) -> str:
 
 def secrets(settings: ModelSettings) -> list[str]:
     """Return what the settings let a call have that may be shown and written nowhere."""
-    given = [
-        value for name, value in passed(settings).items() if _SECRET.search(name) and len(value) >= _LEAST
-    ]
+    given = [value for name, value in passed(settings).items() if _SECRET.search(name)]
     return [value for value in (key(settings), token(settings), *given) if value]
 
 
