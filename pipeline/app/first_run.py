@@ -13,6 +13,7 @@ from pipeline.hooklib.events import EVENTS
 from pipeline.install import claude_settings, commands
 from pipeline.install.mode import EFFECT
 from pipeline.llm import describe, logins
+from pipeline.safety.redaction import redact
 
 _COST = {
     "offline": "nothing: no model is asked, so only sentences that say they should last are kept",
@@ -132,4 +133,4 @@ def _cost(app: App, provider: str) -> str:
 
 
 def _maker(app: App) -> str:
-    return app.settings.model.base_url or "Anthropic"
+    return redact(app.settings.model.base_url).text or "Anthropic"

@@ -56,6 +56,13 @@ class AnthropicProvider:
         UnavailableError, or plain ModelError for a request the API calls wrong.
         """
         forbid_live("the anthropic provider", base_url=self._base_url)
+        try:
+            return self._answered(request, schema)
+        except ModelError as error:
+            error.hide((self._api_key, self._auth_token))
+            raise
+
+    def _answered(self, request: Request, schema: dict[str, Any]) -> RawReply:
         import anthropic
 
         try:

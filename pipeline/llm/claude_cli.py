@@ -20,7 +20,13 @@ from typing import Any
 from pipeline.config import ModelSettings
 from pipeline.core import system
 from pipeline.core.atomic import ensure_dir, write_atomic
-from pipeline.core.errors import OverloadedError, TimedOutError, UnauthorisedError, UnavailableError
+from pipeline.core.errors import (
+    ModelError,
+    OverloadedError,
+    TimedOutError,
+    UnauthorisedError,
+    UnavailableError,
+)
 from pipeline.core.home import Home
 from pipeline.core.locks import try_lock
 from pipeline.llm import claude_call, claude_result, logins
@@ -110,7 +116,10 @@ class ClaudeCliProvider:
                 path.unlink(missing_ok=True)
         try:
             return claude_result.read_result(out, err, code, request)
-        except UnauthorisedError as error:
+        except ModelError as error:
+            error.hide(logins.secrets(self._settings))
+            if not isinstance(error, UnauthorisedError):
+                raise
             explained = logins.explained(error, self._settings, self._home.config)
             explained.usage, explained.sent = error.usage, error.sent
             raise explained from error

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -24,6 +25,7 @@ from pipeline.core.errors import UnauthorisedError
 from pipeline.hooklib import claude_settings, places
 from pipeline.hooklib.jsonish import decode, loads
 from pipeline.llm import error_phrases
+from pipeline.safety.redaction import redact
 
 OWN_URL = "https://api.anthropic.com"
 KEY = "ANTHROPIC_API_KEY"
@@ -52,6 +54,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 """What switches a login on, and the variables that go with it, in the order in which the client looks."""
 _SWITCH = "CLAUDE_CODE_USE_"
 _CLOUD = tuple(f"{_SWITCH}{name}" for name in ("BEDROCK", "VERTEX", "FOUNDRY", "MANTLE", "ANTHROPIC_"))
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|HEADERS|BASE_URL")
 _MOST_BYTES = 16 << 20
 COPY_LINE = f'pass_env = ["{OAUTH}={_COPY}"]'
 COPYING = f'export {_COPY}="${OAUTH}" beside it (Claude Code keeps {OAUTH} itself from hooks)'
@@ -91,6 +94,12 @@ def token(settings: ModelSettings) -> str:
     """
     named = settings.auth_token_env or (TOKEN if settings.api_key_env == TOKEN else "")
     return os.environ.get(named, "") if named else ""
+
+
+def secrets(settings: ModelSettings) -> list[str]:
+    """Return what the settings let a call have that may be shown and written nowhere."""
+    given = [value for name, value in passed(settings).items() if _SECRET.search(name)]
+    return [value for value in (key(settings), token(settings), *given) if value]
 
 
 def unused(settings: ModelSettings, *, client: bool = True) -> list[Login]:
@@ -281,7 +290,7 @@ def _line(switch: str, companions: list[str], settings: ModelSettings, *, client
     """Return the line of config.toml that allows a login, and with it what it needs."""
     if not client:
         name = "api_key_env" if switch == KEY else "auth_token_env"
-        address = f" and base_url = {json.dumps(_gateway())}" if _gateway() else ""
+        address = f" and base_url = {json.dumps(redact(_gateway()).text)}" if _gateway() else ""
         return f'{name} = "{switch}"{address}'
     # A key alone makes Reverie ask Anthropic's own address, and so pass by a gateway the client is told of.
     if switch == KEY and not companions and not any(_clients_own().get(name) for name in _GATEWAY):

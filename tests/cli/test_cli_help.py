@@ -137,3 +137,13 @@ def on_a_terminal(desk, columns, *command):
     running.wait(60)
     os.close(ours)
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", printed.decode()).splitlines()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_no_name_is_offered_that_a_shell_would_run(desk, shell):
+    desk.here("add", "Ship on Mondays.", "--name", "deploy")
+    for stem in ("$(id)", "`id`", "*", "a;id", "-rf", "a'b", 'a"b', "two words", "naïve.words"):
+        (desk.store / f"{stem}.md").write_text("---\ntype: project\ndescription: x\n---\nShip it.\n")
+    found = complete(desk, "show", "", shell=shell)
+    assert "deploy" in found and "naïve.words" in found
+    assert not any(odd in found for odd in ("(id", "`", "*\n", '*"', "rf", ";", "two"))
