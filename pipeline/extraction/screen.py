@@ -173,7 +173,7 @@ class Screen:
     def _missing(self, item: Screened, cited: Iterable[int], old: Memory | None) -> Missing:
         lines = [self.rendering.lines[number] for number in self.around(cited)]
         ground = Ground(
-            [Line(line.text, local(line.at), line.speaker == "person") for line in lines],
+            [Line(_shown(line), local(line.at), line.speaker == "person") for line in lines],
             old=f"{old.name}\n{old.title}\n{old.description}\n{old.body}" if old else "",
             dialogue=self.rendering.words,
         )
@@ -227,6 +227,11 @@ def cite_each(evidence: Sequence[Cited], rendering: Rendering) -> list[tuple[int
         if (cited.line, source) not in found:
             found.append((cited.line, source))
     return found
+
+
+def _shown(line: Utterance) -> str:
+    """Return what was said, and the files that stand behind it in brackets."""
+    return "\n".join((line.text, *line.files))
 
 
 def quoted_only(verdict: Verdict) -> Verdict:

@@ -71,7 +71,7 @@ _SHAPES = re.compile(
 )
 _NUMBER = re.compile(
     rf"(?<![A-Za-z0-9_])(?<!\d[.,])(?P<money>[$€£¥])?(?P<sign>(?<![\w.])[-+−])?v?"
-    rf"(?P<digits>\d+(?:[.,:]\d+)*)(?:[ -]?(?P<unit>{_UNIT}){_END})?",
+    rf"(?P<digits>\d{{1,3}}(?: \d{{3}})+(?![\d.,:]*\d)|\d+(?:[.,:]\d+)*)(?:[ -]?(?P<unit>{_UNIT}){_END})?",
     re.IGNORECASE,
 )
 _MONEY = {"$": "usd", "€": "eur", "£": "gbp", "¥": "yen"}
@@ -93,6 +93,12 @@ _LETTER = rf"(?:[^\W{_OTHER}]|['’-])"
 _NAME = re.compile(rf"{_INSIDE}(?:[A-Z]{_LETTER}+)(?: [A-Z]{_LETTER}+)*")
 _AS_THEY_ARE = frozenset(("long", "code", "quoted", "number", "name"))
 _NOT_NAMES = frozenset(("i", "i'm", "i'll", "i'd", "i've", "why", "how", "ok"))
+_GERMAN = re.compile(
+    r"\b(?:der|das|dem|und|oder|nicht|ist|sind|wird|werden|wurden?|für|eine?[nmr]?|keine?n?|zu[mr]|vo[nm]|beim?|mit|nach|"
+    r"über|auch|nur|noch|schon|sich|weil|wenn|dass)\b"
+)
+_LEAST_GERMAN = 2
+"""So many of these words, and each noun has a capital letter."""
 _TITLE_SHARE = 0.3
 """Above this share of capitals inside sentences a capital marks a noun (German) or a title, not a name."""
 
@@ -153,15 +159,22 @@ def _is_path(text: str) -> bool:
 def _numbers(text: str) -> Iterator[str]:
     for match in _NUMBER.finditer(text):
         digits = match["digits"]
-        # “1,000” and “1000” are one number; the comma of “1,5” is a decimal one and stays.
-        if re.fullmatch(r"\d{1,3}(?:,\d{3})+", digits):
-            digits = digits.replace(",", "")
+        # “1,000”, “1 000” and “1000” are one number; the comma of “1,5” is a decimal one and stays.
+        if re.fullmatch(r"\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+", digits):
+            digits = re.sub(r"\D", "", digits)
         sign = "-" if match["sign"] in ("-", "−") else ""
         unit = _MONEY.get(match["money"] or "") or _CANON.get((match["unit"] or "").lower(), "")
         yield f"{sign}{digits} {unit}".rstrip()
 
 
+def capitals_mark_nouns(text: str) -> bool:
+    """Whether `text` is German, in which a capital letter tells no name."""
+    return len(set(_GERMAN.findall(text.lower()))) >= _LEAST_GERMAN
+
+
 def _names(text: str) -> Iterator[str]:
+    if capitals_mark_nouns(text):
+        return
     inside = re.findall(rf"{_INSIDE}[A-Za-z]\w*", text)
     capitals = [word for word in inside if word[0].isupper()]
     if len(capitals) > 3 and len(capitals) > _TITLE_SHARE * len(inside):

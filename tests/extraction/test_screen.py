@@ -1,5 +1,6 @@
 """What of a reply holds against the dialogue it was made from."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -317,6 +318,16 @@ def test_bug_084_any_name_becomes_a_plain_one(text: str) -> None:
 def test_a_citation_is_a_line_a_part_and_words(given: Any, line: int, part: str, quote: str) -> None:
     (cited,) = Candidate.model_validate({"evidence": [given]}).evidence
     assert (cited.line, cited.part, cited.quote) == (line, part, quote)
+
+
+def test_a_file_in_brackets_stands_in_its_line() -> None:
+    done = replace(TALK.lines[3], files=("edited src/retry.py",))
+    over = replace(TALK, lines={**TALK.lines, 3: done})
+    item = fact(2, SAID, statement="The retries in `src/retry.py` stay at 3.", type="configuration")
+    (case,) = judge(item, over=over).cases
+    assert case.missing.nowhere == ()
+    (case,) = judge(item).cases
+    assert case.missing.nowhere == ("src/retry.py",)
 
 
 def test_what_is_no_citation_costs_no_reply() -> None:
