@@ -12,10 +12,11 @@ from pipeline.app.retired import FORGOTTEN
 from pipeline.core.errors import InputError, UsageError
 from pipeline.core.ids import new_id
 from pipeline.domain.body import Body
-from pipeline.domain.memory import TYPES, Memory
+from pipeline.domain.memory import MAX_DESCRIPTION, TYPES, Memory
 from pipeline.domain.sentences import sentences
 from pipeline.extraction.screen import MAX_PART
 from pipeline.hooklib.memory_format import PREVIEW
+from pipeline.hooklib.plain import one_line
 from pipeline.revision import Door
 from pipeline.store import Document, Snapshot, is_retired
 from pipeline.text.slugs import slugify
@@ -24,6 +25,7 @@ from pipeline.verify.flaw import Flaw
 
 _MADE_NAME_CHARS = 60
 _MOST_WORDS = 40
+_TITLE_CHARS = 70
 
 
 def add(
@@ -40,15 +42,14 @@ def add(
     app.require_settings()
     store = app.open_store(create=True)
     now = app.clock.now()
-    line = " ".join((description or statement).split())[:150]
     words = statement.split()
     memory = Memory(
         name=slugify(name) if name else _name_of(words),
-        description=line,
+        description=one_line(description or statement, MAX_DESCRIPTION),
         type=kind,
         body=Body(statement, why).render(),
         id=new_id(),
-        title=" ".join(words[:8]).rstrip(".,;:"),
+        title=_title_of(statement),
         created=now,
         updated=now,
         origin="hand-written",
@@ -147,6 +148,11 @@ def _name_of(words: Sequence[str]) -> str:
             break
         name = slugify(" ".join(words[:end]))
     return name
+
+
+def _title_of(statement: str) -> str:
+    """Return the first sentence of `statement`, with ``…`` in place of what a title has no room for."""
+    return one_line(sentences(statement)[0].text, _TITLE_CHARS).rstrip(".,;:")
 
 
 def _refused(reason: str) -> InputError:

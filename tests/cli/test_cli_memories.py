@@ -85,3 +85,27 @@ def test_mode_as_json(desk):
         "changed": True,
         "effect": desk.here("mode", "--json").json["effect"],
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "described"),
+    [
+        (
+            "We count gulls by wing tags, never by colour rings, since the rings fade in the sun.",
+            "We count gulls by wing tags, never by colour rings, since the rings…",
+            "We count gulls by wing tags, never by colour rings, since the rings fade in the sun.",
+        ),
+        ("Ship it. On Fridays we never do.", "Ship it", "Ship it. On Fridays we never do."),
+        ("word " * 40, "word " * 12 + "word…", "word " * 28 + "word…"),
+    ],
+)
+def test_what_add_cuts_ends_in_an_ellipsis(desk, text, title, described):
+    made = desk.here("add", text, "--json").json
+    assert (made["title"], made["description"]) == (title, described)
+
+
+def test_claude_reads_the_end_of_a_rule_that_was_added(desk):
+    rule = "We count gulls by wing tags, never by colour rings, since the rings fade in the sun within two years."
+    desk.run("add", rule)
+    index = (desk.store / "MEMORY.md").read_text()
+    assert index.count("We count gulls") == 1 and f"[{rule}](" in index

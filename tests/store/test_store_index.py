@@ -1,10 +1,12 @@
 """MEMORY.md: limits, order, and the lines of others."""
 
 import os
+from dataclasses import replace
 
 import pytest
 
 from pipeline.store import Store
+from pipeline.store.derived.catalog import core_text
 from pipeline.store.files.memory_index import BEGIN, END, build, entry_of, index_line, linked_paths
 from tests.support.stores import NOW, apply, index, memory, save
 
@@ -37,7 +39,7 @@ def test_bug_090_the_index_keeps_its_limits_and_says_what_is_missing(store):
     assert lines[-2].startswith(f"- {400 - (len(lines) - 5)} more in [MEMORY-more.md](MEMORY-more.md)")
     more = (store.root / "MEMORY-more.md").read_text()
     assert all((put.path in text) != (f"]({put.path})" in more) for put in puts)
-    assert max(len(line) for line in lines) <= 152
+    assert max(len(line) for line in lines) <= 202
 
 
 def test_order_is_pinned_then_people_then_worth_and_age():
@@ -134,7 +136,34 @@ def test_a_description_can_not_break_the_block(description):
 
 def test_long_lines_are_cut_at_a_word():
     line = index_line(memory(description="word " * 100, path="a.md"))
-    assert len(line) <= 150 and line.endswith(" word…")
+    assert len(line) <= 200 and line.endswith(" word…")
+
+
+RULE = "We count gulls by wing tags, never by colour rings, since the rings fade in the sun within two years."
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("We count gulls by wing tags, never by", f"- [{RULE}](g.md)"),
+        ("We count gulls by wing tags, never…", f"- [{RULE}](g.md)"),
+        ("we count gulls by wing tags never by", f"- [{RULE}](g.md)"),
+        (RULE.rstrip("."), f"- [{RULE}](g.md)"),
+        (f"{RULE} Ask Mona.", f"- [{RULE} Ask Mona.](g.md)"),
+        ("How gulls are counted", f"- [How gulls are counted](g.md) — {RULE}"),
+        ("We count", f"- [{RULE}](g.md)"),
+        ("We counted gulls", f"- [We counted gulls](g.md) — {RULE}"),
+    ],
+)
+def test_a_sentence_whose_start_is_the_title_stands_once_and_whole(title, expected):
+    one = memory("gulls", title=title, description=RULE, path="g.md")
+    assert index_line(one) == expected
+    assert f"[{expected[3:].partition(']')[0]}](g.md)" in core_text([replace(one, type="solution")], {}, NOW)
+
+
+def test_a_description_that_says_nothing_more_than_the_name_is_not_shown_twice():
+    one = memory("ship-it", title="", description="Ship it.", path="ship-it.md")
+    assert index_line(one) == "- [Ship it.](ship-it.md)"
 
 
 def test_names_with_spaces_and_brackets_are_still_links(store):

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
-from pipeline.domain.memory import Memory
+from pipeline.domain.memory import MAX_DESCRIPTION, Memory
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, conflicts
 from pipeline.hooklib.plain import one_line
 from pipeline.safety.invisible import is_hidden, visible, visible_line
@@ -26,7 +26,8 @@ from pipeline.store.files.layout import INDEX, OVERFLOW
 BEGIN = "<!-- reverie:begin -->"
 END = "<!-- reverie:end -->"
 OVERFLOW_MARK = "<!-- made by reverie from the memory files; edits here are lost -->"
-LINE_LIMIT = 150
+LINE_LIMIT = 200
+"""Characters of a line, as in an index that Claude Code writes itself; a sentence shown whole may exceed it."""
 _TITLE_LIMIT = 70
 _DECAY_PER_DAY = 0.03
 _FIRST = frozenset({"user", "feedback"})
@@ -78,10 +79,14 @@ def entry_of(memory: Memory, mtime: float) -> Entry:
 
 
 def index_line(memory: Memory) -> str:
-    """Return ``- [Title](path) — hook``, at most about 150 characters long."""
-    title = one_line(inert(memory.shown_title), _TITLE_LIMIT) or inert(memory.path)
+    """Return ``- [Title](path) — hook``, at most about 200 characters long.
+
+    Where the title is the start of the description it is ``- [description](path)``: one sentence, whole.
+    """
+    told = memory.is_told_by_headline
+    title = one_line(inert(memory.headline), MAX_DESCRIPTION if told else _TITLE_LIMIT) or inert(memory.path)
     start = f"- [{title}]({link_target(memory.path)})"
-    hook = inert(memory.description or first_line(memory.body))
+    hook = "" if told else inert(memory.description or first_line(memory.body))
     return f"{start} — {one_line(hook, max(40, LINE_LIMIT - len(start) - 3))}" if hook else start
 
 
