@@ -12,6 +12,7 @@ from pipeline.core import locks, paths
 from pipeline.core.errors import StoreError
 from pipeline.core.home import Home
 from pipeline.domain.memory import Evidence
+from pipeline.extraction.quotes import in_one_line
 from pipeline.extraction.shortening import size
 from pipeline.hooklib import ownership, projects
 from pipeline.hooklib.places import PROJECT_STORE
@@ -208,11 +209,16 @@ def run_row(run: runs.Run) -> dict[str, Any]:
 
 
 def source_row(ledger: Ledger, source: Evidence) -> dict[str, Any]:
-    """Return one source of a memory with the line of the transcript it quotes, if the ledger has it."""
+    """Return one source of a memory with the line of the transcript it quotes, if the ledger has it.
+
+    ``quoted`` is false where that line does not have the words, as somebody changed them in the file.
+    """
     row = utterances.find_entry(ledger, source.session, source.uuid)
+    text = (row.text or None) if row else None
     return {
         **source.model_dump(),
-        "text": (row.text or None) if row else None,
+        "text": text,
+        "quoted": text is None or in_one_line(source.quote) in in_one_line(text),
         "file": row.source_file if row else None,
         "cwd": row.cwd if row else None,
         "branch": row.branch if row else "",

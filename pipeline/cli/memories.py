@@ -15,9 +15,12 @@ from pipeline.cli import output
 from pipeline.cli.changes import for_all
 from pipeline.cli.options import JsonOption, NameArgument, NamesArgument, StoreOption, UserOption
 from pipeline.core.zone import day, minute
+from pipeline.hooklib.plain import one_line
 
 _LEAST_WIDE = 60
 """Columns beside the longest name that type and description need to be read in a table."""
+_SHOWN = 200
+"""Characters of an entry that are shown where its quote is not in it."""
 
 
 def list_memories(
@@ -218,9 +221,9 @@ def _tell_why(found: Why, app: App) -> None:
     output.fields(
         {
             "file": found.path,
-            "origin": memory.origin or "unknown",
+            "origin": "added by you" if memory.dictated_at else memory.origin or "unknown",
             "written": minute(memory.created, "unknown"),
-            "changed since by someone else": "no" if found.ours else "yes, or it never was Reverie's",
+            "changed since by someone else": _changed_by(found),
             **({"accepted by you": f"{found.accepted}, in the inbox"} if found.accepted else {}),
             **({"found as well as": ", ".join(memory.aliases)} if memory.aliases else {}),
         }
@@ -228,11 +231,15 @@ def _tell_why(found: Why, app: App) -> None:
     for was in memory.replaces:
         when = f"said {was.day}" if was.day else "said on an unknown day"
         output.line(f"replaces: “{was.text}” ({when}{f', as {was.name}' if was.name else ''})")
+    if memory.dictated_at:
+        output.line(f"\nsource: you said it at {minute(memory.dictated_at)}, with `reverie add`")
     for number, source in enumerate(found.sources, start=1):
         speaker = "the person" if source["speaker"] == "person" else "the assistant"
         output.line(f"\nsource {number}: {speaker} said at {minute(source['at'], 'an unknown time')}")
         output.line(f"  session {source['session']}, entry {source['uuid']}")
         output.line(f"  quote: “{source['quote']}”")
+        if not source["quoted"]:
+            output.line(f"  but what was said there is: “{one_line(source['text'], _SHOWN)}”")
         for text in source["sentences"]:
             output.line(f"  stands for: “{' '.join(text.split())}”")
         if source["file"]:
@@ -243,7 +250,7 @@ def _tell_why(found: Why, app: App) -> None:
                 output.line("  the dialogue was deleted from the ledger; the quote is all there is")
         else:
             output.line("  the ledger does not hold that entry; the quote is all there is")
-    for text in found.unsourced:
+    for text in () if memory.dictated_at else found.unsourced:
         output.line(f"\nno source stands for: “{' '.join(text.split())}”")
     _tell_runs(found)
 
@@ -255,5 +262,13 @@ def _tell_runs(found: Why) -> None:
             output.line(f"  request: {run['prompt_digest'][:12]}")
         if run["replies"]:
             output.line(f"  replies: {run['replies']}")
-    if not found.runs and found.memory.origin == "hand-written":
-        output.line("\nwritten by hand, with no run")
+
+
+def _changed_by(found: Why) -> str:
+    """Return whether somebody changed the file since Reverie wrote it, if it did, and when."""
+    if found.ours:
+        return "no"
+    if found.edit is None:
+        return "Reverie never wrote this file"
+    on = f" on {minute(found.edit.at)}" if found.edit.at else ""
+    return f"yes, by hand{on}; `reverie diff {found.memory.name}` shows how"

@@ -173,6 +173,11 @@ class Memory:
         return self.title or self.name.replace("-", " ").replace("_", " ").strip().capitalize()
 
     @property
+    def dictated_at(self) -> datetime | None:
+        """Return when a person wrote it with `reverie add`, which is when they said it; else None."""
+        return self.created if self.origin == "hand-written" else None
+
+    @property
     def headline(self) -> str:
         """Return what names the memory in a list: its title, or its description where that begins with it.
 
