@@ -141,4 +141,4 @@ def test_of_a_large_file_the_start_is_read(tmp_path):
 def test_what_a_person_dictated_was_said_when_the_file_was_made() -> None:
     front = "created: '2026-11-10T09:00:00+00:00'\nupdated: '2026-11-15T09:00:00+00:00'\n"
     for origin, day in (("hand-written", "2026-11-10"), ("user-stated", "2026-11-15")):
-        assert describe(f"---\n{front}origin: {origin}\n---\nx\n", "a.md")["said"].startswith(day)
+        assert store_files.describe(f"---\n{front}origin: {origin}\n---\nx\n", "a.md")["said"].startswith(day)
