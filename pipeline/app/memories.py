@@ -14,6 +14,7 @@ from pipeline.core.ids import new_id
 from pipeline.domain.body import Body
 from pipeline.domain.memory import MAX_DESCRIPTION, TYPES, Memory
 from pipeline.domain.sentences import sentences
+from pipeline.extraction.offline_cues import type_of
 from pipeline.extraction.screen import MAX_PART
 from pipeline.hooklib.memory_format import PREVIEW
 from pipeline.hooklib.plain import one_line
@@ -26,16 +27,18 @@ from pipeline.verify.flaw import Flaw
 _MADE_NAME_CHARS = 60
 _MOST_WORDS = 40
 _TITLE_CHARS = 70
+_PROJECT, _EVERYWHERE = "project", "feedback"
+"""Types of a sentence that has no cue of another: of the project, or for all projects."""
 
 
 def add(
     app: App, statement: str, *, kind: str, name: str, description: str, why: str, force: bool = False
 ) -> Memory:
-    """Write a memory a person dictates.
+    """Write a memory a person dictates; without a `kind` its words tell the type (`guessed_type`).
 
     Refuses secrets, what must never be kept, and unless `force` is given what a memory says already.
     """
-    if kind not in TYPES:
+    if kind and kind not in TYPES:
         raise UsageError(f"there is no type {kind!r}", fix=f"Types: {', '.join(TYPES)}.")
     statement, why, description = (normalize("NFC", text) for text in (statement, why, description))
     _require_fit(statement, why, description, name)
@@ -46,7 +49,7 @@ def add(
     memory = Memory(
         name=slugify(name) if name else _name_of(words),
         description=one_line(description or statement, MAX_DESCRIPTION),
-        type=kind,
+        type=kind or guessed_type(statement, everywhere=app.is_user_scope),
         body=Body(statement, why).render(),
         id=new_id(),
         title=_title_of(statement),
@@ -76,6 +79,17 @@ def add(
     door.write(new_id(), f"add {planned.memory.name}")
     app.follow(store)
     return replace(planned.memory, path=planned.path)
+
+
+def guessed_type(statement: str, *, everywhere: bool) -> str:
+    """Return the type that the first sentence with a cue speaks for, as extraction without a model reads it.
+
+    What is meant `everywhere` belongs to no project: without a better cue it is how the person wants work
+    done.
+    """
+    kinds = (type_of(sentence.text) for sentence in sentences(statement))
+    kind = next(filter(None, kinds), _PROJECT)
+    return _EVERYWHERE if everywhere and kind == _PROJECT else kind
 
 
 def forget(app: App, name: str) -> str:

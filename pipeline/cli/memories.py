@@ -13,7 +13,7 @@ from pipeline.app.listing import Left, Listed
 from pipeline.app.scopes import SHOWN, scope_of
 from pipeline.cli import output
 from pipeline.cli.changes import for_all
-from pipeline.cli.options import JsonOption, NameArgument, NamesArgument, StoreOption, UserOption
+from pipeline.cli.options import TYPE_NAMES, JsonOption, NameArgument, NamesArgument, StoreOption, UserOption
 from pipeline.core.zone import day, minute
 from pipeline.hooklib.plain import one_line
 
@@ -24,7 +24,7 @@ _SHOWN = 200
 
 
 def list_memories(
-    kind: Annotated[str | None, typer.Option("--type", metavar="T", help="Only this type.")] = None,
+    kind: Annotated[str | None, typer.Option("--type", metavar="T", help=f"Only this type: {TYPE_NAMES}.")] = None,
     since: Annotated[
         str, typer.Option("--since", metavar="WHEN", help="Changed since 2026-11-20, yesterday, 7d or 2w.")
     ] = "",
@@ -86,7 +86,9 @@ def why(
 
 def add(
     statement: Annotated[str, typer.Argument(metavar="TEXT", help="The fact, in one or a few sentences.")],
-    kind: Annotated[str, typer.Option("--type", metavar="T", help="One of the 16 types.")] = "project",
+    kind: Annotated[
+        str, typer.Option("--type", metavar="T", help=f"{TYPE_NAMES}. Default: what the words speak for.")
+    ] = "",
     name: Annotated[str, typer.Option("--name", help="Its name; made from the text if not given.")] = "",
     description: Annotated[str, typer.Option("--description", help="One line for the index.")] = "",
     why: Annotated[str, typer.Option("--why", help="The reason.")] = "",

@@ -11,6 +11,7 @@ import typer
 from pipeline.app import scopes
 from pipeline.app.application import App
 from pipeline.core.errors import ReverieError
+from pipeline.domain.memory import TYPES
 
 
 def memory_names(incomplete: str) -> Sequence[str]:
@@ -41,6 +42,7 @@ LlmOption = Annotated[
         help="auto, anthropic, claude-cli, offline, replay:DIR or record:DIR; default: config.",
     ),
 ]
+TYPE_NAMES = ", ".join(TYPES)
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="Name, file stem or id.", autocompletion=memory_names)

@@ -5,6 +5,7 @@ import unicodedata
 
 import pytest
 
+from pipeline.domain.memory import TYPES
 from tests.cli.conftest import make_desk, session
 
 DAYS = {"b-old": "2026-11-01", "a-new": "2026-11-20", "c-mid": "2026-11-10"}
@@ -153,3 +154,27 @@ def test_why_says_of_a_file_that_reverie_never_wrote_it(desk):
     desk.here("add", "Ship it.")
     (desk.store / "mine.md").write_text("Mine.\n")
     assert "Reverie never wrote this file" in desk.here("why", "mine").out
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "expected"),
+    [
+        ((), "I prefer pytest to unittest.", "feedback"),
+        ((), "I am a data engineer at a hospital.", "user"),
+        ((), "The colony moved. Always count it twice.", "feedback"),
+        ((), "The gull colony moved to the north pier.", "project"),
+        (("--user",), "I want terse answers.", "feedback"),
+        (("--user",), "We use pnpm, not npm.", "feedback"),
+        (("--user",), "I am a data engineer at a hospital.", "user"),
+        (("--user", "--type", "project"), "I want terse answers.", "project"),
+        (("--type", "decision"), "I prefer pytest to unittest.", "decision"),
+    ],
+)
+def test_add_without_a_type_goes_by_the_words_as_extraction_does(desk, options, text, expected):
+    assert desk.here("add", *options, text, "--json").json["type"] == expected
+
+
+@pytest.mark.parametrize("command", ["add", "list"])
+def test_help_names_every_type(desk, command):
+    shown = desk.here(command, "--help").out
+    assert all(name in shown for name in TYPES)
