@@ -24,7 +24,9 @@ _SHOWN = 200
 
 
 def list_memories(
-    kind: Annotated[str | None, typer.Option("--type", metavar="T", help=f"Only this type: {TYPE_NAMES}.")] = None,
+    kind: Annotated[
+        str | None, typer.Option("--type", metavar="T", help=f"Only this type: {TYPE_NAMES}.")
+    ] = None,
     since: Annotated[
         str, typer.Option("--since", metavar="WHEN", help="Changed since 2026-11-20, yesterday, 7d or 2w.")
     ] = "",

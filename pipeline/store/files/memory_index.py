@@ -84,7 +84,8 @@ def index_line(memory: Memory) -> str:
     Where the title is the start of the description it is ``- [description](path)``: one sentence, whole.
     """
     whole_in_title = memory.is_told_by_headline
-    title = one_line(inert(memory.headline), MAX_DESCRIPTION if whole_in_title else _TITLE_LIMIT) or inert(memory.path)
+    most = MAX_DESCRIPTION if whole_in_title else _TITLE_LIMIT
+    title = one_line(inert(memory.headline), most) or inert(memory.path)
     start = f"- [{title}]({link_target(memory.path)})"
     hook = "" if whole_in_title else inert(memory.description or first_line(memory.body))
     return f"{start} — {one_line(hook, max(40, LINE_LIMIT - len(start) - 3))}" if hook else start
