@@ -48,10 +48,12 @@ def ingest(
     if folder is not None and not folder.is_dir():
         raise InputError("there is no such directory", file=str(folder), fix="Check the path.")
     rows: list[dict[str, Any]] = []
+    skipped = 0
     with output.progress("ingesting") as tell:
         for done in App().ingest(file=file, folder=folder, reimport=reimport):
             if isinstance(done, InputError):
                 output.talk(f"skipped: {done}")
+                skipped += 1
                 continue
             rows.append(
                 {
@@ -62,7 +64,7 @@ def ingest(
                 }
             )
             tell(f"ingesting: {count(len(rows), 'file')}")
-    if not rows:
+    if not (rows or skipped):
         output.talk(f"no session files (<project>/<session>.jsonl) under {folder}")
     output.data(
         rows,

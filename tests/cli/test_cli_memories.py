@@ -109,7 +109,7 @@ def test_what_add_cuts_ends_in_an_ellipsis(desk, text, title, described):
 
 
 def test_claude_reads_the_end_of_a_rule_that_was_added(desk):
-    rule = "We count gulls by wing tags, never by colour rings, since the rings fade in the sun within two years."
+    rule = "We count gulls by wing tags, never by colour rings, since those fade in the sun within two years."
     desk.run("add", rule)
     index = (desk.store / "MEMORY.md").read_text()
     assert index.count("We count gulls") == 1 and f"[{rule}](" in index

@@ -44,6 +44,24 @@ def test_status_and_doctor_say_what_is_not_read_and_why(desk):
     assert desk.here("status", "--json", **read).json["unread"] == {}
 
 
+def test_what_is_no_transcript_was_not_read(desk):
+    (desk.project / "notes.txt").write_text("some notes\n")
+    folder = desk.project / "old" / "shop"
+    folder.mkdir(parents=True)
+    (folder / "broken.jsonl").write_text("no record\n")
+    for file in ("notes.txt", desk.project):
+        desk.run("extract", "--transcript", file, code=1)
+        assert "0 transcripts" in desk.run("status").out
+    assert "no session files" not in desk.run("ingest", "--dir", "old").err
+    assert "0 transcripts" in desk.run("status").out
+    good = session(desk.project).write(desk.project)
+    desk.run("ingest", "--file", good)
+    assert "1 transcript," in desk.run("status").out
+    good.write_text("no record\n")
+    desk.run("ingest", "--file", good, code=1)
+    assert "1 transcript, 6 utterances" in desk.run("status").out
+
+
 def test_status_says_what_no_model_means(desk):
     assert "count as read" in desk.here("status").out
     assert desk.here("status", "--json").json["provider"]["means"]

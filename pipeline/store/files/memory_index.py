@@ -27,7 +27,7 @@ BEGIN = "<!-- reverie:begin -->"
 END = "<!-- reverie:end -->"
 OVERFLOW_MARK = "<!-- made by reverie from the memory files; edits here are lost -->"
 LINE_LIMIT = 200
-"""Characters of a line, as in an index that Claude Code writes itself; a sentence shown whole may exceed it."""
+"""Characters of a line, as Claude Code itself has them; one with a whole sentence may have a few more."""
 _TITLE_LIMIT = 70
 _DECAY_PER_DAY = 0.03
 _FIRST = frozenset({"user", "feedback"})
