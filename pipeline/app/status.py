@@ -32,6 +32,7 @@ from pipeline.ledger import (
 )
 from pipeline.llm import budget, describe
 from pipeline.llm.cassette import in_words
+from pipeline.store import undone_runs
 from pipeline.store.ownership.access import owner
 
 _OVERHEAD = (4_600, 0)
@@ -77,7 +78,7 @@ def overview(
             "hook_log": _last_line(Home(home).hook_log),
         },
         "jobs": [asdict(job) for job in jobs.list_jobs(ledger) if job.state != "done"],
-        "runs": [{**run_row(run), "project": _project(run.store)} for run in _last_runs(ledger)],
+        "runs": _run_rows(_last_runs(ledger)),
         "conversations": conversations.counts(ledger),
         "spend": _spend(ledger, settings, now),
         "inbox": inbox.count_here(ledger, home, store),
@@ -109,6 +110,14 @@ def _last_runs(ledger: Ledger) -> list[runs.Run]:
     """Return the latest runs, without the single questions that a dream asked."""
     latest = runs.list_runs(ledger, limit=_LOOKED_THROUGH)
     return [run for run in latest if not run.strategy.startswith("dream:")][:_LAST_RUNS]
+
+
+def _run_rows(latest: list[runs.Run]) -> list[dict[str, Any]]:
+    undone = {store: undone_runs(Path(store)) for store in {run.store for run in latest} if store}
+    return [
+        {**run_row(run), "project": _project(run.store), "undone": run.id in undone.get(run.store, ())}
+        for run in latest
+    ]
 
 
 def _project(store: str) -> str:

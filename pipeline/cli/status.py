@@ -193,7 +193,7 @@ _STATES = {"waiting": "waits", "leased": "is at work", "parked": "was given up"}
 
 def _run(run: dict[str, Any], now: datetime) -> str:
     names = _actions(run["actions"]) or run["reason"]
-    outcome = run["outcome"] or "under way"
+    outcome = "undone" if run["undone"] else run["outcome"] or "under way"
     summary = f"{run['strategy']} {outcome}" + (f": {names}" if names else "")
     return f"{day_and_time(run['started_at'], now):>12}  {output.fill_cells(run['project'], 14)}  {summary}"
 

@@ -118,7 +118,7 @@ def begin_ingest(
 
 
 def refuse(ledger: Ledger, key: str) -> None:
-    """End a pass over what turned out to be no transcript: it leaves no trace of a file that was never read."""
+    """End a pass over what turned out to be no transcript; of a file that was never read nothing is left."""
     with ledger.transaction():
         ledger.execute(
             "DELETE FROM memory_file_states AS f WHERE file_path = ? AND cursor_json = '' AND gone_at IS NULL"

@@ -44,6 +44,19 @@ def test_status_and_doctor_say_what_is_not_read_and_why(desk):
     assert desk.here("status", "--json", **read).json["unread"] == {}
 
 
+def test_what_was_undone_is_told_as_undone_and_is_no_news(desk):
+    desk.run("extract", "--transcript", session(desk.project).write(desk.project))
+    assert " applied: created " in desk.run("status").out
+    desk.run("undo")
+    (run,) = desk.run("status", "--json").json["runs"]
+    last = desk.run("status").out.partition("Last runs\n")[2]
+    assert run["undone"] and " undone: created " in last and "applied" not in last
+    board = json.loads((desk.project.parent / ".claude" / "reverie" / "recall" / "board.json").read_text())
+    assert board["stores"][str(desk.store)]["changes"] == []
+    desk.run("undo", desk.run("history", "--json").json[0]["short"])
+    assert " applied: created " in desk.run("status").out
+
+
 def test_what_is_no_transcript_was_not_read(desk):
     (desk.project / "notes.txt").write_text("some notes\n")
     folder = desk.project / "old" / "shop"
