@@ -64,7 +64,7 @@ def diff(
         for change in found:
             if raw or not change.shown:
                 for file in change.files:
-                    output.line(app_history.as_text(file).rstrip("\n"))
+                    output.verbatim(app_history.as_text(file).rstrip("\n"))
                 continue
             entry = change.entry
             where = "all projects" if entry.scope == "user" else ""

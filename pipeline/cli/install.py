@@ -247,7 +247,7 @@ def _offer_line(home: Path, file: Path) -> None:
 def _tell_removal(edits: list[Edit], scheduled: Sequence[str], plugin: str) -> None:
     for edit in edits:
         if not commands.is_ours(edit.file):
-            output.line(edit.diff.rstrip("\n"))
+            output.verbatim(edit.diff.rstrip("\n"))
     if gone := commands.summary(edits):
         output.line(gone)
     if not edits:

@@ -65,7 +65,7 @@ def show(
     text = document.raw.decode("utf-8", "replace")
     output.data(
         {"path": document.path, "text": text, "memory": document.memory, "scope": scope_of(app)},
-        lambda: output.line(text.rstrip("\n")),
+        lambda: output.verbatim(text.rstrip("\n")),
         as_json=as_json,
     )
     for problem in problems:

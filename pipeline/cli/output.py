@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from dataclasses import asdict, is_dataclass
 from dataclasses import fields as fields_of
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import orjson
 from rich.cells import cell_len, set_cell_size
@@ -29,9 +28,15 @@ from pipeline.safety.invisible import visible
 
 _talk = Console(stderr=True, highlight=False, soft_wrap=True)
 _WIDE = 10_000
+_GAP = 2
+"""Cells between two columns of a table."""
 _LEAST_PROSE = 16
 """Columns that a text of several words needs to be read in a table."""
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
+_WORDS = re.compile(r"(\s*)(\S+)")
+_BEHIND_SLASH = re.compile(r"(?<=/)(?=[^/])")
+_LEAD = re.compile(r"\s*(?:\S+(?: \S+)?\s{2,}|[-*] )?")
+"""What stands before the words of a line: spaces, the mark of a list, a label set apart by spaces."""
 _CARRIAGE_RETURN = re.compile(r"\r(?!\n)")
 
 
@@ -74,7 +79,12 @@ def shown(value: object) -> str:
 
 
 def line(text: str = "") -> None:
-    """Print one line of data, control characters replaced."""
+    """Print a line of data, or several, control characters replaced; on a terminal wrapped between words."""
+    _write("\n".join(_folded(text, width())) + "\n")
+
+
+def verbatim(text: str) -> None:
+    """Print what is to be copied or compared, however long its lines; control characters are replaced."""
     _write(harmless(text) + "\n")
 
 
@@ -82,7 +92,7 @@ def talk(text: str) -> None:
     """Say something that is not data; nothing where there is nothing to say."""
     if not text:
         return
-    _talk.print(harmless(text), markup=False)
+    _talk.print("\n".join(_folded(text, _columns(sys.stderr))), markup=False)
 
 
 def harmless(text: str) -> str:
@@ -104,7 +114,71 @@ def _write(text: str) -> None:
 
 def width() -> int | None:
     """Return the columns of the terminal that data goes to, None when it goes elsewhere."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return _columns(sys.stdout)
+
+
+def _columns(stream: TextIO) -> int | None:
+    if not stream.isatty():
+        return None
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told):
+        return int(told)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except OSError:
+        return None
+
+
+def wrap(text: str, columns: int) -> list[str]:
+    """Return `text`, one line, as lines of at most `columns` cells, with no word broken that fits a line.
+
+    A longer one, such as a path, breaks behind a slash, and where it has none, anywhere.
+    """
+    found, used = [""], 0
+    for gap, word in _WORDS.findall(text):
+        size, room = cell_len(gap + word), columns - used
+        if size <= room:
+            found[-1], used = found[-1] + gap + word, used + size
+            continue
+        if cell_len(word) <= columns or (found[-1] and room <= _LEAST_PROSE):
+            found, used, gap = [*found, ""], 0, ""
+        for part in _parts(gap + word, columns):
+            size = cell_len(part)
+            if used + size > columns and found[-1]:
+                found, used = [*found, ""], 0
+            found[-1], used = found[-1] + part, used + size
+    return [part for part in found if part] or [""]
+
+
+def _parts(word: str, columns: int) -> list[str]:
+    """Return the pieces between which `word` may break."""
+    if cell_len(word) <= columns:
+        return [word]
+    return [
+        piece
+        for part in _BEHIND_SLASH.split(word)
+        for piece in ([part] if cell_len(part) <= columns else part)
+    ]
+
+
+def _folded(text: str, columns: int | None) -> list[str]:
+    """Return the lines of `text` as a terminal of so many `columns` (None: no terminal) shows them.
+
+    What does not fit goes on below the words, not below the label or the spaces before them.
+    """
+    lines = harmless(text).split("\n")
+    if columns is None:
+        return lines
+    found: list[str] = []
+    for whole in lines:
+        lead = _LEAD.match(whole)
+        hang = lead.end() if lead and lead.end() * 2 < columns else 0
+        if cell_len(whole) <= columns:
+            found.append(whole)
+            continue
+        first, *rest = wrap(whole[hang:], max(_LEAST_PROSE, columns - hang))
+        found += [whole[:hang] + first, *(" " * hang + part for part in rest)]
+    return found
 
 
 def hanging(lead: str, text: str, *, level: str = "") -> None:
@@ -113,9 +187,7 @@ def hanging(lead: str, text: str, *, level: str = "") -> None:
     if columns is None:
         line(lead + text)
         return
-    wrapped = textwrap.wrap(
-        harmless(text), max(20, columns - len(lead)), break_long_words=True, break_on_hyphens=False
-    ) or [""]
+    wrapped = wrap(" ".join(harmless(text).split()), max(20, columns - len(lead)))
     _write(f"{_coloured(lead, level)}{wrapped[0]}\n")
     for more in wrapped[1:]:
         _write(" " * len(lead) + more + "\n")
@@ -168,18 +240,21 @@ def fill_cells(text: str, columns: int) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str = "nothing") -> None:
-    """Print a table without frames, wrapped on a terminal and not in a pipe; `empty` without rows."""
-    rows = list(rows)
+    """Print a table without frames, wrapped on a terminal and not in a pipe; `empty` without rows.
+
+    A row that is shorter than `columns` has nothing in the last of them.
+    """
+    rows = [[*row, *[""] * (len(columns) - len(row))] for row in rows]
     if not rows:
         line(empty)
         return
     if not _fits(columns, rows):
         _records(columns, rows)
         return
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
+    console = Console(highlight=False, width=width() or _WIDE)
     shown = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        shown.add_column(column, overflow="fold")
+    for column, cells in zip(columns, _widths(columns, rows), strict=True):
+        shown.add_column(column, overflow="fold", width=cells)
     for row in rows:
         shown.add_row(*(_cell(value) for value in row))
     with console.capture() as captured:
@@ -192,9 +267,26 @@ def _fits(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> bool:
     limit = width()
     if limit is None:
         return True
-    texts = [[head, *(_cell(row[at]).plain for row in rows)] for at, head in enumerate(columns)]
-    needed = [max(_least(text) for text in column) for column in texts]
-    return sum(needed) + 2 * (len(columns) - 1) <= limit
+    needed = [max(map(_least, column)) for column in _texts(columns, rows)]
+    return sum(needed) + _GAP * (len(columns) - 1) <= limit
+
+
+def _texts(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[list[str]]:
+    """Return what stands in each column, its head first."""
+    return [[head, *(_cell(row[at]).plain for row in rows)] for at, head in enumerate(columns)]
+
+
+def _widths(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[int]:
+    """Return the cells of each column of a table that fits: the widest give way, none below its words."""
+    texts = _texts(columns, rows)
+    least = [max(map(_least, column)) for column in texts]
+    found = [max(cell_len(part) for text in column for part in text.split("\n")) for column in texts]
+    over = sum(found) + _GAP * (len(columns) - 1) - (width() or _WIDE)
+    while over > 0 and (wide := [at for at, cells in enumerate(found) if cells > least[at]]):
+        widest = max(wide, key=lambda at: found[at])
+        found[widest] -= 1
+        over -= 1
+    return found
 
 
 def _least(text: str) -> int:
@@ -236,7 +328,7 @@ def ask(question: str) -> bool:
     """Return whether a person says yes to `question`; True without asking where no terminal is."""
     if not can_ask():
         return True
-    _talk.print(f"{harmless(question)} [y/N] ", markup=False, end="")
+    _talk.print("\n".join(_folded(f"{question} [y/N] ", _columns(sys.stderr))), markup=False, end="")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -60,7 +59,7 @@ def statusline(
         output.data(status_line.setting(), output.line, as_json=True)
         return
     data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(_STDIN_LIMIT)
-    output.line(hook_statusline.line(data, str(paths.home_dir())))
+    output.verbatim(hook_statusline.line(data, str(paths.home_dir())))
 
 
 def screen(value: dict[str, Any], columns: int, lines: int) -> list[str]:
@@ -227,7 +226,7 @@ def _wrapped(label: str, text: str, columns: int) -> list[str]:
     flat = " ".join(text.split())
     if not columns:
         return [lead + flat]
-    parts = textwrap.wrap(flat, max(20, columns - len(lead)), break_on_hyphens=False) or [""]
+    parts = output.wrap(flat, max(20, columns - len(lead)))
     return [lead + parts[0], *(" " * len(lead) + part for part in parts[1:])]
 
 

@@ -196,10 +196,10 @@ def test_injected_shows_what_why_score_and_tokens_of_the_latest_session(told):
     cells = [" ".join(row.split()) for row in rows]
     assert cells == [
         "2026-11-27 10:00 prompt staging-deploys 0.61 78 deploy, staging",
-        "2026-11-27 10:00 prompt the whole text; 2 more found no room 123",
+        "2026-11-27 10:00 prompt in all, with the text around them; 2 more found no room 123",
         "2026-11-27 10:01 compact the context was made anew",
         "2026-11-27 10:02 session start (compact) harbour-lights 0.61 78 deploy, staging",
-        "2026-11-27 10:02 session start (compact) the whole text 123",
+        "2026-11-27 10:02 session start (compact) in all, with the text around them 123",
     ]
 
 
