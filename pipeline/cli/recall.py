@@ -124,7 +124,9 @@ def _rows(line: Line) -> list[list[str]]:
         [at, when, item.name or item.path, f"{item.score:.2f}", f"{item.tokens:,}", ", ".join(item.why)]
         for item in line.items
     ]
-    whole = "in all, with the text around them" + (f"; {line.left_out} more found no room" if line.left_out else "")
+    whole = "in all, with the text around them" + (
+        f"; {line.left_out} more found no room" if line.left_out else ""
+    )
     return [*rows, [at, when, whole, "", f"{line.tokens:,}", ""]]
 
 

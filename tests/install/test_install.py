@@ -126,6 +126,20 @@ def test_a_dry_run_of_leaving_changes_nothing(machine: Machine) -> None:
     assert machine.everything() == before
 
 
+def test_leaving_tells_in_a_few_lines_what_goes(machine: Machine) -> None:
+    machine.write(FOREIGN)
+    machine.reverie("install")
+    said = machine.reverie("uninstall")
+    assert f"out of {machine.settings} (nothing else in it changes):\n  5 hooks: Stop, " in machine.out
+    assert len(machine.out.splitlines()) < 10 and "@@" not in said
+    assert "`--dry-run` shows the change of the settings line by line." in said
+    machine.settings.unlink()
+    machine.reverie("install", "--status-line")
+    machine.reverie("uninstall")
+    assert f"out of {machine.settings} (which goes, since nothing else is in it):" in machine.out
+    assert "\n  the status line\n" in machine.out
+
+
 def test_an_outdated_hook_is_brought_up_to_date_where_it_stands(machine: Machine) -> None:
     machine.write(FOREIGN)
     machine.reverie("install")
