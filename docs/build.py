@@ -43,9 +43,8 @@ def demo_short() -> str:
 
 
 def demo() -> str:
-    """Return the demo's output as a console block, the memory's full text left out."""
-    made, index, _shown, source, recalled = reverie("demo").rstrip().split("\n$ ")
-    return f"```text\n$ make demo\n{made}\n$ {index}\n$ {source}\n$ {recalled}\n```"
+    """Return the demo's output as a console block."""
+    return f"```text\n$ make demo\n{reverie('demo').rstrip()}\n```"
 
 
 def commands() -> str:
