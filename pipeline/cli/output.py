@@ -120,13 +120,12 @@ def width() -> int | None:
 def _columns(stream: TextIO) -> int | None:
     if not stream.isatty():
         return None
-    told = os.environ.get("COLUMNS", "")
-    if told.isdecimal() and int(told):
-        return int(told)
     try:
-        return os.get_terminal_size(stream.fileno()).columns or None
+        own = os.get_terminal_size(stream.fileno())
     except OSError:
         return None
+    # COLUMNS stands above what the terminal says, as everywhere.
+    return shutil.get_terminal_size(own).columns or None
 
 
 def wrap(text: str, columns: int) -> list[str]:

@@ -27,8 +27,11 @@ def recall(
     as_json: JsonOption = False,
 ) -> None:
     """Show what recall would put before a prompt."""
-    found = recollect.recall(App(store=store), " ".join(query), explain=explain)
+    app = App(store=store)
+    found = recollect.recall(app, " ".join(query), explain=explain)
     output.data(_plain(found), lambda: _tell(found, explain=explain), as_json=as_json)
+    if explain and found.considered and not as_json:
+        output.talk(recollect.floor_in_words(app))
     for problem in found.problems:
         output.talk(problem)
 

@@ -87,5 +87,10 @@ def test_a_person_s_own_lines_on_a_page_hide_no_entry(diary):
 
 def test_an_empty_diary_says_how_it_comes_to_be(desk):
     assert desk.here("timeline").out == "the diary has no entry yet\n"
+    for command, code in (("timeline", 0), ("timeline --since 7d", 0), ("day", 1), ("day 2026-11-18", 1)):
+        said = desk.here(*command.split(), code=code).err
+        assert "There is no model now" in said and "`reverie doctor`" in said
+        with_key = {"REVERIE_MODEL__PROVIDER": "anthropic", "ANTHROPIC_API_KEY": "k"}
+        assert "no model" not in desk.here(*command.split(), code=code, **with_key).err
     assert "when it is over" in desk.here("day", code=1).err
     assert desk.here("timeline", "--json").json == []

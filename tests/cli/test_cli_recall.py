@@ -79,6 +79,10 @@ def test_recall_explains_what_it_left_out(told):
     chosen, left = sorted(said.out.splitlines()[1:], key=lambda line: "chosen" not in line)
     assert "staging-deploys.md" in chosen
     assert "harbour-lights.md" in left
+    assert "The floor is 0.38: 0.38 times `recall.floor`, which is 1." in said.err
+    said = told.here("recall", "--explain", QUESTION, REVERIE_RECALL__FLOOR="50")
+    assert "below the floor of 19.00" in said.out
+    assert "The floor is 19.00: 0.38 times `recall.floor`, which is 50." in said.err
     assert told.here("recall", "--explain", "zebra crossing").out == "no memory has a word of it\n"
 
 
