@@ -72,10 +72,12 @@ def plain(value: Any) -> dict[str, Any]:
 
 
 def shown(value: object) -> str:
-    """Return a setting's value as a person writes it."""
+    """Return a setting's value as a person writes it: as in the file, a text without quotes."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    if isinstance(value, list | tuple):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value) or '""'
 
 
 def line(text: str = "") -> None:

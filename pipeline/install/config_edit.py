@@ -100,7 +100,7 @@ def _value(section: str, name: str, text: str) -> Any:
 def _readings(text: str, *, as_text: bool) -> Iterator[Any]:
     """Yield what a person who typed `text` may mean: text where the key holds text, else a TOML value."""
     if as_text:
-        yield text
+        yield "" if text in ('""', "''") else text
     words = {"on": True, "yes": True, "true": True, "off": False, "no": False, "false": False}
     if text.lower() in words:
         yield words[text.lower()]
