@@ -57,7 +57,7 @@ def chosen(app: App, words: list[str], *, everything: bool = False, kind: str = 
     for word in " ".join(words).replace(",", " ").split():
         first, dash, last = word.partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise InputError(f"{word!r} is no number", fix="See `reverie inbox list`; write 3, 5-8 or 1,4.")
+            raise InputError(f"{word!r} is no number", fix="See `reverie inbox`; write 3, 5-8 or 1,4.")
         wanted = range(int(first), min(int(last or first), int(first) + _MOST_RANGE) + 1)
         fits = [number for number in wanted if number in present]
         if not fits:
@@ -68,7 +68,7 @@ def chosen(app: App, words: list[str], *, everything: bool = False, kind: str = 
 
 def nothing_waits(number: int | str) -> InputError:
     """Return the error for a number under which nothing waits."""
-    return InputError(f"nothing waits under number {number} here", fix="See `reverie inbox list`.")
+    return InputError(f"nothing waits under number {number} here", fix="See `reverie inbox`.")
 
 
 def reject(app: App, number: int) -> dict[str, Any]:

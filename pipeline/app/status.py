@@ -79,7 +79,7 @@ def overview(
         },
         "jobs": [asdict(job) for job in jobs.list_jobs(ledger) if job.state != "done"],
         "runs": _run_rows(_last_runs(ledger)),
-        "conversations": conversations.counts(ledger),
+        "conversations": _conversations(ledger),
         "spend": _spend(ledger, settings, now),
         "inbox": inbox.count_here(ledger, home, store),
         "dream": _dream(ledger, settings, store),
@@ -110,6 +110,14 @@ def _last_runs(ledger: Ledger) -> list[runs.Run]:
     """Return the latest runs, without the single questions that a dream asked."""
     latest = runs.list_runs(ledger, limit=_LOOKED_THROUGH)
     return [run for run in latest if not run.strategy.startswith("dream:")][:_LAST_RUNS]
+
+
+def _conversations(ledger: Ledger) -> dict[str, int]:
+    """Return how many conversations stand in each status; those too short for one reading have their own."""
+    found = conversations.counts(ledger)
+    skipped, unread_ones = found.pop("skipped", 0), len(unread.passed_over(ledger))
+    more = {"read by turns": skipped - unread_ones, "skipped": unread_ones}
+    return {**found, **{name: number for name, number in more.items() if number}}
 
 
 def _run_rows(latest: list[runs.Run]) -> list[dict[str, Any]]:

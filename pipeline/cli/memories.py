@@ -48,6 +48,8 @@ def list_memories(
         return
     found, problems = listing.live(app, kind, since=since, sort=sort)
     output.data(found, lambda: _tell_list(found, kind, since), as_json=as_json)
+    if any(row.pinned for row in found) and not as_json:
+        output.talk("* is pinned: no dream changes it (`reverie unpin NAME`).")
     if not found and kind is None and not since and not as_json:
         output.talk(app.next_step() + app.known_stores())
     for problem in problems:
@@ -213,7 +215,7 @@ def _tell_left(rows: list[Left]) -> None:
     output.table(
         ["name", "left", "why", "text"],
         [[row.name, day(row.at, "unknown"), row.reason, row.path] for row in rows],
-        empty="no memory left yet",
+        empty="no memory was retired or forgotten yet",
     )
 
 

@@ -111,7 +111,7 @@ def _work(value: dict[str, Any], now: datetime) -> list[str]:
     parked = [job for job in jobs if job["state"] == "parked"]
     parts.append(f"{len(parked)} given up" if parked else "")
     queue = ", ".join(part for part in parts if part) or "empty"
-    inbox = f"{value['inbox']} for you: reverie inbox list" if value["inbox"] else "nothing for you"
+    inbox = f"{value['inbox']} for you: `reverie inbox`" if value["inbox"] else "nothing for you"
     event = value["last_event"]
     hooks = f"{event['hook']} {ago(event['at'], now)}" if event else "no event has come yet"
     files, talks = value["files"], value["conversations"]

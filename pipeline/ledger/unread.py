@@ -49,7 +49,7 @@ def reasons(ledger: Ledger, *, print_sessions: bool) -> dict[str, int]:
             "SELECT count(*) FROM memory_file_states WHERE gone_at IS NOT NULL AND last_processed_offset = 0"
         )
     )
-    for reason in _passed_over(ledger):
+    for reason in passed_over(ledger):
         found[f"conversations: {reason or 'passed over'}"] += 1
     for row in ledger.rows(
         "SELECT summary_json FROM runs WHERE outcome = 'skipped' AND strategy = 'turn'"
@@ -60,8 +60,8 @@ def reasons(ledger: Ledger, *, print_sessions: bool) -> dict[str, int]:
     return {reason: number for reason, number in found.items() if number}
 
 
-def _passed_over(ledger: Ledger) -> list[str]:
-    """Return why each conversation was passed over of which no turn was read either."""
+def passed_over(ledger: Ledger) -> list[str]:
+    """Return of each conversation that was passed over, and of which no turn was read either, why."""
     skipped = ledger.rows(
         "SELECT source_file, first_row, last_row, reason FROM memory_conversations WHERE status = 'skipped'"
     )

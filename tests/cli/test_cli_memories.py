@@ -50,7 +50,7 @@ def test_list_shows_the_day_on_which_it_was_said(shelf):
 
 @pytest.mark.parametrize("option", ["--retired", "--archived"])
 def test_list_shows_what_left_with_when_and_why(shelf, option):
-    assert shelf.here("list", option).out == "no memory left yet\n"
+    assert shelf.here("list", option).out == "no memory was retired or forgotten yet\n"
     shelf.here("forget", "c-mid", REVERIE_NOW="2026-11-20T12:00:00Z")
     (row,) = shelf.here("list", option, "--json").json
     assert (row["name"], row["reason"]) == ("c-mid", "forgotten on request")
@@ -178,3 +178,12 @@ def test_add_without_a_type_goes_by_the_words_as_extraction_does(desk, options, 
 def test_help_names_every_type(desk, command):
     shown = desk.here(command, "--help").out
     assert all(name in shown for name in TYPES)
+
+
+def test_list_says_what_the_mark_of_pinned_ones_means(desk):
+    desk.here("add", "Ship it.")
+    assert "pinned" not in desk.here("list").err
+    desk.here("pin", "ship-it")
+    said = desk.here("list")
+    assert said.out.splitlines()[1].startswith("* ") and said.err.startswith("* is pinned: ")
+    assert desk.here("list", "--json").err == ""

@@ -9,11 +9,13 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
 from pipeline.app.status import next_step
 from pipeline.cli.status import screen
+from pipeline.ledger import conversations, open_ledger
 from tests.cli.conftest import session
 from tests.support.transcripts import Transcript
 
@@ -42,6 +44,24 @@ def test_status_and_doctor_say_what_is_not_read_and_why(desk):
     ]
     read = {"REVERIE_EXTRACTION__INCLUDE_PRINT_SESSIONS": "true"}
     assert desk.here("status", "--json", **read).json["unread"] == {}
+
+
+def test_a_short_conversation_that_was_read_by_turns_does_not_count_as_passed_over(desk):
+    talk = Transcript(cwd=str(desk.project), start="2026-11-20T09:00:00Z")
+    talk.user("Always write the ring number first.")
+    talk.assistant("Done.")
+    desk.here("ingest", "--file", talk.write(desk.project), TZ="UTC")
+    assert "2026-11-20 09:00 " in desk.here("conversations", TZ="UTC").out
+    assert "2026-11-20 09:00 " in desk.here("process", "--all", "--estimate", TZ="UTC").out
+    with open_ledger(desk.project.parent / ".claude" / "reverie" / "ledger.sqlite") as ledger:
+        conversations.set_status(ledger, 1, "skipped", reason="fewer than 5 messages", now=datetime.now(UTC))
+    value = desk.here("status", "--json").json
+    assert value["unread"] == {"conversations: fewer than 5 messages": 1}
+    assert value["conversations"] == {"skipped": 1}
+    desk.here("extract", "--transcript", talk.write(desk.project))
+    value = desk.here("status", "--json").json
+    assert value["unread"] == {} and value["conversations"] == {"read by turns": 1}
+    assert "not read" not in desk.here("status").out
 
 
 def test_what_was_undone_is_told_as_undone_and_is_no_news(desk):
