@@ -61,7 +61,7 @@ def test_a_short_conversation_that_was_read_by_turns_does_not_count_as_passed_ov
     desk.here("extract", "--transcript", talk.write(desk.project))
     value = desk.here("status", "--json").json
     assert value["unread"] == {} and value["conversations"] == {"read by turns": 1}
-    assert "not read" not in desk.here("status").out
+    assert "\nnot read" not in desk.here("status").out
 
 
 def test_what_was_undone_is_told_as_undone_and_is_no_news(desk):
