@@ -63,7 +63,9 @@ def read_all(fd, into):
 
 def on_terminal(desk, columns, *command):
     """Return what `command` prints to a terminal of so many columns: data and talk, each by itself."""
-    ends, texts, readers = [], [], []
+    ends: list[tuple[int, int]] = []
+    texts: list[list[bytes]] = []
+    readers: list[threading.Thread] = []
     for _ in range(2):
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
