@@ -33,8 +33,10 @@ _GAP = 2
 _LEAST_PROSE = 16
 """Columns that a text of several words needs to be read in a table."""
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
+_NARROW = 4
 _WORDS = re.compile(r"(\s*)(\S+)")
-_BEHIND_SLASH = re.compile(r"(?<=/)(?=[^/])")
+_BREAKS = (re.compile(r"(?<=/)(?=[^/])"), re.compile(r"(?<=[^-]-)(?=[^-])"), None)
+"""Where a word too long for a line may break, the best places first; None is anywhere."""
 _LEAD = re.compile(r"\s*(?:\S+(?: \S+)?\s{2,}|[-*] )?")
 """What stands before the words of a line: spaces, the mark of a list, a label set apart by spaces."""
 _CARRIAGE_RETURN = re.compile(r"\r(?!\n)")
@@ -133,7 +135,7 @@ def _columns(stream: TextIO) -> int | None:
 def wrap(text: str, columns: int) -> list[str]:
     """Return `text`, one line, as lines of at most `columns` cells, with no word broken that fits a line.
 
-    A longer one, such as a path, breaks behind a slash, and where it has none, anywhere.
+    A longer one, such as a path, breaks behind a slash, else behind a hyphen, else anywhere.
     """
     found, used = [""], 0
     for gap, word in _WORDS.findall(text):
@@ -153,13 +155,14 @@ def wrap(text: str, columns: int) -> list[str]:
 
 def _parts(word: str, columns: int) -> list[str]:
     """Return the pieces between which `word` may break."""
-    if cell_len(word) <= columns:
-        return [word]
-    return [
-        piece
-        for part in _BEHIND_SLASH.split(word)
-        for piece in ([part] if cell_len(part) <= columns else part)
-    ]
+    found = [word]
+    for pattern in _BREAKS:
+        found = [
+            piece
+            for part in found
+            for piece in ([part] if cell_len(part) <= columns else pattern.split(part) if pattern else part)
+        ]
+    return found
 
 
 def _folded(text: str, columns: int | None) -> list[str]:
@@ -188,10 +191,16 @@ def hanging(lead: str, text: str, *, level: str = "") -> None:
     if columns is None:
         line(lead + text)
         return
-    wrapped = wrap(" ".join(harmless(text).split()), max(20, columns - len(lead)))
-    _write(f"{_coloured(lead, level)}{wrapped[0]}\n")
-    for more in wrapped[1:]:
-        _write(" " * len(lead) + more + "\n")
+    flat = " ".join(harmless(text).split())
+    room = max(20, columns - len(lead))
+    if len(lead) > _NARROW and max(map(cell_len, _BREAKS[0].sub(" ", flat).split()), default=0) > room:
+        # A label as wide as that would break a word: the text goes below it.
+        _write(f"{_coloured(lead.rstrip(), level)}\n")
+        lead, room = " " * _NARROW, columns - _NARROW
+        _write(lead)
+    else:
+        _write(_coloured(lead, level))
+    _write(("\n" + " " * len(lead)).join(wrap(flat, room)) + "\n")
 
 
 def _coloured(text: str, level: str) -> str:

@@ -116,6 +116,19 @@ def test_a_path_too_long_for_a_line_breaks_behind_a_slash():
     assert wrap(f"the file is {path[:40]}", 40) == ["the file is", path[:40]]
 
 
+def test_a_name_too_long_for_a_line_breaks_behind_a_hyphen():
+    assert wrap("we-count-gulls-by-wing-tags-never", 20) == ["we-count-gulls-by-", "wing-tags-never"]
+
+
+def test_a_label_so_wide_that_a_name_would_break_has_its_text_below(desk):
+    name = "gulls-are-counted-by-wing-tags-never"
+    desk.here("add", RULE, "--name", name)
+    shown, _ = on_terminal(desk, 60, "why", name)
+    lines = shown.replace("\r", "").split("\n")
+    assert any(line.startswith("    ") and line.endswith(f"{name}.md") for line in lines[1:])
+    assert "file" in lines
+
+
 WORDS = st.text(st.sampled_from("ab/-.記é"), min_size=1, max_size=50)
 
 
