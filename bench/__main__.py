@@ -50,6 +50,13 @@ def rows(*, big: bool) -> list[Row]:
             5,
             lambda _, n: hooks.recall_ratio(n * 8, 10_000, "session"),
         ),
+        Row("Stop, as installed", "python -c pass", 1, lambda _, n: hooks.installed_ratio(n * 20, "Stop")),
+        Row(
+            "SessionStart, as installed",
+            "python -c pass",
+            2,
+            lambda _, n: hooks.installed_ratio(n * 8, "SessionStart"),
+        ),
         Row("search index of 10,000", "read + CSafeLoader", 2, store.index_anew),
         Row("ingest 30 MB of transcript", "orjson.loads of its lines", 2, ingest.transcript),
         Row("3 entries after 180,000", "3 entries after 1,800", 2, ingest.one_more_turn),

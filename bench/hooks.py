@@ -22,6 +22,7 @@ from pathlib import Path
 
 from bench.measure import Ratio
 from pipeline.hooklib.places import sanitise
+from pipeline.install.hook_registration import hook_command
 from pipeline.search.refresh import refresh_index
 from pipeline.store import Store
 
@@ -123,6 +124,33 @@ def ratio(rounds: int, name: str) -> Ratio:
     times = measure(rounds)
     middle, floor = statistics.median(times[name]), statistics.median(times[FLOOR])
     return Ratio(middle / floor, None, middle * 1e3, floor * 1e3, rounds)
+
+
+def installed_ratio(rounds: int, event: str, count: int = 100) -> Ratio:
+    """Compare the command that stands in settings.json for `event`, run by a shell, with ``python -c pass``.
+
+    That is what a session waits for: shell, interpreter and hook, over `count` memories.
+    """
+    python = os.path.realpath(sys.executable)
+    with tempfile.TemporaryDirectory() as place:
+        home, project = os.path.join(place, "reverie"), os.path.join(place, "shop")
+        os.makedirs(project)
+        config = os.path.join(place, "claude")
+        env = {"PATH": "/usr/bin:/bin", "HOME": place, "CLAUDE_CONFIG_DIR": config, "REVERIE_HOME": home}
+        _fill(Path(config, "projects", sanitise(os.path.realpath(project)), "memory"), Path(home), count)
+        command = ["/bin/sh", "-c", hook_command(event, python=python, hooks=HOOKS)]
+        taken: list[float] = []
+        floor: list[float] = []
+        with open(os.path.join(home, "worker.lock"), "wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            for number in range(rounds):
+                given = _asked(project, source="startup").replace(b"bench-session", b"bench-%d" % number)
+                for times, argv in ((floor, [python, "-c", "pass"]), (taken, command)):
+                    start = time.perf_counter()
+                    subprocess.run(argv, input=given, env=env, check=True, capture_output=True)
+                    times.append(time.perf_counter() - start)
+    middle, base = statistics.median(taken), statistics.median(floor)
+    return Ratio(middle / base, None, middle * 1e3, base * 1e3, rounds)
 
 
 def main() -> None:

@@ -9,10 +9,16 @@ library alone. What it is at stands in ``<home>/setup``: a line for programs, a 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
+from _signal import SIGKILL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO, Any
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(HERE)
@@ -22,6 +28,8 @@ import start_worker  # noqa: E402
 DAY = 86_400
 STEP_SECONDS = 1_200  # for one command of the setup; one that hangs longer is ended
 NO_PYTHON = -1  # in place of the number of tries: it may be tried as soon as there is one
+LOCKS: list[int] = []
+"""The descriptor of the lock of a setup that is going on."""
 TRIES = 3  # times a day that a setup which was cut off is begun anew
 READ_DEPENDENCIES = (
     "import sys, tomllib; print(*tomllib.load(open(sys.argv[1], 'rb'))['project']['dependencies'], sep='\\n')"
@@ -109,6 +117,7 @@ def set_up(home: str, root: str) -> str:
     handle = os.open(home + "/setup.lock", os.O_RDWR | os.O_CREAT | capture.BINARY, 0o600)
     if not (capture.taken_on_windows(handle) if os.name == "nt" else capture.taken(handle)):
         return ""
+    LOCKS.append(handle)
     tries = tries_left(home, root)
     if not tries:
         return ""
@@ -143,19 +152,15 @@ def allowed(home: str) -> bool:
     The file is looked through line by line, as the Python of a hook may be too old to read TOML. What is
     no plain yes or no counts as no: somebody wanted something else than the default.
     """
-    values = {"worker.own_environment": "true", "store.mode": "auto"}
-    section = ""
-    for line in text_of(home + "/config.toml").splitlines():
-        key, equals, value = line.partition("#")[0].partition("=")
-        if not equals and key.strip().startswith("["):
-            section = key.strip().strip("[] ") + "."
-        full = key.strip() if key.strip() in values else section + key.strip()
-        if equals and full in values:
-            values[full] = value.strip().strip("\"'")
-    for key in values:
-        values[key] = os.environ.get("REVERIE_" + key.upper().replace(".", "__"), values[key])
-    yes = values["worker.own_environment"].lower() in ("true", "1", "yes", "on", "y", "t")
-    return yes and values["store.mode"] != "off"
+    text = "\n".join(line.partition("#")[0] for line in text_of(home + "/config.toml").splitlines())
+    values = {}
+    for section, key, default in (("worker", "own_environment", "true"), ("store", "mode", "auto")):
+        # Under its heading, dotted, quoted or in braces: no other section has a key of that name.
+        found = re.findall(r"(?m)(?:^|[\s.{,\ufeff])[\"']?" + key + r"[\"']?[ \t]*=[ \t]*[\"']?(\w*)", text)
+        variable = f"REVERIE_{section}__{key}".upper()
+        values[key] = [os.environ[variable]] if variable in os.environ else found or [default]
+    yes = all(value.lower() in ("true", "1", "yes", "on", "y", "t") for value in values["own_environment"])
+    return yes and "off" not in values["mode"]
 
 
 def tries_left(home: str, root: str) -> int:
@@ -291,32 +296,50 @@ def logged(command: list[str], log: str) -> bool:
         out.write(os.fsencode("$ " + " ".join(command) + "\n"))
         out.flush()
         try:
-            done = subprocess.run(
-                command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, timeout=STEP_SECONDS, env=clean()
-            )
+            return completed(command, STEP_SECONDS, out, out)[0] == 0
         except subprocess.TimeoutExpired:
             out.write(b"timed out\n")
-            return False
         except OSError as error:
             out.write(os.fsencode(f"{error.strerror}: {command[0]}\n"))
-            return False
-    return done.returncode == 0
+    return False
 
 
 def run(command: list[str]) -> tuple[int, str]:
     """Run `command` for a minute at most; return how it ended and what it printed."""
     try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=60,
-            env=clean(),
-        )
+        code, out = completed(command, 60, subprocess.PIPE, subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired):
         return 1, ""
-    return done.returncode, os.fsdecode(done.stdout)
+    return code, os.fsdecode(out or b"")
+
+
+def completed(
+    command: list[str], seconds: int, out: IO[bytes] | int, err: IO[bytes] | int
+) -> tuple[int, Any]:
+    """Run `command` in a session of its own; one that takes longer is ended with all it started.
+
+    It holds the lock of the setup too, should this process be killed: nobody else writes where it still does.
+    """
+    posix = os.name != "nt"
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=out,
+        stderr=err,
+        env=clean(),
+        start_new_session=posix,
+        pass_fds=LOCKS if posix else (),
+    )
+    try:
+        printed = process.communicate(timeout=seconds)[0]
+    except subprocess.TimeoutExpired:
+        if posix:
+            os.killpg(process.pid, SIGKILL)
+        else:
+            process.kill()
+        process.communicate()
+        raise
+    return process.returncode, printed
 
 
 def clean() -> dict[str, str]:
@@ -376,10 +399,14 @@ def write(file: str, text: str) -> None:
 
 def text_of(file: str) -> str:
     try:
-        with open(file, encoding="utf-8", errors="surrogateescape") as opened:
-            return opened.read(1 << 20)
+        handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | capture.BINARY)
     except OSError:
         return ""
+    with open(handle, encoding="utf-8", errors="surrogateescape") as opened:
+        try:
+            return opened.read(1 << 20) if os.path.isfile(handle) else ""
+        except OSError:
+            return ""
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -20,7 +19,16 @@ from pipeline.core import zone
 from pipeline.core.errors import ConfigError
 from pipeline.core.home import Home
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
-from pipeline.hooklib.settings import DEFAULTS, MODES, TIME_ZONE, least_mode, listed
+from pipeline.hooklib.settings import (
+    DEFAULTS,
+    MODES,
+    TIME_ZONE,
+    config_text,
+    least_mode,
+    listed,
+    parsed,
+)
+from pipeline.safety.redaction import has_secret, redact
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=0)]
@@ -65,6 +73,19 @@ def _variables(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
+def _variable(name: str) -> str:
+    if name and (not name.isascii() or not name.isidentifier() or has_secret(name)):
+        raise PydanticCustomError(
+            "variable",
+            "this is no name of a variable",
+            {"fix": "Name the variable that holds the secret; the secret itself belongs in no file."},
+        )
+    return name
+
+
+Variable = Annotated[str, AfterValidator(_variable)]
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -76,12 +97,12 @@ class ModelSettings(_Section):
         "auto", description="auto, anthropic, claude-cli, offline, replay:DIR or record:DIR"
     )
     model: str = Field("claude-haiku-4-5", description="Model name sent to the provider.")
-    api_key_env: str = Field(
+    api_key_env: Variable = Field(
         "",
         description="Name of the variable that holds the API key. Empty: no key is ever taken from the "
         "environment by background work.",
     )
-    auth_token_env: str = Field(
+    auth_token_env: Variable = Field(
         "",
         description="Name of the variable that holds a token, which is sent as `Authorization: Bearer`, as "
         "gateways want it. Empty: none is taken.",
@@ -119,7 +140,9 @@ class ExtractionSettings(_Section):
     known_chars: Count = Field(8_000, description="Most characters of memories in full in one model call.")
     first_sight_days: Count = Field(7, description="Days of a long history extracted unasked.")
     first_sight_turns: Count = Field(30, description="Turns of a long history extracted unasked.")
-    max_candidates: Count = Field(40, description="Memories taken from one reply.")
+    max_candidates: Count = Field(
+        40, description="Memories taken from one reply; more where a person spoke more often."
+    )
     attempts: Count = Field(3, description="Tries before a job is parked.")
     time_zone: Annotated[str, AfterValidator(_known_zone)] = Field(
         TIME_ZONE,
@@ -226,7 +249,7 @@ class EmbeddingSettings(_Section):
     openai_model: str = Field(
         "", description="Empty: what the store's `_config.json` says, else text-embedding-3-small."
     )
-    openai_key_env: str = Field(
+    openai_key_env: Variable = Field(
         "", description="Name of the variable that holds the key. A key in `_config.json` is never used."
     )
 
@@ -298,6 +321,12 @@ def load(home: Path, *, environment: bool = True) -> Settings:
         raise _error_of(file, named, error) from error
 
 
+def variable_above(section: str, key: str) -> str:
+    """Return the variable of the environment that stands above `key` of `section`, "" when none is set."""
+    name = f"REVERIE_{section}__{key}".upper()
+    return name if name in os.environ else ""
+
+
 def load_or_defaults(home: Path) -> tuple[Settings, ConfigError | None]:
     """Return the settings as far as they can be used, and the error that `load` would raise, if any.
 
@@ -358,8 +387,9 @@ def _error_of(file: Path, named: dict[str, str], error: ValidationError) -> Conf
     # A value that may be of several kinds has an error for each.
     reasons = [found["msg"] for found in error.errors() if found["loc"][:2] == first["loc"][:2]]
     extra = first["type"] == "extra_forbidden"
+    # What was refused may be a secret in the wrong place, and this goes into logs.
     return ConfigError(
-        f"{key}: {_unknown(key) if extra else ', or: '.join(reasons)}",
+        redact(f"{key}: {_unknown(key) if extra else ', or: '.join(reasons)}").text,
         file=f"${named[key]}" if key in named else str(file),
         line=None if key in named else line_of(file, *first["loc"][:2]),
         fix=first.get("ctx", {}).get("fix", "`reverie config` lists every key and its default."),
@@ -383,8 +413,8 @@ def line_of(file: Path, section: int | str, key: int | str = "") -> int | None:
     """Return the line of `file` on which `key` of `section` stands, or the section begins."""
     current = ""
     try:
-        lines = file.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
+        lines = config_text(str(file)).splitlines()
+    except ValueError:
         return None
     for number, line in enumerate(lines, start=1):
         name = line.partition("=")[0].strip()
@@ -399,23 +429,21 @@ def line_of(file: Path, section: int | str, key: int | str = "") -> int | None:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        text = file.read_text("utf-8")
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
+        text = config_text(str(file))
+    except ValueError as error:
         raise ConfigError(str(error), file=str(file), fix="Make the file readable UTF-8 text.") from error
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return parsed(text)
+    except ValueError as error:
         raise unreadable(file, error) from error
 
 
-def unreadable(file: Path, error: tomllib.TOMLDecodeError) -> ConfigError:
+def unreadable(file: Path, error: ValueError) -> ConfigError:
     """Return the error for a `file` that is no TOML, with the line where that shows."""
     found = re.search(r"\(at line (\d+), column \d+\)", str(error))
     return ConfigError(
         str(error),
         file=str(file),
         line=int(found[1]) if found else None,
-        fix="Mend the TOML at the place named.",
+        fix="Mend the TOML at the place named." if found else "Mend the file.",
     )

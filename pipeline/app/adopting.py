@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from pipeline.app.application import App
@@ -18,7 +19,8 @@ def adopt(app: App, former: Path) -> Path:
     Raises InputError when something is still at `former`, there are no memories of it, or this project's
     folder is one that a setting names; StoreError when this project has memories already.
     """
-    old = former.expanduser().absolute()
+    # Nothing is there that could say where `..` leads.
+    old = Path(os.path.normpath(former.expanduser().absolute()))
     if old.is_dir():
         raise InputError(
             "this project is still there, and its memories are its own",

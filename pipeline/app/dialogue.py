@@ -8,8 +8,7 @@ from typing import Any
 
 from pipeline.app.application import App
 from pipeline.core import paths
-from pipeline.core.errors import InputError
-from pipeline.hooklib.times import DAY
+from pipeline.core.errors import InputError, UsageError
 from pipeline.ledger import Ledger, retention, utterances
 from pipeline.ledger.retention import Held
 
@@ -54,7 +53,7 @@ def by_project(app: App) -> list[dict[str, Any]]:
 def chosen(app: App, what: Selection) -> list[dict[str, Any]]:
     """Return what `delete` would take of each session, which may be nothing (size 0).
 
-    Raises InputError when nothing is selected.
+    Raises UsageError when nothing is selected, InputError when more than one session begins so.
     """
     with app.ledger(to_look=True) as ledger:
         return [
@@ -79,18 +78,34 @@ def delete(app: App, what: Selection) -> list[dict[str, Any]]:
 
 def _matching(app: App, ledger: Ledger, what: Selection) -> list[Held]:
     if what.project is None and what.older_than is None and not what.session:
-        raise InputError(
+        raise UsageError(
             "it does not say which dialogue to delete",
             fix="Give --project DIR, --older-than DAYS or --session ID; see `reverie dialogue list`.",
         )
-    before = None if what.older_than is None else app.clock.now().timestamp() - what.older_than * DAY
+    before = None if what.older_than is None else retention.days_before(app.clock.now(), what.older_than)
     wanted = None if what.project is None else _root(what.project)
+    held = retention.held(ledger)
+    session = _session(held, what.session)
     return [
         item
-        for item in retention.held(ledger, before=before)
-        if item.session_id.startswith(what.session)
+        for item in held
+        if item.session_id == (session or item.session_id)
+        and (before is None or 0 < item.last < before)
         and (wanted is None or _is_below(_project(ledger, item.key), wanted))
     ]
+
+
+def _session(held: list[Held], text: str) -> str:
+    """Return the id of the session that `text` is, or begins; InputError when it begins several."""
+    ids = sorted({item.session_id for item in held if item.session_id.startswith(text)})
+    if not text or text in ids or not ids:
+        return text
+    if len(ids) > 1:
+        raise InputError(
+            f"{len(ids)} sessions have an id that begins with {text!r}",
+            fix=f"Write more of it: {', '.join(ids[:3])}{', …' if len(ids) > 3 else ''}.",
+        )
+    return ids[0]
 
 
 def _project(ledger: Ledger, key: str) -> str:

@@ -57,19 +57,20 @@ def day(app: App, text: str = "") -> Day:
     """
     days = [] if app.is_fresh else diary_days(app.open_store().root)
     if not text:
-        if not days:
+        text = next((name for name in days if _entries(app, name)), "")
+        if not text:
             raise InputError(
                 "the diary has no entry yet",
                 fix=f"{HOW_IT_COMES}{no_model(app)}",
             )
-        text = days[0]
     elif parse_day(text) is None:
         if text.lower() not in ("today", "yesterday"):
             raise UsageError(f"{text!r} is no day", fix="Write 2026-11-20, today or yesterday.")
         text = zone.day(iso(moment_of(text, app.clock.now())))
     entries = _entries(app, text) if days else []
     if not entries:
-        last = f" The last that has one: {days[0]}." if days else ""
+        newest = next((name for name in days if _entries(app, name)), "")
+        last = f" The last that has one: {newest}." if newest else ""
         raise InputError(
             f"nothing was written on {text}", fix=f"`reverie timeline` lists the days.{last}{no_model(app)}"
         )

@@ -10,9 +10,10 @@ from pipeline.core import paths
 from pipeline.core.home import Home
 from pipeline.hooklib.claude_settings import host_loads_memory
 from pipeline.hooklib.events import EVENTS
-from pipeline.install import claude_settings
+from pipeline.install import claude_settings, commands
 from pipeline.install.mode import EFFECT
 from pipeline.llm import describe, logins
+from pipeline.safety.redaction import redact
 
 _COST = {
     "offline": "nothing: no model is asked, so only sentences that say they should last are kept",
@@ -45,8 +46,11 @@ class Facts:
     state: str
 
 
-def facts(app: App) -> Facts:
-    """Return what holds here and now. Asks no model and writes nothing."""
+def facts(app: App, *, project_only: bool = False) -> Facts:
+    """Return what holds here and now. Asks no model and writes nothing.
+
+    With `project_only` the hooks go into the settings of the project here.
+    """
     provider, why = describe(app.llm, app.settings.model)
     mode = app.settings.store.mode
     return Facts(
@@ -57,7 +61,7 @@ def facts(app: App) -> Facts:
         cost=_cost(app, provider),
         leaves_the_machine="nothing" if provider == "offline" else _LEAVES.format(provider=_maker(app)),
         mode=f"{mode}: {EFFECT[mode]}",
-        in_a_session=_in_a_session(),
+        in_a_session=_in_a_session(project_only=project_only),
         stop=_stop(),
         state=str(app.home),
     )
@@ -82,9 +86,15 @@ def _stop() -> str:
     return _STOP.format(plugin=f"`claude plugin uninstall {plugin}` takes it out, ", what="the rest")
 
 
-def _in_a_session() -> str:
+def _in_a_session(*, project_only: bool) -> str:
     """Return what can be asked for from within Claude Code, once hooks or plugin are in."""
     names = sorted(skill.parent.name for skill in paths.bundled("skills").glob("*/SKILL.md"))
+    if project_only and not (
+        claude_settings.wiring(paths.project_root(Path.cwd())).plugin
+        or any((commands.folder() / f"{name}.md").exists() for name in names)
+    ):
+        # They name programs of this machine, and a project's commands are shared like its code.
+        return f"no commands: `reverie install` for all projects brings /reverie:{names[0]} and others"
     return ", ".join(f"/reverie:{name}" for name in names)
 
 
@@ -123,4 +133,4 @@ def _cost(app: App, provider: str) -> str:
 
 
 def _maker(app: App) -> str:
-    return app.settings.model.base_url or "Anthropic"
+    return redact(app.settings.model.base_url).text or "Anthropic"

@@ -12,13 +12,14 @@ from pipeline.app.application import App
 from pipeline.app.proposals import Preview, body_of, edited, planned_by, preview
 from pipeline.app.scopes import scope_of
 from pipeline.consolidation.commit.execute import promoted_by
-from pipeline.core.errors import ConflictError, InputError
+from pipeline.core.errors import ConflictError, InputError, UsageError
+from pipeline.hooklib.plain import clipped
 from pipeline.ledger import Ledger
 from pipeline.ledger.inbox import InboxItem, amend_inbox, decide_inbox, list_inbox, reopen_inbox
 from pipeline.recall.prepared import hook_state
 from pipeline.store import turns_of
 
-_MOST_RANGE = 10_000
+_LONGEST_RANGE = 40
 
 
 def waiting(app: App) -> list[dict[str, Any]]:
@@ -44,7 +45,7 @@ def chosen(app: App, words: list[str], *, everything: bool = False, kind: str = 
     """Return the numbers that `words` name (``3``, ``5-8``, ``1,4``), or those of a kind, or of all.
 
     A `kind` is that of the list, or for a dream's the operation alone (``merge``). Raises InputError for a
-    number under which nothing waits, and for words that are no numbers.
+    number under which nothing waits, UsageError for words that are no numbers.
     """
     rows = waiting(app)
     present = [row["id"] for row in rows if not kind or kind in (row["kind"], row["kind"].partition(":")[2])]
@@ -55,15 +56,24 @@ def chosen(app: App, words: list[str], *, everything: bool = False, kind: str = 
         return present
     found: list[int] = []
     for word in " ".join(words).replace(",", " ").split():
-        first, dash, last = word.partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise InputError(f"{word!r} is no number", fix="See `reverie inbox`; write 3, 5-8 or 1,4.")
-        wanted = range(int(first), min(int(last or first), int(first) + _MOST_RANGE) + 1)
-        fits = [number for number in wanted if number in present]
+        first, last = _range(word)
+        fits = [number for number in present if first <= number <= last]
         if not fits:
             raise nothing_waits(word)
         found += fits
     return list(dict.fromkeys(found))
+
+
+def _range(word: str) -> tuple[int, int]:
+    """Return the first and the last number that `word` names; UsageError for what names none."""
+    first, dash, last = word.partition("-")
+    how = "See `reverie inbox`; write 3, 5-8 or 1,4."
+    if not first.isdecimal() or (dash and not last.isdecimal()) or len(word) > _LONGEST_RANGE:
+        raise UsageError(f"{clipped(word, _LONGEST_RANGE)!r} is no number", fix=how)
+    numbers = int(first), int(last or first)
+    if numbers[0] > numbers[1]:
+        raise UsageError(f"{word} runs backwards", fix=f"Write {last}-{first}.")
+    return numbers
 
 
 def nothing_waits(number: int | str) -> InputError:
@@ -75,9 +85,11 @@ def reject(app: App, number: int) -> dict[str, Any]:
     """Take an inbox item off the list without doing it; the same words or bytes do not bring it again."""
     app.require_settings()
     with app.ledger() as ledger:
-        scope, found = _item(app, ledger, number)
-        forgetting.note_rejected(scope, found)
-        decide_inbox(ledger, number, "rejected", now=app.clock.now())
+        # Whoever else decides meanwhile waits, and then finds nothing to decide.
+        with ledger.transaction():
+            scope, found = _item(app, ledger, number)
+            forgetting.note_rejected(scope, found)
+            decide_inbox(ledger, number, "rejected", now=app.clock.now())
         hook_state.refresh(ledger, app.home, app.settings, app.clock)
         return _row(scope, found)
 
@@ -86,17 +98,18 @@ def accept(app: App, number: int) -> dict[str, Any]:
     """Do what an inbox item proposes, on the person's word, also to a pinned or hand-edited memory."""
     app.require_settings()
     with app.ledger() as ledger:
-        scope, found = _item(app, ledger, number)
-        store = scope.open_store(create=True)
-        lost = planned_by(scope, store, found).write().conflicts
-        if lost:
-            raise ConflictError(
-                "somebody wrote it at the same moment; theirs stayed",
-                file=lost[0],
-                fix=f"See `reverie show`, then `reverie inbox reject {number}`.",
-            )
-        forgetting.lift_accepted(store, found, app.clock.now())
-        decide_inbox(ledger, number, "accepted", now=app.clock.now())
+        with ledger.transaction():
+            scope, found = _item(app, ledger, number)
+            store = scope.open_store(create=True)
+            lost = planned_by(scope, store, found).write().conflicts
+            if lost:
+                raise ConflictError(
+                    "somebody wrote it at the same moment; theirs stayed",
+                    file=lost[0],
+                    fix=f"See `reverie show`, then `reverie inbox reject {number}`.",
+                )
+            forgetting.lift_accepted(store, found, app.clock.now())
+            decide_inbox(ledger, number, "accepted", now=app.clock.now())
         hook_state.refresh(ledger, app.home, app.settings, app.clock)
     scope.follow(store)
     return _row(scope, found)
@@ -108,15 +121,21 @@ def text_of(app: App, number: int) -> str:
         return body_of(*_item(app, ledger, number))
 
 
-def edit(app: App, number: int, text: str) -> dict[str, Any]:
+def edit(app: App, number: int, text: str, *, seen: str | None = None) -> dict[str, Any]:
     """Let an inbox item propose `text` as the whole text of its memory; returns the item as it then waits.
 
-    Its sources stay. Raises InputError for an item that proposes no text, and for a text that no memory may
-    hold.
+    Its sources stay. `seen` is the text that the person began with, where they were shown one. Raises
+    InputError for an item that proposes no text, and for a text that no memory may hold; ConflictError when
+    what they were shown is not what stands there now, as their text would undo what came meanwhile.
     """
     app.require_settings()
-    with app.ledger() as ledger:
+    with app.ledger() as ledger, ledger.transaction():
         scope, found = _item(app, ledger, number)
+        if seen is not None and body_of(scope, found) != seen:
+            raise ConflictError(
+                "somebody changed it while you were at it",
+                fix=f"`reverie inbox show {number}` shows it as it is now.",
+            )
         amend_inbox(ledger, found, edited(scope, found, text))
         return _row(*_item(app, ledger, number))
 

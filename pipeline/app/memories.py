@@ -21,11 +21,14 @@ from pipeline.hooklib.plain import one_line
 from pipeline.revision import Door
 from pipeline.store import Document, Snapshot, is_retired
 from pipeline.text.slugs import slugify
+from pipeline.text.tokens import SMALL_WORDS
 from pipeline.verify.barred import TAKEN_OUT, bar, holds_secret
 from pipeline.verify.flaw import Flaw
 
 _MADE_NAME_CHARS = 60
 _MOST_WORDS = 40
+_FEWEST_WORDS = 3
+_SMALL = frozenset(SMALL_WORDS.split())
 _TITLE_CHARS = 70
 _PROJECT, _EVERYWHERE = "project", "feedback"
 """Types of a sentence that has no cue of another: of the project, or for all projects."""
@@ -154,13 +157,18 @@ def _double(app: App, snapshot: Snapshot, body: str) -> tuple[Document | None, s
 def _name_of(words: Sequence[str]) -> str:
     """Return the name of a memory that begins with `words`: as many whole words as `_MADE_NAME_CHARS` hold.
 
-    A word alone that is longer, as in scripts without spaces, is cut.
+    A word alone that is longer, as in scripts without spaces, is cut. Small words at the end of a beginning
+    are left off.
     """
-    name = slugify(words[0][:_MADE_NAME_CHARS])
+    name, fitting = slugify(words[0][:_MADE_NAME_CHARS]), 1
     for end in range(2, min(len(words), _MOST_WORDS) + 1):
         if len(f"{name}-{slugify(words[end - 1])}") > _MADE_NAME_CHARS:
             break
-        name = slugify(" ".join(words[:end]))
+        name, fitting = slugify(" ".join(words[:end])), end
+    if fitting < len(words):
+        while fitting > _FEWEST_WORDS and words[fitting - 1].casefold() in _SMALL:
+            fitting -= 1
+            name = slugify(" ".join(words[:fitting]))
     return name
 
 

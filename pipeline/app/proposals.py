@@ -18,6 +18,7 @@ from pipeline.core.zone import minute
 from pipeline.domain.body import Body
 from pipeline.domain.memory import MAX_DESCRIPTION, Memory
 from pipeline.domain.sentences import Sentence, sentences
+from pipeline.extraction.screen import MAX_PART
 from pipeline.extraction.screened_candidate import Screened
 from pipeline.extraction.write import accept as accept_candidate
 from pipeline.hooklib.plain import one_line
@@ -132,8 +133,7 @@ def edited(app: App, found: InboxItem, text: str) -> dict[str, Any]:
     sources stay and stand for what is new. A person wrote it, so it counts as confirmed at least.
     """
     body = Body.parse(text)
-    _require_fit(body)
-    body_of(app, found)
+    _require_fit(body, max(MAX_PART, len(body_of(app, found))))
     candidate, target = Screened.from_json(found.payload), _target(app, found)
     origin = "user-confirmed" if candidate.origin == "assistant-inferred" else candidate.origin
     first = sentences(body.render())[0].text
@@ -192,10 +192,16 @@ def _taking_its_place(gone: Sentence, fresh: list[Sentence], *, last: bool) -> s
     return " ".join(part.text for part in taken)
 
 
-def _require_fit(body: Body) -> None:
+def _require_fit(body: Body, room: int) -> None:
+    """Raise InputError where no memory may say this, or a part of it is longer than `room` characters."""
     text = body.render()
     if not body.statement.strip():
         raise InputError("there is no fact in it", fix="Write the fact first, then **Why:** and the rest.")
+    longest = max(len(body.statement), len(body.why), len(body.how_to_apply))
+    if longest > room:
+        raise InputError(
+            "it is too long for one fact", fix=f"Write at most {room:,} characters, and the rest apart."
+        )
     barred = "holds a secret" if holds_secret(text) else bar(text)
     if barred:
         raise InputError(f"the text {barred}", fix="Memories state facts; they grant nothing.")

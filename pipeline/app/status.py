@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +13,7 @@ from pipeline.config import Settings
 from pipeline.core import locks, paths
 from pipeline.core.errors import StoreError
 from pipeline.core.home import Home
+from pipeline.domain.job import Job
 from pipeline.domain.memory import Evidence
 from pipeline.extraction.quotes import in_one_line
 from pipeline.extraction.shortening import size
@@ -34,6 +37,8 @@ from pipeline.llm import budget, describe
 from pipeline.llm.cassette import in_words
 from pipeline.store import undone_runs
 from pipeline.store.ownership.access import owner
+from pipeline.text.humanize import count
+from pipeline.worker.moved import left_behind
 
 _OVERHEAD = (4_600, 0)
 """Tokens in and out of reading one window, both readers, that the dialogue has no part in."""
@@ -56,10 +61,12 @@ def overview(
 ) -> dict[str, Any]:
     """Return the state of everything: queue, runs, spend, conversations, provider, store."""
     provider, reason = describe(llm, settings.model)
+    queued = [job for job in jobs.list_jobs(ledger) if job.state != "done"]
     return {
         "home": str(home),
         "store": str(store),
         "moved_from": ownership.moved_from(str(store), str(paths.project_root(Path.cwd()))),
+        "left_behind": left_behind(ledger, store),
         "ledger": ledger.note,
         "left_alone": projects.why_ignored(str(Path.cwd()), settings.projects.only, settings.projects.ignore),
         "mode": settings.store.mode,
@@ -77,7 +84,8 @@ def overview(
             "left": [list(item) for item in spool.left(home)],
             "hook_log": _last_line(Home(home).hook_log),
         },
-        "jobs": [asdict(job) for job in jobs.list_jobs(ledger) if job.state != "done"],
+        "jobs": [asdict(job) for job in queued],
+        "obstacles": obstacles(queued),
         "runs": _run_rows(_last_runs(ledger)),
         "conversations": _conversations(ledger),
         "spend": _spend(ledger, settings, now),
@@ -88,6 +96,40 @@ def overview(
         "dialogue": {"bytes": retention.size(ledger), "keep_days": retention.keep_days(settings.dialogue)},
         "unread": unread.reasons(ledger, print_sessions=settings.extraction.include_print_sessions),
     }
+
+
+def obstacles(queued: Sequence[Job]) -> list[dict[str, str]]:
+    """Return why jobs among `queued` are not done, each cause once, as `state`, `jobs` in words, `cause`."""
+    held: dict[tuple[str, str], list[Job]] = {}
+    for job in queued:
+        if job.last_error:
+            held.setdefault((job.state, job.last_error), []).append(job)
+    return [
+        {"state": state, "jobs": _in_words(those), "cause": cause} for (state, cause), those in held.items()
+    ]
+
+
+_JOBS = {
+    "extract_turn": "turn",
+    "extract_conversation": "conversation",
+    "reindex": "index update",
+    "dream": "dream",
+}
+_DOES = {
+    "waiting": ("waits", "wait"),
+    "leased": ("is at work again", "are at work again"),
+    "parked": ("was given up", "were given up"),
+}
+
+
+def _in_words(those: Sequence[Job]) -> str:
+    """Return jobs of one state as the subject and verb of a sentence: ``1 dream and 2 turns wait``."""
+    kinds = Counter(_JOBS[job.kind] for job in those)
+    *most, last = (count(number, kind) for kind, number in kinds.items())
+    summary = f"{', '.join(most)} and {last}" if most else last
+    tries = max(job.attempts for job in those)
+    after = f" after {count(tries, 'try', 'tries')}" if tries else ""
+    return f"{summary} {_DOES[those[0].state][len(those) > 1]}{after}"
 
 
 def next_step(mode: str, *, wired: bool, event: bool) -> str:

@@ -63,11 +63,11 @@ def _present(staged: stage.Staged, question: str) -> None:
         output.line("Nothing in this session was worth keeping, so there is no MEMORY.md.")
         return
     output.line("\n$ cat MEMORY.md            # what the next session is shown")
-    output.line(index.read_text("utf-8").rstrip())
+    output.verbatim(index.read_text("utf-8").rstrip())
     chosen = max(found, key=lambda m: (m.type == "feedback", "**Why:**" in m.body, m.importance, m.name))
     for command in ("show", "why"):
         output.line(f"\n$ reverie {command} {chosen.name}")
-        output.line(stage.reverie([command, chosen.name, "--store", str(staged.store)], staged).rstrip())
+        output.verbatim(stage.reverie([command, chosen.name, "--store", str(staged.store)], staged).rstrip())
     if question:
         output.line(f"\n$ reverie recall '{question}'   # what Claude gets with this prompt")
-        output.line(stage.reverie(["recall", question, "--store", str(staged.store)], staged).rstrip())
+        output.verbatim(stage.reverie(["recall", question, "--store", str(staged.store)], staged).rstrip())

@@ -40,6 +40,12 @@ class Program(TyperGroup):
 
     order: ClassVar[tuple[str, ...]] = ()
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take ``help COMMAND`` for ``COMMAND --help``, and parse as ever."""
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
+        return super().parse_args(ctx, args)
+
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands in the order of `order`."""
         rank = {name: number for number, name in enumerate(self.order)}

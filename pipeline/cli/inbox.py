@@ -148,21 +148,32 @@ def inbox_edit(
     The text is that of the whole memory. Its sources stay.
     """
     app = App(store=store, user=user)
-    before = decisions.text_of(app, number)
-    if text == "-":
-        text = sys.stdin.read()
-    elif text is None:
-        if not output.can_ask():
-            raise UsageError(
-                "there is no terminal for an editor", fix="Give the text by --text, or --text -."
-            )
-        text = edit_text(before)
-    if text.strip() == before.strip():
-        output.talk("the text stayed as it was")
-    row = decisions.edit(app, number, text)
+    row = _edited(app, number) if text is None else _given(app, number, text)
     output.data(row, lambda: output.line(f"edited     {row['kind']} {row['name']}"), as_json=as_json)
     if not as_json:
         output.talk(f"`reverie inbox show {number}` shows it, `reverie inbox accept {number}` does it.")
+
+
+def _given(app: App, number: int, text: str) -> dict[str, Any]:
+    return decisions.edit(app, number, sys.stdin.read() if text == "-" else text)
+
+
+def _edited(app: App, number: int) -> dict[str, Any]:
+    """Let the person edit until their text can be taken, or they let it be: none of it is lost before."""
+    seen = text = decisions.text_of(app, number)
+    if not output.can_ask():
+        raise UsageError("there is no terminal for an editor", fix="Give the text by --text, or --text -.")
+    while True:
+        text = edit_text(text)
+        if text.strip() == seen.strip():
+            output.talk("the text stayed as it was")
+        try:
+            return decisions.edit(app, number, text, seen=seen)
+        except ReverieError as error:
+            output.failure(error)
+            if not output.ask("Open the editor again with your text?"):
+                raise typer.Exit(1) from error
+            seen = decisions.text_of(app, number)
 
 
 def _decide(
@@ -209,7 +220,8 @@ def _each(
         try:
             done.append({**decide(app, number), "state": word, "error": ""})
         except ReverieError as error:
-            done.append({**rows[number], "state": "open", "error": f"{error}. {error.fix}".strip()})
+            row = rows.get(number) or {"id": number, "kind": "", "name": ""}
+            done.append({**row, "state": "open", "error": f"{error}. {error.fix}".strip()})
     return done
 
 

@@ -23,7 +23,9 @@ from pipeline.install.hooks import Edit
 from pipeline.install.mode import EFFECT, set_mode
 
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+YesOption = Annotated[
+    bool, typer.Option("--yes", "-y", help="Do not ask. Without a terminal nobody is asked either.")
+]
 StatusLineOption = Annotated[
     bool | None,
     typer.Option(
@@ -31,6 +33,7 @@ StatusLineOption = Annotated[
         help="Also show what was learned and what waits in Claude Code's status line, if that is free.",
     ),
 ]
+_LINE_BY_LINE = "`--dry-run` shows the change of the settings line by line."
 _OPEN = "Sessions that are open now keep the hooks they began with; new ones have the change."
 
 
@@ -46,10 +49,11 @@ def init(
     """
     app = App()
     app.require_settings()
+    facts = _Facts(app, as_json=as_json)
     if status_line or not first_run.wired(paths.project_root(Path.cwd())):
         tell = output.talk if as_json else output.line
-        _install(claude_settings.user_file(), status_line, dry_run=dry_run, yes=yes, tell=tell)
-    _facts(app, as_json=as_json)
+        _install(claude_settings.user_file(), status_line, facts, dry_run=dry_run, yes=yes, tell=tell)
+    facts.tell()
     output.talk("`reverie doctor` looks whether all is well, `reverie status` what it does.")
 
 
@@ -70,16 +74,18 @@ def install(
     app = App()
     # A configuration that is broken is told before anything is changed.
     app.require_settings()
+    facts = _Facts(app, project_only=project)
     done = _install(
         claude_settings.project_file(root) if project else claude_settings.user_file(),
         status_line,
+        facts,
         dry_run=dry_run,
         yes=yes,
     )
     if done and project:
         output.talk("The file names places on this machine: keep it out of the repository.")
     if not dry_run:
-        _facts(app, as_json=False)
+        facts.tell()
 
 
 def uninstall(
@@ -106,7 +112,7 @@ def uninstall(
     if purge:
         _tell_purge(home, with_memories, dry_run=dry_run)
     if edits and not (dry_run or yes):
-        output.talk("`--dry-run` shows the change of the settings line by line.")
+        output.talk(_LINE_BY_LINE)
     if dry_run or not (edits or purge or scheduled):
         return
     if purge and not yes and not output.can_ask():
@@ -154,7 +160,7 @@ def mode(
 
     def tell() -> None:
         for choice in MODES if not name else (now,):
-            output.line(f"{'*' if choice == now else ' '} {choice:<8} {EFFECT[choice]}")
+            output.hanging(f"{'*' if choice == now else ' '} {choice:<8} ", EFFECT[choice])
 
     value = {"mode": now, "changed": changed, "effect": EFFECT[now]}
     output.data(value, tell, as_json=as_json)
@@ -181,6 +187,7 @@ def hooks_snippet(as_json: JsonOption = False) -> None:
 def _install(
     file: Path,
     status_line: bool | None,
+    facts: _Facts,
     *,
     dry_run: bool,
     yes: bool,
@@ -208,9 +215,9 @@ def _install(
             note_interpreter(home)
         return False
     _tell_additions(edit, more, tell, whole=dry_run)
-    if not (dry_run or yes):
-        output.talk("`--dry-run` shows the change of the settings line by line.")
-    if dry_run or not _agreed(f"Write this to {file if edit.changes else commands.folder()}?", yes):
+    if dry_run or not _wanted(
+        f"Write this to {file if edit.changes else commands.folder()}?", facts, yes=yes
+    ):
         return False
     _write(home, edit, more)
     tell(f"installed into {file if edit.changes else commands.folder()}")
@@ -218,6 +225,18 @@ def _install(
         _offer_line(home, file)
     output.talk(_OPEN)
     return True
+
+
+def _wanted(question: str, facts: _Facts, *, yes: bool) -> bool:
+    """Whether to go on, asked after what a person decides by: what it costs, what leaves the machine."""
+    if not yes:
+        output.talk(_LINE_BY_LINE)
+        if output.can_ask():
+            facts.tell_before()
+    agreed = _agreed(question, yes)
+    if not agreed:
+        output.talk("nothing was changed")
+    return agreed
 
 
 def _write(home: Path, edit: Edit, more: Sequence[Edit]) -> None:
@@ -316,16 +335,37 @@ def _agreed(question: str, yes: bool) -> bool:
     return yes or output.ask(question)
 
 
-def _facts(app: App, *, as_json: bool) -> None:
-    found = first_run.facts(app)
-    names: dict[str, Any] = {
-        name.replace("_", " "): getattr(found, name) for name in type(found).__dataclass_fields__
-    }
+class _Facts:
+    """What a person should know, told once: before the question, or else at the end."""
 
-    def tell() -> None:
-        width = max(map(len, names)) + 2
-        output.line()
-        for name, text in names.items():
-            output.hanging(f"{name:<{width}}", str(text))
+    def __init__(self, app: App, *, project_only: bool = False, as_json: bool = False) -> None:
+        self._app, self._project_only, self._as_json = app, project_only, as_json
+        self._done = False
 
-    output.data(found, tell, as_json=as_json)
+    def tell_before(self) -> None:
+        """Tell all but where the hooks are, as they are not in yet; nothing where JSON comes at the end."""
+        if not self._as_json:
+            self._print(leave_out="hooks")
+            output.line()
+
+    def tell(self) -> None:
+        """Tell all, if it was not told before."""
+        if not self._done:
+            self._print()
+
+    def _print(self, *, leave_out: str = "") -> None:
+        self._done = True
+        found = first_run.facts(self._app, project_only=self._project_only)
+        names: dict[str, Any] = {
+            name.replace("_", " "): getattr(found, name)
+            for name in type(found).__dataclass_fields__
+            if name != leave_out
+        }
+
+        def tell() -> None:
+            width = max(map(len, names)) + 2
+            output.line()
+            for name, text in names.items():
+                output.hanging(f"{name:<{width}}", str(text))
+
+        output.data(found, tell, as_json=self._as_json)

@@ -178,7 +178,7 @@ def reindex(user: UserOption = False, store: StoreOption = None, as_json: JsonOp
 
     def tell() -> None:
         for path in changed or ["nothing to change"]:
-            output.line(path)
+            output.verbatim(path)
 
     output.data(changed, tell, as_json=as_json)
 

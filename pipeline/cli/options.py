@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -13,16 +14,21 @@ from pipeline.app.application import App
 from pipeline.core.errors import ReverieError
 from pipeline.domain.memory import TYPES
 
+_PLAIN = re.compile(r"\w[\w.-]*")
+
 
 def memory_names(incomplete: str) -> Sequence[str]:
-    """Return the names of memories, of the project here and of all projects, that begin with `incomplete`."""
+    """Return the names of memories, of the project here and of all projects, that begin with `incomplete`.
+
+    Only those that mean nothing to a shell: it puts them on its line as they are.
+    """
     try:
         stores = [scope.open_store() for scope in scopes.all_of(App())]
         names = {document.name for store in stores for document in store.scan().documents}
     except (ReverieError, OSError):
         # A shell that completes has no place for an error.
         return []
-    return sorted(name for name in names if name.startswith(incomplete))
+    return sorted(name for name in names if name.startswith(incomplete) and _PLAIN.fullmatch(name))
 
 
 StoreOption = Annotated[

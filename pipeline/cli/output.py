@@ -34,11 +34,13 @@ _LEAST_PROSE = 16
 """Columns that a text of several words needs to be read in a table."""
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
 _NARROW = 4
+_LEAST = 20
+"""Columns a text gets however narrow the terminal is."""
 _WORDS = re.compile(r"(\s*)(\S+)")
-_BREAKS = (re.compile(r"(?<=/)(?=[^/])"), re.compile(r"(?<=[^-]-)(?=[^-])"), None)
+_BREAKS = (re.compile(r"(?<=/)(?=[^/])"), re.compile(r"(?<=[^_-][_-])(?=[^_-])"), None)
 """Where a word too long for a line may break, the best places first; None is anywhere."""
-_LEAD = re.compile(r"\s*(?:\S+(?: \S+)?\s{2,}|[-*] )?")
-"""What stands before the words of a line: spaces, the mark of a list, a label set apart by spaces."""
+_LEAD = re.compile(r"\s*(?:\S+(?: \S+)?\s{2,}|[-*] )")
+"""What stands before the words of a line: the mark of a list, or a label set apart by spaces."""
 _CARRIAGE_RETURN = re.compile(r"\r(?!\n)")
 
 
@@ -84,19 +86,19 @@ def shown(value: object) -> str:
 
 def line(text: str = "") -> None:
     """Print a line of data, or several, control characters replaced; on a terminal wrapped between words."""
-    _write("\n".join(_folded(text, width())) + "\n")
+    _write(_flowing(text, width()) + "\n")
 
 
 def verbatim(text: str) -> None:
-    """Print what is to be copied or compared, however long its lines; control characters are replaced."""
+    """Print data as it is, but for control characters: a file, a diff, or what was fitted before."""
     _write(harmless(text) + "\n")
 
 
 def talk(text: str) -> None:
-    """Say something that is not data; nothing where there is nothing to say."""
+    """Say something that is not data, wrapped at words on a terminal; nothing for nothing."""
     if not text:
         return
-    _talk.print("\n".join(_folded(text, _columns(sys.stderr))), markup=False)
+    _talk.print(_flowing(text, _columns(sys.stderr)), markup=False)
 
 
 def harmless(text: str) -> str:
@@ -132,29 +134,52 @@ def _columns(stream: TextIO) -> int | None:
     return shutil.get_terminal_size(own).columns or None
 
 
-def wrap(text: str, columns: int) -> list[str]:
-    """Return `text`, one line, as lines of at most `columns` cells, with no word broken that fits a line.
+def _flowing(text: str, columns: int | None) -> str:
+    """Return the lines of `text`, made harmless, as a terminal of `columns` has them (None: as is)."""
+    lines = harmless(text).split("\n")
+    if columns is None:
+        return "\n".join(lines)
+    return "\n".join(more for each in lines for more in wrapped(each, columns, hang=_hang_of(each, columns)))
 
-    A longer one, such as a path, breaks behind a slash, else behind a hyphen, else anywhere.
+
+def _hang_of(text: str, columns: int) -> str:
+    """Return the blanks that later lines of `text` begin with: as far in as its words, behind any label.
+
+    Without a label, or with one that takes half the line, two blanks further in than it begins.
     """
-    found, used = [""], 0
+    lead = _LEAD.match(text)
+    own = len(text) - len(text.lstrip(" ")) + 2
+    return " " * (lead.end() if lead and lead.end() * 2 < columns else own)
+
+
+def wrapped(text: str, columns: int, *, hang: str = "") -> list[str]:
+    """Return `text`, one line of it, as lines of at most `columns` cells; later ones begin with `hang`.
+
+    No word is broken that fits a line. A longer one, such as a path, breaks behind a slash, else behind a
+    hyphen or the like, else anywhere, as scripts without spaces do. Wide characters count as two cells.
+    Spaces between words stay as they are but where a line ends.
+    """
+    columns = max(columns, _LEAST + len(hang))
+    lines, line = [], ""
     for gap, word in _WORDS.findall(text):
-        size, room = cell_len(gap + word), columns - used
-        if size <= room:
-            found[-1], used = found[-1] + gap + word, used + size
+        if cell_len(line + gap + word) <= columns:
+            line += gap + word
             continue
-        if cell_len(word) <= columns or (found[-1] and room <= _LEAST_PROSE):
-            found, used, gap = [*found, ""], 0, ""
-        for part in _parts(gap + word, columns):
-            size = cell_len(part)
-            if used + size > columns and found[-1]:
-                found, used = [*found, ""], 0
-            found[-1], used = found[-1] + part, used + size
-    return [part for part in found if part] or [""]
+        fits = cell_len(hang + word) <= columns
+        if line and (fits or columns - cell_len(line + gap) <= _LEAST_PROSE):
+            lines.append(line)
+            line, gap = hang, ""
+        line += gap
+        for part in _parts(word, columns - len(hang)):
+            if cell_len(line + part) > columns and line.strip():
+                lines.append(line.rstrip())
+                line = hang
+            line += part
+    return [*lines, line]
 
 
 def _parts(word: str, columns: int) -> list[str]:
-    """Return the pieces between which `word` may break."""
+    """Return the pieces between which `word` may break to fit lines of so many `columns`."""
     found = [word]
     for pattern in _BREAKS:
         found = [
@@ -165,34 +190,14 @@ def _parts(word: str, columns: int) -> list[str]:
     return found
 
 
-def _folded(text: str, columns: int | None) -> list[str]:
-    """Return the lines of `text` as a terminal of so many `columns` (None: no terminal) shows them.
-
-    What does not fit goes on below the words, not below the label or the spaces before them.
-    """
-    lines = harmless(text).split("\n")
-    if columns is None:
-        return lines
-    found: list[str] = []
-    for whole in lines:
-        lead = _LEAD.match(whole)
-        hang = lead.end() if lead and lead.end() * 2 < columns else 0
-        if cell_len(whole) <= columns:
-            found.append(whole)
-            continue
-        first, *rest = wrap(whole[hang:], max(_LEAST_PROSE, columns - hang))
-        found += [whole[:hang] + first, *(" " * hang + part for part in rest)]
-    return found
-
-
 def hanging(lead: str, text: str, *, level: str = "") -> None:
     """Print `lead` and `text` on one line; on a terminal wrapped below the text, coloured as `level` says."""
     columns = width()
     if columns is None:
         line(lead + text)
         return
-    flat = " ".join(harmless(text).split())
-    room = max(20, columns - len(lead))
+    flat = " ".join(harmless(text).splitlines()).strip()
+    room = max(_LEAST, columns - len(lead))
     if len(lead) > _NARROW and max(map(cell_len, _BREAKS[0].sub(" ", flat).split()), default=0) > room:
         # A label as wide as that would break a word: the text goes below it.
         _write(f"{_coloured(lead.rstrip(), level)}\n")
@@ -200,7 +205,7 @@ def hanging(lead: str, text: str, *, level: str = "") -> None:
         _write(lead)
     else:
         _write(_coloured(lead, level))
-    _write(("\n" + " " * len(lead)).join(wrap(flat, room)) + "\n")
+    _write(("\n" + " " * len(lead)).join(wrapped(flat, room)) + "\n")
 
 
 def _coloured(text: str, level: str) -> str:
@@ -338,7 +343,7 @@ def ask(question: str) -> bool:
     """Return whether a person says yes to `question`; True without asking where no terminal is."""
     if not can_ask():
         return True
-    _talk.print("\n".join(_folded(f"{question} [y/N] ", _columns(sys.stderr))), markup=False, end="")
+    _talk.print(f"{_flowing(f'{question} [y/N]', _columns(sys.stderr))} ", markup=False, end="")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 

@@ -89,7 +89,7 @@ def _tell(found: Recollections, *, explain: bool) -> None:
         else:
             output.line("no memory has a word of it")
     elif found.text:
-        output.line(found.text.rstrip("\n"))
+        output.verbatim(found.text.rstrip("\n"))
     if not found.items:
         output.talk("recall would say nothing")
     else:

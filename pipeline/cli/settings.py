@@ -10,7 +10,7 @@ from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.groups import HELP_OPTIONS, Fallback
 from pipeline.cli.options import JsonOption
-from pipeline.config import Settings
+from pipeline.config import Settings, variable_above
 from pipeline.core import paths
 from pipeline.core.home import Home
 from pipeline.install import config_edit
@@ -134,8 +134,8 @@ def _tell(done: Edited, as_json: bool) -> None:
     section, _, name = done.key.partition(".")
     app = App()
     holds = getattr(getattr(app.settings, section, None), name, None)
-    if holds != done.value and app.config_error is None:
-        variable = f"REVERIE_{section}__{name}".upper()
+    variable = variable_above(section, name)
+    if variable and app.config_error is None and output.shown(holds) != output.shown(done.value):
         output.talk(
             f"{variable} is set in the environment, above the file: {output.shown(holds)} holds here."
         )

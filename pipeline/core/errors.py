@@ -35,10 +35,15 @@
         └── LiveCallError      a real call was tried where the switch forbids it
 
 Each carries ``fix``, one sentence a person can act on, and where it applies ``file`` and ``line``.
-``outcome`` on a ModelError is the word the ledger keeps for that call.
+``outcome`` on a ModelError is the word the ledger keeps for that call, and ``sent`` is False where nothing
+can have left this machine: such a call costs nothing and counts towards no cap.
 """
 
 from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Self
 
 ODD_DATA = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What code raises on data of a shape that nobody thought of.
@@ -72,10 +77,20 @@ class ReverieError(Exception):
 def cause(error: BaseException) -> str:
     """Return what a person reads of `error`: its message, never its class, which is for the log."""
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+        named = isinstance(error.filename, (str, bytes, os.PathLike)) and error.filename
+        return f"{error.strerror}: {os.fsdecode(error.filename)}" if named else error.strerror
     if isinstance(error, ReverieError):
         return str(error)
     return f"a fault in Reverie ({error})" if str(error) else "a fault in Reverie"
+
+
+def _redacted(text: str) -> str:
+    if not text:
+        return text
+    # Deferred: it is for what failed, and every command imports this module.
+    from pipeline.safety.redaction import redact
+
+    return redact(text).text
 
 
 class ConfigError(ReverieError):
@@ -116,6 +131,11 @@ class SearchError(ReverieError):
 
 class EmbeddingError(ReverieError):
     """No vectors could be made; whatever would have used them goes on with words alone."""
+
+    def __init__(
+        self, message: str = "", *, fix: str = "", file: str | None = None, line: int | None = None
+    ) -> None:
+        super().__init__(_redacted(message), fix=fix, file=file, line=line)
 
 
 class LedgerError(ReverieError):
@@ -158,11 +178,38 @@ class SpendError(ReverieError):
     """A spending cap would be passed."""
 
 
+_LEAST_SECRET = 8
+"""Characters below which what a variable holds is no secret, but a word that may stand anywhere."""
+
+
 class ModelError(ReverieError):
-    """The model call gave no usable value; `usage` is what it cost all the same, when that is known."""
+    """The model call gave no usable value.
+
+    `usage` is what it cost all the same, when that is known. `sent` is False only when it is certain that no
+    request left this machine. The message may hold what a server answered or an address, and goes into the
+    ledger and the log: secrets of a known form are taken out of it.
+    """
 
     outcome = "failed"
     usage: object | None = None
+    sent = True
+
+    def unsent(self) -> Self:
+        """Return this error, as one of a call of which nothing left this machine."""
+        self.sent = False
+        return self
+
+    def __init__(
+        self, message: str = "", *, fix: str = "", file: str | None = None, line: int | None = None
+    ) -> None:
+        super().__init__(_redacted(message), fix=fix, file=file, line=line)
+
+    def hide(self, secrets: Iterable[str]) -> None:
+        """Take `secrets` out of the message as well, whatever their form."""
+        for secret in secrets:
+            if len(secret) >= _LEAST_SECRET:
+                self.args = tuple(str(part).replace(secret, "[secret]") for part in self.args)
+                self.fix = self.fix.replace(secret, "[secret]")
 
 
 class RefusedError(ModelError):
@@ -233,3 +280,4 @@ class LiveCallError(ModelError):
     """A live model call was tried where none is allowed."""
 
     outcome = "forbidden"
+    sent = False

@@ -35,6 +35,11 @@ class Home:
         return self.path / home_files.CONFIG
 
     @property
+    def config_lock(self) -> Path:
+        """Return the lock of who changes a setting."""
+        return self.path / home_files.CONFIG_LOCK
+
+    @property
     def python(self) -> Path:
         """Return the file with the interpreter that can run the worker."""
         return self.path / home_files.PYTHON

@@ -39,13 +39,14 @@ def run_tool(command: Sequence[str], *, given: str = "") -> tuple[int, str, str]
 def edit_text(text: str) -> str:
     """Let a person change `text` in the editor of their own, ``$VISUAL`` or ``$EDITOR``, else ``vi``.
 
-    Raises InputError when the editor is not there or says that it failed; then nothing was changed.
+    Raises InputError when the editor is not there, says that it failed, or leaves no file; then nothing was
+    changed.
     """
-    command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    command = _editor()
     with tempfile.TemporaryDirectory(prefix="reverie-edit-") as folder:
         file = Path(folder) / "memory.md"
-        file.write_text(text, "utf-8")
         try:
+            file.write_text(text, "utf-8")
             code = subprocess.run([*command, str(file)], check=False).returncode
         except OSError as error:
             raise InputError(
@@ -53,7 +54,34 @@ def edit_text(text: str) -> str:
                 fix="Set EDITOR, or give the text by --text.",
             ) from error
         if code:
+            how = f"ended with {code}" if code > 0 else f"was ended (signal {-code})"
+            raise InputError(f"the editor {command[0]} {how}, so nothing was changed", fix="Try again.")
+        try:
+            return file.read_text("utf-8", "replace") if file.exists() else _left_nothing(command)
+        except OSError as error:
             raise InputError(
-                f"the editor {command[0]} ended with {code}, so nothing was changed", fix="Try again."
-            )
-        return file.read_text("utf-8", "replace")
+                f"what the editor {command[0]} left can't be read: {error.strerror}",
+                fix="Try again, or give the text by --text.",
+            ) from error
+
+
+def _left_nothing(command: Sequence[str]) -> str:
+    raise InputError(
+        f"the editor {command[0]} left no file, so nothing was changed",
+        fix="Try again, or give the text by --text.",
+    )
+
+
+def _editor() -> list[str]:
+    for name in ("VISUAL", "EDITOR"):
+        words = os.environ.get(name, "")
+        try:
+            command = shlex.split(words)
+        except ValueError as error:
+            raise InputError(
+                f"{name} is {words!r}, which is no command: a quotation mark has no other",
+                fix=f"Set {name} anew, or give the text by --text.",
+            ) from error
+        if command:
+            return command
+    return ["vi"]

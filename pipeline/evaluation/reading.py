@@ -23,6 +23,7 @@ from pipeline.domain.memory import MAX_QUOTE, Evidence, Memory
 from pipeline.evaluation.manner import SECOND_READER, InManner
 from pipeline.evaluation.suite import Session
 from pipeline.extraction.run import Outcome
+from pipeline.extraction.screened_candidate import gist
 from pipeline.extraction.strategies import TurnStrategy
 from pipeline.intake.ingest import ingest_file
 from pipeline.ledger import Ledger, calls, open_ledger, runs, utterances
@@ -147,7 +148,7 @@ def _candidates(kept: dict[str, Any]) -> Iterator[Memory]:
         ]
         changed = "\n".join(change["text"] for change in item["replaces"])
         body = Body(f"{item['statement']}\n{changed}", item["why"], item["how_to_apply"]).render()
-        yield Memory(item["name"], item["description"], item["type"], body, sources=tuple(sources))
+        yield Memory(item["name"], gist(body), item["type"], body, sources=tuple(sources))
 
 
 def _spent(ledger: Ledger) -> tuple[Spent, Spent]:

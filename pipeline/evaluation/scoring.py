@@ -25,7 +25,9 @@ from pipeline.text.clauses import sentences
 from pipeline.text.similarity import SAID_TWICE, every_word, jaccard
 
 _NEGATED = re.compile(
-    r"\b(?:not|never|no longer|instead of|rather than|rejected|replaced|replaces|overruled|against|without|"
+    r"\b(?:not|never|no longer|instead of|rather than|rejected|replaced|replaces|overruled|against|"
+    # “in memory without a table”; “may push without asking” denies nothing.
+    r"without(?! (?:asking|being asked|approval|permission))|"
     r"dropped|ruled out|n['’]t|over (?:the|a|an)|earlier|previously|originally|formerly|used to|was)\b|"
     r"ではなく|ない|なかった|せず|却下|退け|やめ",
     re.IGNORECASE,

@@ -1,4 +1,4 @@
-"""What the model is shown of the memories that exist: the nearest in full, others by name, what waits.
+"""What the model is shown of the memories that exist: the nearest and the open in full, others by name.
 
 A memory in full has its sentences numbered, so that an update can name one. Only what was shown so can be
 updated. The search index finds the nearest, in the store and in the user scope; it never decides anything.
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from heapq import nsmallest
 from pathlib import Path
 from typing import TypeVar
 
@@ -32,12 +33,17 @@ from pipeline.verify.provenance import said_at, sources_of
 LOG = logging.getLogger("reverie.extraction")
 LIST_CHARS = 6_000
 """Most of the prompt that names and descriptions may take: about 50 memories."""
+_LISTED_CHARS = 110
+"""What is shown of a description there: enough to tell what is known already."""
 WAITING_CHARS = 3_000
 NONE = "(none)"
-LEAST_KNOWN_CHARS = 3_000
+LEAST_KNOWN_CHARS = 4_500
 """What memories in full may take even beside a few words."""
 _KNOWN_PER_CHAR = 3
 """Characters of memories in full for each of new dialogue: a short exchange changes few."""
+_OPEN = frozenset({"task", "problem", "error", "project"})
+"""Types of what mostly ends one day: it is shown before what stays, so that the end finds it."""
+_MOST_OPEN = 30
 _MOST_LINES = 60
 _LINE_CHARS = 2_000
 _PER_LINE = 6
@@ -74,7 +80,8 @@ class Shown:
 
 
 def gather(phase: PhaseContext, span: Span, waiting: Sequence[InboxItem], *, provisional: bool) -> Shown:
-    """Return what to show with `span`: what was taken from its dialogue or written in it, then the nearest.
+    """Return what to show with `span`: what was taken from its dialogue or written in it, then the nearest,
+    and then what may have come to its end since it was said, the newest first.
 
     With `provisional` the first are marked so.
     """
@@ -159,7 +166,7 @@ def listing(documents: Iterable[Document]) -> str:
         # A foreign file's name and type can be any text; it must not break out of its line.
         given = (document.head.name, document.head.type, document.head.description)
         name, type_name, description = map(visible_line, given)
-        line = f"- {name} ({type_name}): {description[:200]}"
+        line = f"- {name} ({type_name}): {description[:_LISTED_CHARS]}"
         used += len(line) + 1
         if used > LIST_CHARS:
             break
@@ -190,6 +197,9 @@ def _gather(
         if not everywhere:
             seen = {known.memory.path for known in first}
             candidates = [*first, *(known for known in candidates if known.memory.path not in seen)]
+            seen |= {known.memory.path for known in candidates}
+            others = (document for document in documents if document.path not in seen)
+            candidates += [Known(document.memory) for document in _newest_open(others)]
             nearer = ranked
         room = budget // _USER_SHARE if everywhere else budget
         for known in candidates:
@@ -203,6 +213,16 @@ def _gather(
     return Shown(
         tuple(full), listing(document for document in rest if document.path not in shown), _waiting(waiting)
     )
+
+
+def _newest_open(documents: Iterable[Document]) -> list[Document]:
+    """Return the documents of an open type by the day on which they were last said, then a few others."""
+
+    def order(document: Document) -> tuple[bool, float, str]:
+        moment = said_at(document.head)
+        return document.head.type not in _OPEN, -(moment.timestamp() if moment else 0.0), document.path
+
+    return nsmallest(_MOST_OPEN, documents, key=order)
 
 
 def _budget(most: int, span: Span) -> int:

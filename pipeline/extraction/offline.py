@@ -112,12 +112,9 @@ def _take(sentence: _Said, before: _Said | None, rules: Sequence[Memory], found:
 
 def _candidate(sentence: _Said, type_name: str, asked: _Said | None = None) -> Candidate:
     """Return `sentence` as a memory; `asked` is the sentence that only asks to keep it."""
-    title = " ".join(sentence.text.split()[:8])
     return Candidate(
-        name=title,
+        name=" ".join(sentence.text.split()[:8]),
         type=type_name,
-        title=title,
-        description=sentence.text,
         statement=sentence.text,
         importance=0.6,
         confidence=0.7,
@@ -136,7 +133,7 @@ def _update(sentence: _Said, old: Memory, numbers: Sequence[int], *, instead: st
             "update_of": old.name,
             "statement": "",
             "replaces": changes,
-            **({} if instead else {"name": "", "title": "", "description": old.description}),
+            **({} if instead else {"name": ""}),
         }
     )
 

@@ -2,17 +2,20 @@
 
 Fields are lenient on purpose: one odd value must not cost the whole reply. What a field may hold is
 decided per item by `screen`, which says why it dropped what it dropped. The schema goes out with every
-request, so it carries no docstrings and few descriptions.
+request, so it carries no docstrings and few descriptions. What most replies leave empty may be left out of
+them (`MAY_LACK`): a reply costs five times what a request costs.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from pipeline.domain.memory import TYPES
 from pipeline.llm.lenient_fields import ITEMS, Text, Texts
+from pipeline.llm.structured import MAY_LACK
 from pipeline.text.slugs import MAX_SLUG
 
 
@@ -36,6 +39,8 @@ def _numbers(value: Any) -> list[int]:
 
 
 Share = Annotated[float, BeforeValidator(_share)]
+Spare = Annotated[Text, Field(json_schema_extra=MAY_LACK)]
+SpareTexts = Annotated[Texts, Field(json_schema_extra=MAY_LACK)]
 
 
 def _without_docstring(schema: dict[str, Any]) -> None:
@@ -49,11 +54,35 @@ class _Plain(BaseModel):
 
 
 class Cited(_Plain):
-    """Words from one numbered line."""
+    """Words from one numbered line, and the part of the memory that they bear."""
 
     line: Annotated[int, BeforeValidator(_number)] = -1
     quote: Text = ""
-    part: Text = Field("", json_schema_extra={"enum": ["", "statement", "why", "how_to_apply"]})
+    part: Text = "statement"
+
+
+_CITED = re.compile(r"\W*(\d+)[\])]?\s*\(?(statement|why|how_to_apply)?\)?\s*[:：]\s?(.*)", re.DOTALL)
+
+
+def _cited(value: Any) -> Any:
+    """Return what is asked for as text, ``12: words`` or ``12 why: words``, as the fields it stands for."""
+    found = _CITED.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        return value
+    line, part, quote = found.groups()
+    return {"line": line, "quote": quote, "part": part or "statement"}
+
+
+def _citations(value: Any) -> Any:
+    given = value if isinstance(value, list) else [value]
+    return [item for item in map(_cited, given) if isinstance(item, (dict, BaseModel))]
+
+
+Citations = Annotated[
+    list[Cited],
+    BeforeValidator(_citations),
+    WithJsonSchema({"type": "array", "items": {"type": "string"}}),
+]
 
 
 class Change(_Plain):
@@ -66,21 +95,19 @@ class Change(_Plain):
 class Candidate(_Plain):
     """One fact worth keeping."""
 
-    update_of: Text = ""
-    replaces: Annotated[list[Change], ITEMS] = Field(default_factory=list)
+    update_of: Spare = ""
+    replaces: Annotated[list[Change], ITEMS] = Field(default_factory=list, json_schema_extra=MAY_LACK)
     name: Text = Field("", json_schema_extra={"maxLength": MAX_SLUG})
     type: Text = Field("", json_schema_extra={"enum": list(TYPES)})
-    title: Text = Field("", description="at most eight words")
-    description: Text = ""
     statement: Text = ""
-    why: Text = ""
-    how_to_apply: Text = ""
+    why: Spare = ""
+    how_to_apply: Spare = ""
     cues: Texts = Field(default_factory=list)
     tags: Texts = Field(default_factory=list, description="up to five topic words")
-    anchors: Texts = Field(default_factory=list, description="paths, symbols, URLs it is about")
+    anchors: SpareTexts = Field(default_factory=list, description="paths, symbols, URLs it is about")
     importance: Share = Field(0.5, description="0.9 changes most later work, 0.5 useful, 0.2 minor")
     confidence: Share = Field(0.8, description="0.9 said outright, 0.6 hedged or once")
-    evidence: Annotated[list[Cited], ITEMS] = Field(default_factory=list)
+    evidence: Citations = Field(default_factory=list)
 
 
 class Withdrawal(_Plain):
@@ -88,14 +115,14 @@ class Withdrawal(_Plain):
 
     name: Text = ""
     reason: Text = ""
-    evidence: Annotated[list[Cited], ITEMS] = Field(default_factory=list)
+    evidence: Citations = Field(default_factory=list)
 
 
 class Extraction(_Plain):
     """The whole reply for one span of new dialogue."""
 
     memories: Annotated[list[Candidate], ITEMS]
-    withdrawals: Annotated[list[Withdrawal], ITEMS] = Field(default_factory=list)
+    withdrawals: Annotated[list[Withdrawal], ITEMS] = Field(default_factory=list, json_schema_extra=MAY_LACK)
 
 
 class Episode(_Plain):
@@ -114,12 +141,11 @@ class ConversationExtraction(Extraction):
 class Narrower(_Plain):
     """A candidate in words that say no more than its lines."""
 
-    name: Text = ""
-    description: Text = ""
+    name: Spare = ""
     statement: Text = ""
-    why: Text = ""
-    how_to_apply: Text = ""
-    replaces: Annotated[list[Change], ITEMS] = Field(default_factory=list)
+    why: Spare = ""
+    how_to_apply: Spare = ""
+    replaces: Annotated[list[Change], ITEMS] = Field(default_factory=list, json_schema_extra=MAY_LACK)
 
 
 class Opinion(_Plain):
@@ -127,15 +153,15 @@ class Opinion(_Plain):
 
     id: Text = ""
     verdict: Text = Field("", json_schema_extra={"enum": ["borne_out", "stretched", "not_said"]})
-    how: Text = ""
     words: Text = Field("", json_schema_extra={"enum": ["person", "confirmed", "assistant", "third_party"]})
-    flags: Texts = Field(default_factory=list)
-    known: Text = ""
-    within: Text = ""
-    gone: Annotated[list[int], BeforeValidator(_numbers)] = Field(default_factory=list)
     lasts: Text = Field("", json_schema_extra={"enum": ["yes", "part", "no"]})
-    name: Text = ""
-    narrower: Annotated[list[Narrower], ITEMS] = Field(default_factory=list)
+    gone: Annotated[list[int], BeforeValidator(_numbers)] = Field(default_factory=list)
+    how: Spare = ""
+    flags: SpareTexts = Field(default_factory=list)
+    known: Spare = ""
+    within: Spare = ""
+    name: Spare = ""
+    narrower: Annotated[list[Narrower], ITEMS] = Field(default_factory=list, json_schema_extra=MAY_LACK)
 
 
 class TakenBack(_Plain):
@@ -149,4 +175,4 @@ class Verification(_Plain):
     """The second reader's reply."""
 
     items: Annotated[list[Opinion], ITEMS] = Field(default_factory=list)
-    withdrawals: Annotated[list[TakenBack], ITEMS] = Field(default_factory=list)
+    withdrawals: Annotated[list[TakenBack], ITEMS] = Field(default_factory=list, json_schema_extra=MAY_LACK)

@@ -159,7 +159,7 @@ class Screen:
         for check in self.checks:
             found_wrong = check.find(look)
             if isinstance(found_wrong, str) and found_wrong:
-                found_wrong = Rejected(label(candidate.name or candidate.description[:60]), found_wrong)
+                found_wrong = Rejected(label(candidate.name or candidate.statement[:60]), found_wrong)
             if isinstance(found_wrong, Rejected):
                 return replace(found_wrong, check=check.name)
         cited = tuple(sorted({number for number, _ in found}))
@@ -177,11 +177,9 @@ class Screen:
             old=f"{old.name}\n{old.title}\n{old.description}\n{old.body}" if old else "",
             dialogue=self.rendering.words,
         )
-        texts = (item.statement, item.why, item.how_to_apply, item.description)
+        texts = (item.statement, item.why, item.how_to_apply)
         acted_on = (old.type if old else item.type) in ACTED_ON
-        return ground.missing(
-            [*texts, *(text for _, text in item.replaces)], title=item.title, acted_on=acted_on
-        )
+        return ground.missing([*texts, *(text for _, text in item.replaces)], acted_on=acted_on)
 
     def _withdrawn(self, withdrawal_id: str, withdrawal: Withdrawal) -> Withdrawn | Rejected:
         found = cite_each(withdrawal.evidence, self.rendering)
@@ -211,7 +209,7 @@ class Screen:
 def cite_each(evidence: Sequence[Cited], rendering: Rendering) -> list[tuple[int, Evidence]]:
     """Return those of `evidence` whose quote is found in the cited line, each as a source with its line.
 
-    A source bears the part that was named for it (put into keys by `_screened`), else all.
+    A source bears the part that was named for it (put into keys by `screened`), else the statement.
     """
     found: list[tuple[int, Evidence]] = []
     for cited in evidence:
@@ -224,7 +222,7 @@ def cite_each(evidence: Sequence[Cited], rendering: Rendering) -> list[tuple[int
             quote=in_one_line(cited.quote)[:MAX_QUOTE].strip(),
             at=utterance.at,
             speaker=utterance.speaker,
-            bears=(cited.part,) if cited.part in PARTS else (),
+            bears=(cited.part if cited.part in PARTS else "statement",),
         )
         if (cited.line, source) not in found:
             found.append((cited.line, source))
@@ -276,7 +274,7 @@ def _unknown_type(look: Look) -> str:
 def _empty(look: Look) -> str:
     item = look.item
     stated = item.statement or (item.update_of and (item.replaces or item.why or item.how_to_apply))
-    return "" if stated and (item.update_of or item.description) else "empty statement or description"
+    return "" if stated else "empty statement"
 
 
 def _too_long(look: Look) -> str:
@@ -314,8 +312,6 @@ def _barred(look: Look) -> str:
     candidate = look.candidate
     parts = (
         candidate.name,
-        candidate.title,
-        candidate.description,
         candidate.statement,
         candidate.why,
         candidate.how_to_apply,
@@ -362,7 +358,7 @@ def _sound(withdrawal: Withdrawal) -> Withdrawal:
 
 def _stating(found: Sequence[tuple[int, Evidence]]) -> list[Evidence]:
     """Return the sources that bear the statement itself, whose words carry the fact."""
-    return [source for _, source in found if source.bears in ((), ("statement",))]
+    return [source for _, source in found if source.bears == ("statement",)]
 
 
 def _origin(sources: Sequence[Evidence], rendering: Rendering) -> Origin:

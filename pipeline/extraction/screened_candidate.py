@@ -25,9 +25,6 @@ from pipeline.verify.provenance import origin_of, pruned, replace_bears, sources
 from pipeline.verify.tags import MOST_CUES, MOST_TAGS, phrased, spelled, union
 
 MOST_ANCHORS = 8
-_TITLE_CHARS = 80
-_LONGEST_LINE = 2_000
-"""What is read of a description, which is then cut to `MAX_DESCRIPTION`, in characters."""
 PARTS = {"statement": "statement", "why": "why", "how_to_apply": "how to apply"}
 """Parts of a candidate that a line may bear, with their names in a memory."""
 
@@ -132,8 +129,7 @@ class Screened:
         title = self.title or old.title
         if self.renames(replace(old, name="")):
             # A line that tells the former fact would be read alone, in MEMORY.md.
-            description = self.description or one_line(sentences(memory.body)[0].text, MAX_DESCRIPTION)
-            title = self.title or one_line(description, _TITLE_CHARS)
+            description, title = self.description or gist(memory.body), self.title
         return replace(
             memory,
             name=self.name or old.name,
@@ -205,16 +201,15 @@ def screened(
     """Return `candidate` as it may be written: over `old` or new, with the lines `found` for it."""
     said_at = latest(source.at for _, source in found)
     spoken_at = local(said_at)
-    name = slugify(candidate.name or candidate.description or candidate.statement)
+    name = slugify(candidate.name or candidate.statement)
+    statement = _dated(candidate.statement, spoken_at)
     item = Screened(
         name=name if candidate.name.strip() or old is None else old.name,
         update_of=old.name if old else "",
         type=old.type if old and type_of(candidate) not in TYPES else type_of(candidate),
-        title=one_line(candidate.title, _TITLE_CHARS),
-        description=one_line(
-            absolute((candidate.description or _short(candidate))[:_LONGEST_LINE], spoken_at), MAX_DESCRIPTION
-        ),
-        statement=_dated(candidate.statement, spoken_at),
+        title="",
+        description="" if old else gist(statement),
+        statement=statement,
         why=_dated(candidate.why, spoken_at),
         how_to_apply=_dated(candidate.how_to_apply, spoken_at),
         tags=spelled(candidate.tags),
@@ -232,9 +227,15 @@ def screened(
     return replace(item, sources=_sources(item, [source for _, source in found]))
 
 
-def _short(candidate: Candidate) -> str:
-    """Return the statement of a new memory, which is its own one-line description where none was given."""
-    return "" if candidate.update_of else candidate.statement
+def gist(body: str) -> str:
+    """Return the description of a memory: its first sentences, as many as fit, or as much of the first."""
+    found = [one_line(item.text, MAX_DESCRIPTION) for item in sentences(body) if item.part == "statement"]
+    line = found[0] if found else ""
+    for text in found[1:]:
+        if len(line) + 1 + len(text) > MAX_DESCRIPTION:
+            break
+        line = f"{line} {text}"
+    return line
 
 
 def local(at: datetime | str | None) -> datetime | None:
@@ -262,7 +263,10 @@ def _replaces(
 
 
 def _sources(item: Screened, given: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    """Return `given` with the keys of the sentences each stands for, one source for each quote."""
+    """Return `given` with the keys of the sentences each stands for, one source for each quote.
+
+    What no source was named for rests on all of them.
+    """
     keys: dict[tuple[str, str, str], list[str]] = {}
     first: dict[tuple[str, str, str], Evidence] = {}
     everything = [sentence.key for sentence in sentences(item.body)]
@@ -271,6 +275,9 @@ def _sources(item: Screened, given: Sequence[Evidence]) -> tuple[Evidence, ...]:
         own = [sentence.key for sentence in sentences(item.body) if sentence.part == part]
         first.setdefault(source.pointer, source)
         keys.setdefault(source.pointer, []).extend(own or everything)
+    borne = {key for found in keys.values() for key in found}
+    for found in keys.values():
+        found.extend(key for key in everything if key not in borne)
     return tuple(
         replace_bears(source, () if set(keys[pointer]) >= set(everything) else dict.fromkeys(keys[pointer]))
         for pointer, source in first.items()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pipeline.core.zone import day
 from pipeline.domain.memory import Evidence, Memory
-from pipeline.domain.sentences import folded, sentences
+from pipeline.domain.sentences import sentences
 from pipeline.extraction.known_memories import Known
 from pipeline.extraction.render import day_of
 from pipeline.extraction.screen import Case, Screen
@@ -17,7 +17,7 @@ from pipeline.verify.provenance import said_at
 CITED_CHARS = 400
 """A cited line is shown whole up to here; of a longer one what stands around its quotes."""
 QUOTE_MARGIN = 140
-AROUND_CHARS = 80
+AROUND_CHARS = 60
 NEAR_CHARS = 240
 
 
@@ -43,8 +43,6 @@ class Page:
             rows.append(row("name", item.name))
         parts = (("statement", item.statement), ("why", item.why), ("how to apply", item.how_to_apply))
         rows += [row(f"added {part}" if old else part, text) for part, text in parts if text]
-        if item.description and folded(item.description) != folded(item.statement):
-            rows.append(row("description", item.description))
         if case.missing.elsewhere:
             rows.append(row("elsewhere", ", ".join(case.missing.elsewhere)))
         if case.missing.nowhere:
@@ -54,12 +52,21 @@ class Page:
         return "\n".join(rows) + "\n"
 
     def lines(self, cited: Sequence[int], sources: Sequence[Evidence]) -> list[str]:
-        """Return the lines `cited`, marked, and those around them."""
-        numbers = self._screen.around(cited)
+        """Return the lines `cited`, marked, and those around them that explain them."""
+        numbers = [n for n in self._screen.around(cited) if n in cited or self._explains(n, cited)]
         self._day = ""
         above = [f"{'>' if n in cited else ''}[{n}]" for n in numbers if n in self._whole]
         rows = [self._line(n, n in cited, sources) for n in numbers if n not in self._whole]
         return [f"as above: {' '.join(above)}", *rows] if above else rows
+
+    def _explains(self, number: int, cited: Sequence[int]) -> bool:
+        """Whether an uncited line may change what cited ones mean: what a person says, or is asked there.
+
+        What the assistant tells while it works may not, and is half of what stands around.
+        """
+        lines = self._screen.rendering.lines
+        answered = number + 1 in cited and lines[number + 1].speaker == "person"
+        return answered or lines[number].speaker == "person"
 
     def _line(self, number: int, cited: bool, sources: Sequence[Evidence]) -> str:
         utterance = self._screen.rendering.lines[number]

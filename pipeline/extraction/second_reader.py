@@ -342,7 +342,6 @@ def _keeping(first: Candidate, case: Case, opinion: Opinion) -> Narrower | None:
         return None
     return Narrower(
         name=first.name,
-        description=first.description,
         statement=" ".join(text for text in (first.statement, *kept.values()) if text),
         why=first.why,
         how_to_apply=first.how_to_apply,
@@ -393,8 +392,8 @@ def _in_words(first: Candidate, narrower: Narrower, case: Case) -> Candidate:
     named = {change.number for change in first.replaces}
     if case.old is not None:
         values["replaces"] = [change for change in values["replaces"] if change["number"] in named]
-    texts = folded(" ".join((narrower.statement, narrower.why, narrower.description)))
+    texts = folded(f"{narrower.statement} {narrower.why}")
     values["anchors"] = [anchor for anchor in first.anchors if folded(anchor) in texts]
     if not values["name"].strip():
         del values["name"]
-    return Candidate.model_validate({**first.model_dump(), **values, "title": ""})
+    return Candidate.model_validate({**first.model_dump(), **values})

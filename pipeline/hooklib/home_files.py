@@ -7,6 +7,8 @@ a name, so that purging and ``doctor`` need no list of their own.
 
 LEDGER = "ledger.sqlite"
 CONFIG = "config.toml"
+CONFIG_LOCK = "config.lock"
+"""Held by who changes a setting, so that of two commands at once neither undoes the other's."""
 PYTHON = "python"
 """One line: the interpreter that can run the worker."""
 SETUP = "setup"

@@ -11,7 +11,7 @@ import os
 from pipeline.hooklib import places
 
 IGNORE_FILE = ".reverie-ignore"
-_LONGEST_LIST = 64 << 10
+_LONGEST_LIST = 1 << 20
 
 
 def why_ignored(cwd: str, only: "list[str] | tuple[str, ...]", ignore: "list[str] | tuple[str, ...]") -> str:
@@ -41,26 +41,77 @@ def _folders(cwd: str) -> "list[str]":
         return [cwd]  # a name that no folder can have
 
 
-def _holds(pattern: str, folder: str) -> bool:
-    """Whether `pattern` names `folder` or one above it."""
+def _holds(pattern: str, folder: str, base: str = "") -> bool:
+    """Whether `pattern` names `folder` or one above it; with a `base`, of those in that folder.
+
+    A folder is named by any path that leads to it: through links, in either of Unicode's forms, and as it is
+    spelt where brackets in it could be a pattern's.
+    """
     import fnmatch  # only where somebody has patterns
 
-    wanted = os.path.expanduser(pattern).rstrip("/") or "/"
+    inside = f"{base.rstrip('/')}/{pattern.lstrip('/')}" if base else os.path.expanduser(pattern)
+    wanted = _composed(os.path.normpath(inside))
+    above = [_composed(path) for path in _upwards(folder)]
     if not wanted.startswith("/"):
-        wanted = "*/" + wanted
-    return any(fnmatch.fnmatchcase(above, wanted) for above in _upwards(folder))
+        globs = [f"*/{_literal(wanted)}", f"*/{_spelt(wanted)}", f"*/{wanted}"]
+    else:
+        wanted = wanted.replace("//", "/", 1) if wanted.startswith("//") else wanted
+        if wanted in above or any(_is_same(wanted, path) for path in above):
+            return True
+        globs = _globs(wanted, base)
+    return any(fnmatch.fnmatchcase(path, glob) for glob in globs for path in above)
+
+
+def _globs(wanted: str, base: str) -> "list[str]":
+    """Return what to hold folders against, with all before the first part with a star as where it leads."""
+    parts = wanted.split("/")
+    fixed = next((at for at, part in enumerate(parts) if any(sign in part for sign in "*?[")), len(parts))
+    fixed = max(fixed, len(base.rstrip("/").split("/")) if base else 1)
+    head, rest = "/".join(parts[:fixed]), "/".join(parts[fixed:])
+    starts = [_literal(head), _literal(_composed(os.path.realpath(head or "/")).rstrip("/"))]
+    return [f"{start}/{ending}" for start in starts for ending in (rest, _spelt(rest))] if rest else []
+
+
+def _literal(text: str) -> str:
+    return "".join(f"[{char}]" if char in "*?[" else char for char in text)
+
+
+def _spelt(pattern: str) -> str:
+    """Return `pattern` with its brackets as part of names."""
+    return pattern.replace("[", "[[]")
+
+
+def _composed(path: str) -> str:
+    if path.isascii():
+        return path
+    import unicodedata
+
+    return unicodedata.normalize("NFC", path)
+
+
+def _is_same(path: str, other: str) -> bool:
+    try:
+        return os.path.samefile(path, other)
+    except (OSError, ValueError):
+        return False  # one of them is not there
 
 
 def _ignore_file(folder: str) -> str:
-    """Return the ``.reverie-ignore`` that holds for `folder`, "" when none does."""
+    """Return the ``.reverie-ignore`` that holds for `folder`, "" when none does.
+
+    What is called so and is no list that can be read is there to keep us out of all.
+    """
     for above in _upwards(folder):
         file = f"{above.rstrip('/')}/{IGNORE_FILE}"
-        if not os.path.isfile(file):
+        if not os.path.lexists(file):
             continue
         try:
-            text = places.read_file(file, _LONGEST_LIST).decode("utf-8", "replace")
+            raw = places.read_file(file, _LONGEST_LIST + 1)
         except OSError:
-            return file  # it is there to keep us out
+            return file
+        text = _listed(raw)
+        if len(raw) > _LONGEST_LIST or "\0" in text:
+            return file
         lines = [line.strip() for line in text.splitlines()]
         patterns = [line for line in lines if line and not line.startswith("#")]
         if not patterns or any(_names(line, above, folder) for line in patterns):
@@ -68,12 +119,19 @@ def _ignore_file(folder: str) -> str:
     return ""
 
 
+def _listed(raw: bytes) -> str:
+    """Return the text of an ignore file, also one that an editor on Windows wrote."""
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return raw.decode("utf-16", "replace")
+    return os.fsdecode(raw.removeprefix(b"\xef\xbb\xbf"))
+
+
 def _names(line: str, above: str, folder: str) -> bool:
     """Whether a line of the ignore file in `above` names `folder`, or one between them."""
     pattern = line.removeprefix("./").rstrip("/")
     if pattern in ("", ".", "*", "**"):
         return True
-    return _holds(f"{above.rstrip('/')}/{pattern.lstrip('/')}" if "/" in pattern else pattern, folder)
+    return _holds(pattern, folder, above if "/" in pattern else "")
 
 
 def _upwards(folder: str) -> "list[str]":

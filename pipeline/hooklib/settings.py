@@ -7,6 +7,7 @@ While that file still has this stamp, the board's values hold; when it has anoth
 """
 
 import os
+import stat
 
 from pipeline.hooklib import home_files, jsonish, places
 
@@ -73,8 +74,10 @@ def board(home: str) -> "dict[str, Any]":
 
 def config_stamp(home: str) -> "list[int] | None":
     """Return size, mtime_ns and ctime_ns of ``config.toml``, or None when there is none."""
+    file = f"{home}/{home_files.CONFIG}"
     try:
-        info = os.stat(f"{home}/{home_files.CONFIG}")
+        # A link that leads round in a ring is there, too, and no settings.
+        info = os.stat(file) if os.path.exists(file) else os.lstat(file)
     except (OSError, ValueError):
         return None
     return [info.st_size, info.st_mtime_ns, info.st_ctime_ns]
@@ -92,16 +95,46 @@ def _from_board(home: str) -> "dict[str, Any] | None":
 
 def _from_config(home: str, problems: "list[str]") -> "dict[str, Any]":
     try:
-        return _parsed(home)
-    except (OSError, ValueError) as error:
+        return parsed(config_text(f"{home}/{home_files.CONFIG}"))
+    except ValueError as error:
         problems.append(f"{home_files.CONFIG} can't be read, so recall goes by its defaults: {error}")
         return {"store": {"mode": least_mode(home)}}
 
 
-def _parsed(home: str) -> "dict[str, Any]":
+def config_text(file: str) -> str:
+    """Return what stands in the settings file, "" when there is none; a pipe is not waited for.
+
+    Raises ValueError, in words for a person, when it is no text that anybody can go by.
+    """
+    try:
+        if not stat.S_ISREG(os.stat(file).st_mode):
+            raise ValueError("it is no file")
+        raw = places.read_file(file, _MOST_CONFIG + 1)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise ValueError(error.strerror or str(error)) from error
+    if len(raw) > _MOST_CONFIG:
+        raise ValueError("it is longer than 1 MB")
+    try:
+        # Some editors on Windows put a mark before the first line, which is no TOML.
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is no text in UTF-8, from byte {error.start + 1} on") from error
+
+
+def parsed(text: str) -> "dict[str, Any]":
+    """Return the settings by section that stand in `text`; ValueError where it is no TOML."""
     import tomllib
 
-    return tomllib.loads(places.read_file(f"{home}/{home_files.CONFIG}", _MOST_CONFIG).decode("utf-8"))
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError as error:  # of a number with thousands of digits
+        raise ValueError("a number in it is too long") from error
 
 
 def least_mode(home: "str | os.PathLike[str]") -> str:
@@ -110,18 +143,18 @@ def least_mode(home: "str | os.PathLike[str]") -> str:
     Whoever wrote `off` there wanted less than everything, and a slip in another line changes nothing in that.
     So did who named projects to leave alone: as nobody can tell which those are, all are.
     """
+    import re
+
+    file = f"{os.fspath(home)}/{home_files.CONFIG}"
     try:
-        text = places.read_file(f"{os.fspath(home)}/{home_files.CONFIG}", _MOST_CONFIG).decode(
-            "utf-8", "replace"
-        )
+        text = places.read_file(file, _MOST_CONFIG).decode("utf-8", "replace")
     except OSError:
         return MODES[-1]
-    lines = [(line.partition("=")[0].strip(), line.partition("=")[2]) for line in text.splitlines()]
-    if any(key.removeprefix("projects.") in PROJECTS for key, _ in lines):
+    lines = "\n".join(line.split("#")[0] for line in text.splitlines())
+    keys = "|".join(PROJECTS)
+    if re.search(rf"(?m)(^|[\s.{{,\ufeff])[\"']?({keys})[\"']?\s*=", lines):
         return MODES[0]
-    named = [
-        value.split("#")[0].strip().strip("\"'") for key, value in lines if key in ("mode", "store.mode")
-    ]
+    named = re.findall(r"(?m)(?:^|[\s.{,\ufeff])[\"']?mode[\"']?\s*=\s*[\"']?(\w+)", lines)
     return min((mode for mode in named if mode in MODES), key=MODES.index, default=MODES[-1])
 
 
@@ -140,8 +173,8 @@ def config_fault(home: str) -> str:
         return str(seen.get("config_problem") or "")
     problems: list[str] = []
     try:
-        _checked(_parsed(home), problems)
-    except (OSError, ValueError) as error:
+        _checked(parsed(config_text(f"{home}/{home_files.CONFIG}")), problems)
+    except ValueError as error:
         problems = [str(error)]
     return f"{home_files.CONFIG}: {problems[0]}" if problems else ""
 

@@ -6,7 +6,7 @@ Claude Code runs it after each message, so it reads ``<home>/recall/board.json``
 import os
 
 from pipeline.hooklib import jsonish, ownership, projects, settings, times, zone
-from pipeline.hooklib.plain import clipped
+from pipeline.hooklib.plain import clipped, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,8 +72,15 @@ def _waiting(store: "dict[str, Any]") -> "list[str]":
     found = [f"inbox {inbox}" if isinstance(inbox, int) and inbox > 0 else ""]
     found.append(f"{len(parked)} given up" if isinstance(parked, list) and parked else "")
     if isinstance(held, str) and held:
-        found.append(f"paused: {clipped(held, _HELD_CHARS)}")
+        found.append(f"paused: {_brief(held)}")
     return found
+
+
+def _brief(held: str) -> str:
+    """Return why work waits in `_HELD_CHARS` characters: all, or its first sentence without brackets."""
+    if len(held) <= _HELD_CHARS:
+        return held
+    return one_line(held.partition(". ")[0].partition(" (")[0], _HELD_CHARS)
 
 
 def _plain(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
+import os
 from collections.abc import Iterator, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,11 +14,18 @@ from pydantic import BaseModel
 
 from pipeline import config
 from pipeline.config import Settings
+from pipeline.core import locks
 from pipeline.core.atomic import write_atomic
-from pipeline.core.errors import ConfigError, UsageError
+from pipeline.core.errors import ConfigError, LockError, UsageError
 from pipeline.core.home import Home
+from pipeline.hooklib.plain import clipped
+from pipeline.hooklib.settings import config_text, parsed
+from pipeline.safety.redaction import redact
 
 _UNSET = object()
+_WAIT_SECONDS = 10.0
+_LONGEST_SHOWN = 200
+"""Characters of a refused value that are shown again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +79,8 @@ def split(key: str) -> tuple[str, str]:
 
 def _stands_there(home: Path, section: str, name: str) -> bool:
     try:
-        values = tomllib.loads(Home(home).config.read_text("utf-8")).get(section)
-    except (OSError, ValueError):
+        values = parsed(config_text(str(Home(home).config))).get(section)
+    except ValueError:
         # Told by `_write`, which reads it again.
         return False
     return isinstance(values, dict) and name in values
@@ -87,34 +94,78 @@ def _fields(section: str) -> dict[str, Any]:
 
 def _value(section: str, name: str, text: str) -> Any:
     """Return what `text` means as the value of that key, as TOML holds it."""
-    reason = ""
-    for value in _readings(text, as_text=isinstance(_fields(section)[name].default, str)):
+    default = _fields(section)[name].default
+    reason, fix = "", _fields(section)[name].description or ""
+    for value in _listed(text) if isinstance(default, tuple) else _readings(text, isinstance(default, str)):
         wrong = config.problem({section: {name: value}}, Path())
         if wrong is None:
-            return value
+            return _kept(section, name, value)
         reason = reason or str(wrong.args[0]).partition(": ")[2]
-    meaning = _fields(section)[name].description or ""
-    raise UsageError(f"{section}.{name} can't be {text!r}: {reason}", fix=meaning)
+    if not text.isprintable():
+        reason, text = (
+            "it holds what is no text",
+            "".join(char if char.isprintable() else "?" for char in text),
+        )
+    shown = clipped(redact(text).text, _LONGEST_SHOWN)
+    raise UsageError(f"{section}.{name} can't be {shown!r}: {reason}", fix=fix)
 
 
-def _readings(text: str, *, as_text: bool) -> Iterator[Any]:
+def _readings(text: str, as_text: bool) -> Iterator[Any]:
     """Yield what a person who typed `text` may mean: text where the key holds text, else a TOML value."""
+    if not text.isprintable():
+        return
     if as_text:
         yield "" if text in ('""', "''") else text
     words = {"on": True, "yes": True, "true": True, "off": False, "no": False, "false": False}
     if text.lower() in words:
         yield words[text.lower()]
-    with suppress(tomllib.TOMLDecodeError):
-        yield tomllib.loads(f"value = {text}\n")["value"]
+    with suppress(ValueError):
+        yield parsed(f"value = {text}\n")["value"]
     yield text
+
+
+def _listed(text: str) -> Iterator[list[Any]]:
+    """Yield what `text` may mean as a list: one of TOML, else its parts between commas."""
+    if not text.isprintable():
+        return
+    with suppress(ValueError):
+        value = parsed(f"value = {text}\n")["value"]
+        if isinstance(value, list):
+            yield value
+            return
     yield [part.strip() for part in text.split(",") if part.strip()]
 
 
+def _kept(section: str, name: str, value: Any) -> Any:
+    """Return `value` as the settings take it, where that is of another kind: a number typed as text."""
+    taken = getattr(getattr(Settings.model_validate({section: {name: value}}), section), name)
+    if isinstance(taken, tuple):
+        return list(taken)
+    return taken if isinstance(value, str) and not isinstance(taken, str) else value
+
+
 def _write(home: Path, section: str, name: str, value: Any) -> Edited:
-    file = Home(home).config.resolve()
+    file = Home(home).config
     try:
-        old = file.read_bytes().decode("utf-8") if file.exists() else ""
-        before = tomllib.loads(old)
+        with locks.lock(Home(home).config_lock, timeout=_WAIT_SECONDS) as held:
+            if held:
+                return _written(home, section, name, value)
+    except LockError as error:
+        raise ConfigError(f"can't be written: {error.args[0]}", file=error.file, fix=error.fix) from error
+    raise ConfigError("another command is changing it", file=str(file), fix="Try again when it has ended.")
+
+
+def _written(home: Path, section: str, name: str, value: Any) -> Edited:
+    file = Path(os.path.realpath(Home(home).config))
+    try:
+        old = config_text(str(file))
+    except ValueError as error:
+        raise ConfigError(str(error), file=str(file), fix="Mend the file, then run it again.") from error
+    try:
+        before = parsed(old)
+    except ValueError as error:
+        raise config.unreadable(file, error) from error
+    try:
         new = _without(old, section, name) if value is _UNSET else _edited(old, section, name, value)
         after = _wanted(before, section, name, value)
         if _parsed(new) != after:
@@ -126,13 +177,9 @@ def _write(home: Path, section: str, name: str, value: Any) -> Edited:
             )
         if new != old:
             write_atomic(file, new.encode("utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise config.unreadable(file, error) from error
     except OSError as error:
         message = f"can't be written: {error.strerror or error}"
         raise ConfigError(message, file=str(file), fix="Make the file writable for you.") from error
-    except ValueError as error:
-        raise ConfigError(str(error), file=str(file), fix="Mend the file, then run it again.") from error
     now = getattr(getattr(Settings(), section, None), name, None) if value is _UNSET else value
     line = None if value is _UNSET else config.line_of(file, section, name)
     return Edited(f"{section}.{name}", now, file, new != old, line, config.problem(after, file))
@@ -175,8 +222,8 @@ def _without(text: str, section: str, name: str) -> str:
 
 def _parsed(text: str) -> dict[str, Any] | None:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+        return parsed(text)
+    except ValueError:
         return None
 
 

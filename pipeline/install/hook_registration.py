@@ -31,8 +31,9 @@ def hook_command(event: str, *, python: str = "", hooks: Path | None = None) -> 
     interpreter = shlex.quote(python or sys.executable)
     script = shlex.quote(str(folder / ("recall.py" if event in ANSWERED else "capture.py")))
     launcher = shlex.quote(str(folder / "run"))
+    # The name comes first, doing nothing: Claude Code's list of hooks shows how a command begins.
     # Ctrl-C is meant for the session; it would reach Python before our first line can say that we ignore it.
-    return f"trap '' INT; {interpreter} -I -S {script} {event} || sh {launcher} {event} || :"
+    return f": Reverie; trap '' INT; {interpreter} -I -S {script} {event} || sh {launcher} {event} || :"
 
 
 def is_our_hook(command: str, event: str) -> bool:

@@ -52,18 +52,18 @@ class Edit:
         """Return in a few lines what comes into a settings file, or leaves it; `diff` has it line by line."""
         old, new = self.before or "", self.after or ""
         here, there = hook_edit.ours(old, self.file), hook_edit.ours(new, self.file)
-        added = [event for event in there if event not in here]
+        free, free_then = (status_lines.is_free(text, self.file) for text in (old, new))
         gone = [event for event in here if event not in there]
+        added = [event for event in there if event not in here]
+        stay = [event for event in here if event in there]
         lines = [f"{count(len(names), 'hook')}: {', '.join(names)}" for names in (added, gone) if names]
-        if hook_edit.by_event(old, self.file, here) != hook_edit.by_event(new, self.file, here):
+        if hook_edit.by_event(old, self.file, stay) != hook_edit.by_event(new, self.file, stay):
             lines.append("the hooks that were there, brought up to date")
-        if status_lines.is_free(old, self.file) and not status_lines.is_free(new, self.file):
+        if free != free_then:
             lines.append("the status line")
-        if status_lines.is_free(new, self.file) and not status_lines.is_free(old, self.file):
-            lines.append("the status line")
-        way = "out of" if gone and not added else "into"
+        way = "out of" if not added and (gone or free_then > free) else "into"
         word = "a new file" if self.before is None else "nothing else in it changes"
-        word = "which goes, since nothing else is in it" if self.after is None else word
+        word = "the file goes, as nothing else is in it" if self.after is None else word
         return "\n  ".join([f"{way} {self.file} ({word}):", *lines])
 
 

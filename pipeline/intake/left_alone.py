@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import orjson
@@ -10,7 +11,7 @@ from pipeline.config import Settings
 from pipeline.hooklib import places, projects
 from pipeline.ledger import Ledger, utterances
 
-_MOST_BYTES = 256 << 10
+_MOST_BYTES = 64 << 20
 """Bytes of a transcript in which the folder it began in is looked for."""
 
 
@@ -28,17 +29,26 @@ def why_left_alone(ledger: Ledger, key: str, settings: Settings, *, path: Path |
 def began_in(path: Path) -> str:
     """Return the folder in which the session in the transcript at `path` began, "" where it does not say."""
     try:
-        head = places.read_file(str(path), _MOST_BYTES)
+        with open(path, "rb", opener=_open) as lines:
+            # A pasted picture makes a line of megabytes, and rows that say nothing of a folder come first.
+            while (line := lines.readline(_MOST_BYTES)) and lines.tell() <= _MOST_BYTES:
+                if cwd := _cwd(line):
+                    return cwd
     except (OSError, ValueError):
         return ""  # whoever reads it will say what is wrong with it
-    for line in head.splitlines():
-        if b'"cwd"' not in line:
-            continue
-        try:
-            record = orjson.loads(line)
-        except ValueError:
-            continue
-        cwd = record.get("cwd") if isinstance(record, dict) else None
-        if isinstance(cwd, str) and cwd and "\0" not in cwd:
-            return cwd
     return ""
+
+
+def _open(path: str, flags: int) -> int:
+    return os.open(path, flags | places.OPEN)
+
+
+def _cwd(line: bytes) -> str:
+    if b'"cwd"' not in line:
+        return ""
+    try:
+        record = orjson.loads(line)
+    except ValueError:
+        return ""
+    cwd = record.get("cwd") if isinstance(record, dict) else None
+    return cwd if isinstance(cwd, str) and "\0" not in cwd else ""

@@ -1,8 +1,9 @@
 """Model calls and what they cost: the meter that every call passes, and the breaker.
 
 A call is entered before it is sent, at its estimate, so a crash can't hide it and a restart forgets
-nothing. The breaker opens when a provider says that less than a fifth of the person's own limit is left,
-and closes by itself: at the limit's reset, or after an hour when that is unknown.
+nothing; only one that is known to have been sent nowhere stops counting when it ends. The breaker opens when
+a provider says that less than a fifth of the person's own limit is left, and closes by itself: at the
+limit's reset, or after an hour when that is unknown.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class Call:
     dollars: float
     started_at: float
     ended_at: float | None
+    sent: bool = True
 
 
 _COLUMNS = ", ".join(field.name for field in fields(Call))
@@ -71,18 +73,21 @@ class LedgerMeter:
             cost = budget.dollars(model, estimate)
             call_id = self._ledger.execute(
                 f"INSERT INTO model_calls ({_COLUMNS})"
-                " VALUES (NULL, ?, ?, ?, ?, ?, 'started', ?, ?, ?, ?, 1, ?, ?, NULL)",
+                " VALUES (NULL, ?, ?, ?, ?, ?, 'started', ?, ?, ?, ?, 1, ?, ?, NULL, 1)",
                 (self._run_id, purpose, provider, model, prompt_digest, *_tokens(estimate), cost, now),
             ).lastrowid
         self._begun += 1
         assert call_id is not None, "an INSERT always has a row id"
         return call_id
 
-    def end(self, call_id: int, *, outcome: str, usage: Usage, dollars: float) -> None:
-        """Record how a call ended and what it took. Raises LedgerError for a call that is not running."""
+    def end(self, call_id: int, *, outcome: str, usage: Usage, dollars: float, sent: bool = True) -> None:
+        """Record how a call ended and what it took; one that was not `sent` counts no more.
+
+        Raises LedgerError for a call that is not running.
+        """
         changed = self._ledger.execute(
             "UPDATE model_calls SET outcome = ?, input_tokens = ?, output_tokens = ?, cache_write_tokens = ?,"
-            " cache_read_tokens = ?, estimated = ?, dollars = ?, ended_at = ?"
+            " cache_read_tokens = ?, estimated = ?, dollars = ?, ended_at = ?, sent = ?"
             " WHERE id = ? AND ended_at IS NULL",
             (
                 outcome,
@@ -90,11 +95,13 @@ class LedgerMeter:
                 int(usage.estimated),
                 dollars,
                 self._clock.now().timestamp(),
+                int(sent),
                 call_id,
             ),
         )
         if not changed.rowcount:
             raise LedgerError(f"model call {call_id} is not running", file=str(self._ledger.path))
+        self._begun -= 0 if sent else 1
 
     def note_limit(self, remaining_fraction: float, *, resets_at: float | None) -> None:
         """Note how much of the account's limit is left, 0 to 1, and when it resets, in epoch seconds."""
@@ -125,18 +132,22 @@ def spent(ledger: Ledger, *, now: Moment, run_id: str = "") -> Spent:
     row = ledger.row(
         "SELECT sum(started_at > ?), sum(iif(started_at > ?, input_tokens + output_tokens"
         " + cache_write_tokens + cache_read_tokens, 0)), sum(dollars)"
-        " FROM model_calls WHERE started_at > ? AND started_at <= ?",
+        " FROM model_calls WHERE started_at > ? AND started_at <= ? AND sent",
         (at - _HOUR, at - _HOUR, at - DAY, at + DAY),
     )
     calls, tokens, dollars = row if row is not None else (0, 0, 0.0)
-    run_calls = ledger.value("SELECT count(*) FROM model_calls WHERE run_id = ?", (run_id,)) if run_id else 0
+    run_calls = (
+        ledger.value("SELECT count(*) FROM model_calls WHERE run_id = ? AND sent", (run_id,)) if run_id else 0
+    )
     return Spent(run_calls, calls or 0, tokens or 0, dollars or 0.0)
 
 
 def list_calls(ledger: Ledger, limit: int = 50) -> list[Call]:
     """Return the latest calls, newest first."""
     rows = ledger.rows(f"SELECT {_COLUMNS} FROM model_calls ORDER BY id DESC LIMIT ?", (limit,))
-    return [Call(**{**dict(row), "estimated": bool(row["estimated"])}) for row in rows]
+    return [
+        Call(**{**dict(row), "estimated": bool(row["estimated"]), "sent": bool(row["sent"])}) for row in rows
+    ]
 
 
 def last_outcome(ledger: Ledger, provider: str) -> str:

@@ -359,6 +359,11 @@ def held_jobs(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE jobs ADD COLUMN held_call INTEGER")
 
 
+def unsent_calls(connection: sqlite3.Connection) -> None:
+    """Add to model calls whether anything was sent; what is not known to have stayed here was."""
+    connection.execute("ALTER TABLE model_calls ADD COLUMN sent INTEGER NOT NULL DEFAULT 1")
+
+
 Step = Callable[["sqlite3.Connection"], None]
 STEPS: tuple[Step, ...] = (
     files,
@@ -376,6 +381,7 @@ STEPS: tuple[Step, ...] = (
     branches,
     chores,
     held_jobs,
+    unsent_calls,
 )
 LATEST = len(STEPS)
 

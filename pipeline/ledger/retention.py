@@ -26,6 +26,9 @@ HOST_DAYS = 30
 """Days that Claude Code keeps a transcript where its settings don't say."""
 LONGER_DAYS = 30
 _CHORE = "dialogue"
+_LEAP = "dialogue after a leap"
+_LEAST_LEAP = 7 * DAY
+_MOST_DAYS = 1_000_000
 _HELD = "(content <> '' OR note <> '')"
 _BYTES = "length(CAST(content AS BLOB)) + length(CAST(note AS BLOB))"
 
@@ -66,16 +69,15 @@ def size(ledger: Ledger) -> int:
     )
 
 
-def held(ledger: Ledger, *, before: float | None = None) -> list[Held]:
-    """Return what is held of each source file of which anything is, the one that grew last at the end.
+def days_before(now: Moment, days: int) -> float:
+    """Return the epoch second `days` before `now`, however many they are."""
+    return seconds(now) - min(days, _MOST_DAYS) * DAY
 
-    With `before`, an epoch second, only of those that did not grow since.
-    """
+
+def held(ledger: Ledger) -> list[Held]:
+    """Return what is held of each source file of which anything is, the one that grew last at the end."""
     found = [_held(file, rows) for file, rows in _files(ledger) if rows]
-    return sorted(
-        (item for item in found if before is None or 0 < item.last < before),
-        key=lambda item: (item.last, item.key),
-    )
+    return sorted(found, key=lambda item: (item.last, item.key))
 
 
 def delete(ledger: Ledger, keys: Collection[str], *, unread: bool = False) -> list[Held]:
@@ -103,15 +105,36 @@ def delete(ledger: Ledger, keys: Collection[str], *, unread: bool = False) -> li
 
 
 def sweep(ledger: Ledger, settings: DialogueSettings, now: Moment) -> int:
-    """Once a day, delete what was read and is older than the setting says; return the bytes that went."""
+    """Once a day, delete what was read and is older than the setting says; return the bytes that went.
+
+    After more than a week without it nothing is deleted until it is due once more, a day later at least: a
+    clock that jumped ahead for an hour makes nothing old.
+    """
     at, days = seconds(now), keep_days(settings)
-    last = ledger.value("SELECT at FROM chores WHERE name = ?", (_CHORE,))
+    last = _done(ledger, _CHORE)
     if days is None or (last is not None and 0 <= at - last < DAY):
         return 0
-    keys = [item.key for item in held(ledger, before=at - days * DAY) if item.size > item.unread_size]
-    gone = sum(item.size for item in delete(ledger, keys)) if keys else 0
-    ledger.execute("INSERT OR REPLACE INTO chores (name, at) VALUES (?, ?)", (_CHORE, at))
+    gone = 0
+    leapt = _done(ledger, _LEAP)
+    if last is None or at - last < _LEAST_LEAP or (leapt is not None and leapt + DAY <= at):
+        before = days_before(now, days)
+        old = (item for item in held(ledger) if 0 < item.last < before)
+        keys = [item.key for item in old if item.size > item.unread_size]
+        gone = sum(item.size for item in delete(ledger, keys)) if keys else 0
+        ledger.execute("DELETE FROM chores WHERE name = ?", (_LEAP,))
+    else:
+        _note(ledger, _LEAP, at)
+    _note(ledger, _CHORE, at)
     return gone
+
+
+def _done(ledger: Ledger, chore: str) -> float | None:
+    at = ledger.value("SELECT at FROM chores WHERE name = ?", (chore,))
+    return None if at is None else float(at)
+
+
+def _note(ledger: Ledger, chore: str, at: float) -> None:
+    ledger.execute("INSERT OR REPLACE INTO chores (name, at) VALUES (?, ?)", (chore, at))
 
 
 def compact(ledger: Ledger) -> None:

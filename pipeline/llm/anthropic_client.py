@@ -19,7 +19,7 @@ from pipeline.core.errors import (
     UnauthorisedError,
     UnavailableError,
 )
-from pipeline.llm import error_phrases, model_names
+from pipeline.llm import error_phrases, logins, model_names
 from pipeline.llm.budget import Usage
 from pipeline.llm.live_guard import forbid_live
 from pipeline.llm.request import RawReply, Request
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from anthropic.types import Message as ApiMessage
     from anthropic.types import MessageParam, TextBlockParam
 
-OWN_URL = "https://api.anthropic.com"
 _LIMITS = ("tokens", "input-tokens", "output-tokens", "requests")
 
 
@@ -46,7 +45,7 @@ class AnthropicProvider:
         self, api_key: str = "", *, auth_token: str = "", base_url: str = "", timeout_seconds: float = 180
     ) -> None:
         self._api_key, self._auth_token = api_key, auth_token
-        self._base_url = base_url or OWN_URL
+        self._base_url = base_url or logins.OWN_URL
         self._timeout = timeout_seconds
         self._client: anthropic.Anthropic | None = None
 
@@ -57,6 +56,13 @@ class AnthropicProvider:
         UnavailableError, or plain ModelError for a request the API calls wrong.
         """
         forbid_live("the anthropic provider", base_url=self._base_url)
+        try:
+            return self._answered(request, schema)
+        except ModelError as error:
+            error.hide((self._api_key, self._auth_token))
+            raise
+
+    def _answered(self, request: Request, schema: dict[str, Any]) -> RawReply:
         import anthropic
 
         try:

@@ -59,6 +59,11 @@ def dollars(model: str, usage: Usage) -> float:
     return sum(count * each for count, each in zip(counts, price, strict=True)) / 1_000_000
 
 
+def _money(amount: float) -> str:
+    """Return dollars with cents, or with as many places as show that a small sum is not nothing."""
+    return f"${amount:.2f}" if amount >= 0.01 or not amount else f"${amount:.6f}".rstrip("0")
+
+
 def refusal(caps: SpendSettings, spent: Spent, estimate: Usage, model: str) -> str | None:
     """Return why a call of about `estimate` may not be made now, or None when it may."""
     if spent.run_calls + 1 > caps.calls_per_run:
@@ -70,5 +75,5 @@ def refusal(caps: SpendSettings, spent: Spent, estimate: Usage, model: str) -> s
         return f"{tokens:,} tokens would pass {caps.tokens_per_hour:,} an hour (spend.tokens_per_hour)"
     cost = spent.day_dollars + dollars(model, estimate)
     if cost > caps.dollars_per_day:
-        return f"${cost:.2f} would pass ${caps.dollars_per_day:.2f} a day (spend.dollars_per_day)"
+        return f"{_money(cost)} would pass {_money(caps.dollars_per_day)} a day (spend.dollars_per_day)"
     return None

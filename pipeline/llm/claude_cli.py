@@ -20,7 +20,13 @@ from typing import Any
 from pipeline.config import ModelSettings
 from pipeline.core import system
 from pipeline.core.atomic import ensure_dir, write_atomic
-from pipeline.core.errors import OverloadedError, TimedOutError, UnauthorisedError, UnavailableError
+from pipeline.core.errors import (
+    ModelError,
+    OverloadedError,
+    TimedOutError,
+    UnauthorisedError,
+    UnavailableError,
+)
 from pipeline.core.home import Home
 from pipeline.core.locks import try_lock
 from pipeline.llm import claude_call, claude_result, logins
@@ -50,7 +56,9 @@ def find_claude(settings: ModelSettings) -> Path | None:
 
 def missing(settings: ModelSettings) -> UnavailableError:
     """Return the error for a program that is not there, naming it."""
-    return UnavailableError(f"The program {settings.claude_path or 'claude'} is not there.", fix=_INSTALL)
+    return UnavailableError(
+        f"The program {settings.claude_path or 'claude'} is not there.", fix=_INSTALL
+    ).unsent()
 
 
 class ClaudeCliProvider:
@@ -82,7 +90,7 @@ class ClaudeCliProvider:
         if held is None:
             raise OverloadedError(
                 "Another claude call is running.", retry_after=_BUSY_SECONDS, fix="Nothing to do: it waits."
-            )
+            ).unsent()
         with held:
             return self._send(request, schema)
 
@@ -108,8 +116,13 @@ class ClaudeCliProvider:
                 path.unlink(missing_ok=True)
         try:
             return claude_result.read_result(out, err, code, request)
-        except UnauthorisedError as error:
-            raise logins.explained(error, self._settings, self._home.config) from error
+        except ModelError as error:
+            error.hide(logins.secrets(self._settings))
+            if not isinstance(error, UnauthorisedError):
+                raise
+            explained = logins.explained(error, self._settings, self._home.config)
+            explained.usage, explained.sent = error.usage, error.sent
+            raise explained from error
 
     def _flags(self, folder: Path, env: Mapping[str, str]) -> frozenset[str]:
         """Return the newer options this program knows, asking it once for each version of the file."""
@@ -152,7 +165,7 @@ class ClaudeCliProvider:
                     argv, stdin=given, stdout=out, stderr=err, cwd=cwd, env=env, **system.grouped()
                 )
             except OSError as error:
-                raise UnavailableError(f"{argv[0]} can't be run: {error}", fix=_INSTALL) from error
+                raise UnavailableError(f"{argv[0]} can't be run: {error}", fix=_INSTALL).unsent() from error
             try:
                 code = child.wait(seconds)
             except subprocess.TimeoutExpired as error:

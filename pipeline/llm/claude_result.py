@@ -62,7 +62,14 @@ def read_result(stdout: str, stderr: str, code: int, request: Request) -> RawRep
 
 def raise_failure(stdout: str, stderr: str, code: int) -> NoReturn:
     """Raise the ModelError kind for a client that ended with `code` before it was asked anything."""
-    raise _failure(f"{stdout}\n{stderr}".strip(), None, code)
+    raise _failure(f"{stdout}\n{stderr}".strip(), None, code).unsent()
+
+
+def _asked(result: dict[str, Any]) -> bool:
+    """Whether the client says that it used tokens or time of the API."""
+    used = result.get("usage")
+    counted = isinstance(used, dict) and any(used.get(name) for name in _COUNTS)
+    return bool(counted or result.get("duration_api_ms") or result.get("total_cost_usd"))
 
 
 def _result(stdout: str) -> dict[str, Any] | None:
@@ -112,7 +119,9 @@ def _named(message: str, result: dict[str, Any] | None) -> ModelError | None:
     if error_phrases.is_too_long(message) or status == 413:
         return TooLongError(short, fix="Ask about less at once.")
     if error_phrases.is_unauthorised(message) or status in (401, 403):
-        return UnauthorisedError(short, fix="Run `claude` and log in with /login.")
+        error = UnauthorisedError(short, fix="Run `claude` and log in with /login.")
+        stayed = error_phrases.is_logged_out(message) and result is not None and not _asked(result)
+        return error.unsent() if stayed else error
     if (
         error_phrases.is_overloaded(message)
         or status in (408, 429)

@@ -95,7 +95,8 @@ class Client:
         """Make one metered call and read the reply.
 
         An error that is no ModelError leaves the call unended in the books, so that it keeps counting
-        at its estimate, as it does when the process dies.
+        at its estimate, as it does when the process dies. A call counts unless each of its tries is known to
+        have been sent nowhere.
         """
         expected = estimate(request, wanted)
         call = self._meter.begin(
@@ -105,20 +106,30 @@ class Client:
             prompt_digest=request_digest(request, wanted),
             estimate=expected,
         )
-        usage, dollars = Usage(), 0.0
+        usage, dollars, sent = Usage(), 0.0, False
+
+        def send() -> RawReply:
+            nonlocal sent
+            try:
+                return self.provider.send(request, wanted)
+            except ModelError as error:
+                sent = sent or error.sent
+                raise
+
         try:
-            raw = retrying(
-                lambda: self.provider.send(request, wanted), attempts=self._attempts, sleep=self._sleep
-            )
+            raw = retrying(send, attempts=self._attempts, sleep=self._sleep)
+            sent = True
             usage, dollars = raw.usage, _cost(raw)
             _check_stop(raw)
         except ModelError as error:
-            if isinstance(error.usage, Usage):
+            if not sent:
+                pass  # whatever a provider made up for its tokens, none were used
+            elif isinstance(error.usage, Usage):
                 usage, dollars = error.usage, budget.dollars(request.model, error.usage)
             elif isinstance(error, TimedOutError):
                 # The provider may well have worked, and charged, for an answer nobody waited for.
                 usage, dollars = expected, budget.dollars(request.model, expected)
-            self._meter.end(call, outcome=error.outcome, usage=usage, dollars=dollars)
+            self._meter.end(call, outcome=error.outcome, usage=usage, dollars=dollars, sent=sent)
             raise
         value, fault = _read(raw.text, schema)
         self._meter.end(call, outcome=fault.outcome if fault else "ok", usage=usage, dollars=dollars)

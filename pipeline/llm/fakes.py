@@ -67,6 +67,7 @@ class Call:
     outcome: str = ""
     usage: Usage = field(default_factory=Usage)
     dollars: float = 0.0
+    sent: bool = True
 
 
 class MemoryMeter:
@@ -81,10 +82,10 @@ class MemoryMeter:
         self.calls.append(Call(purpose, provider, model, prompt_digest, estimate))
         return len(self.calls) - 1
 
-    def end(self, call_id: int, *, outcome: str, usage: Usage, dollars: float) -> None:
+    def end(self, call_id: int, *, outcome: str, usage: Usage, dollars: float, sent: bool = True) -> None:
         """Complete the call."""
         call = self.calls[call_id]
-        call.outcome, call.usage, call.dollars = outcome, usage, dollars
+        call.outcome, call.usage, call.dollars, call.sent = outcome, usage, dollars, sent
 
     def note_limit(self, remaining_fraction: float, *, resets_at: float | None) -> None:
         """Keep the value."""

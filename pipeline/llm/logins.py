@@ -3,6 +3,10 @@
 Background work runs where a hook or a scheduler started it, so what is exported there may be there by chance.
 None of it is used until a setting names it: ``model.pass_env`` (for ``claude -p``), ``model.api_key_env`` or
 ``model.auth_token_env``. What was seen and not used is said, with the one line that allows it.
+
+What the ``env`` block of the client's settings sets is the client's own: it hands that to its hooks, a shell
+does not have it, and every ``claude -p`` takes it by itself. So it is neither seen nor passed on, and hooks
+and a shell come to the same line.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -20,7 +25,9 @@ from pipeline.core.errors import UnauthorisedError
 from pipeline.hooklib import claude_settings, places
 from pipeline.hooklib.jsonish import decode, loads
 from pipeline.llm import error_phrases
+from pipeline.safety.redaction import redact
 
+OWN_URL = "https://api.anthropic.com"
 KEY = "ANTHROPIC_API_KEY"
 TOKEN = "ANTHROPIC_AUTH_TOKEN"
 URL = "ANTHROPIC_BASE_URL"
@@ -47,6 +54,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 """What switches a login on, and the variables that go with it, in the order in which the client looks."""
 _SWITCH = "CLAUDE_CODE_USE_"
 _CLOUD = tuple(f"{_SWITCH}{name}" for name in ("BEDROCK", "VERTEX", "FOUNDRY", "MANTLE", "ANTHROPIC_"))
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|HEADERS|BASE_URL")
 _MOST_BYTES = 16 << 20
 COPY_LINE = f'pass_env = ["{OAUTH}={_COPY}"]'
 COPYING = f'export {_COPY}="${OAUTH}" beside it (Claude Code keeps {OAUTH} itself from hooks)'
@@ -88,12 +96,19 @@ def token(settings: ModelSettings) -> str:
     return os.environ.get(named, "") if named else ""
 
 
+def secrets(settings: ModelSettings) -> list[str]:
+    """Return what the settings let a call have that may be shown and written nowhere."""
+    given = [value for name, value in passed(settings).items() if _SECRET.search(name)]
+    return [value for value in (key(settings), token(settings), *given) if value]
+
+
 def unused(settings: ModelSettings, *, client: bool = True) -> list[Login]:
     """Return the logins in this process's environment that no setting allows.
 
     Without a `client`, only those that the Messages API takes.
     """
-    variables, given = os.environ, passed(settings)
+    own, given = _clients_own(), passed(settings)
+    variables = {name: value for name, value in os.environ.items() if name not in own}
     found = []
     for switch, companions in _KINDS:
         taken = switch in given or switch in (settings.api_key_env, settings.auth_token_env)
@@ -107,7 +122,9 @@ def unused(settings: ModelSettings, *, client: bool = True) -> list[Login]:
 
 def lacking(settings: ModelSettings) -> list[str]:
     """Return the variables that a setting names and that this process does not have."""
-    named = [entry.rpartition("=")[2] for entry in settings.pass_env if "*" not in entry]
+    own = _clients_own()
+    entries = [entry for entry in settings.pass_env if entry.partition("=")[0] not in own]
+    named = [entry.rpartition("=")[2] for entry in entries if "*" not in entry]
     named += [name for name in (settings.api_key_env, settings.auth_token_env) if name]
     return [name for name in dict.fromkeys(named) if not os.environ.get(name)]
 
@@ -135,8 +152,8 @@ def has_own_login() -> bool:
     config = Path(places.config_dir())
     if (config / ".credentials.json").is_file():
         return True
-    env = claude_settings.setting(claude_settings.user_file(), "env")
-    in_settings = isinstance(env, dict) and any(_is_on(switch, env) for switch, _ in _KINDS)
+    own = _clients_own()
+    in_settings = any(_is_on(switch, own) for switch, _ in _KINDS)
     if in_settings or claude_settings.setting(claude_settings.user_file(), "apiKeyHelper"):
         return True
     beside = config if os.environ.get("CLAUDE_CONFIG_DIR") else config.parent
@@ -169,13 +186,34 @@ def names_models_itself(environ: Mapping[str, str]) -> bool:
     There Anthropic's own names mean nothing, and the client's aliases do. Elsewhere an alias would be another
     model than the one that was named.
     """
-    settings = claude_settings.setting(claude_settings.user_file(), "env")
-    for variables in (environ, settings if isinstance(settings, dict) else {}):
+    for variables in (environ, _clients_own()):
         if any(_is_on(name, variables) for name in variables if name.startswith(_CLOUD)):
             return True
         if any(variables[name] for name in variables if fnmatchcase(name, _MODELS[0])):
             return True
     return False
+
+
+def passed_by(settings: ModelSettings) -> str:
+    """Return the address that the client is told to ask, and a call with a key or token of ours does not.
+
+    "" when there is none, or when ``model.base_url`` says which address is asked.
+    """
+    if settings.base_url or not (key(settings) or token(settings)):
+        return ""
+    address = _gateway()
+    return "" if address.rstrip("/") == OWN_URL else address
+
+
+def how_to_stay_with(address: str, settings: ModelSettings, config: Path) -> str:
+    """Return the sentence with the line that makes calls go by the client's gateway, at `address`."""
+    sentence = f"Write base_url = {json.dumps(address)} under [model] in {config}"
+    if settings.provider == "anthropic":
+        return f"{sentence}."
+    name = settings.api_key_env if key(settings) else settings.auth_token_env or TOKEN
+    switch = KEY if key(settings) else TOKEN
+    given = [switch if name == switch else f"{switch}={name}", *([] if URL in _clients_own() else [URL])]
+    return f"{sentence}, or pass_env = {json.dumps(given)} in place of {name}: then `claude -p` asks."
 
 
 def in_words(logins: Iterable[Login]) -> str:
@@ -228,6 +266,17 @@ def explained(error: UnauthorisedError, settings: ModelSettings, config: Path) -
     )
 
 
+def _clients_own() -> dict[str, object]:
+    """Return the variables that the client's settings set for it, wherever it is started."""
+    env = claude_settings.setting(claude_settings.user_file(), "env")
+    return env if isinstance(env, dict) else {}
+
+
+def _gateway() -> str:
+    """Return the address that the client asks in place of Anthropic's own, "" for none."""
+    return str(_clients_own().get(URL) or os.environ.get(URL) or "")
+
+
 def _is_on(switch: str, variables: Mapping[str, object]) -> bool:
     value = str(variables.get(switch) or "")
     return bool(value) and not (switch.startswith(_SWITCH) and value.lower() in ("0", "false", "no", "off"))
@@ -241,9 +290,10 @@ def _line(switch: str, companions: list[str], settings: ModelSettings, *, client
     """Return the line of config.toml that allows a login, and with it what it needs."""
     if not client:
         name = "api_key_env" if switch == KEY else "auth_token_env"
-        address = f" and base_url = {json.dumps(os.environ[URL])}" if URL in companions else ""
+        address = f" and base_url = {json.dumps(redact(_gateway()).text)}" if _gateway() else ""
         return f'{name} = "{switch}"{address}'
-    if switch == KEY and not companions:
+    # A key alone makes Reverie ask Anthropic's own address, and so pass by a gateway the client is told of.
+    if switch == KEY and not companions and not any(_clients_own().get(name) for name in _GATEWAY):
         return f'api_key_env = "{KEY}"'
     first = f"{OAUTH}={_COPY}" if switch == OAUTH else switch
     return f"pass_env = {json.dumps(list(dict.fromkeys([*settings.pass_env, first, *companions])))}"

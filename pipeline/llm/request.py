@@ -90,8 +90,11 @@ class Meter(Protocol):
         """Note that a call starts and return its number; raises SpendError when a cap forbids it."""
         ...
 
-    def end(self, call_id: int, *, outcome: str, usage: Usage, dollars: float) -> None:
-        """Note how the call ended: ``ok`` or a ModelError's ``outcome``."""
+    def end(self, call_id: int, *, outcome: str, usage: Usage, dollars: float, sent: bool = True) -> None:
+        """Note how the call ended: ``ok`` or a ModelError's ``outcome``.
+
+        One that was not `sent` counts towards no cap.
+        """
         ...
 
     def note_limit(self, remaining_fraction: float, *, resets_at: float | None) -> None:

@@ -21,11 +21,14 @@ from pipeline.safety.redaction import redact
 
 # The closing fence has a line to itself: inside a JSON text, line breaks are escaped and fences may occur.
 _FENCE = re.compile(r"```[ \t]*[A-Za-z0-9_+-]*[ \t]*\r?\n(.*?)\n[ \t]*```", re.DOTALL)
-_DROPPED = frozenset({"title", "default", "discriminator", "examples"})
+_MAY_LACK = "x-may-lack"
+_DROPPED = frozenset({"title", "default", "discriminator", "examples", _MAY_LACK})
 _UNSUPPORTED = frozenset(
     {"minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
     | {"multipleOf", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties"}
 )
+MAY_LACK: dict[str, Any] = {_MAY_LACK: True}
+"""Extra of a field with a default: a reply may leave it out. The subset takes at most 24 of them."""
 _SHOWN_ERRORS = 5
 _AGAIN = "Answer again with the whole JSON value, mended, and nothing else."
 
@@ -33,9 +36,9 @@ _AGAIN = "Answer again with the whole JSON value, mended, and nothing else."
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
     """Return `model`'s JSON schema in the subset that strict structured output takes.
 
-    Objects are closed and every field of theirs is asked for, also one that has a default. Limits the subset
-    lacks are told in the description instead, and still checked when the reply is read. Titles and
-    defaults, which say nothing to a model, are left out.
+    Objects are closed and every field of theirs is asked for, also one that has a default, unless it is
+    marked `MAY_LACK`. Limits the subset lacks are told in the description instead, and still checked when
+    the reply is read. Titles and defaults, which say nothing to a model, are left out.
     """
     strict = _strict(model.model_json_schema())
     assert isinstance(strict, dict)
@@ -62,7 +65,9 @@ def _strict(node: Any) -> Any:
         result["description"] = f"{result.get('description', '')} ({', '.join(limits)})".strip()
     if result.get("type") == "object":
         result["additionalProperties"] = False
-        result["required"] = list(result.setdefault("properties", {}))
+        given = node.get("properties", {})
+        result.setdefault("properties", {})
+        result["required"] = [name for name in given if not given[name].get(_MAY_LACK)]
     return result
 
 

@@ -15,14 +15,17 @@ _WORDS = re.compile(r"\w+")
 def near(asked: str, names: Iterable[str]) -> list[str]:
     """Return up to three of `names` that `asked` may mean, the likeliest first.
 
-    One that holds every word of `asked` comes before one that is only spelt alike.
+    One that holds every word of `asked` comes before one that is only spelt alike. A single letter means
+    no name that merely has a word with it.
     """
     words = _WORDS.findall(asked.casefold())
     ranked = []
     for name in dict.fromkeys(names):
         folded = name.casefold()
         parts = _WORDS.findall(folded)
-        holds = bool(words) and all(any(part.startswith(word) for part in parts) for word in words)
+        holds = len("".join(words)) > 1 and all(
+            any(part.startswith(word) for part in parts) for word in words
+        )
         alike = SequenceMatcher(None, asked.casefold(), folded).ratio()
         if holds or alike >= _ALIKE:
             ranked.append((not holds, -alike, name))

@@ -90,13 +90,9 @@ class Ground:
         self._dated = plain(" ".join(absolute(line.text, line.at) for line in lines))
         self._days = [line.at.date() for line in lines if line.at]
 
-    def missing(self, texts: Iterable[str], *, title: str = "", acted_on: bool = False) -> Missing:
-        """Return what of `texts` stands nowhere here; with `acted_on`, what to act on in no person's line.
-
-        In a `title` capitals tell nothing.
-        """
+    def missing(self, texts: Iterable[str], *, acted_on: bool = False) -> Missing:
+        """Return what of `texts` stands nowhere here; with `acted_on`, what to act on in no person's line."""
         found = [item for text in texts for item in _specifics(text)]
-        found += [item for item in _specifics(title) if item[0] != "name"]
         nowhere: list[str] = []
         elsewhere: list[str] = []
         for kind, words in found:

@@ -157,6 +157,6 @@ def test_hooks_stand_alone():
         "capture",
         "pipeline",
         *("msvcrt", "queue", "threading"),  # for Windows, imported there only
-        *("shutil", "subprocess"),  # prepare_worker.py, which nobody waits for
-        "collections",  # for types only
+        *("re", "shutil", "subprocess"),  # prepare_worker.py, which nobody waits for
+        *("collections", "typing"),  # for types only
     }

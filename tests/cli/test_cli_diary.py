@@ -1,5 +1,8 @@
 """`timeline` and `day` over what conversations left in the diary."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from pipeline.store import ChangeSet, Store
@@ -83,6 +86,24 @@ def test_a_person_s_own_lines_on_a_page_hide_no_entry(diary):
         "Set up the gateway",
         "By hand",
     ]
+
+
+@pytest.mark.parametrize("page", [b"", b"# mine\nno entry\n", b"\xff\xfe\0", None, os.mkfifo, Path.mkdir])
+def test_an_odd_page_hides_no_other(diary, page):
+    """Also one that is newer than all."""
+    for name in ("2026-11-25", "2026-11-19", "9999-99-99"):
+        file = diary.store / "episodes" / f"{name}.md"
+        if isinstance(page, bytes):
+            file.write_bytes(page)
+        elif page is None:
+            file.symlink_to("/etc/hostname")
+        else:
+            page(file)
+    told = diary.here("timeline")
+    assert told.out.count("\n  ") == 3 and told.out.startswith("2026-11-20\n")
+    assert diary.here("day", "--json").json["day"] == "2026-11-20"
+    said = diary.here("day", "2026-11-25", code=1).err
+    assert "fault" not in said and "Errno" not in said
 
 
 def test_an_empty_diary_says_how_it_comes_to_be(desk):

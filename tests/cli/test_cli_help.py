@@ -1,5 +1,7 @@
 """The command line as a person meets it: headings, -h, completion, words that are near."""
 
+import os
+import pty
 import re
 import subprocess
 import sys
@@ -7,8 +9,9 @@ from typing import Any
 
 import pytest
 import typer
+from rich.cells import cell_len
 
-from pipeline.cli import groups
+from pipeline.cli import groups, output
 from pipeline.cli.main import COMMANDS, cli
 
 
@@ -31,6 +34,12 @@ def commands():
 @pytest.mark.parametrize("command", [[], *commands()], ids=" ".join)
 def test_h_is_help_everywhere(desk, command):
     assert desk.here(*command, "-h").out == desk.here(*command, "--help").out != ""
+
+
+@pytest.mark.parametrize("command", [[], ["undo"], ["config", "set"]], ids=" ".join)
+def test_help_before_a_command_is_its_help(desk, command):
+    assert desk.here("help", *command).out == desk.here(*command, "--help").out
+    assert "No such command" in desk.here("help", "hlep", code=2).err
 
 
 def test_a_command_that_is_near_is_offered(desk):
@@ -76,3 +85,65 @@ def test_no_message_for_a_person_has_the_name_of_a_class(desk):
     done = subprocess.run([sys.executable, "-c", code, "boom"], env=desk.env, capture_output=True, text=True)
     assert "KeyError" not in done.stderr and "This is a fault in Reverie" in done.stderr
     assert groups.HELP_OPTIONS["help_option_names"][0] == "-h"
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "lines"),
+    [
+        ("one two three", 40, ["one two three"]),
+        ("created    a-name", 40, ["created    a-name"]),
+        ("a sentence that goes on a while", 22, ["a sentence that goes", "  on a while"]),
+        ("see /home/anna/projects/shop/memory", 22, ["see /home/anna/", "  projects/shop/memory"]),
+        ("a-name-that-is-longer-than-the-terminal", 22, ["a-name-that-is-longer-", "  than-the-terminal"]),
+        ("会議は毎週火曜日の朝に第一会議室で", 22, ["会議は毎週火曜日の朝に", "  第一会議室で"]),
+        ("", 40, [""]),
+    ],
+)  # fmt: skip
+def test_daily_no_word_is_broken_where_there_is_another_way(text, columns, lines):
+    assert output.wrapped(text, columns, hang="  ") == lines
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_daily_on_a_terminal_nothing_is_wider_than_it(desk, columns):
+    desk.here("add", "Ship on Mondays, once the release notes were read by two people of the whole team.")
+    name = desk.here("list", "--json").json[0]["name"]
+    for command in (
+        "list",
+        "history",
+        "status",
+        f"why {name}",
+        "adopt /nowhere",
+        "inbox",
+        "timeline",
+        "config",
+    ):
+        shown = on_a_terminal(desk, columns, *command.split())
+        assert shown and max(map(cell_len, shown)) <= columns, command
+
+
+def on_a_terminal(desk, columns, *command):
+    """Return the lines that a command prints on a terminal of so many columns."""
+    ours, theirs = pty.openpty()
+    env = {**desk.env, "COLUMNS": str(columns), "LINES": "50", "TERM": "xterm", "NO_COLOR": "1"}
+    argv = [sys.executable, "-m", "pipeline.cli.main", *command]
+    running = subprocess.Popen(argv, cwd=desk.project, env=env, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    printed = b""
+    try:
+        while part := os.read(ours, 65536):
+            printed += part
+    except OSError:
+        pass  # the other end was closed
+    running.wait(60)
+    os.close(ours)
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", printed.decode()).splitlines()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_no_name_is_offered_that_a_shell_would_run(desk, shell):
+    desk.here("add", "Ship on Mondays.", "--name", "deploy")
+    for stem in ("$(id)", "`id`", "*", "a;id", "-rf", "a'b", 'a"b', "two words", "naïve.words"):
+        (desk.store / f"{stem}.md").write_text("---\ntype: project\ndescription: x\n---\nShip it.\n")
+    found = complete(desk, "show", "", shell=shell)
+    assert "deploy" in found and "naïve.words" in found
+    assert not any(odd in found for odd in ("(id", "`", "*\n", '*"', "rf", ";", "two"))

@@ -1,6 +1,10 @@
 """`reverie inbox`: old beside new, several at once, edited before accepted, and back after an undo."""
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -133,7 +137,7 @@ def test_bug_d10_several_numbers_ranges_and_kinds(held):
     assert held.here("inbox", "accept", "--all").out.count("accepted") == 1
     assert held.here("inbox", "accept", "--all").out == "nothing waits for you\n"
     assert "What waits: nothing" in held.here("inbox", "accept", "--kind", "merge", code=1).err
-    assert "is no number" in held.here("inbox", "accept", "x", code=1).err
+    assert "is no number" in held.here("inbox", "accept", "x", code=2).err
 
 
 def test_of_several_one_that_cannot_be_done_stops_no_other(held):
@@ -204,6 +208,12 @@ def test_an_edit_to_what_may_stand_in_no_memory_is_refused(held, text, why):
     assert "Tea is at four." in held.here("inbox", "show", number).out
 
 
+def test_an_edit_is_as_long_as_a_memory_may_be(held):
+    number = update(held, FOUR)
+    said = held.here("inbox", "edit", number, "--text", "a long " * 400, code=1).err
+    assert "too long for one fact" in said and "at most 2,000 characters" in said
+
+
 def test_a_withdrawal_has_no_text_to_edit(held):
     number = put(held, "retire", {"name": "retries", "reason": "over"})
     assert "no text to edit" in held.here("inbox", "edit", number, "--text", "x", code=1).err
@@ -245,3 +255,102 @@ def test_a_promotion_that_was_accepted_is_undone_whole_and_no_dream_does_it_agai
     assert [(veto.op, list(veto.digests)) for veto in vetoes.read(Store.open(held.store))] == [
         ("promote", [fact.id])
     ]
+
+
+@pytest.mark.parametrize("word", ["x", "3-1", "1-x", "1-2-3", "-", "9" * 5_000, "³"])
+def test_what_is_no_number_is_wrong_usage(held, word):
+    update(held, FOUR)
+    said = held.here("inbox", "accept", "--", word, code=2).err
+    assert "fault" not in said and len(said) < 300
+    assert "Three retries" in body(held)
+
+
+def test_a_range_reaches_as_far_as_it_says(held):
+    number = update(held, FOUR)
+    with open_ledger(home(held) / "ledger.sqlite") as ledger:
+        ledger.execute("UPDATE inbox SET id = 20000 WHERE id = ?", (number,))
+    held.here("inbox", "accept", "1-999999999")
+    assert "Four retries" in body(held)
+
+
+def test_a_yes_waits_for_whoever_else_decides(held):
+    number = update(held, FOUR)
+    with open_ledger(home(held) / "ledger.sqlite") as ledger, ledger.transaction():
+        said = held.run("inbox", "accept", number, code=1).err
+    assert "Another process is writing to the ledger" in said
+    assert "Three retries" in body(held), "nothing is done that could not be noted"
+    held.here("inbox", "accept", number)
+    assert "Four retries" in body(held)
+
+
+class Terminal:
+    """`inbox edit` before a terminal, with an editor that is a shell script; `$REVERIE` is the command."""
+
+    def __init__(self, desk, tmp_path):
+        self.desk, self.file = desk, tmp_path / "editor"
+        self.env = {**desk.env, "EDITOR": str(self.file), "REVERIE": f"{sys.executable} -m pipeline.cli.main"}
+
+    def edit(self, number, script, *answers, code, **env):
+        self.file.write_text(f"#!/bin/sh\n{script}\n")
+        self.file.chmod(0o755)
+        ours, theirs = pty.openpty()
+        try:
+            os.write(ours, "".join(f"{answer}\n" for answer in answers).encode())
+            done = subprocess.run(
+                [sys.executable, "-m", "pipeline.cli.main", "inbox", "edit", str(number)],
+                cwd=self.desk.project, env={**self.env, **env}, stdin=theirs, capture_output=True, timeout=60,
+            )  # fmt: skip
+        finally:
+            os.close(ours)
+            os.close(theirs)
+        said = done.stderr.decode()
+        assert done.returncode == code and "fault" not in said and "Errno" not in said, said
+        return said
+
+
+@pytest.fixture
+def terminal(held, tmp_path):
+    return Terminal(held, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("script", "env", "said"),
+    [
+        ("exit 3", {}, "ended with 3, so nothing was changed"),
+        ("kill -HUP $$", {}, "was ended (signal 1), so nothing was changed"),
+        ('rm "$1"', {}, "left no file, so nothing was changed"),
+        ('rm "$1"; mkdir "$1"', {}, "can't be read: Is a directory"),
+        ("true", {"EDITOR": "vi '"}, 'EDITOR is "vi \'", which is no command'),
+        ("true", {"VISUAL": " ", "EDITOR": "/nonexistent"}, "editor /nonexistent can't be started"),
+    ],
+)
+def test_an_editor_that_fails_is_named(terminal, held, script, env, said):
+    number = update(held, FOUR)
+    before = held.here("inbox", "show", number, "--json").json["payload"]
+    assert said in terminal.edit(number, script, code=1, **env)
+    assert held.here("inbox", "show", number, "--json").json["payload"] == before
+
+
+def test_what_was_typed_comes_back_until_it_can_be_kept(terminal, held):
+    number = update(held, FOUR)
+    secret = "sk-ant-api03-" + "A1b2" * 12
+    script = f"""if grep -q 'my long text' "$1"; then echo 'Five retries, my long text.' >"$1"
+else echo 'Five retries, my long text with {secret}.' >"$1"; fi"""
+    assert "holds a secret" in terminal.edit(number, script, "y", code=0)
+    held.here("inbox", "accept", number)
+    assert "Five retries, my long text." in body(held)
+    again = update(held, statement="Log twice.", run="r2")
+    only_once = script.partition("\n")[2].removeprefix("else ").removesuffix("; fi")
+    assert "holds a secret" in terminal.edit(again, only_once, "n", code=1)
+
+
+def test_a_text_begun_before_a_change_does_not_undo_it(terminal, held):
+    number = update(held, FOUR)
+    done = terminal.file.with_name("editor.done")
+    script = f"""[ -e '{done}' ] || $REVERIE inbox edit {number} --text 'Nine retries. Log each.' >/dev/null
+touch '{done}'; echo 'Seven retries. Log each.' >"$1\""""
+    assert "somebody changed it while you were at it" in terminal.edit(number, script, "n", code=1)
+    assert "Nine retries" in held.here("inbox", "show", number).out
+    done.unlink()
+    terminal.edit(number, script, "y", code=0)
+    assert "Seven retries" in held.here("inbox", "show", number).out

@@ -65,6 +65,10 @@ def test_list_shows_what_left_with_when_and_why(shelf, option):
             "The tide station at Skagsund measures against the local mean sea level datum of 1912.",
             "the-tide-station-at-skagsund-measures-against-the-local-mean",
         ),
+        (
+            "Measure the tide at the Skagsund station in metres up to the local mean sea level datum.",
+            "measure-the-tide-at-the-skagsund-station-in-metres-up",
+        ),
         ("Ship it.", "ship-it"),
         ("🚀 first", "rocket-first"),
     ],

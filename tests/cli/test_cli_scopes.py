@@ -116,8 +116,8 @@ def test_bug_d3_the_start_of_a_session_says_once_what_both_scopes_have(both):
         hook, input=json.dumps(fields).encode(), env=env, capture_output=True
     ).stdout.decode()
     # MEMORY.md of the project is loaded by Claude Code itself.
-    assert "Never commit secrets." in told and TERSE not in told
-    assert TERSE in (both.store / "MEMORY.md").read_text("utf-8")
+    assert "Never commit secrets" in told and TERSE.rstrip(".") not in told
+    assert TERSE.rstrip(".") in (both.store / "MEMORY.md").read_text("utf-8")
 
 
 def test_history_shows_both_scopes_and_undo_takes_the_newest_of_them(desk):
@@ -143,7 +143,8 @@ def test_history_shows_both_scopes_and_undo_takes_the_newest_of_them(desk):
 def test_a_name_that_is_near_is_offered(both):
     for asked in ("terse", "terse-answer", "TERSE"):
         assert f"Did you mean {NAME}?" in both.here("show", asked, code=1).err
-    assert "Did you mean" not in both.here("show", "zebra", code=1).err
+    for asked in ("zebra", NAME[0]):
+        assert "Did you mean" not in both.here("show", asked, code=1).err
     both.here("forget", NAME)
     assert f"Did you mean {NAME}?" in both.here("restore", "terse", code=1).err
 

@@ -1,8 +1,11 @@
 """`reverie config`: set and unset keep the file; a broken file is named everywhere and stops no reading."""
 
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -147,6 +150,14 @@ def test_bug_d12_a_broken_file_is_named_and_stops_no_reading(desk, file, broken)
     assert json.loads(desk.here("config", "--json", code=1).out)["error"]
 
 
+def test_f7_status_does_not_say_what_a_broken_file_keeps_from_happening(desk, file):
+    assert "turns are read by rules" in desk.here("status").out
+    file.write_text("[recall]\nfloors = 2\n")
+    said = desk.here("status").out
+    assert "turns are read by rules" not in said and "looked at after" not in said
+    assert "none yet; held, see below" in said and said.count("floors") == 1
+
+
 @pytest.mark.parametrize("broken", BROKEN)
 def test_with_a_broken_file_nothing_is_written_and_no_model_is_asked(desk, file, broken, tmp_path):
     desk.here("add", "Ship on Mondays.", "--name", "ship")
@@ -206,3 +217,126 @@ def test_a_broken_file_never_allows_more_than_its_mode(desk, file, text, mode):
     assert f"* {mode}" in desk.here("mode").out
     if "= =" in text:
         assert hook_settings.hook_settings(str(file.parent))["mode"] == mode
+
+
+def no_file(file):
+    file.mkdir()
+
+
+def a_pipe(file):
+    os.mkfifo(file)
+
+
+def a_ring(file):
+    file.symlink_to(file)
+
+
+ODD: dict[str, tuple[bytes | Callable[[Path], None], str]] = {
+    "a folder": (no_file, "it is no file"),
+    "a pipe that nobody writes to": (a_pipe, "it is no file"),
+    "a link to itself": (a_ring, "Too many levels of symbolic links"),
+    "bytes": (b"\x82\xff\x00", "it is no text in UTF-8, from byte 1 on"),
+    "longer than anybody's": (b"# x\n" * 300_000, "it is longer than 1 MB"),
+    "nested without end": (b"x = " + b"[" * 5_000, "it is nested too deeply"),
+    "a number without end": (b"[spend]\ncalls_per_hour = " + b"9" * 5_000, "a number in it is too long"),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_an_odd_file_is_named_in_words_and_waited_for_by_nobody(desk, file, odd):
+    content, said = ODD[odd]
+    if isinstance(content, bytes):
+        file.write_bytes(content)
+    else:
+        content(file)
+    told = desk.run("list").err
+    assert f"config.toml: {said}. Until it is mended nothing is written" in told
+    refused = desk.run("config", "set", "spend.calls_per_hour", "3", code=1).err
+    for text in (told, refused, desk.run("config", "--json", code=1).json["error"]):
+        assert said in text and "Errno" not in text and "codec" not in text and "fault" not in text
+    event = json.dumps({"session_id": "s-1", "cwd": str(desk.project), "source": "startup"}).encode()
+    hook = subprocess.run(
+        [sys.executable, "-I", "-S", HOOKS / "recall.py", "SessionStart"],
+        input=event, env=desk.env, capture_output=True, timeout=60,
+    )  # fmt: skip
+    assert hook.returncode == 0 and hook.stderr == b""
+    assert f"config.toml: {said}. Mend {file}" in json.loads(hook.stdout)["systemMessage"]
+
+
+def test_a_mark_before_the_first_line_is_no_fault(desk, file):
+    file.write_bytes(b"\xef\xbb\xbf[spend]\r\ncalls_per_run = 3\r\n")
+    assert desk.here("list").err.count("mended") == 0
+    desk.here("config", "set", "spend.calls_per_hour", "7")
+    assert file.read_bytes().endswith(b"[spend]\r\ncalls_per_hour = 7\r\ncalls_per_run = 3\r\n")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "line"),
+    [
+        ("projects.ignore", "~/a,~/b", 'ignore = ["~/a", "~/b"]'),
+        ("projects.only", '["~/a, b"]', 'only = ["~/a, b"]'),
+        ("projects.ignore", "secret", 'ignore = ["secret"]'),
+        ("model.pass_env", "AWS_*, A=B", 'pass_env = ["AWS_*", "A=B"]'),
+        ("dialogue.keep_days", "30", "keep_days = 30"),
+        ("dialogue.keep_days", "forever", 'keep_days = "forever"'),
+    ],
+)
+def test_set_writes_what_a_setting_takes(desk, file, key, value, line):
+    said = desk.here("config", "set", key, value)
+    assert file.read_text().splitlines()[1] == line
+    assert said.err == "", "nothing of the environment stands above it"
+
+
+KEY = "sk-ant-api03-" + "A1b2" * 12
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("model.api_key_env", KEY),
+        ("model.auth_token_env", KEY),
+        ("embeddings.openai_key_env", KEY),
+        ("model.pass_env", f"ANTHROPIC_API_KEY={KEY}"),
+        ("spend.calls_per_hour", KEY),
+    ],
+)
+def test_a_secret_in_place_of_a_variables_name_is_written_nowhere(desk, file, key, value):
+    assert KEY not in desk.here("config", "set", key, value, code=2).err
+    assert not file.exists()
+    section, _, name = key.partition(".")
+    file.write_text(f'[{section}]\n{name} = "{value}"\n')
+    told = [desk.here("list").err, desk.here("doctor", code=1).out, desk.here("status").out]
+    assert not any(KEY in text for text in told)
+    desk.here("work", code=1)
+    written = [
+        f for f in file.parent.rglob("*") if f.is_file() and f != file and KEY.encode() in f.read_bytes()
+    ]
+    assert written == []
+
+
+@pytest.mark.parametrize("value", ["9" * 5_000, "a\udcff", "a\x1b[31m"])
+def test_set_names_a_value_that_nobody_could_read(desk, file, value):
+    key = "model.model" if value[0] == "a" else "spend.calls_per_hour"
+    said = desk.here("config", "set", key, value, code=2).err
+    assert f"{key} can't be" in said and len(said) < 600 and "fault" not in said and "\x1b" not in said
+    assert not file.exists()
+
+
+def test_of_settings_made_at_once_none_is_lost(desk, file):
+    keys = [
+        "spend.calls_per_hour",
+        "spend.calls_per_run",
+        "recall.memories",
+        "dream.sessions",
+        "recall.floor",
+    ]
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-m", "pipeline.cli.main", "config", "set", key, "7"],
+            cwd=desk.project, env=desk.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
+        for key in keys
+    ]  # fmt: skip
+    assert [run.wait(60) for run in runs] == [0] * len(keys)
+    values = {row["key"]: row["value"] for row in desk.here("config", "--json").json["settings"]}
+    assert [values[key] for key in keys] == [7] * len(keys)

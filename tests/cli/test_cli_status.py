@@ -291,3 +291,10 @@ def test_where_something_was_read_no_step_is_named(filled):
 def test_of_one_type_there_may_be_none(filled):
     said = filled.here("list", "--type", "task")
     assert (said.out, said.err) == ("no memories of type task\n", "")
+
+
+def test_daily_after_a_dream_status_does_not_promise_the_next_at_once(desk):
+    desk.here("add", "Deploys happen on Tuesdays.")
+    desk.here("consolidate", "--force")
+    said = " ".join(desk.here("status").out.split())
+    assert "last just now; the next one is looked for after a session not before" in said

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from pipeline.cli.output import wrap
+from pipeline.cli.output import wrapped
 from tests.cli.conftest import make_desk, session
 
 RULE = "We count gulls by wing tags, never by colour rings, since those fade in the sun within two years."
@@ -108,16 +108,16 @@ def test_what_is_to_be_copied_stays_as_it_is(desk):
 
 def test_a_path_too_long_for_a_line_breaks_behind_a_slash():
     path = "/home/mona/projects/the-gulls-of-the-north-pier/memory/we-count-gulls.md"
-    assert wrap(f"file {path}", 40) == [
+    assert wrapped(f"file {path}", 40) == [
         "file /home/mona/projects/",
         "the-gulls-of-the-north-pier/memory/",
         "we-count-gulls.md",
     ]
-    assert wrap(f"the file is {path[:40]}", 40) == ["the file is", path[:40]]
+    assert wrapped(f"the file is {path[:40]}", 40) == ["the file is", path[:40]]
 
 
 def test_a_name_too_long_for_a_line_breaks_behind_a_hyphen():
-    assert wrap("we-count-gulls-by-wing-tags-never", 20) == ["we-count-gulls-by-", "wing-tags-never"]
+    assert wrapped("we-count-gulls-by-wing-tags-never", 20) == ["we-count-gulls-by-", "wing-tags-never"]
 
 
 def test_a_label_so_wide_that_a_name_would_break_has_its_text_below(desk):
@@ -132,9 +132,9 @@ def test_a_label_so_wide_that_a_name_would_break_has_its_text_below(desk):
 WORDS = st.text(st.sampled_from("ab/-.記é"), min_size=1, max_size=50)
 
 
-@given(st.lists(WORDS, min_size=1, max_size=12), st.integers(16, 40))
+@given(st.lists(WORDS, min_size=1, max_size=12), st.integers(20, 40))
 def test_no_word_is_broken_that_fits_a_line(words, columns):
-    lines = wrap(" ".join(words), columns)
+    lines = wrapped(" ".join(words), columns)
     assert all(cell_len(line) <= columns for line in lines)
     assert "".join("".join(lines).split()) == "".join(words)
     kept = [word for line in lines for word in line.split()]

@@ -191,7 +191,7 @@ def test_it_is_deleted_by_project_age_and_session(desk):
 
 def test_it_asks_first_and_wants_to_know_which(desk):
     read(desk, session(desk.project))
-    assert "Give --project DIR" in desk.here("dialogue", "delete", "-y", code=1).err
+    assert "Give --project DIR" in desk.here("dialogue", "delete", "-y", code=2).err
     told = desk.run("dialogue", "delete", "--project", desk.project, code=1)
     assert "no terminal to ask" in told.err and SAID in said(desk)
     desk.here("dialogue", "delete", "--older-than", "soon", "-y", code=2)
@@ -208,3 +208,53 @@ def test_hooks_words_of_a_session_go_with_it(desk):
     desk.here("dialogue", "delete", "--project", desk.project, "-y")
     assert not on_disk(desk, "the last words")
     assert Path(home(desk) / "ledger.sqlite").exists()
+
+
+def test_which_dialogue_is_part_of_the_usage(desk):
+    told = desk.here("dialogue", "delete", "-y", code=2).err
+    assert "does not say which dialogue" in told and "--session ID" in told
+
+
+def test_of_two_sessions_that_begin_alike_neither_is_taken_for_the_other(desk):
+    texts = {}
+    for last in ("1", "2"):
+        name = f"0f0f0f0f-1111-4222-8333-44444444444{last}"
+        talk = Transcript(name, str(desk.project), "2026-11-20T09:00:00Z")
+        talk.user(f"The mast of boat {last} is red, and please always keep it so.")
+        talk.assistant("It is.")
+        texts[name] = read(desk, talk)
+    first, second = sorted(texts)
+    told = desk.here("dialogue", "delete", "--session", "0f0f", "-y", code=1).err
+    assert "2 sessions have an id that begins with '0f0f'" in told and first in told and second in told
+    assert len(desk.here("dialogue", "delete", "--session", first, "-y", "--unread", "--json").json) == 1
+    assert "boat 2" in said(desk)
+
+
+def test_a_clock_that_jumps_ahead_deletes_nothing(desk):
+    read(desk, session(desk.project))
+    desk.here("work", REVERIE_NOW="2026-11-21T10:00:00+00:00")
+    desk.here("work", REVERIE_NOW="2036-01-18T10:00:00+00:00")
+    desk.here("work", REVERIE_NOW="2026-11-22T10:00:00+00:00")
+    assert SAID in said(desk)
+    desk.here("work", REVERIE_NOW="2036-01-18T10:00:00+00:00")
+    desk.here("work", REVERIE_NOW="2036-01-19T11:00:00+00:00")
+    assert SAID not in said(desk), "a day later it is ten years on in earnest"
+
+
+def test_who_works_every_ten_days_keeps_no_dialogue_for_ever(desk):
+    read(desk, session(desk.project))
+    for day in ("2026-11-20", "2026-12-01", "2026-12-12"):
+        desk.here("work", REVERIE_NOW=f"{day}T10:00:00+00:00", REVERIE_DIALOGUE__KEEP_DAYS="5")
+        assert (SAID in said(desk)) == (day < "2026-12-12")
+
+
+@pytest.mark.parametrize("days", ["9" * 40, "1000000"])
+def test_so_many_days_that_no_clock_has_them(desk, days):
+    read(desk, session(desk.project))
+    env = {"REVERIE_DIALOGUE__KEEP_DAYS": days}
+    desk.here("work", REVERIE_NOW="2026-11-22T10:00:00+00:00", **env)
+    desk.here("work", REVERIE_NOW="2026-11-24T10:00:00+00:00", **env)
+    assert "0 sessions" in desk.here("dialogue", "delete", "--older-than", days, "-y").out
+    (home(desk) / "../settings.json").write_text(json.dumps({"cleanupPeriodDays": 10**400}))
+    desk.here("work", REVERIE_NOW="2026-11-26T10:00:00+00:00")
+    assert SAID in said(desk)

@@ -97,8 +97,8 @@ def test_what_waits_for_one_cause_is_told_once(desk):
             jobs.postpone(ledger, job, run_after=9e9, reason=reason, now=0)
     rows = desk.here("doctor", "--json", code=0).json
     assert sorted(row["message"] for row in rows if row["what"] == "jobs") == [
-        "dream a and 1 more job wait: not logged in",
-        "dream c waits: at its cap",
+        "1 dream waits: at its cap",
+        "2 dreams wait: not logged in",
     ]
 
 
@@ -131,3 +131,17 @@ def test_the_token_that_hooks_never_get_is_an_error(desk):
     (login,) = [row for row in rows if row["what"] == "login"]
     assert login["level"] == "error" and "keeps CLAUDE_CODE_OAUTH_TOKEN from hooks" in login["message"]
     assert "REVERIE_OAUTH_TOKEN" in login["fix"]
+
+
+def test_f9_doctor_says_that_a_key_passes_by_the_clients_gateway(desk):
+    config = desk.project.parent / ".claude"
+    config.mkdir()
+    (config / "settings.json").write_text('{"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}}')
+    key = {"ANTHROPIC_API_KEY": "k", "REVERIE_MODEL__API_KEY_ENV": "ANTHROPIC_API_KEY"}
+    rows = desk.here("doctor", "--json", code=0, REVERIE_MODEL__PROVIDER="auto", **key).json
+    (login,) = [row for row in rows if row["what"] == "login"]
+    assert login["level"] == "note" and "Claude Code asks http://127.0.0.1:1" in login["message"]
+    assert 'base_url = "http://127.0.0.1:1"' in login["fix"]
+    # With the client in between, the key goes where the client goes.
+    rows = desk.here("doctor", "--json", code=0, **key).json
+    assert not [row for row in rows if row["what"] == "login"]

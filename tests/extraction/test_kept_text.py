@@ -83,7 +83,7 @@ def test_the_diary_is_written_without_what_is_barred(bench: Bench) -> None:
     assert len(outcome.rejected) == len(BARRED)
 
 
-@pytest.mark.parametrize("field", ["name", "title", "type", "statement", "update_of"])
+@pytest.mark.parametrize("field", ["name", "type", "statement", "update_of"])
 def test_no_secret_of_a_reply_reaches_ledger_or_store(bench: Bench, field: str) -> None:
     spread = fact(1, SAID, **{field: f"the {TOKEN}"})
     taken_back = {"name": TOKEN, "reason": TOKEN, "evidence": [{"line": 1, "quote": TOKEN}]}

@@ -106,10 +106,7 @@ def test_bug_067_hundreds_of_items_are_cut_and_counted(bench: Bench) -> None:
     key = heard(bench)
     bench.settings = Settings.model_validate({"extraction": {"max_candidates": 5}})
     words = ["alpha", "bravo", "carrot", "delta", "echo", "fox", "golf", "hotel", "india"]
-    many = [
-        fact(1, SAID, name=w, statement=f"Thing {w} is about {w} only.", description=f"About {w}.")
-        for w in words
-    ]
+    many = [fact(1, SAID, name=w, statement=f"Thing {w} is about {w} only.") for w in words]
     many[0] |= {"statement": "x" * 200_000}
     bench.script([reply(*many)])
     (outcome,) = bench.run(bench.turns(key))
@@ -119,11 +116,26 @@ def test_bug_067_hundreds_of_items_are_cut_and_counted(bench: Bench) -> None:
     assert kept is not None and len(json.loads(kept.summary_json or "")["rejected"]) == 5
 
 
+def test_who_says_much_may_be_remembered_for_much(bench: Bench) -> None:
+    bench.settings = Settings.model_validate({"extraction": {"max_candidates": 1}})
+    words = ["alpha", "bravo", "carrot"]
+    session = Transcript()
+    for word in words:
+        session.user(f"the {word} stays at 3")
+    key = bench.hear(session)
+    facts = [
+        fact(line, f"the {word} stays", name=word, statement=f"The {word} is 3.")
+        for line, word in enumerate(words, start=1)
+    ]
+    bench.script([reply(*facts, fact(3, "stays at 3", name="fourth", statement="A fourth is 3."))])
+    (outcome,) = bench.run(bench.turns(key))
+    assert bench.names() == words and [item["check"] for item in outcome.rejected] == ["number"]
+
+
 def test_bug_069_a_japanese_fact_stays_japanese(bench: Bench) -> None:
     key = heard(bench, "テストではデータベースをモックしないでください")
     told = fact(
         1, "データベースをモックしないでください", name="データベースのモック禁止", type="feedback",
-        title="モック禁止", description="テストでデータベースをモックしない。",
         statement="テストではデータベースをモックしない。",
     )  # fmt: skip
     bench.script([reply(told)])
@@ -131,9 +143,9 @@ def test_bug_069_a_japanese_fact_stays_japanese(bench: Bench) -> None:
     (document,) = bench.store.scan().documents
     assert document.memory.body == "テストではデータベースをモックしない。\n"
     assert document.memory.name == slugify("データベースのモック禁止") and document.memory.name.isascii()
-    assert "テストでデータベースをモックしない。" in (bench.store.root / "MEMORY.md").read_text("utf-8")
+    assert "テストではデータベースをモックしない。" in (bench.store.root / "MEMORY.md").read_text("utf-8")
     rule = [line for line in bench.provider.history[0].system.splitlines() if "language" in line]
-    assert len(rule) == 1 and "language the person speaks" in rule[0]
+    assert len(rule) == 1 and "In the person's language" in rule[0]
     assert max(bench.provider.history[0].system) < "\u3000"
 
 
@@ -148,7 +160,7 @@ def test_bug_069_a_japanese_fact_stays_japanese(bench: Bench) -> None:
 def test_bug_074_any_description_is_read_back_as_it_was(bench: Bench, text: str) -> None:
     (bench.store.root / "broken.md").write_text("---\nname: [unclosed\n---\nbody\n", "utf-8")
     key = heard(bench, f"{SAID} {text}")
-    bench.script([reply(fact(1, SAID, description=text))])
+    bench.script([reply(fact(1, SAID, statement=text))])
     bench.run(bench.turns(key))
     document = bench.store.read("retries-stay-at-three")
     front = frontmatter.load(str(bench.store.root / document.path))
@@ -219,7 +231,7 @@ def parrot(request: Request) -> Scripted:
         number, job = int(line[1 : line.index("]")]), line.split("PERSON: the ")[1].split()[0]
         facts.append(
             fact(
-                number, f"the {job} job retries", name=f"{job}-retries", description=f"Retries of {job}.",
+                number, f"the {job} job retries", name=f"{job}-retries",
                 statement=WORDINGS[len(prompt) % 3].format(job, JOBS.index(job) + 3),
             )
         )  # fmt: skip
@@ -230,7 +242,7 @@ def knowing(prompt: str) -> Scripted:
     """The second reader who finds each fact that a memory of its name holds."""
     known = {}
     for name, text in items_of(prompt).items():
-        job = re.findall(r"^description: Retries of (\w+)", text, re.MULTILINE)[0]
+        job = re.findall(r"^statement: .*?\b(" + "|".join(JOBS) + r")\b", text, re.MULTILINE)[0]
         if f"memory {job}-retries " in text:
             known[name] = {"known": f"{job}-retries"}
     return borne_out(prompt, **known)
@@ -314,9 +326,8 @@ def test_bug_052_an_index_that_may_not_be_written_is_replaced_and_keeps_its_mode
     key = heard(bench)
     bench.script([reply(ITEM)])
     bench.run(bench.turns(key))
-    assert index.read_text("utf-8").startswith("# My notes\n") and ITEM["description"] in index.read_text(
-        "utf-8"
-    )
+    written = index.read_text("utf-8")
+    assert written.startswith("# My notes\n") and ITEM["statement"] in written
     assert stat.S_IMODE(index.stat().st_mode) == 0o444
 
 

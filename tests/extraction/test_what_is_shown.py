@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -205,7 +206,7 @@ def test_a_refused_plan_says_so(bench: Bench) -> None:
 LONG = "Retries of the gateway are logged one by one. " * 20
 
 
-@pytest.mark.parametrize(("words", "earlier", "known"), [(1, 1, 2), (400, 3, 4), (2_000, 6, 6)])
+@pytest.mark.parametrize(("words", "earlier", "known"), [(1, 1, 4), (400, 3, 4), (2_000, 6, 7)])
 def test_a_few_words_carry_little_of_what_was_before(
     bench: Bench, words: int, earlier: int, known: int
 ) -> None:
@@ -231,7 +232,7 @@ def test_what_an_earlier_conversation_taught_is_not_of_this_one(bench: Bench) ->
     session.user("the retries stay at 3")
     said = {"green-rooms": "the rooms are painted green", "three-retries": "the retries stay at 3"}
     green, three = (
-        fact(line, text, name=name, statement=text, description=text, why="")
+        fact(line, text, name=name, statement=text, why="")
         for line, (name, text) in enumerate(said.items(), start=1)
     )
     bench.script([reply(green, three), EPISODE])
@@ -241,6 +242,19 @@ def test_what_an_earlier_conversation_taught_is_not_of_this_one(bench: Bench) ->
     request = bench.provider.history[-1].messages[0].content
     assert "## three-retries (project; 2026-03-02, person; provisional)" in request
     assert request.count("; provisional)") == 1 and "## green-rooms (project; 2026-03-02, person)" in request
+
+
+def test_what_may_have_ended_is_shown_in_full_without_a_word_in_common(bench: Bench) -> None:
+    day = "2026-02-{:02}T09:00:00+00:00".format
+    at = [Evidence(session="a", uuid=f"u{n}", quote="x", at=day(n)) for n in range(1, 20)]
+    wishes = [memory(f"wish-{n}", body=f"{LONG}{n}\n", type="feedback", sources=(at[n],)) for n in range(9)]
+    tasks = [memory(f"task-{n}", body=f"{LONG}{n}\n", type="task", sources=(at[n],)) for n in (0, 7, 3)]
+    save(bench.store, *wishes, *tasks)
+    session = Transcript()
+    session.user("der Lieferant war heute da")
+    [request] = asked(bench, session)
+    shown = re.findall(r"^## (\S+)", request, re.MULTILINE)
+    assert shown == ["task-7", "task-3", "task-0", "wish-8"]
 
 
 def test_a_memory_in_full_is_its_sentences_alone(bench: Bench) -> None:

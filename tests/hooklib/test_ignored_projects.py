@@ -1,6 +1,7 @@
 """Which projects are left alone, by settings and by a file."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,75 @@ def test_a_file_that_cannot_be_read_keeps_us_out(work: Path) -> None:
 @pytest.mark.parametrize("cwd", ["", "\0", "relative", "/no/such/place"])
 def test_an_odd_folder_is_no_error(work: Path, cwd: str) -> None:
     assert why_ignored(cwd, [], ["~/clients"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("folder", "pattern"),
+    [
+        ("clients/[acme]", "~/clients/[acme]"),
+        ("clients/[acme]", "[acme]"),
+        ("clients/[acme]/x1", "~/clients/[acme]/x*"),
+        ("clients/acme", "~/way/acme"),
+        ("clients/acme", "~/way/a*"),
+        ("clients/acme", "~/own/../clients"),
+        ("clients/acme", "~/./clients//acme"),
+        ("clients/acme", "./clients"),
+        ("cafe\N{COMBINING ACUTE ACCENT}", "~/caf\N{LATIN SMALL LETTER E WITH ACUTE}"),
+        ("cafe\N{COMBINING ACUTE ACCENT}/a", "caf\N{LATIN SMALL LETTER E WITH ACUTE}*"),
+        ("b\udcff", "~/b\udcff"),
+    ],
+)
+def test_a_folder_is_named_by_any_path_that_leads_to_it(work: Path, folder: str, pattern: str) -> None:
+    (work / "way").symlink_to(work / "clients")
+    (work / folder).mkdir(parents=True, exist_ok=True)
+    assert why_ignored(str(work / folder), [], [pattern])
+    assert why_ignored(str(work / folder), [pattern], []) == ""
+    assert why_ignored(str(work / "own" / "shop"), [], [pattern]) == ""
+
+
+def as_folder(file: Path) -> None:
+    file.mkdir()
+
+
+def as_pipe(file: Path) -> None:
+    os.mkfifo(file)
+
+
+def as_link_to_nothing(file: Path) -> None:
+    file.symlink_to("nowhere")
+
+
+@pytest.mark.parametrize("make", [as_folder, as_pipe, as_link_to_nothing])
+def test_what_is_called_so_and_is_no_file_keeps_us_out(work: Path, make: Callable[[Path], None]) -> None:
+    make(work / "clients" / IGNORE_FILE)
+    assert why_ignored(str(work / "clients" / "acme"), [], [])
+    assert not why_ignored(str(work / "own"), [], [])
+
+
+@pytest.mark.parametrize(
+    ("raw", "acme"),
+    [
+        (b"\xef\xbb\xbf", True),
+        (b"\xef\xbb\xbfacme\r\n", True),
+        ("\ufeffacme\r\n".encode("utf-16-le"), True),
+        ("\ufeffother\r\n".encode("utf-16-le"), False),
+        ("\ufeff\r\n".encode("utf-16-le"), True),
+        (b"x\0y\n", True),
+        (b"no\n" * 400_000, True),
+        (b"b\xff\n", False),
+    ],
+)
+def test_a_list_from_any_editor_is_read(work: Path, raw: bytes, acme: bool) -> None:
+    (work / "clients" / IGNORE_FILE).write_bytes(raw)
+    assert bool(why_ignored(str(work / "clients" / "acme"), [], [])) is acme
+    (work / "clients" / "b\udcff").mkdir()
+    if raw.startswith(b"b"):
+        assert why_ignored(str(work / "clients" / "b\udcff"), [], [])
+
+
+def test_a_line_holds_in_a_folder_with_brackets_in_its_name(work: Path) -> None:
+    top = work / "[x]*"
+    (top / "api" / "src").mkdir(parents=True)
+    (top / IGNORE_FILE).write_text("api/s*\n")
+    assert why_ignored(str(top / "api" / "src"), [], [])
+    assert not why_ignored(str(top / "api"), [], [])

@@ -42,6 +42,18 @@ CASES = [
     ({"inbox": 0, "parked": [], "held": "", "changes": []}, "reverie: nothing new"),
     ({"inbox": "2", "parked": 3, "held": [], "changes": [3, [], ["x", "created"]]}, "reverie: nothing new"),
     ({"held": "a\x1b[31m\nb"}, "reverie: paused: a [31m b"),
+    (
+        {"held": "60 of 60 calls in the last hour (spend.calls_per_hour)"},
+        "reverie: paused: 60 of 60 calls in the last hour",
+    ),
+    (
+        {"held": "claude has no login of its own here. ANTHROPIC_API_KEY is set here, but it is not used."},
+        "reverie: paused: claude has no login of its own here",
+    ),
+    (
+        {"held": "2,400,000 tokens would pass every cap that there is today and tomorrow"},
+        "reverie: paused: 2,400,000 tokens would pass every cap that…",
+    ),
     (None, "reverie"),
     ([], "reverie"),
 ]

@@ -11,7 +11,7 @@ import pytest
 from pipeline.core.ids import digest
 from pipeline.hooklib.events import EVENTS
 from pipeline.install import status_line
-from pipeline.install.hook_registration import hook_command
+from pipeline.install.hook_registration import hook_command, settings_snippet
 from tests.install.conftest import LIMIT, Machine, make_machine
 
 FOREIGN = """{
@@ -126,20 +126,6 @@ def test_a_dry_run_of_leaving_changes_nothing(machine: Machine) -> None:
     assert machine.everything() == before
 
 
-def test_leaving_tells_in_a_few_lines_what_goes(machine: Machine) -> None:
-    machine.write(FOREIGN)
-    machine.reverie("install")
-    said = machine.reverie("uninstall")
-    assert f"out of {machine.settings} (nothing else in it changes):\n  5 hooks: Stop, " in machine.out
-    assert len(machine.out.splitlines()) < 10 and "@@" not in said
-    assert "`--dry-run` shows the change of the settings line by line." in said
-    machine.settings.unlink()
-    machine.reverie("install", "--status-line")
-    machine.reverie("uninstall")
-    assert f"out of {machine.settings} (which goes, since nothing else is in it):" in machine.out
-    assert "\n  the status line\n" in machine.out
-
-
 def test_an_outdated_hook_is_brought_up_to_date_where_it_stands(machine: Machine) -> None:
     machine.write(FOREIGN)
     machine.reverie("install")
@@ -241,6 +227,14 @@ def test_bug_037_the_commands_need_nothing_from_their_environment(machine: Machi
     assert fired(machine, machine.project) == {*EVENTS} - {"UserPromptSubmit"}
 
 
+def test_daily_a_list_of_hooks_shows_whose_they_are(machine: Machine) -> None:
+    machine.write(json.dumps(settings_snippet()).replace(": Reverie; ", ""))
+    assert "brought up to date" in machine.reverie("install")
+    listed = machine.commands().values()
+    assert all(command.startswith(": Reverie; ") for (command,) in listed) and len(listed) == 5
+    assert fired(machine, machine.project) == {*EVENTS} - {"UserPromptSubmit"}
+
+
 def fired(machine: Machine, cwd: Path) -> set[str]:
     """Run every installed command as Claude Code does; return the events that reached the spool."""
     cwd.mkdir(parents=True, exist_ok=True)
@@ -282,6 +276,38 @@ def test_in_a_terminal_the_status_line_is_offered(machine: Machine) -> None:
     assert machine.settings.read_text("utf-8") == FOREIGN
 
 
+@pytest.mark.parametrize("command", ["init", "install"])
+def test_daily_what_a_person_decides_by_comes_before_the_question(machine: Machine, command: str) -> None:
+    said = typed(machine, command, answer=b"n\n")
+    assert said.count("leaves the machine") == 1 and "nothing was changed" in said
+    assert said.index("leaves the machine") < said.index("Write this to") and "none yet" not in said
+    said = typed(machine, command, answer=b"y\nn\n")
+    assert said.count("leaves the machine") == 1
+
+
+def test_leaving_tells_in_a_few_lines_what_goes(machine: Machine) -> None:
+    machine.write(FOREIGN)
+    machine.reverie("install", "--status-line")
+    said = machine.reverie("uninstall")
+    assert f"out of {machine.settings} (nothing else in it changes):\n  5 hooks: Stop, " in machine.out
+    assert "\n  the status line\n" in machine.out and "brought up to date" not in machine.out
+    assert len(machine.out.splitlines()) < 10 and "--- " not in said and "@@" not in said
+    assert said.count("`--dry-run` shows the change of the settings line by line.") == 1
+    machine.settings.unlink()
+    machine.reverie("install")
+    machine.reverie("uninstall")
+    assert f"out of {machine.settings} (the file goes, as nothing else is in it):\n  5 hooks" in machine.out
+
+
+def test_daily_in_a_project_no_commands_are_promised(machine: Machine) -> None:
+    (machine.project / ".git").mkdir()
+    assert "in a session        no commands: `reverie install`" in machine.reverie("install", "--project")
+    machine.reverie("install")
+    machine.reverie("uninstall")
+    machine.reverie("install")
+    assert "no commands" not in machine.reverie("install", "--project")
+
+
 def typed(machine: Machine, *arguments: str, answer: bytes) -> str:
     """Run a command with a terminal as its input, in which `answer` was typed; return what it said."""
     ours, theirs = os.openpty()
@@ -290,13 +316,14 @@ def typed(machine: Machine, *arguments: str, answer: bytes) -> str:
         done = subprocess.run(
             [sys.executable, "-m", "pipeline.cli.main", *arguments],
             cwd=machine.project,
-            env=machine.env,
+            env={**machine.env, "PYTHONUNBUFFERED": "1"},
             stdin=theirs,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             timeout=LIMIT,
         )
     finally:
         os.close(ours)
         os.close(theirs)
-    assert done.returncode == 0, done.stderr
-    return done.stderr.decode()
+    assert done.returncode == 0, done.stdout
+    return done.stdout.decode()

@@ -70,7 +70,6 @@ def test_only_the_mode_changes(machine: Machine, before: str | None, after: str)
     [
         ("store = 5\n", "in a form that can't be changed"),
         ("[[store]]\n", "in a form that can't be changed"),
-        ('\ufeff[store]\nmode = "auto"\n', "config.toml"),
         ("[store\n", "config.toml"),
     ],
 )

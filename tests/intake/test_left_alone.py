@@ -47,6 +47,21 @@ def by_variable(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize("leave", [by_setting, by_allowing_another, by_file, by_variable])
+def test_a_long_first_row_is_no_way_in(shop: Workshop, leave: Any) -> None:
+    """Such as one with a picture in it, or one that says nothing of a folder."""
+    leave(shop)
+    session = shop.session()
+    session.records.append({"type": "file-history-snapshot", "snapshot": "s" * 400_000})
+    session.user("anchor " * 60_000)
+    session.assistant("Noted.")
+    shop.write(session)
+    shop.reverie("ingest", "--dir", str(shop.projects), REVERIE_MODEL__PROVIDER="offline")
+    shop.fire(session)
+    assert shop.work(REVERIE_MODEL__PROVIDER="offline") == 0
+    assert b"anchor" not in (shop.home / "ledger.sqlite").read_bytes()
+
+
+@pytest.mark.parametrize("leave", [by_setting, by_allowing_another, by_file, by_variable])
 def test_f1_a_project_that_is_left_alone_is_not_read(shop: Workshop, leave: Any) -> None:
     leave(shop)
     with serving(keep_each_line) as api:

@@ -114,6 +114,21 @@ class Plugin:
         subprocess.run(["flock", self.stage.home / "setup.lock", "true"], timeout=LIMIT, check=True)
         subprocess.run(["flock", self.stage.home / "worker.lock", "true"], timeout=LIMIT, check=True)
 
+    def preparing(self) -> list[int]:
+        """Return the processes that look for a Python or set one up."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            with suppress(OSError):  # gone meanwhile
+                words = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
+                if b"prepare_worker.py" in words and os.fsencode(self.stage.home) in words:
+                    found.append(int(entry.name))
+        return found
+
+    def await_prepared(self) -> None:
+        """Wait until none of them is there any more."""
+        for number in self.preparing():
+            subprocess.run(["tail", f"--pid={number}", "-f", "/dev/null"], timeout=LIMIT, check=True)
+
     def said(self) -> list[str]:
         return self.stage.lines("setup")
 
@@ -205,10 +220,42 @@ def test_a_setup_that_was_cut_off_is_begun_anew_three_times_a_day(plugin: Plugin
         assert plugin.uv() == done
 
 
+def test_what_a_killed_setup_left_at_work_is_waited_for(plugin: Plugin) -> None:
+    """Two that install into one folder leave neither's packages whole."""
+    plugin.fire()
+    plugin.await_install()
+    (number,) = plugin.preparing()
+    os.kill(number, signal.SIGKILL)
+    plugin.await_prepared()
+    plugin.fire()
+    plugin.await_prepared()
+    assert plugin.uv() == ["venv", "pip"], "its installer still writes there"
+    plugin.answer("go")
+    plugin.fire()
+    plugin.await_install()
+    plugin.answer("go")
+    plugin.stage.await_worker()
+    assert plugin.uv() == ["venv", "pip", "venv", "pip"]
+    plugin.stage.release()
+
+
+def test_settings_that_are_a_pipe_are_waited_for_by_nobody(plugin: Plugin) -> None:
+    os.mkfifo(plugin.stage.home / "config.toml")
+    plugin.fire()
+    plugin.await_install()
+    plugin.answer("go")
+    plugin.stage.await_worker()
+    plugin.stage.release()
+
+
 FORBIDDEN = {
     "setting": ("[worker]\nown_environment = false  # mine\n", {}),
     "dotted": ("worker.own_environment=false\n", {}),
     "variable": ("[worker]\nown_environment = true\n", {"REVERIE_WORKER__OWN_ENVIRONMENT": "0"}),
+    "braces": ("worker = { lease_seconds = 9, own_environment = false }\n", {}),
+    "quoted": ('[worker]\n"own_environment" = false\n', {}),
+    "Windows": ("\ufeffworker.own_environment=false\r\n", {}),
+    "mode in braces": ("store = {mode='off'}\n", {}),
     "mode": ('[store]\nmode = "off"\n', {}),
 }
 

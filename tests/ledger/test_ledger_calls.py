@@ -7,7 +7,7 @@ import pytest
 from pipeline.config import SpendSettings
 from pipeline.core.clock import FixedClock
 from pipeline.core.errors import LedgerError, SpendError
-from pipeline.ledger.calls import LedgerMeter, list_calls, paused, spent
+from pipeline.ledger.calls import LedgerMeter, last_outcome, list_calls, paused, spent
 from pipeline.ledger.connection import Ledger, open_ledger
 from pipeline.llm.budget import Usage
 from tests.ledger.build import START, later
@@ -115,6 +115,17 @@ def test_exactly_at_a_cap_is_allowed(led: Ledger) -> None:
 def test_a_clock_that_ran_years_ahead_does_not_block_for_years(led: Ledger) -> None:
     begin(meter(led, FixedClock(later(60 * 24 * 900)), calls_per_hour=1))
     assert begin(meter(led, calls_per_hour=1)) == 2
+
+
+@pytest.mark.parametrize("run_id", ["run", ""])
+def test_a_call_that_went_nowhere_counts_no_more(led: Ledger, run_id: str) -> None:
+    it = meter(led, run_id=run_id, calls_per_hour=1, calls_per_run=1)
+    for _ in range(3):
+        it.end(begin(it), outcome="unauthorised", usage=Usage(), dollars=0, sent=False)
+    assert last_outcome(led, "replay") == "unauthorised" and spent(led, now=START).hour_calls == 0
+    begin(it)
+    with pytest.raises(SpendError, match="calls_per_"):
+        begin(it)
 
 
 @pytest.mark.parametrize("twice", [True, False])

@@ -2,7 +2,8 @@
 
 import pytest
 
-from pipeline.llm.budget import estimate_tokens
+from pipeline.config import SpendSettings
+from pipeline.llm.budget import Spent, Usage, estimate_tokens, refusal
 
 
 @pytest.mark.parametrize(
@@ -15,3 +16,11 @@ def test_tokens_are_characters_by_three_and_a_half_rounded_up(chars, tokens):
 
 def test_a_character_of_several_bytes_counts_once():
     assert estimate_tokens("記憶" * 7) == 4
+
+
+@pytest.mark.parametrize(
+    ("cap", "shown"), [(0.001, "$0.001 a day"), (0.0, "$0.00 a day"), (1.5, "$1.50 a day")]
+)
+def test_a_small_cap_is_not_told_as_none(cap, shown):
+    told = refusal(SpendSettings(dollars_per_day=cap), Spent(0, 0, 0, 2.0), Usage(), "claude-haiku-4-5")
+    assert told is not None and shown in told

@@ -329,3 +329,42 @@ def test_the_switch_forbids_a_client_found_on_the_path(
     with pytest.raises(LiveCallError):
         open_provider("claude-cli", ModelSettings(), home=tmp_path / "state").send(REQUEST, SCHEMA)
     assert not (tmp_path / "seen.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("answer", "sent"),
+    [
+        (
+            {"usage": {"input_tokens": 0, "output_tokens": 0}, "duration_api_ms": 0, "total_cost_usd": 0},
+            False,
+        ),
+        ({"usage": None}, False),
+        ({}, True),
+        ({"usage": None, "duration_api_ms": 12}, True),
+        ({"usage": None, "result": "Invalid API key · Please run /login"}, True),
+    ],
+    ids=["nothing used", "nothing said", "tokens used", "the API was asked", "another refusal"],
+)
+@pytest.mark.parametrize("code", [0, 1])
+def test_only_a_client_without_a_login_that_used_nothing_asked_nobody(
+    answer: dict[str, Any], sent: bool, code: int
+) -> None:
+    printed = {**result("Not logged in · Please run /login", is_error=bool(code)), **answer}
+    with pytest.raises(UnauthorisedError) as error:
+        read_result(json.dumps(printed), "", code, REQUEST)
+    assert error.value.sent is sent
+
+
+def test_what_a_program_that_is_gone_or_busy_was_asked_was_sent_nowhere(
+    fake_claude: FakeClaude, tmp_path: Path
+) -> None:
+    program = fake_claude(GOOD)
+    lock = try_lock(tmp_path / "state" / "claude.lock")
+    assert lock is not None
+    with lock, pytest.raises(OverloadedError) as busy:
+        ask(program, tmp_path)
+    provider = open_provider("claude-cli", ModelSettings(claude_path=str(program)), home=tmp_path / "state")
+    program.unlink()
+    with pytest.raises(UnavailableError) as gone:
+        provider.send(REQUEST, SCHEMA)
+    assert (busy.value.sent, gone.value.sent) == (False, False)

@@ -140,6 +140,25 @@ def test_a_call_that_timed_out_is_booked_at_its_estimate() -> None:
     assert meter.calls[0].usage == meter.calls[0].estimate and meter.calls[0].dollars > 0
 
 
+@pytest.mark.parametrize(
+    ("script", "counts"),
+    [
+        ([UnauthorisedError("not logged in").unsent()], False),
+        ([OverloadedError(), OverloadedError().unsent()], True),
+        ([OverloadedError().unsent(), OverloadedError().unsent()], False),
+        ([UnauthorisedError("401")], True),
+    ],
+    ids=["nothing left", "one try left", "no try left", "refused by the server"],
+)
+def test_a_call_counts_unless_all_its_tries_stayed_here(script: list[Any], counts: bool) -> None:
+    script[-1].usage = Usage(1_000, 1_000, estimated=True)
+    asked, meter, _ = client(script, attempts=2)
+    with pytest.raises((UnauthorisedError, OverloadedError)):
+        asked.complete(REQUEST, Answer)
+    [call] = meter.calls
+    assert (call.sent, call.usage.total > 0, call.dollars > 0) == (counts, counts, counts)
+
+
 class Capped(MemoryMeter):
     def begin(self, **call: Any) -> int:
         if len(self.calls) == 1:

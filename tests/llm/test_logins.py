@@ -219,3 +219,54 @@ def test_the_clients_own_login_is_seen(sealed_environment: Path, file: str, text
     config.mkdir()
     (config / file).write_text(text, "utf-8")
     assert logins.has_own_login()
+
+
+GATEWAY = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}
+
+
+@pytest.fixture
+def gateway_of_the_client(sealed_environment: Path) -> None:
+    """A client whose settings send it to a gateway."""
+    (sealed_environment / ".claude").mkdir()
+    (sealed_environment / ".claude" / "settings.json").write_text(json.dumps({"env": GATEWAY}), "utf-8")
+
+
+@pytest.mark.usefixtures("gateway_of_the_client")
+@pytest.mark.parametrize("shell", [{}, GATEWAY], ids=["in a shell", "in a hook"])
+def test_f9_hooks_and_a_shell_come_to_the_same_line(
+    fake_claude: FakeClaude, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: dict[str, str]
+) -> None:
+    for name, value in {"ANTHROPIC_API_KEY": "k", **shell}.items():
+        monkeypatch.setenv(name, value)
+    told = refusal(fake_claude(LOGGED_OUT), tmp_path)
+    assert "ANTHROPIC_API_KEY is set here" in told and "BASE_URL" not in told
+    assert 'config.toml: pass_env = ["ANTHROPIC_API_KEY"]' in told and "api_key_env" not in told
+    (login,) = logins.unused(ModelSettings(), client=False)
+    assert login.line == 'api_key_env = "ANTHROPIC_API_KEY" and base_url = "http://127.0.0.1:1"'
+    # The line that was told before is no fault: the client has the address.
+    before = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
+    assert logins.lacking(ModelSettings(pass_env=before)) == []
+
+
+@pytest.mark.usefixtures("gateway_of_the_client")
+def test_f9_a_key_alone_passes_by_the_gateway(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MY_KEY", "k")
+    asked = ModelSettings(api_key_env="MY_KEY")
+    assert logins.passed_by(asked) == "http://127.0.0.1:1"
+    way = logins.how_to_stay_with("http://127.0.0.1:1", asked, tmp_path)
+    assert 'base_url = "http://127.0.0.1:1"' in way and 'pass_env = ["ANTHROPIC_API_KEY=MY_KEY"]' in way
+    assert logins.passed_by(ModelSettings(api_key_env="MY_KEY", base_url="http://127.0.0.1:1")) == ""
+    assert logins.passed_by(ModelSettings()) == ""
+
+
+def test_a_gateway_of_the_shell_is_passed_on_with_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_TOKEN", "k")
+    asked = ModelSettings(auth_token_env="MY_TOKEN")
+    assert logins.passed_by(asked) == ""
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "https://api.anthropic.com/")
+    assert logins.passed_by(asked) == ""
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
+    way = logins.how_to_stay_with(logins.passed_by(asked), asked, Path("config.toml"))
+    assert 'pass_env = ["ANTHROPIC_AUTH_TOKEN=MY_TOKEN", "ANTHROPIC_BASE_URL"] in place of MY_TOKEN' in way
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    assert logins.unused(ModelSettings())[0].line == 'pass_env = ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]'

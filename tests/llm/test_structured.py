@@ -159,3 +159,16 @@ def test_a_schema_without_a_list_takes_plain_objects_only() -> None:
     assert structured.parse('{"Name": "x"}', Item).name == "x"
     with pytest.raises(InvalidReplyError, match="a list, not an object"):
         structured.parse('[{"name": "x"}]', Item)
+
+
+class Sparse(BaseModel):
+    name: str
+    note: str = Field("", json_schema_extra=structured.MAY_LACK)
+    parts: list[LenientItem] = Field(default_factory=list, json_schema_extra=structured.MAY_LACK)
+
+
+def test_what_is_mostly_empty_may_be_left_out() -> None:
+    schema = structured.schema_of(Sparse)
+    assert schema["required"] == ["name"] and "x-may-lack" not in json.dumps(schema)
+    assert set(schema["properties"]) == {"name", "note", "parts"}
+    assert structured.parse('{"name": "a"}', Sparse) == Sparse(name="a")

@@ -65,6 +65,26 @@ def test_a_login_in_the_clients_own_settings_works_by_itself(
     assert online(box)["level"] == "ok"
 
 
+def test_f9_a_key_of_the_shell_goes_by_the_gateway_of_the_clients_settings(open_box: OpenBox) -> None:
+    """`api_key_env` alone asks Anthropic's own address, which no box can reach: it passes by the gateway."""
+    box = opened(open_box, {"ANTHROPIC_API_KEY": KEY})
+    del box.env["REVERIE_MODEL__BASE_URL"], box.env["REVERIE_MODEL__PROVIDER"]
+    (box.home / ".claude").mkdir(exist_ok=True)
+    settings = {"env": {"ANTHROPIC_BASE_URL": box.base_url}}
+    (box.home / ".claude" / "settings.json").write_text(json.dumps(settings), "utf-8")
+    line = 'pass_env = ["ANTHROPIC_API_KEY"]'
+    for more in ({}, settings["env"]):
+        box.env.update(more)  # as hooks have it
+        assert f"config.toml: {line}." in online(box)["fix"]
+    del box.env["ANTHROPIC_BASE_URL"]
+    config = box.home / ".claude" / "reverie" / "config.toml"
+    config.write_text('[model]\napi_key_env = "ANTHROPIC_API_KEY"\n', "utf-8")
+    assert "api.anthropic.com can't be reached" in online(box)["message"] and not box.journal.asked()
+    config.write_text(f"[model]\n{line}\n", "utf-8")
+    assert online(box)["level"] == "ok"
+    assert [asked.kind for asked in box.journal.asked()] == [MODEL]
+
+
 def test_p2_a_bedrock_switch_reaches_the_client_when_allowed(open_box: OpenBox) -> None:
     """The client then asks Amazon's address, not ours, by a name that Amazon knows."""
     cloud = {"CLAUDE_CODE_USE_BEDROCK": "1", "CLAUDE_CODE_SKIP_BEDROCK_AUTH": "1", "AWS_REGION": "us-east-1"}

@@ -161,6 +161,21 @@ def test_a_sentence_whose_start_is_the_title_stands_once_and_whole(title, expect
     assert f"[{expected[3:].partition(']')[0]}](g.md)" in core_text([replace(one, type="solution")], {}, NOW)
 
 
+@pytest.mark.parametrize(
+    ("title", "description"),
+    [
+        ("Deploys happen on Tuesdays", "Deploys happen on Tuesdays."),
+        ("please never mock the database", "Please never mock the database, it bit us."),
+        ("Water may then fall to", "Water may then fall to -5 or .5 cm"),
+        ("Never push straight to main", "Never push straight to main-line"),
+        ("Tabs", "Tabs are for indenting."),
+    ],
+)
+def test_a_line_says_the_words_of_its_title_once(title, description):
+    one = memory("m", path="m.md", title=title, description=description)
+    assert index_line(one) == f"- [{description}](m.md)"
+
+
 def test_a_description_that_says_nothing_more_than_the_name_is_not_shown_twice():
     one = memory("ship-it", title="", description="Ship it.", path="ship-it.md")
     assert index_line(one) == "- [Ship it.](ship-it.md)"

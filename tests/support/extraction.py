@@ -62,8 +62,6 @@ def fact(line: int, quote: str, **more: Any) -> dict[str, Any]:
     values: dict[str, Any] = {
         "name": "retries-stay-at-three",
         "type": "project",
-        "title": "Retries stay at three",
-        "description": "Retries of the payment gateway stay at 3.",
         "statement": "The payment gateway is retried 3 times at most.",
         "importance": 0.6,
         "confidence": 0.9,

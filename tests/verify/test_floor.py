@@ -81,10 +81,6 @@ def test_a_name_from_elsewhere_in_the_dialogue_and_a_day_worked_out_are_told() -
     assert (found.nowhere, found.elsewhere) == ((), ("db_main", "2026-04-05", "Postgres"))
 
 
-def test_capitals_of_a_title_are_no_names() -> None:
-    assert Ground([Line("keep the retries at 3")]).missing([], title="The Retries Stay").nowhere == ()
-
-
 @pytest.mark.parametrize(
     ("text", "gone"),
     [

@@ -149,6 +149,14 @@ def test_memories_of_both_are_never_mixed(known: Workshop) -> None:
     assert (known.store / "MEMORY.md").read_text() == "- own\n" and known.memories() == []
     done = known.reverie("adopt", str(known.place / "shop"), REVERIE_MODEL__PROVIDER="offline")
     assert done.returncode == 1 and "has memories of its own" in done.stderr
+    # It is not only logged: whoever misses them finds where they are.
+    still = f"the memories of when this project was at {known.place / 'shop'} are still in "
+    assert still in says(known, "status")
+    doctor = known.reverie("doctor", REVERIE_MODEL__PROVIDER="offline").stdout
+    assert still in doctor and "Move the files you want from one to the other" in doctor
+    shutil.rmtree(known.store)
+    begin(known, 3, "2026-03-02T11:00:00Z")
+    assert known.memories() == ["always-keep-the"] and "are still in" not in says(known, "status")
 
 
 def test_adopt_brings_what_could_not_be_known_again(known: Workshop) -> None:
@@ -166,6 +174,32 @@ def test_adopt_brings_what_could_not_be_known_again(known: Workshop) -> None:
     assert known.memories() == ["always-keep-the"] and "always-keep-the" in says(known, "list")
     done = known.reverie("adopt", str(known.place / "nowhere"), REVERIE_MODEL__PROVIDER="offline")
     assert done.returncode == 1 and "no memories of a project that was there" in done.stderr
+
+
+def test_adopt_takes_nothing_from_a_project_that_is_there(known: Workshop) -> None:
+    """`shop-yard` and `shop/yard` have one folder name; nothing is moved before that is looked at."""
+    there = known.place / "shop-yard"
+    store = known.projects / sanitise(str(there))
+    known.project.rename(there)
+    known.folder.rename(store)
+    known.project, known.folder, known.store = there, store, store / "memory"
+    learn(known, "Never paint the mast.", number=2, start="2026-03-02T10:00:00Z")
+    known.project = known.place / "quay"
+    known.project.mkdir()
+    done = known.reverie("adopt", str(known.place / "shop" / "yard"), REVERIE_MODEL__PROVIDER="offline")
+    assert done.returncode == 1 and f"those of {there}, which is there still" in done.stderr
+    assert "no memories yet" in says(known, "list")
+    known.project = there
+    assert "always-keep-the" in says(known, "list")
+
+
+def test_adopt_takes_a_path_from_where_one_is(known: Workshop) -> None:
+    new = known.place / "yard"
+    shutil.copytree(known.project, new)
+    shutil.rmtree(known.project)
+    known.project = new
+    assert "are this project's now" in says(known, "adopt", "../shop")
+    assert "always-keep-the" in says(known, "list")
 
 
 def test_a_folder_is_known_by_what_is_in_it(tmp_path: Path) -> None:

@@ -111,6 +111,30 @@ def test_bug_056_a_call_that_never_returns_is_ended_and_tried_again(shop: Worksh
     assert outcomes(shop) == ["ok", "timeout"]
 
 
+def test_f7_status_tells_one_cause_once_and_counts_no_call_that_went_nowhere(shop: Workshop) -> None:
+    logged_out = {"type": "result", "is_error": True, "result": "Not logged in · Please run /login"}
+    install(shop, f"sys.stdout.write({json.dumps(logged_out)!r})")
+    session = talk(shop)
+    shop.env["REVERIE_DREAM__ENABLED"] = "true"
+    assert shop.work() == 0
+    with shop.ledger() as ledger:
+        jobs.enqueue(ledger, "dream", str(shop.store), now=0, run_after=0)
+    session.user("Shelf 02 holds 18 boxes.")
+    session.assistant("Noted.")
+    shop.fire(session)
+    assert shop.work(REVERIE_NOW="2026-03-02T10:30:00+00:00") == 0
+    said = shop.reverie("status", REVERIE_NOW="2026-03-02T10:31:00+00:00").stdout
+    assert said.count("Not logged in") == 1 and said.count("failed:unauthorised") == 2
+    assert "! 1 turn, 1 dream and 1 conversation wait: claude: Not logged in" in said
+    assert "none yet; held, see below" in said and "looked at after" not in said
+    assert "0 of 60 this hour" in said and set(outcomes(shop)) == {"unauthorised"}
+    # Once it is mended and done, the runs still tell why they failed, but not each of them.
+    install(shop, ANSWERS)
+    assert shop.work(REVERIE_NOW="2026-03-02T11:40:00+00:00") == 0
+    said = shop.reverie("status", REVERIE_NOW="2026-03-02T11:41:00+00:00").stdout
+    assert said.count("Not logged in") == 1 and said.count("failed:unauthorised") == 2 and "!" not in said
+
+
 def _runs(pid: str) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] not in "ZX"

@@ -14,6 +14,8 @@ from pipeline.domain.finding import Finding
 from pipeline.search.index_reader import NoIndexError, Reader, index_path
 from pipeline.store import Store, fsck
 from pipeline.store.ownership.host_lock import CONSOLIDATE_LOCK, lock_holder
+from pipeline.store.ownership.moves import JOIN_BY_HAND
+from pipeline.worker.moved import left_behind
 
 _REINDEX = "`reverie reindex` builds it anew; until then hooks look at the files."
 
@@ -23,6 +25,7 @@ def check(app: App) -> Iterator[Finding]:
     store_path = app.store_path
     if store_path.is_dir():
         yield from _store(app, store_path)
+        yield from _left_behind(app, store_path)
     else:
         yield Finding("note", "store", f"{store_path} does not exist yet; the first memory makes it")
     shared = Home(app.home).user_store
@@ -42,6 +45,18 @@ def _store(app: App, store_path: Path) -> Iterator[Finding]:
         yield from _index(app, store)
     except ReverieError as error:
         yield Finding("error", "store", str(error), error.fix)
+
+
+def _left_behind(app: App, store_path: Path) -> Iterator[Finding]:
+    if not Home(app.home).ledger.exists():
+        return
+    try:
+        with app.ledger(to_look=True) as ledger:
+            message = left_behind(ledger, store_path)
+    except ReverieError:
+        return  # what is wrong with the ledger is said where the work is looked at
+    if message:
+        yield Finding("note", "moved", message, JOIN_BY_HAND)
 
 
 def _faults(what: str, store: Store) -> Iterator[Finding]:

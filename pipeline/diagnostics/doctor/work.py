@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.app.application import App
-from pipeline.app.status import OFFLINE_MEANS
+from pipeline.app.status import OFFLINE_MEANS, obstacles
 from pipeline.core import locks
 from pipeline.core.errors import InputError, ReverieError, UnauthorisedError
 from pipeline.core.home import Home
@@ -92,13 +92,8 @@ def _jobs(ledger: Ledger) -> Iterator[Finding]:
     for job in jobs.list_jobs(ledger, state="parked"):
         message = f"{job.kind} {job.key} was given up after {job.attempts} tries: {job.last_error}"
         yield Finding("error", "jobs", message, "Mend the cause, then run `reverie work --retry`.")
-    held: dict[str, list[str]] = {}
-    for job in jobs.list_jobs(ledger, state="waiting"):
-        if job.last_error:
-            held.setdefault(job.last_error, []).append(f"{job.kind} {job.key}")
-    for cause, names in list(held.items())[:3]:
-        more = f" and {count(len(names) - 1, 'more job')} wait" if len(names) > 1 else " waits"
-        yield Finding("note", "jobs", f"{names[0]}{more}: {cause}", _AGAIN)
+    for held in obstacles(jobs.list_jobs(ledger, state="waiting"))[:3]:
+        yield Finding("note", "jobs", f"{held['jobs']}: {held['cause']}", _AGAIN)
 
 
 def _spend(app: App, ledger: Ledger) -> Iterator[Finding]:
@@ -194,6 +189,10 @@ def _answers(app: App, name: str, reason: str) -> Iterator[Finding]:
         if offered:
             message = f"{logins.in_words(offered)}, but {logins.NOT_USED}"
             yield Finding("note", "login", message, f"{logins.how_to_allow(offered[0], config)}.")
+    gateway = logins.passed_by(settings) if name == "anthropic" else ""
+    if gateway:
+        message = f"Claude Code asks {gateway} ({logins.URL}), and Reverie asks {logins.OWN_URL} itself"
+        yield Finding("note", "login", message, logins.how_to_stay_with(gateway, settings, config))
     if logins.hidden(settings):
         fix = f"Write {logins.COPY_LINE} instead, and {logins.COPYING}."
         yield Finding("error", "login", f"{logins.HIDDEN}, so nothing will be learned by it", fix)

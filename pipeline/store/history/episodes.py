@@ -13,7 +13,7 @@ from pipeline.hooklib.plain import well_formed
 from pipeline.store.file_operations import WriteFile
 from pipeline.store.files.document import without_line_breaks
 from pipeline.store.files.layout import EPISODES, MAX_DERIVED, check_path, inside, read_regular
-from pipeline.text.dates import DAY
+from pipeline.text.dates import DAY, parse_day
 
 _TIME = re.compile(r"\d\d:\d\d")
 _HEAD = re.compile(r"^## (?P<time>\d\d:\d\d) - (?P<title>.*)$", re.MULTILINE)
@@ -92,11 +92,12 @@ class Episode:
 
 
 def days(root: Path) -> list[str]:
-    """Return the days that have a log in the store at `root`, the newest first."""
+    """Return the days that have a log in the store at `root`, the newest first; of what is no file, none."""
     folder = root / EPISODES
     if folder.is_symlink() or not folder.is_dir():
         return []
-    return sorted((file.stem for file in folder.glob("*.md") if DAY.fullmatch(file.stem)), reverse=True)
+    pages = (file for file in folder.glob("*.md") if file.is_file() and not file.is_symlink())
+    return sorted((page.stem for page in pages if parse_day(page.stem)), reverse=True)
 
 
 def read_day(root: Path, date: str) -> list[Episode]:
@@ -110,7 +111,7 @@ def read_day(root: Path, date: str) -> list[Episode]:
     except FileNotFoundError:
         return []
     heads = [*_HEAD.finditer(text := raw.decode("utf-8", "replace"))]
-    ends = [*(head.start() for head in heads[1:]), len(text)]
+    ends = [*(head.start() for head in heads), len(text)][1:]
     return [_episode(date, head, text[head.end() : end]) for head, end in zip(heads, ends, strict=True)]
 
 

@@ -20,6 +20,7 @@ from pipeline.hooklib import ownership
 from pipeline.store.files.layout import PRIVATE
 from pipeline.store.ownership import access
 
+JOIN_BY_HAND = "Move the files you want from one to the other, then run `reverie reindex`."
 _IDENTITY = "root-id"
 _MOST_ENTRIES = 40
 """Entries of a project's folder that are kept, the first by name."""
@@ -47,13 +48,21 @@ def find(stores: Iterable[str], project: Path) -> Path | None:
 def bring(old: Path, new: Path, project: Path) -> None:
     """Move the store at `old` to `new`, for `project`, and note it.
 
-    Raises StoreError when there is something at `new`: two folders of memories are not made one.
+    Raises StoreError when there is something at `new`: two folders of memories are not made one. So it does,
+    with nothing moved, when the one at `old` is that of a project which is still there.
     """
+    theirs = access.owner(old)
+    if not ownership.may_use(theirs, str(project)):
+        raise StoreError(
+            f"the memories here are those of {theirs}, which is there still, or on a disk that is missing",
+            file=str(old),
+            fix="Give the path of the project that moved; `reverie status` there names its memory folder.",
+        )
     if new.is_dir() and any(new.iterdir()):
         raise StoreError(
             f"this folder has memories of its own, and so has {old}",
             file=str(new),
-            fix="Move the files you want from one to the other, then run `reverie reindex`.",
+            fix=JOIN_BY_HAND,
         )
     with access.writing(new):
         if new.is_dir():
