@@ -39,6 +39,10 @@ COMMANDS = [
     ("doctor",),
     ("config", "set", "store.mode", "loud"),
     ("day",),
+    ("status",),
+    ("adopt", "/nowhere"),
+    ("timeline",),
+    ("config",),
 ]
 
 
@@ -89,15 +93,31 @@ def on_terminal(desk, columns, *command):
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
 def test_no_line_is_left_to_the_terminal_to_break(lived_in, columns):
-    for number, command in enumerate(COMMANDS if columns == 80 else COMMANDS[::3]):
+    for number, command in enumerate(COMMANDS):
         folder = lived_in.project / f"later-{columns}-{number}"
         folder.mkdir()
         words = [
             str(session(lived_in.project).write(folder)) if word == "LATER" else word for word in command
         ]
         for text in on_terminal(lived_in, columns, *words):
-            wide = [line for line in ESCAPES.sub("", text).split("\n") if len(line) > columns]
+            wide = [line for line in ESCAPES.sub("", text).split("\n") if cell_len(line) > columns]
             assert not wide, (command, wide)
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "lines"),
+    [
+        ("one two three", 40, ["one two three"]),
+        ("created    a-name", 40, ["created    a-name"]),
+        ("a sentence that goes on a while", 22, ["a sentence that goes", "  on a while"]),
+        ("see /home/anna/projects/shop/memory", 22, ["see /home/anna/", "  projects/shop/memory"]),
+        ("a-name-that-is-longer-than-the-terminal", 22, ["a-name-that-is-longer-", "  than-the-terminal"]),
+        ("会議は毎週火曜日の朝に第一会議室で", 22, ["会議は毎週火曜日の朝に", "  第一会議室で"]),
+        ("", 40, [""]),
+    ],
+)  # fmt: skip
+def test_daily_no_word_is_broken_where_there_is_another_way(text, columns, lines):
+    assert wrapped(text, columns, hang="  ") == lines
 
 
 def test_what_is_to_be_copied_stays_as_it_is(desk):
