@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -68,13 +70,7 @@ def measure(rounds: int) -> dict[str, list[float]]:
 def recalling(rounds: int, count: int) -> dict[str, list[float]]:
     """Return the seconds the recall hooks took over `count` memories; the first is the floor."""
     python = os.path.realpath(sys.executable)
-    with tempfile.TemporaryDirectory() as place:
-        home, project = os.path.join(place, "reverie"), os.path.join(place, "shop")
-        os.makedirs(project)
-        config = os.path.join(place, "claude")
-        env = {"PATH": "/usr/bin:/bin", "HOME": place, "CLAUDE_CONFIG_DIR": config, "REVERIE_HOME": home}
-        store = Path(config, "projects", sanitise(os.path.realpath(project)), "memory")
-        _fill(store, Path(home), count)
+    with _installation(count) as (project, env):
         script = [python, "-I", "-S", str(HOOKS / "recall.py")]
         rows = {
             FLOOR: ([python, "-I", "-S", "-c", "pass"], b""),
@@ -83,16 +79,28 @@ def recalling(rounds: int, count: int) -> dict[str, list[float]]:
             f"session start, {count:,}": ([*script, "SessionStart"], _asked(project, source="startup")),
         }
         times: dict[str, list[float]] = {name: [] for name in rows}
+        for number in range(rounds):
+            for name, (command, given) in rows.items():
+                data = given.replace(b"bench-session", b"bench-%d" % number)
+                start = time.perf_counter()
+                done = subprocess.run(command, input=data, env=env, check=True, capture_output=True)
+                times[name].append(time.perf_counter() - start)
+                assert ("answered" in name or "start" in name) == bool(done.stdout), (name, done.stdout)
+    return times
+
+
+@contextmanager
+def _installation(count: int) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield project and environment of an installation with `count` memories, whose worker is at work."""
+    with tempfile.TemporaryDirectory() as place:
+        home, project = os.path.join(place, "reverie"), os.path.join(place, "shop")
+        os.makedirs(project)
+        config = os.path.join(place, "claude")
+        env = {"PATH": "/usr/bin:/bin", "HOME": place, "CLAUDE_CONFIG_DIR": config, "REVERIE_HOME": home}
+        _fill(Path(config, "projects", sanitise(os.path.realpath(project)), "memory"), Path(home), count)
         with open(os.path.join(home, "worker.lock"), "wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            for number in range(rounds):
-                for name, (command, given) in rows.items():
-                    data = given.replace(b"bench-session", b"bench-%d" % number)
-                    start = time.perf_counter()
-                    done = subprocess.run(command, input=data, env=env, check=True, capture_output=True)
-                    times[name].append(time.perf_counter() - start)
-                    assert ("answered" in name or "start" in name) == bool(done.stdout), (name, done.stdout)
-    return times
+            yield project, env
 
 
 def _asked(cwd: str, prompt: str = "", **more: str) -> bytes:
@@ -132,23 +140,16 @@ def installed_ratio(rounds: int, event: str, count: int = 100) -> Ratio:
     That is what a session waits for: shell, interpreter and hook, over `count` memories.
     """
     python = os.path.realpath(sys.executable)
-    with tempfile.TemporaryDirectory() as place:
-        home, project = os.path.join(place, "reverie"), os.path.join(place, "shop")
-        os.makedirs(project)
-        config = os.path.join(place, "claude")
-        env = {"PATH": "/usr/bin:/bin", "HOME": place, "CLAUDE_CONFIG_DIR": config, "REVERIE_HOME": home}
-        _fill(Path(config, "projects", sanitise(os.path.realpath(project)), "memory"), Path(home), count)
+    with _installation(count) as (project, env):
         command = ["/bin/sh", "-c", hook_command(event, python=python, hooks=HOOKS)]
         taken: list[float] = []
         floor: list[float] = []
-        with open(os.path.join(home, "worker.lock"), "wb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            for number in range(rounds):
-                given = _asked(project, source="startup").replace(b"bench-session", b"bench-%d" % number)
-                for times, argv in ((floor, [python, "-c", "pass"]), (taken, command)):
-                    start = time.perf_counter()
-                    subprocess.run(argv, input=given, env=env, check=True, capture_output=True)
-                    times.append(time.perf_counter() - start)
+        for number in range(rounds):
+            given = _asked(project, source="startup").replace(b"bench-session", b"bench-%d" % number)
+            for times, argv in ((floor, [python, "-c", "pass"]), (taken, command)):
+                start = time.perf_counter()
+                subprocess.run(argv, input=given, env=env, check=True, capture_output=True)
+                times.append(time.perf_counter() - start)
     middle, base = statistics.median(taken), statistics.median(floor)
     return Ratio(middle / base, None, middle * 1e3, base * 1e3, rounds)
 

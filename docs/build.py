@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from pipeline.cli import output
 from pipeline.config import Settings
 from pipeline.evaluation.report import Table, tables
 from pipeline.evaluation.scoring import Score
@@ -43,9 +44,8 @@ def demo_short() -> str:
 
 
 def demo() -> str:
-    """Return the demo's output as a console block, the memory's full text left out."""
-    made, index, _shown, source, recalled = reverie("demo").rstrip().split("\n$ ")
-    return f"```text\n$ make demo\n{made}\n$ {index}\n$ {source}\n$ {recalled}\n```"
+    """Return the demo's output as a console block."""
+    return f"```text\n$ make demo\n{reverie('demo').rstrip()}\n```"
 
 
 def commands() -> str:
@@ -78,7 +78,7 @@ def configuration() -> str:
         lines += [f"## [{name}]", "", " ".join((kind.__doc__ or "").split()), ""]
         lines += ["| key | default | meaning |", "| --- | --- | --- |"]
         for key, field in kind.model_fields.items():
-            default = f"`{field.default}`" if field.default != "" else "empty"
+            default = f"`{output.shown(field.default)}`" if field.default != "" else "empty"
             lines.append(f"| `{key}` | {default} | {field.description} |")
         lines.append("")
     return "\n".join(lines).rstrip()

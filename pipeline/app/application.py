@@ -40,7 +40,7 @@ from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, open_ledger, runs
 from pipeline.llm import describe
 from pipeline.search.refresh import refresh_index, sweep_indexes
-from pipeline.store import Document, Problem, Store
+from pipeline.store import Document, HandEdit, Problem, Store
 from pipeline.transcript import find, scan
 from pipeline.worker import Pass, Worker, WorkerContext, check_owner, store_for
 
@@ -53,7 +53,8 @@ class Why:
 
     The ``sentences`` of a source are those it stands for, none where it stands for all; `unsourced` are
     sentences that no source stands for, though there are some. `note` says so where the name asked for was
-    another memory's; `accepted` is the day of a person's yes in the inbox, "" without one.
+    another memory's; `accepted` is the day of a person's yes in the inbox, "" without one; `edit` what
+    somebody did to its file since Reverie wrote it.
     """
 
     memory: Memory
@@ -64,6 +65,7 @@ class Why:
     unsourced: tuple[str, ...] = ()
     note: str = ""
     accepted: str = ""
+    edit: HandEdit | None = None
 
 
 class App:
@@ -347,6 +349,7 @@ class App:
             ),
             note=retired.note_on(store, name, document),
             accepted=retired.accepted_on(store, document),
+            edit=next((edit for edit in store.hand_edits() if _still_stands(edit, document)), None),
         )
 
     # -- changing ---------------------------------------------------------------------------------
@@ -372,6 +375,10 @@ class App:
         refresh_index(self.home, store, now, rebuild=True)
         sweep_indexes(self.home)
         return wrote
+
+
+def _still_stands(edit: HandEdit, document: Document) -> bool:
+    return edit.path == document.path and edit.found_by is None
 
 
 def _require_provider(llm: str, settings: Settings) -> None:

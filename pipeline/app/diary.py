@@ -12,6 +12,9 @@ from pipeline.store import Episode, diary_day, diary_days
 from pipeline.text.dates import parse_day
 from pipeline.text.since import since as moment_of
 
+HOW_IT_COMES = "A conversation leaves an entry when it is over and a model has read it."
+NO_MODEL = " There is no model now, so none is written; `reverie doctor` says what would bring one."
+
 
 @dataclass(frozen=True, slots=True)
 class Day:
@@ -42,6 +45,11 @@ def timeline(app: App, *, since: str = "", words: str = "", limit: int = 0) -> l
     return found
 
 
+def no_model(app: App) -> str:
+    """Return the sentence that no entry comes, as there is no model to write one; "" where there is."""
+    return NO_MODEL if app.offline else ""
+
+
 def day(app: App, text: str = "") -> Day:
     """Return one day of the diary, the newest where none is named: ``2026-11-20``, ``today``, ``yesterday``.
 
@@ -53,7 +61,7 @@ def day(app: App, text: str = "") -> Day:
         if not text:
             raise InputError(
                 "the diary has no entry yet",
-                fix="A conversation leaves one when it is over and a model has read it (`reverie status`).",
+                fix=f"{HOW_IT_COMES}{no_model(app)}",
             )
     elif parse_day(text) is None:
         if text.lower() not in ("today", "yesterday"):
@@ -63,7 +71,9 @@ def day(app: App, text: str = "") -> Day:
     if not entries:
         newest = next((name for name in days if _entries(app, name)), "")
         last = f" The last that has one: {newest}." if newest else ""
-        raise InputError(f"nothing was written on {text}", fix=f"`reverie timeline` lists the days.{last}")
+        raise InputError(
+            f"nothing was written on {text}", fix=f"`reverie timeline` lists the days.{last}{no_model(app)}"
+        )
     return Day(text, tuple(entries))
 
 

@@ -17,6 +17,7 @@ from pipeline.consolidation import vetoes
 from pipeline.core.errors import DocumentError, InputError, ReverieError, StoreError
 from pipeline.core.ids import digest, new_id
 from pipeline.ledger import dreams
+from pipeline.recall.prepared import hook_state
 from pipeline.revision import Door
 from pipeline.store import (
     Document,
@@ -188,6 +189,7 @@ def undo(app: App, run: str) -> Undone:
             words.note(store, now, turned=True)
             raise
         inbox.turned(app, ledger, run)
+        hook_state.refresh(ledger, app.home, app.settings, app.clock)
         app.follow(store)
         before = {
             file.path: file.before for item in store.history() if item.run == run for file in item.files

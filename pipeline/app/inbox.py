@@ -67,7 +67,7 @@ def chosen(app: App, words: list[str], *, everything: bool = False, kind: str = 
 def _range(word: str) -> tuple[int, int]:
     """Return the first and the last number that `word` names; UsageError for what names none."""
     first, dash, last = word.partition("-")
-    how = "See `reverie inbox list`; write 3, 5-8 or 1,4."
+    how = "See `reverie inbox`; write 3, 5-8 or 1,4."
     if not first.isdecimal() or (dash and not last.isdecimal()) or len(word) > _LONGEST_RANGE:
         raise UsageError(f"{clipped(word, _LONGEST_RANGE)!r} is no number", fix=how)
     numbers = int(first), int(last or first)
@@ -78,7 +78,7 @@ def _range(word: str) -> tuple[int, int]:
 
 def nothing_waits(number: int | str) -> InputError:
     """Return the error for a number under which nothing waits."""
-    return InputError(f"nothing waits under number {number} here", fix="See `reverie inbox list`.")
+    return InputError(f"nothing waits under number {number} here", fix="See `reverie inbox`.")
 
 
 def reject(app: App, number: int) -> dict[str, Any]:
@@ -140,21 +140,26 @@ def edit(app: App, number: int, text: str, *, seen: str | None = None) -> dict[s
         return _row(*_item(app, ledger, number))
 
 
-def turned(app: App, ledger: Ledger, run: str) -> bool:
+def turned(app: App, ledger: Ledger, run: str) -> None:
     """Note that change set `run` was undone, or done again where `run` is an undo itself.
 
-    Where that was a yes in the inbox the proposal waits again, or is decided again. Return whether it was.
+    Where that was a yes in the inbox the proposal waits again, or is decided again.
     """
     base, turns = turns_of(run)
     found = accepted_by(ledger, base)
     if found is None:
-        return False
+        return
     if turns % 2 == 0 and found.state == "accepted" and (promoted_by(base) or base) == found.change_ids[-1]:
         reopen_inbox(ledger, found)
     elif turns % 2 and found.state == "open":
         decide_inbox(ledger, found.id, "accepted", now=app.clock.now())
-    hook_state.refresh(ledger, app.home, app.settings, app.clock)
-    return True
+
+
+def waits_again(app: App, run: str) -> int:
+    """Return the number of the proposal that waits since the yes which made `run` was undone; 0 for none."""
+    with app.ledger(to_look=True) as ledger:
+        found = accepted_by(ledger, turns_of(run)[0])
+    return found.id if found is not None and found.state == "open" else 0
 
 
 def accepted_by(ledger: Ledger, change_id: str) -> InboxItem | None:

@@ -12,10 +12,12 @@ from pipeline.app.retired import FORGOTTEN
 from pipeline.core.errors import InputError, UsageError
 from pipeline.core.ids import new_id
 from pipeline.domain.body import Body
-from pipeline.domain.memory import TYPES, Memory
+from pipeline.domain.memory import MAX_DESCRIPTION, TYPES, Memory
 from pipeline.domain.sentences import sentences
+from pipeline.extraction.offline_cues import type_of
 from pipeline.extraction.screen import MAX_PART
 from pipeline.hooklib.memory_format import PREVIEW
+from pipeline.hooklib.plain import one_line
 from pipeline.revision import Door
 from pipeline.store import Document, Snapshot, is_retired
 from pipeline.text.slugs import slugify
@@ -27,31 +29,33 @@ _MADE_NAME_CHARS = 60
 _MOST_WORDS = 40
 _FEWEST_WORDS = 3
 _SMALL = frozenset(SMALL_WORDS.split())
+_TITLE_CHARS = 70
+_PROJECT, _EVERYWHERE = "project", "feedback"
+"""Types of a sentence that has no cue of another: of the project, or for all projects."""
 
 
 def add(
     app: App, statement: str, *, kind: str, name: str, description: str, why: str, force: bool = False
 ) -> Memory:
-    """Write a memory a person dictates.
+    """Write a memory a person dictates; without a `kind` its words tell the type (`guessed_type`).
 
     Refuses secrets, what must never be kept, and unless `force` is given what a memory says already.
     """
-    if kind not in TYPES:
+    if kind and kind not in TYPES:
         raise UsageError(f"there is no type {kind!r}", fix=f"Types: {', '.join(TYPES)}.")
     statement, why, description = (normalize("NFC", text) for text in (statement, why, description))
     _require_fit(statement, why, description, name)
     app.require_settings()
     store = app.open_store(create=True)
     now = app.clock.now()
-    line = " ".join((description or statement).split())[:150]
     words = statement.split()
     memory = Memory(
         name=slugify(name) if name else _name_of(words),
-        description=line,
-        type=kind,
+        description=one_line(description or statement, MAX_DESCRIPTION),
+        type=kind or guessed_type(statement, everywhere=app.is_user_scope),
         body=Body(statement, why).render(),
         id=new_id(),
-        title=" ".join(words[:8]).rstrip(".,;:"),
+        title=_title_of(statement),
         created=now,
         updated=now,
         origin="hand-written",
@@ -78,6 +82,17 @@ def add(
     door.write(new_id(), f"add {planned.memory.name}")
     app.follow(store)
     return replace(planned.memory, path=planned.path)
+
+
+def guessed_type(statement: str, *, everywhere: bool) -> str:
+    """Return the type that the first sentence with a cue speaks for, as extraction without a model reads it.
+
+    What is meant `everywhere` belongs to no project: without a better cue it is how the person wants work
+    done.
+    """
+    kinds = (type_of(sentence.text) for sentence in sentences(statement))
+    kind = next(filter(None, kinds), _PROJECT)
+    return _EVERYWHERE if everywhere and kind == _PROJECT else kind
 
 
 def forget(app: App, name: str) -> str:
@@ -155,6 +170,11 @@ def _name_of(words: Sequence[str]) -> str:
             fitting -= 1
             name = slugify(" ".join(words[:fitting]))
     return name
+
+
+def _title_of(statement: str) -> str:
+    """Return the first sentence of `statement`, with ``…`` in place of what a title has no room for."""
+    return one_line(sentences(statement)[0].text, _TITLE_CHARS).rstrip(".,;:")
 
 
 def _refused(reason: str) -> InputError:

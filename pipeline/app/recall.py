@@ -13,6 +13,7 @@ from pipeline.core.home import Home
 from pipeline.ledger import recalls
 from pipeline.ledger.recalls import BadLine, Line, SessionTotals, Use
 from pipeline.recall import Budget, Recollections, retrieve
+from pipeline.recall.live.rank import FLOOR
 from pipeline.store import Document
 from pipeline.worker import recall_log
 
@@ -59,6 +60,12 @@ def recall(app: App, query: str, *, explain: bool = False) -> Recollections:
         app, "recall", [(item.store, item.id, item.name, item.path, item.digest) for item in asked]
     )
     return found
+
+
+def floor_in_words(app: App) -> str:
+    """Return from which score on a memory is relevant, and how the setting makes that score."""
+    setting = app.settings.recall.floor
+    return f"The floor is {FLOOR * setting:.2f}: {FLOOR} times `recall.floor`, which is {setting:g}."
 
 
 def show(app: App, name: str) -> tuple[Document, list[str]]:

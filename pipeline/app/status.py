@@ -15,6 +15,7 @@ from pipeline.core.errors import StoreError
 from pipeline.core.home import Home
 from pipeline.domain.job import Job
 from pipeline.domain.memory import Evidence
+from pipeline.extraction.quotes import in_one_line
 from pipeline.extraction.shortening import size
 from pipeline.hooklib import ownership, projects
 from pipeline.hooklib.places import PROJECT_STORE
@@ -34,6 +35,7 @@ from pipeline.ledger import (
 )
 from pipeline.llm import budget, describe
 from pipeline.llm.cassette import in_words
+from pipeline.store import undone_runs
 from pipeline.store.ownership.access import owner
 from pipeline.text.humanize import count
 from pipeline.worker.moved import left_behind
@@ -84,8 +86,8 @@ def overview(
         },
         "jobs": [asdict(job) for job in queued],
         "obstacles": obstacles(queued),
-        "runs": [{**run_row(run), "project": _project(run.store)} for run in _last_runs(ledger)],
-        "conversations": conversations.counts(ledger),
+        "runs": _run_rows(_last_runs(ledger)),
+        "conversations": _conversations(ledger),
         "spend": _spend(ledger, settings, now),
         "inbox": inbox.count_here(ledger, home, store),
         "dream": _dream(ledger, settings, store),
@@ -150,6 +152,22 @@ def _last_runs(ledger: Ledger) -> list[runs.Run]:
     """Return the latest runs, without the single questions that a dream asked."""
     latest = runs.list_runs(ledger, limit=_LOOKED_THROUGH)
     return [run for run in latest if not run.strategy.startswith("dream:")][:_LAST_RUNS]
+
+
+def _conversations(ledger: Ledger) -> dict[str, int]:
+    """Return how many conversations stand in each status; those too short for one reading have their own."""
+    found = conversations.counts(ledger)
+    skipped, unread_ones = found.pop("skipped", 0), len(unread.passed_over(ledger))
+    more = {"read by turns": skipped - unread_ones, "skipped": unread_ones}
+    return {**found, **{name: number for name, number in more.items() if number}}
+
+
+def _run_rows(latest: list[runs.Run]) -> list[dict[str, Any]]:
+    undone = {store: undone_runs(Path(store)) for store in {run.store for run in latest} if store}
+    return [
+        {**run_row(run), "project": _project(run.store), "undone": run.id in undone.get(run.store, ())}
+        for run in latest
+    ]
 
 
 def _project(store: str) -> str:
@@ -250,11 +268,16 @@ def run_row(run: runs.Run) -> dict[str, Any]:
 
 
 def source_row(ledger: Ledger, source: Evidence) -> dict[str, Any]:
-    """Return one source of a memory with the line of the transcript it quotes, if the ledger has it."""
+    """Return one source of a memory with the line of the transcript it quotes, if the ledger has it.
+
+    ``quoted`` is false where that line does not have the words, as somebody changed them in the file.
+    """
     row = utterances.find_entry(ledger, source.session, source.uuid)
+    text = (row.text or None) if row else None
     return {
         **source.model_dump(),
-        "text": (row.text or None) if row else None,
+        "text": text,
+        "quoted": text is None or in_one_line(source.quote) in in_one_line(text),
         "file": row.source_file if row else None,
         "cwd": row.cwd if row else None,
         "branch": row.branch if row else "",

@@ -24,12 +24,16 @@ _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What was undone in one scope, its id there, and the id whose undo turns it round (`back`)."""
+    """What was undone in one scope, its id there, and the id whose undo turns it round (`back`).
+
+    `waits` is the number under which the proposal waits again that a yes had made so, 0 for none.
+    """
 
     scope: Scope
     undone: Undone
     short: str
     back: str
+    waits: int = 0
 
 
 def take_back(app: App, run: str = "") -> list[Part]:
@@ -54,7 +58,8 @@ def take_back(app: App, run: str = "") -> list[Part]:
                 f"undone in {done}, but not in {failed}: {error}",
                 fix=error.fix,
             ) from error
-        parts.append(Part(scope_of(scope), undone, *history.ids_of(scope, undone)))
+        waits = inbox.waits_again(scope, change_id)
+        parts.append(Part(scope_of(scope), undone, *history.ids_of(scope, undone), waits))
     return parts
 
 

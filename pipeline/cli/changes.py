@@ -91,7 +91,11 @@ def undo(
     """
     parts = undoing.take_back(App(store=store, user=user), run)
     values = [
-        {**asdict(part.undone), "short": part.short, "back": part.back, "scope": part.scope} for part in parts
+        {
+            **asdict(part.undone),
+            **{"short": part.short, "back": part.back, "scope": part.scope, "waits": part.waits},
+        }
+        for part in parts
     ]
 
     def tell() -> None:
@@ -100,6 +104,11 @@ def undo(
 
     output.data({**values[0], "also": values[1:]}, tell, as_json=as_json)
     if not as_json:
+        for number in dict.fromkeys(part.waits for part in parts if part.waits):
+            output.talk(
+                f"The proposal waits again: `reverie inbox show {number}` shows it,"
+                f" `reverie inbox reject {number}` turns it down."
+            )
         again = parts[0].undone.again
         output.talk(f"{'To undo it once more' if again else 'To redo it'}: `reverie undo {parts[0].back}`.")
 

@@ -31,7 +31,8 @@ def timeline(
     is over.
     """
     limit = 0 if since else limit
-    found = diary.timeline(App(store=store), since=since, words=" ".join(words or ()), limit=limit)
+    app = App(store=store)
+    found = diary.timeline(app, since=since, words=" ".join(words or ()), limit=limit)
 
     def tell() -> None:
         for page in found:
@@ -42,6 +43,8 @@ def timeline(
             output.line("nothing in the diary" if since or words else "the diary has no entry yet")
 
     output.data(found, tell, as_json=as_json)
+    if not found and not as_json:
+        output.talk(f"{diary.HOW_IT_COMES}{diary.no_model(app)}")
     if found and not as_json:
         entries = sum(len(page.entries) for page in found)
         output.talk(

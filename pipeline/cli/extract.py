@@ -11,6 +11,7 @@ from pipeline.app.application import App, find_transcript
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
 from pipeline.core.errors import InputError, UsageError
+from pipeline.core.zone import minute
 from pipeline.extraction.offline import BLIND_SPOTS
 from pipeline.extraction.run import Outcome
 from pipeline.text.humanize import count
@@ -48,10 +49,12 @@ def ingest(
     if folder is not None and not folder.is_dir():
         raise InputError("there is no such directory", file=str(folder), fix="Check the path.")
     rows: list[dict[str, Any]] = []
+    skipped = 0
     with output.progress("ingesting") as tell:
         for done in App().ingest(file=file, folder=folder, reimport=reimport):
             if isinstance(done, InputError):
                 output.talk(f"skipped: {done}")
+                skipped += 1
                 continue
             rows.append(
                 {
@@ -62,7 +65,7 @@ def ingest(
                 }
             )
             tell(f"ingesting: {count(len(rows), 'file')}")
-    if not rows:
+    if not (rows or skipped):
         output.talk(f"no session files (<project>/<session>.jsonl) under {folder}")
     output.data(
         rows,
@@ -115,14 +118,25 @@ def conversations(
 ) -> None:
     """List conversations: dialogue between two silences."""
     rows = App().conversations(status)
-    columns = ["id", "status", "first_message_at", "last_message_at", "entry_count", "source_file", "reason"]
-    output.data(
-        rows,
-        lambda: output.table(
-            columns, [[row[name] for name in columns] for row in rows], empty="no conversations"
-        ),
-        as_json=as_json,
-    )
+
+    def tell() -> None:
+        shown = [
+            [
+                row["id"],
+                row["status"],
+                minute(row["first_message_at"]),
+                minute(row["last_message_at"]),
+                row["entry_count"],
+                row["source_file"],
+                row["reason"],
+            ]
+            for row in rows
+        ]
+        output.table(
+            ["id", "status", "first", "last", "messages", "file", "reason"], shown, empty="no conversations"
+        )
+
+    output.data(rows, tell, as_json=as_json)
 
 
 def work(
@@ -168,9 +182,8 @@ def _tell(outcomes: list[Outcome], store_path: Path | None) -> None:
 
 def _tell_estimate(backlog: list[dict[str, Any]]) -> None:
     columns = ["conversation", "from", "messages", "calls", "tokens", "dollars", "file"]
-    output.table(
-        columns, [[row[name] for name in columns] for row in backlog], empty="nothing is left to read"
-    )
+    shown = [{**row, "from": minute(row["from"])} for row in backlog]
+    output.table(columns, [[row[name] for name in columns] for row in shown], empty="nothing is left to read")
     calls = count(sum(row["calls"] for row in backlog), "call")
     dollars = sum(row["dollars"] for row in backlog)
     output.line(f"about {calls}, ${dollars:.2f} (estimated from characters)")

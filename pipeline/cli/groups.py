@@ -19,6 +19,22 @@ HEALTH = "State and health"
 TRYING = "Trying it out"
 
 
+class Fallback(TyperGroup):
+    """A group in which a word that is no command, but that it `takes`, goes to the command `instead`."""
+
+    instead: ClassVar[str]
+
+    def takes(self, word: str) -> bool:
+        """Whether `word` goes to the command `instead`."""
+        raise NotImplementedError
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the first of `args` names, and what is left for it."""
+        if self.get_command(ctx, args[0]) is None and self.takes(args[0]):
+            args = [self.instead, *args]
+        return super().resolve_command(ctx, args)
+
+
 class Program(TyperGroup):
     """The program, whose help lists its commands by their headings, in the order of `order`."""
 

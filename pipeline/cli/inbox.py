@@ -21,10 +21,10 @@ from pipeline.core.zone import minute
 
 inbox = typer.Typer(context_settings=HELP_OPTIONS)
 
-NumberArgument = Annotated[int, typer.Argument(metavar="NUMBER", help="Number in `reverie inbox list`.")]
+NumberArgument = Annotated[int, typer.Argument(metavar="NUMBER", help="Number in `reverie inbox`.")]
 NumbersArgument = Annotated[
     list[str] | None,
-    typer.Argument(metavar="NUMBER...", help="Numbers and ranges in `reverie inbox list`: 1 3-5."),
+    typer.Argument(metavar="NUMBER...", help="Numbers and ranges in `reverie inbox`: 1 3-5."),
 ]
 AllOption = Annotated[bool, typer.Option("--all", help="All that waits here.")]
 KindOption = Annotated[
@@ -186,7 +186,7 @@ def _decide(
     as_json: bool,
 ) -> None:
     if not words and not everything and not kind:
-        raise UsageError("which ones?", fix="Give numbers of `reverie inbox list`, --kind K or --all.")
+        raise UsageError("which ones?", fix="Give numbers of `reverie inbox`, --kind K or --all.")
     if words and everything:
         raise UsageError("numbers and --all exclude each other", fix="Give one of them.")
     numbers = decisions.chosen(app, words or [], everything=everything, kind=kind)

@@ -108,7 +108,11 @@ def uninstall(
     home, root = paths.home_dir(), paths.project_root(Path.cwd())
     edits = hooks.plan_removal(home, claude_settings.files(root))
     scheduled = purging.scheduled(home)
-    _tell_removal(edits, scheduled, claude_settings.wiring(root).plugin, whole=dry_run, asks=not yes)
+    _tell_removal(edits, scheduled, claude_settings.wiring(root).plugin, whole=dry_run)
+    if purge:
+        _tell_purge(home, with_memories, dry_run=dry_run)
+    if edits and not (dry_run or yes):
+        output.talk(_LINE_BY_LINE)
     if dry_run or not (edits or purge or scheduled):
         return
     if purge and not yes and not output.can_ask():
@@ -118,6 +122,13 @@ def uninstall(
     if not _agreed(_question(edits, home, purge, with_memories), yes):
         output.talk("nothing was changed")
         return
+    _remove(home, edits, scheduled)
+    if purge:
+        _purge(home, with_memories)
+    output.talk(_OPEN)
+
+
+def _remove(home: Path, edits: list[Edit], scheduled: Sequence[str]) -> None:
     hooks.remove(home, edits)
     for edit in edits:
         if not commands.is_ours(edit.file):
@@ -127,9 +138,6 @@ def uninstall(
     if scheduled:
         purging.unschedule(home)
         output.line("the scheduler no longer looks for a dream")
-    if purge:
-        _purge(home, with_memories)
-    output.talk(_OPEN)
 
 
 def mode(
@@ -240,11 +248,16 @@ def _write(home: Path, edit: Edit, more: Sequence[Edit]) -> None:
 
 def _tell_additions(edit: Edit, more: Sequence[Edit], tell: Callable[[str], None], *, whole: bool) -> None:
     if edit.changes:
-        # A diff on a terminal stays as it is, to be copied.
-        show = output.verbatim if whole and tell is output.line else tell
-        show(edit.diff.rstrip("\n") if whole else edit.summary)
+        _tell_edit(edit, tell, whole=whole)
     if more:
         tell(commands.summary(more))
+
+
+def _tell_edit(edit: Edit, tell: Callable[[str], None], *, whole: bool) -> None:
+    if whole and tell is output.line:
+        output.verbatim(edit.diff.rstrip("\n"))
+    else:
+        tell(edit.diff.rstrip("\n") if whole else edit.summary)
 
 
 def _may_have_line(file: Path, wanted: bool | None) -> bool:
@@ -265,18 +278,14 @@ def _offer_line(home: Path, file: Path) -> None:
         hooks.install(home, hooks.plan(file, status_line=True))
 
 
-def _tell_removal(
-    edits: list[Edit], scheduled: Sequence[str], plugin: str, *, whole: bool, asks: bool
-) -> None:
+def _tell_removal(edits: list[Edit], scheduled: Sequence[str], plugin: str, *, whole: bool) -> None:
     for edit in edits:
         if not commands.is_ours(edit.file):
-            (output.verbatim if whole else output.line)(edit.diff.rstrip("\n") if whole else edit.summary)
+            _tell_edit(edit, output.line, whole=whole)
     if gone := commands.summary(edits):
         output.line(gone)
     if not edits:
         output.line("no hooks of Reverie in any settings file")
-    if edits and asks and not whole:
-        output.talk(_LINE_BY_LINE)
     if scheduled:
         output.line(f"scheduled look for a dream ({', '.join(scheduled)}): goes too")
     if plugin:
@@ -287,22 +296,38 @@ def _purge(home: Path, with_memories: bool) -> None:
     with output.progress("waiting for the background worker"):
         left = purging.purge(home, with_memories=with_memories)
     output.line(f"removed {home}" if not (left.memories or left.strange) else f"emptied {home}")
+    _tell_kept("kept", left)
+
+
+def _tell_purge(home: Path, with_memories: bool, *, dry_run: bool) -> None:
+    """Say what a purge deletes; after a dry run also what stays."""
+    try:
+        gone = purging.would_go(home, with_memories=with_memories)
+    except InputError as error:
+        # The hooks go all the same; then the purge refuses.
+        output.talk(str(error))
+        return
+    names = ", ".join(f"{path.name}/" if path.is_dir() else path.name for path in gone)
+    output.line(f"to delete in {home}:\n  {names}" if gone else f"nothing to delete in {home}")
+    if dry_run:
+        _tell_kept("stays", purging.left_by(home, gone))
+
+
+def _tell_kept(word: str, left: purging.Purged) -> None:
     if left.memories:
-        output.line(f"kept {left.memories}: the memories for all projects (--with-memories removes them)")
+        output.line(f"{word} {left.memories}: the memories for all projects (--with-memories removes them)")
     for path in left.strange:
-        output.line(f"kept {path}: not made by Reverie")
+        output.line(f"{word} {path}: not made by Reverie")
     for path in left.stores:
-        output.line(f"kept {path}: memories of a project, in Claude Code's own folder")
+        output.line(f"{word} {path}: memories of a project, in Claude Code's own folder")
 
 
 def _question(edits: list[Edit], home: Path, purge: bool, with_memories: bool) -> str:
-    parts = ["take Reverie out"]
-    count = sum(not commands.is_ours(edit.file) for edit in edits)
-    parts += [f"change {count} settings file{'s' if count != 1 else ''}"] if count else []
-    if purge:
-        parts.append(f"delete {home}{'' if with_memories else ' but for memories'}")
-    whole = " and ".join(parts)
-    return f"{whole[:1].upper()}{whole[1:]}?"
+    taken = "Take Reverie out of Claude Code" if edits else "Take Reverie out"
+    if not purge:
+        return f"{taken}? Memories, settings and the ledger stay."
+    kept = "Memories of projects stay" if with_memories else "All memories stay"
+    return f"{taken}, and delete what it keeps in {home}? {kept}."
 
 
 def _agreed(question: str, yes: bool) -> bool:

@@ -13,15 +13,20 @@ from pipeline.app.listing import Left, Listed
 from pipeline.app.scopes import SHOWN, scope_of
 from pipeline.cli import output
 from pipeline.cli.changes import for_all
-from pipeline.cli.options import JsonOption, NameArgument, NamesArgument, StoreOption, UserOption
+from pipeline.cli.options import TYPE_NAMES, JsonOption, NameArgument, NamesArgument, StoreOption, UserOption
 from pipeline.core.zone import day, minute
+from pipeline.hooklib.plain import one_line
 
 _LEAST_WIDE = 60
 """Columns beside the longest name that type and description need to be read in a table."""
+_SHOWN = 200
+"""Characters of an entry that are shown where its quote is not in it."""
 
 
 def list_memories(
-    kind: Annotated[str | None, typer.Option("--type", metavar="T", help="Only this type.")] = None,
+    kind: Annotated[
+        str | None, typer.Option("--type", metavar="T", help=f"Only this type: {TYPE_NAMES}.")
+    ] = None,
     since: Annotated[
         str, typer.Option("--since", metavar="WHEN", help="Changed since 2026-11-20, yesterday, 7d or 2w.")
     ] = "",
@@ -43,6 +48,8 @@ def list_memories(
         return
     found, problems = listing.live(app, kind, since=since, sort=sort)
     output.data(found, lambda: _tell_list(found, kind, since), as_json=as_json)
+    if any(row.pinned for row in found) and not as_json:
+        output.talk("* is pinned: no dream changes it (`reverie unpin NAME`).")
     if not found and kind is None and not since and not as_json:
         output.talk(app.next_step() + app.known_stores())
     for problem in problems:
@@ -83,7 +90,9 @@ def why(
 
 def add(
     statement: Annotated[str, typer.Argument(metavar="TEXT", help="The fact, in one or a few sentences.")],
-    kind: Annotated[str, typer.Option("--type", metavar="T", help="One of the 16 types.")] = "project",
+    kind: Annotated[
+        str, typer.Option("--type", metavar="T", help=f"{TYPE_NAMES}. Default: what the words speak for.")
+    ] = "",
     name: Annotated[str, typer.Option("--name", help="Its name; made from the text if not given.")] = "",
     description: Annotated[str, typer.Option("--description", help="One line for the index.")] = "",
     why: Annotated[str, typer.Option("--why", help="The reason.")] = "",
@@ -206,7 +215,7 @@ def _tell_left(rows: list[Left]) -> None:
     output.table(
         ["name", "left", "why", "text"],
         [[row.name, day(row.at, "unknown"), row.reason, row.path] for row in rows],
-        empty="no memory left yet",
+        empty="no memory was retired or forgotten yet",
     )
 
 
@@ -218,9 +227,9 @@ def _tell_why(found: Why, app: App) -> None:
     output.fields(
         {
             "file": found.path,
-            "origin": memory.origin or "unknown",
+            "origin": "added by you" if memory.dictated_at else memory.origin or "unknown",
             "written": minute(memory.created, "unknown"),
-            "changed since by someone else": "no" if found.ours else "yes, or it never was Reverie's",
+            "changed since by someone else": _changed_by(found),
             **({"accepted by you": f"{found.accepted}, in the inbox"} if found.accepted else {}),
             **({"found as well as": ", ".join(memory.aliases)} if memory.aliases else {}),
         }
@@ -228,11 +237,15 @@ def _tell_why(found: Why, app: App) -> None:
     for was in memory.replaces:
         when = f"said {was.day}" if was.day else "said on an unknown day"
         output.line(f"replaces: “{was.text}” ({when}{f', as {was.name}' if was.name else ''})")
+    if memory.dictated_at:
+        output.line(f"\nsource: you said it at {minute(memory.dictated_at)}, with `reverie add`")
     for number, source in enumerate(found.sources, start=1):
         speaker = "the person" if source["speaker"] == "person" else "the assistant"
         output.line(f"\nsource {number}: {speaker} said at {minute(source['at'], 'an unknown time')}")
         output.line(f"  session {source['session']}, entry {source['uuid']}")
         output.line(f"  quote: “{source['quote']}”")
+        if not source["quoted"]:
+            output.line(f"  but what was said there is: “{one_line(source['text'], _SHOWN)}”")
         for text in source["sentences"]:
             output.line(f"  stands for: “{' '.join(text.split())}”")
         if source["file"]:
@@ -243,7 +256,7 @@ def _tell_why(found: Why, app: App) -> None:
                 output.line("  the dialogue was deleted from the ledger; the quote is all there is")
         else:
             output.line("  the ledger does not hold that entry; the quote is all there is")
-    for text in found.unsourced:
+    for text in () if memory.dictated_at else found.unsourced:
         output.line(f"\nno source stands for: “{' '.join(text.split())}”")
     _tell_runs(found)
 
@@ -255,5 +268,13 @@ def _tell_runs(found: Why) -> None:
             output.line(f"  request: {run['prompt_digest'][:12]}")
         if run["replies"]:
             output.line(f"  replies: {run['replies']}")
-    if not found.runs and found.memory.origin == "hand-written":
-        output.line("\nwritten by hand, with no run")
+
+
+def _changed_by(found: Why) -> str:
+    """Return whether somebody changed the file since Reverie wrote it, if it did, and when."""
+    if found.ours:
+        return "no"
+    if found.edit is None:
+        return "Reverie never wrote this file"
+    on = f" on {minute(found.edit.at)}" if found.edit.at else ""
+    return f"yes, by hand{on}; `reverie diff {found.memory.name}` shows how"

@@ -12,6 +12,7 @@ import typer
 from pipeline.app import scopes
 from pipeline.app.application import App
 from pipeline.core.errors import ReverieError
+from pipeline.domain.memory import TYPES
 
 _PLAIN = re.compile(r"\w[\w.-]*")
 
@@ -47,6 +48,7 @@ LlmOption = Annotated[
         help="auto, anthropic, claude-cli, offline, replay:DIR or record:DIR; default: config.",
     ),
 ]
+TYPE_NAMES = ", ".join(TYPES)
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="Name, file stem or id.", autocompletion=memory_names)

@@ -14,7 +14,7 @@ from dataclasses import asdict, is_dataclass
 from dataclasses import fields as fields_of
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import orjson
 from rich.cells import cell_len, set_cell_size
@@ -28,14 +28,19 @@ from pipeline.safety.invisible import visible
 
 _talk = Console(stderr=True, highlight=False, soft_wrap=True)
 _WIDE = 10_000
+_GAP = 2
+"""Cells between two columns of a table."""
 _LEAST_PROSE = 16
 """Columns that a text of several words needs to be read in a table."""
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
-_PARTS = re.compile(r"\s+|\S+")
-_PIECES = re.compile(r"[^/_-]*[/_-]|[^/_-]+")
-"""A path, a name or an id is read best when it breaks after one of these."""
+_NARROW = 4
 _LEAST = 20
 """Columns a text gets however narrow the terminal is."""
+_WORDS = re.compile(r"(\s*)(\S+)")
+_BREAKS = (re.compile(r"(?<=/)(?=[^/])"), re.compile(r"(?<=[^_-][_-])(?=[^_-])"), None)
+"""Where a word too long for a line may break, the best places first; None is anywhere."""
+_LEAD = re.compile(r"\s*(?:\S+(?: \S+)?\s{2,}|[-*] )")
+"""What stands before the words of a line: the mark of a list, or a label set apart by spaces."""
 _CARRIAGE_RETURN = re.compile(r"\r(?!\n)")
 
 
@@ -71,15 +76,17 @@ def plain(value: Any) -> dict[str, Any]:
 
 
 def shown(value: object) -> str:
-    """Return a setting's value as a person writes it."""
+    """Return a setting's value as a person writes it: as in the file, a text without quotes."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    if isinstance(value, list | tuple):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value) or '""'
 
 
 def line(text: str = "") -> None:
-    """Print a line of data, or some, control characters replaced; wrapped at words on a terminal."""
-    _write(_flowing(harmless(text), width()) + "\n")
+    """Print a line of data, or several, control characters replaced; on a terminal wrapped between words."""
+    _write(_flowing(text, width()) + "\n")
 
 
 def verbatim(text: str) -> None:
@@ -91,16 +98,7 @@ def talk(text: str) -> None:
     """Say something that is not data, wrapped at words on a terminal; nothing for nothing."""
     if not text:
         return
-    columns = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
-    _talk.print(_flowing(harmless(text), columns), markup=False)
-
-
-def _flowing(text: str, columns: int | None) -> str:
-    """Return the lines of `text`, each wrapped below its beginning to `columns` cells (None: as it is)."""
-    if columns is None:
-        return text
-    lines = text.split("\n")
-    return "\n".join(more for each in lines for more in wrapped(each, columns, hang=_indent_of(each)))
+    _talk.print(_flowing(text, _columns(sys.stderr)), markup=False)
 
 
 def harmless(text: str) -> str:
@@ -122,47 +120,74 @@ def _write(text: str) -> None:
 
 def width() -> int | None:
     """Return the columns of the terminal that data goes to, None when it goes elsewhere."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return _columns(sys.stdout)
+
+
+def _columns(stream: TextIO) -> int | None:
+    if not stream.isatty():
+        return None
+    try:
+        own = os.get_terminal_size(stream.fileno())
+    except OSError:
+        return None
+    # COLUMNS stands above what the terminal says, as everywhere.
+    return shutil.get_terminal_size(own).columns or None
+
+
+def _flowing(text: str, columns: int | None) -> str:
+    """Return the lines of `text`, made harmless, as a terminal of `columns` has them (None: as is)."""
+    lines = harmless(text).split("\n")
+    if columns is None:
+        return "\n".join(lines)
+    return "\n".join(more for each in lines for more in wrapped(each, columns, hang=_hang_of(each, columns)))
+
+
+def _hang_of(text: str, columns: int) -> str:
+    """Return the blanks that later lines of `text` begin with: as far in as its words, behind any label.
+
+    Without a label, or with one that takes half the line, two blanks further in than it begins.
+    """
+    lead = _LEAD.match(text)
+    own = len(text) - len(text.lstrip(" ")) + 2
+    return " " * (lead.end() if lead and lead.end() * 2 < columns else own)
 
 
 def wrapped(text: str, columns: int, *, hang: str = "") -> list[str]:
     """Return `text`, one line of it, as lines of at most `columns` cells; later ones begin with `hang`.
 
-    Wide characters count as two cells. Spaces between words stay as they are but where a line ends.
+    No word is broken that fits a line. A longer one, such as a path, breaks behind a slash, else behind a
+    hyphen or the like, else anywhere, as scripts without spaces do. Wide characters count as two cells.
+    Spaces between words stay as they are but where a line ends.
     """
     columns = max(columns, _LEAST + len(hang))
-    lines, line, gap = [], "", ""
-    for part in _PARTS.findall(text):
-        if part.isspace():
-            gap = part
-        elif cell_len(line + gap + part) <= columns:
-            line, gap = line + gap + part, ""
-        elif cell_len(hang + part) <= columns:
+    lines, line = [], ""
+    for gap, word in _WORDS.findall(text):
+        if cell_len(line + gap + word) <= columns:
+            line += gap + word
+            continue
+        fits = cell_len(hang + word) <= columns
+        if line and (fits or columns - cell_len(line + gap) <= _LEAST_PROSE):
             lines.append(line)
-            line, gap = hang + part, ""
-        else:
-            *full, line = _broken(line + gap, part, columns, hang)
-            lines += full
-            gap = ""
-    return [*lines, line]
-
-
-def _broken(line: str, word: str, columns: int, hang: str) -> list[str]:
-    """Return the lines that `word`, too long for any, makes behind `line`, the last of them unfinished."""
-    lines = []
-    for piece in _PIECES.findall(word):
-        # What no line holds whole is broken anywhere, as scripts without spaces are.
-        for part in [piece] if cell_len(hang + piece) <= columns else piece:
-            if cell_len(line + part) > columns:
+            line, gap = hang, ""
+        line += gap
+        for part in _parts(word, columns - len(hang)):
+            if cell_len(line + part) > columns and line.strip():
                 lines.append(line.rstrip())
                 line = hang
             line += part
     return [*lines, line]
 
 
-def _indent_of(text: str) -> str:
-    """Return the blanks that later lines of `text` begin with: its own, and two more."""
-    return " " * (len(text) - len(text.lstrip(" ")) + 2)
+def _parts(word: str, columns: int) -> list[str]:
+    """Return the pieces between which `word` may break to fit lines of so many `columns`."""
+    found = [word]
+    for pattern in _BREAKS:
+        found = [
+            piece
+            for part in found
+            for piece in ([part] if cell_len(part) <= columns else pattern.split(part) if pattern else part)
+        ]
+    return found
 
 
 def hanging(lead: str, text: str, *, level: str = "") -> None:
@@ -171,10 +196,16 @@ def hanging(lead: str, text: str, *, level: str = "") -> None:
     if columns is None:
         line(lead + text)
         return
-    first, *others = wrapped(" ".join(harmless(text).splitlines()).strip(), columns - len(lead))
-    _write(f"{_coloured(lead, level)}{first}\n")
-    for more in others:
-        _write(" " * len(lead) + more + "\n")
+    flat = " ".join(harmless(text).splitlines()).strip()
+    room = max(_LEAST, columns - len(lead))
+    if len(lead) > _NARROW and max(map(cell_len, _BREAKS[0].sub(" ", flat).split()), default=0) > room:
+        # A label as wide as that would break a word: the text goes below it.
+        _write(f"{_coloured(lead.rstrip(), level)}\n")
+        lead, room = " " * _NARROW, columns - _NARROW
+        _write(lead)
+    else:
+        _write(_coloured(lead, level))
+    _write(("\n" + " " * len(lead)).join(wrapped(flat, room)) + "\n")
 
 
 def _coloured(text: str, level: str) -> str:
@@ -224,18 +255,21 @@ def fill_cells(text: str, columns: int) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str = "nothing") -> None:
-    """Print a table without frames, wrapped on a terminal and not in a pipe; `empty` without rows."""
-    rows = list(rows)
+    """Print a table without frames, wrapped on a terminal and not in a pipe; `empty` without rows.
+
+    A row that is shorter than `columns` has nothing in the last of them.
+    """
+    rows = [[*row, *[""] * (len(columns) - len(row))] for row in rows]
     if not rows:
         line(empty)
         return
     if not _fits(columns, rows):
         _records(columns, rows)
         return
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
+    console = Console(highlight=False, width=width() or _WIDE)
     shown = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        shown.add_column(column, overflow="fold")
+    for column, cells in zip(columns, _widths(columns, rows), strict=True):
+        shown.add_column(column, overflow="fold", width=cells)
     for row in rows:
         shown.add_row(*(_cell(value) for value in row))
     with console.capture() as captured:
@@ -248,9 +282,26 @@ def _fits(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> bool:
     limit = width()
     if limit is None:
         return True
-    texts = [[head, *(_cell(row[at]).plain for row in rows)] for at, head in enumerate(columns)]
-    needed = [max(_least(text) for text in column) for column in texts]
-    return sum(needed) + 2 * (len(columns) - 1) <= limit
+    needed = [max(map(_least, column)) for column in _texts(columns, rows)]
+    return sum(needed) + _GAP * (len(columns) - 1) <= limit
+
+
+def _texts(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[list[str]]:
+    """Return what stands in each column, its head first."""
+    return [[head, *(_cell(row[at]).plain for row in rows)] for at, head in enumerate(columns)]
+
+
+def _widths(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[int]:
+    """Return the cells of each column of a table that fits: the widest give way, none below its words."""
+    texts = _texts(columns, rows)
+    least = [max(map(_least, column)) for column in texts]
+    found = [max(cell_len(part) for text in column for part in text.split("\n")) for column in texts]
+    over = sum(found) + _GAP * (len(columns) - 1) - (width() or _WIDE)
+    while over > 0 and (wide := [at for at, cells in enumerate(found) if cells > least[at]]):
+        widest = max(wide, key=lambda at: found[at])
+        found[widest] -= 1
+        over -= 1
+    return found
 
 
 def _least(text: str) -> int:
@@ -292,8 +343,7 @@ def ask(question: str) -> bool:
     """Return whether a person says yes to `question`; True without asking where no terminal is."""
     if not can_ask():
         return True
-    columns = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
-    _talk.print(f"{_flowing(harmless(f'{question} [y/N]'), columns)} ", markup=False, end="")
+    _talk.print(f"{_flowing(f'{question} [y/N]', _columns(sys.stderr))} ", markup=False, end="")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 

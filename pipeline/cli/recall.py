@@ -27,8 +27,11 @@ def recall(
     as_json: JsonOption = False,
 ) -> None:
     """Show what recall would put before a prompt."""
-    found = recollect.recall(App(store=store), " ".join(query), explain=explain)
+    app = App(store=store)
+    found = recollect.recall(app, " ".join(query), explain=explain)
     output.data(_plain(found), lambda: _tell(found, explain=explain), as_json=as_json)
+    if explain and found.considered and not as_json:
+        output.talk(recollect.floor_in_words(app))
     for problem in found.problems:
         output.talk(problem)
 
@@ -124,7 +127,9 @@ def _rows(line: Line) -> list[list[str]]:
         [at, when, item.name or item.path, f"{item.score:.2f}", f"{item.tokens:,}", ", ".join(item.why)]
         for item in line.items
     ]
-    whole = "the whole text" + (f"; {line.left_out} more found no room" if line.left_out else "")
+    whole = "in all, with the text around them" + (
+        f"; {line.left_out} more found no room" if line.left_out else ""
+    )
     return [*rows, [at, when, whole, "", f"{line.tokens:,}", ""]]
 
 

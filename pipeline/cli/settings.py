@@ -8,7 +8,7 @@ import typer
 
 from pipeline.app.application import App
 from pipeline.cli import output
-from pipeline.cli.groups import HELP_OPTIONS
+from pipeline.cli.groups import HELP_OPTIONS, Fallback
 from pipeline.cli.options import JsonOption
 from pipeline.config import Settings, variable_above
 from pipeline.core import paths
@@ -16,7 +16,20 @@ from pipeline.core.home import Home
 from pipeline.install import config_edit
 from pipeline.install.config_edit import Edited
 
-config = typer.Typer(context_settings=HELP_OPTIONS)
+
+class _Sections(Fallback):
+    """The group, in which the name of a section or of a setting shows that: ``reverie config recall``."""
+
+    instead = "get"
+
+    def takes(self, word: str) -> bool:
+        """Whether `word` names a section, or a setting with or without its section."""
+        return word.partition(".")[0] in Settings.model_fields or any(
+            key.partition(".")[2] == word for key in _keys("")
+        )
+
+
+config = typer.Typer(cls=_Sections, context_settings=HELP_OPTIONS)
 
 
 def _keys(incomplete: str) -> list[str]:
@@ -35,19 +48,23 @@ KeyArgument = Annotated[
 def config_alone(context: typer.Context, as_json: JsonOption = False) -> None:
     """Show every setting, its value and what it means; set one.
 
-    Exit code 1 when the file can't be used as it is.
+    `reverie config recall` shows a section, `reverie config recall.floor` one setting. Exit code 1 when the
+    file can't be used as it is.
     """
     if context.invoked_subcommand is not None:
         if as_json:
             raise typer.BadParameter(f"options stand behind `reverie config {context.invoked_subcommand}`")
         return
     app = App()
-    rows = _rows(app)
+    _show(app, _rows(app), as_json=as_json)
+
+
+def _show(app: App, rows: list[dict[str, Any]], *, as_json: bool) -> None:
     wrong = app.config_error
     output.data(
         {"file": str(Home(app.home).config), "settings": rows, "error": str(wrong) if wrong else ""},
         lambda: output.table(
-            ["key", "value", "meaning"], [[r["key"], r["value"], r["meaning"]] for r in rows]
+            ["key", "value", "meaning"], [[r["key"], output.shown(r["value"]), r["meaning"]] for r in rows]
         ),
         as_json=as_json,
     )
@@ -59,6 +76,28 @@ def config_alone(context: typer.Context, as_json: JsonOption = False) -> None:
         output.failure(wrong)
         output.talk("Until then nothing is written and no model is asked.")
         raise typer.Exit(1)
+
+
+@config.command("get")
+def config_get(
+    key: Annotated[
+        str,
+        typer.Argument(metavar="KEY|SECTION", help="Such as recall.floor, or recall.", autocompletion=_keys),
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Show one setting, or those of a section."""
+    app = App()
+    if key in Settings.model_fields:
+        rows = [row for row in _rows(app) if row["key"].startswith(f"{key}.")]
+        _show(app, rows, as_json=as_json)
+        return
+    section, name = config_edit.split(key)
+    row = next(row for row in _rows(app) if row["key"] == f"{section}.{name}")
+    output.data(row, lambda: output.line(output.shown(row["value"])), as_json=as_json)
+    if not as_json:
+        default = "" if row["value"] == row["default"] else f" Default: {output.shown(row['default'])}."
+        output.talk(f"{row['meaning']}{default}")
 
 
 @config.command("set")

@@ -116,7 +116,7 @@ def _work(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
     parked = [job for job in jobs if job["state"] == "parked"]
     parts.append(f"{len(parked)} given up" if parked else "")
     queue = ", ".join(part for part in parts if part) or "empty"
-    inbox = f"{value['inbox']} for you: reverie inbox list" if value["inbox"] else "nothing for you"
+    inbox = f"{value['inbox']} for you: `reverie inbox`" if value["inbox"] else "nothing for you"
     event = value["last_event"]
     hooks = f"{event['hook']} {ago(event['at'], now)}" if event else "no event has come yet"
     files, talks = value["files"], value["conversations"]
@@ -224,7 +224,7 @@ def _runs(value: dict[str, Any], now: datetime) -> list[str]:
 
 def _run(run: dict[str, Any], now: datetime) -> str:
     names = _actions(run["actions"]) or run["reason"]
-    outcome = run["outcome"] or "under way"
+    outcome = "undone" if run["undone"] else run["outcome"] or "under way"
     summary = f"{run['strategy']} {outcome}" + (f": {names}" if names else "")
     return f"{day_and_time(run['started_at'], now):>12}  {output.fill_cells(run['project'], 14)}  {summary}"
 

@@ -6,6 +6,7 @@ v3's eleven kinds, and the agent-memory tiers.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -15,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 MAX_DESCRIPTION = 150
 MAX_QUOTE = 200
+_WORD = re.compile(r"\w+")
 
 HostClass = Literal["user", "feedback", "project", "reference"]
 Tier = Literal["core", "learning", "task"]
@@ -169,3 +171,27 @@ class Memory:
     def shown_title(self) -> str:
         """Return the title, or one made from the name."""
         return self.title or self.name.replace("-", " ").replace("_", " ").strip().capitalize()
+
+    @property
+    def dictated_at(self) -> datetime | None:
+        """Return when a person wrote it with `reverie add`, which is when they said it; else None."""
+        return self.created if self.origin == "hand-written" else None
+
+    @property
+    def headline(self) -> str:
+        """Return what names the memory in a list: its title, or its description where that begins with it.
+
+        A title that is the start of the description alone would be a sentence without its end.
+        """
+        return self.description if _begins(self.description, self.shown_title) else self.shown_title
+
+    @property
+    def is_told_by_headline(self) -> bool:
+        """Whether the description has no word that `headline` has not: shown beside it, it says it twice."""
+        return _begins(self.headline, self.description)
+
+
+def _begins(text: str, start: str) -> bool:
+    """Whether the words of `text` begin with those of `start`, whatever stands between and behind them."""
+    words, first = (_WORD.findall(item.casefold()) for item in (text, start))
+    return bool(first) and words[: len(first)] == first

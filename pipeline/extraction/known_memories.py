@@ -313,6 +313,8 @@ def _waiting(items: Sequence[InboxItem]) -> str:
 def _spoken(sources: Sequence[Evidence], memory: Memory) -> str:
     """Return when and by whom something was said, as far as its sources tell."""
     if not sources:
+        if memory.dictated_at is not None:
+            return f"{day(memory.dictated_at)}, person"
         return "by hand" if memory.origin == "hand-written" else "day and speaker unknown"
     moment = said_at(Memory("", "", "", "", sources=tuple(sources)))
     who = " and ".join(sorted({source.speaker for source in sources}, reverse=True))

@@ -115,7 +115,7 @@ def _readings(text: str, as_text: bool) -> Iterator[Any]:
     if not text.isprintable():
         return
     if as_text:
-        yield text
+        yield "" if text in ('""', "''") else text
     words = {"on": True, "yes": True, "true": True, "off": False, "no": False, "false": False}
     if text.lower() in words:
         yield words[text.lower()]

@@ -49,24 +49,22 @@ class Edit:
 
     @property
     def summary(self) -> str:
-        """Return in a few lines what comes into a settings file or leaves it; `diff` has it line by line."""
+        """Return in a few lines what comes into a settings file, or leaves it; `diff` has it line by line."""
         old, new = self.before or "", self.after or ""
         here, there = hook_edit.ours(old, self.file), hook_edit.ours(new, self.file)
+        free, free_then = (status_lines.is_free(text, self.file) for text in (old, new))
         gone = [event for event in here if event not in there]
-        line_goes = not status_lines.is_free(old, self.file) and status_lines.is_free(new, self.file)
-        if gone or line_goes:
-            word = "the file goes" if self.after is None else "nothing else in it changes"
-            lines = [f"{count(len(gone), 'hook')}: {', '.join(gone)}"] if gone else []
-            lines += ["the status line"] if line_goes else []
-            return "\n  ".join([f"out of {self.file} ({word}):", *lines])
         added = [event for event in there if event not in here]
-        lines = [f"{count(len(added), 'hook')}: {', '.join(added)}"] if added else []
-        if hook_edit.by_event(old, self.file, here) != hook_edit.by_event(new, self.file, here):
+        stay = [event for event in here if event in there]
+        lines = [f"{count(len(names), 'hook')}: {', '.join(names)}" for names in (added, gone) if names]
+        if hook_edit.by_event(old, self.file, stay) != hook_edit.by_event(new, self.file, stay):
             lines.append("the hooks that were there, brought up to date")
-        if status_lines.is_free(old, self.file) and not status_lines.is_free(new, self.file):
+        if free != free_then:
             lines.append("the status line")
+        way = "out of" if not added and (gone or free_then > free) else "into"
         word = "a new file" if self.before is None else "nothing else in it changes"
-        return "\n  ".join([f"into {self.file} ({word}):", *lines])
+        word = "the file goes, as nothing else is in it" if self.after is None else word
+        return "\n  ".join([f"{way} {self.file} ({word}):", *lines])
 
 
 @dataclass(slots=True)

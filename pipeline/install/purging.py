@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline.core import locks, paths
@@ -45,6 +45,23 @@ class Purged:
     strange: tuple[Path, ...]
 
 
+def would_go(home: Path, *, with_memories: bool = False) -> list[Path]:
+    """Return what a purge would delete in `home`; raises InputError where it would refuse to."""
+    _require_own(home)
+    if not home.is_dir():
+        return []
+    last = [home / name for name in _REMOVED_LAST if (home / name).exists()]
+    return [*_ours(home, read_record(home).had or (), with_memories=with_memories), *last]
+
+
+def left_by(home: Path, gone: Sequence[Path]) -> Purged:
+    """Return what stays when `gone` has been deleted in `home`, but for what Reverie made outside of it."""
+    memories = Home(home).user_store
+    left = [path for path in sorted(home.iterdir()) if path not in gone] if home.is_dir() else []
+    strange = tuple(path for path in left if path != memories)
+    return Purged(memories if memories in left else None, _stores(home), strange)
+
+
 def purge(home: Path, *, with_memories: bool = False, wait: float = WAIT_SECONDS) -> Purged:
     """Remove the scheduled look for a dream, then all of Reverie's own in `home`, then `home` if it is empty.
 
@@ -63,16 +80,14 @@ def purge(home: Path, *, with_memories: bool = False, wait: float = WAIT_SECONDS
                     file=str(home),
                     fix="Run it again in a few minutes; the hooks are gone, so nothing new is begun.",
                 )
-            _empty(home, record.had or (), with_memories=with_memories)
+            for path in _ours(home, record.had or (), with_memories=with_memories):
+                _delete(path)
         for name in _REMOVED_LAST:
             _delete(home / name)
         if not any(home.iterdir()) and not home.is_symlink() and record.had is None:
             home.rmdir()
     remove_empty_dirs(map(Path, record.made))
-    memories = Home(home).user_store
-    left = sorted(home.iterdir()) if home.is_dir() else []
-    strange = tuple(path for path in left if path != memories)
-    return Purged(memories if memories in left else None, stores, strange)
+    return replace(left_by(home, ()), stores=stores)
 
 
 def _require_own(home: Path) -> None:
@@ -87,12 +102,15 @@ def _require_own(home: Path) -> None:
         )
 
 
-def _empty(home: Path, had: Sequence[str], *, with_memories: bool) -> None:
+def _ours(home: Path, had: Sequence[str], *, with_memories: bool) -> list[Path]:
+    """Return what in `home` is Reverie's, but for what is removed last; `had` was there before it."""
     names = (*_OWN, home_files.USER_STORE) if with_memories else _OWN
-    for path in sorted(home.iterdir()):
+    return [
+        path
+        for path in sorted(home.iterdir())
         # Of a folder that was there before, nobody can tell what in it is whose.
-        if path.name not in had and any(fnmatch.fnmatchcase(path.name, name) for name in names):
-            _delete(path)
+        if path.name not in had and any(fnmatch.fnmatchcase(path.name, name) for name in names)
+    ]
 
 
 def _delete(path: Path) -> None:

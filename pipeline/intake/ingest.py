@@ -18,7 +18,7 @@ import orjson
 
 from pipeline.config import Settings
 from pipeline.core.clock import Clock
-from pipeline.core.errors import UnreadableError
+from pipeline.core.errors import InputError, UnreadableError
 from pipeline.core.paths import speakable
 from pipeline.domain.speech import Entry, tally
 from pipeline.intake.left_alone import why_left_alone
@@ -118,6 +118,9 @@ def ingest_file(
         reading = read(path, cursor, quiet=quiet)
     except FileNotFoundError:
         return _note_gone(ledger, path, key, clock)
+    except InputError:
+        files.refuse(ledger, key)
+        raise
     result = commit_ingest(
         ledger,
         key,

@@ -92,11 +92,12 @@ def remember_store(ledger: Ledger, key: str, store: str) -> None:
 
 
 def counts(ledger: Ledger) -> dict[str, int]:
-    """Return how many files, rows and bad lines the ledger knows, and how many files are gone."""
+    """Return how many files were read, how many of them are gone, and the rows and bad lines of all."""
     row = ledger.row(
         "SELECT count(*) AS files, count(gone_at) AS gone,"
         " (SELECT count(*) FROM memory_transcript_entries WHERE speaker IS NOT NULL) AS spoken,"
-        " (SELECT count(*) FROM bad_lines) AS bad_lines FROM memory_file_states"
+        " (SELECT count(*) FROM bad_lines) AS bad_lines"
+        " FROM memory_file_states WHERE cursor_json <> ''"
     )
     return dict(row) if row else {}
 
@@ -114,6 +115,18 @@ def begin_ingest(
         " path = excluded.path, source = excluded.source, status = 'ingesting', gone_at = NULL",
         (key, str(path), source, size, mtime_ms),
     )
+
+
+def refuse(ledger: Ledger, key: str) -> None:
+    """End a pass over what turned out to be no transcript; of a file that was never read nothing is left."""
+    with ledger.transaction():
+        ledger.execute(
+            "DELETE FROM memory_file_states AS f WHERE file_path = ? AND cursor_json = '' AND gone_at IS NULL"
+            " AND NOT EXISTS (SELECT 1 FROM memory_transcript_entries WHERE file_id = f.id)"
+            " AND NOT EXISTS (SELECT 1 FROM bad_lines WHERE file_id = f.id)",
+            (key,),
+        )
+        ledger.execute("UPDATE memory_file_states SET status = 'idle' WHERE file_path = ?", (key,))
 
 
 def mark_gone(ledger: Ledger, key: str, now: Moment) -> bool:

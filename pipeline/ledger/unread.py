@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 
 from pipeline.ledger.connection import Ledger
 from pipeline.ledger.utterances import FIRST_ENTRIES
@@ -23,6 +23,11 @@ _TYPED = (
 )
 _PRINTED = f"FROM memory_file_states f WHERE {_ENTRYPOINT} LIKE 'sdk%' AND NOT {_TYPED}"
 
+_READ = (
+    "SELECT key, from_row, through_row FROM runs WHERE strategy = 'turn'"
+    " AND outcome IN ('applied', 'proposed', 'known', 'nothing', 'failed:unextractable')"
+)
+
 
 def is_printed(ledger: Ledger, key: str) -> bool:
     """Say whether the session in the file `key` is a program's: an SDK started it, and no person types."""
@@ -32,7 +37,8 @@ def is_printed(ledger: Ledger, key: str) -> bool:
 def reasons(ledger: Ledger, *, print_sessions: bool) -> dict[str, int]:
     """Return how many things are not read, by why; `print_sessions` says that programs' sessions are.
 
-    Conversations and turns that were passed over are told with the reason they were given.
+    Conversations and turns that were passed over are told with the reason they were given; not those that
+    were too short to be read as a whole and were read turn by turn.
     """
     found: Counter[str] = Counter()
     if not print_sessions:
@@ -43,10 +49,8 @@ def reasons(ledger: Ledger, *, print_sessions: bool) -> dict[str, int]:
             "SELECT count(*) FROM memory_file_states WHERE gone_at IS NOT NULL AND last_processed_offset = 0"
         )
     )
-    for row in ledger.rows(
-        "SELECT reason, count(*) AS n FROM memory_conversations WHERE status = 'skipped' GROUP BY reason"
-    ):
-        found[f"conversations: {row['reason'] or 'passed over'}"] += row["n"]
+    for reason in passed_over(ledger):
+        found[f"conversations: {reason or 'passed over'}"] += 1
     for row in ledger.rows(
         "SELECT summary_json FROM runs WHERE outcome = 'skipped' AND strategy = 'turn'"
         " ORDER BY started_at DESC LIMIT ?",
@@ -54,6 +58,21 @@ def reasons(ledger: Ledger, *, print_sessions: bool) -> dict[str, int]:
     ):
         found[f"turns: {_reason(row['summary_json'])}"] += 1
     return {reason: number for reason, number in found.items() if number}
+
+
+def passed_over(ledger: Ledger) -> list[str]:
+    """Return of each conversation that was passed over, and of which no turn was read either, why."""
+    skipped = ledger.rows(
+        "SELECT source_file, first_row, last_row, reason FROM memory_conversations WHERE status = 'skipped'"
+    )
+    read: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for key, begin, end in ledger.rows(_READ) if skipped else ():
+        read[key].append((begin, end))
+    return [
+        reason
+        for key, first, last, reason in skipped
+        if not any(begin <= last and first <= end for begin, end in read[key])
+    ]
 
 
 def _reason(summary_json: str | None) -> str:

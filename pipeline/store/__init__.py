@@ -28,6 +28,7 @@ from pipeline.store.history.generations import (
     short_ids,
     turns_of,
     undo_id,
+    undone_runs,
 )
 from pipeline.store.history.hand_edits import HandEdit
 from pipeline.store.history.undo import Undone
@@ -76,4 +77,5 @@ __all__ = [
     "short_ids",
     "turns_of",
     "undo_id",
+    "undone_runs",
 ]

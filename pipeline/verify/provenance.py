@@ -20,9 +20,10 @@ _STANDING: dict[str, int] = {"hand-written": 4, "user-stated": 3, "user-confirme
 def said_at(memory: Memory) -> datetime | None:
     """Return when `memory` was last said, by its evidence; None when no source carries a time.
 
-    Never the file's time nor the front matter's: those tell when it was processed (bug case 102).
+    Never the file's time nor the front matter's: those tell when it was processed (bug case 102). But for one
+    that a person dictated (`Memory.dictated_at`).
     """
-    return latest(source.at for source in memory.sources)
+    return latest(source.at for source in memory.sources) or memory.dictated_at
 
 
 def sources_of(memory: Memory, text: str) -> tuple[Evidence, ...]:
@@ -32,8 +33,8 @@ def sources_of(memory: Memory, text: str) -> tuple[Evidence, ...]:
 
 
 def sentence_said_at(memory: Memory, text: str) -> datetime | None:
-    """Return when the sentence `text` of `memory` was last said; None when no source of it has a time."""
-    return latest(source.at for source in sources_of(memory, text))
+    """Return when the sentence `text` of `memory` was last said; None when nobody knows (see `said_at`)."""
+    return latest(source.at for source in sources_of(memory, text)) or memory.dictated_at
 
 
 def vouched(memory: Memory) -> bool:

@@ -167,7 +167,7 @@ def test_process_reads_what_was_left_for_later(desk):
 def test_add_list_forget(desk):
     desk.here("add", "Deploys happen on Tuesdays.", "--name", "deploy-day", "--why", "The team is complete.")
     assert "**Why:** The team is complete." in desk.here("show", "deploy-day").out
-    assert "written by hand" in desk.here("why", "deploy-day").out
+    assert "you said it at" in desk.here("why", "deploy-day").out
     assert "deploy-day already" in desk.here("add", "x", "--name", "deploy day", code=1).err
     assert "kept in archive/" in desk.here("forget", "deploy-day").out
     assert desk.here("list", "--json").json == []

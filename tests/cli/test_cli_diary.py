@@ -108,5 +108,10 @@ def test_an_odd_page_hides_no_other(diary, page):
 
 def test_an_empty_diary_says_how_it_comes_to_be(desk):
     assert desk.here("timeline").out == "the diary has no entry yet\n"
+    for command, code in (("timeline", 0), ("timeline --since 7d", 0), ("day", 1), ("day 2026-11-18", 1)):
+        said = desk.here(*command.split(), code=code).err
+        assert "There is no model now" in said and "`reverie doctor`" in said
+        with_key = {"REVERIE_MODEL__PROVIDER": "anthropic", "ANTHROPIC_API_KEY": "k"}
+        assert "no model" not in desk.here(*command.split(), code=code, **with_key).err
     assert "when it is over" in desk.here("day", code=1).err
     assert desk.here("timeline", "--json").json == []

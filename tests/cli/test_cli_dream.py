@@ -467,9 +467,9 @@ WRONG = [
     (["pin", "nobody"], "'nobody'", "reverie list"),
     (["unpin", "nobody"], "'nobody'", "reverie list"),
     (["restore", "nobody"], "'nobody'", "reverie list --retired"),
-    (["inbox", "show", "77"], "number 77", "reverie inbox list"),
-    (["inbox", "accept", "77"], "number 77", "reverie inbox list"),
-    (["inbox", "reject", "77"], "number 77", "reverie inbox list"),
+    (["inbox", "show", "77"], "number 77", "reverie inbox"),
+    (["inbox", "accept", "77"], "number 77", "reverie inbox"),
+    (["inbox", "reject", "77"], "number 77", "reverie inbox"),
     (["consolidate", "--force", "--llm", "replay:nowhere"], "nowhere", ""),
 ]
 

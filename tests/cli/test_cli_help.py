@@ -1,7 +1,5 @@
 """The command line as a person meets it: headings, -h, completion, words that are near."""
 
-import os
-import pty
 import re
 import subprocess
 import sys
@@ -9,9 +7,8 @@ from typing import Any
 
 import pytest
 import typer
-from rich.cells import cell_len
 
-from pipeline.cli import groups, output
+from pipeline.cli import groups
 from pipeline.cli.main import COMMANDS, cli
 
 
@@ -85,58 +82,6 @@ def test_no_message_for_a_person_has_the_name_of_a_class(desk):
     done = subprocess.run([sys.executable, "-c", code, "boom"], env=desk.env, capture_output=True, text=True)
     assert "KeyError" not in done.stderr and "This is a fault in Reverie" in done.stderr
     assert groups.HELP_OPTIONS["help_option_names"][0] == "-h"
-
-
-@pytest.mark.parametrize(
-    ("text", "columns", "lines"),
-    [
-        ("one two three", 40, ["one two three"]),
-        ("created    a-name", 40, ["created    a-name"]),
-        ("a sentence that goes on a while", 22, ["a sentence that goes", "  on a while"]),
-        ("see /home/anna/projects/shop/memory", 22, ["see /home/anna/", "  projects/shop/memory"]),
-        ("a-name-that-is-longer-than-the-terminal", 22, ["a-name-that-is-longer-", "  than-the-terminal"]),
-        ("会議は毎週火曜日の朝に第一会議室で", 22, ["会議は毎週火曜日の朝に", "  第一会議室で"]),
-        ("", 40, [""]),
-    ],
-)  # fmt: skip
-def test_daily_no_word_is_broken_where_there_is_another_way(text, columns, lines):
-    assert output.wrapped(text, columns, hang="  ") == lines
-
-
-@pytest.mark.parametrize("columns", [60, 80, 120])
-def test_daily_on_a_terminal_nothing_is_wider_than_it(desk, columns):
-    desk.here("add", "Ship on Mondays, once the release notes were read by two people of the whole team.")
-    name = desk.here("list", "--json").json[0]["name"]
-    for command in (
-        "list",
-        "history",
-        "status",
-        f"why {name}",
-        "adopt /nowhere",
-        "inbox",
-        "timeline",
-        "config",
-    ):
-        shown = on_a_terminal(desk, columns, *command.split())
-        assert shown and max(map(cell_len, shown)) <= columns, command
-
-
-def on_a_terminal(desk, columns, *command):
-    """Return the lines that a command prints on a terminal of so many columns."""
-    ours, theirs = pty.openpty()
-    env = {**desk.env, "COLUMNS": str(columns), "LINES": "50", "TERM": "xterm", "NO_COLOR": "1"}
-    argv = [sys.executable, "-m", "pipeline.cli.main", *command]
-    running = subprocess.Popen(argv, cwd=desk.project, env=env, stdin=theirs, stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    printed = b""
-    try:
-        while part := os.read(ours, 65536):
-            printed += part
-    except OSError:
-        pass  # the other end was closed
-    running.wait(60)
-    os.close(ours)
-    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", printed.decode()).splitlines()
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -103,6 +103,16 @@ def test_bug_d10_undo_of_a_yes_puts_the_proposal_back_as_often_as_asked(held):
     assert held.here("inbox", "list", "--json").json == []
 
 
+def test_undo_of_a_yes_says_that_the_proposal_waits_and_how_to_see_it(held):
+    number = update(held, FOUR)
+    held.here("inbox", "accept", number)
+    said = held.here("undo")
+    assert f"The proposal waits again: `reverie inbox show {number}` shows it" in said.err
+    held.here("inbox", "show", number)
+    again = held.here("undo", held.here("history", "--json").json[0]["short"], "--json")
+    assert again.json["waits"] == 0 and "waits again" not in again.err
+
+
 def test_words_whose_yes_was_undone_do_nothing_by_themselves_until_the_next_yes(held):
     number = put(held, "new", FRESH)
     for _ in range(2):

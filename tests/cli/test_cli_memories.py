@@ -1,8 +1,12 @@
 """`list` by day, order and what left; `add` names by whole words and knows equal text in any form."""
 
+import shutil
 import unicodedata
 
 import pytest
+
+from pipeline.domain.memory import TYPES
+from tests.cli.conftest import make_desk, session
 
 DAYS = {"b-old": "2026-11-01", "a-new": "2026-11-20", "c-mid": "2026-11-10"}
 
@@ -41,12 +45,12 @@ def test_list_by_day_and_in_order(shelf, options, expected):
 def test_list_shows_the_day_on_which_it_was_said(shelf):
     assert "2026-11-20" in shelf.here("list").out
     row = shelf.here("list", "--json").json[0]
-    assert row["created"] == row["changed"] == "2026-11-20T10:00:00+00:00" and row["said"] is None
+    assert row["created"] == row["changed"] == row["said"] == "2026-11-20T10:00:00+00:00"
 
 
 @pytest.mark.parametrize("option", ["--retired", "--archived"])
 def test_list_shows_what_left_with_when_and_why(shelf, option):
-    assert shelf.here("list", option).out == "no memory left yet\n"
+    assert shelf.here("list", option).out == "no memory was retired or forgotten yet\n"
     shelf.here("forget", "c-mid", REVERIE_NOW="2026-11-20T12:00:00Z")
     (row,) = shelf.here("list", option, "--json").json
     assert (row["name"], row["reason"]) == ("c-mid", "forgotten on request")
@@ -89,3 +93,101 @@ def test_mode_as_json(desk):
         "changed": True,
         "effect": desk.here("mode", "--json").json["effect"],
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "described"),
+    [
+        (
+            "We count gulls by wing tags, never by colour rings, since the rings fade in the sun.",
+            "We count gulls by wing tags, never by colour rings, since the rings…",
+            "We count gulls by wing tags, never by colour rings, since the rings fade in the sun.",
+        ),
+        ("Ship it. On Fridays we never do.", "Ship it", "Ship it. On Fridays we never do."),
+        ("word " * 40, "word " * 12 + "word…", "word " * 28 + "word…"),
+    ],
+)
+def test_what_add_cuts_ends_in_an_ellipsis(desk, text, title, described):
+    made = desk.here("add", text, "--json").json
+    assert (made["title"], made["description"]) == (title, described)
+
+
+def test_claude_reads_the_end_of_a_rule_that_was_added(desk):
+    rule = "We count gulls by wing tags, never by colour rings, since those fade in the sun within two years."
+    desk.run("add", rule)
+    index = (desk.store / "MEMORY.md").read_text()
+    assert index.count("We count gulls") == 1 and f"[{rule}](" in index
+
+
+def test_what_was_added_was_said_by_the_person_on_that_day(desk):
+    desk.run("add", "The gull colony moved to the north pier.", REVERIE_NOW="2026-11-10T09:00:00Z", TZ="UTC")
+    name = "the-gull-colony-moved-to-the-north-pier"
+    desk.run("pin", name, REVERIE_NOW="2026-11-15T09:00:00Z")
+    told = desk.run("why", name, TZ="UTC").out
+    assert "you said it at 2026-11-10 09:00, with `reverie add`" in told and "by hand" not in told
+    assert desk.run("list", "--json").json[0]["said"] == "2026-11-10T09:00:00+00:00"
+    asked = ("recall", "where did the gull colony move?")
+    now = {"REVERIE_NOW": "2026-11-20T09:00:00Z", "TZ": "UTC"}
+    for indexed in (True, False):
+        if not indexed:
+            shutil.rmtree(desk.project.parent / ".claude" / "reverie" / "search")
+        assert 'said="2026-11-10, 10 days ago" by="the user"' in desk.run(*asked, **now).out
+
+
+def edited(desk, name, before, after):
+    (file,) = desk.store.glob(f"{name}*.md")
+    text = file.read_text("utf-8")
+    assert before in text
+    file.write_text(text.replace(before, after), "utf-8")
+    return file
+
+
+def test_why_tells_of_an_edit_by_hand_and_of_a_quote_nobody_said(tmp_path):
+    desk = make_desk(tmp_path)
+    desk.here("extract", "--transcript", session(desk.project).write(desk.project))
+    name = next(row["name"] for row in desk.here("list", "--json").json if "branches" in row["name"])
+    assert "changed since by someone else  no\n" in desk.here("why", name).out
+    edited(desk, name, "after the ticket", "after the author")
+    told = desk.here("why", name).out
+    assert "changed since by someone else  yes, by hand on " in told
+    assert f"`reverie diff {name}` shows how" in told and "after the author" in desk.here("diff", name).out
+    assert "but what was said there is: “From now on name branches after the ticket," in told
+
+
+def test_why_says_of_a_file_that_reverie_never_wrote_it(desk):
+    desk.here("add", "Ship it.")
+    (desk.store / "mine.md").write_text("Mine.\n")
+    assert "Reverie never wrote this file" in desk.here("why", "mine").out
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "expected"),
+    [
+        ((), "I prefer pytest to unittest.", "feedback"),
+        ((), "I am a data engineer at a hospital.", "user"),
+        ((), "The colony moved. Always count it twice.", "feedback"),
+        ((), "The gull colony moved to the north pier.", "project"),
+        (("--user",), "I want terse answers.", "feedback"),
+        (("--user",), "We use pnpm, not npm.", "feedback"),
+        (("--user",), "I am a data engineer at a hospital.", "user"),
+        (("--user", "--type", "project"), "I want terse answers.", "project"),
+        (("--type", "decision"), "I prefer pytest to unittest.", "decision"),
+    ],
+)
+def test_add_without_a_type_goes_by_the_words_as_extraction_does(desk, options, text, expected):
+    assert desk.here("add", *options, text, "--json").json["type"] == expected
+
+
+@pytest.mark.parametrize("command", ["add", "list"])
+def test_help_names_every_type(desk, command):
+    shown = desk.here(command, "--help").out
+    assert all(name in shown for name in TYPES)
+
+
+def test_list_says_what_the_mark_of_pinned_ones_means(desk):
+    desk.here("add", "Ship it.")
+    assert "pinned" not in desk.here("list").err
+    desk.here("pin", "ship-it")
+    said = desk.here("list")
+    assert said.out.splitlines()[1].startswith("* ") and said.err.startswith("* is pinned: ")
+    assert desk.here("list", "--json").err == ""

@@ -79,6 +79,10 @@ def test_recall_explains_what_it_left_out(told):
     chosen, left = sorted(said.out.splitlines()[1:], key=lambda line: "chosen" not in line)
     assert "staging-deploys.md" in chosen
     assert "harbour-lights.md" in left
+    assert "The floor is 0.38: 0.38 times `recall.floor`, which is 1." in said.err
+    said = told.here("recall", "--explain", QUESTION, REVERIE_RECALL__FLOOR="50")
+    assert "below the floor of 19.00" in said.out
+    assert "The floor is 19.00: 0.38 times `recall.floor`, which is 50." in said.err
     assert told.here("recall", "--explain", "zebra crossing").out == "no memory has a word of it\n"
 
 
@@ -196,10 +200,10 @@ def test_injected_shows_what_why_score_and_tokens_of_the_latest_session(told):
     cells = [" ".join(row.split()) for row in rows]
     assert cells == [
         "2026-11-27 10:00 prompt staging-deploys 0.61 78 deploy, staging",
-        "2026-11-27 10:00 prompt the whole text; 2 more found no room 123",
+        "2026-11-27 10:00 prompt in all, with the text around them; 2 more found no room 123",
         "2026-11-27 10:01 compact the context was made anew",
         "2026-11-27 10:02 session start (compact) harbour-lights 0.61 78 deploy, staging",
-        "2026-11-27 10:02 session start (compact) the whole text 123",
+        "2026-11-27 10:02 session start (compact) in all, with the text around them 123",
     ]
 
 

@@ -65,6 +65,34 @@ def test_set_refuses_what_is_no_setting_and_leaves_the_file(desk, file, key, val
     assert file.read_text() == BEFORE
 
 
+def test_every_setting_is_shown_as_it_can_be_set(desk, file):
+    file.write_text("[projects]\nonly = ['~/a b', '/c']\n[recall]\nenabled = false\n")
+    rows = desk.here("config", "--json").json["settings"]
+    shown = {line.split()[0]: line.split(maxsplit=1)[1] for line in desk.here("config").out.splitlines()}
+    assert shown["recall.enabled"].startswith("false ") and shown["projects.ignore"].startswith("[] ")
+    assert shown["projects.only"].startswith('["~/a b", "/c"] ') and shown["model.base_url"].startswith('"" ')
+    for row in rows:
+        text = desk.here("config", "get", row["key"]).out.rstrip("\n")
+        assert shown[row["key"]].startswith(text)
+        assert desk.here("config", "set", row["key"], text, "--json").json["value"] == row["value"]
+    assert desk.here("config", "--json").json["settings"] == rows
+
+
+def test_one_setting_or_section_is_shown_by_its_name(desk, file):
+    file.write_text("[recall]\nfloor = 2.5\n")
+    for words in (["get", "recall.floor"], ["recall.floor"]):
+        said = desk.here("config", *words)
+        assert said.out == "2.5\n" and "Default: 1.0." in said.err and "How relevant" in said.err
+    row = desk.here("config", "get", "recall.floor", "--json").json
+    assert (row["value"], row["default"]) == (2.5, 1.0)
+    for words in (["get", "recall"], ["recall"]):
+        names = [row["key"] for row in desk.here("config", *words, "--json").json["settings"]]
+        assert "recall.floor" in names and all(name.startswith("recall.") for name in names)
+    assert "Did you mean recall.floor" in desk.here("config", "floor", code=2).err
+    assert "Did you mean recall.floor" in desk.here("config", "get", "recall.flor", code=2).err
+    desk.here("config", "recal", code=2)
+
+
 def test_set_says_when_the_environment_stands_above_it(desk, file):
     said = desk.here("config", "set", "spend.calls_per_run", "5", REVERIE_SPEND__CALLS_PER_RUN="7")
     assert "REVERIE_SPEND__CALLS_PER_RUN" in said.err and "7 holds here" in said.err

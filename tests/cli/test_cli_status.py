@@ -9,11 +9,13 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
 from pipeline.app.status import next_step
 from pipeline.cli.status import screen
+from pipeline.ledger import conversations, open_ledger
 from tests.cli.conftest import session
 from tests.support.transcripts import Transcript
 
@@ -42,6 +44,55 @@ def test_status_and_doctor_say_what_is_not_read_and_why(desk):
     ]
     read = {"REVERIE_EXTRACTION__INCLUDE_PRINT_SESSIONS": "true"}
     assert desk.here("status", "--json", **read).json["unread"] == {}
+
+
+def test_a_short_conversation_that_was_read_by_turns_does_not_count_as_passed_over(desk):
+    talk = Transcript(cwd=str(desk.project), start="2026-11-20T09:00:00Z")
+    talk.user("Always write the ring number first.")
+    talk.assistant("Done.")
+    desk.here("ingest", "--file", talk.write(desk.project), TZ="UTC")
+    assert "2026-11-20 09:00 " in desk.here("conversations", TZ="UTC").out
+    assert "2026-11-20 09:00 " in desk.here("process", "--all", "--estimate", TZ="UTC").out
+    with open_ledger(desk.project.parent / ".claude" / "reverie" / "ledger.sqlite") as ledger:
+        conversations.set_status(ledger, 1, "skipped", reason="fewer than 5 messages", now=datetime.now(UTC))
+    value = desk.here("status", "--json").json
+    assert value["unread"] == {"conversations: fewer than 5 messages": 1}
+    assert value["conversations"] == {"skipped": 1}
+    desk.here("extract", "--transcript", talk.write(desk.project))
+    value = desk.here("status", "--json").json
+    assert value["unread"] == {} and value["conversations"] == {"read by turns": 1}
+    assert "\nnot read" not in desk.here("status").out
+
+
+def test_what_was_undone_is_told_as_undone_and_is_no_news(desk):
+    desk.run("extract", "--transcript", session(desk.project).write(desk.project))
+    assert " applied: created " in desk.run("status").out
+    desk.run("undo")
+    (run,) = desk.run("status", "--json").json["runs"]
+    last = desk.run("status").out.partition("Last runs\n")[2]
+    assert run["undone"] and " undone: created " in last and "applied" not in last
+    board = json.loads((desk.project.parent / ".claude" / "reverie" / "recall" / "board.json").read_text())
+    assert board["stores"][str(desk.store)]["changes"] == []
+    desk.run("undo", desk.run("history", "--json").json[0]["short"])
+    assert " applied: created " in desk.run("status").out
+
+
+def test_what_is_no_transcript_was_not_read(desk):
+    (desk.project / "notes.txt").write_text("some notes\n")
+    folder = desk.project / "old" / "shop"
+    folder.mkdir(parents=True)
+    (folder / "broken.jsonl").write_text("no record\n")
+    for file in ("notes.txt", desk.project):
+        desk.run("extract", "--transcript", file, code=1)
+        assert "0 transcripts" in desk.run("status").out
+    assert "no session files" not in desk.run("ingest", "--dir", "old").err
+    assert "0 transcripts" in desk.run("status").out
+    good = session(desk.project).write(desk.project)
+    desk.run("ingest", "--file", good)
+    assert "1 transcript," in desk.run("status").out
+    good.write_text("no record\n")
+    desk.run("ingest", "--file", good, code=1)
+    assert "1 transcript, 6 utterances" in desk.run("status").out
 
 
 def test_status_says_what_no_model_means(desk):

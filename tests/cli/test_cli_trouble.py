@@ -103,7 +103,7 @@ def test_what_hides_in_a_file_written_by_hand_is_not_loaded(desk):
     file.write_text(file.read_text("utf-8").replace("Deploy on Tuesdays.", hidden), "utf-8")
     desk.here("reindex")
     index = (desk.store / "MEMORY.md").read_text("utf-8")
-    assert "[Deploy on Tuesdays](deploys.md)" in index and not invisible.has_hidden(index)
+    assert "[Deploy on Tuesdays.](deploys.md)" in index and not invisible.has_hidden(index)
     assert not invisible.has_hidden(desk.here("show", "deploys").out)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -264,3 +265,14 @@ def test_a_memory_in_full_is_its_sentences_alone(bench: Bench) -> None:
     session.user("rooms are green, are they?")
     [request] = asked(bench, session)
     assert "## green-rooms (feedback; 2026-02-01, person)\n1. Rooms are green.\n" in request
+
+
+def test_what_was_dictated_was_said_by_the_person_on_that_day(bench: Bench) -> None:
+    day = datetime(2026, 2, 1, 9, tzinfo=UTC)
+    green = memory("green-rooms", body="Rooms are green.\n", created=day, origin="hand-written")
+    save(bench.store, green, memory("tall-rooms", body="Rooms are tall.\n", created=day))
+    session = Transcript()
+    session.user("rooms are green and tall, are they?")
+    [request] = asked(bench, session)
+    assert "## green-rooms (feedback; 2026-02-01, person)\n1. Rooms are green.\n" in request
+    assert "## tall-rooms (feedback; day and speaker unknown)\n" in request

@@ -285,15 +285,18 @@ def test_daily_what_a_person_decides_by_comes_before_the_question(machine: Machi
     assert said.count("leaves the machine") == 1
 
 
-def test_daily_leaving_says_what_goes_and_shows_lines_on_demand(machine: Machine) -> None:
+def test_leaving_tells_in_a_few_lines_what_goes(machine: Machine) -> None:
     machine.write(FOREIGN)
     machine.reverie("install", "--status-line")
     said = machine.reverie("uninstall")
-    assert f"out of {machine.settings} (nothing else in it changes):\n  5 hooks: Stop, " in said
-    assert "\n  the status line\n" in said and "--- " not in said and "`--dry-run` shows" in said
+    assert f"out of {machine.settings} (nothing else in it changes):\n  5 hooks: Stop, " in machine.out
+    assert "\n  the status line\n" in machine.out and "brought up to date" not in machine.out
+    assert len(machine.out.splitlines()) < 10 and "--- " not in said and "@@" not in said
+    assert said.count("`--dry-run` shows the change of the settings line by line.") == 1
     machine.settings.unlink()
     machine.reverie("install")
-    assert "(the file goes)" in machine.reverie("uninstall")
+    machine.reverie("uninstall")
+    assert f"out of {machine.settings} (the file goes, as nothing else is in it):\n  5 hooks" in machine.out
 
 
 def test_daily_in_a_project_no_commands_are_promised(machine: Machine) -> None:

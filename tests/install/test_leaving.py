@@ -153,6 +153,28 @@ def test_memories_stay_unless_they_are_named_to_go(machine: Machine) -> None:
     assert not machine.state.exists()
 
 
+@pytest.mark.parametrize("more", [(), ("--with-memories",)])
+def test_a_dry_run_of_a_purge_says_what_would_be_deleted_and_what_stays(
+    machine: Machine, more: tuple[str, ...]
+) -> None:
+    machine.reverie("install")
+    machine.reverie("add", "--user", "I want terse answers.")
+    machine.reverie("add", "The colony moved.")
+    (machine.state / "notes.txt").write_text("mine")
+    before = machine.everything()
+    said = machine.reverie("uninstall", "--purge", "--dry-run", *more)
+    assert machine.everything() == before
+    names = machine.out.partition(f"to delete in {machine.state}:\n  ")[2].partition("\n")[0].split(", ")
+    assert f"stays {machine.state / 'notes.txt'}: not made by Reverie" in said
+    assert ("memory/" in names) is bool(more) is not (f"stays {machine.state / 'memory'}" in said)
+    machine.reverie("uninstall", "--purge", "--yes", *more)
+    left = {path.name for path in machine.state.iterdir()}
+    assert left == {"notes.txt", *([] if more else ["memory"])}
+    assert {name.rstrip("/") for name in names} == {
+        path.split("/")[2] for path in before if path.startswith(".claude/reverie/")
+    } - left
+
+
 def test_every_name_under_the_home_goes_with_a_purge(machine: Machine) -> None:
     machine.reverie("install")
     for name in set(OWN) - {"worker.lock", "ledger.sqlite", *everything(machine.state)}:

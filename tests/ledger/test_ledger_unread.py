@@ -52,6 +52,31 @@ def test_everything_that_is_passed_over_has_its_reason(led: Ledger) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("outcome", "first", "last", "unread_too"),
+    [
+        ("proposed", 1, 1, False),
+        ("nothing", 1, 4, False),
+        ("failed:unextractable", 1, 1, False),
+        ("skipped", 1, 1, True),
+        ("failed:timeout", 1, 1, True),
+        ("applied", 2, 4, True),
+    ],
+)
+def test_a_short_conversation_that_was_read_by_turns_was_read(
+    led: Ledger, outcome: str, first: int, last: int, unread_too: bool
+) -> None:
+    ingest(led, [said(0)])
+    conversations.set_status(led, 1, "skipped", reason="fewer than 5 messages", now=START)
+    runs.start_run(
+        led, id="r", kind="extract", key=KEY, store="s", strategy="turn",
+        from_row=first, through_row=last, now=START,
+    )  # fmt: skip
+    runs.finish_run(led, "r", outcome=outcome, summary=RunSummary(""), now=START)
+    found = unread.reasons(led, print_sessions=False)
+    assert ("conversations: fewer than 5 messages" in found) is unread_too
+
+
 def test_a_damaged_summary_counts_all_the_same(led: Ledger) -> None:
     runs.start_run(
         led, id="r", kind="extract", key=KEY, store="s", strategy="turn", from_row=1, through_row=1, now=START

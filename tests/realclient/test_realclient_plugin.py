@@ -73,7 +73,7 @@ SKILLS = [
     ("inbox", ("inbox", "list"), "nothing waits"),
     ("status", ("status",), "nothing for you"),
     ("list", ("list",), "staging-is-deployed-with-make-ship"),
-    ("why", ("why", "staging-is-deployed-with-make-ship"), "hand-written"),
+    ("why", ("why", "staging-is-deployed-with-make-ship"), "you said it"),
     ("search", ("search", "staging"), "make ship"),
     ("undo", ("diff",), "staging-is-deployed-with-make-ship"),
     ("timeline", ("timeline", "--since", "7d"), "nothing in the diary"),

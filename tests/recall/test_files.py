@@ -136,3 +136,9 @@ def test_of_a_large_file_the_start_is_read(tmp_path):
     (tmp_path / "x.md").write_bytes(b"start\n" + b"word " * 300_000)
     found = store_files.read(str(tmp_path), "x.md", False)
     assert len(found.shown["body"]) == store_files.MOST_BODY and found.shown["cut"]
+
+
+def test_what_a_person_dictated_was_said_when_the_file_was_made() -> None:
+    front = "created: '2026-11-10T09:00:00+00:00'\nupdated: '2026-11-15T09:00:00+00:00'\n"
+    for origin, day in (("hand-written", "2026-11-10"), ("user-stated", "2026-11-15")):
+        assert store_files.describe(f"---\n{front}origin: {origin}\n---\nx\n", "a.md")["said"].startswith(day)

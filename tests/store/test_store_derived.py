@@ -95,7 +95,7 @@ def test_what_the_cache_gives_is_what_the_files_give(store):
     assert len(cached) == 4
 
 
-@pytest.mark.parametrize("junk", [b"", b"{", b"[]", b'{"entries": {"a": {"_file": 1}}}', b'{"entries": 3}'])
+@pytest.mark.parametrize("junk", [b"", b"{", b"[]", b'{"entries": {"a": {"_file2": 1}}}', b'{"entries": 3}'])
 def test_a_damaged_index_is_no_obstacle(store, junk):
     save(store, memory())
     (store.root / "_index.json").write_bytes(junk)

@@ -97,7 +97,7 @@ def _reports(home: Path, store: str) -> Iterator[dict[str, Any]]:
 
 
 def _link(memory: Memory) -> str:
-    return f"[{inert(memory.shown_title)}]({link_target(memory.path)})"
+    return f"[{inert(memory.headline)}]({link_target(memory.path)})"
 
 
 def _themes(memories: Sequence[Memory]) -> list[str]:

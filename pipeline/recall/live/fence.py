@@ -25,7 +25,7 @@ SPEAKERS = {
     "user-confirmed": "Claude, confirmed by the user",
     "assistant-inferred": "Claude, not confirmed",
     "imported": "an import",
-    "hand-written": "a file written by hand",
+    "hand-written": "the user",
 }
 _LONGEST_LABEL = 120
 

@@ -124,7 +124,7 @@ def _troubles(state: "dict[str, Any]", seen: Seen, now: float) -> "list[str]":
     waiting = int(_number(state.get("inbox")))
     if waiting:
         word = "proposals wait" if waiting > 1 else "proposal waits"
-        lines.append(f"{waiting} {word} for the user's decision: `reverie inbox list`.")
+        lines.append(f"{waiting} {word} for the user's decision: `reverie inbox`.")
     for parked in _texts(state.get("parked")):
         lines.append(f"Memory work stopped: {parked} (`reverie status`; `reverie work --retry`).")
     held = state.get("held")

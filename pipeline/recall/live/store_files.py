@@ -288,7 +288,9 @@ def _share(value: str, default: float) -> float:
 
 
 def _first_time(keys: "dict[str, str]") -> str:
-    return next((keys[key] for key in ("updated", "modified", "created") if _moment(keys.get(key, ""))), "")
+    dictated = keys.get("origin") == "hand-written"  # `Memory.dictated_at`
+    names = ("created", "updated", "modified") if dictated else ("updated", "modified", "created")
+    return next((keys[key] for key in names if _moment(keys.get(key, ""))), "")
 
 
 def _moment(text: str) -> float:

@@ -28,6 +28,7 @@ from pipeline.hooklib.plain import clipped
 from pipeline.hooklib.settings import board, config_stamp
 from pipeline.ledger import Ledger, calls, conversations, dreams, files, inbox, jobs, runs
 from pipeline.safety.invisible import visible_line
+from pipeline.store import undone_runs
 
 LOG = logging.getLogger("reverie.recall")
 DAYS = 14
@@ -146,10 +147,18 @@ def _dream(ledger: Ledger, settings: Settings, store_path: str) -> dict[str, Any
 
 
 def _changes(ledger: Ledger, since: float) -> dict[str, list[list[Any]]]:
-    """Return by store what runs did since the moment `since`, newest first: time, deed, name, session."""
+    """Return by store what runs did since the moment `since`, newest first: time, deed, name, session.
+
+    What was undone is no news.
+    """
     found: dict[str, list[list[Any]]] = defaultdict(list)
+    undone: dict[str, set[str]] = {}
     for run in runs.list_runs(ledger, limit=_RUNS):
         if run.finished_at is None or run.finished_at < since:
+            continue
+        if run.store not in undone:
+            undone[run.store] = undone_runs(Path(run.store)) if run.store else set()
+        if run.id in undone[run.store]:
             continue
         for action in run.summary.actions:
             session = Path(run.key).stem if run.kind == "extract" else ""

@@ -119,7 +119,7 @@ def core_text(memories: Sequence[Memory], state: dict[str, dict[str, Any]], now:
         room -= len(lines[0])
         for memory in members[:CORE_PER_SECTION]:
             tags = f" ({inert(', '.join(memory.tags))})" if memory.tags else ""
-            line = f"- [{inert(memory.shown_title)}]({link_target(memory.path)}){tags}\n"
+            line = f"- [{inert(memory.headline)}]({link_target(memory.path)}){tags}\n"
             if len(line) > room:
                 break
             room -= len(line)

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
-from pipeline.domain.memory import Memory
+from pipeline.domain.memory import MAX_DESCRIPTION, Memory
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, conflicts
 from pipeline.hooklib.plain import one_line
 from pipeline.safety.invisible import is_hidden, visible, visible_line
@@ -26,11 +26,9 @@ from pipeline.store.files.layout import INDEX, OVERFLOW
 BEGIN = "<!-- reverie:begin -->"
 END = "<!-- reverie:end -->"
 OVERFLOW_MARK = "<!-- made by reverie from the memory files; edits here are lost -->"
-LINE_LIMIT = 150
+LINE_LIMIT = 200
+"""Characters of a line, as Claude Code itself has them; one with a whole sentence may have a few more."""
 _TITLE_LIMIT = 70
-_SENTENCE_WORDS = 4
-_WORD = re.compile(r"\w+")
-_END_OF_WORD = re.compile(r"[.,;:!?]*(?:\s+|$)")
 _DECAY_PER_DAY = 0.03
 _FIRST = frozenset({"user", "feedback"})
 _LINK = re.compile(r"\]\(\s*(?:<([^>\n]*)>|([^)\s]+))[^)\n]*\)")
@@ -81,32 +79,16 @@ def entry_of(memory: Memory, mtime: float) -> Entry:
 
 
 def index_line(memory: Memory) -> str:
-    """Return ``- [Title](path) — hook``, at most about 150 characters long.
+    """Return ``- [Title](path) — hook``, at most about 200 characters long.
 
-    A hook that begins with the words of the title goes on where they end; one that is they is left out.
+    Where the title is the start of the description it is ``- [description](path)``: one sentence, whole.
     """
-    title = one_line(inert(memory.shown_title), _TITLE_LIMIT) or inert(memory.path)
+    whole_in_title = memory.is_told_by_headline
+    most = MAX_DESCRIPTION if whole_in_title else _TITLE_LIMIT
+    title = one_line(inert(memory.headline), most) or inert(memory.path)
     start = f"- [{title}]({link_target(memory.path)})"
-    hook = _beyond(title, inert(memory.description or first_line(memory.body)))
+    hook = "" if whole_in_title else inert(memory.description or first_line(memory.body))
     return f"{start} — {one_line(hook, max(40, LINE_LIMIT - len(start) - 3))}" if hook else start
-
-
-def _beyond(title: str, text: str) -> str:
-    """Return `text`, or behind ``…`` what of it follows the words of `title`, if it begins with them."""
-    words, end = _WORD.findall(title.removesuffix("…")), 0
-    for word in words:
-        found = _WORD.search(text, end)
-        if found is None or found[0].casefold() != word.casefold():
-            return text
-        end = found.end()
-    break_off = _END_OF_WORD.match(text, end)
-    if break_off is None:
-        return text
-    rest = text[break_off.end() :]
-    if not rest:
-        return ""
-    # A title of a word or two is a heading: the sentence beneath it is read from its start.
-    return f"… {rest}" if len(words) >= _SENTENCE_WORDS else text
 
 
 def link_target(path: str) -> str:

@@ -28,7 +28,8 @@ from pipeline.store.files.memory_index import Entry, entry_of
 from pipeline.text.slugs import slugify
 
 INDEX_JSON = "_index.json"
-CACHE_KEY = "_file"
+CACHE_KEY = "_file2"
+"""Where an entry keeps what saves reading its file. Another shape of a line in it needs another name."""
 _TICK_NS = 100_000_000
 _LEAST_ID_PREFIX = 6
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")

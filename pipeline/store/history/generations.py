@@ -205,6 +205,13 @@ def history(root: Path) -> list[Generation]:
     return [replace(item, undone=_is_undone(turns_of(item.run), turns)) for item in found]
 
 
+def undone_runs(root: Path) -> set[str]:
+    """Return the ids of the change sets kept at `root` whose undo stands; empty where nothing is kept."""
+    if not any(folder.name.startswith("undo") for folder in _folders(root)):
+        return set()
+    return {item.run for item in history(root) if item.undone}
+
+
 def pick(generations: Sequence[Generation], run: str) -> Generation:
     """Return the generation of change set `run`; StoreError when it is not among them, or damaged."""
     for item in generations:

@@ -1,0 +1,167 @@
+"""On a terminal no word is broken at its edge: in data, in talk, in errors, in tables."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from pipeline.cli.output import wrapped
+from tests.cli.conftest import make_desk, session
+
+RULE = "We count gulls by wing tags, never by colour rings, since those fade in the sun within two years."
+NAME = "we-count-gulls-by-wing-tags-never-by-colour-rings-since"
+ESCAPES = re.compile(r"\x1b\[[?0-9;]*[a-zA-Z]|\r|⠋ \w+")
+COMMANDS = [
+    ("init",),
+    ("extract", "--transcript", "LATER"),
+    ("mode", "propose"),
+    ("list",),
+    ("why", NAME),
+    (
+        "add",
+        "The colony moved to the north pier, since the old pier is being rebuilt until May 2027.",
+    ),
+    ("add", RULE),
+    ("inbox",),
+    ("history",),
+    ("undo",),
+    ("recall", "which wing tags do gulls have?", "--explain"),
+    ("doctor",),
+    ("config", "set", "store.mode", "loud"),
+    ("day",),
+    ("status",),
+    ("adopt", "/nowhere"),
+    ("timeline",),
+    ("config",),
+]
+
+
+@pytest.fixture(scope="module")
+def lived_in(tmp_path_factory):
+    desk = make_desk(tmp_path_factory.mktemp("a-home-with-a-long-name") / "and-a-folder-in-it")
+    desk.here("add", RULE, "--name", NAME)
+    desk.here("extract", "--transcript", session(desk.project).write(desk.project))
+    return desk
+
+
+def read_all(fd, into):
+    while True:
+        try:
+            data = os.read(fd, 65536)
+        except OSError:
+            return
+        if not data:
+            return
+        into.append(data)
+
+
+def on_terminal(desk, columns, *command):
+    """Return what `command` prints to a terminal of so many columns: data and talk, each by itself."""
+    ends: list[tuple[int, int]] = []
+    texts: list[list[bytes]] = []
+    readers: list[threading.Thread] = []
+    for _ in range(2):
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        ends.append((ours, theirs))
+    running = subprocess.Popen(
+        [sys.executable, "-m", "pipeline.cli.main", *command],
+        cwd=desk.project, env={**desk.env, "TERM": "xterm", "NO_COLOR": "1"},
+        stdin=subprocess.DEVNULL, stdout=ends[0][1], stderr=ends[1][1],
+    )  # fmt: skip
+    for ours, theirs in ends:
+        os.close(theirs)
+        texts.append([])
+        readers.append(threading.Thread(target=read_all, args=(ours, texts[-1])))
+        readers[-1].start()
+    running.wait(60)
+    for reader, (ours, _) in zip(readers, ends, strict=True):
+        reader.join(60)
+        os.close(ours)
+    return ["".join(part.decode() for part in text).replace("\r\n", "\n") for text in texts]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_no_line_is_left_to_the_terminal_to_break(lived_in, columns):
+    for number, command in enumerate(COMMANDS):
+        folder = lived_in.project / f"later-{columns}-{number}"
+        folder.mkdir()
+        words = [
+            str(session(lived_in.project).write(folder)) if word == "LATER" else word for word in command
+        ]
+        for text in on_terminal(lived_in, columns, *words):
+            wide = [line for line in ESCAPES.sub("", text).split("\n") if cell_len(line) > columns]
+            assert not wide, (command, wide)
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "lines"),
+    [
+        ("one two three", 40, ["one two three"]),
+        ("created    a-name", 40, ["created    a-name"]),
+        ("a sentence that goes on a while", 22, ["a sentence that goes", "  on a while"]),
+        ("see /home/anna/projects/shop/memory", 22, ["see /home/anna/", "  projects/shop/memory"]),
+        ("a-name-that-is-longer-than-the-terminal", 22, ["a-name-that-is-longer-", "  than-the-terminal"]),
+        ("会議は毎週火曜日の朝に第一会議室で", 22, ["会議は毎週火曜日の朝に", "  第一会議室で"]),
+        ("", 40, [""]),
+    ],
+)  # fmt: skip
+def test_daily_no_word_is_broken_where_there_is_another_way(text, columns, lines):
+    assert wrapped(text, columns, hang="  ") == lines
+
+
+def test_what_is_to_be_copied_stays_as_it_is(desk):
+    desk.here("add", RULE, "--name", NAME)
+    shown, _ = on_terminal(desk, 60, "show", NAME)
+    assert f"\n{RULE}\n" in shown and f"description: {RULE}\n" in shown
+
+
+def test_a_path_too_long_for_a_line_breaks_behind_a_slash():
+    path = "/home/mona/projects/the-gulls-of-the-north-pier/memory/we-count-gulls.md"
+    assert wrapped(f"file {path}", 40) == [
+        "file /home/mona/projects/",
+        "the-gulls-of-the-north-pier/memory/",
+        "we-count-gulls.md",
+    ]
+    assert wrapped(f"the file is {path[:40]}", 40) == ["the file is", path[:40]]
+
+
+def test_a_name_too_long_for_a_line_breaks_behind_a_hyphen():
+    assert wrapped("we-count-gulls-by-wing-tags-never", 20) == ["we-count-gulls-by-", "wing-tags-never"]
+
+
+def test_a_label_so_wide_that_a_name_would_break_has_its_text_below(desk):
+    name = "gulls-are-counted-by-wing-tags-never"
+    desk.here("add", RULE, "--name", name)
+    shown, _ = on_terminal(desk, 60, "why", name)
+    lines = shown.replace("\r", "").split("\n")
+    assert any(line.startswith("    ") and line.endswith(f"{name}.md") for line in lines[1:])
+    assert "file" in lines
+
+
+WORDS = st.text(st.sampled_from("ab/-.記é"), min_size=1, max_size=50)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=12), st.integers(20, 40))
+def test_no_word_is_broken_that_fits_a_line(words, columns):
+    lines = wrapped(" ".join(words), columns)
+    assert all(cell_len(line) <= columns for line in lines)
+    assert "".join("".join(lines).split()) == "".join(words)
+    kept = [word for line in lines for word in line.split()]
+    assert all(word in kept for word in words if cell_len(word) <= columns)
+
+
+def test_a_line_goes_on_below_its_words(desk):
+    shown, _ = on_terminal(desk, 60, "mode")
+    first, second = shown.split("\n")[:2]
+    assert first.startswith("  off      Nothing") and second.startswith(" " * 11) and second.strip()
