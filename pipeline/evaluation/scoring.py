@@ -28,10 +28,14 @@ _NEGATED = re.compile(
     r"\b(?:not|never|no longer|instead of|rather than|rejected|replaced|replaces|overruled|against|"
     # “in memory without a table”; “may push without asking” denies nothing.
     r"without(?! (?:asking|being asked|approval|permission))|"
-    r"dropped|ruled out|n['’]t|over (?:the|a|an)|earlier|previously|originally|formerly|used to|was)\b|"
-    r"ではなく|ない|なかった|せず|却下|退け|やめ",
+    r"dropped|ruled out|n['’]t|over (?:the|a|an)|earlier|previously|originally|formerly|used to|was|"
+    r"nicht|kein\w*|nie|niemals|nirgends|statt|lehnte|abgelehnt|zurück\w*|verworfen|zunächst|vorher|zuvor|früher|bisher|war|"
+    r"ne|pas|jamais|plutôt|au lieu|refus\w*|écart\w*|avant|abord|était|"
+    r"no|nunca|jamás|en vez|en lugar|rechaz\w*|descart\w*|antes|era)\b|"
+    r"ではなく|ない|なかった|せず|却下|退け|やめ|नहीं|मत|बजाय|मना|पहले|\bلا\b|\bلم\b|\bلن\b|ليس|بدل|رفض|سابق",
     re.IGNORECASE,
 )
+"""What says in a sentence that something is not so or is so no more, in the languages of the sessions."""
 _PARTICULAR = re.compile(r"“[^”]*”|'[^']*'")
 """What in a reason belongs to one candidate alone."""
 _LEAST_NEAR = 0.1

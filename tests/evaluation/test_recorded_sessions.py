@@ -19,7 +19,7 @@ PROVES: dict[str, list[tuple[str, ...]]] = {
     "workday": [
         ("25 min", "dev database"),
         ("04:00", "04:30", "ships"),
-        ("per line", "never"),
+        ("invoice line", "never"),
     ],
     "menus": [
         ("CloudKit", "Vapor", "account screen"),

@@ -16,15 +16,14 @@ from tests.support.eval_suite import lay_out
 from tests.support.loopback import keep_each_line, serving
 
 SUITE = Path(__file__).resolve().parents[2] / "fixtures" / "eval"
+JUDGED = "workday churn classgame clinic contract founder nightops pairing subtitles thesis tokens"
 OLD = "compaction injection japanese longmess menus mindchange nothing overruled pastedreview queued refusal"
 
 
 def test_the_halves_are_those_that_were_agreed() -> None:
     by_half = {half: {s.name for s in sessions(SUITE, half=half)} for half in HALVES}
-    assert by_half["looked_at"] == {
-        *OLD.split(), "workday", "founder", "tokens", "thesis", "contract", "clinic"
-    }  # fmt: skip
-    assert by_half["held_back"] == {"churn", "nightops", "classgame", "subtitles", "pairing"}
+    assert by_half["looked_at"] == {*OLD.split(), *JUDGED.split()}
+    assert by_half["held_back"] == {"bakery", "genome", "stage", "subventions", "timetable"}
 
 
 def write_halves(suite: Path, **halves: list[str]) -> None:
