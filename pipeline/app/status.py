@@ -40,11 +40,11 @@ from pipeline.store.ownership.access import owner
 from pipeline.text.humanize import count
 from pipeline.worker.moved import left_behind
 
-_OVERHEAD = (4_600, 0)
+_OVERHEAD = (2_000, 0)
 """Tokens in and out of reading one window, both readers, that the dialogue has no part in."""
-_LATER = (3_100, 1_000)
+_LATER = (5_300, 900)
 """The same on top, where memories and earlier dialogue are shown: but in the first conversation."""
-_PER_CHARACTER = (0.4, 0.5)
+_PER_CHARACTER = (0.68, 0.42)
 """Tokens in and out for each character of the dialogue. All three are fitted to the recorded sessions."""
 _CALLS = 2
 """Calls of a window: one to extract, one to read again."""
