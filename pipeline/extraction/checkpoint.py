@@ -88,6 +88,7 @@ def pack(answer: Answer, span: Span) -> dict[str, Any]:
         "last": span.last,
         "ended_at": span.ended_at,
         "context_room": span.context_room,
+        "spoken": span.spoken,
     }
 
 
@@ -110,6 +111,7 @@ def unpack(run: runs.Run, schema: type[Extraction], words: str) -> tuple[Answer,
         conversation=packed["conversation"],
         last=packed["last"],
         ended_at=packed["ended_at"],
+        lines_counted=packed.get("spoken", 0),
     )
     answer = Answer(
         schema.model_validate(packed["reply"]),

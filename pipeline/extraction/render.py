@@ -121,14 +121,26 @@ def _line(number: int, utterance: Utterance, text: str) -> str:
     return f"[{number}] {stamp} {who}: {text}".rstrip()
 
 
-def _deeds(utterance: Utterance) -> str:
-    """Return the names of the tools used and of the files touched, in brackets."""
+def paths_shown(utterance: Utterance) -> list[str]:
+    """Return the paths that stand in brackets with `utterance`."""
+    if utterance.speaker == "person":
+        return []
+    return [path for _, _, path in (file.partition(" ") for file in _named(utterance)[3])]
+
+
+def _named(utterance: Utterance) -> tuple[list[str], list[str], list[str], list[str]]:
+    """Return all tools and files of an utterance, and those of either that are named."""
     files = list(dict.fromkeys(utterance.files))
     # Which tool touched a file is said by what was done to it.
     silent = FORMS | (TOUCHING if files else frozenset())
     tools = [name for name in dict.fromkeys(utterance.tool_names) if name not in silent]
     tools_shown = tools[: max(MOST_NAMES - len(files), 2)]
-    files_shown = files[: MOST_NAMES - len(tools_shown)]
+    return tools, files, tools_shown, files[: MOST_NAMES - len(tools_shown)]
+
+
+def _deeds(utterance: Utterance) -> str:
+    """Return the names of the tools used and of the files touched, in brackets."""
+    tools, files, tools_shown, files_shown = _named(utterance)
     parts = [f"used {', '.join(tools_shown)}"] if tools_shown else []
     for verb in (EDITED, WROTE):
         paths = [path for done, _, path in (file.partition(" ") for file in files_shown) if done == verb]

@@ -180,13 +180,12 @@ def _bring_in(
     phase: PhaseContext, strategy: Strategy, span: Span, answer: Answer, checkpoint: Checkpoint
 ) -> Outcome:
     # A flood is more than a person can have said: of a long conversation no flat number tells.
-    spoken = sum(utterance.speaker == "person" for utterance in span.new)
     screen = Screen(
         answer.rendering,
         phase.store.forgotten(),
         answer.shown,
         answer.provisional,
-        max(spoken, phase.settings.extraction.max_candidates),
+        max(span.spoken, phase.settings.extraction.max_candidates),
     )
     verdict = SecondReader(phase, screen, answer, checkpoint).read(screen.judge(answer.reply))
     diary = entry(answer.reply)

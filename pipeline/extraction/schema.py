@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from pipeline.domain.memory import TYPES
-from pipeline.llm.lenient_fields import ITEMS, Text, Texts
+from pipeline.llm.lenient_fields import ITEMS, SPARE_ITEMS, Text, Texts
 from pipeline.llm.structured import MAY_LACK
 from pipeline.text.slugs import MAX_SLUG
 
@@ -61,16 +61,20 @@ class Cited(_Plain):
     part: Text = "statement"
 
 
-_CITED = re.compile(r"\W*(\d+)[\])]?\s*\(?(statement|why|how_to_apply)?\)?\s*[:：]\s?(.*)", re.DOTALL)
+_CITED = re.compile(r"[\W_]{0,4}(?:line )?(\d{1,6})([\])]{0,2})[ ,.]{0,2}(.*)", re.DOTALL | re.IGNORECASE)
+_PART = re.compile(r"\W{0,2}(statement|why|how[ _]to[ _]apply)\W{0,2}[:：] ?(.*)", re.DOTALL | re.IGNORECASE)
+_LONGEST_CITED = 4_000
 
 
 def _cited(value: Any) -> Any:
     """Return what is asked for as text, ``12: words`` or ``12 why: words``, as the fields it stands for."""
-    found = _CITED.fullmatch(value) if isinstance(value, str) else None
+    found = _CITED.fullmatch(value.strip()[:_LONGEST_CITED]) if isinstance(value, str) else None
     if found is None:
         return value
-    line, part, quote = found.groups()
-    return {"line": line, "quote": quote, "part": part or "statement"}
+    line, _, rest = found.groups()
+    named = _PART.fullmatch(rest)
+    part = named[1].lower().replace(" ", "_") if named else "statement"
+    return {"line": line, "quote": named[2] if named else re.sub(r"^[:：] ?", "", rest), "part": part}
 
 
 def _citations(value: Any) -> Any:
@@ -96,7 +100,7 @@ class Candidate(_Plain):
     """One fact worth keeping."""
 
     update_of: Spare = ""
-    replaces: Annotated[list[Change], ITEMS] = Field(default_factory=list, json_schema_extra=MAY_LACK)
+    replaces: Annotated[list[Change], SPARE_ITEMS] = Field(default_factory=list, json_schema_extra=MAY_LACK)
     name: Text = Field("", json_schema_extra={"maxLength": MAX_SLUG})
     type: Text = Field("", json_schema_extra={"enum": list(TYPES)})
     statement: Text = ""
@@ -122,7 +126,13 @@ class Extraction(_Plain):
     """The whole reply for one span of new dialogue."""
 
     memories: Annotated[list[Candidate], ITEMS]
-    withdrawals: Annotated[list[Withdrawal], ITEMS] = Field(default_factory=list, json_schema_extra=MAY_LACK)
+    withdrawals: Annotated[list[Withdrawal], SPARE_ITEMS] = Field(
+        default_factory=list, json_schema_extra=MAY_LACK
+    )
+
+
+def _spare(value: Any) -> Any:
+    return value if isinstance(value, (dict, BaseModel)) else {}
 
 
 class Episode(_Plain):
@@ -135,7 +145,7 @@ class Episode(_Plain):
 class ConversationExtraction(Extraction):
     """The whole reply for a finished conversation."""
 
-    episode: Episode = Field(default_factory=Episode)
+    episode: Annotated[Episode, BeforeValidator(_spare)] = Field(default_factory=Episode)
 
 
 class Narrower(_Plain):
@@ -145,7 +155,7 @@ class Narrower(_Plain):
     statement: Text = ""
     why: Spare = ""
     how_to_apply: Spare = ""
-    replaces: Annotated[list[Change], ITEMS] = Field(default_factory=list, json_schema_extra=MAY_LACK)
+    replaces: Annotated[list[Change], SPARE_ITEMS] = Field(default_factory=list, json_schema_extra=MAY_LACK)
 
 
 class Opinion(_Plain):
@@ -161,7 +171,7 @@ class Opinion(_Plain):
     known: Spare = ""
     within: Spare = ""
     name: Spare = ""
-    narrower: Annotated[list[Narrower], ITEMS] = Field(default_factory=list, json_schema_extra=MAY_LACK)
+    narrower: Annotated[list[Narrower], SPARE_ITEMS] = Field(default_factory=list, json_schema_extra=MAY_LACK)
 
 
 class TakenBack(_Plain):
@@ -174,5 +184,7 @@ class TakenBack(_Plain):
 class Verification(_Plain):
     """The second reader's reply."""
 
-    items: Annotated[list[Opinion], ITEMS] = Field(default_factory=list)
-    withdrawals: Annotated[list[TakenBack], ITEMS] = Field(default_factory=list, json_schema_extra=MAY_LACK)
+    items: Annotated[list[Opinion], SPARE_ITEMS] = Field(default_factory=list)
+    withdrawals: Annotated[list[TakenBack], SPARE_ITEMS] = Field(
+        default_factory=list, json_schema_extra=MAY_LACK
+    )

@@ -23,7 +23,7 @@ from pipeline.domain.memory import (
 from pipeline.domain.sentences import folded
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.quotes import in_one_line, quoted_in
-from pipeline.extraction.render import Rendering
+from pipeline.extraction.render import Rendering, paths_shown
 from pipeline.extraction.schema import Candidate, Cited, Extraction, Withdrawal
 from pipeline.extraction.screened_candidate import PARTS, Screened, local, screened
 from pipeline.hooklib.plain import one_line
@@ -39,6 +39,8 @@ NO_REASON = "the dialogue took it back"
 """Stands for a given reason that may not be written."""
 LEAST_INFERRED = 0.7
 """Least confidence with which something only the assistant said goes live (DESIGN §9)."""
+_LABEL_CHARS = 40
+"""Within so many characters a quote may begin with the label of its line: “PERSON: ”."""
 AROUND = 2
 """Lines on either side of a cited one that count as its surroundings."""
 MOST_UNCITED = 12
@@ -214,12 +216,13 @@ def cite_each(evidence: Sequence[Cited], rendering: Rendering) -> list[tuple[int
     found: list[tuple[int, Evidence]] = []
     for cited in evidence:
         utterance = rendering.lines.get(cited.line)
-        if utterance is None or not quoted_in(cited.quote, utterance.text):
+        quote = utterance and _quoted(cited.quote, utterance.text)
+        if utterance is None or not quote:
             continue
         source = Evidence(
             session=utterance.session_id,
             uuid=utterance.uuid,
-            quote=in_one_line(cited.quote)[:MAX_QUOTE].strip(),
+            quote=in_one_line(quote)[:MAX_QUOTE].strip(),
             at=utterance.at,
             speaker=utterance.speaker,
             bears=(cited.part if cited.part in PARTS else "statement",),
@@ -229,9 +232,18 @@ def cite_each(evidence: Sequence[Cited], rendering: Rendering) -> list[tuple[int
     return found
 
 
+def _quoted(quote: str, text: str) -> str:
+    """Return `quote` as far as it stands in `text`, without a label of the line that was copied along."""
+    if quoted_in(quote, text):
+        return quote
+    at = quote.find(": ", 0, _LABEL_CHARS)
+    rest = quote[at + 2 :] if at >= 0 else ""
+    return rest if rest and quoted_in(rest, text) else ""
+
+
 def _shown(line: Utterance) -> str:
     """Return what was said, and the files that stand behind it in brackets."""
-    return "\n".join((line.text, *line.files))
+    return "\n".join((line.text, *paths_shown(line)))
 
 
 def quoted_only(verdict: Verdict) -> Verdict:
@@ -297,7 +309,7 @@ def _nothing_new(look: Look) -> str:
     rendering = look.screen.rendering
     known = (cited for cited in look.candidate.evidence if cited.line in rendering.lines)
     fresh = (cited for cited in known if rendering.is_new(cited.line))
-    found = any(quoted_in(cited.quote, rendering.lines[cited.line].text) for cited in fresh)
+    found = any(_quoted(cited.quote, rendering.lines[cited.line].text) for cited in fresh)
     return "" if found else "cites nothing new"
 
 

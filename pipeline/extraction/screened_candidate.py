@@ -127,9 +127,11 @@ class Screened:
         ]
         description = self.description or old.description
         title = self.title or old.title
-        if self.renames(replace(old, name="")):
+        if self.replaces:
             # A line that tells the former fact would be read alone, in MEMORY.md.
-            description, title = self.description or gist(memory.body), self.title
+            description = self.description or gist(memory.body)
+        if self.renames(replace(old, name="")):
+            title = self.title
         return replace(
             memory,
             name=self.name or old.name,

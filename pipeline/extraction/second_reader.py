@@ -14,6 +14,7 @@ asks nothing twice.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -280,9 +281,19 @@ def _said_by_another(settled: Verdict, opinions: Mapping[str, Opinion]) -> None:
         if other is None or opinions[other.id].within.strip() or opinions[other.id].narrower:
             continue
         whole = f"{other.item.description}\n{other.item.body}"
-        if not misses(case.item.body, whole) and specifics(case.item.body) <= specifics(whole):
+        told = specifics(case.item.body) <= specifics(whole) and _capitals(case.item.body) <= _words(whole)
+        if told and not misses(case.item.body, whole):
             settled.cases.remove(case)
             settled.rejected.append(Rejected(case.item.name, f"“{other.item.name}” says it too"))
+
+
+def _capitals(text: str) -> set[str]:
+    """Return the words with a capital letter, in lower case: in some languages only they can be names."""
+    return {word.lower() for word in re.findall(r"\w+", text) if word[0].isupper()}
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
 
 
 def _plain(word: str) -> str:

@@ -51,6 +51,12 @@ class Span:
     begins_row: int = 0
     room: int | None = None
     context_room: int | None = None
+    lines_counted: int = 0
+
+    @property
+    def spoken(self) -> int:
+        """How many of the new lines are a person's; after a crash as they were counted before it."""
+        return self.lines_counted or sum(utterance.speaker == "person" for utterance in self.new)
 
 
 def context_room(limits: ExtractionSettings, new: Sequence[Utterance]) -> int:

@@ -25,7 +25,14 @@ def _items(value: Any) -> Any:
     return [item for item in value if isinstance(item, (dict, BaseModel))]
 
 
+def _spare_items(value: Any) -> Any:
+    given = _items(value)
+    return given if isinstance(given, list) else []
+
+
 Text = Annotated[str, BeforeValidator(_text)]
 Texts = Annotated[list[str], BeforeValidator(_texts)]
 ITEMS = BeforeValidator(_items)
 """For a list of objects: a lone object is a list of one, and what is no object is left out."""
+SPARE_ITEMS = BeforeValidator(_spare_items)
+"""The same for a list that a reply may lack: what is no list is an empty one."""

@@ -82,7 +82,8 @@ _PATTERN = re.compile(
     rf"|\b(?P<which>next|last|this|on|by|until|before)\s+(?P<name>{_any_of(_DAYS)})\b(?!s)(?!\s+\(?{DAY.pattern})",
     re.IGNORECASE,
 )
-_SENTENCE_ENDS = (". ", "! ", "? ", "\n")
+_NEAR = 24
+"""So many characters behind a weekday its date may stand."""
 _TWICE = re.compile(rf"({DAY.pattern})(?: \(\1\)|, \1(?!-))")
 _NAMED = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|“[^”\n]+”|„[^“”\n]+[“”]|«[^»\n]+»|「[^」\n]+」|『[^』\n]+』")
 """Words in backticks or quotation marks are someone's words or a name, and stay: “set `today` to false”."""
@@ -100,7 +101,7 @@ def absolute(text: str, spoken_at: datetime | None) -> str:
     """Return `text` with its relative dates replaced, seen from `spoken_at`, when it was said.
 
     ``tomorrow`` becomes ``2026-03-03``; ``next week`` the week of that Monday; ``by Friday`` the coming
-    Friday with its date. A weekday whose date stands in its sentence already stays as it is, so that doing
+    Friday with its date. A weekday that has its date behind it already stays as it is, so that doing
     this twice changes nothing. Unknown `spoken_at` leaves the text as it is.
     """
     if spoken_at is None:
@@ -110,17 +111,17 @@ def absolute(text: str, spoken_at: datetime | None) -> str:
     found: dict[int, str] = {}
     for match in _days_in(text):
         new = replace(match)
-        if not match["name"] or new[-10:] not in _sentence_around(match, text):
+        if not (match["name"] and _has_its_day(text[match.end() : match.end() + _NEAR])):
             found[match.start()] = new
     whole = _PATTERN.sub(lambda match: found.get(match.start(), match.group()), text)
     # “tomorrow (2026-03-03)” · what said it twice before stays.
     return _TWICE.sub(r"\1", whole) if found and not _TWICE.search(text) else whole
 
 
-def _sentence_around(match: re.Match[str], text: str) -> str:
-    before = max(text.rfind(end, 0, match.start()) for end in _SENTENCE_ENDS)
-    after = min(at for end in _SENTENCE_ENDS if (at := f"{text}\n".find(end, match.end())) >= 0)
-    return text[before + 1 : after]
+def _has_its_day(after: str) -> bool:
+    """Whether the words `after` a weekday give its date: “, 2026-03-20”, “ night, 2026-03-20”, “ 9 March”."""
+    near = re.split(r"[.!?\n]", after, maxsplit=1)[0]
+    return DAY.search(near) is not None or re.match(r"[\s,(]*(?:the )?\d{1,2}\b", near) is not None
 
 
 def _is_a_name(match: re.Match[str], text: str) -> bool:

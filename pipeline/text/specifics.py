@@ -97,8 +97,9 @@ _GERMAN = re.compile(
     r"\b(?:der|das|dem|und|oder|nicht|ist|sind|wird|werden|wurden?|für|eine?[nmr]?|keine?n?|zu[mr]|vo[nm]|beim?|mit|nach|"
     r"über|auch|nur|noch|schon|sich|weil|wenn|dass)\b"
 )
+_ENGLISH = re.compile(r"\b(?:the|and|is|are|for|of|to|with|that|this|was|were|not|by|at|it|be)\b")
 _LEAST_GERMAN = 2
-"""So many of these words, and each noun has a capital letter."""
+"""So many of these words, and more than English ones: each noun has a capital letter."""
 _TITLE_SHARE = 0.3
 """Above this share of capitals inside sentences a capital marks a noun (German) or a title, not a name."""
 
@@ -169,7 +170,8 @@ def _numbers(text: str) -> Iterator[str]:
 
 def capitals_mark_nouns(text: str) -> bool:
     """Whether `text` is German, in which a capital letter tells no name."""
-    return len(set(_GERMAN.findall(text.lower()))) >= _LEAST_GERMAN
+    german = _GERMAN.findall(text)
+    return len(set(german)) >= _LEAST_GERMAN and len(german) > len(_ENGLISH.findall(text))
 
 
 def _names(text: str) -> Iterator[str]:

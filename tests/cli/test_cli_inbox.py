@@ -317,7 +317,7 @@ def terminal(held, tmp_path):
     ("script", "env", "said"),
     [
         ("exit 3", {}, "ended with 3, so nothing was changed"),
-        ("kill -HUP $$", {}, "was ended (signal 1), so nothing was changed"),
+        ("kill -KILL $$", {}, "was ended (signal 9), so nothing was changed"),
         ('rm "$1"', {}, "left no file, so nothing was changed"),
         ('rm "$1"; mkdir "$1"', {}, "can't be read: Is a directory"),
         ("true", {"EDITOR": "vi '"}, 'EDITOR is "vi \'", which is no command'),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pipeline.domain.sentences import sentences
 from pipeline.extraction.quotes import quoted_in
 from pipeline.extraction.render import Rendering, render
-from pipeline.extraction.schema import Candidate, Extraction
+from pipeline.extraction.schema import Candidate, ConversationExtraction, Extraction
 from pipeline.extraction.screen import MAX_PART, Screen, Verdict
 from pipeline.store.history.forgotten import Forgotten, Line
 from tests.support.extraction import fact, reply, said, talk
@@ -342,3 +342,27 @@ def test_a_part_that_nothing_was_cited_for_rests_on_all() -> None:
     (kept,) = judge(fact(2, SAID, statement="Keep 3.", why="Banned.", evidence=evidence)).accepted
     keys = [sentence.key for sentence in sentences(kept.body)]
     assert [source.bears for source in kept.sources] == [(keys[0],), (keys[1],)]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "2 PERSON: keep the retries at 3", "line 2: keep the retries at 3", "2) keep the retries at 3",
+        "2 keep the retries at 3", "2 reason: keep the retries at 3", "2: PERSON: keep the retries at 3",
+    ],
+)  # fmt: skip
+def test_a_label_copied_along_costs_no_quote(given: str) -> None:
+    (kept,) = judge(fact(2, SAID, evidence=[given])).accepted
+    assert kept.sources[0].quote == "keep the retries at 3"
+
+
+def test_a_long_citation_is_read_in_no_time() -> None:
+    (cited,) = Candidate.model_validate({"evidence": ["2" + " " * 2_000_000 + ": x"]}).evidence
+    assert cited.line == 2
+
+
+@pytest.mark.parametrize("field", ["withdrawals", "episode"])
+@pytest.mark.parametrize("odd", [None, "", 7])
+def test_an_odd_spare_field_costs_no_reply(field: str, odd: Any) -> None:
+    found = ConversationExtraction.model_validate({"memories": [fact(2, SAID)], field: odd})
+    assert len(found.memories) == 1

@@ -487,3 +487,26 @@ def test_a_sentence_that_stands_twice_is_replaced_in_both_places(bench: Bench) -
     said = "the gateway bans us at 6 now"
     turn(bench, speak(bench, said), reply(update(1, said, 2, "At 6 the gateway bans us.")))
     assert body(bench) == twice.replace("At 5", "At 6")
+
+
+def test_a_sentence_that_is_taken_back_leaves_the_index_too(bench: Bench) -> None:
+    learned(bench)
+    said = "forget the 3 retries, log each retry instead"
+    turn(bench, speak(bench, said, session="s2"), reply(update(1, said, 1, "", statement="Log each retry.")))
+    assert "3 retries" not in bench.store.read("payment-retries").memory.description
+    assert "3 retries" not in (bench.store.root / "MEMORY.md").read_text("utf-8")
+
+
+def test_a_name_of_its_own_keeps_a_fact_from_being_a_double(bench: Bench) -> None:
+    lines = [f"der Export ist mit {who} abgestimmt und wird nicht verschoben" for who in ("Aino", "Bert")]
+    facts = [
+        fact(number, line, name=f"export-{number}", statement=f"D{line[1:]}.")
+        for number, line in enumerate(lines, start=1)
+    ]
+    turn(
+        bench,
+        speak(bench, *lines),
+        reply(*facts),
+        reader=lambda prompt: borne_out(prompt, c1={"within": "c2"}),
+    )
+    assert bench.names() == ["export-1", "export-2"]

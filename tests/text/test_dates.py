@@ -23,6 +23,8 @@ MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
         ("by Friday 2026-03-06", "by Friday 2026-03-06"),
         ("on Friday night, 2026-03-06, after the battery", "on Friday night, 2026-03-06, after the battery"),
         ("Done on Friday. Due 2026-03-06.", "Done on Friday 2026-03-06. Due 2026-03-06."),
+        ("Deliver by Friday, 2026-03-20, to Aino.", "Deliver by Friday, 2026-03-20, to Aino."),
+        ("before Monday 9 March", "before Monday 9 March"),
         ("due tomorrow (2026-03-03), not yesterday", "due 2026-03-03, not 2026-03-01"),
         ("tomorrow, 2026-03-03, we ship", "2026-03-03, we ship"),
         ("2026-03-01, 2026-03-01 and tomorrow", "2026-03-01, 2026-03-01 and 2026-03-03"),

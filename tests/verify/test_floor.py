@@ -64,6 +64,11 @@ def test_what_was_said_in_another_form_stands(line: str, text: str) -> None:
         ("see the wiki", "See https://wiki.example.org.", "https://wiki.example.org"),
         ("it is in src/app", "It is in src/lib/main.py.", "src/lib/main.py"),
         ("she owns billing", "The owner is Mara.", "Mara"),
+        (
+            "we use the mit licence",
+            "The parser is MIT licensed because Zebediah asked for it when the von Neumann port began.",
+            "Zebediah",
+        ),
         ("nothing is restarted now", "At 09:41 nothing was to be restarted.", "09:41"),
         ("il reste 18000 euros", "Il reste 18 500 euros.", "18500 eur"),
         ("set the pool to 12", "set pool_size to 12", "pool_size"),
