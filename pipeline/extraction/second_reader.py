@@ -281,8 +281,9 @@ def _said_by_another(settled: Verdict, opinions: Mapping[str, Opinion]) -> None:
         if other is None or opinions[other.id].within.strip() or opinions[other.id].narrower:
             continue
         whole = f"{other.item.description}\n{other.item.body}"
-        told = specifics(case.item.body) <= specifics(whole) and _capitals(case.item.body) <= _words(whole)
-        if told and not misses(case.item.body, whole):
+        body = case.item.body
+        named = specifics(body) <= specifics(whole) and _capitals(body) <= _words(whole)
+        if named and not misses(body, whole):
             settled.cases.remove(case)
             settled.rejected.append(Rejected(case.item.name, f"“{other.item.name}” says it too"))
 
