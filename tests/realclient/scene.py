@@ -2,7 +2,7 @@
 
 import re
 
-from pipeline.extraction.schema import Extraction, Verification
+from pipeline.extraction.schema import Verification
 from tests.realclient.box import REPO, Box, Terminal
 from tests.realclient.scripted_api import MODEL, Asked, Block, Rule, value_reply
 from tests.support.model import borne_out, items_of
@@ -26,14 +26,14 @@ def learns(asked: Asked) -> list[Block]:
     found = {
         "name": NAME,
         "type": "feedback",
-        "title": "No mocked server in the tests",
-        "description": "No mocked server in the tests; use the recorded answers in tests/recorded.",
         "statement": "Tests use no mocked server, but the recorded answers in tests/recorded.",
         "importance": 0.8,
         "confidence": 0.9,
-        "evidence": [{"line": int(line[1]), "quote": "please no mocked server in the tests"}] if line else [],
+        "cues": [],
+        "tags": [],
+        "evidence": [f"{line[1]}: please no mocked server in the tests"] if line else [],
     }
-    return value_reply(asked, Extraction.model_validate({"memories": [found] if line else []}).model_dump())
+    return value_reply(asked, {"memories": [found] if line else []})
 
 
 RULES = (Rule([AGREED], when=WISH), Rule([KEPT], when=ORDER), Rule(learns, kind=MODEL))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.extraction.schema import Extraction, Verification
+from pipeline.extraction.schema import Verification
 from pipeline.transcript.reader import read
 from tests.realclient.box import REPO, Box, OpenBox
 from tests.realclient.scripted_api import MODEL, SESSION, Asked, Block, Rule, value_reply
@@ -29,16 +29,16 @@ def remember(asked: Asked) -> list[Block]:
     found = {
         "name": "indent-with-tabs",
         "type": "feedback",
-        "title": "Indent with tabs",
-        "description": "Indent with tabs in this project; the linter rejects spaces.",
         "statement": "Indent with tabs in this project.",
         "why": "The linter rejects spaces.",
         "importance": 0.8,
         "confidence": 0.9,
-        "evidence": [{"line": int(line[1]), "quote": "indent with tabs in this project"}] if line else [],
+        "cues": [],
+        "tags": [],
+        "evidence": [f"{line[1]}: indent with tabs in this project"] if line else [],
     }
-    # Through our own schema, which adds the fields left out: the client insists on every one.
-    return value_reply(asked, Extraction.model_validate({"memories": [found] if line else []}).model_dump())
+    # The client checks it against the schema that was asked for.
+    return value_reply(asked, {"memories": [found] if line else []})
 
 
 def told(open_box: OpenBox, *, typed: bool = True, hold: threading.Event | None = None) -> Box:
