@@ -366,3 +366,10 @@ def test_a_long_citation_is_read_in_no_time() -> None:
 def test_an_odd_spare_field_costs_no_reply(field: str, odd: Any) -> None:
     found = ConversationExtraction.model_validate({"memories": [fact(2, SAID)], field: odd})
     assert len(found.memories) == 1
+
+
+def test_a_file_that_is_not_shown_bears_nothing() -> None:
+    many = (*(f"edited src/file{n}.py" for n in range(30)), "edited src/shelf/77/x.py")
+    over = replace(TALK, lines={**TALK.lines, 3: replace(TALK.lines[3], files=many)})
+    (case,) = judge(fact(2, SAID, statement="The retries stay at 77."), over=over).cases
+    assert case.missing.nowhere == ("77",)

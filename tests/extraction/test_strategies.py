@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -205,3 +206,8 @@ def test_two_stores_read_the_same_lines_independently(bench: Bench) -> None:
     key = bench.hear(session)
     watermarks.set_watermark(bench.ledger, key, "elsewhere", "turn", 99)
     assert texts(next_span(bench, key)) == ["keep retries at 3"]
+
+
+def test_after_a_crash_a_span_knows_how_often_the_person_spoke() -> None:
+    again = Span(key="k", new=(), context=(), from_row=0, through_row=9, lines_counted=45)
+    assert again.spoken == 45 and replace(again, lines_counted=0).spoken == 0
