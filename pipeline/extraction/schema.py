@@ -61,7 +61,7 @@ class Cited(_Plain):
     part: Text = "statement"
 
 
-_CITED = re.compile(r"[\W_]{0,4}(?:line )?(\d{1,6})([\])]{0,2})[ ,.]{0,2}(.*)", re.DOTALL | re.IGNORECASE)
+_CITED = re.compile(r"[\W_]{0,4}(?:line )?(\d{1,6})[\])]{0,2}[ ,.]{0,2}(.*)", re.DOTALL | re.IGNORECASE)
 _PART = re.compile(r"\W{0,2}(statement|why|how[ _]to[ _]apply)\W{0,2}[:：] ?(.*)", re.DOTALL | re.IGNORECASE)
 _LONGEST_CITED = 4_000
 
@@ -71,7 +71,7 @@ def _cited(value: Any) -> Any:
     found = _CITED.fullmatch(value.strip()[:_LONGEST_CITED]) if isinstance(value, str) else None
     if found is None:
         return value
-    line, _, rest = found.groups()
+    line, rest = found.groups()
     named = _PART.fullmatch(rest)
     part = named[1].lower().replace(" ", "_") if named else "statement"
     return {"line": line, "quote": named[2] if named else re.sub(r"^[:：] ?", "", rest), "part": part}

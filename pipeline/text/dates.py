@@ -78,8 +78,8 @@ _PATTERN = re.compile(
     rf"|{_any_of(_WITHOUT_BLANKS)})"
     # “next week” · “the next weeks”
     rf"|(?P<week>\b(?:{_any_of(_WEEKS)})\b)"
-    # “by Friday” · “never deploy on Fridays”, “by Friday 2026-03-06”
-    rf"|\b(?P<which>next|last|this|on|by|until|before)\s+(?P<name>{_any_of(_DAYS)})\b(?!s)(?!\s+\(?{DAY.pattern})",
+    # “by Friday” · “never deploy on Fridays”
+    rf"|\b(?P<which>next|last|this|on|by|until|before)\s+(?P<name>{_any_of(_DAYS)})\b(?!s)",
     re.IGNORECASE,
 )
 _NEAR = 24
@@ -108,11 +108,7 @@ def absolute(text: str, spoken_at: datetime | None) -> str:
         # A wrong date would be worse than a vague one.
         return text
     replace = _replacer(spoken_at)
-    found: dict[int, str] = {}
-    for match in _days_in(text):
-        new = replace(match)
-        if not (match["name"] and _has_its_day(text[match.end() : match.end() + _NEAR])):
-            found[match.start()] = new
+    found = {match.start(): replace(match) for match in _days_in(text)}
     whole = _PATTERN.sub(lambda match: found.get(match.start(), match.group()), text)
     # “tomorrow (2026-03-03)” · what said it twice before stays.
     return _TWICE.sub(r"\1", whole) if found and not _TWICE.search(text) else whole
@@ -140,12 +136,13 @@ def relative_days(text: str) -> tuple[str, ...]:
 
 
 def _days_in(text: str) -> Iterator[re.Match[str]]:
-    """Yield the words of `text` that name a day; not where they are a name, quoted, or mean nowadays."""
+    """Yield the words of `text` that name a day; not a name, a quote, “nowadays”, or what has its date."""
     named = [match.span() for match in _NAMED.finditer(text)]
     for match in _PATTERN.finditer(text):
         inside = any(start <= match.start() < end for start, end in named)
         vague = match["today"] and not nowadays.is_a_day(text, *match.span())
-        if not (inside or vague or _is_a_name(match, text)):
+        dated = match["name"] and _has_its_day(text[match.end() : match.end() + _NEAR])
+        if not (inside or vague or dated or _is_a_name(match, text)):
             yield match
 
 
