@@ -20,6 +20,7 @@ from pipeline.extraction.offline_cues import correction, is_statement, points_ba
 from pipeline.extraction.render import Rendering
 from pipeline.extraction.schema import Candidate, Change, Cited, Extraction, Withdrawal
 from pipeline.text.clauses import denies
+from pipeline.text.pasted import typed
 from pipeline.text.tokens import stem, terms
 
 BLIND_SPOTS = (
@@ -29,9 +30,10 @@ BLIND_SPOTS = (
 )
 _QUOTED = re.compile(
     r"\"[^\"\n]{20,}\"|“[^”\n]{20,}”|„[^“”\n]{20,}[“”]|«[^»\n]{20,}»|[「『][^」』\n]{8,}[」』]|“[^”\n]{8,}”(?=[^\x00-\x7f]|$)"
-    r"|```.*?(?:```|\Z)|^[ \t]*(?:>|\d+[.)]|[-*]\s)[^\n]*",
-    re.DOTALL | re.MULTILINE,
+    r"|^[ \t]*(?:\d+[.)]|[-*]\s)[^\n]*",
+    re.MULTILINE,
 )
+"""Quotations within what was typed, and items of lists: pasted lines have gone by then."""
 _ASKED = re.compile(r"^Q: [^\n]*(?:\n(?!A: )[^\n]*)*", re.MULTILINE)
 """The assistant's question before an answer, as the transcript's reader writes it."""
 _MARK = re.compile(
@@ -183,7 +185,7 @@ def _is_all(memory: Memory, numbers: Sequence[int]) -> bool:
 
 def _spoken(number: int, utterance: Utterance) -> Iterator[_Said]:
     """Yield the person's own sentences in `utterance`, whole and without what only marks them."""
-    text = utterance.text
+    text = typed(utterance.text)
     masked = _QUOTED.sub(_hidden, _ASKED.sub(_hidden, text) if utterance.channel == "answer" else text)
     own = masked.replace(_MASK, "")
     if len(own) > _LONGEST_TALK or own.strip().count("\n") > _MOST_LINES:

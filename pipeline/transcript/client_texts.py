@@ -56,7 +56,12 @@ REFUSED = re.compile(
 """How the result of a tool begins that a person refused."""
 _COMMENT = re.compile(r"(?:[Tt]he user said|user provided the following reason for the rejection):\s*")
 _STOPPED_LATER = "Correction to the text above: this call was stopped while running"
-_HINT = "\n\nNote: The user's next message may contain a correction or preference."
+_APPENDED = re.compile(
+    r"\n+(?:Note: The user['’]s next message may contain a correction or preference\."
+    r"|This tool['’]s input schema was not in your prompt when you called it\."
+    r"|IMPORTANT: You \*may\* attempt to accomplish this action using other tools)"
+)
+"""How what the client puts behind a person's comment begins."""
 
 PLAN_BEGINS = "Implement the following plan:"
 """What the client types into the new session in which an approved plan is carried out."""
@@ -111,7 +116,7 @@ def comment_on_refusal(text: str) -> str | None:
     if not refused or _STOPPED_LATER in text:
         return None
     comment = _COMMENT.search(text, refused.end(), refused.end() + 400)
-    return strip_injected(text[comment.end() :].partition(_HINT)[0]) if comment else ""
+    return strip_injected(_APPENDED.split(text[comment.end() :], maxsplit=1)[0]) if comment else ""
 
 
 def approved_plan(text: str) -> str:

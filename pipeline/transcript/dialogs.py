@@ -1,7 +1,8 @@
 """What the client asks in dialogs of its own, plans and question forms, and what became of them.
 
 A dialog is a tool use of the assistant's; the person's answer is that tool's result, in a later row. The row
-does not say which tool it belongs to, so open dialogs are kept (`Dialogs`), from one reading to the next.
+does not say which tool it belongs to, so open tool uses are kept (`Dialogs`), from one reading to the next.
+Whether a person answered at all is decided by `decided.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from difflib import SequenceMatcher
 from typing import Any, NamedTuple, TypeGuard
 
 from pipeline.domain.speech import FORMS, MENU_TOOL, PLAN_TOOL, Channel
-from pipeline.transcript import client_texts
+from pipeline.transcript import client_texts, decided
 
 MOST_OPEN = 8
 _MOST_TOOLS = 64
@@ -120,9 +121,13 @@ class Dialogs:
         self.working = False
 
     def dump(self) -> str:
-        """Return the places of the records that wait for a person, as text for a cursor."""
-        places = dict.fromkeys((held.offset, held.length) for held in self._open.values() if _asks(held))
-        return ",".join(f"{offset}+{length}" for offset, length in list(places)[-MOST_OPEN:])
+        """Return the places of the records that may wait for a person, as text for a cursor.
+
+        Any tool's use may be refused, but those that ask something come first where not all have room.
+        """
+        held = sorted(self._open.values(), key=_asks)
+        places = dict.fromkeys((dialog.offset, dialog.length) for dialog in held)
+        return ",".join(f"{offset}+{length}" for offset, length in sorted(list(places)[-MOST_OPEN:]))
 
 
 def _asks(held: Dialog) -> bool:
@@ -174,24 +179,26 @@ def menu_text(block: Any) -> str:
 # -- what became of them -------------------------------------------------------------------------------
 
 
-def outcome(record: dict[str, Any], block: dict[str, Any], text: str, asked: Dialog | None) -> list[Said]:
+def outcome(
+    record: dict[str, Any], block: dict[str, Any], text: str, asked: Dialog | None, *, alone: bool = True
+) -> list[Said]:
     """Return what a person said by the tool result `block`, whose text is `text`, to the dialog `asked`.
 
-    Without `asked`, its tool use was not read with this row; then the form of the row must do.
+    Without `asked`, its tool use was not read with this row, and the row says nothing of which tool it was.
+    `alone` says that the row holds no other result.
     """
     if block.get("is_error"):
-        return _refusal(record, text, asked)
-    if asked is None or asked.tool == PLAN_TOOL:
-        found = _approval(record, text, asked)
-        if found or asked is not None:
-            return found
-    return _answers(record.get("toolUseResult")) if asked is None or asked.tool == MENU_TOOL else []
+        return _refusal(record, text, asked, alone=alone)
+    if asked is None or not decided.let_pass_by_person(record):
+        return []
+    if asked.tool == PLAN_TOOL:
+        return _approval(record, text, asked)
+    return _answers(record.get("toolUseResult")) if asked.tool == MENU_TOOL else []
 
 
-def _refusal(record: dict[str, Any], text: str, asked: Dialog | None) -> list[Said]:
+def _refusal(record: dict[str, Any], text: str, asked: Dialog | None, *, alone: bool) -> list[Said]:
     comment = client_texts.comment_on_refusal(text)
-    denied_by = record.get("toolDenialKind")
-    if comment is None or denied_by not in (None, "user-rejected"):
+    if comment is None or not decided.refused_by_person(record, asked.tool if asked else "", alone=alone):
         return []
     if is_text(record.get("userFeedback")):
         comment = client_texts.strip_injected(record["userFeedback"]) or comment
@@ -202,7 +209,7 @@ def _refusal(record: dict[str, Any], text: str, asked: Dialog | None) -> list[Sa
         return [Said("refusal", comment)]
     if asked is None or asked.tool != PLAN_TOOL:
         return []
-    return [Said("refusal", REFUSED if denied_by else SENT_BACK)]
+    return [Said("refusal", REFUSED if record.get("toolDenialKind") else SENT_BACK)]
 
 
 def _typed_into_form(comment: str) -> str:
@@ -220,30 +227,22 @@ def _typed_into_form(comment: str) -> str:
     return client_texts.strip_injected("\n".join(lines))
 
 
-def _approval(record: dict[str, Any], text: str, asked: Dialog | None) -> list[Said]:
+def _approval(record: dict[str, Any], text: str, asked: Dialog) -> list[Said]:
     """Return that a plan was approved, what was changed in it, and the plan itself if it was not shown."""
     given = record.get("toolUseResult")
     result: dict[str, Any] = given if isinstance(given, dict) else {}
-    known = asked is not None or ("plan" in result and "isAgent" in result)
-    if not known or not client_texts.PLAN_APPROVED.match(text) or _without_a_person(record, result):
+    of_agents = result.get("isAgent") is True or result.get("awaitingLeaderApproval") is True
+    if of_agents or not client_texts.PLAN_APPROVED.match(text):
         return []
     plan = result["plan"].strip() if is_text(result.get("plan")) else client_texts.approved_plan(text)
     plan = client_texts.strip_injected(plan)
-    shown = asked.plan if asked else ""
+    shown = asked.plan
     marked = result.get("planWasEdited") is True or client_texts.EDITED in text
     if not plan or (shown and shown.split() == plan.split()):
         return [Said("answer", APPROVED)]
-    if not asked or not shown or (asked.drafted and not marked):
+    if not shown or (asked.drafted and not marked):
         return [Said("prose", plan), Said("answer", EDITED if marked else APPROVED)]
     return [Said("answer", f"{EDITED}\n{_changes(shown, plan)}")]
-
-
-def _without_a_person(record: dict[str, Any], result: dict[str, Any]) -> bool:
-    """Say whether a plan was let pass by a rule, a hook, or the lead of a team of agents."""
-    decision = record.get("permissionDecision")
-    source = decision.get("source") if isinstance(decision, dict) else None
-    ruled = isinstance(source, str) and not source.startswith("user")
-    return ruled or result.get("isAgent") is True or result.get("awaitingLeaderApproval") is True
 
 
 def _changes(shown: str, approved: str) -> str:

@@ -22,6 +22,10 @@ _ARGUMENTS = re.compile(r"<command-args>(.*)</command-args>", re.DOTALL)
 _REMEMBER = re.compile(r"<user-memory-input>(.*)</user-memory-input>", re.DOTALL)
 _PLACEHOLDER = re.compile(r"\[Image #\d+\]")
 _IMAGE = "[image]"
+_TAKES_UP = frozenset({None, "human", "auto-continuation"})
+"""Whose prompt may carry out a plan: nobody else's message approves one by its wording."""
+_NOT_TYPED = "internal"
+"""What ``userType`` says of rows that a program made up; the client itself only writes ``external``."""
 _MEDIA = {"image": _IMAGE, "document": "[document]"}
 
 
@@ -112,7 +116,9 @@ def is_from_person(record: dict[str, Any]) -> bool:
     ``origin.kind`` outranks ``isMeta``, since a person's message that came in by another channel has both.
     """
     kind = origin_of(record)
-    return _is_of_session(record) and (kind == "human" if kind else not record.get("isMeta"))
+    if not _is_of_session(record) or record.get("userType") == _NOT_TYPED:
+        return False
+    return kind == "human" if kind else not (record.get("isMeta") or record.get("hookText"))
 
 
 def _is_prompt(record: dict[str, Any]) -> bool:
@@ -125,7 +131,8 @@ def _plan_taken_up(record: dict[str, Any], blocks: list[Any], shown: str) -> lis
     texts = [text for block in blocks if (text := client_texts.strip_injected(text_of(block)))]
     if len(texts) != 1 or not texts[0].startswith(client_texts.PLAN_BEGINS) or not _is_of_session(record):
         return []
-    if origin_of(record) == "human" and not record.get("planContent"):
+    sender = origin_of(record)
+    if sender not in _TAKES_UP or (sender == "human" and not record.get("planContent")):
         return []
     return dialogs.plan_taken_up(record, texts[0], shown)
 
@@ -190,7 +197,7 @@ def from_user(record: dict[str, Any], open_dialogs: Dialogs | None = None) -> li
         text = "\n".join(map(text_of, content if isinstance(content, list) else [content]))
         if failed and not block.get("is_error"):
             continue
-        pieces += dialogs.outcome(record, block, text, dialog)
+        pieces += dialogs.outcome(record, block, text, dialog, alone=len(results) == 1)
     if _is_prompt(record):
         pieces += _prompt(record, blocks, beside_tool=bool(results), answered=bool(pieces))
     return pieces

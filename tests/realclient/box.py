@@ -293,6 +293,20 @@ class Terminal:
             "request", lambda n: n.detail.kind == SESSION and text in n.detail.said, after=before
         )
 
+    def press(self, *keys: str) -> None:
+        """Press keys by tmux's names, such as Up, Tab, BTab, Escape."""
+        self._run("send-keys", "-t", "box", *keys)
+
+    def write(self, text: str) -> None:
+        """Type into a dialog, and wait until it shows there."""
+        self._run("send-keys", "-t", "box", "-l", text)
+        self.shows(text)
+
+    def paste(self, text: str) -> None:
+        """Paste a text as a terminal does, marked as pasted."""
+        self._run("set-buffer", text)
+        self._run("paste-buffer", "-p", "-t", "box")
+
     def command(self, text: str) -> None:
         """Type a command of the client's own, such as /compact, and press Enter."""
         self._run("send-keys", "-t", "box", "-l", text)

@@ -6,14 +6,15 @@ from typing import Any
 import pytest
 
 from pipeline.transcript import read
-from tests.support.transcripts import REFUSED_SAID, Transcript, tool_result, user
+from tests.support.transcripts import REFUSED_SAID, Transcript, assistant, tool_result, tool_use, user
 
 HUMAN = {"origin": {"kind": "human"}}
 
 
-def said(tmp_path: Path, record: Any) -> list[tuple[str | None, str]]:
+def said(tmp_path: Path, *records: Any) -> list[tuple[str | None, str]]:
     session = Transcript()
-    session.add(record)
+    for record in records:
+        session.add(record)
     entries = read(session.write(tmp_path)).entries
     return [(entry.channel, entry.text) for entry in entries if entry.speaker]
 
@@ -123,4 +124,5 @@ def test_an_image_beside_a_tools_result_is_the_tools_unless_the_person_answered(
     assert said(tmp_path, result) == []
     refused = tool_result(REFUSED_SAID + "like this", is_error=True)
     refused["message"]["content"].append(IMAGE)
-    assert said(tmp_path, refused) == [("refusal", "like this"), ("beside_tool", "[image]")]
+    used = assistant([tool_use("Edit", {})])
+    assert said(tmp_path, used, refused) == [("refusal", "like this"), ("beside_tool", "[image]")]

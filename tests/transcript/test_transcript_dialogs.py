@@ -114,11 +114,12 @@ def test_what_a_person_changed_in_a_plan_is_theirs(path: Path, marked: bool) -> 
 
 def test_a_plan_that_was_not_shown_before_is_shown_with_its_approval(path: Path) -> None:
     assert said(path, planned(APPROVED + PLAN, {"allowedPrompts": []})) == [SHOWN, YES]
+
+
+@pytest.mark.parametrize("more", [{}, {"toolUseResult": outcome()}])
+def test_an_approval_of_a_tool_that_nobody_saw_used_is_nobodys(path: Path, more: Any) -> None:
     session = Transcript()
-    session.add(tool_result(APPROVED + PLAN, toolUseResult=outcome()))
-    assert said(path, session) == [SHOWN, YES]
-    session = Transcript()
-    session.add(tool_result(APPROVED + PLAN))
+    session.add(tool_result(APPROVED + PLAN, **more))
     assert said(path, session) == []
 
 

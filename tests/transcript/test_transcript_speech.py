@@ -121,6 +121,12 @@ def test_words_of_a_prompt(path: Path, content: Any, expected: list[tuple[str, s
         ({"isVisibleInTranscriptOnly": True}, False),
         ({"forkedFrom": {"sessionId": "x", "messageUuid": "y"}}, True),
         ({"origin": "human", "isMeta": False}, True),
+        ({"userType": "internal"}, False),
+        ({"userType": "internal", "origin": {"kind": "human"}}, False),
+        ({"userType": "external"}, True),
+        ({"rowSource": "hook", "hookText": True}, False),
+        ({"isMeta": True, "origin": {"kind": "channel", "server": "x"}}, False),
+        ({"origin": {"kind": "plugin", "name": "x", "asUser": True}}, False),
     ],
 )
 def test_flags_decide_whose_prompt_it_is(path: Path, extra: dict[str, Any], spoken: bool) -> None:
@@ -195,7 +201,8 @@ def test_bug_014_odd_content_shapes(path: Path) -> None:
     ],
 )
 def test_comments_on_refusals(path: Path, content: Any, is_error: bool, expected: list[Any]) -> None:
-    assert said(path, tool_result(content, is_error=is_error)) == expected
+    used = assistant([tool_use("Edit", {})])
+    assert said(path, used, tool_result(content, is_error=is_error)) == expected
 
 
 def answered(
@@ -238,7 +245,8 @@ def answered(
     ],
 )
 def test_answers_keep_their_question(path: Path, record: dict[str, Any], expected: str | None) -> None:
-    assert said(path, record) == ([("answer", expected)] if expected else [])
+    used = assistant([tool_use("AskUserQuestion", {})])
+    assert said(path, used, record) == ([("answer", expected)] if expected else [])
 
 
 def test_words_beside_a_tool_result_are_their_own_row(path: Path) -> None:
@@ -246,7 +254,8 @@ def test_words_beside_a_tool_result_are_their_own_row(path: Path) -> None:
         {"type": "tool_result", "tool_use_id": "t", "is_error": True, "content": REFUSED_SAID + "not npm"},
         {"type": "text", "text": "and use yarn"},
     ]
-    found = entries(path, user(blocks))
+    used = assistant([tool_use("Edit", {}, "t")])
+    found = entries(path, used, user(blocks))[1:]
     assert [(e.block, e.channel, e.text) for e in found] == [
         (0, "refusal", "not npm"),
         (1, "beside_tool", "and use yarn"),

@@ -7,16 +7,17 @@ question. What memories are looked up by is the question.
 import re
 
 from pipeline.hooklib.host_commands import is_command
+from pipeline.text.pasted import typed
 from pipeline.text.tokens import terms
 
 LONGEST = 4_000
 """Characters of a prompt that count."""
 MOST_TERMS = 40
 MOST_CONTEXT = 24
-PASTED_LINES = 12
-"""A prompt with more lines than this holds a paste; only its first and last lines are the person's."""
+MOST_LINES = 12
+"""Of a prompt with more typed lines than this only the first and last are looked up."""
 KEPT_LINES = 4
-"""Lines kept at either end of a prompt with a paste."""
+"""Lines kept at either end of such a prompt."""
 LONGEST_LINE = 600
 """A longer line is nobody's typing; its start is kept."""
 
@@ -32,7 +33,6 @@ _MACHINE = (
     "Caveat: The messages below",
 )
 # Compiled by `re` when they are first used.
-_FENCED = r"(?ms)^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)"
 _MARKED = (
     r"(?s)<(system-reminder|ide_opened_file|ide_selection|recollection|[a-z]+-hook)\b.*?(?:</\1>|\Z)"
     r"|\[(?:Image|Pasted text) #[^\]\n]{1,40}\]"
@@ -126,14 +126,12 @@ def is_no_question(prompt: str, cwd: str = "") -> bool:
 
 
 def own_words(prompt: str) -> str:
-    """Return what the person typed of `prompt`: no fenced blocks, no quotes, of a paste the ends."""
+    """Return what the person typed of `prompt`, and of what is long beyond asking its ends."""
     text = prompt[:LONGEST]
-    if "```" in text or "~~~" in text:
-        text = re.sub(_FENCED, "\n", text)
     if "<" in text or "[" in text:
         text = re.sub(_MARKED, " ", text)
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith(("> ", ">>"))]
-    if len(lines) > PASTED_LINES:
+    lines = [line for line in typed(text).splitlines() if line.strip()]
+    if len(lines) > MOST_LINES:
         lines = lines[:KEPT_LINES] + lines[-KEPT_LINES:]
     return "\n".join([line[:LONGEST_LINE] for line in lines])
 
