@@ -241,8 +241,8 @@ def _tell_why(found: Why, app: App) -> None:
         output.line(f"\nsource: you said it at {minute(memory.dictated_at)}, with `reverie add`")
     for number, source in enumerate(found.sources, start=1):
         spoken = {"person": "the person said", "pasted": "the person pasted"}
-        said = spoken.get(source["speaker"], "the assistant said")
-        output.line(f"\nsource {number}: {said} at {minute(source['at'], 'an unknown time')}")
+        telling = spoken.get(source["speaker"], "the assistant said")
+        output.line(f"\nsource {number}: {telling} at {minute(source['at'], 'an unknown time')}")
         output.line(f"  session {source['session']}, entry {source['uuid']}")
         output.line(f"  quote: “{source['quote']}”")
         if not source["quoted"]:

@@ -5,8 +5,8 @@
     [8] 2026-03-02 09:15 ASSISTANT (used Bash, edited src/retry.py): Done.
 
 Only a real utterance starts at the left margin; every further line is indented, so that text quoted
-inside an utterance can't pass for another speaker. What nobody sees (hidden characters) is left out. Lines that
-a person pasted are marked, and only where there are some a line before the dialogue says so.
+inside an utterance can't pass for another speaker. What nobody sees (hidden characters) is left out.
+Lines that a person pasted are marked, and only where there are some a line before the dialogue says so.
 Nothing is cut while there is room; then what nobody was asked in goes first (`shortening.py`).
 """
 

@@ -406,6 +406,6 @@ def _origin(sources: Sequence[Evidence], rendering: Rendering) -> Origin:
     if not people:
         return "assistant-inferred"
     spoken: dict[str, Utterance] = {utterance.uuid: utterance for utterance in rendering.lines.values()}
-    # A person who only said “yes, do that” confirmed what the assistant had put into words.
-    short = all(len(spoken[source.uuid].text.strip()) <= 40 for source in people)
+    # A person who only said “yes, do that” confirmed what the assistant, or a paste, had put into words.
+    short = all(len(typed(spoken[source.uuid].text).strip()) <= 40 for source in people)
     return "user-confirmed" if short and len(people) < len(sources) else "user-stated"

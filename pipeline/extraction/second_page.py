@@ -21,7 +21,9 @@ CITED_CHARS = 400
 QUOTE_MARGIN = 140
 AROUND_CHARS = 60
 NEAR_CHARS = 240
-LEGEND = "(What stands between two “¦” the person pasted: other people's words, or a program's, not the person's.)"
+LEGEND = (
+    "(What stands between two “¦” the person pasted: other people's words, or a program's, not the person's.)"
+)
 Span = tuple[int, int]
 """From where to where in a text."""
 

@@ -141,5 +141,5 @@ def shorten(text: str, limit: int) -> str:
     start = len(text) - tail
     # The rest of a pasted line is pasted too.
     line = text.rfind("\n", 0, start) + 1
-    mark = MARK if line < start and text.startswith(MARK, line) else ""
-    return f"{text[:head]}\n[… {len(text) - limit:,} characters left out …]\n{mark}{text[start:]}"
+    pasted = MARK if line < start and text.startswith(MARK, line) else ""
+    return f"{text[:head]}\n[… {len(text) - limit:,} characters left out …]\n{pasted}{text[start:]}"

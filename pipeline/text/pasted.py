@@ -2,9 +2,9 @@
 
 A wish stands on what was typed. So a line counts as pasted only where its form shows it, in any language: a
 code fence, a quotation, a mail from its headers on, a log, a stack trace, a diff, a chat, a recollection of
-ours, what the client marks as pasted, a long passage between quotation marks, lines broken by a program. What
-nobody can tell is typed: a long dictation, a list, Markdown written by hand. The one home of the rule; recall's
-question rests on it as well.
+ours, what the client marks as pasted, a long passage between quotation marks, lines broken by a program.
+What nobody can tell is typed: a long dictation, a list, Markdown written by hand. The one home of the rule;
+recall's question rests on it as well.
 
 Patterns are compiled when they are first used: a hook imports this.
 """
@@ -13,13 +13,15 @@ import re
 
 MARK = "¦ "
 """Stands before each pasted line where a reader is shown one; nothing a person types has it put there."""
-LEGEND = "Lines that begin with “¦” the person pasted: other people's words, or a program's, not the person's."
+LEGEND = (
+    "Lines that begin with “¦” the person pasted: other people's words, or a program's, not the person's."
+)
 LONG_QUOTE = 160
 """A passage between quotation marks that fills its lines and has so many characters is somebody else's."""
 LEAST_BROKEN = 6
 """Lines that a program broke, at least: fewer are a person's own line ends."""
 LEAST_OUTPUT = 8
-"""So many lines of a program's output, and at least half of all between the first and the last, are a dump."""
+"""So many lines of a program's output, at least half of all from the first to the last, are a dump."""
 MOST_BETWEEN = 3
 """So many lines between pasted ones, with no empty line around them, belong to the paste."""
 _WIDTHS = range(52, 101)
@@ -31,7 +33,8 @@ _TAGGED = r"<(recollection|system[-_]reminder|pasted_content)\b(?:[ ]id=\"([^\"\
 """A recollection of ours, a note of the client's, and what the client puts around a paste of many lines."""
 _QUOTE = r"[ \t]*(?:>[ \t]*(?:$|>)|>[ \t]+(?![\d=])|>[ \t]+\d[.)]|>(?=[*_#`\w])(?!\d)(?!=))"
 _WROTE = (
-    r"(?i).{3,200}(?:wrote|writes|schrieb|schreibt|a écrit|escribió|ha scritto|schreef|escreveu|skrev|napisał\w*"
+    r"(?i).{3,200}(?:wrote|writes|schrieb|schreibt|a écrit"
+    r"|escribió|ha scritto|schreef|escreveu|skrev|napisał\w*"
     r"|написал\w*|пишет|yazdı|님이 작성|さんは書きました|のメール|写道|寫道|كتب)[^\n]{0,60}[:：]\s*$"
 )
 _HEADER_NAMES = (
@@ -46,7 +49,8 @@ _HEADER_NAMES = (
 _HEADER = rf"(?i)[ \t]*\**(?:{_HEADER_NAMES})\**[ \t]?[:：]\**[ \t]*\S"
 _ADDRESS = r"[\w.+-]+@[\w-]+\.\w"
 _FORWARDED = (
-    r"(?i)[ \t]*(?:-{2,}|_{3,})[ \t]*(?:original|forwarded|ursprüngliche|weitergeleitete|message|mensaje|messaggio"
+    r"(?i)[ \t]*(?:-{2,}|_{3,})[ \t]*(?:original|forwarded"
+    r"|ursprüngliche|weitergeleitete|message|mensaje|messaggio"
     r"|oorspronkelijk|mensagem|wiadomość|исходное|пересылаемое|元のメッセージ|転送|原始邮件|转发|원본)[^\n]{0,60}$"
     r"|[ \t]*begin forwarded message:[ \t]*$"
 )
@@ -56,33 +60,45 @@ _STAMP = (
 )
 _LOG = (
     rf"[ \t]*[\[(]?{_STAMP}[^\s]*[\])]?[ \t]+\S"
-    r"|[ \t]*\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL|SEVERE)\]?(?:[:|\t]|[ ]{2,}|[ ]+[\[(\w.]+[\])]?[ ]*[:|-])"
+    r"|[ \t]*\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL"
+    r"|CRITICAL|SEVERE)\]?(?:[:|\t]|[ ]{2,}|[ ]+[\[(\w.]+[\])]?[ ]*[:|-])"
     r"|[ \t]*(?:npm|yarn|pip|cargo|gcc|make|git)(?:\[\d+\])?[:!][ ]?(?:ERR!|WARN|error|fatal|\*\*\*)|npm ERR!"
     r"|#\d+ (?:\[|\d+\.\d|[A-Z]{4,}\b)|[ \t]*(?:error|warning)(?:\[\w+\])?:[ ]\S.*|[ \t]*fatal:[ ]\S"
-    r"|\S+\.\w{1,5}:\d+(?::\d+)?:?[ ]+(?:-[ ])?(?:error|warning|note|fatal|[A-Z]{1,3}\d{3,4})\b|[ \t]*(?:PASS|FAIL|FAILED|ERRORS?)[ ]\S+\.\w{1,5}\b"
+    r"|\S+\.\w{1,5}:\d+(?::\d+)?:?[ ]+(?:-[ ])?(?:error|warning|note|fatal"
+    r"|[A-Z]{1,3}\d{3,4})\b|[ \t]*(?:PASS|FAIL|FAILED|ERRORS?)[ ]\S+\.\w{1,5}\b"
 )
 """A line that a program writes: one alone is enough only in the first form, with a level behind it."""
-_SURELY_LOG = rf"[ \t]*[\[(]?{_STAMP}[^\s]*[\])]?[ \t]+[\[(]?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL)\b"
+_SURELY_LOG = (
+    rf"[ \t]*[\[(]?{_STAMP}[^\s]*[\])]?[ \t]+[\[(]?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL)\b"
+)
 _TRACE = (
-    r"[ \t]*Traceback \(most recent call last\):|[ \t]*File \"[^\"]+\", line \d+|[ \t]+at [\w.$<>/\[\] ]+\(?[^()\s]*:\d+"
-    r"|[ \t]+at [\w.$<>]+\([\w.]+(?::\d+)?\)|Caused by: \S|thread '[^']*' panicked at|goroutine \d+ \[|panic: \S"
+    r"[ \t]*Traceback \(most recent call last\):"
+    r"|[ \t]*File \"[^\"]+\", line \d+|[ \t]+at [\w.$<>/\[\] ]+\(?[^()\s]*:\d+"
+    r"|[ \t]+at [\w.$<>]+\([\w.]+(?::\d+)?\)|Caused by: \S"
+    r"|thread '[^']*' panicked at|goroutine \d+ \[|panic: \S"
     r"|[ \t]*(?:[\w.]+\.)*[A-Z]\w*(?:Error|Exception)(?::[ ]|$)|Exception in thread \"|[ \t]+\.\.\. \d+ more"
     r"|Unhandled\w* \w*(?:Rejection|Exception)|[ \t]*[~^]{2,}[ \t]*$|\t\S+\.go:\d+"
 )
-_DIFF = r"diff --git \S|index [0-9a-f]{7,}\.\.|@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|--- (?:a/|/dev/null)|\+\+\+ (?:b/|/dev/null)"
+_DIFF = r"diff --git \S|index [0-9a-f]{7,}\.\.|--- (?:a/|/dev/null)|\+\+\+ (?:b/|/dev/null)"
 _HUNK = r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@"
 _SHELL = r"[\w.-]+@[\w.-]+:\S*[$#] \S|PS [A-Z]:\\[^>]*> ?\S"
 _CHAT = (
-    r"[ \t]*(?:\[(?:\d[\d./-]+,?[ ]+)?\d\d?:\d\d(?::\d\d)?(?:[ ]?[AaPp][Mm])?\]|\d\d?[./-]\d\d?[./-]\d{2,4},?[ ]+"
+    r"[ \t]*(?:\[(?:\d[\d./-]+,?[ ]+)?\d\d?:\d\d(?::\d\d)?(?:[ ]?[AaPp][Mm])?\]"
+    r"|\d\d?[./-]\d\d?[./-]\d{2,4},?[ ]+"
     r"\d\d?:\d\d(?:[ ]?[AaPp][Mm])?[ ]*[–-])[ \t]*[^\W\d_][^\n:]{0,40}[:：][ ]?\S"
     r"|[ \t]*[^\W\d_][^\n:\[\]]{0,40}[ ]\[\d\d?:\d\d(?:[ ]?[AP]M)?\][:：]?"
     r"|[ \t]*(?:Human|Assistant|User|AI|System)[ \t]*[:：][ \t]*\S"
 )
-_MARKUP = r"[ \t]*(?:</?[a-zA-Z][\w:-]*(?:\s[^<>]*)?>|[{}\[\]],?[ \t]*$|\"[\w.@$/-]+\"[ \t]*:[ \t]*[\"\d\[{tfn-])"
+_MARKUP = (
+    r"[ \t]*(?:</?[a-zA-Z][\w:-]*(?:\s[^<>]*)?>|[{}\[\]],?[ \t]*$|\"[\w.@$/-]+\"[ \t]*:[ \t]*[\"\d\[{tfn-])"
+)
 _OUTPUT = (
-    r"[ \t]*(?:[│─┌└├┤╭╰╮╯┃━█▓▪✓✔✖✗×●⎿⏺]|#\d+ (?:\[|\d|[A-Z]+\b)|\d+(?:\.\d+)?m?s[ \t]*$|[A-Z_]{3,}=\S|(?:\.{0,2}|~)/[\w.-]+/\S)"
-    r"|.*(?:\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{12,}\b|\S {3,}\S|\b\d+(?:\.\d+)? ?(?:ms|kB|KB|MB|MiB|GiB)\b)"
-    r"|[ \t]*(?:Error|Warning|Note|Tip|Hint|Run|Found|Checked|Compiling|Downloading|Running|Using|Getting|Download)\b[^.!?]*[:\w)]$"
+    r"[ \t]*(?:[│─┌└├┤╭╰╮╯┃━█▓▪✓✔✖✗×●⎿⏺]|#\d+ (?:\[|\d|[A-Z]+\b)"
+    r"|\d+(?:\.\d+)?m?s[ \t]*$|[A-Z_]{3,}=\S|(?:\.{0,2}|~)/[\w.-]+/\S)"
+    r"|.*(?:\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{12,}\b"
+    r"|\S {3,}\S|\b\d+(?:\.\d+)? ?(?:ms|kB|KB|MB|MiB|GiB)\b)"
+    r"|[ \t]*(?:Error|Warning|Note|Tip|Hint|Run|Found|Checked|Compiling"
+    r"|Downloading|Running|Using|Getting|Download)\b[^.!?]*[:\w)]$"
     r"|[ ]{4,}\S|\t\S"
 )
 """What only programs print; in a list that somebody wrote it proves nothing."""
@@ -174,7 +190,9 @@ def _mailed(lines: "list[str]", found: "list[bool]") -> None:
         begins = bool(re.match(_FORWARDED, line) or (re.match(_WROTE, line) and re.search(_ADDRESS, line)))
         if not begins and re.match(_HEADER, line):
             following = [lines[below] for below in range(at + 1, min(at + 3, len(lines)))]
-            begins = bool(following) and bool(re.match(_HEADER, following[0])) and _is_mail([line, *following])
+            begins = (
+                bool(following) and bool(re.match(_HEADER, following[0])) and _is_mail([line, *following])
+            )
         if begins:
             # Where a mail ends nobody can tell: who wrote it may put anything behind its greeting.
             found[at:] = [True] * (len(lines) - at)
@@ -253,7 +271,9 @@ def _passages(lines: "list[str]", found: "list[bool]") -> None:
             here = lines[end].strip()
             length += len(here)
             if here.rstrip(".,;!?").endswith(closing) and length > 1:
-                if length >= LONG_QUOTE and (end > at or start.find(closing, 1) >= len(start.rstrip(".,;!?")) - 1):
+                if length >= LONG_QUOTE and (
+                    end > at or start.find(closing, 1) >= len(start.rstrip(".,;!?")) - 1
+                ):
                     found[at : end + 1] = [True] * (end + 1 - at)
                 break
 
@@ -261,7 +281,7 @@ def _passages(lines: "list[str]", found: "list[bool]") -> None:
 def _broken(lines: "list[str]", found: "list[bool]") -> None:
     """Find prose that a program broke into lines of one width, longer than all that was typed around it.
 
-    A person's own lines end where a sentence or an item does; a program's in the middle, all but at one width.
+    A person's own lines end where a sentence or an item does; a program's in the middle, at about one width.
     """
     at = 0
     while at < len(lines):

@@ -12,7 +12,7 @@ As seen with client 2.1.332 for the same words:
     a program that hosts it      permission-rule    user_reject
 
 A host's own denial can't be told from the comment that somebody typed into its window: neither is taken.
-Older clients have none of these fields; then the tool decides, which must be one whose errors the client words.
+Older clients have none of these fields; then the tool decides: it must be one whose errors the client words.
 """
 
 from __future__ import annotations
@@ -25,9 +25,32 @@ _EXIT_CODE_SINCE = (2, 0, 76)
 """From this version on what a failed command printed stands behind “Exit code 1”; before, it stood alone."""
 _COMMANDS = frozenset({"Bash", "PowerShell"})
 _WORDED_BY_CLIENT = frozenset(
-    "Edit Write MultiEdit NotebookEdit NotebookRead Read Glob Grep LS TodoWrite WebFetch WebSearch Task Agent"
-    " TaskOutput BashOutput KillShell TaskStop Skill SlashCommand EnterPlanMode ExitPlanMode exit_plan_mode"
-    " AskUserQuestion".split()
+    {
+        "Edit",
+        "Write",
+        "MultiEdit",
+        "NotebookEdit",
+        "NotebookRead",
+        "Read",
+        "Glob",
+        "Grep",
+        "LS",
+        "TodoWrite",
+        "WebFetch",
+        "WebSearch",
+        "Task",
+        "Agent",
+        "TaskOutput",
+        "BashOutput",
+        "KillShell",
+        "TaskStop",
+        "Skill",
+        "SlashCommand",
+        "EnterPlanMode",
+        "ExitPlanMode",
+        "exit_plan_mode",
+        "AskUserQuestion",
+    }
 )
 """Tools of the client whose errors hold no text from elsewhere at their beginning."""
 _NOBODY = ("toolDenialFromHost", "toolDenialUnanswered", "toolDenialAfterRun", "retiredByNoPersonsInput")
@@ -40,7 +63,7 @@ def refused_by_person(record: dict[str, Any], tool: str, *, alone: bool = True) 
     `tool` is the name in the tool use that the result names, "" when that was not seen. `alone` says that
     the record holds no other result: its fields would not say which of them they are about.
     """
-    if any(record.get(mark) for mark in _NOBODY) or not _by_person(record):
+    if any(map(record.get, _NOBODY)) or not _by_person(record):
         return False
     kind = record.get("toolDenialKind")
     if kind is not None:

@@ -100,7 +100,7 @@ def plans(open_box: OpenBox) -> Path:
             terminal.write(comment)
             terminal.press(key)
             played += 3  # the prompt, the file written, the plan decided
-            box.journal.wait("request", lambda _: len(box.journal.asked(SESSION)) >= played)
+            box.journal.wait("request", lambda _, least=played: len(box.journal.asked(SESSION)) >= least)  # type: ignore[misc]
             terminal.shows("Done.")
     return _transcript(box)
 
@@ -120,7 +120,7 @@ def forms(open_box: OpenBox) -> Path:
 
 
 def suggested(open_box: OpenBox) -> Path:
-    """Choose otherwise in a form whose answer the model has put in already, where a rule lets the form pass."""
+    """Choose otherwise in a form whose answer the model has put in, where a rule lets the form pass."""
     box = open_box(_uses("ask me which", "AskUserQuestion", relayed_words.ANSWERED))
     _settings(box, permissions={"allow": ["AskUserQuestion"]})
     with box.terminal("--permission-mode", "default") as terminal:

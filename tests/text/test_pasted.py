@@ -1,43 +1,12 @@
 """Which lines of a message were pasted: a table of messages, and what the rule makes of each line.
 
-`python -m tests.text.test_pasted` prints both error rates and each line that is judged wrongly.
+`python -m bench.pasted` prints both error rates and each line that is judged wrongly.
 """
-
-from pathlib import Path
 
 import pytest
 
 from pipeline.text.pasted import MARK, marked, pasted_lines, typed
-
-FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "pasted"
-Message = tuple[str, list[tuple[bool, str]]]
-
-
-def messages(kind: str) -> list[Message]:
-    """Return the messages of one half of the table: their names and lines, each with what it must be."""
-    found: list[Message] = []
-    for line in (FIXTURES / f"{kind}.txt").read_text("utf-8").splitlines():
-        if line.startswith("=== "):
-            found.append((line[4:], []))
-        else:
-            found[-1][1].append((line.startswith("¦"), line[1:]))
-    return found
-
-
-def wrong(kind: str) -> tuple[list[str], list[str], int, int]:
-    """Return lines that must be pasted and are not, lines that are and must not be, and how many of each."""
-    missed, false, pasted, own = [], [], 0, 0
-    for name, lines in messages(kind):
-        flags = pasted_lines("\n".join(line for _, line in lines))
-        for (must, line), flag in zip(lines, flags, strict=True):
-            if not line.strip():
-                continue
-            pasted, own = pasted + must, own + (not must)
-            if must and not flag:
-                missed.append(f"{name}: {line}")
-            elif flag and not must:
-                false.append(f"{name}: {line}")
-    return missed, false, pasted, own
+from tests.support.pasted_cases import messages, wrong
 
 
 def test_the_table_is_long_enough_and_has_both_kinds_of_lines() -> None:
@@ -76,15 +45,8 @@ def test_what_stands_behind_a_mail_is_the_mails_whatever_it_says() -> None:
     assert typed(mail) == "look"
 
 
-@pytest.mark.parametrize("line", ["> " * 5000, "`" * 20000, "a " * 50000, '"' * 20000, "[" * 20000, " " * 50000])
+@pytest.mark.parametrize(
+    "line", ["> " * 5000, "`" * 20000, "a " * 50000, '"' * 20000, "[" * 20000, " " * 50000]
+)
 def test_endless_lines_are_judged_in_time_that_grows_with_their_length(line: str) -> None:
     assert len(pasted_lines(f"{line}\n{line}\nx")) == 3
-
-
-if __name__ == "__main__":
-    for half in ("pasted", "typed"):
-        lost, marked_wrongly, of_pasted, of_typed = wrong(half)
-        print(f"{half}.txt: {len(messages(half))} messages")
-        print(f"  pasted lines taken for typed: {len(lost)} of {of_pasted}")
-        print(f"  typed lines taken for pasted: {len(marked_wrongly)} of {of_typed}")
-        print(*(f"    {line}" for line in (*lost, *marked_wrongly)), sep="\n")
