@@ -116,14 +116,14 @@ def page(text: str, quote: str) -> str:
 
 
 def test_the_second_reader_sees_what_was_pasted() -> None:
-    assert f">[1] 2026-03-02 PERSON: look {MARK}> {WISH}. ¦ no" in page(f"look\n> {WISH}.\nno", WISH)
+    assert f"> [1] 2026-03-02 PERSON: look {MARK}> {WISH}. ¦ no" in page(f"look\n> {WISH}.\nno", WISH)
     assert "¦" not in page(f"{WISH}, please", WISH)
     assert "¦" in PAGE_LEGEND
 
 
 def test_the_middle_of_a_long_paste_is_shown_as_pasted_whatever_stands_in_it() -> None:
     rows = page(f"look\n> {'x ' * 400} ¦ {WISH} {'y ' * 400}\nno", WISH)
-    (line,) = [row for row in rows.splitlines() if row.startswith(">[1]")]
+    (line,) = [row for row in rows.splitlines() if row.startswith("> [1]")]
     shown = line.partition("PERSON: ")[2]
     assert WISH in shown and shown.count("¦") == 2 and shown.startswith(MARK) and shown.endswith("¦")
 
@@ -139,7 +139,8 @@ def test_through_the_whole_path_a_pasted_wish_waits_and_a_typed_one_is_kept(benc
     (item,) = inbox.list_inbox(bench.ledger, str(bench.store.root))
     assert item.payload["name"] == "zorg99"
     assert LEGEND in bench.prompt()
-    assert "zorg99" not in bench.provider.second.history[0].messages[0].content
+    asked = bench.provider.second.history[0].messages[0].content
+    assert PAGE_LEGEND in asked and "the zorg99 formatter. ¦" in asked
 
 
 def test_without_a_model_a_pasted_wish_is_not_kept() -> None:

@@ -63,8 +63,14 @@ def test_only_a_name_the_host_has_is_a_command(tmp_path):
     assert question.parse_question(prompt, cwd=str(tmp_path / "src")).own == []
 
 
-def test_of_a_long_paste_the_ends_are_kept():
+def test_of_a_paste_nothing_is_looked_up():
     text = question.own_words(f"why does the deploy hang?\n{PASTE}\nsee the last line")
+    assert text == "why does the deploy hang?\nsee the last line"
+
+
+def test_of_many_lines_the_ends_are_kept():
+    lines = "\n".join(f"and then the {at}th of the boats" for at in range(40))
+    text = question.own_words(f"why does the deploy hang?\n{lines}\nsee the last line")
     assert text.startswith("why does the deploy hang?") and text.endswith("see the last line")
     assert len(text.splitlines()) == 2 * question.KEPT_LINES
 
