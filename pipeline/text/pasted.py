@@ -76,7 +76,7 @@ _TRACE = (
     r"|[ \t]*File \"[^\"]+\", line \d+|[ \t]+at [\w.$<>/\[\] ]+\(?[^()\s]*:\d+"
     r"|[ \t]+at [\w.$<>]+\([\w.]+(?::\d+)?\)|Caused by: \S"
     r"|thread '[^']*' panicked at|goroutine \d+ \[|panic: \S"
-    r"|[ \t]*(?:[\w.]+\.)*[A-Z]\w*(?:Error|Exception)(?::[ ]|$)|Exception in thread \"|[ \t]+\.\.\. \d+ more"
+    r"|[ \t]*(?:\w{1,80}\.){0,12}[A-Z]\w{0,80}(?:Error|Exception)(?::[ ]|$)|Exception in thread \"|[ \t]+\.\.\. \d+ more"
     r"|Unhandled\w* \w*(?:Rejection|Exception)|[ \t]*[~^]{2,}[ \t]*$|\t\S+\.go:\d+"
 )
 _DIFF = r"diff --git \S|index [0-9a-f]{7,}\.\.|--- (?:a/|/dev/null)|\+\+\+ (?:b/|/dev/null)"
