@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.realclient import relayed_words
-from tests.realclient.box import PATIENCE, Box, OpenBox
+from tests.realclient.box import Box, OpenBox
 from tests.realclient.relayed_words import FORM, TOOLS, WORDS
-from tests.realclient.scripted_api import SESSION, Asked, Block, Rule
+from tests.realclient.scripted_api import PATIENCE, SESSION, Asked, Block, Rule
 
 HOOKED = ("PreToolUse", "PermissionRequest", "PostToolUse", "Stop")
 _RELAY = [sys.executable, relayed_words.__file__]
