@@ -26,7 +26,7 @@ def quoted_in(quote: str, text: str) -> bool:
 
 def typed_in(quote: str, text: str) -> bool:
     """Whether `quote` stands in what of a person's `text` was typed: the words of a paste are not theirs."""
-    return quoted_in(quote, typed(text))
+    return quoted_in(quote, typed(visible(text)))
 
 
 def in_one_line(text: str) -> str:

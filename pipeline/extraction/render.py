@@ -76,7 +76,9 @@ def render(
 def _marked(spoken: Sequence[Utterance]) -> list[Utterance]:
     """Return `spoken` with the lines that a person pasted marked."""
     return [
-        replace(utterance, text=marked(utterance.text)) if utterance.speaker == "person" else utterance
+        replace(utterance, text=marked(visible(utterance.text)))
+        if utterance.speaker == "person"
+        else utterance
         for utterance in spoken
     ]
 

@@ -28,7 +28,7 @@ _WIDTHS = range(52, 101)
 """How long lines are that a program broke."""
 
 # A fence may stand in a list; without an end it holds all that follows.
-_FENCE = r"[ \t]*(?:[-*+]|\d{1,3}[.)])?[ \t]*(`{3,}|~{3,})"
+_FENCE = r"[ \t]{0,99}(?:(?:[-*+]|\d{1,3}[.)])[ \t]{0,9})?(`{3,}|~{3,})"
 _TAGGED = r"<(recollection|system[-_]reminder|pasted_content)\b(?:[ ]id=\"([^\"\n]*)\")?"
 """A recollection of ours, a note of the client's, and what the client puts around a paste of many lines."""
 _QUOTE = r"[ \t]*(?:>[ \t]*(?:$|>)|>[ \t]+(?![\d=])|>[ \t]+\d[.)]|>(?=[*_#`\w])(?!\d)(?!=))"
@@ -76,7 +76,8 @@ _TRACE = (
     r"|[ \t]*File \"[^\"]+\", line \d+|[ \t]+at [\w.$<>/\[\] ]+\(?[^()\s]*:\d+"
     r"|[ \t]+at [\w.$<>]+\([\w.]+(?::\d+)?\)|Caused by: \S"
     r"|thread '[^']*' panicked at|goroutine \d+ \[|panic: \S"
-    r"|[ \t]*(?:\w{1,80}\.){0,12}[A-Z]\w{0,80}(?:Error|Exception)(?::[ ]|$)|Exception in thread \"|[ \t]+\.\.\. \d+ more"
+    r"|[ \t]*(?:\w{1,80}\.){0,12}[A-Z]\w{0,80}(?:Error|Exception)(?::[ ]|$)"
+    r"|Exception in thread \"|[ \t]+\.\.\. \d+ more"
     r"|Unhandled\w* \w*(?:Rejection|Exception)|[ \t]*[~^]{2,}[ \t]*$|\t\S+\.go:\d+"
 )
 _DIFF = r"diff --git \S|index [0-9a-f]{7,}\.\.|--- (?:a/|/dev/null)|\+\+\+ (?:b/|/dev/null)"

@@ -25,6 +25,7 @@ CASES = {
     "mail": MAIL,
     "quotation": f"what do you make of it\n> {WISH}.",
     "fence": f"they say\n```\n{WISH}.\n```",
+    "hidden marks": f"see\n\u200b> {WISH}.",
     "log": f"look\n2026-03-02 09:00:01 INFO up\n{WISH}.\n2026-03-02 09:00:02 INFO down",
     "ours": f'you said\n<recollection name="x">\n{WISH}.\n</recollection>',
     "the client's own marks": f'look\n\n<pasted_content id="9e46">\n{WISH}.\n</pasted_content>\n{WISH}!\n'
