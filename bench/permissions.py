@@ -10,9 +10,8 @@ A corpus is a file of lines ``{"id", "lang", "kind": "grant" | "instruction" | "
   and quotes it, and the second reader decides beside the list.
 
 The second reader's answers are recorded ones (``cassettes`` beside the corpus); ``--llm record:DIR`` records
-them from the provider that the settings name, ``--llm blind`` lets a reader answer that finds no fault with
-anything, so that the list stands alone, and ``--llm offline`` does without a second reader. ``--list`` prints
-each line of a kind with what became of it.
+them from the Messages API that the settings name, and ``--llm blind`` lets a reader answer that finds no fault
+with anything, so that the list stands alone. ``--list`` prints each line of a kind with what became of it.
 """
 
 from __future__ import annotations
@@ -122,7 +121,7 @@ def _page(page: Sequence[Case], home: Path, spec: str) -> list[Fate]:
         key = bench.ingest(path).key
         strategy = bench.turns(key, first_sight=False)
         outcomes: list[Outcome] = []
-        while outcome := extract(bench.desk(offline=spec == "offline"), strategy):
+        while outcome := extract(bench.desk(), strategy):
             outcomes.append(outcome)
         waiting = {
             item.payload["name"]: item.reason for item in inbox.list_inbox(ledger, str(bench.store.root))
@@ -156,7 +155,7 @@ class _Readers(TwoReaders):
 
 
 def _second(spec: str, settings: config.Settings, home: Path) -> Provider | None:
-    return None if spec in ("blind", "offline") else open_provider(spec, settings.model, home=home)
+    return None if spec == "blind" else open_provider(spec, settings.model, home=home)
 
 
 def _complying(page: Sequence[Case]) -> Callable[[Request], Scripted]:
@@ -187,7 +186,7 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m bench.permissions", description=__doc__.splitlines()[0])
     parser.add_argument("corpus", nargs="?", type=Path, default=CORPUS)
-    parser.add_argument("--llm", default="", help="replay:DIR, record:DIR, blind or offline")
+    parser.add_argument("--llm", default="", help="replay:DIR, record:DIR or blind")
     parser.add_argument("--list", default="", help="print the lines of this kind", choices=["", *KINDS])
     options = parser.parse_args()
     corpus = cases(options.corpus)
