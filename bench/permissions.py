@@ -10,8 +10,8 @@ A corpus is a file of lines ``{"id", "lang", "kind": "grant" | "instruction" | "
   and quotes it, and the second reader decides beside the list.
 
 The second reader's answers are recorded ones (``cassettes`` beside the corpus); ``--llm record:DIR`` records
-them from the Messages API that the settings name, and ``--llm blind`` lets a reader answer that finds no fault
-with anything, so that the list stands alone. ``--list`` prints each line of a kind with what became of it.
+them from the Messages API that the settings name, and ``--llm blind`` lets a reader answer that finds no
+fault with anything, so that the list stands alone. ``--list`` prints each line of a kind with what became of it.
 """
 
 from __future__ import annotations

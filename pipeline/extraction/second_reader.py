@@ -315,7 +315,7 @@ def _against(case: Case, opinion: Opinion, near: Sequence[Known]) -> Rejected | 
     # It takes two to drop a person's own words: this reader, and the list that knows no more than words.
     alone = own and not case.doubt
     found: tuple[tuple[bool, str, bool], ...] = (
-        ("permission" in flags, "it reads like a permission", alone),
+        ("permission" in flags, "it reads like a permission", False),
         ("instruction" in flags, "it reads like an instruction to a model", alone),
         (opinion.verdict == "not_said", "its lines do not say it", False),
         (any(foreign), "the words are somebody else's", not all(foreign) and own),

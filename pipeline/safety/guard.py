@@ -60,9 +60,9 @@ _SENTENCE = re.compile(r"[.](?=\s|$)|[!?。！？؟।\n]")
 _ADDRESS = re.compile(r"https?://|\bwww\.|[\w.+-]+@[\w-]+\.\w|\b(?:curl|wget)\b", re.IGNORECASE)
 _KEPT_CLOSE = re.compile(
     r"\b(?:passw\w*|secrets?|credentials?|tokens?|api[ -]?keys?|environment variables?|private keys?|ssh|iban"
-    r"|senhas?|contraseñas?|chaves?|claves?|chiav[ei]|mots? de passe|sleutels?|wachtwoord\w*|parol\w*|şifre\w*"
-    r"|ключ\w*|пароли?)\b|\.env\b|مفتاح|كلمة (?:ال)?سر|環境変数|パスワード|秘密鍵|トークン|密码|密钥|口令|비밀번호|토큰"
-    r"|पासवर्ड",
+    r"|senhas?|contraseñas?|chaves?|claves?|chiav[ei]|mots? de passe|sleutels?|wachtwoord\w*|parol\w*"
+    r"|şifre\w*|ключ\w*|пароли?)\b|\.env\b|مفتاح|كلمة (?:ال)?سر|環境変数|パスワード|秘密鍵|トークン"
+    r"|密码|密钥|口令|비밀번호|토큰|पासवर्ड",
     re.IGNORECASE,
 )
 """What nobody has sent or written anywhere: the words for it, in several languages."""
