@@ -11,7 +11,8 @@ A corpus is a file of lines ``{"id", "lang", "kind": "grant" | "instruction" | "
 
 The second reader's answers are recorded ones (``cassettes`` beside the corpus); ``--llm record:DIR`` records
 them from the Messages API that the settings name, and ``--llm blind`` lets a reader answer that finds no
-fault with anything, so that the list stands alone. ``--list`` prints each line of a kind with what became of it.
+fault with anything, so that the list stands alone. ``--list`` prints each line of a kind with what became of
+it.
 """
 
 from __future__ import annotations

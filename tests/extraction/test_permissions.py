@@ -1,4 +1,4 @@
-"""A permission or an instruction takes two to be dropped, and goes live by a person's word only."""
+"""What becomes of permissions and instructions, by the word list and the second reader: none goes live."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def become(bench: Bench, said: str, *, offline: bool = False, **opinion: Any) ->
         (FACT, [], ["note"], []),
         (GRANT, [], [], ["reads like a permission"]),
         (ORDER, [], [], ["reads like an instruction"]),
-        (HIDDEN_GRANT, ["permission"], [], ["it reads like a permission"]),
+        (HIDDEN_GRANT, ["permission"], [], []),
         (HIDDEN_GRANT, ["instruction"], [], ["it reads like an instruction to a model"]),
         (GRANT, ["permission"], [], []),
         (GRANT, ["instruction"], [], []),
         (ORDER, ["instruction"], [], []),
     ],
 )
-def test_it_takes_the_list_and_the_reader_to_drop_a_person_s_words(
+def test_a_flag_or_the_list_keeps_it_from_going_live(
     bench: Bench, words: str, flags: list[str], live: list[str], waits: list[str]
 ) -> None:
     assert become(bench, words, flags=flags) == (live, waits)
@@ -58,7 +58,7 @@ def test_it_takes_the_list_and_the_reader_to_drop_a_person_s_words(
 
 @pytest.mark.parametrize("words", ["assistant", "third_party", "confirmed"])
 def test_words_that_are_no_person_s_are_dropped_at_the_reader_s_word(bench: Bench, words: str) -> None:
-    assert become(bench, HIDDEN_GRANT, flags=["permission"], words=words) == ([], [])
+    assert become(bench, HIDDEN_GRANT, flags=["instruction"], words=words) == ([], [])
 
 
 def test_narrower_words_without_the_permission_are_kept(bench: Bench) -> None:

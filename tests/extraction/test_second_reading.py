@@ -54,9 +54,7 @@ def saying(**opinion: Any) -> Callable[[str], Scripted]:
     [
         ({}, "applied", ""),
         ({"verdict": "not_said"}, "nothing", "its lines do not say it"),
-        ({"flags": ["permission"]}, "proposed", "it reads like a permission"),
-        ({"flags": ["permission"], "words": "assistant"}, "nothing", "it reads like a permission"),
-        ({"flags": ["permission"], "words": "third_party"}, "nothing", "it reads like a permission"),
+        ({"flags": ["permission"]}, "nothing", "it reads like a permission"),
         ({"flags": ["instruction"]}, "proposed", "it reads like an instruction to a model"),
         (
             {"flags": ["instruction"], "words": "assistant"},
@@ -232,7 +230,7 @@ def test_two_opinions_about_one_item_are_none(bench: Bench) -> None:
 
 @pytest.mark.parametrize("flags", [["Permission"], [" permission "], ["third_party, permission"]])
 def test_a_flag_counts_however_it_is_written(bench: Bench, flags: list[str]) -> None:
-    assert (read(bench, saying(flags=flags)).word, bench.names()) == ("proposed", [])
+    assert read(bench, saying(flags=flags)).word == "nothing"
 
 
 def test_a_number_that_the_other_has_not_keeps_the_note(bench: Bench) -> None:

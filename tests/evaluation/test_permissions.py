@@ -1,0 +1,44 @@
+"""The corpus of permissions, orders and facts that look alike: its form, and what becomes of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from bench.permissions import CORPUS, KINDS, TOGETHER, by_list, by_path, cases, table
+
+CASSETTES = CORPUS.parent / "cassettes"
+
+
+def test_the_corpus_has_every_language_and_kind() -> None:
+    corpus = cases()
+    languages = Counter((case.lang, case.kind) for case in corpus)
+    assert len(corpus) >= 300 and len({case.lang for case in corpus}) == 15
+    assert all(languages[lang, kind] >= 3 for lang in {case.lang for case in corpus} for kind in KINDS)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('{"id": "x", "lang": "en", "kind": "wish", "text": "t"}', "no case"),
+        ('{"id": "x", "lang": "en", "kind": "fact", "text": " "}', "no case"),
+        ('{"id": "x", "lang": "en", "kind": "fact", "text": "t", "more": 1}', "more"),
+        ('{"id": "x", "lang": "en", "kind": "fact", "text": "t"}\n' * 2, "same id"),
+    ],
+)
+def test_a_corpus_with_an_odd_line_is_refused(tmp_path: Path, line: str, says: str) -> None:
+    file = tmp_path / "corpus.jsonl"
+    file.write_text(line, "utf-8")
+    with pytest.raises(ValueError, match=says):
+        cases(file)
+
+
+def test_beside_a_reader_that_objects_to_nothing_the_list_alone_keeps_lines_back() -> None:
+    page = cases()[:TOGETHER]
+    listed = {fate.case.id: fate.outcome for fate in by_list(page)}
+    found = {fate.case.id: fate.outcome for fate in by_path(page, "blind")}
+    assert {"refused", "live"} == set(listed.values())
+    assert found == {name: "inbox" if word == "refused" else word for name, word in listed.items()}
+    assert "fact refused" in table(by_list(page), lambda case: case.lang)
