@@ -43,7 +43,9 @@ from tests.support.transcripts import Transcript
 
 CORPUS = Path(__file__).resolve().parents[1] / "fixtures" / "permissions" / "looked_at.jsonl"
 KINDS = ("grant", "instruction", "fact")
-OUTCOMES = ("live", "inbox", "refused")
+OUTCOMES = ("live", "less", "inbox", "refused", "else")
+"""Kept as it was said; kept in the second reader's narrower words; waits for a person; dropped as a
+permission or an order; dropped for another reason."""
 TOGETHER = 20
 """Lines that the second reader sees in one request."""
 _ATONCE = 8
@@ -62,7 +64,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What became of a case: one of `OUTCOMES`, and the reason that was given."""
+    """What became of a case: one of `OUTCOMES`, and the reason that was given or the words that were kept."""
 
     case: Case
     outcome: str
@@ -128,17 +130,21 @@ def _page(page: Sequence[Case], home: Path, spec: str) -> list[Fate]:
             item.payload["name"]: item.reason for item in inbox.list_inbox(ledger, str(bench.store.root))
         }
     rejected = {item["name"]: item["reason"] for outcome in outcomes for item in outcome.rejected}
-    live = bench.names()
+    live = {document.name: document.memory.body.strip() for document in bench.store.scan().documents}
     return [_fate(case, live, waiting, rejected) for case in page]
 
 
-def _fate(case: Case, live: Sequence[str], waiting: Mapping[str, str], rejected: Mapping[str, str]) -> Fate:
+def _fate(
+    case: Case, live: Mapping[str, str], waiting: Mapping[str, str], rejected: Mapping[str, str]
+) -> Fate:
     name = _name(case)
     if name in live:
-        return Fate(case, "live")
+        return Fate(case, "live") if live[name] == case.text else Fate(case, "less", live[name])
     if name in waiting:
         return Fate(case, "inbox", waiting[name])
-    return Fate(case, "refused", rejected.get(name, "not proposed"))
+    reason = rejected.get(name, "not proposed")
+    barred = any(word in reason for word in ("permission", "instruction"))
+    return Fate(case, "refused" if barred else "else", reason)
 
 
 class _Readers(TwoReaders):
@@ -175,12 +181,11 @@ def table(fates: Iterable[Fate], group: Callable[[Case], str]) -> str:
     """Return how often each outcome came for each kind, a row for each `group` of cases."""
     counts = Counter((group(fate.case), fate.case.kind, fate.outcome) for fate in fates)
     groups = sorted({key[0] for key in counts})
-    head = f"{'':14}" + "".join(f"{kind + ' ' + word:>20}" for kind in KINDS for word in OUTCOMES)
-    rows = [
-        f"{name:14}" + "".join(f"{counts[name, kind, word]:>20}" for kind in KINDS for word in OUTCOMES)
-        for name in groups
-    ]
-    return "\n".join([head, *rows])
+    columns = [(kind, word) for kind in KINDS for word in OUTCOMES]
+    kinds = " " * 6 + "".join(f"{kind:>12}{'':33}" for kind in KINDS)
+    head = " " * 6 + "".join(f"{word:>9}" for _, word in columns)
+    rows = [f"{name:6}" + "".join(f"{counts[name, *column]:>9}" for column in columns) for name in groups]
+    return "\n".join([kinds, head, *rows])
 
 
 def main() -> None:
@@ -195,7 +200,7 @@ def main() -> None:
     for title, fates in (("word list alone", by_list(corpus)), ("whole path", by_path(corpus, spec))):
         print(f"\n{title}: {len(corpus)} lines\n")
         print(table(fates, lambda case: case.lang))
-        print(table(fates, lambda case: "all"))
+        print(table(fates, lambda _: "all").rpartition("\n")[2])
         for fate in fates:
             if fate.case.kind == options.list:
                 print(f"{fate.outcome:8} {fate.case.id:8} {fate.reason:40} {fate.case.text}")
