@@ -66,12 +66,13 @@ _KEPT_CLOSE = re.compile(
     re.IGNORECASE,
 )
 """What nobody has sent or written anywhere: the words for it, in several languages."""
-_FETCHED = re.compile(
+_BY_ADDRESS = re.compile(
     r"\b(?:curl|wget|iwr|irm)\b[^\n|]*\|\s*(?:sudo\s+)?(?:ba|z|da)?(?:sh|iex|python3?)\b"
+    r"|!\[[^\]]*\]\(https?://[^)]*[?]"
     r"|\$\(\s*(?:curl|wget)\b|\beval\b[^\n]{0,20}\b(?:curl|wget)\b",
     re.IGNORECASE,
 )
-"""Running what was just fetched."""
+"""Running what was just fetched, and an image whose address tells something."""
 _RIGHT_BEHIND = 24
 """Characters behind what gives a right within which the assistant may be named: “darf der Assistent”."""
 _LIMIT_BEHIND = 8
@@ -104,7 +105,11 @@ class _Rules:
         if self.needless.search(clause):
             return True
         rights = self._rights(clause, sentence)
-        return any(not self.limits.search(clause[: found.end() + _LIMIT_BEHIND]) for found in rights)
+        return any(not self._limited(clause[: found.end() + _LIMIT_BEHIND]) for found in rights)
+
+    def _limited(self, text: str) -> bool:
+        """Whether a right in `text` is a restriction; who alone has it has it: “only Claude may”."""
+        return any(not self.named.match(text[found.end() :].lstrip()) for found in self.limits.finditer(text))
 
     def _rights(self, clause: str, sentence: str) -> Iterator[re.Match[str]]:
         if found := self.free.search(clause):
@@ -167,4 +172,4 @@ def doubt(text: str) -> str | None:
     for rules in _rules():
         if any(rules.commands(clause) for clause, _ in parts) or any(map(rules.orders.search, sentences)):
             return "an instruction"
-    return "an instruction" if _FETCHED.search(text) else None
+    return "an instruction" if _BY_ADDRESS.search(text) else None
