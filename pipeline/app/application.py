@@ -33,14 +33,17 @@ from pipeline.core.home import Home
 from pipeline.domain.memory import TYPES, Memory
 from pipeline.domain.sentences import sentences
 from pipeline.extraction.run import Outcome
+from pipeline.hooklib.memory_format import speaker
+from pipeline.hooklib.ownership import TOLD
 from pipeline.install import claude_settings
 from pipeline.install.hook_registration import note_interpreter
 from pipeline.intake.ingest import Ingested, KnownFiles, file_key, ingest_file, stat_of
 from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, open_ledger, runs
 from pipeline.llm import describe
-from pipeline.search.refresh import refresh_index, sweep_indexes
+from pipeline.search.refresh import borne_out, refresh_index, sweep_indexes
 from pipeline.store import Document, HandEdit, Problem, Store
+from pipeline.store.files.document import parse
 from pipeline.transcript import find, scan
 from pipeline.worker import Pass, Worker, WorkerContext, check_owner, store_for
 
@@ -52,9 +55,10 @@ class Why:
     """A memory, and for each of its sources what the transcript says there.
 
     The ``sentences`` of a source are those it stands for, none where it stands for all; `unsourced` are
-    sentences that no source stands for, though there are some. `note` says so where the name asked for was
-    another memory's; `accepted` is the day of a person's yes in the inbox, "" without one; `edit` what
-    somebody did to its file since Reverie wrote it.
+    sentences that no source stands for, though there are some. `by` is who says it as far as that is borne
+    out, `by_hand` are the sentences that somebody wrote into a file of ours. `note` says so where the name
+    asked for was another memory's; `accepted` is the day of a person's yes in the inbox, "" without one;
+    `edit` what somebody did to its file since Reverie wrote it.
     """
 
     memory: Memory
@@ -62,10 +66,12 @@ class Why:
     sources: tuple[dict[str, Any], ...]
     runs: tuple[dict[str, Any], ...]
     ours: bool
+    by: str
     unsourced: tuple[str, ...] = ()
     note: str = ""
     accepted: str = ""
     edit: HandEdit | None = None
+    by_hand: tuple[str, ...] = ()
 
 
 class App:
@@ -336,12 +342,15 @@ class App:
                 for run_id in runs.of_memory(ledger, document.memory.id)
                 if (run := runs.run(ledger, run_id)) is not None
             )
+        edit = next((edit for edit in store.hand_edits() if _still_stands(edit, document)), None)
+        hand = TOLD if borne_out(self.home, [document]) else document.hand
         return Why(
             document.memory,
             store.path / document.path,
             sources,
             made,
             store.is_as_written(document),
+            speaker(document.memory.origin, hand),
             tuple(
                 part.text
                 for part in found
@@ -349,7 +358,8 @@ class App:
             ),
             note=retired.note_on(store, name, document),
             accepted=retired.accepted_on(store, document),
-            edit=next((edit for edit in store.hand_edits() if _still_stands(edit, document)), None),
+            edit=edit,
+            by_hand=_written_into(store, edit, document.memory) if edit else (),
         )
 
     # -- changing ---------------------------------------------------------------------------------
@@ -375,6 +385,15 @@ class App:
         refresh_index(self.home, store, now, rebuild=True)
         sweep_indexes(self.home)
         return wrote
+
+
+def _written_into(store: Store, edit: HandEdit, memory: Memory) -> tuple[str, ...]:
+    """Return the sentences of `memory` that Reverie did not write into its file; none if that is lost."""
+    diff = store.hand_edit_diff(edit)
+    if diff is None or diff.before is None:
+        return ()
+    before = {sentence.folded for sentence in sentences(parse(diff.before, edit.path).body)}
+    return tuple(sentence.text for sentence in sentences(memory.body) if sentence.folded not in before)
 
 
 def _still_stands(edit: HandEdit, document: Document) -> bool:

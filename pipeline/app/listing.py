@@ -10,6 +10,9 @@ from pipeline.app import scopes
 from pipeline.app.application import App
 from pipeline.app.scopes import scope_of
 from pipeline.core.errors import UsageError
+from pipeline.hooklib.memory_format import speaker
+from pipeline.hooklib.ownership import TOLD
+from pipeline.search.refresh import borne_out
 from pipeline.store import Problem
 from pipeline.text.since import since as moment_of
 from pipeline.verify.provenance import said_at
@@ -22,13 +25,15 @@ _UNKNOWN = datetime.min.replace(tzinfo=UTC)
 class Listed:
     """One live memory; `scope` is ``project``, ``user``, or ``both`` where two say it word for word.
 
-    `said` is when it was last said, `changed` when it was last written; None where nobody knows.
+    `said` is when it was last said, `changed` when it was last written; None where nobody knows. `origin` is
+    what the file says of itself, `by` who says it as far as that is borne out.
     """
 
     name: str
     type: str
     description: str
     origin: str
+    by: str
     path: str
     pinned: bool
     scope: str
@@ -65,11 +70,23 @@ def live(
         found += [(scope_of(scope), document) for document in documents]
         problems += odd
     rows = []
+    proved = borne_out(app.home, [document for _, document in found])
     for where, document in scopes.once(found):
         m = document.memory
+        hand = TOLD if document.path in proved else document.hand
         changed = m.updated or m.created
         row = Listed(
-            m.name, m.type, m.description, m.origin, m.path, m.pinned, where, said_at(m), m.created, changed
+            m.name,
+            m.type,
+            m.description,
+            m.origin,
+            speaker(m.origin, hand),
+            m.path,
+            m.pinned,
+            where,
+            said_at(m),
+            m.created,
+            changed,
         )
         if begin is None or (changed or _UNKNOWN) >= begin:
             rows.append(row)

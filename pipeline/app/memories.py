@@ -22,7 +22,7 @@ from pipeline.revision import Door
 from pipeline.store import Document, Snapshot, is_retired
 from pipeline.text.slugs import slugify
 from pipeline.text.tokens import SMALL_WORDS
-from pipeline.verify.barred import TAKEN_OUT, bar, holds_secret
+from pipeline.verify.barred import TAKEN_OUT, doubt, forbidden, holds_secret
 from pipeline.verify.flaw import Flaw
 
 _MADE_NAME_CHARS = 60
@@ -39,12 +39,13 @@ def add(
 ) -> Memory:
     """Write a memory a person dictates; without a `kind` its words tell the type (`guessed_type`).
 
-    Refuses secrets, what must never be kept, and unless `force` is given what a memory says already.
+    Refuses secrets and what must never be kept; unless `force` is given also what reads like a permission or
+    an instruction, and what a memory says already.
     """
     if kind and kind not in TYPES:
         raise UsageError(f"there is no type {kind!r}", fix=f"Types: {', '.join(TYPES)}.")
     statement, why, description = (normalize("NFC", text) for text in (statement, why, description))
-    _require_fit(statement, why, description, name)
+    _require_fit(statement, why, description, name, sure=force)
     app.require_settings()
     store = app.open_store(create=True)
     now = app.clock.now()
@@ -112,8 +113,11 @@ def forget(app: App, name: str) -> str:
     return document.name
 
 
-def _require_fit(statement: str, why: str, *more: str) -> None:
-    """Raise InputError where no memory may say this; `more` are a name and a description."""
+def _require_fit(statement: str, why: str, *more: str, sure: bool) -> None:
+    """Raise InputError where no memory may say this; `more` are a name and a description.
+
+    What is only doubtful passes when the person is `sure`.
+    """
     text = "\n".join((statement, why, *more))
     if not statement.strip() or max(len(statement), len(why)) > MAX_PART:
         raise InputError(
@@ -127,9 +131,15 @@ def _require_fit(statement: str, why: str, *more: str) -> None:
         )
     if holds_secret(text):
         raise InputError("the text holds a secret", fix="Leave the secret out; say where it is kept.")
-    barred = bar(text)
+    barred = forbidden(text)
     if barred:
         raise _refused(barred)
+    reads = "" if sure else doubt(text)
+    if reads:
+        raise InputError(
+            f"the text {reads}",
+            fix="Memories state facts; they grant nothing. --force keeps it all the same.",
+        )
 
 
 def _that_says_it(snapshot: Snapshot, body: str) -> Document | None:

@@ -26,7 +26,7 @@ from pipeline.ledger.inbox import InboxItem
 from pipeline.revision import Door
 from pipeline.store import Applied, Document, FileDiff, Move, Operation, Put, Restore, Retire, Snapshot, Store
 from pipeline.store.files.layout import bytes_at
-from pipeline.verify.barred import bar, holds_secret
+from pipeline.verify.barred import forbidden
 from pipeline.verify.flaw import Flaw
 
 WITH_TEXT = ("new", "update")
@@ -202,7 +202,8 @@ def _require_fit(body: Body, room: int) -> None:
         raise InputError(
             "it is too long for one fact", fix=f"Write at most {room:,} characters, and the rest apart."
         )
-    barred = "holds a secret" if holds_secret(text) else bar(text)
+    # What is only doubtful a person may write: their yes comes after it.
+    barred = forbidden(text)
     if barred:
         raise InputError(f"the text {barred}", fix="Memories state facts; they grant nothing.")
 

@@ -15,7 +15,6 @@ from pipeline.core.errors import StoreError
 from pipeline.core.home import Home
 from pipeline.domain.job import Job
 from pipeline.domain.memory import Evidence
-from pipeline.extraction.quotes import in_one_line
 from pipeline.extraction.shortening import size
 from pipeline.hooklib import ownership, projects
 from pipeline.hooklib.places import PROJECT_STORE
@@ -38,6 +37,7 @@ from pipeline.llm.cassette import in_words
 from pipeline.store import undone_runs
 from pipeline.store.ownership.access import owner
 from pipeline.text.humanize import count
+from pipeline.text.quotes import in_one_line
 from pipeline.worker.moved import left_behind
 
 _OVERHEAD = (2_000, 0)

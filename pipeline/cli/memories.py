@@ -15,6 +15,7 @@ from pipeline.cli import output
 from pipeline.cli.changes import for_all
 from pipeline.cli.options import TYPE_NAMES, JsonOption, NameArgument, NamesArgument, StoreOption, UserOption
 from pipeline.core.zone import day, minute
+from pipeline.hooklib.memory_format import EDITED_BY_HAND, UNVERIFIED
 from pipeline.hooklib.plain import one_line
 
 _LEAST_WIDE = 60
@@ -96,7 +97,12 @@ def add(
     name: Annotated[str, typer.Option("--name", help="Its name; made from the text if not given.")] = "",
     description: Annotated[str, typer.Option("--description", help="One line for the index.")] = "",
     why: Annotated[str, typer.Option("--why", help="The reason.")] = "",
-    force: Annotated[bool, typer.Option("--force", help="Also if a memory says the same already.")] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Also if a memory says the same already, or the text reads like a permission."
+        ),
+    ] = False,
     user: Annotated[bool, typer.Option("--user", help="For all projects, not only the one here.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -227,7 +233,7 @@ def _tell_why(found: Why, app: App) -> None:
     output.fields(
         {
             "file": found.path,
-            "origin": "added by you" if memory.dictated_at else memory.origin or "unknown",
+            "origin": _origin(found),
             "written": minute(memory.created, "unknown"),
             "changed since by someone else": _changed_by(found),
             **({"accepted by you": f"{found.accepted}, in the inbox"} if found.accepted else {}),
@@ -237,11 +243,21 @@ def _tell_why(found: Why, app: App) -> None:
     for was in memory.replaces:
         when = f"said {was.day}" if was.day else "said on an unknown day"
         output.line(f"replaces: “{was.text}” ({when}{f', as {was.name}' if was.name else ''})")
-    if memory.dictated_at:
+    for text in found.by_hand:
+        output.line(f"by hand: “{' '.join(text.split())}”")
+    if memory.dictated_at and found.ours:
         output.line(f"\nsource: you said it at {minute(memory.dictated_at)}, with `reverie add`")
+    _tell_sources(found)
+    for text in () if memory.dictated_at else found.unsourced:
+        output.line(f"\nno source stands for: “{' '.join(text.split())}”")
+    _tell_runs(found)
+
+
+def _tell_sources(found: Why) -> None:
     for number, source in enumerate(found.sources, start=1):
+        claim = "the file says that " if found.by == UNVERIFIED else ""
         spoken = {"person": "the person said", "pasted": "the person pasted"}
-        telling = spoken.get(source["speaker"], "the assistant said")
+        telling = claim + spoken.get(source["speaker"], "the assistant said")
         output.line(f"\nsource {number}: {telling} at {minute(source['at'], 'an unknown time')}")
         output.line(f"  session {source['session']}, entry {source['uuid']}")
         output.line(f"  quote: “{source['quote']}”")
@@ -257,9 +273,15 @@ def _tell_why(found: Why, app: App) -> None:
                 output.line("  the dialogue was deleted from the ledger; the quote is all there is")
         else:
             output.line("  the ledger does not hold that entry; the quote is all there is")
-    for text in () if memory.dictated_at else found.unsourced:
-        output.line(f"\nno source stands for: “{' '.join(text.split())}”")
-    _tell_runs(found)
+
+
+def _origin(found: Why) -> str:
+    """Return who says it, and what the file claims where nothing bears that out."""
+    memory = found.memory
+    claimed = "added by you" if memory.dictated_at else memory.origin
+    if found.by in (UNVERIFIED, EDITED_BY_HAND):
+        return f"{found.by}; it claims to be {claimed}" if claimed else found.by
+    return claimed or "unknown"
 
 
 def _tell_runs(found: Why) -> None:

@@ -69,6 +69,7 @@ def _plain(found: Recollections) -> dict[str, Any]:
                 "type": item.type,
                 "said": item.said,
                 "origin": item.origin,
+                "by": item.by,
                 "freshness": item.freshness,
             }
             for item in found.items

@@ -163,6 +163,17 @@ class Memory:
         return TYPES.get(self.type, TYPES["project"])
 
     @property
+    def is_a_guess(self) -> bool:
+        """Whether only the assistant said it, and no person confirmed it."""
+        return self.origin == "assistant-inferred"
+
+    @property
+    def host_class(self) -> HostClass:
+        """Return what Claude Code calls it; ``feedback`` is a person's, so a guess is none."""
+        found = self.type_row.host_class
+        return "project" if self.is_a_guess and found in HUMAN_ONLY else found
+
+    @property
     def changed_at(self) -> float:
         """Return when the memory was last updated, else created (epoch seconds); 0 when nobody knows."""
         moment = self.updated or self.created

@@ -22,7 +22,6 @@ from pipeline.domain.memory import (
 )
 from pipeline.domain.sentences import folded
 from pipeline.domain.speech import Utterance
-from pipeline.extraction.quotes import in_one_line, quoted_in, typed_in
 from pipeline.extraction.render import Rendering, paths_shown
 from pipeline.extraction.schema import Candidate, Cited, Extraction, Withdrawal
 from pipeline.extraction.screened_candidate import PARTS, Screened, local, screened
@@ -30,8 +29,9 @@ from pipeline.hooklib.plain import one_line
 from pipeline.safety.invisible import visible
 from pipeline.store import Forgotten
 from pipeline.text.pasted import typed
+from pipeline.text.quotes import in_one_line, quoted_in, typed_in
 from pipeline.text.slugs import slugify
-from pipeline.verify.barred import bar
+from pipeline.verify.barred import bar, doubt, forbidden
 from pipeline.verify.floor import ACTED_ON, Ground, Line, Missing
 
 MAX_PART = 2_000
@@ -73,7 +73,8 @@ class Rejected:
 class Case:
     """A candidate that passed: `id` names it in the reply, `cited` are its lines, `old` what it changes.
 
-    `missing` is what of it stands in none of those lines; `renamed` that its memory's name no longer fits.
+    `missing` is what of it stands in none of those lines; `renamed` that its memory's name no longer fits;
+    `doubt` what it reads like by its words alone, such as a permission, "" for nothing.
     """
 
     id: str
@@ -82,6 +83,7 @@ class Case:
     missing: Missing = field(default_factory=Missing)
     old: Memory | None = None
     renamed: bool = False
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,8 @@ class Screen:
             if isinstance(found_wrong, Rejected):
                 return replace(found_wrong, check=check.name)
         cited = tuple(sorted({number for number, _ in found}))
-        return Case(case_id, item, cited, self._missing(item, cited, old), old)
+        missing = self._missing(item, cited, old)
+        return Case(case_id, item, cited, missing, old, doubt=doubt(_words(candidate)))
 
     def around(self, cited: Iterable[int]) -> list[int]:
         """Return the numbers of the lines `cited` and those around them."""
@@ -348,7 +351,11 @@ def _content(item: Screened) -> str:
 
 
 def _barred(look: Look) -> str:
-    candidate = look.candidate
+    return forbidden(_words(look.candidate))
+
+
+def _words(candidate: Candidate) -> str:
+    """Return all that a candidate would put into a memory, under each other."""
     parts = (
         candidate.name,
         candidate.statement,
@@ -358,7 +365,7 @@ def _barred(look: Look) -> str:
         *candidate.tags,
         *candidate.anchors,
     )
-    return bar("\n".join(parts))
+    return "\n".join(parts)
 
 
 class Check(NamedTuple):

@@ -4,7 +4,10 @@
     stretched                            live in the narrower words it gives, or dropped
     not said, somebody else's, passing   dropped with its reason
     said by another of this reply too    dropped: that one says it
-    a permission                         dropped; an instruction too, unless a person's words may mean a wish
+    a permission                         dropped
+    an instruction                       dropped where the word list agrees, or where no person's words
+                                         bear it out; else the inbox
+    what the word list alone doubts      the inbox, by the door
     no clear answer                      the inbox
 
 What it says can only take away: an origin gets weaker, never stronger, narrower words are a candidate like
@@ -312,9 +315,11 @@ def _against(case: Case, opinion: Opinion, near: Sequence[Known]) -> Rejected | 
         for known in near
     )
     own = opinion.verdict == "borne_out" and opinion.words == "person"
+    # An order may be a wish about work, so that it takes two to drop a person's: this reader and the list.
+    alone = own and not case.doubt
     found: tuple[tuple[bool, str, bool], ...] = (
         ("permission" in flags, "it reads like a permission", False),
-        ("instruction" in flags, "it reads like an instruction to a model", own),
+        ("instruction" in flags, "it reads like an instruction to a model", alone),
         (opinion.verdict == "not_said", "its lines do not say it", False),
         (any(foreign), "the words are somebody else's", not all(foreign) and own),
         (_plain(opinion.lasts) == "no", "it holds for the moment only", False),

@@ -197,10 +197,12 @@ class _Build:
             self._propose("new", item.name, PROPOSING, item.to_json())
             return
         planned = self._door.create(item.memory(memory_id, self._terms.now))
-        if isinstance(planned, Flaw):
-            self.result.rejected.append(Rejected(item.name, planned.reason))
-        else:
+        if not isinstance(planned, Flaw):
             self._note("created", planned.memory)
+        elif planned.to_inbox:
+            self._propose("new", item.name, planned.reason, item.to_json())
+        else:
+            self.result.rejected.append(Rejected(item.name, planned.reason))
 
     def _update(self, case: Case, target: Document) -> None:
         item, old = case.item, target.memory

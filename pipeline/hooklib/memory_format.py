@@ -24,6 +24,19 @@ MAX_FILE = 2_000_000
 PREVIEW = 200
 """Characters of a body that stand for it where the whole would be too long."""
 
+SPEAKERS = {
+    "user-stated": "the user",
+    "user-confirmed": "Claude, confirmed by the user",
+    "assistant-inferred": "Claude, not confirmed",
+    "imported": "an import",
+    "hand-written": "the user",
+}
+"""Who stands behind a memory of each origin, in words."""
+UNVERIFIED = "unverified file"
+EDITED_BY_HAND = "edited by hand"
+BORNE_OUT = frozenset({"ours", "told"})
+"""Whose files are believed about their origin (`hooklib.ownership.hand`)."""
+
 _TRUE = frozenset({"true", "yes", "y", "on", "1"})
 _RETIRED = frozenset({"archived", "superseded", "retired", "deleted"})
 
@@ -88,6 +101,17 @@ def name_and_title(path: str, given: str, title: str, memory_id: str, body: str)
     if title or not given:
         return name, title or _heading(body)
     return name, given if given != name else ""
+
+
+def speaker(origin: str, hand: str) -> str:
+    """Return who says a memory, in words. `hand` is whose its file is, by `hooklib.ownership`.
+
+    A file's own word for its origin counts only where Reverie wrote these very bytes, or the ledger has what
+    they cite.
+    """
+    if hand in BORNE_OUT:
+        return SPEAKERS.get(origin, "unknown")
+    return EDITED_BY_HAND if hand == "edited" else UNVERIFIED
 
 
 def is_true(value: object) -> bool:

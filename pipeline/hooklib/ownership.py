@@ -16,9 +16,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 OWNER = f"{places.PRIVATE}/root"
+WRITTEN = f"{places.PRIVATE}/written.jsonl"
+"""What Reverie wrote: ``["path","digest"]`` a line, the last one of a path counts."""
+OURS, TOLD, EDITED, OTHER = "ours", "told", "edited", "other"
+"""Whose words a memory file has: the very bytes are Reverie's; nobody knows the file, but the ledger has what
+it cites; Reverie wrote it and somebody changed it; nothing bears out what it says of itself."""
 MOVED = f"{places.PRIVATE}/moved"
 """A JSON object a line for each time the store's project moved: ``from``, ``to``, ``at`` (epoch seconds)."""
 _LONGEST = 8192
+_MOST_WRITTEN = 8 << 20
 _MOUNTS = ("/", "/media", "/mnt", "/net", "/run/media", "/Volumes")
 """Where a disk may be missing: what ends right here is not gone for good."""
 
@@ -134,6 +140,26 @@ def project_of(cwd: str) -> "tuple[str, str]":
         return root, store if may_use(owner(store), root) else ""
     except OSError:
         return root, store
+
+
+def hand(store: str, path: str, digest: str) -> str:
+    """Return whose the file at `path` of `store` with that SHA-256 is: `OURS`, `EDITED` or `OTHER`.
+
+    For a file that the worker has not seen yet, by the end of what was written; what is not found is `OTHER`.
+    """
+    try:
+        written = places.read_file(f"{store}/{WRITTEN}", _MOST_WRITTEN)
+    except (OSError, ValueError):
+        return OTHER
+    start = f'["{path}","'.encode("utf-8", "surrogateescape")
+    end = written.rfind(f'","{digest}"]'.encode())
+    if end >= 0:
+        # Written here, or moved: what was written at that path since then is other bytes, or none.
+        begin = written.rfind(b"\n", 0, end) + 1
+        if written.rfind(written[begin : end + 3]) == begin:
+            return OURS
+    at = written.rfind(start)
+    return EDITED if at >= 0 and not written.startswith(b'"', at + len(start)) else OTHER
 
 
 def _store(root: str) -> str:

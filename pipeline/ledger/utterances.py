@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.core.errors import LedgerError
+from pipeline.domain.memory import Evidence
 from pipeline.domain.speech import Speaker, Utterance
 from pipeline.ledger.connection import Ledger
+from pipeline.text.quotes import quoted_in
 
 if TYPE_CHECKING:
     import sqlite3
@@ -175,6 +177,14 @@ def find_entry(ledger: Ledger, session_id: str, uuid: str) -> EntryRow | None:
         superseded=bool(first["superseded"]),
         abandoned=bool(first["abandoned"]),
     )
+
+
+def was_said(ledger: Ledger, source: Evidence) -> bool:
+    """Whether the entry that `source` cites is here, has its quote, and a person said it, if it says so."""
+    entry = find_entry(ledger, source.session, source.uuid)
+    if entry is None or entry.speaker != source.speaker:
+        return False
+    return quoted_in(source.quote, entry.text)
 
 
 def _first(ledger: Ledger, key: str, column: str) -> str | None:

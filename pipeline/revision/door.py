@@ -1,7 +1,9 @@
 """The door: plans changes of memories for one store, judges each by the same rules, and writes them as one.
 
-- No text that may stand in no memory (a secret, a permission, an instruction) comes in with a change.
+- No text that may stand in no memory (a secret, hidden text) comes in with a change; what reads like a
+  permission or an instruction at a person's word only.
 - No sentence leaves a memory unless its removal says what speaks for it or why it no longer holds.
+- A file that Reverie did not write as it is takes the place of nothing.
 - Nothing said earlier takes the place of something said later, and no words of the assistant's that of a
   person's.
 - A pinned or foreign memory, and one that a person edited, is changed at a person's word only.
@@ -34,7 +36,7 @@ from pipeline.store import (
 )
 from pipeline.store.files.names import earlier_path
 from pipeline.store.ownership.permission import may_change
-from pipeline.verify.barred import bar
+from pipeline.verify.barred import bar, doubt, forbidden
 from pipeline.verify.flaw import Flaw
 from pipeline.verify.provenance import said_at, said_later_by_person, sources_of, vouched
 
@@ -54,7 +56,7 @@ class Door:
 
     def create(self, memory: Memory) -> Put | Flaw:
         """Plan a new memory, or say why it may not be kept."""
-        return barred(memory) or self._add(self.store.put(memory))
+        return barred(memory, approved=self._approved) or self._add(self.store.put(memory))
 
     def revise(
         self, document: Document, memory: Memory, removals: Sequence[Removal] = (), *, rename: bool = False
@@ -128,7 +130,7 @@ class Door:
         A winner that nobody may touch stays as it is.
         """
         for other in others:
-            flaw = self._untouchable(other) or self._not_later(winner.memory, other.memory)
+            flaw = self._untouchable(other) or self._not_later(winner, other.memory)
             if flaw is not None:
                 return flaw
         if self._untouchable(winner) is None:
@@ -198,9 +200,9 @@ class Door:
         before = {sentence.folded for sentence in sentences(old.body)}
         fresh = [item.text for item in sentences(new.body) if item.folded not in before]
         changed = [text for text in _lines(new) if text not in _lines(old)]
-        reason = _bar("\n".join(fresh), *changed)
-        if reason:
-            return Flaw(reason)
+        flaw = _flaw("\n".join(fresh), *changed, approved=self._approved)
+        if flaw is not None:
+            return flaw
         return None if self._approved else self._too_early(old, new, removals)
 
     def _too_early(self, old: Memory, new: Memory, removals: Sequence[Removal]) -> Flaw | None:
@@ -227,9 +229,13 @@ class Door:
                 return Flaw("what it would replace was said later, or nobody knows when", to_inbox=True)
         return None
 
-    def _not_later(self, winner: Memory, other: Memory) -> Flaw | None:
+    def _not_later(self, document: Document, other: Memory) -> Flaw | None:
         if self._approved:
             return None
+        winner = document.memory
+        if not self.store.is_as_written(document):
+            # What it says of who said it when is the file's own word.
+            return Flaw(f"nobody knows who wrote “{winner.name}” as it is", to_inbox=True)
         spoken = [
             source
             for sentence in sentences(winner.body)
@@ -266,22 +272,28 @@ def _equal_all(document: Document, removals: Sequence[Removal]) -> bool:
     return all(sentence.folded in equal for sentence in sentences(document.memory.body))
 
 
-def barred(memory: Memory) -> Flaw | None:
-    """Return why no memory may say what `memory` says, or None."""
-    reason = _bar(memory.body, *_lines(memory))
-    return Flaw(reason) if reason else None
+def barred(memory: Memory, *, approved: bool = False) -> Flaw | None:
+    """Return why no memory may say what `memory` says, or None.
+
+    What is only doubtful goes to a person, unless one `approved` it.
+    """
+    return _flaw(memory.body, *_lines(memory), approved=approved)
 
 
 def _replaced_by(document: Document) -> Replaced:
     return Replaced(document.head.description, day(said_at(document.memory)), document.name)
 
 
-def _bar(*parts: str) -> str:
-    """Return why one of `parts` may not be kept, or "".
+def _flaw(*parts: str, approved: bool) -> Flaw | None:
+    """Return why one of `parts` may not be kept, or None.
 
     Each alone: a letter that joins the next may end one, and would join what is none of its text.
     """
-    return next(filter(None, map(bar, parts)), "")
+    reason = next(filter(None, map(forbidden, parts)), "")
+    if reason or approved:
+        return Flaw(reason) if reason else None
+    reason = next(filter(None, map(doubt, parts)), "")
+    return Flaw(reason, to_inbox=True) if reason else None
 
 
 def _lines(memory: Memory) -> set[str]:

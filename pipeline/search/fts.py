@@ -30,7 +30,8 @@ WAIT_SECONDS = 5.0
 
 _TABLES = (
     "CREATE TABLE documents (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, digest TEXT NOT NULL,"
-    " size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, shown TEXT NOT NULL)",
+    " size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, hand TEXT NOT NULL,"
+    " shown TEXT NOT NULL)",
     "CREATE TABLE folders (path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL)",
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE VIRTUAL TABLE words USING fts5(name, description, tags, body, tokenize=\"ascii tokenchars '.'\")",
@@ -71,9 +72,9 @@ class SearchIndex:
     ) -> int:
         """Make the index hold exactly `documents`, a whole store; return how many of them that changed.
 
-        Only rows whose digest is new are read and written, in one transaction. A damaged index is built anew.
-        `folders` has mtime and ctime (ns) of the folders the documents are in, read before they were listed;
-        without it those of the last time stay. `notes` are kept for whoever examines the index. What a
+        Only rows whose digest or hand is new are read and written, in one transaction. A damaged index is
+        built anew. `folders` has mtime and ctime (ns) of the folders the documents are in, read before they
+        were listed; without it those of the last time stay. `notes` are kept for whoever examines it. What a
         content's function raises passes through and leaves the index as it was. Raises SearchError.
         """
         wanted = {row.path: row for row in documents}
@@ -161,12 +162,16 @@ class SearchIndex:
         return changed
 
     def _sync_documents(self, wanted: dict[str, SearchRow]) -> int:
-        sql = "SELECT path, id, digest, size, mtime_ns, ctime_ns FROM documents"
+        sql = "SELECT path, id, digest || ' ' || hand, size, mtime_ns, ctime_ns FROM documents"
         held = {
-            path: (row, digest, tuple(stamp)) for path, row, digest, *stamp in self._connection.execute(sql)
+            path: (row, state, tuple(stamp)) for path, row, state, *stamp in self._connection.execute(sql)
         }
         gone = [row for path, (row, _, _) in held.items() if path not in wanted]
-        new = [row for path, row in wanted.items() if path not in held or held[path][1] != row.digest]
+        new = [
+            row
+            for path, row in wanted.items()
+            if path not in held or held[path][1] != f"{row.digest} {row.hand}"
+        ]
         self._remove([*gone, *(held[row.path][0] for row in new if row.path in held)])
         for row in new:
             self._add(row)
@@ -195,8 +200,9 @@ class SearchIndex:
         found = row.content()
         texts = (f"{found.name} {found.title}", found.description, " ".join(found.tags), found.body)
         made = self._connection.execute(
-            "INSERT INTO documents (path, digest, size, mtime_ns, ctime_ns, shown) VALUES (?, ?, ?, ?, ?, ?)",
-            (row.path, row.digest, *(row.stamp or NO_STAMP), shown(found)),
+            "INSERT INTO documents (path, digest, size, mtime_ns, ctime_ns, hand, shown)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (row.path, row.digest, *(row.stamp or NO_STAMP), row.hand, shown(found, row.hand)),
         )
         self._connection.execute(
             "INSERT INTO words (rowid, name, description, tags, body) VALUES (?, ?, ?, ?, ?)",

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pipeline.core.clock import iso
+from pipeline.core.errors import LedgerError
 from pipeline.core.home import Home
 from pipeline.domain.memory import Memory
+from pipeline.hooklib.ownership import OTHER, TOLD
+from pipeline.ledger import look_at_ledger
+from pipeline.ledger.utterances import was_said
 from pipeline.search import index_reader
 from pipeline.search.fts import SearchIndex
 from pipeline.search.rows import NO_STAMP, Content, SearchRow
 from pipeline.store import ARCHIVE, Document, Store, is_retired, memory_folders, scan_archive
 from pipeline.verify.provenance import said_at
+
+BY_SOURCES = frozenset({"user-stated", "user-confirmed"})
+"""Origins for which the lines that a file cites can speak."""
 
 TICK_NS = 20_000_000
 """Two changes of a file within one tick of the kernel's clock leave the same stamp; ticks are shorter."""
@@ -36,7 +43,8 @@ def refresh_index(home: Path, store: Store, now: datetime, *, rebuild: bool = Fa
         _let_settle(store.root, index)
         moment = index.file_time()
         folders = folder_times(store.root)
-        rows = search_rows(store.scan().documents, moment)
+        documents = store.scan().documents
+        rows = search_rows(documents, moment, borne_out(home, documents))
         return index.sync(
             rows,
             folders={p: (0, 0) if _is_hot(times[1], moment) else times for p, times in folders.items()},
@@ -69,8 +77,12 @@ def sweep_indexes(home: Path) -> list[Path]:
     return gone
 
 
-def search_rows(documents: Iterable[Document], moment: int | None = None) -> Iterator[SearchRow]:
+def search_rows(
+    documents: Iterable[Document], moment: int | None = None, proved: Collection[str] = ()
+) -> Iterator[SearchRow]:
     """Yield `documents` as `SearchIndex.sync` takes them; one is read only where its digest is new.
+
+    `proved` are the paths of files of which the ledger has what they cite.
 
     `moment` is the file system's time in ns before they were looked at, without which they have no stamps. A
     file that changed just then may do so once more with the same stamp, so its is of zeros.
@@ -79,7 +91,8 @@ def search_rows(documents: Iterable[Document], moment: int | None = None) -> Ite
         stamp = None if moment is None else (item.stamp.size, item.stamp.mtime_ns, item.stamp.ctime_ns)
         if stamp is not None and moment is not None and _is_hot(stamp[2], moment):
             stamp = NO_STAMP
-        yield SearchRow(item.path, item.digest, partial(content, item), stamp)
+        hand = TOLD if item.path in proved else item.hand
+        yield SearchRow(item.path, item.digest, partial(content, item), stamp, hand)
 
 
 def content(item: Document) -> Content:
@@ -88,6 +101,21 @@ def content(item: Document) -> Content:
     return Content(
         memory.name, memory.title, memory.description, memory.tags, memory.body, _about(memory, item.front)
     )
+
+
+def borne_out(home: Path, documents: Iterable[Document]) -> set[str]:
+    """Return the paths of files nobody knows whose every source stands in the ledger as they cite it."""
+    asked = [item for item in documents if item.hand == OTHER and item.head.origin in BY_SOURCES]
+    asked = [item for item in asked if any(source.speaker == "person" for source in item.head.sources)]
+    file = Home(home).ledger
+    if not asked or not file.exists():
+        return set()
+    try:
+        with look_at_ledger(file) as ledger:
+            return {item.path for item in asked if all(was_said(ledger, s) for s in item.head.sources)}
+    except LedgerError:
+        # `doctor` tells of the ledger; until it is mended nothing bears these files out.
+        return set()
 
 
 def folder_times(root: Path) -> dict[str, tuple[int, int]]:

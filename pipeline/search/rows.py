@@ -33,16 +33,17 @@ class SearchRow:
 
     `digest` is the SHA-256 of the file's bytes; only when it is new is `content` called. `stamp` is the
     file's size, mtime and ctime in nanoseconds, zeros when it is not sure that they tell of a later change;
-    with None the index keeps what it has.
+    with None the index keeps what it has. `hand` is whose the file is (`hooklib.ownership`).
     """
 
     path: str
     digest: str
     content: Callable[[], Content]
     stamp: tuple[int, int, int] | None = None
+    hand: str = ""
 
 
-def shown(found: Content) -> str:
+def shown(found: Content, hand: str = "") -> str:
     """Return the JSON of all that a person would be told of a memory, with as much body as there is room."""
     # Half a surrogate pair is nothing that SQLite could keep.
     body = well_formed(found.body)
@@ -56,5 +57,6 @@ def shown(found: Content) -> str:
         "tags": list(found.tags),
         "body": text,
         "cut": len(text) < len(body.rstrip()),
+        "hand": hand,
     }
     return well_formed(json.dumps(whole, ensure_ascii=False))

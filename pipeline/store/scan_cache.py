@@ -31,6 +31,7 @@ class Scanner:
         ours = self._written.paths()
         for document in snapshot.documents:
             document.foreign = document.path not in ours
+            document.hand = self._written.hand(document)
         snapshot.problems += self._index.problems()
         self._trusted = scanning.trusted(snapshot.documents, int(now * 1e9))
         self.remember(snapshot)

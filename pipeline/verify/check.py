@@ -27,10 +27,10 @@ from datetime import date
 from pipeline.domain.memory import Memory, why_untouchable
 from pipeline.domain.operations import OPS, RELATIONS, Checked, Cover, Operation, Refused
 from pipeline.domain.sentences import folded, sentences
-from pipeline.safety.guard import violation
+from pipeline.safety.invisible import has_hidden
 from pipeline.text.dates import parse_day
 from pipeline.text.slugs import slugify
-from pipeline.verify.barred import bar, holds_secret
+from pipeline.verify.barred import doubt, forbidden, holds_secret
 from pipeline.verify.flaw import Flaw
 from pipeline.verify.provenance import said_at
 
@@ -242,7 +242,9 @@ class _Judge:
             return Flaw("an insight needs two memories, a statement and a description")
         name = slugify(operation.name or operation.title or operation.description)
         operation = replace(operation, name=name)
-        return self._conflict(operation) or self._insights.verdict(operation)
+        flaw = self._conflict(operation) or self._insights.verdict(operation)
+        reads = doubt(_new_text(operation))
+        return replace(flaw, reason=f"{flaw.reason}, and it {reads}") if reads and flaw.to_inbox else flaw
 
     def _promote(self, operation: Operation) -> Operation | Flaw:
         return operation if len(operation.ids) == 1 else Flaw("one memory at a time is promoted")
@@ -306,15 +308,19 @@ def _normalised(operation: Operation) -> Operation:
 
 
 def _barred(operation: Operation) -> Flaw | None:
-    """Return why no part of `operation` may stand in a file: a secret, a permission, an instruction.
+    """Return why no part of `operation` may stand in a file: a secret, hidden text, the marks of a turn.
 
     The given reason is only searched for secrets and hidden text: it may well quote what is wrong.
     """
-    reason = bar("\n".join((operation.name, operation.title, operation.description, operation.statement)))
+    reason = forbidden(_new_text(operation))
     talk = "\n".join((operation.reason, operation.relation, operation.until))
     if reason or holds_secret(talk):
         return Flaw(f"the new text {reason}" if reason else "the given reason holds a secret")
-    return Flaw("the given reason holds hidden text") if violation(talk) == "hidden text" else None
+    return Flaw("the given reason holds hidden text") if has_hidden(talk) else None
+
+
+def _new_text(operation: Operation) -> str:
+    return "\n".join((operation.name, operation.title, operation.description, operation.statement))
 
 
 def _changed_by(operation: Operation) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from datetime import date, datetime, timedelta
 
 from pipeline.domain.memory import TYPES
 from pipeline.text.dates import absolute
+from pipeline.text.scripts import UNSPACED
 from pipeline.text.specifics import capitals_mark_nouns, plain, shapes
 
 ACTED_ON = frozenset({"user", *(row.name for row in TYPES.values() if row.host_class == "feedback")})
@@ -162,7 +163,7 @@ class _Words:
         """Whether `name` stands here, also as the beginning of a word or in short (“Nov” for November)."""
         wanted = plain(name)
         if wanted in _ALWAYS or re.search(
-            rf"(?<![^\W\d_]){re.escape(wanted.removesuffix('s'))}", self.folded
+            rf"(?<!{_LETTER}){re.escape(wanted.removesuffix('s'))}", self.folded
         ):
             return True
         return any(wanted.startswith(word) for word in self._plain_words)
@@ -176,6 +177,8 @@ class _Words:
         return bool(_forms(digits) & self._values) or digits in self._groups
 
 
+_LETTER = rf"[^\W\d_{UNSPACED}]"
+"""A letter that a name before it would be part of; no script without spaces has one: の“IC”カード."""
 _ALWAYS = frozenset({"claude", "code"})
 """The assistant's own name: a line need not say it."""
 

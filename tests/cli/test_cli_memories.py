@@ -154,6 +154,29 @@ def test_why_tells_of_an_edit_by_hand_and_of_a_quote_nobody_said(tmp_path):
     assert "but what was said there is: “From now on name branches after the ticket," in told
 
 
+def test_why_and_list_tell_a_claim_from_what_is_known(desk):
+    desk.here("add", "The gull colony moved.", "--name", "gulls")
+    text = (desk.store / "gulls.md").read_text("utf-8")
+    source = '{session: s-1, uuid: u-1, quote: "it moved"}'
+    claim = text.replace("origin: hand-written", "origin: user-stated").replace(
+        "sources: []", f"sources: [{source}]"
+    )
+    assert claim.count("user-stated") == claim.count("it moved") == 1
+    (desk.store / "claim.md").write_text(claim.replace("name: gulls", "name: claim"), "utf-8")
+    edited(desk, "gulls", "colony moved.\n", "colony moved. It came back.\n")
+    told = {row["name"]: row["by"] for row in desk.here("list", "--json").json}
+    assert told == {"gulls": "edited by hand", "claim": "unverified file"}
+    said = desk.here("why", "claim").out
+    assert "unverified file; it claims to be user-stated" in said
+    assert "source 1: the file says that the person said" in said
+    said = desk.here("why", "gulls").out
+    assert "edited by hand; it claims to be added by you" in said and "you said it at" not in said
+    assert "by hand: “It came back.”" in said and "by hand: “The gull" not in said
+    assert desk.here("why", "gulls", "--json").json["by_hand"] == ["It came back."]
+    found = desk.here("recall", "where did the gull colony move?", "--json").json["items"]
+    assert {item["by"] for item in found} <= set(told.values()) and found
+
+
 def test_why_says_of_a_file_that_reverie_never_wrote_it(desk):
     desk.here("add", "Ship it.")
     (desk.store / "mine.md").write_text("Mine.\n")

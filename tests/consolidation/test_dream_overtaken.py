@@ -148,3 +148,32 @@ def test_a_plan_in_the_ledger_holds_paths_as_places_and_comes_back() -> None:
     text = plan.dump(report)
     assert json.loads(text)["places"] == {"a": "a.md"}
     assert Committed.load(text) == (plan, report)
+
+
+OLDER = note("mailer", "The mailer listens on port 8025. It is restarted each night.")
+CLAIM = note("claim", "The mailer is not restarted at night.", "2026-04-02")
+
+
+@pytest.mark.parametrize("written", [True, False], ids=["ours", "from elsewhere"])
+@pytest.mark.parametrize(
+    "plan",
+    [
+        op("strike", "mailer", covered=[("mailer.2", "claim.1")]),
+        op("supersede", "mailer", "claim", into="claim"),
+    ],
+    ids=["strike", "supersede"],
+)
+def test_a_file_from_elsewhere_that_claims_to_be_later_takes_no_place(bench, plan, written):
+    bench.set(retire_share=1.0)
+    bench.keep(OLDER, CLAIM)
+    if not written:
+        # The same bytes, that nobody but their own front matter vouches for.
+        log = bench.store.root / ".reverie" / "written.jsonl"
+        lines = log.read_text("utf-8").splitlines()
+        log.write_text("".join(f"{line}\n" for line in lines if '"claim.md"' not in line), "utf-8")
+    bench.model(planned(plan))
+    report = bench.dream()
+    assert [action.op for action in report.actions] == ([plan["op"]] if written else [])
+    assert ("mailer" in bench.names()) == (not written or plan["op"] == "strike")
+    if not written:
+        assert bench.body("mailer") == OLDER.body and len(bench.waiting()) == 1

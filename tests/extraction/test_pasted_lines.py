@@ -6,7 +6,6 @@ import pytest
 
 from pipeline.extraction import offline
 from pipeline.extraction.known_memories import Known
-from pipeline.extraction.quotes import typed_in
 from pipeline.extraction.render import Rendering
 from pipeline.extraction.schema import Extraction
 from pipeline.extraction.screen import NO_REASON, ONLY_PASTED, Screen, Verdict
@@ -15,6 +14,7 @@ from pipeline.extraction.second_page import Page
 from pipeline.extraction.shortening import shorten
 from pipeline.ledger import inbox
 from pipeline.text.pasted import LEGEND, MARK
+from pipeline.text.quotes import typed_in
 from tests.support.extraction import Bench, fact, reply, talk
 from tests.support.transcripts import Transcript
 

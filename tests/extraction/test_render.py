@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.domain.speech import MENU_TOOL, PLAN_TOOL, Utterance
-from pipeline.extraction.quotes import quoted_in
 from pipeline.extraction.render import render, windows
 from pipeline.extraction.shortening import PERSON_CHARS, WORKING_CHARS, shorten, shortened, size
 from pipeline.safety.invisible import has_hidden, visible
 from pipeline.text.pasted import LEGEND, pasted_lines
+from pipeline.text.quotes import quoted_in
 from tests.support.extraction import said, talk
 from tests.support.hidden import HIDDEN
 

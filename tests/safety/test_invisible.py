@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from pipeline.cli import output
 from pipeline.extraction.known_memories import Known, in_full
-from pipeline.extraction.quotes import quoted_in
 from pipeline.recall.live import fence
 from pipeline.safety import guard, invisible
 from pipeline.store.files import memory_index
+from pipeline.text.quotes import quoted_in
 from pipeline.verify.barred import bar
 from tests.safety import unicode_table
 from tests.support.hidden import HIDDEN, ORDINARY, SECRET_ORDER, in_selectors

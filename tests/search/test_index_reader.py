@@ -57,7 +57,7 @@ def test_a_candidate_has_all_that_was_kept_of_it(reader):
     assert (found.path, found.digest, found.stamp) == ("otters.md", "1", (1, 2, 3))
     assert found.fields == ("otter otter", "swim", "animal", "otter swim river")
     told = {"id": "1", "name": "otters", "title": "Otters", "description": "They swim.", "tags": ["animals"]}
-    assert found.shown == {**told, "body": "Otters swim in rivers.\n", "cut": False}
+    assert found.shown == {**told, "body": "Otters swim in rivers.\n", "cut": False, "hand": ""}
 
 
 def test_rows_come_in_the_order_asked_for_without_those_it_does_not_know(reader):

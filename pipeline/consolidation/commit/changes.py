@@ -161,7 +161,10 @@ class _Build:
         for removal in removals:
             cover = by_text[removal.text]
             by = self._sentence(cover.by_id, cover.by_number)
-            evidence = sources_of(self.known[cover.by_id].memory, by)
+            winner = self.known[cover.by_id]
+            # Of a file that we did not write as it is the sources are nobody's word.
+            ours = self.result.door.store.is_as_written(winner)
+            evidence = sources_of(winner.memory, by) if ours else ()
             struck.append(replace(removal, by=by, evidence=evidence))
         planned = self.result.door.revise(document, _described(memory), struck)
         return planned if isinstance(planned, Flaw) else tuple(struck)

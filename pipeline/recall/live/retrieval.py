@@ -5,8 +5,8 @@ Reads the search index, the files where they differ, and nothing else; writes no
 
 import os
 
-from pipeline.hooklib import places, times
-from pipeline.recall.live import anchors, fence, rank
+from pipeline.hooklib import memory_format, ownership, places, times
+from pipeline.recall.live import anchors, fence, rank, store_files
 from pipeline.recall.live.candidates import Shelf
 from pipeline.recall.live.question import parse_question, surface
 from pipeline.recall.live.values import Budget, Recollection, Recollections
@@ -226,6 +226,10 @@ def _recollection(
         else anchors.freshness([str(item) for item in shown.get("anchors") or ()], root)
     )
     rest = f"{found.store}/{found.path}" if was_cut or shown.get("cut") else ""
+    if found.fresh:
+        # The index does not know this file as it is now.
+        whole = found.stamp[0] <= store_files.MOST_READ
+        shown["hand"] = ownership.hand(found.store, found.path, found.digest) if whole else ownership.OTHER
     return Recollection(
         id=str(shown.get("id") or ""),
         name=str(shown.get("name") or ""),
@@ -239,4 +243,5 @@ def _recollection(
         freshness=files,
         said_at=str(shown.get("said") or ""),
         origin=str(shown.get("origin") or ""),
+        by=memory_format.speaker(str(shown.get("origin") or ""), str(shown.get("hand") or "")),
     )

@@ -41,10 +41,11 @@ class Recollection:
     `path` is relative to `store`; `digest` is that of the file's bytes; `score` runs from 0 to about 1.5;
     `why` holds the words of the prompt that led here; `text` is the fenced piece; `freshness` tells of the
     files the memory is about, "" when there is nothing to tell; `said` is when it was last said (ISO 8601,
-    "" when nobody knows); `origin` is who said it, in the store's words.
+    "" when nobody knows); `origin` is who said it, in the file's own words, `by` as far as that is borne out.
     """
 
     __slots__ = (
+        "by",
         "digest",
         "freshness",
         "id",
@@ -74,6 +75,7 @@ class Recollection:
         freshness: str,
         said_at: str,
         origin: str,
+        by: str,
     ) -> None:
         self.id = id
         self.name = name
@@ -87,6 +89,7 @@ class Recollection:
         self.freshness = freshness
         self.said = said_at
         self.origin = origin
+        self.by = by
 
     def as_item(self) -> "dict[str, Any]":
         """Return the line's entry for it in the session file."""

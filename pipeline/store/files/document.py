@@ -164,7 +164,7 @@ def front_of(memory: Memory) -> dict[str, Any]:
         "name": memory.name,
         "description": without_line_breaks(memory.description),
         "type": memory.type,
-        "metadata": {"type": type_row.host_class, **(below if isinstance(below, dict) else {})},
+        "metadata": {"type": memory.host_class, **(below if isinstance(below, dict) else {})},
         "id": memory.id,
         "title": without_line_breaks(memory.shown_title),
         "tags": list(memory.tags),

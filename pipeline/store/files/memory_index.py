@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from pipeline.domain.memory import MAX_DESCRIPTION, Memory
-from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, conflicts
+from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, SPEAKERS, conflicts
 from pipeline.hooklib.plain import one_line
 from pipeline.safety.invisible import is_hidden, visible, visible_line
 from pipeline.store.files.frontmatter_schema import first_line
@@ -81,14 +81,17 @@ def entry_of(memory: Memory, mtime: float) -> Entry:
 def index_line(memory: Memory) -> str:
     """Return ``- [Title](path) — hook``, at most about 200 characters long.
 
-    Where the title is the start of the description it is ``- [description](path)``: one sentence, whole.
+    Where the title is the start of the description it is ``- [description](path)``: one sentence, whole. What
+    only the assistant said ends with ``(Claude, not confirmed)``.
     """
+    note = f" ({SPEAKERS[memory.origin]})" if memory.is_a_guess else ""
     whole_in_title = memory.is_told_by_headline
     most = MAX_DESCRIPTION if whole_in_title else _TITLE_LIMIT
     title = one_line(inert(memory.headline), most) or inert(memory.path)
     start = f"- [{title}]({link_target(memory.path)})"
     hook = "" if whole_in_title else inert(memory.description or first_line(memory.body))
-    return f"{start} — {one_line(hook, max(40, LINE_LIMIT - len(start) - 3))}" if hook else start
+    room = max(40, LINE_LIMIT - len(start) - len(note) - 3)
+    return f"{start} — {one_line(hook, room)}{note}" if hook else start + note
 
 
 def link_target(path: str) -> str:

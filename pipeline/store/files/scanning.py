@@ -20,6 +20,7 @@ from pipeline.core.errors import ConflictError, DocumentError, StoreError
 from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
 from pipeline.hooklib.memory_format import PREVIEW
+from pipeline.hooklib.ownership import OTHER
 from pipeline.safety.invisible import visible
 from pipeline.store.files import document
 from pipeline.store.files.frontmatter_schema import aliases_in, to_memory
@@ -28,7 +29,7 @@ from pipeline.store.files.memory_index import Entry, entry_of
 from pipeline.text.slugs import slugify
 
 INDEX_JSON = "_index.json"
-CACHE_KEY = "_file2"
+CACHE_KEY = "_file3"
 """Where an entry keeps what saves reading its file. Another shape of a line in it needs another name."""
 _TICK_NS = 100_000_000
 _LEAST_ID_PREFIX = 6
@@ -39,8 +40,8 @@ class Document:
     """One memory file as it was when the store was looked at.
 
     `path` is relative to the store; `digest` is the SHA-256 of its bytes; `head` is the memory without
-    its body; `front` mirrors the front matter; `foreign` says that Reverie never wrote this file;
-    `cached` that ``_index.json`` knows it.
+    its body; `front` mirrors the front matter; `foreign` says that Reverie never wrote this file, `hand`
+    whose it is (`hooklib.ownership`); `cached` that ``_index.json`` knows it.
     Bytes and body are read when first asked for; ConflictError if the file changed since.
     """
 
@@ -56,6 +57,7 @@ class Document:
         "fenced",
         "foreign",
         "front",
+        "hand",
         "path",
         "preview",
         "stamp",
@@ -76,6 +78,7 @@ class Document:
         self.cached = False
         self.preview = ""
         self.foreign = True
+        self.hand = OTHER
 
     @classmethod
     def read(cls, root: Path, path: str) -> Document:

@@ -13,19 +13,18 @@ from pathlib import Path
 from pipeline.core import jsonl
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import StoreError
-from pipeline.store.files.layout import PRIVATE
+from pipeline.hooklib.ownership import EDITED, OTHER, OURS, WRITTEN
 from pipeline.store.files.scanning import Document
-
-FILE = "written.jsonl"
 
 
 class WrittenLog:
     """The log of the store at `root`: read once, and again whenever its file has another size."""
 
     def __init__(self, root: Path) -> None:
-        self._file = root / PRIVATE / FILE
+        self._file = root / WRITTEN
         self._size = -1
         self._digests: dict[str, str] = {}
+        self._all: frozenset[str] = frozenset()
         self._lines = 0
 
     def digest(self, path: str) -> str | None:
@@ -41,6 +40,13 @@ class WrittenLog:
     def is_as_written(self, document: Document) -> bool:
         """Whether this file went through Reverie's hands and nobody else changed it since."""
         return self.digest(document.path) == document.digest
+
+    def hand(self, document: Document) -> str:
+        """Return whose the file of `document` is (`hooklib.ownership`); ours also where it was moved."""
+        self._load()
+        if document.digest in self._all:
+            return OURS
+        return EDITED if document.path in self._digests else OTHER
 
     def is_ours(self, document: Document) -> bool:
         """Whether Reverie wrote this file of itself, not at a person's word, and nobody changed it since."""
@@ -78,7 +84,11 @@ class WrittenLog:
         if size == self._size:
             return
         self._size, self._digests, self._lines = size, {}, 0
-        if not size:
+        self._read()
+        self._all = frozenset(self._digests.values())
+
+    def _read(self) -> None:
+        if not self._size:
             return
         # A torn or odd line: its file then counts as hand-edited, which only makes us careful.
         for value in jsonl.parse(self._file.read_bytes()).values:
