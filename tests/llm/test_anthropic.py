@@ -162,6 +162,10 @@ def test_bug_063_an_empty_or_broken_reply_is_repaired_once_or_given_up(api: Api,
 
 def test_a_page_that_is_no_api_is_told_apart(api: Api) -> None:
     api.answers.append((200, {}, "<html>Please log in to the Wi-Fi</html>"))
+    with pytest.raises(UnavailableError, match=r"web page.*log in first") as caught:
+        provider(api).send(REQUEST, {})
+    assert "browser" in caught.value.fix and "model.base_url" in caught.value.fix
+    api.answers.append((200, {}, "fine, thanks"))
     with pytest.raises(UnavailableError, match="no Messages API"):
         provider(api).send(REQUEST, {})
 

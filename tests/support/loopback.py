@@ -15,8 +15,11 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from pipeline.llm.prompts import load
 from tests.support.model import borne_out, is_second
 
+PING = load("doctor.ping").render().strip()
+"""The question whether anybody answers."""
 KEY_VARIABLE = "REVERIE_TEST_KEY"
 
 
@@ -44,7 +47,8 @@ Answer = Callable[[str], Any]
 class LoopbackApi:
     """What the API was asked: `prompts` in order, and `most_at_once` requests.
 
-    `second` holds what extraction's second reader was asked, whom `reader` plays.
+    `second` holds what extraction's second reader was asked, whom `reader` plays. The small question whether
+    anybody answers is one like the others, or `pings` holds it where `ping` answers it.
     """
 
     def __init__(self, answer: Answer, reader: Answer = borne_out) -> None:
@@ -52,6 +56,8 @@ class LoopbackApi:
         self.prompts: list[str] = []
         self.reader = reader
         self.second: list[str] = []
+        self.ping: Answer | None = None
+        self.pings: list[str] = []
         self.most_at_once = 0
         self.url = ""
         self._in_hand = 0
@@ -70,15 +76,25 @@ class LoopbackApi:
     def take(self, body: Mapping[str, Any]) -> tuple[int, dict[str, str], dict[str, Any]]:
         """Note a request and return status, headers and body of the response."""
         prompt = "".join(_text(message["content"]) for message in body["messages"])
+        asked, answer = self.prompts, self.answer
+        if is_second(prompt):
+            asked, answer = self.second, self.reader
+        elif self.ping is not None and prompt.startswith(PING):
+            asked, answer = self.pings, self.ping
         with self._lock:
-            (self.second if is_second(prompt) else self.prompts).append(prompt)
+            asked.append(prompt)
             self._in_hand += 1
             self.most_at_once = max(self.most_at_once, self._in_hand)
         try:
-            return _response((self.reader if is_second(prompt) else self.answer)(prompt))
+            return _response(answer(prompt))
         finally:
             with self._lock:
                 self._in_hand -= 1
+
+
+def well(prompt: str) -> dict[str, Any]:
+    """Answer the small question."""
+    return {"ok": True}
 
 
 def new_dialogue(prompt: str) -> str:
