@@ -191,9 +191,12 @@ def last_call(ledger: Ledger) -> int:
     return int(ledger.value("SELECT coalesce(max(id), 0) FROM model_calls"))
 
 
-def answered_since(ledger: Ledger, call_id: int) -> bool:
-    """Whether a call after `call_id` got a usable reply."""
-    return ledger.value("SELECT 1 FROM model_calls WHERE outcome = 'ok' AND id > ?", (call_id,)) is not None
+def answered_since(ledger: Ledger, provider: str, call_id: int) -> bool:
+    """Whether `provider` gave a usable reply to a call after `call_id`."""
+    found = ledger.value(
+        "SELECT 1 FROM model_calls WHERE outcome = 'ok' AND id > ? AND provider = ?", (call_id, provider)
+    )
+    return found is not None
 
 
 def list_calls(ledger: Ledger, limit: int = 50) -> list[Call]:

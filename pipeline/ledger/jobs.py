@@ -77,6 +77,8 @@ def claim(
 ) -> Job | Unclaimed:
     """Take the job that has been due longest, of `kinds` and not among the ids to `leave_out`.
 
+    One in which a provider failed comes after all others: what is at fault may be in it.
+
     Due is what waits with its time come (or none set), and what is leased with the lease run out (or none
     set). A job whose owners died `max_crashes` times is parked instead: it may be what kills them. When no
     job is due, the answer says why.
@@ -96,7 +98,7 @@ def claim(
         " lease_until = ?, run_after = coalesce(run_after, ?), changed_at = ?"
         " WHERE id = (SELECT id FROM jobs WHERE"
         f" ((state = 'waiting' AND (? OR run_after IS NULL OR run_after <= ?)) OR {_DEAD}){allowed}"
-        " ORDER BY coalesce(run_after, 0), id LIMIT 1) RETURNING *",
+        " ORDER BY failed_call IS NOT NULL, coalesce(run_after, 0), id LIMIT 1) RETURNING *",
         (*leased, int(ignore_schedule), at, at, *(kinds or ()), *leave_out),
     )
     if found is not None:
@@ -139,7 +141,7 @@ def finish(ledger: Ledger, job: Job, *, now: Moment, again_after: float = 0.0) -
         job,
         "state = CASE again WHEN 1 THEN 'waiting' ELSE 'done' END,"
         " run_after = CASE again WHEN 1 THEN ? ELSE run_after END,"
-        " again = 0, attempts = 0, crashes = 0, last_error = '', late_call = NULL, changed_at = ?",
+        " again = 0, attempts = 0, crashes = 0, last_error = '', failed_call = NULL, changed_at = ?",
         (at + again_after, at),
     )
 
@@ -166,24 +168,24 @@ def postpone(
     run_after: Moment,
     reason: str,
     now: Moment,
-    late_call: int | None = None,
+    failed_call: int | None = None,
 ) -> None:
     """Put a claimed job back until `run_after`, with no attempt counted: something else than it is at fault.
 
-    `late_call` is the newest model call, where the job got no answer in time; `was_late` gives it back.
+    `failed_call` is the newest model call, where a provider failed in the job; `last_failed_call` tells it.
     """
     _release(
         ledger,
         job,
         "state = 'waiting', run_after = ?, crashes = 0, again = 0, last_error = ?, changed_at = ?,"
-        " late_call = coalesce(?, late_call)",
-        (seconds(run_after), reason[:_ERROR_CHARS], seconds(now), late_call),
+        " failed_call = coalesce(?, failed_call)",
+        (seconds(run_after), reason[:_ERROR_CHARS], seconds(now), failed_call),
     )
 
 
-def was_late(ledger: Ledger, job: Job) -> int | None:
-    """Return the newest model call of when the job last got no answer in time, None if it never did."""
-    found = ledger.value("SELECT late_call FROM jobs WHERE id = ?", (job.id,))
+def last_failed_call(ledger: Ledger, job: Job) -> int | None:
+    """Return the newest model call of when a provider last failed in the job, None if it never did."""
+    found = ledger.value("SELECT failed_call FROM jobs WHERE id = ?", (job.id,))
     return None if found is None else int(found)
 
 

@@ -387,7 +387,7 @@ def outages(connection: sqlite3.Connection) -> None:
         " AND last_error NOT LIKE 'the worker died %'"
     )
     connection.execute("ALTER TABLE jobs DROP COLUMN held_for")
-    connection.execute("ALTER TABLE jobs RENAME COLUMN held_call TO late_call")
+    connection.execute("ALTER TABLE jobs RENAME COLUMN held_call TO failed_call")
 
 
 Step = Callable[["sqlite3.Connection"], None]

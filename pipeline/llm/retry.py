@@ -34,8 +34,8 @@ FIRST_WAIT = 2.0
 MAX_WAIT = 60.0
 FIRST_PAUSE = 60.0
 LONGEST_PAUSE = 3_600.0
-LEAST_SHARE = 0.75
-"""Of a wait that nobody named, a share of at least this is waited: many homes shall not ask at once."""
+LEAST_SHARE, MOST_SHARE = 0.75, 0.95
+"""Of a wait that nobody named a share between these is waited: many homes shall not ask at once."""
 PASSES = frozenset({OverloadedError.outcome, TimedOutError.outcome, UnavailableError.outcome})
 """Outcomes of a trouble that may pass within minutes; any other lasts until somebody mends it, or a day."""
 FOR_A_PERSON = frozenset({UnauthorisedError.outcome, QuotaError.outcome})
@@ -74,8 +74,8 @@ def _wait(state: tenacity.RetryCallState) -> float:
 
 
 def share() -> float:
-    """Return what to multiply a wait with that nobody named, by chance: LEAST_SHARE to 1."""
-    return random.uniform(LEAST_SHARE, 1.0)
+    """Return what to multiply a wait with that nobody named, by chance."""
+    return random.uniform(LEAST_SHARE, MOST_SHARE)
 
 
 def pause(outcome: str, failures: int, asked: float | None, part: float) -> float:

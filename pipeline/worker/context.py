@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+import time
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from pipeline.config import Settings
@@ -25,7 +26,8 @@ from pipeline.worker.retry import Decision, Stop, Wait
 class WorkerContext:
     """One home at work. `store_override` is where memories go instead; `llm` is a provider's spec.
 
-    With `patient` work nobody asks a provider that is down before its wait is over; what a person typed does.
+    `sleep` is what a call waits with between its tries, given seconds. `patient` work asks no provider that
+    is down before its wait is over; what a person typed does.
     `touched` holds the paths of the stores that were opened to be written since their search indexes were
     last made.
     """
@@ -40,6 +42,7 @@ class WorkerContext:
         llm: str | None = None,
         store: Path | None = None,
         patient: bool = True,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.home = home
         self.settings = settings
@@ -48,6 +51,7 @@ class WorkerContext:
         self.llm = llm or settings.model.provider
         self.store_override = store
         self.patient = patient
+        self._sleep = sleep
         self.touched: set[Path] = set()
         self._owner = f"{os.getpid()}-{new_id()[:8]}"
         self._stores: dict[Path, Store] = {}
@@ -77,7 +81,7 @@ class WorkerContext:
     @property
     def provider_name(self) -> str:
         """Return the name of what answers, also where it can't be opened."""
-        return describe(self.llm, self.settings.model)[0]
+        return self._provider.name if self._provider else describe(self.llm, self.settings.model)[0]
 
     def provider(self) -> Provider:
         """Return what answers, opened at the first need and kept. One that can't be opened counts as down."""
@@ -99,7 +103,7 @@ class WorkerContext:
             return None
         down = outages.known(self.ledger, provider.name) is not None
         model = self.settings.model.model_copy(update={"attempts": 1}) if down else self.settings.model
-        return Client(provider, self._meter(), settings=model)
+        return Client(provider, self._meter(), settings=model, sleep=self._sleep)
 
     def _meter(self) -> calls.LedgerMeter:
         return calls.LedgerMeter(
@@ -187,10 +191,12 @@ class WorkerContext:
         """Mark a job done, or waiting for `again_after` seconds if it was asked for meanwhile."""
         jobs.finish(self.ledger, job, now=self.now(), again_after=again_after)
 
-    def postpone(self, job: Job, seconds: float, reason: str, *, late_call: int | None = None) -> None:
-        """Put a job back for `seconds`, with no attempt counted; `late_call` as in `jobs.postpone`."""
+    def postpone(self, job: Job, seconds: float, reason: str, *, failed_call: int | None = None) -> None:
+        """Put a job back for `seconds`, with no attempt counted; `failed_call` as in `jobs.postpone`."""
         now = self.now()
-        jobs.postpone(self.ledger, job, run_after=now + seconds, reason=reason, now=now, late_call=late_call)
+        jobs.postpone(
+            self.ledger, job, run_after=now + seconds, reason=reason, now=now, failed_call=failed_call
+        )
 
     def begin_anew(self, job: Job) -> None:
         """Let a job that is done with what it could not do go on with what comes after that."""

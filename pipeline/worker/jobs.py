@@ -23,7 +23,6 @@ from pipeline.core.errors import (
     PausedError,
     ReverieError,
     SpendError,
-    TimedOutError,
     cause,
 )
 from pipeline.domain.job import Job
@@ -35,6 +34,7 @@ from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import calls, conversations, events, files, jobs, outages, retention, runs
 from pipeline.ledger.outages import Outage
 from pipeline.llm import Client
+from pipeline.llm.retry import PASSES
 from pipeline.recall.prepared import hook_state, session_memory
 from pipeline.recall.prepared.prefetch import prefetch
 from pipeline.store import Store
@@ -210,9 +210,8 @@ class Worker:
             # A job can't tell: what it would be given may pass for its own fault.
             try:
                 down = None if context.provider_is_well() else context.outage()
-            except SpendError as error:
-                done.waiting = str(error)
-                return False
+            except SpendError:
+                down = None  # each job meets the cap as well, and then waits for that
         done.waiting = down.words if down else ""
         return down is None
 
@@ -294,10 +293,9 @@ class Worker:
             done.waiting = _explained(error)
             return False
         if isinstance(error, PROVIDER_DOWN) and not isinstance(error, BusyError):
-            if self._is_late_alone(job, error):
+            if self._fails_alone(job, error):
                 return True
-            late = calls.last_call(self.context.ledger) if isinstance(error, TimedOutError) else None
-            self._put_off(job, self.context.outage(), done, error, late_call=late)
+            self._put_off(job, self.context.outage(), done, error)
             return False
         decision = self._policy(job).retry_after(error, job.attempts)
         if isinstance(decision, Wait) and not decision.counted:
@@ -338,32 +336,28 @@ class Worker:
                 return
         self.context.put_back(job, decision, reason)
 
-    def _is_late_alone(self, job: Job, error: Exception) -> bool:
-        """Whether a job gets no answer in time though others do; then it waits, and holds up none of them."""
-        if not isinstance(error, TimedOutError):
+    def _fails_alone(self, job: Job, error: ModelError) -> bool:
+        """Whether the provider fails in this job again though it answered others; then it alone waits."""
+        ledger, provider = self.context.ledger, self.context.provider_name
+        before = jobs.last_failed_call(ledger, job)
+        if error.outcome not in PASSES or before is None:
             return False
-        ledger = self.context.ledger
-        before, latest = jobs.was_late(ledger, job), calls.last_call(ledger)
-        alone = before is not None and calls.answered_since(ledger, before)
-        if alone:
-            outages.clear(ledger, self.context.provider_name)
-            LOG.warning("%s alone gets no answer: %s", job.key, error, extra=log_fields(job))
-            self.context.postpone(job, retry.LATE_SECONDS, _explained(error), late_call=latest)
-        return alone
+        if not calls.answered_since(ledger, provider, before):
+            return False
+        outages.clear(ledger, provider)
+        LOG.warning("%s alone waits: %s", job.key, error, extra=log_fields(job))
+        latest = calls.last_call(ledger)
+        self.context.postpone(job, retry.ALONE_SECONDS, _explained(error), failed_call=latest)
+        return True
 
-    def _put_off(
-        self,
-        job: Job,
-        down: Outage | None,
-        done: Pass,
-        error: Exception | None = None,
-        late_call: int | None = None,
-    ) -> None:
+    def _put_off(self, job: Job, down: Outage | None, done: Pass, error: Exception | None = None) -> None:
         """Put a job back for a provider that is `down`: due at once, behind the others that wait with it."""
         words = down.words if down else str(error)
         LOG.warning("%s waits for the provider: %s", job.key, words, extra=log_fields(job))
         done.waiting = words
-        self.context.postpone(job, 0.0, "", late_call=late_call)
+        # Without an outage to wait for, it would be taken up again at once, over and over.
+        wait = 0.0 if down else retry.MINUTE
+        self.context.postpone(job, wait, "", failed_call=calls.last_call(self.context.ledger))
 
     def _policy(self, job: Job) -> RetryPolicy:
         return retry.DREAM if job.kind == "dream" else self._retry

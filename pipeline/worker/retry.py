@@ -18,8 +18,8 @@ The limit that is set is ``extraction.attempts``:
     derived files  store or disk can't be used 900                60, 600               as set
 
 A provider that is down is no obstacle of one job: it is noted once, nobody asks it until its wait is over
-(`pipeline.ledger.outages`), and the job that met it stays due. The one exception is a job that gets no answer
-in time while others do: it waits LATE_SECONDS, as often as needed, and holds up no other.
+(`pipeline.ledger.outages`), and the job that met it stays due. The one exception is a job in which a provider
+fails again though it answered others since: it waits ALONE_SECONDS, as often as needed, and holds up none.
 
 Dialogue that no model takes (refused, invalid, too long, cut off) is given up at the limit, not parked: it
 would hold up everything that was said after it. Such a failure counts only where the provider is known to be
@@ -48,7 +48,7 @@ from pipeline.core.errors import (
 
 MINUTE = 60.0
 HOUR = 3_600.0
-LATE_SECONDS = HOUR
+ALONE_SECONDS = HOUR
 UNREADABLE = (RefusedError, InvalidReplyError, TooLongError, TruncatedError)
 """The dialogue, not the provider, is at fault."""
 

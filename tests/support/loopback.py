@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import Enum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -40,8 +41,15 @@ class Limited:
     left: int
 
 
+class NoReply(Enum):
+    """No reply: the connection is held until the asker has had enough, or ended at once."""
+
+    SILENCE = "silence"
+    HANG_UP = "hang up"
+
+
 Answer = Callable[[str], Any]
-"""From the prompt to the value to reply with as JSON, its text, a Refusal or a Limited."""
+"""From the prompt to the value to reply with as JSON, its text, a Refusal, a Limited or a NoReply."""
 
 
 class LoopbackApi:
@@ -73,8 +81,8 @@ class LoopbackApi:
             "REVERIE_MODEL__BASE_URL": self.url,
         }
 
-    def take(self, body: Mapping[str, Any]) -> tuple[int, dict[str, str], dict[str, Any]]:
-        """Note a request and return status, headers and body of the response."""
+    def take(self, body: Mapping[str, Any]) -> tuple[int, dict[str, str], dict[str, Any]] | NoReply:
+        """Note a request and return status, headers and body of the response, or how there is none."""
         prompt = "".join(_text(message["content"]) for message in body["messages"])
         asked, answer = self.prompts, self.answer
         if is_second(prompt):
@@ -86,7 +94,8 @@ class LoopbackApi:
             self._in_hand += 1
             self.most_at_once = max(self.most_at_once, self._in_hand)
         try:
-            return _response(answer(prompt))
+            value = answer(prompt)
+            return value if isinstance(value, NoReply) else _response(value)
         finally:
             with self._lock:
                 self._in_hand -= 1
@@ -169,7 +178,13 @@ def serving(answer: Answer, reader: Answer = borne_out) -> Iterator[LoopbackApi]
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            status, headers, reply = api.take(body)
+            response = api.take(body)
+            if isinstance(response, NoReply):
+                self.close_connection = True
+                if response is NoReply.SILENCE:
+                    self.rfile.read(1)  # until the other side hangs up
+                return
+            status, headers, reply = response
             data = json.dumps(reply).encode()
             self.send_response(status)
             headers = {"content-type": "application/json", "content-length": str(len(data)), **headers}
