@@ -134,7 +134,7 @@ _DOES = {
 def _in_words(those: Sequence[Job]) -> str:
     """Return jobs of one state as the subject and verb of a sentence: ``1 dream and 2 turns wait``."""
     kinds = Counter(_JOBS[job.kind] for job in those)
-    *most, last = (count(number, kind) for kind, number in kinds.items())
+    *most, last = (count(kinds[kind], kind) for kind in _JOBS.values() if kind in kinds)
     summary = f"{', '.join(most)} and {last}" if most else last
     tries = max(job.attempts for job in those)
     after = f" after {count(tries, 'try', 'tries')}" if tries else ""

@@ -238,12 +238,12 @@ class TruncatedError(ModelError):
 class InvalidReplyError(ModelError):
     """The reply does not fit the schema.
 
-    `said` is what came instead of an answer. It may repeat dialogue, so only that of a question without any
+    `reply` is what came instead of an answer. It may repeat dialogue, so only that of a question without any
     may be shown.
     """
 
     outcome = "invalid"
-    said = ""
+    reply = ""
 
 
 class TooLongError(ModelError):

@@ -365,22 +365,12 @@ def unsent_calls(connection: sqlite3.Connection) -> None:
 
 
 def outages(connection: sqlite3.Connection) -> None:
-    """Add which provider is down, once for all jobs, in place of what each job waited for.
-
-    What an earlier version gave up may have failed for that reason alone, and gets its tries once more.
-    """
+    """Add which provider is down, once for all jobs; what was given up may have failed for that alone."""
     connection.execute("""
         CREATE TABLE outages (
-          provider TEXT PRIMARY KEY,
-          outcome TEXT NOT NULL,
-          reason TEXT NOT NULL,
-          fix TEXT NOT NULL,
-          held_for TEXT NOT NULL,
-          failures INTEGER NOT NULL,
-          began_at REAL NOT NULL,
-          noted_at REAL NOT NULL,
-          ends_at REAL NOT NULL
-        ) WITHOUT ROWID""")
+          provider TEXT PRIMARY KEY, outcome TEXT NOT NULL, reason TEXT NOT NULL, fix TEXT NOT NULL,
+          held_for TEXT NOT NULL, failures INTEGER NOT NULL, began_at REAL NOT NULL,
+          noted_at REAL NOT NULL, ends_at REAL NOT NULL) WITHOUT ROWID""")
     connection.execute("UPDATE jobs SET run_after = 0, last_error = '' WHERE held_for <> ''")
     connection.execute(
         "UPDATE jobs SET state = 'waiting', run_after = 0, attempts = 0 WHERE state = 'parked'"

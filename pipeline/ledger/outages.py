@@ -22,7 +22,7 @@ from pipeline.safety.redaction import redact
 LONG_SECONDS = 3_600.0
 """A trouble that may pass by itself and lasts longer than this is worth a person's notice."""
 _REASON_CHARS = 1_000
-_SAID_CHARS = 200
+_SHOWN_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def note(
         return
     at = seconds(now)
     asked = error.retry_after if isinstance(error, OverloadedError) else None
-    reason, fix = _told(error)
+    reason, fix = _in_words(error)
     with ledger.transaction():
         before = known(ledger, provider)
         if before is not None and before.held_for != held_for:
@@ -131,11 +131,11 @@ def clear(ledger: Ledger, provider: str) -> None:
     ledger.execute("DELETE FROM outages WHERE provider = ?", (provider,))
 
 
-def _told(error: ModelError) -> tuple[str, str]:
+def _in_words(error: ModelError) -> tuple[str, str]:
     """Return reason and fix of `error` for a person, each on one line."""
     if isinstance(error, InvalidReplyError):
-        said = clipped(visible_line(redact(error.said).text), _SAID_CHARS)
-        reason = f"The provider answers a small question with “{said}”." if said else str(error)
+        shown = clipped(visible_line(redact(error.reply).text), _SHOWN_CHARS)
+        reason = f"The provider answers a small question with “{shown}”." if shown else str(error)
         fix = (
             "See whether `claude` answers you, or what stands at model.base_url; `reverie doctor --online`"
             " asks once more."

@@ -37,7 +37,7 @@ from pipeline.llm.request import (
 )
 from pipeline.llm.retry import retrying
 
-_SAID_CHARS = 1_000
+_REPLY_CHARS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Client:
                 f"{answer.fault} It was so after a repair round too.",
                 fix="Try again, or name another model in model.model.",
             )
-            useless.said = answer.raw.text[:_SAID_CHARS]
+            useless.reply = answer.raw.text[:_REPLY_CHARS]
             raise useless from answer.fault
         raw = answer.raw
         digest = request_digest(request, wanted)

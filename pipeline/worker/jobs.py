@@ -17,6 +17,7 @@ from pipeline.core.errors import (
     ODD_DATA,
     PROVIDER_DOWN,
     BusyError,
+    BusyStoreError,
     LeaseLostError,
     LedgerError,
     ModelError,
@@ -301,6 +302,8 @@ class Worker:
         if isinstance(decision, Wait) and not decision.counted:
             if isinstance(error, SpendError) and job.kind != "dream":
                 done.waiting = str(error)
+            elif not isinstance(error, SpendError | BusyStoreError | BusyError):
+                done.failures.append(f"{job.key}: {cause(error)}")
             LOG.warning("%s waits: %s", job.key, error, extra=log_fields(job))
             self.context.put_back(job, decision, _explained(error))
             return not isinstance(error, BusyError)
