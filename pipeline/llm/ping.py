@@ -8,6 +8,7 @@ from pipeline.llm import prompts
 from pipeline.llm.client import Client
 from pipeline.llm.request import Message, Reply, Request
 
+PURPOSE = "doctor.ping"
 _REPLY_TOKENS = 200
 
 
@@ -21,10 +22,10 @@ def ping(client: Client, model: str) -> Reply[Answer]:
     """Return the answer of `model`; raises what `Client.complete` does."""
     return client.complete(
         Request(
-            purpose="doctor.ping",
+            purpose=PURPOSE,
             model=model,
             system="",
-            messages=(Message("user", prompts.load("doctor.ping").render()),),
+            messages=(Message("user", prompts.load(PURPOSE).render()),),
             max_tokens=_REPLY_TOKENS,
         ),
         Answer,

@@ -24,7 +24,8 @@ from pipeline.worker.retry import Decision, Stop, Wait
 
 
 class WorkerContext:
-    """One home at work. `store_override` is where memories go instead; `llm` is a provider's spec.
+    """One home at work. `store_override` is where memories go instead; `llm` is a provider's spec,
+    and `provider` what answers in its place.
 
     `sleep` is what a call waits with between its tries, given seconds. `patient` work asks no provider that
     is down before its wait is over; what a person typed does.
@@ -41,6 +42,7 @@ class WorkerContext:
         *,
         llm: str | None = None,
         store: Path | None = None,
+        provider: Provider | None = None,
         patient: bool = True,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -55,7 +57,7 @@ class WorkerContext:
         self.touched: set[Path] = set()
         self._owner = f"{os.getpid()}-{new_id()[:8]}"
         self._stores: dict[Path, Store] = {}
-        self._provider: Provider | None = None
+        self._provider = provider
 
     def now(self) -> float:
         """Return the time in epoch seconds."""

@@ -16,10 +16,11 @@ from enum import Enum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from pipeline.llm import ping
 from pipeline.llm.prompts import load
 from tests.support.model import borne_out, is_second
 
-PING = load("doctor.ping").render().strip()
+PING = load(ping.PURPOSE).render().strip()
 """The question whether anybody answers."""
 KEY_VARIABLE = "REVERIE_TEST_KEY"
 
