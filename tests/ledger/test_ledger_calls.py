@@ -145,6 +145,9 @@ def test_bug_i6_calls_entered_by_a_clock_that_was_ahead_count_for_one_window(
 )
 def test_bug_i6_a_limit_pauses_for_no_moment_that_cannot_be(led: Ledger, noted: Any, resets: Any) -> None:
     meter(led, FixedClock(noted)).note_limit(0.1, resets_at=resets and resets.timestamp())
+    assert (paused(led, now=later(60, -1)) is None) == (noted != START), (
+        "an hour, where nothing else is known"
+    )
     assert paused(led, now=later(60)) is None
 
 
