@@ -177,7 +177,13 @@ class App:
                     "the background worker is busy", fix="Try again when `reverie status` shows it idle."
                 )
             context = WorkerContext(
-                self.home, self.settings, self.clock, ledger, llm=self.llm, store=self.store_override
+                self.home,
+                self.settings,
+                self.clock,
+                ledger,
+                llm=self.llm,
+                store=self.store_override,
+                patient=False,
             )
             yield Worker(context)
 
@@ -265,10 +271,13 @@ class App:
             raise refused
 
     def _ready(self, ledger: Ledger, everything: bool) -> list[conversations.Conversation]:
+        """Return the conversations to read: those that are ready, and those with a stretch given up."""
+        given_up = runs.given_up(ledger)
         ready = [
             item
-            for item in conversations.list_conversations(ledger, status="ready")
-            if not why_left_alone(ledger, item.source_file, self.settings)
+            for item in conversations.list_conversations(ledger)
+            if (item.status == "ready" or any(_is_in(item, run) for run in given_up))
+            and not why_left_alone(ledger, item.source_file, self.settings)
         ]
         if everything:
             return ready
@@ -276,11 +285,17 @@ class App:
         return [c for c in ready if self.store_override or store_for(ledger, c.source_file) == here]
 
     def work(self, *, retry: bool = False) -> Pass:
-        """Drain the spool and do every waiting job now; `retry` first puts parked jobs back."""
+        """Drain the spool and do every waiting job now.
+
+        `retry` first puts parked jobs back, and then reads what was passed over as unreadable.
+        """
         with self.ledger() as ledger, self.alone(ledger) as worker:
             if retry:
                 jobs.unpark(ledger, None, now=self.clock.now().timestamp())
-            return worker.run(now_too=True)
+            done = worker.run(now_too=True)
+            if retry:
+                worker.read_given_up(done)
+            return done
 
     # -- looking ----------------------------------------------------------------------------------
 
@@ -394,6 +409,12 @@ def _written_into(store: Store, edit: HandEdit, memory: Memory) -> tuple[str, ..
         return ()
     before = {sentence.folded for sentence in sentences(parse(diff.before, edit.path).body)}
     return tuple(sentence.text for sentence in sentences(memory.body) if sentence.folded not in before)
+
+
+def _is_in(item: conversations.Conversation, run: runs.Run) -> bool:
+    """Whether a run read rows of a conversation."""
+    same = item.source_file == run.key
+    return same and run.from_row <= item.last_row and item.first_row <= run.through_row
 
 
 def _still_stands(edit: HandEdit, document: Document) -> bool:

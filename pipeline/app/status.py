@@ -27,11 +27,13 @@ from pipeline.ledger import (
     files,
     inbox,
     jobs,
+    outages,
     retention,
     runs,
     unread,
     utterances,
 )
+from pipeline.ledger.outages import Outage
 from pipeline.llm import budget, describe
 from pipeline.llm.cassette import in_words
 from pipeline.store import undone_runs
@@ -61,6 +63,7 @@ def overview(
 ) -> dict[str, Any]:
     """Return the state of everything: queue, runs, spend, conversations, provider, store."""
     provider, reason = describe(llm, settings.model)
+    down = outages.known(ledger, provider)
     queued = [job for job in jobs.list_jobs(ledger) if job.state != "done"]
     return {
         "home": str(home),
@@ -76,6 +79,7 @@ def overview(
             "why": reason,
             "model": settings.model.model,
             "means": OFFLINE_MEANS if provider == "offline" else "",
+            "down": asdict(down) if down else None,
         },
         "worker": "running" if locks.worker_alive(home) else "idle",
         "spool": {
@@ -85,7 +89,7 @@ def overview(
             "hook_log": _last_line(Home(home).hook_log),
         },
         "jobs": [asdict(job) for job in queued],
-        "obstacles": obstacles(queued),
+        "obstacles": obstacles(queued, down),
         "runs": _run_rows(_last_runs(ledger)),
         "conversations": _conversations(ledger),
         "spend": _spend(ledger, settings, now),
@@ -98,12 +102,17 @@ def overview(
     }
 
 
-def obstacles(queued: Sequence[Job]) -> list[dict[str, str]]:
-    """Return why jobs among `queued` are not done, each cause once, as `state`, `jobs` in words, `cause`."""
+def obstacles(queued: Sequence[Job], down: Outage | None) -> list[dict[str, str]]:
+    """Return why jobs among `queued` are not done, each cause once, as `state`, `jobs` in words, `cause`.
+
+    All that ask a model wait for one that is `down`.
+    """
     held: dict[tuple[str, str], list[Job]] = {}
     for job in queued:
-        if job.last_error:
-            held.setdefault((job.state, job.last_error), []).append(job)
+        asks = down is not None and job.state == "waiting" and job.kind in jobs.ASKING
+        cause = down.words if down is not None and asks else job.last_error
+        if cause:
+            held.setdefault((job.state, cause), []).append(job)
     return [
         {"state": state, "jobs": _in_words(those), "cause": cause} for (state, cause), those in held.items()
     ]
@@ -125,7 +134,7 @@ _DOES = {
 def _in_words(those: Sequence[Job]) -> str:
     """Return jobs of one state as the subject and verb of a sentence: ``1 dream and 2 turns wait``."""
     kinds = Counter(_JOBS[job.kind] for job in those)
-    *most, last = (count(number, kind) for kind, number in kinds.items())
+    *most, last = (count(kinds[kind], kind) for kind in _JOBS.values() if kind in kinds)
     summary = f"{', '.join(most)} and {last}" if most else last
     tries = max(job.attempts for job in those)
     after = f" after {count(tries, 'try', 'tries')}" if tries else ""

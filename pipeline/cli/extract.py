@@ -140,7 +140,9 @@ def conversations(
 
 
 def work(
-    retry: Annotated[bool, typer.Option("--retry", help="Put parked jobs back first.")] = False,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Also do what was given up, and read what was passed over.")
+    ] = False,
     store: StoreOption = None,
     llm: LlmOption = None,
     as_json: JsonOption = False,

@@ -109,7 +109,7 @@ def _work(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
     parts = [count(value["spool"]["waiting"], "new event") if value["spool"]["waiting"] else ""]
     parts.append(f"{count(len(waiting), 'job')} waiting" if waiting else "")
     if waiting:
-        due = min(job["run_after"] for job in waiting)
+        due = min(_due(job, value) for job in waiting)
         parts.append(f"next {ago(due, now)}" if due > now.timestamp() else "due now")
     running = [job for job in jobs if job["state"] == "leased"]
     parts.append(f"{count(len(running), 'job')} at work" if running else "")
@@ -132,6 +132,12 @@ def _work(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
         "dialogue": _kept(value["dialogue"]),
     }
     return [line for name, text in found.items() for line in _wrapped(name, text, columns)]
+
+
+def _due(job: dict[str, Any], value: dict[str, Any]) -> float:
+    """Return when a waiting job is due: one that asks a model, when one may be asked again."""
+    down = value["provider"]["down"]
+    return max(float(job["run_after"]), down["ends_at"] if down and job["kind"] != "reindex" else 0.0)
 
 
 def _kept(dialogue: dict[str, Any]) -> str:
@@ -167,7 +173,7 @@ def _dream(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
     elif value["config"]:
         when = "held, see below"
     elif job is not None:
-        when = _queued(job, now)
+        when = _queued(job, value, now)
     elif dream["asked_at"] is None and not_before is not None:
         when = "the next one is looked for after a session"
     elif dream["asked_at"] is None:
@@ -183,11 +189,11 @@ def _dream(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
     return found
 
 
-def _queued(job: dict[str, Any], now: datetime) -> str:
+def _queued(job: dict[str, Any], value: dict[str, Any], now: datetime) -> str:
     """Return how a dream that is in the queue stands."""
     if job["state"] == "leased":
         return "at work now"
-    if job["last_error"]:
+    if job["last_error"] or value["provider"]["down"]:
         return "held, see below"
     return (
         "it comes next" if job["run_after"] <= now.timestamp() else f"it comes {ago(job['run_after'], now)}"

@@ -14,7 +14,7 @@ from pipeline.consolidation.propose import model
 from pipeline.consolidation.second_reader import reading
 from pipeline.context import PhaseContext
 from pipeline.core import zone
-from pipeline.core.errors import ModelError, QuotaError, SpendError, UnauthorisedError, UnavailableError
+from pipeline.core.errors import PROVIDER_DOWN, ModelError, SpendError
 from pipeline.domain.operations import Cluster, Operation, Refused
 from pipeline.ledger import calls
 from pipeline.llm.cassette import in_words
@@ -69,7 +69,7 @@ def ask_groups(
         except ModelError as error:
             report.reason = f"{error.outcome}: {error}"
             # No other group would fare better with a provider that is down.
-            stopped = isinstance(error, UnauthorisedError | UnavailableError | QuotaError)
+            stopped = isinstance(error, PROVIDER_DOWN)
             asked.failed += _members(cluster)
             continue
         report.looked_at.append([names[memory_id] for memory_id in _members(cluster)])
@@ -125,7 +125,7 @@ def _members(cluster: Cluster) -> tuple[str, ...]:
 
 def last_call(phase: PhaseContext) -> int:
     """Return the id of the newest model call: ids only grow, so that what is above it comes after now."""
-    return max((call.id for call in calls.list_calls(phase.ledger, limit=1)), default=0)
+    return calls.last_call(phase.ledger)
 
 
 def count(phase: PhaseContext, report: DreamReport, before: int, purposes: Sequence[str]) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from pipeline.config import DreamSettings
+from pipeline.core.clock import at_most_now
 from pipeline.domain.operations import Gate
 
 
@@ -71,7 +72,7 @@ def settled(facts: GateFacts) -> GateFacts:
 
 
 def _at_most(moment: datetime | None, now: datetime) -> datetime | None:
-    return None if moment is None else min(moment, now)
+    return None if moment is None else at_most_now(moment, now)
 
 
 def _enabled(facts: GateFacts, limits: DreamSettings) -> Gate:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from pipeline.consolidation import gates
 from pipeline.context import PhaseContext
+from pipeline.core.clock import at_most_now
 from pipeline.core.errors import LeaseLostError
 from pipeline.core.process import boot_id, lives, process_name
 from pipeline.domain.operations import Gate
@@ -65,7 +66,7 @@ def judge(phase: PhaseContext, *, record: bool) -> list[Gate]:
     state = dreams.state(phase.ledger, phase.store_key)
     now = phase.clock.now()
     # Counted from now when the clock was put back, or the wait would last until it has caught up.
-    since = None if state.last_success is None else min(state.last_success, now.timestamp())
+    since = None if state.last_success is None else at_most_now(state.last_success, now.timestamp())
     facts = gates.GateFacts(
         enabled=phase.settings.store.mode in ("auto", "propose"),
         changed=len(changed_ids(phase, phase.store.scan())),

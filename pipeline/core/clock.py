@@ -2,6 +2,9 @@
 
 Times are timezone-aware UTC datetimes; text is ISO 8601 with offset. ``REVERIE_NOW`` (an ISO time)
 stops the clock there, for demonstrations and replays that must give the same bytes twice.
+
+Clocks jump, and a moment that one left in the future must hold nothing up. `at_most_now` and `wait_left` are
+the one rule for that: such a moment counts as now, and a wait that was begun in the future is over.
 """
 
 from __future__ import annotations
@@ -10,9 +13,13 @@ import os
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from pipeline.core.errors import ConfigError
+
+LONGEST_WAIT = 8 * 86_400.0
+"""Seconds; no wait of ours and no limit of an account lasts longer, so a longer one is not believed."""
+_Moment = TypeVar("_Moment", datetime, float)
 
 
 class Clock(Protocol):
@@ -49,6 +56,22 @@ def from_environment() -> Clock:
     if wanted and stopped is None:
         raise ConfigError(f"{wanted!r} is no time", file="$REVERIE_NOW", fix="Write 2026-11-27T10:00:00Z.")
     return FixedClock(stopped) if stopped else SystemClock()
+
+
+def at_most_now(moment: _Moment, now: _Moment) -> _Moment:
+    """Return `moment`, or `now` where it lies ahead: a clock that ran ahead noted it.
+
+    Who stores what this returns waits one interval at most, however far ahead the clock was.
+    """
+    return min(moment, now)
+
+
+def wait_left(until: float, *, since: float, now: float) -> float:
+    """Return how many seconds are left of a wait from `since` to `until`, both in epoch seconds.
+
+    None are left of one that lies in the future as a whole, or lasts longer than LONGEST_WAIT.
+    """
+    return until - now if since <= now < until <= now + LONGEST_WAIT else 0.0
 
 
 def iso(moment: datetime) -> str:

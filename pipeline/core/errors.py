@@ -11,6 +11,7 @@
     ├── LockError              a lock file can't be opened
     ├── LedgerError            the ledger can't be used
     │   ├── NewerSchemaError   it was written by a newer Reverie
+    │   ├── UnwritableError    it is sound, but the disk or another process does not let us write it now
     │   └── LeaseLostError     the job now belongs to another worker
     ├── SearchError            a search index can't be used; it may always be deleted
     ├── EmbeddingError         no vectors could be made; nothing else depends on them
@@ -21,12 +22,14 @@
     │   ├── PathEscapeError    a name leads outside the store
     │   └── UnknownMemoryError no memory has that name
     ├── SpendError             a cap would be passed; the work waits
+    │   └── PausedError        the provider is down and is asked again later
     └── ModelError             a model call did not give a usable value
         ├── RefusedError       the model declined
         ├── TruncatedError     the reply hit max_tokens and is never taken as whole
         ├── InvalidReplyError  the reply does not fit the schema, after one repair round
         ├── TooLongError       the prompt does not fit the model's window
         ├── OverloadedError    429, 5xx or 529: worth another try (``retry_after`` in seconds)
+        │   └── BusyError      another call of ours is running
         ├── QuotaError         the account's allowance is used up
         ├── UnauthorisedError  no key, a bad key, or not logged in: never retried
         ├── UnavailableError   the provider's program or network is missing
@@ -146,6 +149,10 @@ class NewerSchemaError(LedgerError):
     """The ledger was written by a newer Reverie."""
 
 
+class UnwritableError(LedgerError):
+    """The ledger can't be written or opened at the moment."""
+
+
 class LeaseLostError(LedgerError):
     """The job is no longer ours."""
 
@@ -176,6 +183,10 @@ class UnknownMemoryError(StoreError):
 
 class SpendError(ReverieError):
     """A spending cap would be passed."""
+
+
+class PausedError(SpendError):
+    """The provider does not answer for now, and is asked again later."""
 
 
 _LEAST_SECRET = 8
@@ -225,9 +236,14 @@ class TruncatedError(ModelError):
 
 
 class InvalidReplyError(ModelError):
-    """The reply does not fit the schema."""
+    """The reply does not fit the schema.
+
+    `reply` is what came instead of an answer. It may repeat dialogue, so only that of a question without any
+    may be shown.
+    """
 
     outcome = "invalid"
+    reply = ""
 
 
 class TooLongError(ModelError):
@@ -244,6 +260,10 @@ class OverloadedError(ModelError):
     def __init__(self, message: str = "", *, retry_after: float | None = None, fix: str = "") -> None:
         super().__init__(message, fix=fix)
         self.retry_after = retry_after
+
+
+class BusyError(OverloadedError):
+    """Another call of ours is running on this machine."""
 
 
 class QuotaError(ModelError):
@@ -268,6 +288,10 @@ class TimedOutError(ModelError):
     """The provider gave no answer in time."""
 
     outcome = "timeout"
+
+
+PROVIDER_DOWN = (OverloadedError, QuotaError, UnauthorisedError, UnavailableError, TimedOutError)
+"""The provider, not what was asked, is at fault: no other call would fare better now."""
 
 
 class CassetteError(ModelError):

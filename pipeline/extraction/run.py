@@ -310,7 +310,8 @@ def _advance(phase: PhaseContext, strategy: Strategy, span: Span) -> None:
 def give_up(phase: PhaseContext, strategy: Strategy, reason: str) -> Outcome | None:
     """Move past a span no model can read, leaving a run ``failed:unextractable`` to be seen.
 
-    Its rows stay in the ledger, so nothing is lost: a retry reads exactly that span again.
+    Its rows stay in the ledger, so nothing is lost: `reverie work --retry` and `reverie process` read exactly
+    that span again.
     """
     window = phase.settings.extraction.window_chars
     span = strategy.next_span(phase.ledger, phase.store_key, max_chars=window, now=phase.clock.now())
@@ -319,7 +320,7 @@ def give_up(phase: PhaseContext, strategy: Strategy, reason: str) -> Outcome | N
 
 def _pass_over(phase: PhaseContext, strategy: Strategy, span: Span, reason: str) -> Outcome:
     run_id = _start(phase, strategy, span)
-    return _finish(phase, strategy, span, Outcome(run_id, "failed:unextractable", reason), ExtractionPlan())
+    return _finish(phase, strategy, span, Outcome(run_id, runs.GIVEN_UP, reason), ExtractionPlan())
 
 
 def _start(phase: PhaseContext, strategy: Strategy, span: Span) -> str:

@@ -98,13 +98,15 @@ class TurnStrategy:
     """What was said since the watermark, soon after it was said; provisional by nature.
 
     `first_sight` limits a history never seen before to its newest part; the rest is left to the
-    conversation strategy. `until_row`, when given, is the last row to read.
+    conversation strategy. `until_row`, when given, is the last row to read. With `again` what is unread in
+    these stretches is read, wherever the watermark stands: runs that were given up.
     """
 
     key: str
     limits: ExtractionSettings
     first_sight: bool = True
     until_row: int | None = None
+    again: tuple[runs.Run, ...] = ()
     id: str = "turn"
     prompt: str = "extract.turn"
     schema: type[Extraction] = Extraction
@@ -116,14 +118,16 @@ class TurnStrategy:
 
     def next_span(self, ledger: Ledger, store: str, *, max_chars: int, now: datetime) -> Span | None:
         """Return the oldest unread span that fits, with earlier dialogue as context."""
-        after = watermarks.watermark(ledger, self.key, store, self.id)
+        after = 0 if self.again else watermarks.watermark(ledger, self.key, store, self.id)
         fresh = dialogue.dialogue(ledger, self.key, after_row=after)
         if self.until_row is not None:
             fresh = [utterance for utterance in fresh if utterance.row <= self.until_row]
+        if self.again:
+            fresh = self._unread_stretch(ledger, store, fresh)
         if not fresh:
             return None
         too_old = ""
-        if after == 0 and self.first_sight:
+        if after == 0 and self.first_sight and not self.again:
             recent = self._recent(fresh, now)
             if not recent:
                 too_old = f"older than {self.limits.first_sight_days} days; `reverie process` reads it"
@@ -145,6 +149,25 @@ class TurnStrategy:
             room=max_chars,
             context_room=room,
         )
+
+    def _unread_stretch(self, ledger: Ledger, store: str, spoken: list[Utterance]) -> list[Utterance]:
+        """Return the first stretch of `spoken` that was given up and that no other run has done with."""
+        given_up = [(run.from_row, run.through_row) for run in self.again]
+        read = runs.rows_read(
+            ledger,
+            self.key,
+            store,
+            "turn",
+            "conversation",
+            leave_out=[run.id for run in self.again],
+        )
+        found: list[Utterance] = []
+        for utterance in spoken:
+            if _within(utterance.row, given_up) and not _within(utterance.row, read):
+                found.append(utterance)
+            elif found:
+                break
+        return found
 
     def _recent(self, fresh: list[Utterance], now: datetime) -> list[Utterance]:
         oldest = now - timedelta(days=self.limits.first_sight_days)
@@ -171,6 +194,10 @@ class TurnStrategy:
         first = next((utterance.row for utterance in new if utterance.text), new[0].row)
         writes = utterances.memory_writes(ledger, self.key, after_row=first - 1, through_row=through_row)
         return tuple(writes)
+
+
+def _within(row: int, stretches: Sequence[tuple[int, int]]) -> bool:
+    return any(first <= row <= last for first, last in stretches)
 
 
 @dataclass(frozen=True, slots=True)

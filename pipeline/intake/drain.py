@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pipeline.config import Settings
 from pipeline.core import faults, paths
-from pipeline.core.clock import Clock
+from pipeline.core.clock import Clock, at_most_now
 from pipeline.core.errors import (
     ODD_DATA,
     InputError,
@@ -198,7 +198,9 @@ def _read_whole(
 
 def _next_turn(ledger: Ledger, key: str, settings: Settings, now: float) -> float:
     last = runs.last_finished(ledger, key, "turn")
-    return now if last is None else max(now, last + settings.extraction.turn_interval_seconds)
+    if last is None:
+        return now
+    return max(now, at_most_now(last, now) + settings.extraction.turn_interval_seconds)
 
 
 def _row(event: spool.Event) -> events.Event:

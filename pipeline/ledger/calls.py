@@ -3,7 +3,8 @@
 A call is entered before it is sent, at its estimate, so a crash can't hide it and a restart forgets
 nothing; only one that is known to have been sent nowhere stops counting when it ends. The breaker opens when
 a provider says that less than a fifth of the person's own limit is left, and closes by itself: at the
-limit's reset, or after an hour when that is unknown.
+limit's reset, or after an hour when that is unknown. A provider that is down is noted here as well, and not
+asked for a while (`pipeline.ledger.outages`).
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 
 from pipeline.config import SpendSettings
-from pipeline.core.clock import Clock, iso
-from pipeline.core.errors import LedgerError, SpendError
+from pipeline.core.clock import LONGEST_WAIT, Clock, at_most_now, iso, wait_left
+from pipeline.core.errors import LedgerError, ModelError, PausedError, SpendError
 from pipeline.hooklib.times import DAY
+from pipeline.ledger import outages
 from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.llm import budget
 from pipeline.llm.budget import Spent, Usage
@@ -49,9 +51,24 @@ _COLUMNS = ", ".join(field.name for field in fields(Call))
 
 
 class LedgerMeter:
-    """Counts the calls of one run into the ledger and refuses those that would pass a cap."""
+    """Counts the calls of one run into the ledger and refuses those that would pass a cap.
 
-    def __init__(self, ledger: Ledger, caps: SpendSettings, clock: Clock, *, run_id: str = "") -> None:
+    A `patient` one also refuses those of a provider that is down: background work waits, a command that a
+    person typed asks. `held_for` is what tells the settings and logins there are now from others.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        caps: SpendSettings,
+        clock: Clock,
+        *,
+        run_id: str = "",
+        patient: bool = False,
+        held_for: str = "",
+    ) -> None:
+        self._patient = patient
+        self._held_for = held_for
         self._ledger = ledger
         self._caps = caps
         self._clock = clock
@@ -59,8 +76,17 @@ class LedgerMeter:
         self._begun = 0
 
     def begin(self, *, purpose: str, provider: str, model: str, prompt_digest: str, estimate: Usage) -> int:
-        """Enter a call about to be sent and return its id. Raises SpendError, entering none, over a cap."""
+        """Enter a call about to be sent and return its id.
+
+        Raises SpendError over a cap and PausedError while the provider is waited for, and enters none.
+        """
         now = self._clock.now().timestamp()
+        if self._patient:
+            down = outages.in_force(self._ledger, provider, now=now, held_for=self._held_for)
+            if down is not None:
+                raise PausedError(down.reason, fix=down.fix)
+        # Outside: a refusal must not undo it.
+        _settle(self._ledger, now)
         with self._ledger.transaction():
             so_far = spent(self._ledger, now=now, run_id=self._run_id)
             if not self._run_id:
@@ -83,7 +109,8 @@ class LedgerMeter:
     def end(self, call_id: int, *, outcome: str, usage: Usage, dollars: float, sent: bool = True) -> None:
         """Record how a call ended and what it took; one that was not `sent` counts no more.
 
-        Raises LedgerError for a call that is not running.
+        After a usable reply its provider counts as down no more. Raises LedgerError for a call that is not
+        running.
         """
         changed = self._ledger.execute(
             "UPDATE model_calls SET outcome = ?, input_tokens = ?, output_tokens = ?, cache_write_tokens = ?,"
@@ -101,7 +128,15 @@ class LedgerMeter:
         )
         if not changed.rowcount:
             raise LedgerError(f"model call {call_id} is not running", file=str(self._ledger.path))
+        if outcome == "ok":
+            outages.end(self._ledger, call_id)
         self._begun -= 0 if sent else 1
+
+    def note_failure(self, provider: str, error: ModelError) -> None:
+        """Note that `provider` is down, if that is what `error` means."""
+        outages.note(
+            self._ledger, provider, error, now=self._clock.now().timestamp(), held_for=self._held_for
+        )
 
     def note_limit(self, remaining_fraction: float, *, resets_at: float | None) -> None:
         """Note how much of the account's limit is left, 0 to 1, and when it resets, in epoch seconds."""
@@ -116,8 +151,10 @@ def paused(ledger: Ledger, *, now: Moment) -> str | None:
     row = ledger.row("SELECT remaining, noted_at, resets_at FROM breaker")
     if row is None or row["remaining"] >= LOW_WATER:
         return None
-    until = row["noted_at"] + _HOUR if row["resets_at"] is None else row["resets_at"]
-    if seconds(now) >= until:
+    until, noted_at = row["resets_at"], row["noted_at"]
+    if until is None or until > noted_at + LONGEST_WAIT:
+        until = noted_at + _HOUR
+    if not wait_left(until, since=noted_at, now=seconds(now)):
         return None
     left = f"only {row['remaining']:.0%} of the account's limit is left"
     return f"{left}; memory work pauses until {iso(datetime.fromtimestamp(until, UTC))}"
@@ -126,20 +163,40 @@ def paused(ledger: Ledger, *, now: Moment) -> str | None:
 def spent(ledger: Ledger, *, now: Moment, run_id: str = "") -> Spent:
     """Return what was spent in this run, the last hour and the last day, calls still running included.
 
-    Calls more than a day ahead of `now` were entered by a clock that was wrong, and don't count.
+    What was entered by a clock that was ahead counts as entered now, until `LedgerMeter.begin` makes it so.
     """
     at = seconds(now)
     row = ledger.row(
         "SELECT sum(started_at > ?), sum(iif(started_at > ?, input_tokens + output_tokens"
         " + cache_write_tokens + cache_read_tokens, 0)), sum(dollars)"
-        " FROM model_calls WHERE started_at > ? AND started_at <= ? AND sent",
-        (at - _HOUR, at - _HOUR, at - DAY, at + DAY),
+        " FROM model_calls WHERE started_at > ? AND sent",
+        (at - _HOUR, at - _HOUR, at - DAY),
     )
     calls, tokens, dollars = row if row is not None else (0, 0, 0.0)
     run_calls = (
         ledger.value("SELECT count(*) FROM model_calls WHERE run_id = ? AND sent", (run_id,)) if run_id else 0
     )
     return Spent(run_calls, calls or 0, tokens or 0, dollars or 0.0)
+
+
+def _settle(ledger: Ledger, now: float) -> None:
+    """Let calls that were entered ahead of `now` count from now on: they hold up one window only."""
+    latest = ledger.value("SELECT max(started_at) FROM model_calls")
+    if latest is not None and at_most_now(latest, now) != latest:
+        ledger.execute("UPDATE model_calls SET started_at = ? WHERE started_at > ?", (now, now))
+
+
+def last_call(ledger: Ledger) -> int:
+    """Return the id of the newest call: ids only grow, so that what is above it comes after now."""
+    return int(ledger.value("SELECT coalesce(max(id), 0) FROM model_calls"))
+
+
+def answered_since(ledger: Ledger, provider: str, call_id: int) -> bool:
+    """Whether `provider` gave a usable reply to a call after `call_id`."""
+    found = ledger.value(
+        "SELECT 1 FROM model_calls WHERE outcome = 'ok' AND id > ? AND provider = ?", (call_id, provider)
+    )
+    return found is not None
 
 
 def list_calls(ledger: Ledger, limit: int = 50) -> list[Call]:

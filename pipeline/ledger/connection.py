@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from pipeline.core import locks, system
 from pipeline.core.atomic import ensure_dir
-from pipeline.core.errors import LedgerError
+from pipeline.core.errors import LedgerError, UnwritableError
 from pipeline.ledger import migrations
 
 BUSY_SECONDS = 5.0
@@ -253,4 +253,6 @@ def _explain(error: sqlite3.Error, path: Path) -> LedgerError:
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return damaged(path, str(error))
     fix = next((text for code, text in _FIXES.items() if name.startswith(code)), "")
-    return LedgerError(str(error), file=str(path), fix=fix or "Run `reverie doctor`.")
+    if fix:
+        return UnwritableError(str(error), file=str(path), fix=fix)
+    return LedgerError(str(error), file=str(path), fix="Run `reverie doctor`.")

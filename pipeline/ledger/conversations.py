@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from pipeline.core.clock import parse_time
+from pipeline.core.clock import at_most_now, parse_time
 from pipeline.core.errors import LedgerError
 from pipeline.domain.speech import PROMPTS
 from pipeline.ledger.connection import Ledger, Moment, seconds
@@ -123,7 +123,8 @@ def counts(ledger: Ledger) -> dict[str, int]:
 def mark_ready(ledger: Ledger, *, now: Moment, gap_minutes: float) -> list[int]:
     """Make every active conversation ready that has been silent for longer than the gap; return their ids.
 
-    One whose entries carry no usable time counts as silent since it last grew. The last one of a file in
+    One whose entries carry no usable time, or one that is yet to come, counts as silent since it last grew;
+    if a clock that was ahead says when that was, since now. The last one of a file in
     which a tool still runs, or a question is open, waits for LONGEST_TURN_HOURS.
     """
     at = seconds(now)
@@ -136,7 +137,15 @@ def mark_ready(ledger: Ledger, *, now: Moment, gap_minutes: float) -> list[int]:
             " WHERE c.status = 'active' ORDER BY c.id"
         ):
             last = parse_time(row["last_message_at"])
-            silence = at - (last.timestamp() if last else row["changed_at"])
+            if last is None or last.timestamp() > at:
+                grown_at = at_most_now(row["changed_at"], at)
+                if grown_at != row["changed_at"]:
+                    ledger.execute(
+                        "UPDATE memory_conversations SET changed_at = ? WHERE id = ?", (at, row["id"])
+                    )
+            else:
+                grown_at = last.timestamp()
+            silence = at - grown_at
             runs = row["is_last"] and silence <= LONGEST_TURN_HOURS * 3600 and _is_at_work(row["cursor_json"])
             if silence > gap_minutes * 60 and not runs:
                 set_status(ledger, row["id"], "ready", now=now)

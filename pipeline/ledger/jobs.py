@@ -14,6 +14,7 @@ from collections.abc import Collection, Sequence, Set
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from pipeline.core.clock import wait_left
 from pipeline.core.errors import LeaseLostError, LedgerError
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     import sqlite3
 
 MAX_CRASHES = 5
+ASKING = frozenset({"extract_turn", "extract_conversation", "dream"})
+"""Kinds of jobs that ask a model."""
 _ERROR_CHARS = 2_000
 _FREE = "token = NULL, owner = NULL, lease_until = NULL"
 _DEAD = "state = 'leased' AND (lease_until IS NULL OR lease_until <= ?)"
@@ -40,7 +43,8 @@ class Unclaimed(Enum):
 def enqueue(ledger: Ledger, kind: str, key: str, *, now: Moment, run_after: Moment) -> bool:
     """Ask for a job to run at `run_after`; return False when it is parked, which only a person undoes.
 
-    One already waiting runs at the sooner of both times. One that is running will run once more.
+    One already waiting runs at the sooner of both times, unless it was put off, as `last_error` says: no
+    event shortens that. One that is running will run once more.
     """
     at = seconds(now)
     found = ledger.value(
@@ -49,7 +53,9 @@ def enqueue(ledger: Ledger, kind: str, key: str, *, now: Moment, run_after: Mome
         " ON CONFLICT (kind, key) DO UPDATE SET"
         " again = CASE state WHEN 'leased' THEN 1 ELSE 0 END,"
         " run_after = CASE state WHEN 'done' THEN excluded.run_after"
-        "   WHEN 'waiting' THEN min(coalesce(run_after, 0), excluded.run_after) ELSE run_after END,"
+        "   WHEN 'waiting' THEN"
+        "     iif(last_error = '', min(coalesce(run_after, 0), excluded.run_after), run_after)"
+        "   ELSE run_after END,"
         " state = CASE state WHEN 'done' THEN 'waiting' ELSE state END,"
         " changed_at = excluded.changed_at"
         " WHERE state <> 'parked' RETURNING id",
@@ -71,6 +77,8 @@ def claim(
 ) -> Job | Unclaimed:
     """Take the job that has been due longest, of `kinds` and not among the ids to `leave_out`.
 
+    One in which a provider failed comes after all others: what is at fault may be in it.
+
     Due is what waits with its time come (or none set), and what is leased with the lease run out (or none
     set). A job whose owners died `max_crashes` times is parked instead: it may be what kills them. When no
     job is due, the answer says why.
@@ -87,10 +95,10 @@ def claim(
     leased = (new_id(), owner, at + lease_seconds, at, at)
     found = ledger.row(
         "UPDATE jobs SET crashes = crashes + (state = 'leased'), state = 'leased', token = ?, owner = ?,"
-        " lease_until = ?, run_after = coalesce(run_after, ?), changed_at = ?,"
-        " held_for = '', held_call = NULL WHERE id = (SELECT id FROM jobs WHERE"
+        " lease_until = ?, run_after = coalesce(run_after, ?), changed_at = ?"
+        " WHERE id = (SELECT id FROM jobs WHERE"
         f" ((state = 'waiting' AND (? OR run_after IS NULL OR run_after <= ?)) OR {_DEAD}){allowed}"
-        " ORDER BY coalesce(run_after, 0), id LIMIT 1) RETURNING *",
+        " ORDER BY failed_call IS NOT NULL, coalesce(run_after, 0), id LIMIT 1) RETURNING *",
         (*leased, int(ignore_schedule), at, at, *(kinds or ()), *leave_out),
     )
     if found is not None:
@@ -133,7 +141,7 @@ def finish(ledger: Ledger, job: Job, *, now: Moment, again_after: float = 0.0) -
         job,
         "state = CASE again WHEN 1 THEN 'waiting' ELSE 'done' END,"
         " run_after = CASE again WHEN 1 THEN ? ELSE run_after END,"
-        " again = 0, attempts = 0, crashes = 0, last_error = '', changed_at = ?",
+        " again = 0, attempts = 0, crashes = 0, last_error = '', failed_call = NULL, changed_at = ?",
         (at + again_after, at),
     )
 
@@ -160,47 +168,49 @@ def postpone(
     run_after: Moment,
     reason: str,
     now: Moment,
-    held_for: str = "",
-    login: bool = False,
+    failed_call: int | None = None,
 ) -> None:
-    """Put a claimed job back until `run_after`, with no attempt counted: a cap stopped it, not a fault.
+    """Put a claimed job back until `run_after`, with no attempt counted: something else than it is at fault.
 
-    `held_for` is what the wait is about, in any words: with other words, `wake` ends it. One that waits for a
-    `login` also ends with the next model call that succeeds.
+    `failed_call` is the newest model call, where a provider failed in the job; `last_failed_call` tells it.
     """
     _release(
         ledger,
         job,
         "state = 'waiting', run_after = ?, crashes = 0, again = 0, last_error = ?, changed_at = ?,"
-        " held_for = ?, held_call = iif(?, (SELECT coalesce(max(id), 0) FROM model_calls), NULL)",
-        (seconds(run_after), reason[:_ERROR_CHARS], seconds(now), held_for, int(login)),
+        " failed_call = coalesce(?, failed_call)",
+        (seconds(run_after), reason[:_ERROR_CHARS], seconds(now), failed_call),
     )
 
 
-def any_held(ledger: Ledger) -> bool:
-    """Whether a job waits for something that `wake` may see changed."""
-    return ledger.value("SELECT 1 FROM jobs WHERE state = 'waiting' AND held_for <> ''") is not None
+def last_failed_call(ledger: Ledger, job: Job) -> int | None:
+    """Return the newest model call of when a provider last failed in the job, None if it never did."""
+    found = ledger.value("SELECT failed_call FROM jobs WHERE id = ?", (job.id,))
+    return None if found is None else int(found)
 
 
-def wake(ledger: Ledger, *, held_for: str, now: Moment) -> int:
-    """Make due what was held for anything but `held_for`, or for a login that has let a call through since.
-
-    Returns how many jobs that were.
-    """
+def settle_clock(ledger: Ledger, *, now: Moment) -> int:
+    """Make due what waits only because a clock was ahead when it was put off; return how many jobs."""
     at = seconds(now)
-    return ledger.execute(
-        "UPDATE jobs SET run_after = min(coalesce(run_after, 0), ?), held_for = '', held_call = NULL,"
-        " changed_at = ? WHERE state = 'waiting' AND held_for <> '' AND (held_for <> ? OR EXISTS"
-        " (SELECT 1 FROM model_calls WHERE outcome = 'ok' AND model_calls.id > jobs.held_call))",
-        (at, at, held_for),
-    ).rowcount
+    waits = ledger.rows(
+        "SELECT id, run_after, changed_at FROM jobs WHERE state = 'waiting' AND run_after > ?", (at,)
+    )
+    freed = [
+        (at, at, row["id"])
+        for row in waits
+        if not wait_left(row["run_after"], since=row["changed_at"], now=at)
+    ]
+    with ledger.transaction():
+        ledger.executemany("UPDATE jobs SET run_after = ?, changed_at = ? WHERE id = ?", freed)
+    return len(freed)
 
 
 def unpark(ledger: Ledger, job_id: int | None, *, now: Moment) -> int:
     """Let a parked job, or all with None, run again with all its attempts; return how many there were."""
     at = seconds(now)
     return ledger.execute(
-        "UPDATE jobs SET state = 'waiting', run_after = ?, attempts = 0, crashes = 0, changed_at = ?"
+        "UPDATE jobs SET state = 'waiting', run_after = ?, attempts = 0, crashes = 0, last_error = '',"
+        " changed_at = ?"
         " WHERE state = 'parked' AND id = coalesce(?, id)",
         (at, at, job_id),
     ).rowcount
@@ -214,10 +224,18 @@ def release_leases(ledger: Ledger, *, now: Moment) -> int:
     ).rowcount
 
 
-def next_due(ledger: Ledger, *, now: Moment) -> float | None:
-    """Return in how many seconds the soonest waiting job is due, 0 if it is already; None without one."""
-    due = ledger.value("SELECT min(coalesce(run_after, 0)) FROM jobs WHERE state = 'waiting'")
-    return None if due is None else max(0.0, due - seconds(now))
+def next_due(ledger: Ledger, *, now: Moment, model_in: float = 0.0) -> float | None:
+    """Return in how many seconds the soonest waiting job is due, 0 if it is already; None without one.
+
+    One that asks a model is due in `model_in` seconds at the soonest.
+    """
+    at = seconds(now)
+    dues = ledger.rows(
+        "SELECT kind, min(coalesce(run_after, 0)) AS due FROM jobs WHERE state = 'waiting' GROUP BY kind"
+    )
+    return min(
+        (max(row["due"] - at, model_in if row["kind"] in ASKING else 0.0, 0.0) for row in dues), default=None
+    )
 
 
 def is_waiting(ledger: Ledger, kind: str, key: str) -> bool:

@@ -364,6 +364,22 @@ def unsent_calls(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE model_calls ADD COLUMN sent INTEGER NOT NULL DEFAULT 1")
 
 
+def outages(connection: sqlite3.Connection) -> None:
+    """Add which provider is down, once for all jobs; what was given up may have failed for that alone."""
+    connection.execute("""
+        CREATE TABLE outages (
+          provider TEXT PRIMARY KEY, outcome TEXT NOT NULL, reason TEXT NOT NULL, fix TEXT NOT NULL,
+          held_for TEXT NOT NULL, failures INTEGER NOT NULL, began_at REAL NOT NULL,
+          noted_at REAL NOT NULL, ends_at REAL NOT NULL) WITHOUT ROWID""")
+    connection.execute("UPDATE jobs SET run_after = 0, last_error = '' WHERE held_for <> ''")
+    connection.execute(
+        "UPDATE jobs SET state = 'waiting', run_after = 0, attempts = 0 WHERE state = 'parked'"
+        " AND last_error NOT LIKE 'the worker died %'"
+    )
+    connection.execute("ALTER TABLE jobs DROP COLUMN held_for")
+    connection.execute("ALTER TABLE jobs RENAME COLUMN held_call TO failed_call")
+
+
 Step = Callable[["sqlite3.Connection"], None]
 STEPS: tuple[Step, ...] = (
     files,
@@ -382,6 +398,7 @@ STEPS: tuple[Step, ...] = (
     chores,
     held_jobs,
     unsent_calls,
+    outages,
 )
 LATEST = len(STEPS)
 

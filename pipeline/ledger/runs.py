@@ -7,6 +7,7 @@ that the same reply is applied again instead of a second one being bought.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
 from pipeline.core.errors import LedgerError
@@ -15,7 +16,10 @@ from pipeline.ledger.connection import Ledger, Moment, seconds
 
 _OUTCOMES = ("applied", "proposed", "known", "nothing", "skipped")
 
-_DONE = (*_OUTCOMES, "failed:unextractable")
+GIVEN_UP = "failed:unextractable"
+"""A stretch was passed over, as no reply to it was usable; `given_up` lists them, to be read again."""
+_READ_LATER = "failed:read_later"
+_DONE = (*_OUTCOMES, GIVEN_UP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,19 +155,41 @@ def of_memory(ledger: Ledger, memory_id: str) -> list[str]:
     return [row["id"] for row in rows]
 
 
-def rows_read(ledger: Ledger, key: str, store: str, *strategies: str) -> list[tuple[int, int]]:
+def given_up(ledger: Ledger, *, key: str | None = None, store: str | None = None) -> list[Run]:
+    """Return the runs that passed a stretch over as unreadable, oldest first, all or of one file or store."""
+    rows = ledger.rows(
+        f"SELECT {_COLUMNS} FROM runs WHERE outcome = ? AND key = coalesce(?, key)"
+        " AND store = coalesce(?, store) ORDER BY started_at, from_row",
+        (GIVEN_UP, key, store),
+    )
+    return [Run(*row) for row in rows]
+
+
+def note_read_later(ledger: Ledger, run_ids: Iterable[str]) -> None:
+    """Note that what these runs passed over was read after all."""
+    with ledger.transaction():
+        ledger.executemany(
+            "UPDATE runs SET outcome = ? WHERE id = ? AND outcome = ?",
+            [(_READ_LATER, run_id, GIVEN_UP) for run_id in run_ids],
+        )
+
+
+def rows_read(
+    ledger: Ledger, key: str, store: str, *strategies: str, leave_out: Sequence[str] = ()
+) -> list[tuple[int, int]]:
     """Return the first and last row of every stretch of `key` that `strategies` have done with for `store`.
 
-    A stretch no model could read (``failed:unextractable``) was passed over and counts; one whose run
-    failed in another way is tried again and does not.
+    Runs whose ids are in `leave_out` do not count. A stretch no model could read (``failed:unextractable``)
+    was passed over and counts; one whose run failed in another way is tried again and does not.
     """
     placeholders = ", ".join("?" * len(strategies))
     rows = ledger.rows(
         "SELECT from_row, through_row FROM runs WHERE key = ? AND store = ?"
         f" AND strategy IN ({placeholders})"
         f" AND outcome IN ({', '.join('?' * len(_DONE))})"
+        f" AND id NOT IN ({', '.join('?' * len(leave_out))})"
         " ORDER BY from_row",
-        (key, store, *strategies, *_DONE),
+        (key, store, *strategies, *_DONE, *leave_out),
     )
     return [(row["from_row"], row["through_row"]) for row in rows]
 

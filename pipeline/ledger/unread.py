@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 
+from pipeline.ledger import runs
 from pipeline.ledger.connection import Ledger
 from pipeline.ledger.utterances import FIRST_ENTRIES
 
 PRINTED = "sessions of `claude -p` or an SDK program into which no person types"
 NO_RECORD = "lines that hold no record"
+UNUSABLE = "stretches to which no reply was usable"
 GONE = "transcripts that were gone before they could be read"
 _MOST_RUNS = 2_000
 _ENTRYPOINT = f"""
@@ -49,6 +51,7 @@ def reasons(ledger: Ledger, *, print_sessions: bool) -> dict[str, int]:
             "SELECT count(*) FROM memory_file_states WHERE gone_at IS NOT NULL AND last_processed_offset = 0"
         )
     )
+    found[UNUSABLE] = len(runs.given_up(ledger))
     for reason in passed_over(ledger):
         found[f"conversations: {reason or 'passed over'}"] += 1
     for row in ledger.rows(

@@ -19,7 +19,7 @@ from pipeline.core.errors import (
     UnauthorisedError,
     UnavailableError,
 )
-from pipeline.llm import error_phrases, logins, model_names
+from pipeline.llm import error_phrases, logins, model_names, retry
 from pipeline.llm.budget import Usage
 from pipeline.llm.live_guard import forbid_live
 from pipeline.llm.request import RawReply, Request
@@ -73,7 +73,7 @@ class AnthropicProvider:
                 messages=_messages(request),
                 output_config={"format": {"type": "json_schema", "schema": schema}},
             )
-            message = answer.parse()
+            message: object = answer.parse()
         except anthropic.APITimeoutError as error:
             raise TimedOutError(
                 f"No answer in {self._timeout:g} s.", fix="Raise model.timeout_seconds."
@@ -83,10 +83,12 @@ class AnthropicProvider:
                 f"{self._base_url} can't be reached: {error}", fix="Check the network and model.base_url."
             ) from error
         except anthropic.APIStatusError as error:
-            raise _status_error(error) from error
+            raise self._status_error(error, request.model) from error
         except anthropic.AnthropicError as error:
             raise self._not_the_api(str(error)) from error
         if not isinstance(message, anthropic.types.Message) or not isinstance(message.content, list):
+            if isinstance(message, str) and error_phrases.is_web_page(message):
+                raise self._a_page(answer.status_code)
             raise self._not_the_api("it answered with something other than a message")
         return _reply(message, request, answer.headers)
 
@@ -110,6 +112,64 @@ class AnthropicProvider:
     def _not_the_api(self, reason: str) -> UnavailableError:
         return UnavailableError(
             f"{self._base_url} is no Messages API: {reason}", fix="Check model.base_url (without /v1)."
+        )
+
+    def _a_page(self, status: int) -> UnavailableError:
+        return UnavailableError(
+            f"HTTP {status}: {self._base_url} answers with a web page, as a network or a gateway does to"
+            " which one must log in first.",
+            fix="Open the address in a browser and log in there, or mend model.base_url (without /v1).",
+        )
+
+    def _status_error(self, error: anthropic.APIStatusError, model: str) -> ModelError:
+        """Return our error for an HTTP status of 400 or more."""
+        status = error.status_code
+        text = error.api_message or error.message
+        if error_phrases.is_web_page(text) and status < 500 and status not in (408, 413, 429):
+            return self._a_page(status)
+        if error_phrases.is_web_page(text):
+            text = "a web page"
+        message = f"HTTP {status}: {text}"
+        if status in (400, 413) and (status == 413 or error_phrases.is_too_long(text)):
+            return TooLongError(message, fix="Ask about less at once.")
+        if status == 402 or (status < 500 and error_phrases.is_quota(text)):
+            return QuotaError(message, fix="Add credit, or wait until the allowance is renewed.")
+        if status in (401, 403):
+            return self._refused(message, status)
+        if status == 404 or (status < 500 and error_phrases.is_wrong_model(text)):
+            return self._not_there(message, text, model)
+        if status in (408, 409, 429) or status >= 500:
+            headers = error.response.headers
+            return OverloadedError(
+                message,
+                retry_after=retry.asked_wait(headers.get("retry-after"), headers.get("date")),
+                fix="Nothing to do: it is tried again.",
+            )
+        return ModelError(message, fix="Report this: Reverie sent a request the API calls wrong.")
+
+    def _refused(self, message: str, status: int) -> UnauthorisedError:
+        where = "" if self._base_url == logins.OWN_URL else f" by the gateway at {self._base_url}"
+        if status == 403:
+            return UnauthorisedError(
+                f"{message} (The key is known{where}, and is not allowed to do this.)",
+                fix="Ask who gave you the key what it may do, or name another variable in model.api_key_env"
+                " or model.auth_token_env.",
+            )
+        return UnauthorisedError(
+            f"{message} (The key is not accepted{where}.)",
+            fix="Check what the variable holds that model.api_key_env or model.auth_token_env names"
+            f"{', and that it is meant for model.base_url' if where else ''}.",
+        )
+
+    def _not_there(self, message: str, text: str, model: str) -> UnavailableError:
+        if error_phrases.is_wrong_model(text) or model_names.for_api(model) in text:
+            return UnavailableError(
+                f"{message} (There is no model called {model} at {self._base_url}.)",
+                fix="Set model.model to a model that is there.",
+            )
+        return UnavailableError(
+            f"{message} ({self._base_url} has nothing there.)",
+            fix="Check model.base_url (without /v1), and model.model.",
         )
 
 
@@ -168,27 +228,3 @@ def _number(text: str | None) -> float | None:
         return float(text) if text is not None else None
     except ValueError:
         return None
-
-
-def _status_error(error: anthropic.APIStatusError) -> ModelError:
-    """Return our error for an HTTP status of 400 or more."""
-    status = error.status_code
-    text = error.api_message or error.message
-    message = f"HTTP {status}: {text}"
-    if status in (400, 413) and (status == 413 or error_phrases.is_too_long(text)):
-        return TooLongError(message, fix="Ask about less at once.")
-    if status == 402 or (status < 500 and error_phrases.is_quota(text)):
-        return QuotaError(message, fix="Add credit, or wait until the allowance is renewed.")
-    if status in (401, 403):
-        return UnauthorisedError(
-            message, fix="Check what the variable holds that model.api_key_env or model.auth_token_env names."
-        )
-    if status == 404:
-        return UnavailableError(message, fix="Check model.model and model.base_url.")
-    if status in (408, 409, 429) or status >= 500:
-        return OverloadedError(
-            message,
-            retry_after=_number(error.response.headers.get("retry-after")),
-            fix="Nothing to do: it is tried again.",
-        )
-    return ModelError(message, fix="Report this: Reverie sent a request the API calls wrong.")

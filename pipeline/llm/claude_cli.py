@@ -21,8 +21,8 @@ from pipeline.config import ModelSettings
 from pipeline.core import system
 from pipeline.core.atomic import ensure_dir, write_atomic
 from pipeline.core.errors import (
+    BusyError,
     ModelError,
-    OverloadedError,
     TimedOutError,
     UnauthorisedError,
     UnavailableError,
@@ -81,14 +81,14 @@ class ClaudeCliProvider:
     def send(self, request: Request, schema: dict[str, Any]) -> RawReply:
         """Return the client's reply to one request.
 
-        One call runs at a time on this machine: another one's lock raises OverloadedError. Raises
+        One call runs at a time on this machine: another one's lock raises BusyError. Raises
         TimedOutError at ``model.timeout_seconds``, UnavailableError when the program is missing or too
         old, and what `claude_result` finds in its answer.
         """
         forbid_live("the claude-cli provider", named_program=bool(self._settings.claude_path))
         held = try_lock(self._home.claude_lock)
         if held is None:
-            raise OverloadedError(
+            raise BusyError(
                 "Another claude call is running.", retry_after=_BUSY_SECONDS, fix="Nothing to do: it waits."
             ).unsent()
         with held:

@@ -118,15 +118,25 @@ def _named(message: str, result: dict[str, Any] | None) -> ModelError | None:
         return QuotaError(short, fix="Wait until the allowance is renewed.")
     if error_phrases.is_too_long(message) or status == 413:
         return TooLongError(short, fix="Ask about less at once.")
-    if error_phrases.is_unauthorised(message) or status in (401, 403):
+    passing = isinstance(status, int) and (status in (408, 429) or status >= 500)
+    overloaded = passing or error_phrases.is_overloaded(message)
+    if error_phrases.is_web_page(message) and not overloaded:
+        return UnavailableError(
+            "claude: it was answered with a web page, as a network or a gateway does to which one must log in"
+            " first.",
+            fix="Open a page in a browser and log in there, or mend the gateway's address.",
+        )
+    if error_phrases.is_wrong_model(message) or status == 404:
+        return UnavailableError(short, fix="Set model.model to a model that `claude --model` takes.")
+    if status == 403 or (error_phrases.is_forbidden(message) and status != 401):
+        return UnauthorisedError(
+            short, fix="Ask who runs your organisation or gateway, or use another login."
+        )
+    if error_phrases.is_unauthorised(message) or status == 401:
         error = UnauthorisedError(short, fix="Run `claude` and log in with /login.")
         stayed = error_phrases.is_logged_out(message) and result is not None and not _asked(result)
         return error.unsent() if stayed else error
-    if (
-        error_phrases.is_overloaded(message)
-        or status in (408, 429)
-        or (isinstance(status, int) and status >= 500)
-    ):
+    if overloaded:
         return OverloadedError(short, fix="Nothing to do: it is tried again.")
     if error_phrases.is_no_network(message):
         return UnavailableError(short, fix="Check the network.")

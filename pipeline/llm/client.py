@@ -37,6 +37,8 @@ from pipeline.llm.request import (
 )
 from pipeline.llm.retry import retrying
 
+_REPLY_CHARS = 1_000
+
 
 @dataclass(frozen=True, slots=True)
 class _Answer(Generic[T]):
@@ -83,20 +85,31 @@ class Client:
             answer = self._call(_repair(request, first.raw.text, first.fault), wanted, schema)
             usage, dollars = _sum(usage, answer.raw.usage), dollars + answer.dollars
         if answer.value is None:
-            raise InvalidReplyError(
+            useless = InvalidReplyError(
                 f"{answer.fault} It was so after a repair round too.",
                 fix="Try again, or name another model in model.model.",
-            ) from answer.fault
+            )
+            useless.reply = answer.raw.text[:_REPLY_CHARS]
+            raise useless from answer.fault
         raw = answer.raw
         digest = request_digest(request, wanted)
         return Reply(answer.value, raw.text, usage, dollars, raw.provider, raw.model, digest)
 
     def _call(self, request: Request, wanted: dict[str, Any], schema: type[T]) -> _Answer[T]:
-        """Make one metered call and read the reply.
+        """Ask until there is a reply or no use in asking again, each try metered, and read the reply."""
+        try:
+            return retrying(
+                lambda: self._try(request, wanted, schema), attempts=self._attempts, sleep=self._sleep
+            )
+        except ModelError as error:
+            self._meter.note_failure(self.provider.name, error)
+            raise
+
+    def _try(self, request: Request, wanted: dict[str, Any], schema: type[T]) -> _Answer[T]:
+        """Ask once and book it.
 
         An error that is no ModelError leaves the call unended in the books, so that it keeps counting
-        at its estimate, as it does when the process dies. A call counts unless each of its tries is known to
-        have been sent nowhere.
+        at its estimate, as it does when the process dies.
         """
         expected = estimate(request, wanted)
         call = self._meter.begin(
@@ -106,22 +119,13 @@ class Client:
             prompt_digest=request_digest(request, wanted),
             estimate=expected,
         )
-        usage, dollars, sent = Usage(), 0.0, False
-
-        def send() -> RawReply:
-            nonlocal sent
-            try:
-                return self.provider.send(request, wanted)
-            except ModelError as error:
-                sent = sent or error.sent
-                raise
-
+        usage, dollars, sent = Usage(), 0.0, True
         try:
-            raw = retrying(send, attempts=self._attempts, sleep=self._sleep)
-            sent = True
+            raw = self.provider.send(request, wanted)
             usage, dollars = raw.usage, _cost(raw)
             _check_stop(raw)
         except ModelError as error:
+            sent = error.sent
             if not sent:
                 pass  # whatever a provider made up for its tokens, none were used
             elif isinstance(error.usage, Usage):

@@ -19,13 +19,29 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _UNAUTHORISED = re.compile(
-    r"not logged in|/login|log ?in again|invalid (x-)?api[ -]key|api key.{0,20}(missing|not found)|"
+    r"not logged in|/login|log ?in again|"
+    r"(please|must|need to|have to) (sign|log) ?in|sign ?in to (continue|use)|"
+    r"(organi[sz]ation|account|workspace|administrator) (has|was|is|have been|has been) "
+    r"(disabled|suspended|deactivated|banned)|"
+    r"invalid (x-)?api[ -]key|api key.{0,20}(missing|not found)|"
     r"authentication[_ ](error|failed)|failed to authenticate|unauthori[sz]ed|"
     r"oauth token (has )?(expired|revoked)|\b401\b|"
     r"could not load (the default )?credentials|unable to locate credentials|"
     r"security token.{0,40}(invalid|expired)|expiredtoken|unrecognizedclient",
     re.IGNORECASE,
 )
+_FORBIDDEN = re.compile(
+    r"permission_error|\b403\b|forbidden|do(es)? not have (access|permission)|"
+    r"(organi[sz]ation|administrator) (has|was|is|have been|has been) disabled",
+    re.IGNORECASE,
+)
+_WRONG_MODEL = re.compile(
+    r"issue with the selected model|(invalid|unknown|unsupported) model|no such model|"
+    r"model(:| name| id)? .{0,80}((does|may) not exist|not (found|available|supported|valid))|"
+    r"not_found_error.{0,40}model:|model_not_found",
+    re.IGNORECASE | re.DOTALL,
+)
+_WEB_PAGE = re.compile(r"<(!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _LOGGED_OUT = re.compile(r"not logged in", re.IGNORECASE)
 _OVERLOADED = re.compile(
     r"overloaded|rate[ _-]limit|too many requests|internal server error|service unavailable|"
@@ -57,6 +73,21 @@ def is_unauthorised(text: str) -> bool:
 def is_logged_out(text: str) -> bool:
     """Whether `text` says that the client has no login at all."""
     return bool(_LOGGED_OUT.search(text))
+
+
+def is_forbidden(text: str) -> bool:
+    """Whether `text` says that the login is known, and not allowed to ask."""
+    return bool(_FORBIDDEN.search(text))
+
+
+def is_wrong_model(text: str) -> bool:
+    """Whether `text` says that there is no model of that name."""
+    return bool(_WRONG_MODEL.search(text))
+
+
+def is_web_page(text: str) -> bool:
+    """Whether `text` is a page for people, such as a network or a gateway shows to who must log in first."""
+    return bool(_WEB_PAGE.search(text))
 
 
 def is_overloaded(text: str) -> bool:

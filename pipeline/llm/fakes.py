@@ -71,11 +71,12 @@ class Call:
 
 
 class MemoryMeter:
-    """A Meter without caps that keeps its books in `calls` and `limits`."""
+    """A Meter without caps that keeps its books in `calls`, `limits` and `failures` (provider and error)."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
         self.limits: list[tuple[float, float | None]] = []
+        self.failures: list[tuple[str, ModelError]] = []
 
     def begin(self, *, purpose: str, provider: str, model: str, prompt_digest: str, estimate: Usage) -> int:
         """Add a call and return its index."""
@@ -86,6 +87,10 @@ class MemoryMeter:
         """Complete the call."""
         call = self.calls[call_id]
         call.outcome, call.usage, call.dollars, call.sent = outcome, usage, dollars, sent
+
+    def note_failure(self, provider: str, error: ModelError) -> None:
+        """Keep both."""
+        self.failures.append((provider, error))
 
     def note_limit(self, remaining_fraction: float, *, resets_at: float | None) -> None:
         """Keep the value."""

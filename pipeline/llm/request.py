@@ -8,6 +8,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
 
+from pipeline.core.errors import ModelError
 from pipeline.core.ids import digest
 from pipeline.llm.budget import Usage, estimate_tokens
 
@@ -87,7 +88,7 @@ class Meter(Protocol):
     """Keeps the books on calls, and forbids those that would pass a cap."""
 
     def begin(self, *, purpose: str, provider: str, model: str, prompt_digest: str, estimate: Usage) -> int:
-        """Note that a call starts and return its number; raises SpendError when a cap forbids it."""
+        """Note that a call starts and return its number; raises SpendError when it may not be made now."""
         ...
 
     def end(self, call_id: int, *, outcome: str, usage: Usage, dollars: float, sent: bool = True) -> None:
@@ -95,6 +96,10 @@ class Meter(Protocol):
 
         One that was not `sent` counts towards no cap.
         """
+        ...
+
+    def note_failure(self, provider: str, error: ModelError) -> None:
+        """Note that `provider` gave no reply after all tries of a call, as `error` says."""
         ...
 
     def note_limit(self, remaining_fraction: float, *, resets_at: float | None) -> None:

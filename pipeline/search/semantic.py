@@ -12,9 +12,9 @@ from datetime import datetime
 
 from pipeline.config import EmbeddingSettings, Settings
 from pipeline.core.clock import Clock
-from pipeline.core.errors import EmbeddingError, ReverieError
+from pipeline.core.errors import EmbeddingError, ReverieError, UnavailableError
 from pipeline.core.ids import digest
-from pipeline.ledger import Ledger, calls
+from pipeline.ledger import Ledger, calls, outages
 from pipeline.llm import Meter
 from pipeline.llm.budget import Usage, dollars, estimate_tokens
 from pipeline.search import index_reader
@@ -25,6 +25,7 @@ from pipeline.search.vectors.remote import is_remote
 from pipeline.store import Document, Store
 
 LOG = logging.getLogger("reverie.search")
+_OUTAGE = "embeddings"
 PER_PASS = 500
 """Vectors made in one pass of the worker, so that a large store's first ones don't hold up the rest."""
 
@@ -115,18 +116,28 @@ def refresh(
 def keep_fresh(store: Store, settings: Settings, ledger: Ledger, clock: Clock, *, run_id: str = "") -> None:
     """Do in the background what `refresh` does, in bounded steps: the boundary for its errors.
 
-    What can't be made now is pending; the next pass tries again.
+    What can't be made now is pending; a later pass tries again. A server that does not answer counts as down,
+    as a model's provider would, and is not asked by each pass.
     """
     if not is_on(settings.embeddings):
+        return
+    held_for = digest(settings.embeddings.model_dump_json())[:16]
+    if outages.in_force(ledger, _OUTAGE, now=clock.now(), held_for=held_for):
         return
     meter = calls.LedgerMeter(ledger, settings.spend, clock, run_id=run_id)
     try:
         done = refresh(store, settings.embeddings, clock.now(), meter, most=PER_PASS)
     except (ReverieError, OSError) as error:
         LOG.warning("%s: no vectors: %s", store.path, error)
-        return
-    if done.reason:
-        LOG.warning("%s: %d memories without a vector: %s", store.path, done.pending, done.reason)
+        reason = str(error) if isinstance(error, EmbeddingError) else ""
+    else:
+        reason = done.reason
+        if reason:
+            LOG.warning("%s: %d memories without a vector: %s", store.path, done.pending, reason)
+        else:
+            outages.clear(ledger, _OUTAGE)
+    if reason:
+        outages.note(ledger, _OUTAGE, UnavailableError(reason), now=clock.now(), held_for=held_for)
 
 
 def cosines(

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+import time
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from pipeline.config import Settings
 from pipeline.context import PhaseContext, open_store
 from pipeline.core.clock import Clock
-from pipeline.core.errors import UnauthorisedError
+from pipeline.core.errors import PROVIDER_DOWN, CassetteError, LiveCallError, ModelError
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job, JobKind
-from pipeline.ledger import Ledger, calls, jobs
+from pipeline.ledger import Ledger, calls, jobs, outages
 from pipeline.ledger.jobs import Unclaimed
-from pipeline.llm import Client, Provider, logins, open_provider
+from pipeline.ledger.outages import Outage
+from pipeline.llm import Client, Provider, describe, logins, open_provider
+from pipeline.llm.cassette import is_replayed
+from pipeline.llm.ping import ping
 from pipeline.store import Store
-from pipeline.worker.retry import PROVIDER_DOWN, Decision, Stop, Wait
+from pipeline.worker.retry import Decision, Stop, Wait
 
 
 class WorkerContext:
-    """One home at work. `store_override` is where memories go instead; `llm` is a provider's spec.
+    """One home at work. `store_override` is where memories go instead; `llm` is a provider's spec,
+    and `provider` what answers in its place.
 
+    `sleep` is what a call waits with between its tries, given seconds. `patient` work asks no provider that
+    is down before its wait is over; what a person typed does.
     `touched` holds the paths of the stores that were opened to be written since their search indexes were
     last made.
     """
@@ -35,6 +42,9 @@ class WorkerContext:
         *,
         llm: str | None = None,
         store: Path | None = None,
+        provider: Provider | None = None,
+        patient: bool = True,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.home = home
         self.settings = settings
@@ -42,10 +52,12 @@ class WorkerContext:
         self.ledger = ledger
         self.llm = llm or settings.model.provider
         self.store_override = store
+        self.patient = patient
+        self._sleep = sleep
         self.touched: set[Path] = set()
         self._owner = f"{os.getpid()}-{new_id()[:8]}"
         self._stores: dict[Path, Store] = {}
-        self._provider: Provider | None = None
+        self._provider = provider
 
     def now(self) -> float:
         """Return the time in epoch seconds."""
@@ -68,19 +80,80 @@ class WorkerContext:
         """Forget the opened stores and what they have read."""
         self._stores.clear()
 
+    @property
+    def provider_name(self) -> str:
+        """Return the name of what answers, also where it can't be opened."""
+        return self._provider.name if self._provider else describe(self.llm, self.settings.model)[0]
+
     def provider(self) -> Provider:
-        """Return what answers, opened at the first need and kept."""
+        """Return what answers, opened at the first need and kept. One that can't be opened counts as down."""
         if self._provider is None:
-            self._provider = open_provider(self.llm, self.settings.model, home=self.home)
+            try:
+                self._provider = open_provider(self.llm, self.settings.model, home=self.home)
+            except PROVIDER_DOWN as error:
+                self._meter().note_failure(self.provider_name, error)
+                raise
         return self._provider
 
     def client(self) -> Client | None:
-        """Return a model client whose calls count as one run, or None when extraction goes by rules."""
+        """Return a model client whose calls count as one run, or None when extraction goes by rules.
+
+        While the provider counts as down, one try must do: it is made for all that waits.
+        """
         provider = self.provider()
         if provider.name == "offline":
             return None
-        meter = calls.LedgerMeter(self.ledger, self.settings.spend, self.clock, run_id=new_id())
-        return Client(provider, meter, settings=self.settings.model)
+        down = outages.known(self.ledger, provider.name) is not None
+        model = self.settings.model.model_copy(update={"attempts": 1}) if down else self.settings.model
+        return Client(provider, self._meter(), settings=model, sleep=self._sleep)
+
+    def _meter(self) -> calls.LedgerMeter:
+        return calls.LedgerMeter(
+            self.ledger,
+            self.settings.spend,
+            self.clock,
+            run_id=new_id(),
+            patient=self.patient,
+            held_for=self._stamp(),
+        )
+
+    def _stamp(self) -> str:
+        return logins.stamp(self.settings.model)
+
+    def outage(self) -> Outage | None:
+        """Return the outage for which background work waits now, or None."""
+        return outages.in_force(self.ledger, self.provider_name, now=self.now(), held_for=self._stamp())
+
+    def model_in(self) -> float:
+        """Return in how many seconds a model may be asked, 0 when it may be now."""
+        known = outages.known(self.ledger, self.provider_name)
+        return outages.seconds_left(known, now=self.now(), held_for=self._stamp())
+
+    def provider_is_well(self) -> bool:
+        """Ask the provider a small question without dialogue in it; whether it gave an answer.
+
+        When it gave none it counts as down from now on. Raises SpendError where a cap forbids the question.
+        """
+        if is_replayed(self.provider().name):
+            return True
+        try:
+            client = self.client()
+            if client is not None:
+                ping(client, self.settings.model.model)
+        except (CassetteError, LiveCallError):
+            return True  # nothing was asked of a provider
+        except ModelError as error:
+            if not isinstance(error, PROVIDER_DOWN):
+                outages.note(
+                    self.ledger,
+                    self.provider_name,
+                    error,
+                    now=self.now(),
+                    held_for=self._stamp(),
+                    proved=True,
+                )
+            return False
+        return True
 
     def phase(self, store: Store) -> PhaseContext:
         """Return what a phase over `store` works with."""
@@ -120,28 +193,24 @@ class WorkerContext:
         """Mark a job done, or waiting for `again_after` seconds if it was asked for meanwhile."""
         jobs.finish(self.ledger, job, now=self.now(), again_after=again_after)
 
-    def postpone(self, job: Job, seconds: float, reason: str, error: Exception | None = None) -> None:
-        """Put a job back for `seconds`, with no attempt counted, or less if `error` is mended sooner."""
+    def postpone(self, job: Job, seconds: float, reason: str, *, failed_call: int | None = None) -> None:
+        """Put a job back for `seconds`, with no attempt counted; `failed_call` as in `jobs.postpone`."""
+        now = self.now()
         jobs.postpone(
-            self.ledger,
-            job,
-            run_after=self.now() + seconds,
-            reason=reason,
-            now=self.now(),
-            held_for=logins.stamp(self.settings.model) if isinstance(error, PROVIDER_DOWN) else "",
-            login=isinstance(error, UnauthorisedError),
+            self.ledger, job, run_after=now + seconds, reason=reason, now=now, failed_call=failed_call
         )
 
-    def wake(self) -> None:
-        """Make due what waits for a provider, whose settings or logins changed, or work again."""
-        if jobs.any_held(self.ledger):
-            jobs.wake(self.ledger, held_for=logins.stamp(self.settings.model), now=self.now())
+    def begin_anew(self, job: Job) -> None:
+        """Let a job that is done with what it could not do go on with what comes after that."""
+        with self.ledger.transaction():
+            self.finish(job)
+            self.enqueue(job.kind, job.key)
 
-    def put_back(self, job: Job, decision: Decision, reason: str, error: Exception | None = None) -> None:
-        """Put a job back as `decision` says, for `error`; one that stops is parked, for a person to see."""
+    def put_back(self, job: Job, decision: Decision, reason: str) -> None:
+        """Put a job back as `decision` says, for `reason`; one that stops is parked, for a person to see."""
         match decision:
             case Wait(seconds, counted=False):
-                self.postpone(job, seconds, reason, error)
+                self.postpone(job, seconds, reason)
             case Wait(seconds):
                 jobs.fail(self.ledger, job, reason, now=self.now(), retry_at=self.now() + seconds)
             case Stop():

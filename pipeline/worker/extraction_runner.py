@@ -21,6 +21,7 @@ from pipeline.ledger.conversations import Conversation
 from pipeline.store import Store, foreign_dream_running
 from pipeline.worker.context import WorkerContext, log_fields
 from pipeline.worker.moved import take_over
+from pipeline.worker.retry import UNREADABLE
 from pipeline.worker.session_store import claim, store_for
 
 LOG = logging.getLogger("reverie.worker")
@@ -63,6 +64,23 @@ class ExtractionRunner:
             else:
                 turns = TurnStrategy(key, self._limits, first_sight=False, until_row=rows[-1])
                 outcomes.extend(self._spans(phase, turns, None))
+        return outcomes
+
+    def read_given_up(self, key: str) -> list[Outcome]:
+        """Read the stretches of one file that were passed over as unreadable and not read since.
+
+        One that still can't be read stays passed over. Raises what asking a model raises besides.
+        """
+        phase = self.phase(key)
+        again = tuple(runs.given_up(self._ledger, key=key, store=phase.store_key))
+        if not again:
+            return []
+        strategy = TurnStrategy(key, self._limits, first_sight=False, again=again)
+        try:
+            outcomes = self._spans(phase, strategy, None)
+        except UNREADABLE as error:
+            return [Outcome("", runs.GIVEN_UP, f"{error.outcome}: {error}")]
+        runs.note_read_later(self._ledger, (run.id for run in again))
         return outcomes
 
     def read_spans(self, key: str, strategy: Strategy) -> list[Outcome]:

@@ -15,12 +15,15 @@ from pipeline.core import faults
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import (
     ODD_DATA,
+    PROVIDER_DOWN,
+    BusyError,
+    BusyStoreError,
     LeaseLostError,
     LedgerError,
     ModelError,
+    PausedError,
     ReverieError,
     SpendError,
-    UnauthorisedError,
     cause,
 )
 from pipeline.domain.job import Job
@@ -29,8 +32,10 @@ from pipeline.extraction.strategies import Strategy
 from pipeline.intake import orphans
 from pipeline.intake.drain import drain, is_print_session
 from pipeline.intake.left_alone import why_left_alone
-from pipeline.ledger import conversations, events, files, jobs, retention
+from pipeline.ledger import calls, conversations, events, files, jobs, outages, retention, runs
+from pipeline.ledger.outages import Outage
 from pipeline.llm import Client
+from pipeline.llm.retry import PASSES
 from pipeline.recall.prepared import hook_state, session_memory
 from pipeline.recall.prepared.prefetch import prefetch
 from pipeline.store import Store
@@ -40,7 +45,7 @@ from pipeline.worker.derived_files import DerivedFiles
 from pipeline.worker.dream_runner import DreamRunner
 from pipeline.worker.extraction_runner import ExtractionRunner
 from pipeline.worker.moved import take_over
-from pipeline.worker.retry import PROVIDER_DOWN, PROVIDER_DOWN_SECONDS, RetryPolicy, Stop, Wait
+from pipeline.worker.retry import Decision, RetryPolicy, Stop, Wait
 
 LOG = logging.getLogger("reverie.worker")
 
@@ -75,8 +80,8 @@ class Worker:
     # -- for the commands -------------------------------------------------------------------------
 
     def read_file(self, key: str) -> list[Outcome]:
-        """Extract everything of one file that has not been read, and bring up to date what is derived."""
-        outcomes = self.extraction.read_file(key)
+        """Extract what of one file was not read, or was given up, and bring up to date what is derived."""
+        outcomes = [*self.extraction.read_file(key), *self.extraction.read_given_up(key)]
         self.derived.rebuild()
         self.derived.index()
         return outcomes
@@ -88,6 +93,23 @@ class Worker:
     def read_conversations(self, key: str) -> list[Outcome]:
         """Read every conversation of the file `key` as a whole, also what was read turn by turn."""
         return self.extraction.read_conversations(key)
+
+    def read_given_up(self, done: Pass) -> None:
+        """Read every stretch that was passed over as unreadable, and tell in `done` how that went."""
+        ledger, settings = self.context.ledger, self.context.settings
+        for key in dict.fromkeys(run.key for run in runs.given_up(ledger)):
+            if done.waiting:
+                break
+            if why_left_alone(ledger, key, settings):
+                continue
+            try:
+                done.outcomes.extend(self.extraction.read_given_up(key))
+            except (*PROVIDER_DOWN, SpendError) as error:
+                done.waiting = _explained(error)
+            except ReverieError as error:
+                done.failures.append(f"{key}: {error}")
+        self.derived.rebuild()
+        self.derived.index()
 
     def open_store(self, store_path: Path) -> Store:
         """Open the store at `store_path`; a missing one is made at the first write."""
@@ -111,16 +133,17 @@ class Worker:
         # Whoever runs this has ``worker.lock``, so the owners of all leases are dead.
         jobs.release_leases(ledger, now=context.now())
         files.recover_ingesting(ledger)
+        jobs.settle_clock(ledger, now=context.now())
         self._drain(done)
         recall_log.take(ledger, context.home, context.now())
         if self._extracts():
             self._wake_conversations()
-            context.wake()
-            down = self._extract_due(done, now_too=now_too)
+            asks = self._may_ask(done, now_too=now_too) and self._extract_due(done, now_too=now_too)
             recall_log.count(context)
             self.dreams.queue()
             self.derived.rebuild()
-            self._dream_due(done, down, now_too=now_too)
+            if asks:
+                self._dream_due(done, now_too=now_too)
             self.derived.index()
             session_memory.sweep(context.home, context.now())
         self._keep_for_a_time()
@@ -139,7 +162,10 @@ class Worker:
 
     def next_due(self) -> float | None:
         """Return in how many seconds the next job is due, or None when none will be."""
-        return jobs.next_due(self.context.ledger, now=self.context.now()) if self._extracts() else None
+        if not self._extracts():
+            return None
+        context = self.context
+        return jobs.next_due(context.ledger, now=context.now(), model_in=context.model_in())
 
     def _extracts(self) -> bool:
         return self.context.settings.store.mode not in ("off", "observe")
@@ -176,85 +202,130 @@ class Worker:
             ):
                 self.context.enqueue("extract_conversation", str(item.id))
 
-    def _extract_due(self, done: Pass, *, now_too: bool) -> Exception | None:
-        """Do every extraction that is due; return why the provider can't be asked, None when it can."""
+    def _may_ask(self, done: Pass, *, now_too: bool) -> bool:
+        """Whether the provider may be asked now, for one job that then tells it for all; else why not."""
+        context = self.context
+        down = None if now_too else context.outage()
+        known = outages.known(context.ledger, context.provider_name)
+        if down is None and known is not None and known.is_unproved:
+            # A job can't tell: what it would be given may pass for its own fault.
+            try:
+                down = None if context.provider_is_well() else context.outage()
+            except SpendError:
+                down = None  # each job meets the cap as well, and then waits for that
+        done.waiting = down.words if down else ""
+        return down is None
+
+    def _extract_due(self, done: Pass, *, now_too: bool) -> bool:
+        """Do every extraction that is due; False when the provider turned out to be down."""
         tried: list[int] = []
 
-        def claim(*, ignore_schedule: bool) -> Job | jobs.Unclaimed:
+        def claim() -> Job | jobs.Unclaimed:
             leave_out = tried if now_too else ()
-            return self.context.claim(
-                *extraction_runner.KINDS, leave_out=leave_out, ignore_schedule=ignore_schedule
-            )
+            return self.context.claim(*extraction_runner.KINDS, leave_out=leave_out, ignore_schedule=now_too)
 
-        while isinstance(job := claim(ignore_schedule=now_too), Job):
+        while isinstance(job := claim(), Job):
             tried.append(job.id)
-            down = self._attempt(job, done)
-            if down:
-                # The provider that failed one would fail every other job that is due.
-                while isinstance(job := claim(ignore_schedule=False), Job):
-                    self._put_off(job, down)
-                return down
+            if not self._attempt(job, done):
+                return False
             self._drain(done)
         LOG.info("extraction ends: %s", job.value)
-        return None
+        return True
 
-    def _dream_due(self, done: Pass, down: Exception | None, *, now_too: bool) -> None:
-        """Do every dream that is due; with the provider `down` (why), all of them wait."""
+    def _dream_due(self, done: Pass, *, now_too: bool) -> None:
+        """Do every dream that is due, until the provider turns out to be down."""
         tried: list[int] = []
         while isinstance(job := self.dreams.claim(leave_out=tried, ignore_schedule=now_too), Job):
             tried.append(job.id)
-            if down:
-                self._put_off(job, down)
-            else:
-                down = self._attempt(job, done)
+            if not self._attempt(job, done):
+                return
 
     # -- one job ----------------------------------------------------------------------------------
 
-    def _attempt(self, job: Job, done: Pass) -> Exception | None:
-        """Do one job and settle it: the boundary for its errors. Returns None or why no other can be done."""
-        down: Exception | None = None
+    def _attempt(self, job: Job, done: Pass) -> bool:
+        """Do one job and settle it: the boundary for its errors. False when the provider is down."""
         try:
             try:
                 result = self.dreams.run(job) if job.kind == "dream" else self.extraction.run(job)
             except Exception as error:  # noqa: BLE001 - a job's one boundary
-                self._settle_failure(job, error, done)
-                down = error if isinstance(error, PROVIDER_DOWN) else None
+                well = self._settle_failure(job, error, done)
             else:
-                self._settle(job, result, done)
-                self.context.wake()
+                well = self._settle(job, result, done)
         except LeaseLostError as error:
             # Another worker has the job, and settles it.
             LOG.warning("%s", error, extra=log_fields(job))
-            return None
+            return True
         faults.reach("worker.job_settled")
-        return down
+        return well
 
-    def _settle(self, job: Job, result: list[Outcome] | DreamReport, done: Pass) -> None:
+    def _settle(self, job: Job, result: list[Outcome] | DreamReport, done: Pass) -> bool:
+        """Settle a job that ended; False when the provider was found to be down in it."""
         if not isinstance(result, DreamReport):
             done.outcomes.extend(result)
             self.context.finish(job, again_after=self.context.settings.extraction.turn_interval_seconds)
             if job.kind == "extract_turn":
                 self._choose_in_advance(job)
-            return
-        if result.word in ("partial", "failed"):
+            return True
+        failed = result.word in ("partial", "failed")
+        down = self._found_down() if failed else None
+        if down is not None:
+            self._put_off(job, down, done)
+        elif failed:
             self.context.put_back(job, retry.DREAM.after_failure(job.attempts), result.reason)
         else:
             self.context.finish(job)
         if result.word != "closed":
             done.dreams.append({"store": job.key, "word": result.word, "reason": result.reason})
+        return down is None
 
-    def _settle_failure(self, job: Job, error: Exception, done: Pass) -> None:
-        """Settle a job that raised `error` as the retry policy says."""
+    def _found_down(self) -> Outage | None:
+        """Return why the provider does not answer, after a dream that failed; None when it does."""
+        context = self.context
+        try:
+            return context.outage() or (None if context.provider_is_well() else context.outage())
+        except SpendError:
+            return None  # a cap; the dream's own wait is longer
+
+    def _settle_failure(self, job: Job, error: Exception, done: Pass) -> bool:
+        """Settle a job that raised `error`, by whose fault it is; False when the provider is down."""
+        if isinstance(error, PausedError):
+            # Another process found out meanwhile.
+            self.context.postpone(job, 0.0, "")
+            done.waiting = _explained(error)
+            return False
+        if isinstance(error, PROVIDER_DOWN) and not isinstance(error, BusyError):
+            if self._fails_alone(job, error):
+                return True
+            self._put_off(job, self.context.outage(), done, error)
+            return False
         decision = self._policy(job).retry_after(error, job.attempts)
         if isinstance(decision, Wait) and not decision.counted:
-            if isinstance(error, PROVIDER_DOWN) or (isinstance(error, SpendError) and job.kind != "dream"):
-                done.waiting = _waits_for(error)
-            self.context.put_back(job, decision, _waits_for(error), error)
-            return
+            if isinstance(error, SpendError) and job.kind != "dream":
+                done.waiting = str(error)
+            elif not isinstance(error, SpendError | BusyStoreError | BusyError):
+                done.failures.append(f"{job.key}: {cause(error)}")
+            LOG.warning("%s waits: %s", job.key, error, extra=log_fields(job))
+            self.context.put_back(job, decision, _explained(error))
+            return not isinstance(error, BusyError)
+        if isinstance(error, ModelError):
+            self.context.keep_alive(job)
+            try:
+                if not self.context.provider_is_well():
+                    self._put_off(job, self.context.outage(), done, error)
+                    return False
+            except SpendError as cap:
+                done.waiting = str(cap)
+                self.context.put_back(job, self._policy(job).retry_after(cap, job.attempts), str(cap))
+                return True
+        self._count_failure(job, error, decision, done)
+        return True
+
+    def _count_failure(self, job: Job, error: Exception, decision: Decision, done: Pass) -> None:
+        """Settle a job that raised `error` by its own fault, as `decision` says."""
         if isinstance(error, ReverieError):
             LOG.warning("%s failed: %s", job.key, error, extra=log_fields(job))
         else:
-            LOG.exception("%s failed", job.key, extra=log_fields(job))
+            LOG.exception("%s failed", job.key, exc_info=error, extra=log_fields(job))
         done.failures.append(f"{job.key}: {error}")
         reason = _explained(error)
         if decision is Stop.GIVE_UP and isinstance(error, ModelError):
@@ -264,16 +335,32 @@ class Worker:
                 reason = f"{reason}; {second}"
             else:
                 done.outcomes.extend([outcome] if outcome else [])
-                self.context.finish(job)
+                self.context.begin_anew(job)
                 return
         self.context.put_back(job, decision, reason)
 
-    def _put_off(self, job: Job, down: Exception) -> None:
-        """Let a claimed job wait for the provider, which is `down` (why)."""
-        try:
-            self.context.postpone(job, PROVIDER_DOWN_SECONDS, _waits_for(down), down)
-        except LeaseLostError as error:
-            LOG.warning("%s", error, extra=log_fields(job))
+    def _fails_alone(self, job: Job, error: ModelError) -> bool:
+        """Whether the provider fails in this job again though it answered others; then it alone waits."""
+        ledger, provider = self.context.ledger, self.context.provider_name
+        before = jobs.last_failed_call(ledger, job)
+        if error.outcome not in PASSES or before is None:
+            return False
+        if not calls.answered_since(ledger, provider, before):
+            return False
+        outages.clear(ledger, provider)
+        LOG.warning("%s alone waits: %s", job.key, error, extra=log_fields(job))
+        latest = calls.last_call(ledger)
+        self.context.postpone(job, retry.ALONE_SECONDS, _explained(error), failed_call=latest)
+        return True
+
+    def _put_off(self, job: Job, down: Outage | None, done: Pass, error: Exception | None = None) -> None:
+        """Put a job back for a provider that is `down`: due at once, behind the others that wait with it."""
+        words = down.words if down else str(error)
+        LOG.warning("%s waits for the provider: %s", job.key, words, extra=log_fields(job))
+        done.waiting = words
+        # Without an outage to wait for, it would be taken up again at once, over and over.
+        wait = 0.0 if down else retry.MINUTE
+        self.context.postpone(job, wait, "", failed_call=calls.last_call(self.context.ledger))
 
     def _policy(self, job: Job) -> RetryPolicy:
         return retry.DREAM if job.kind == "dream" else self._retry
@@ -303,13 +390,8 @@ class Worker:
                 LOG.info("%s: chosen in advance: %s", job.key, names, extra=fields)
 
 
-def _waits_for(error: Exception) -> str:
-    """Return what a job waits for; a login also with what mends it, since nothing else will."""
-    return f"{error} {error.fix}" if isinstance(error, UnauthorisedError) else str(error)
-
-
 def _explained(error: Exception) -> str:
-    """Return what a parked job says of its last error: its message and its fix."""
+    """Return what a job says of the error it waits or was parked for: its message and its fix."""
     text = cause(error)
     fix = getattr(error, "fix", "")
     return f"{text.rstrip('.')}. {fix}" if fix else text

@@ -1,7 +1,7 @@
 """When a job that failed is done again: the one policy, and nothing but the policy.
 
-An obstacle is not the job's fault (a cap, another program at work in the store, a provider that is down):
-the job waits and no attempt is counted. Any other error is a failed attempt. With n failures, the present
+An obstacle is not the job's fault (a cap, another program at work in the store, a full disk): the job waits
+and no attempt is counted. Any other error is a failed attempt. With n failures, the present
 one included, and waits w1, w2, … the next try comes
 
     w[n]       seconds from now, the last wait repeating,
@@ -10,18 +10,22 @@ one included, and waits w1, w2, … the next try comes
 The limit that is set is ``extraction.attempts``:
 
     job            obstacles (seconds)                            waits (seconds)       limit
-    extraction     cap 900, busy store 120, provider down 3600    60, 600               as set
+    extraction     cap 900, busy store or client 120,             60, 600               as set
+                   store, disk or ledger can't be used 900
     dream          cap, busy store or lost lease 900,             3600, 14400, 86400    none
-                   provider down 3600
+                   busy client 120, store, disk or ledger
+                   can't be used 3600
     derived files  store or disk can't be used 900                60, 600               as set
 
+A provider that is down is no obstacle of one job: it is noted once, nobody asks it until its wait is over
+(`pipeline.ledger.outages`), and the job that met it stays due. The one exception is a job in which a provider
+fails again though it answered others since: it waits ALONE_SECONDS, as often as needed, and holds up none.
+
 Dialogue that no model takes (refused, invalid, too long, cut off) is given up at the limit, not parked: it
-would hold up everything that was said after it.
+would hold up everything that was said after it. Such a failure counts only where the provider is known to be
+well, by its answer to a small question.
 
-The wait for a provider ends sooner when the settings or the logins it is about change, and that for a login
-also with the next model call that succeeds (`pipeline.ledger.jobs.wake`).
-
-Trying again *within* one model call, while a provider is overloaded, is `pipeline.llm.retry`.
+Trying again *within* one model call is `pipeline.llm.retry`.
 """
 
 from __future__ import annotations
@@ -30,25 +34,22 @@ from dataclasses import dataclass
 from enum import Enum
 
 from pipeline.core.errors import (
+    BusyError,
     BusyStoreError,
     InvalidReplyError,
     LeaseLostError,
-    QuotaError,
     RefusedError,
     SpendError,
     StoreError,
     TooLongError,
     TruncatedError,
-    UnauthorisedError,
-    UnavailableError,
+    UnwritableError,
 )
 
 MINUTE = 60.0
 HOUR = 3_600.0
-PROVIDER_DOWN = (UnauthorisedError, UnavailableError, QuotaError)
-"""No other job that needs a model would fare better now, and trying again at once would not help."""
-PROVIDER_DOWN_SECONDS = HOUR
-_UNREADABLE = (RefusedError, InvalidReplyError, TooLongError, TruncatedError)
+ALONE_SECONDS = HOUR
+UNREADABLE = (RefusedError, InvalidReplyError, TooLongError, TruncatedError)
 """The dialogue, not the provider, is at fault."""
 
 
@@ -89,7 +90,7 @@ class RetryPolicy:
             if isinstance(error, classes):
                 return Wait(seconds, counted=False)
         decision = self.after_failure(attempts)
-        return Stop.GIVE_UP if decision is Stop.PARK and isinstance(error, _UNREADABLE) else decision
+        return Stop.GIVE_UP if decision is Stop.PARK and isinstance(error, UNREADABLE) else decision
 
     def after_failure(self, attempts: int) -> Decision:
         """Return what becomes of a job that failed without an error, after `attempts` earlier failures."""
@@ -104,8 +105,8 @@ def extraction(limit: int) -> RetryPolicy:
     return RetryPolicy(
         obstacles=(
             (SpendError, 15 * MINUTE),
-            (BusyStoreError, 2 * MINUTE),
-            (PROVIDER_DOWN, PROVIDER_DOWN_SECONDS),
+            ((BusyStoreError, BusyError), 2 * MINUTE),
+            ((StoreError, UnwritableError, OSError), 15 * MINUTE),
         ),
         waits=(MINUTE, 10 * MINUTE),
         limit=limit,
@@ -122,7 +123,8 @@ def derived_files(limit: int) -> RetryPolicy:
 DREAM = RetryPolicy(
     obstacles=(
         ((SpendError, BusyStoreError, LeaseLostError), 15 * MINUTE),
-        (PROVIDER_DOWN, PROVIDER_DOWN_SECONDS),
+        (BusyError, 2 * MINUTE),
+        ((StoreError, UnwritableError, OSError), HOUR),
     ),
     waits=(HOUR, 4 * HOUR, 24 * HOUR),
     limit=None,

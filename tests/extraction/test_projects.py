@@ -52,9 +52,9 @@ def test_bug_093_two_projects_of_one_folder_name_do_not_mix(bench: Bench, first:
     place = paths.projects_dir() / sanitise(first) / "memory"
     assert (place / ".reverie" / "root").read_text("utf-8") == f"{first}\n"
     assert "always use tabs" in said_in(place) and "never use tabs" not in said_in(place)
-    parked = jobs.list_jobs(bench.ledger, state="parked")
-    assert {job.kind for job in parked} == {"extract_turn", "extract_conversation"}
-    for job in parked:
+    waiting = [job for job in jobs.list_jobs(bench.ledger, state="waiting") if job.last_error]
+    assert {job.kind for job in waiting} == {"extract_turn", "extract_conversation"}
+    for job in waiting:
         assert all(word in job.last_error for word in (first, second, "--store"))
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -112,9 +113,42 @@ def test_exactly_at_a_cap_is_allowed(led: Ledger) -> None:
     assert begin(it) == 2
 
 
-def test_a_clock_that_ran_years_ahead_does_not_block_for_years(led: Ledger) -> None:
-    begin(meter(led, FixedClock(later(60 * 24 * 900)), calls_per_hour=1))
-    assert begin(meter(led, calls_per_hour=1)) == 2
+@pytest.mark.parametrize("ahead", [20 * 60, 900 * 24 * 60], ids=["20 hours", "900 days"])
+@pytest.mark.parametrize(
+    ("caps", "minutes"), [({"calls_per_hour": 1}, 60), ({"dollars_per_day": 0.0015}, 24 * 60)]
+)
+def test_bug_i6_calls_entered_by_a_clock_that_was_ahead_count_for_one_window(
+    led: Ledger, ahead: int, caps: Any, minutes: int
+) -> None:
+    """They were just made, as far as anyone can tell, and so count from now on."""
+    clock = FixedClock(later(ahead))
+    begin(meter(led, clock, **caps))
+    clock.at = START
+    assert spent(led, now=START).hour_calls == 1
+    with pytest.raises(SpendError):
+        begin(meter(led, clock, **caps))
+    clock.at = later(minutes, -1)
+    with pytest.raises(SpendError):
+        begin(meter(led, clock, **caps))
+    clock.at = later(minutes)
+    assert begin(meter(led, clock, **caps)) == 2
+
+
+@pytest.mark.parametrize(
+    ("noted", "resets"),
+    [
+        (START, datetime(2098, 1, 1, tzinfo=UTC)),
+        (later(5 * 24 * 60), later(5 * 24 * 60 + 30)),
+        (later(5 * 24 * 60), None),
+    ],
+    ids=["reset in 2098", "noted by a clock ahead", "noted by a clock ahead, reset unknown"],
+)
+def test_bug_i6_a_limit_pauses_for_no_moment_that_cannot_be(led: Ledger, noted: Any, resets: Any) -> None:
+    meter(led, FixedClock(noted)).note_limit(0.1, resets_at=resets and resets.timestamp())
+    assert (paused(led, now=later(60, -1)) is None) == (noted != START), (
+        "an hour, where nothing else is known"
+    )
+    assert paused(led, now=later(60)) is None
 
 
 @pytest.mark.parametrize("run_id", ["run", ""])

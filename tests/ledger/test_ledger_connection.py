@@ -14,6 +14,7 @@ from pipeline.core.errors import LedgerError, NewerSchemaError
 from pipeline.ledger import migrations
 from pipeline.ledger.connection import Ledger, open_ledger
 from pipeline.ledger.dialogue import dialogue
+from pipeline.ledger.jobs import list_jobs
 from pipeline.ledger.watermarks import set_watermark, watermark
 
 
@@ -83,6 +84,32 @@ def test_entries_of_before_stay_and_their_tools_are_told(tmp_path: Path) -> None
         assert [(u.text, u.tool_names, u.files) for u in found] == [
             ("use tabs", (), ()), ("Done.", ("Edit", "Bash"), ())
         ]  # fmt: skip
+
+
+def test_what_was_given_up_or_held_by_an_earlier_version_is_due_once_more(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    before = [step.__name__ for step in migrations.STEPS].index("outages")
+    connection = sqlite3.connect(path, isolation_level=None)
+    migrations.migrate(connection, path, steps=migrations.STEPS[:before])
+    connection.executemany(
+        "INSERT INTO jobs (kind, key, state, run_after, attempts, last_error, held_for, created_at,"
+        " changed_at) VALUES ('extract_turn', ?, ?, 9e9, ?, ?, ?, 1, 1)",
+        [
+            ("held", "waiting", 0, "not logged in", "ab"),
+            ("overloaded", "parked", 3, "HTTP 529", ""),
+            ("killer", "parked", 0, "the worker died 5 times while this ran; ", ""),
+            ("its turn", "waiting", 0, "", ""),
+        ],
+    )
+    connection.close()
+    with open_ledger(path) as led:
+        found = {job.key: (job.state, job.run_after, job.attempts) for job in list_jobs(led)}
+    assert found == {
+        "held": ("waiting", 0, 0),
+        "overloaded": ("waiting", 0, 0),
+        "killer": ("parked", 9e9, 0),
+        "its turn": ("waiting", 9e9, 0),
+    }
 
 
 def test_migration_names_are_recorded_in_order(led: Ledger) -> None:

@@ -109,7 +109,7 @@ def test_an_active_one_whose_speech_is_gone_goes_too(led: Ledger) -> None:
     [(later(59), []), (later(60), []), (later(60, 1), [1]), (later(181), [1, 2])],
 )
 def test_silence_makes_a_conversation_ready(led: Ledger, now, ready) -> None:
-    ingest(led, [said(0, when=at(0)), said(1, when=at(120))])
+    ingest(led, [said(0, when=at(0)), said(1, when=at(120))], now=later(30))
     assert mark_ready(led, now=now, gap_minutes=60) == ready
     assert [each.id for each in list_conversations(led, status="ready")] == ready
     assert mark_ready(led, now=now, gap_minutes=60) == []
@@ -121,6 +121,21 @@ def test_without_times_silence_counts_from_the_last_growth(led: Ledger, now, rea
     ingest(led, [said(1)], now=later(0))
     ingest(led, [silent(2)], now=later(30))
     assert mark_ready(led, now=now, gap_minutes=60) == ready
+
+
+def test_bug_i6_a_clock_that_was_ahead_keeps_no_conversation_awake(led: Ledger) -> None:
+    """Thirty days ahead for one turn, then right again: silence counts from then on, not in a month."""
+    month = 30 * 24 * 60
+    ingest(led, [said(0, when=at(month))], now=later(month))
+    assert mark_ready(led, now=later(0), gap_minutes=60) == []
+    assert mark_ready(led, now=later(60), gap_minutes=60) == []
+    assert mark_ready(led, now=later(60, 1), gap_minutes=60) == [1]
+
+
+def test_a_message_dated_ahead_by_the_client_counts_as_of_when_it_came(led: Ledger) -> None:
+    ingest(led, [said(0, when=at(600))], now=later(0))
+    assert mark_ready(led, now=later(60), gap_minutes=60) == []
+    assert mark_ready(led, now=later(60, 1), gap_minutes=60) == [1]
 
 
 ALLOWED = {

@@ -21,6 +21,7 @@ from pipeline.ledger.jobs import (
     next_due,
     postpone,
     release_leases,
+    settle_clock,
     unpark,
 )
 
@@ -319,3 +320,57 @@ def test_two_processes_never_claim_the_same_job(led: Ledger) -> None:
     done = [line for worker in workers for line in worker.communicate()[0].split()]
     assert sorted(done) == sorted(keys)
     assert {each.state for each in list_jobs(led)} == {"done"}
+
+
+def test_bug_i3_no_event_shortens_a_wait_that_something_made(led: Ledger) -> None:
+    put(led)
+    postpone(led, taken(led, 1), run_after=3_600, reason="a cap", now=1)
+    put(led, now=5, run_after=5)
+    assert only(led).run_after == 3_600
+    fail(led, taken(led, 3_600), "odd", now=3_600, retry_at=4_200)
+    put(led, now=3_700, run_after=3_700)
+    assert only(led).run_after == 4_200
+    finish(led, taken(led, 4_200), now=4_200)
+    put(led, now=4_300, run_after=4_400)
+    put(led, now=4_310, run_after=4_350)
+    assert only(led).run_after == 4_350, "its turn may come sooner"
+
+
+def test_one_in_which_a_provider_failed_comes_after_all_others(led: Ledger) -> None:
+    for key in "abc":
+        put(led, key)
+    postpone(led, taken(led), run_after=0, reason="", now=1, failed_call=7)
+    put(led, "d", now=5, run_after=5)
+    order = []
+    while (mine := take(led, 10)) is not None:
+        order.append(mine.key)
+        finish(led, mine, now=10)
+    assert order == ["b", "c", "d", "a"]
+
+
+DAY = 86_400
+
+
+@pytest.mark.parametrize(
+    ("changed", "due", "settled"),
+    [
+        (0, 3_600, 3_600),
+        (0, 8 * DAY, 8 * DAY),
+        (30 * DAY, 30 * DAY + 600, 100),
+        (30 * DAY, 3_600, 100),
+        (0, 72 * 365 * DAY, 100),
+        (0, 50, 50),
+    ],
+)
+def test_bug_i6_what_a_clock_ahead_put_off_is_due(led: Ledger, changed: int, due: int, settled: int) -> None:
+    put(led, now=changed, run_after=due)
+    settle_clock(led, now=100)
+    assert only(led).run_after == settled
+
+
+def test_what_asks_a_model_is_due_when_one_may_be_asked(led: Ledger) -> None:
+    assert next_due(led, now=0, model_in=50) is None
+    put(led, run_after=10)
+    assert (next_due(led, now=0), next_due(led, now=0, model_in=50)) == (10, 50)
+    put(led, "s", kind="reindex", run_after=20)
+    assert next_due(led, now=0, model_in=50) == 20

@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 from pydantic import BaseModel
@@ -120,6 +121,31 @@ def test_bug_073_every_status_has_its_own_error(
     assert len(api.requests) == 1  # the SDK's own retries are off
 
 
+@pytest.mark.parametrize(
+    ("status", "message", "told", "fix"),
+    [
+        (401, "invalid x-api-key", "not accepted by the gateway at http://127.0.0.1", "model.base_url"),
+        (403, "not allowed", "is known by the gateway at http://127.0.0.1", "Ask who gave you the key"),
+        (404, "model: claude-haiku-4-5", "no model called claude-haiku-4-5", "model.model"),
+        (404, "Not Found", "has nothing there", "model.base_url"),
+        (400, "The model `x` does not exist", "no model called", "model.model"),
+        (429, "You have hit your monthly spend limit", "spend limit", "Add credit"),
+        (401, "<html><body>Log in</body></html>", "web page", "browser"),
+        (502, "<html><body>Bad Gateway</body></html>", "HTTP 502: a web page", "tried again"),
+    ],
+)
+def test_bug_i4_what_is_wrong_is_told_apart_with_the_step_that_mends_it(
+    api: Api, status: int, message: str, told: str, fix: str
+) -> None:
+    if message.startswith("<"):
+        api.answers.append((status, {}, message))
+    else:
+        api.refuse(status, message)
+    with pytest.raises(ModelError, match=re.escape(told)) as caught:
+        provider(api).send(REQUEST, {})
+    assert fix in caught.value.fix and "<html" not in str(caught.value)
+
+
 def test_retry_after_is_read(api: Api) -> None:
     api.refuse(429, "slow down", retry_after="17")
     with pytest.raises(OverloadedError) as caught:
@@ -162,6 +188,10 @@ def test_bug_063_an_empty_or_broken_reply_is_repaired_once_or_given_up(api: Api,
 
 def test_a_page_that_is_no_api_is_told_apart(api: Api) -> None:
     api.answers.append((200, {}, "<html>Please log in to the Wi-Fi</html>"))
+    with pytest.raises(UnavailableError, match=r"web page.*log in first") as caught:
+        provider(api).send(REQUEST, {})
+    assert "browser" in caught.value.fix and "model.base_url" in caught.value.fix
+    api.answers.append((200, {}, "fine, thanks"))
     with pytest.raises(UnavailableError, match="no Messages API"):
         provider(api).send(REQUEST, {})
 

@@ -22,6 +22,7 @@ from pipeline.llm.budget import Usage
 from pipeline.llm.client import Client
 from pipeline.llm.fakes import MemoryMeter, ScriptedProvider
 from pipeline.llm.request import Message, RawReply, Request, request_digest
+from pipeline.llm.retry import LEAST_SHARE, asked_wait, pause
 
 
 class Item(BaseModel):
@@ -111,19 +112,71 @@ def test_a_stop_reason_outranks_a_text_that_parses(stop: str, kind: type[ModelEr
     assert (call.outcome, call.dollars) == (kind.outcome, pytest.approx(1.0))
 
 
-def test_only_overload_is_tried_again_and_retry_after_is_honoured_up_to_a_minute() -> None:
-    script = [OverloadedError(retry_after=7), OverloadedError(), OverloadedError(retry_after=900), GOOD]
+def test_only_overload_is_tried_again_and_each_try_is_a_call_in_the_books() -> None:
+    script = [OverloadedError(retry_after=7), OverloadedError(), OverloadedError(retry_after=60), GOOD]
     asked, meter, slept = client(script, attempts=4)
     asked.complete(REQUEST, Answer)
-    assert slept == [7.0, 4.0, 60.0]
-    assert [call.outcome for call in meter.calls] == ["ok"]
+    assert (slept[0], slept[2]) == (7.0, 60.0), "to the second"
+    assert 4 * LEAST_SHARE <= slept[1] <= 4, "doubled, and not by all homes at once"
+    assert [call.outcome for call in meter.calls] == ["overloaded"] * 3 + ["ok"]
+    assert meter.failures == []
 
 
-def test_overload_to_the_end_comes_through() -> None:
-    asked, meter, slept = client([OverloadedError(), OverloadedError(), GOOD], attempts=2)
+def test_bug_i9_a_longer_retry_after_is_not_slept_through() -> None:
+    asked, meter, slept = client([OverloadedError(retry_after=61), GOOD], attempts=3)
     with pytest.raises(OverloadedError):
         asked.complete(REQUEST, Answer)
-    assert len(slept) == 1 and meter.calls[0].outcome == "overloaded"
+    assert slept == [] and [call.outcome for call in meter.calls] == ["overloaded"]
+
+
+def test_overload_to_the_end_comes_through_and_is_noted_once() -> None:
+    asked, meter, slept = client([OverloadedError(), OverloadedError(), GOOD], attempts=2)
+    with pytest.raises(OverloadedError) as caught:
+        asked.complete(REQUEST, Answer)
+    assert len(slept) == 1 and [call.outcome for call in meter.calls] == ["overloaded"] * 2
+    assert meter.failures == [("scripted", caught.value)]
+
+
+@pytest.mark.parametrize("failures", [1, 2, 3, 6, 7, 99])
+@pytest.mark.parametrize("part", [LEAST_SHARE, 1.0])
+def test_the_wait_for_a_provider_doubles_to_an_hour(failures: int, part: float) -> None:
+    seconds = {1: 60, 2: 120, 3: 240, 6: 1_920}.get(failures, 3_600)
+    for outcome in ("overloaded", "timeout", "unavailable"):
+        assert pause(outcome, failures, None, part) == seconds * part
+    for outcome in ("unauthorised", "quota", "invalid"):
+        assert pause(outcome, failures, None, part) == 3_600 * part
+    assert pause("overloaded", failures, 5_000.0, part) == 5_000, "kept to the second"
+    assert pause("overloaded", failures, 17.0, part) == max(17, seconds * part), "and never shortens a wait"
+
+
+AT = "Wed, 21 Oct 2026 07:28:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("190", 190.0),
+        ("0", 0.0),
+        ("7.5", 7.5),
+        ("Wed, 21 Oct 2026 07:31:10 GMT", 190.0),
+        ("Wed, 21 Oct 2026 07:27:00 GMT", None),
+        ("Wed, 21 Oct 2099 07:28:00 GMT", None),
+        ("nan", None),
+        ("inf", None),
+        ("-5", None),
+        ("999999999", None),
+        ("soon", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_bug_i9_what_a_retry_after_header_can_mean(value: str | None, seconds: float | None) -> None:
+    assert asked_wait(value, AT) == seconds
+
+
+def test_a_day_without_the_servers_own_is_counted_from_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REVERIE_NOW", "2026-10-21T07:28:00Z")
+    assert asked_wait("Wed, 21 Oct 2026 08:28:00 GMT") == 3_600.0
 
 
 def test_bad_credentials_are_never_tried_again() -> None:
@@ -143,20 +196,21 @@ def test_a_call_that_timed_out_is_booked_at_its_estimate() -> None:
 @pytest.mark.parametrize(
     ("script", "counts"),
     [
-        ([UnauthorisedError("not logged in").unsent()], False),
-        ([OverloadedError(), OverloadedError().unsent()], True),
-        ([OverloadedError().unsent(), OverloadedError().unsent()], False),
-        ([UnauthorisedError("401")], True),
+        ([UnauthorisedError("not logged in").unsent()], [False]),
+        ([OverloadedError(), OverloadedError().unsent()], [True, False]),
+        ([OverloadedError().unsent(), OverloadedError().unsent()], [False, False]),
+        ([UnauthorisedError("401")], [True]),
     ],
     ids=["nothing left", "one try left", "no try left", "refused by the server"],
 )
-def test_a_call_counts_unless_all_its_tries_stayed_here(script: list[Any], counts: bool) -> None:
+def test_each_try_counts_unless_it_stayed_here(script: list[Any], counts: list[bool]) -> None:
     script[-1].usage = Usage(1_000, 1_000, estimated=True)
     asked, meter, _ = client(script, attempts=2)
     with pytest.raises((UnauthorisedError, OverloadedError)):
         asked.complete(REQUEST, Answer)
-    [call] = meter.calls
-    assert (call.sent, call.usage.total > 0, call.dollars > 0) == (counts, counts, counts)
+    assert [call.sent for call in meter.calls] == counts
+    spent = meter.calls[-1]
+    assert (spent.usage.total > 0, spent.dollars > 0) == (counts[-1], counts[-1])
 
 
 class Capped(MemoryMeter):

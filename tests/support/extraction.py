@@ -74,15 +74,6 @@ def reply(*facts: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"memories": list(facts), "withdrawals": [], **more}
 
 
-class _Scripted(WorkerContext):
-    def __init__(self, bench: Bench, store: Path | None) -> None:
-        super().__init__(bench.root, bench.settings, bench.clock, bench.ledger, llm="scripted", store=store)
-        self._scripted = bench.client()
-
-    def client(self) -> Client:
-        return self._scripted
-
-
 @dataclass
 class Bench:
     """Everything extraction needs, over one transcript in one project; `provider` keeps the requests."""
@@ -145,7 +136,17 @@ class Bench:
 
     def worker(self, *, store: Path | None = None) -> Worker:
         """Return a worker whose model is the script."""
-        return Worker(_Scripted(self, store))
+        return Worker(
+            WorkerContext(
+                self.root,
+                self.settings,
+                self.clock,
+                self.ledger,
+                store=store,
+                provider=self.provider,
+                sleep=lambda seconds: None,
+            )
+        )
 
     def prompt(self, number: int = -1) -> str:
         return self.provider.history[number].messages[0].content

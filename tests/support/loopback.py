@@ -12,11 +12,16 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import Enum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from pipeline.llm import ping
+from pipeline.llm.prompts import load
 from tests.support.model import borne_out, is_second
 
+PING = load(ping.PURPOSE).render().strip()
+"""The question whether anybody answers."""
 KEY_VARIABLE = "REVERIE_TEST_KEY"
 
 
@@ -37,14 +42,22 @@ class Limited:
     left: int
 
 
+class NoReply(Enum):
+    """No reply: the connection is held until the asker has had enough, or ended at once."""
+
+    SILENCE = "silence"
+    HANG_UP = "hang up"
+
+
 Answer = Callable[[str], Any]
-"""From the prompt to the value to reply with as JSON, its text, a Refusal or a Limited."""
+"""From the prompt to the value to reply with as JSON, its text, a Refusal, a Limited or a NoReply."""
 
 
 class LoopbackApi:
     """What the API was asked: `prompts` in order, and `most_at_once` requests.
 
-    `second` holds what extraction's second reader was asked, whom `reader` plays.
+    `second` holds what extraction's second reader was asked, whom `reader` plays. The small question whether
+    anybody answers is one like the others, or `pings` holds it where `ping` answers it.
     """
 
     def __init__(self, answer: Answer, reader: Answer = borne_out) -> None:
@@ -52,6 +65,8 @@ class LoopbackApi:
         self.prompts: list[str] = []
         self.reader = reader
         self.second: list[str] = []
+        self.ping: Answer | None = None
+        self.pings: list[str] = []
         self.most_at_once = 0
         self.url = ""
         self._in_hand = 0
@@ -67,18 +82,29 @@ class LoopbackApi:
             "REVERIE_MODEL__BASE_URL": self.url,
         }
 
-    def take(self, body: Mapping[str, Any]) -> tuple[int, dict[str, str], dict[str, Any]]:
-        """Note a request and return status, headers and body of the response."""
+    def take(self, body: Mapping[str, Any]) -> tuple[int, dict[str, str], dict[str, Any]] | NoReply:
+        """Note a request and return status, headers and body of the response, or how there is none."""
         prompt = "".join(_text(message["content"]) for message in body["messages"])
+        asked, answer = self.prompts, self.answer
+        if is_second(prompt):
+            asked, answer = self.second, self.reader
+        elif self.ping is not None and prompt.startswith(PING):
+            asked, answer = self.pings, self.ping
         with self._lock:
-            (self.second if is_second(prompt) else self.prompts).append(prompt)
+            asked.append(prompt)
             self._in_hand += 1
             self.most_at_once = max(self.most_at_once, self._in_hand)
         try:
-            return _response((self.reader if is_second(prompt) else self.answer)(prompt))
+            value = answer(prompt)
+            return value if isinstance(value, NoReply) else _response(value)
         finally:
             with self._lock:
                 self._in_hand -= 1
+
+
+def well(prompt: str) -> dict[str, Any]:
+    """Answer the small question."""
+    return {"ok": True}
 
 
 def new_dialogue(prompt: str) -> str:
@@ -153,7 +179,13 @@ def serving(answer: Answer, reader: Answer = borne_out) -> Iterator[LoopbackApi]
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            status, headers, reply = api.take(body)
+            response = api.take(body)
+            if isinstance(response, NoReply):
+                self.close_connection = True
+                if response is NoReply.SILENCE:
+                    self.rfile.read(1)  # until the other side hangs up
+                return
+            status, headers, reply = response
             data = json.dumps(reply).encode()
             self.send_response(status)
             headers = {"content-type": "application/json", "content-length": str(len(data)), **headers}

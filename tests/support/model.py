@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.evaluation.manner import SECOND_READER
+from pipeline.llm import ping
+from pipeline.llm.budget import Usage
 from pipeline.llm.fakes import Scripted, ScriptedProvider
 from pipeline.llm.request import RawReply, Request
 
@@ -103,7 +105,10 @@ def borne_out(prompt: str, **opinions: dict[str, Any]) -> dict[str, Any]:
 
 
 class TwoReaders(ScriptedProvider):
-    """A scripted first reader, with a second one, `second`, that has a history of its own."""
+    """A scripted first reader, with a second one, `second`, that has a history of its own.
+
+    The small question whether anybody answers gets its answer.
+    """
 
     def __init__(
         self,
@@ -117,4 +122,6 @@ class TwoReaders(ScriptedProvider):
         """Return the next reply of whichever reader is asked."""
         if request.purpose == SECOND_READER:
             return self.second.send(request, schema)
+        if request.purpose == ping.PURPOSE:
+            return RawReply('{"ok": true}', "end_turn", Usage(20, 5), self.name, request.model)
         return super().send(request, schema)

@@ -5,32 +5,33 @@ from __future__ import annotations
 import pytest
 
 from pipeline.core.errors import (
+    BusyError,
     BusyStoreError,
     ConflictError,
     InvalidReplyError,
     LeaseLostError,
-    OverloadedError,
-    QuotaError,
+    LedgerError,
+    ModelError,
     RefusedError,
     SpendError,
     StoreError,
-    TimedOutError,
     TooLongError,
     TruncatedError,
-    UnauthorisedError,
-    UnavailableError,
+    UnwritableError,
 )
 from pipeline.worker import retry
 from pipeline.worker.retry import RetryPolicy, Stop, Wait
 
 EXTRACTION = retry.extraction(3)
 DERIVED = retry.derived_files(3)
-DOWN = [QuotaError(), UnauthorisedError(), UnavailableError()]
 HOPELESS = [RefusedError(), InvalidReplyError(), TooLongError(), TruncatedError()]
-OTHER = [OverloadedError(), TimedOutError(), ConflictError("x"), KeyError("x"), OSError(28, "full")]
+OTHER = [ModelError("odd"), KeyError("x"), LedgerError("no conversation 7")]
+NO_ROOM = [StoreError("x"), ConflictError("x"), UnwritableError("full"), OSError(28, "full")]
 
 OBSTACLES = [
-    *[(policy, error, 3600.0) for policy in (EXTRACTION, retry.DREAM) for error in DOWN],
+    *[(EXTRACTION, error, 900.0) for error in NO_ROOM],
+    *[(retry.DREAM, error, 3600.0) for error in NO_ROOM],
+    *[(policy, BusyError("x"), 120.0) for policy in (EXTRACTION, retry.DREAM)],
     (EXTRACTION, SpendError("a cap"), 900.0),
     (EXTRACTION, BusyStoreError(), 120.0),
     (retry.DREAM, SpendError("a cap"), 900.0),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.ledger import calls, jobs
+from pipeline.ledger import calls, jobs, outages
 from tests.support.hooks import HOOKS
 from tests.support.model import HELP, PROGRAM
 from tests.support.transcripts import Transcript
@@ -105,7 +105,9 @@ def test_bug_056_a_call_that_never_returns_is_ended_and_tried_again(shop: Worksh
     assert not [pid for pid in pids if _runs(pid)], "both processes are dead"
     with shop.ledger() as ledger:
         (job,) = [job for job in jobs.list_jobs(ledger, state="waiting") if job.kind == "extract_turn"]
-    assert job.attempts == 1 and "1 s" in job.last_error and outcomes(shop) == ["timeout"]
+        down = outages.known(ledger, "claude-cli")
+    assert down is not None and "1 s" in down.reason
+    assert job.attempts == 0 and outcomes(shop) == ["timeout"], "the provider's fault, not the turn's"
     install(shop, ANSWERS)
     assert shop.work(REVERIE_NOW="2026-03-02T09:07:00+00:00") == 0
     assert outcomes(shop) == ["ok", "timeout"]
@@ -125,7 +127,7 @@ def test_f7_status_tells_one_cause_once_and_counts_no_call_that_went_nowhere(sho
     assert shop.work(REVERIE_NOW="2026-03-02T10:30:00+00:00") == 0
     said = shop.reverie("status", REVERIE_NOW="2026-03-02T10:31:00+00:00").stdout
     assert said.count("Not logged in") == 1 and said.count("failed:unauthorised") == 2
-    assert "! 1 turn, 1 dream and 1 conversation wait: claude: Not logged in" in said
+    assert "! 1 turn and 1 dream wait: claude: Not logged in" in said
     assert "none yet; held, see below" in said and "looked at after" not in said
     assert "0 of 60 this hour" in said and set(outcomes(shop)) == {"unauthorised"}
     # Once it is mended and done, the runs still tell why they failed, but not each of them.
@@ -152,7 +154,9 @@ def test_bug_055_under_a_schedulers_environment(shop: Workshop) -> None:
     assert shop.work(REVERIE_WORKER__LINGER_SECONDS="0") == 0
     with shop.ledger() as ledger:
         (job,) = [j for j in jobs.list_jobs(ledger, state="waiting") if j.kind != "dream"]
-    assert "claude" in job.last_error and job.attempts == 0 and shop.books()["watermarks"] == []
+        down = outages.known(ledger, "claude-cli")
+    assert down is not None and "claude" in down.reason
+    assert job.attempts == 0 and shop.books()["watermarks"] == []
     assert "claude" in shop.reverie("doctor").stdout
     (shop.place / "moved").rename(shop.place / ".local/bin/claude")
     assert shop.work(REVERIE_WORKER__LINGER_SECONDS="0", REVERIE_NOW="2026-03-02T10:30:00+00:00") == 0

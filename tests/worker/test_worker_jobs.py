@@ -14,10 +14,18 @@ import pytest
 from pipeline.core.clock import FixedClock
 from pipeline.domain.job import Job
 from pipeline.hooklib import places
-from pipeline.ledger import inbox, jobs, open_ledger
+from pipeline.ledger import inbox, jobs, open_ledger, runs
 from pipeline.worker import Pass
 from tests.support.hooks import HOOKS
-from tests.support.loopback import Limited, LoopbackApi, Refusal, keep_each_line, keep_nothing, person_lines
+from tests.support.loopback import (
+    Limited,
+    LoopbackApi,
+    Refusal,
+    keep_each_line,
+    keep_nothing,
+    person_lines,
+    well,
+)
 from tests.support.transcripts import Transcript
 from tests.support.workshop import Workshop, at
 
@@ -60,28 +68,30 @@ def test_an_unexpected_fault_fails_its_job_only(shop: Workshop) -> None:
     assert broken.key == "no number" and broken.attempts == 1 and "a fault in Reverie" in broken.last_error
 
 
-def test_bug_052_a_job_that_can_not_write_is_parked_unpaid_and_retried_on_request(
+def test_bug_052_a_job_that_can_not_write_waits_unpaid_and_is_never_given_up(
     shop: Workshop, api: LoopbackApi
 ) -> None:
-    talk(shop)
+    session = talk(shop)
     shop.store.write_text("a file where the folder should be")
     for later in (0, 100, 1000, 5000, 10_000):
+        shop.fire(session)
         work(shop, later=later)
-    (parked,) = queue(shop, "parked")
-    assert api.prompts == [] and parked.attempts == 3
-    assert parked.last_error.startswith(f"{shop.store}: ")
-    (shown,) = [job for job in status(shop)["jobs"] if job["state"] == "parked"]
-    assert shown["last_error"] == parked.last_error
+    (waiting,) = [job for job in queue(shop, "waiting") if job.kind == "extract_turn"]
+    assert api.prompts == [] and waiting.attempts == 0
+    assert waiting.last_error.startswith(f"{shop.store}: ")
+    assert waiting.run_after == at(NOW).timestamp() + 10_000 + 900, "and no Stop makes it come sooner"
+    assert any(waiting.last_error == held["cause"] for held in status(shop)["obstacles"])
     assert str(shop.store) in shop.reverie("doctor").stdout
     shop.store.unlink()
-    done = shop.reverie("work", "--retry", "--llm", "offline", REVERIE_NOW=NOW)
-    assert done.returncode == 0 and {job.state for job in queue(shop)} == {"done"}
+    work(shop, later=10_900)
+    assert shop.memories() == ["shelf-01-holds"] and {job.state for job in queue(shop)} == {"done"}
 
 
 def test_bug_049_claimed_and_forgotten_jobs_are_done(shop: Workshop, api: LoopbackApi) -> None:
     for number in (1, 2, 3, 4):
         talk(shop, number)
-    api.answer = lambda prompt: Refusal(500, headers={"retry-after": "0"})
+    api.answer = lambda prompt: "this is no JSON"
+    api.ping = well
     work(shop)
     with shop.ledger() as ledger:
         for key, change in {
@@ -95,7 +105,7 @@ def test_bug_049_claimed_and_forgotten_jobs_are_done(shop: Workshop, api: Loopba
     assert [(job.id, job.state) for job in sorted(queue(shop), key=lambda job: job.id)] == [
         (1, "done"), (2, "done"), (3, "done"), (4, "parked")
     ]  # fmt: skip
-    assert "500" in queue(shop, "parked")[0].last_error
+    assert "JSON" in queue(shop, "parked")[0].last_error
     with shop.ledger() as ledger:
         assert jobs.unpark(ledger, 4, now=0.0) == 1
     work(shop, later=62)
@@ -158,40 +168,6 @@ def test_the_cap_of_one_run_is_not_the_cap_of_one_worker(shop: Workshop, monkeyp
     assert work(shop).waiting == "" and len(shop.memories()) == 3
 
 
-@pytest.mark.parametrize(
-    ("status_code", "message"),
-    [(401, "invalid x-api-key"), (402, "no credit"), (404, "no such model")],
-    ids=["unauthorised", "quota", "unavailable"],
-)
-def test_a_provider_that_is_down_is_asked_once(
-    shop: Workshop, api: LoopbackApi, status_code: int, message: str
-) -> None:
-    for number in (1, 2, 3):
-        talk(shop, number)
-    api.answer = lambda prompt: Refusal(status_code, message)
-    done = work(shop)
-    assert len(api.prompts) == 1 and message in done.waiting
-    work(shop, later=3000)
-    assert len(api.prompts) == 1, "nothing is tried again within the hour"
-    assert [(job.state, job.attempts) for job in queue(shop)] == [("waiting", 0)] * 3
-    assert all(message in job.last_error for job in queue(shop))
-    api.answer = keep_each_line
-    work(shop, later=3601)
-    assert len(shop.memories()) == 3
-
-
-def test_a_turn_held_for_a_login_is_read_once_another_call_succeeds(shop: Workshop, api: LoopbackApi) -> None:
-    talk(shop, 1)
-    api.answer = lambda prompt: Refusal(401, "invalid x-api-key")
-    work(shop)
-    api.answer = keep_each_line
-    work(shop, later=60)
-    assert shop.memories() == [], "nothing has changed that would let it through"
-    talk(shop, 2)
-    work(shop, later=120)
-    assert len(shop.memories()) == 2 and {job.state for job in queue(shop)} == {"done"}
-
-
 WORDS = (
     "claude has no login of its own here. ANTHROPIC_API_KEY is set here, but Reverie uses no key unasked."
     " To use it, write under [model] in /home/me/.claude/reverie/config.toml: the line"
@@ -214,18 +190,6 @@ def test_the_hooks_are_told_what_mends_a_login(shop: Workshop, reason: str, told
     board = json.loads((shop.home / "recall" / "board.json").read_text("utf-8"))
     held = board["stores"][str(shop.store)]["held"]
     assert held.replace(" …", "…") == told.replace(" …", "…")
-
-
-def test_a_model_that_is_missing_is_not_asked_for_more_often_as_another_answers(
-    shop: Workshop, api: LoopbackApi
-) -> None:
-    talk(shop, 1)
-    api.answer = lambda prompt: Refusal(404, "no such model")
-    work(shop)
-    api.answer = keep_each_line
-    talk(shop, 2)
-    work(shop, later=120)
-    assert len(shop.memories()) == 1 and len(queue(shop, "waiting")) == 1
 
 
 def _line_in_config(shop: Workshop, monkeypatch: Any) -> None:
@@ -263,7 +227,7 @@ def test_a_finished_conversation_keeps_the_time_it_was_put_off_to(shop: Workshop
     for later in (7200, 7300, 7400):
         work(shop, later=later)
     (job,) = [job for job in queue(shop) if job.kind == "extract_conversation"]
-    assert job.run_after == at(NOW).timestamp() + 7200 + 3600 and job.attempts == 0
+    assert job.run_after == at(NOW).timestamp() + 7200 and job.attempts == 0
     monkeypatch.setenv(key, "made-up")
     work(shop, later=10_800)
     assert len(shop.memories()) == 3
@@ -299,21 +263,57 @@ def test_bug_119_near_the_accounts_limit_the_work_pauses_and_resumes(
 
 def test_dialogue_no_model_reads_is_passed_over_after_the_last_try(shop: Workshop, api: LoopbackApi) -> None:
     talk(shop)
-    api.answer = lambda prompt: "this is no JSON"
+    api.answer, api.ping = (lambda prompt: "this is no JSON"), well
     for later in (0, 100, 1000):
         work(shop, later=later)
     assert len(api.prompts) == 6, "three tries, each with one repair round"
+    assert len(api.pings) == 3, "and each time the provider was seen to be well"
     (job,) = queue(shop)
     assert job.state == "done"
-    assert "failed:unextractable" in [run[3] for run in shop.books()["runs"]]
+    assert runs.GIVEN_UP in [run[3] for run in shop.books()["runs"]]
     work(shop, later=9000)
     assert len(api.prompts) == 6
+
+
+@pytest.mark.parametrize("command", [("work", "--retry"), ("process", "--all")], ids=" ".join)
+@pytest.mark.parametrize("whole", [False, True], ids=["turn", "conversation"])
+def test_bug_i4_what_was_passed_over_is_read_on_request(
+    shop: Workshop, api: LoopbackApi, command: tuple[str, ...], whole: bool
+) -> None:
+    session = talk(shop)
+    for number in (2, 3):
+        session.user(f"Shelf {number:02d} holds {number * 17} boxes.")
+        session.assistant("Noted.")
+    shop.fire(session)
+    api.answer, api.ping = (lambda prompt: "this is no JSON"), well
+    for later in (0, 100, 1000, *((7200, 7300, 8000) if whole else ())):
+        work(shop, later=later)
+    with shop.ledger() as ledger:
+        assert len(runs.given_up(ledger)) == 1 + whole
+    told = shop.reverie("doctor").stdout
+    assert "no reply was usable" in told and "reverie work --retry" in told
+    soon = at(NOW) + timedelta(seconds=9000)
+    done = shop.reverie(*command, REVERIE_NOW=soon.isoformat())
+    assert done.returncode == 0 and shop.memories() == [], "it can't be read yet"
+    with shop.ledger() as ledger:
+        assert len(runs.given_up(ledger)) == 1 + whole, "and so stays to be read"
+    api.answer = keep_each_line
+    asked = len(api.prompts)
+    done = shop.reverie(*command, REVERIE_NOW=soon.isoformat())
+    assert done.returncode == 0, done.stderr
+    assert len(shop.memories()) == 3 and len(api.prompts) == asked + 1, "once, though both had passed it over"
+    with shop.ledger() as ledger:
+        assert runs.given_up(ledger) == []
+    shop.reverie(*command, REVERIE_NOW=soon.isoformat())
+    assert len(api.prompts) == asked + 1
+    if whole:
+        assert [row[1] for row in shop.books()["conversations"]] == ["archived"], "not at work for ever"
 
 
 def test_doing_everything_now_tries_each_job_once(shop: Workshop, api: LoopbackApi) -> None:
     talk(shop, 1)
     talk(shop, 2)
-    api.answer = lambda prompt: "this is no JSON"
+    api.answer, api.ping = (lambda prompt: "this is no JSON"), well
     done = work(shop, now_too=True)
     assert len(done.failures) == 2 and [job.attempts for job in queue(shop)] == [1, 1]
 

@@ -100,8 +100,8 @@ def test_what_stands_still_is_told_in_its_own_project_only(
     shop.work()
     with shop.ledger() as ledger, ledger.transaction():
         ledger.execute(
-            "UPDATE jobs SET state = ?, attempts = 3, last_error = 'a reply was odd', run_after = 9e9"
-            " WHERE kind = ?",
+            "UPDATE jobs SET state = ?, attempts = 3, last_error = 'a reply was odd',"
+            " run_after = changed_at + 3600 WHERE kind = ?",
             (state, kind),
         )
         ledger.execute(

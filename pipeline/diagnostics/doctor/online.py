@@ -4,22 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pydantic import BaseModel
-
 from pipeline.app.application import App
 from pipeline.core.errors import ReverieError
 from pipeline.core.ids import new_id
 from pipeline.domain.finding import Finding
 from pipeline.ledger import calls
-from pipeline.llm import Client, Message, Request, describe, open_provider, prompts
-
-_REPLY_TOKENS = 200
-
-
-class Answer(BaseModel):
-    """What the model is asked for."""
-
-    ok: bool
+from pipeline.llm import Client, describe, logins, open_provider
+from pipeline.llm.ping import ping
 
 
 def ask(app: App) -> Iterator[Finding]:
@@ -32,17 +23,15 @@ def ask(app: App) -> Iterator[Finding]:
             return
         provider = open_provider(app.llm, app.settings.model, home=app.home)
         with app.ledger() as ledger:
-            meter = calls.LedgerMeter(ledger, app.settings.spend, app.clock, run_id=new_id())
-            client = Client(provider, meter, settings=app.settings.model)
-            text = prompts.load("doctor.ping").render()
-            request = Request(
-                purpose="doctor.ping",
-                model=app.settings.model.model,
-                system="",
-                messages=(Message("user", text),),
-                max_tokens=_REPLY_TOKENS,
+            meter = calls.LedgerMeter(
+                ledger,
+                app.settings.spend,
+                app.clock,
+                run_id=new_id(),
+                held_for=logins.stamp(app.settings.model),
             )
-            reply = client.complete(request, Answer)
+            client = Client(provider, meter, settings=app.settings.model)
+            reply = ping(client, app.settings.model.model)
     except ReverieError as error:
         yield Finding("error", "online", str(error), error.fix or "See `reverie status`.")
         return

@@ -14,9 +14,10 @@ from pipeline.domain.finding import Finding, Level
 from pipeline.hooklib import projects
 from pipeline.install.schedule import setup
 from pipeline.intake import spool
-from pipeline.ledger import Ledger, calls, files, jobs, unread
+from pipeline.ledger import Ledger, calls, files, jobs, outages, unread
+from pipeline.ledger.outages import Outage
 from pipeline.llm import describe, logins
-from pipeline.text.humanize import count
+from pipeline.text.humanize import ago, count
 
 _MODES = {
     "off": "no background work is done (store.mode)",
@@ -24,6 +25,10 @@ _MODES = {
     "propose": "background work puts what it finds into the inbox (store.mode)",
 }
 
+_UNREAD_FIXES = {
+    unread.PRINTED: "Set extraction.include_print_sessions to read them too.",
+    unread.UNUSABLE: "`reverie work --retry` reads them again.",
+}
 _AGAIN = "It is tried again by itself, soon after that is mended; `reverie work` tries it now."
 
 
@@ -60,7 +65,7 @@ def _ledger(app: App) -> Iterator[Finding]:
         with app.ledger(to_look=True) as ledger:
             yield from _sound(ledger)
             yield from _unread(app, ledger)
-            yield from _jobs(ledger)
+            yield from _jobs(ledger, outages.known(ledger, describe(app.llm, app.settings.model)[0]))
             yield from _spend(app, ledger)
     except ReverieError as error:
         yield Finding("error", "ledger", str(error), error.fix)
@@ -84,15 +89,15 @@ def _sound(ledger: Ledger) -> Iterator[Finding]:
 def _unread(app: App, ledger: Ledger) -> Iterator[Finding]:
     included = app.settings.extraction.include_print_sessions
     for reason, number in unread.reasons(ledger, print_sessions=included).items():
-        fix = "Set extraction.include_print_sessions to read them too." if reason == unread.PRINTED else ""
+        fix = _UNREAD_FIXES.get(reason, "")
         yield Finding("note" if fix else "ok", "not read", f"{reason}: {number:,}", fix)
 
 
-def _jobs(ledger: Ledger) -> Iterator[Finding]:
+def _jobs(ledger: Ledger, down: Outage | None) -> Iterator[Finding]:
     for job in jobs.list_jobs(ledger, state="parked"):
         message = f"{job.kind} {job.key} was given up after {job.attempts} tries: {job.last_error}"
         yield Finding("error", "jobs", message, "Mend the cause, then run `reverie work --retry`.")
-    for held in obstacles(jobs.list_jobs(ledger, state="waiting"))[:3]:
+    for held in obstacles(jobs.list_jobs(ledger, state="waiting"), down)[:3]:
         yield Finding("note", "jobs", f"{held['jobs']}: {held['cause']}", _AGAIN)
 
 
@@ -174,7 +179,8 @@ def _answers(app: App, name: str, reason: str) -> Iterator[Finding]:
     """Say whether the provider can answer, as far as its last call and the logins that are here tell."""
     settings, config = app.settings.model, Home(app.home).config
     offered = logins.unused(settings)
-    refused = _refused(app, name)
+    down = _down(app, name)
+    refused = down is not None and down.outcome == UnauthorisedError.outcome
     at_a_loss = name == "claude-cli" and offered and not (logins.used(settings) or logins.has_own_login())
     if refused or at_a_loss:
         why = "its last call was refused" if refused else "claude has no login of its own here"
@@ -184,6 +190,11 @@ def _answers(app: App, name: str, reason: str) -> Iterator[Finding]:
             [*ways, "Mend the login, then run `reverie doctor --online`." if refused else logins.LOG_IN]
         )
         yield Finding("error", "provider", f"{name}: {why}, so nothing will be learned.{seen}", fix)
+    elif down is not None:
+        level: Level = "error" if down.is_for_a_person else "note"
+        tries = f"{count(down.failures, 'try', 'tries')}, the first {ago(down.began_at, app.clock.now())}"
+        message = f"{name} does not answer ({tries}): {down.reason}"
+        yield Finding(level, "provider", message, f"{down.fix} {_AGAIN}".lstrip())
     else:
         yield Finding("ok", "provider", f"{name}: {reason}; --online tries it")
         if offered:
@@ -202,12 +213,12 @@ def _answers(app: App, name: str, reason: str) -> Iterator[Finding]:
         yield Finding("note", "login", message, "Background work that is started from here lacks it, too.")
 
 
-def _refused(app: App, name: str) -> bool:
-    """Whether the provider's last call was refused for its login; nothing is known without a ledger."""
+def _down(app: App, name: str) -> Outage | None:
+    """Return why the provider did not answer last, if it did not; nothing is known without a ledger."""
     if not Home(app.home).ledger.exists():
-        return False
+        return None
     try:
         with app.ledger(to_look=True) as ledger:
-            return calls.last_outcome(ledger, name) == UnauthorisedError.outcome
+            return outages.known(ledger, name)
     except ReverieError:
-        return False  # `_ledger` has said what is wrong with it
+        return None  # `_ledger` has said what is wrong with it

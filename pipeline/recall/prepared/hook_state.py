@@ -26,7 +26,8 @@ from pipeline.domain.job import Job
 from pipeline.hooklib import home_files
 from pipeline.hooklib.plain import clipped
 from pipeline.hooklib.settings import board, config_stamp
-from pipeline.ledger import Ledger, calls, conversations, dreams, files, inbox, jobs, runs
+from pipeline.ledger import Ledger, calls, conversations, dreams, files, inbox, jobs, outages, runs
+from pipeline.llm import describe
 from pipeline.safety.invisible import visible_line
 from pipeline.store import undone_runs
 
@@ -66,7 +67,7 @@ def write(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> None:
     """Write the hook state of `home`, whole or not at all. Raises LedgerError and OSError."""
     now = clock.now()
     changed = _changes(ledger, (now - timedelta(days=DAYS)).timestamp())
-    paused = calls.paused(ledger, now=now) or ""
+    paused = calls.paused(ledger, now=now) or _down(ledger, settings)
     stuck = [
         (job, _store_of(ledger, job))
         for job in jobs.list_jobs(ledger)
@@ -81,12 +82,18 @@ def write(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> None:
             "inbox": inbox.count_here(ledger, home, Path(store_path)),
             "shared": shared,
             "parked": [_given_up(job) for job in stuck_here if job.state == "parked"][:3],
-            "held": _short(paused) or next(waits, ""),
+            "held": _sentences(paused) or next(waits, ""),
             "dream": _dream(ledger, settings, store_path),
             "changes": changed[store_path][:MOST_CHANGES],
         }
     value = {"at": now.timestamp(), **_of_config(home), "stores": stores}
     write_atomic(Home(home).hook_state, orjson.dumps(value))
+
+
+def _down(ledger: Ledger, settings: Settings) -> str:
+    """Return why the provider does not answer and what mends it, if somebody should hear of that; else ""."""
+    known = outages.known(ledger, describe(settings.model.provider, settings.model)[0])
+    return known.words if known and known.is_for_a_person else ""
 
 
 def note_config(home: Path) -> None:

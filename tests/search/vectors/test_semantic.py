@@ -9,7 +9,7 @@ import pytest
 from pipeline.config import EmbeddingSettings, Settings, SpendSettings
 from pipeline.core.clock import FixedClock
 from pipeline.core.errors import EmbeddingError, SpendError
-from pipeline.ledger import calls, open_ledger
+from pipeline.ledger import calls, open_ledger, outages
 from pipeline.search import semantic, vectors
 from pipeline.search.vectors.remote import is_remote
 from pipeline.store import Store
@@ -154,6 +154,27 @@ def test_in_the_background_a_provider_that_is_down_is_a_line_in_the_log(store, l
         semantic.keep_fresh(store, settings, ledger, FixedClock(NOW))
     (record,) = caplog.records
     assert "2 memories without a vector: ollama (nomic-embed-text) can't be reached" in record.getMessage()
+
+
+def test_in_the_background_a_server_that_is_down_is_not_asked_by_each_pass(store, ledger):
+    clock, refuse = FixedClock(NOW), True
+
+    def answer(path, body):
+        return (503, b"busy") if refuse else ollama(path, body)
+
+    with serving(answer) as server:
+        settings = Settings(embeddings=at(server))
+        semantic.keep_fresh(store, settings, ledger, clock)
+        asked = len(server.inputs)
+        for minute in range(1, 10):
+            clock.at = NOW + timedelta(seconds=4 * minute)
+            semantic.keep_fresh(store, settings, ledger, clock)
+        assert len(server.inputs) == asked > 0
+        refuse = False
+        clock.at = NOW + timedelta(seconds=60)
+        semantic.keep_fresh(store, settings, ledger, clock)
+        assert len(vectors.load(store.root).entries) == 2
+        assert outages.known(ledger, "embeddings") is None
 
 
 @pytest.mark.parametrize("url", ["no address", "http://[x"])
