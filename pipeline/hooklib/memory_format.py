@@ -5,6 +5,8 @@ for that and reads what it can (`pipeline.recall.live.store_files`). Which files
 matter ends, and what a memory is called, both take from here.
 """
 
+from pipeline.hooklib.plain import lines_of
+
 INDEX = "MEMORY.md"
 OVERFLOW = "MEMORY-more.md"
 INDEX_LINES = 200
@@ -106,7 +108,7 @@ def _is_slug(text: str) -> bool:
 
 
 def _heading(body: str) -> str:
-    for line in body.splitlines():
+    for line in lines_of(body):
         if line.startswith("# "):
             return line[2:].strip()
         if line.strip():

@@ -10,6 +10,7 @@ import os
 import stat
 
 from pipeline.hooklib import home_files, jsonish, places
+from pipeline.hooklib.plain import lines_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def least_mode(home: "str | os.PathLike[str]") -> str:
         text = places.read_file(file, _MOST_CONFIG).decode("utf-8", "replace")
     except OSError:
         return MODES[-1]
-    lines = "\n".join(line.split("#")[0] for line in text.splitlines())
+    lines = "\n".join(line.split("#")[0] for line in lines_of(text))
     keys = "|".join(PROJECTS)
     if re.search(rf"(?m)(^|[\s.{{,\ufeff])[\"']?({keys})[\"']?\s*=", lines):
         return MODES[0]

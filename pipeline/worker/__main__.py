@@ -21,6 +21,7 @@ from pipeline.core import locks, paths, zone
 from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import ConfigError, ReverieError, cause
 from pipeline.core.home import Home
+from pipeline.hooklib.plain import lines_of
 from pipeline.intake import spool
 from pipeline.ledger import open_ledger
 from pipeline.recall.prepared import hook_state
@@ -128,7 +129,7 @@ def _described(error: ReverieError | OSError) -> str:
 
 def _complain(home: Path, cause: str) -> None:
     """Log what keeps every worker from its work once, not again for each hook that starts one."""
-    lines = Home(home).worker_log.read_text("utf-8", "replace").splitlines()[-20:]
+    lines = lines_of(Home(home).worker_log.read_text("utf-8", "replace"))[-20:]
     errors = [line for line in lines if " ERROR " in line]
     if not errors or not errors[-1].endswith(cause):
         LOG.error("%s", cause)

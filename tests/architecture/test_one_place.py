@@ -93,3 +93,16 @@ def test_a_limit_of_the_index_is_written_once(limit):
         and names.search(module.text.splitlines()[node.lineno - 1])
     ]
     assert [path for path, _ in found] == ["pipeline/hooklib/memory_format.py"]
+
+
+BREAKS_EVERYWHERE = {
+    "pipeline/cli/output.py": "a text shown on one line has no break of any kind",
+    "pipeline/evaluation/demo.py": "bytes, which break at LF and CR alone",
+    "pipeline/recall/live/store_files.py": "front matter: YAML breaks lines there, too",
+    "pipeline/store/ownership/host_lock.py": "a file of the kernel's",
+}
+
+
+def test_lines_of_content_end_at_line_feeds_alone():
+    found = {module.path for module in modules(PACKAGE) if ".splitlines()" in module.text}
+    assert found == set(BREAKS_EVERYWHERE)

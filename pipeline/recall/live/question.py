@@ -7,6 +7,7 @@ question. What memories are looked up by is the question.
 import re
 
 from pipeline.hooklib.host_commands import is_command
+from pipeline.hooklib.plain import lines_of
 from pipeline.text.tokens import terms
 
 LONGEST = 4_000
@@ -132,7 +133,7 @@ def own_words(prompt: str) -> str:
         text = re.sub(_FENCED, "\n", text)
     if "<" in text or "[" in text:
         text = re.sub(_MARKED, " ", text)
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith(("> ", ">>"))]
+    lines = [line for line in lines_of(text) if line.strip() and not line.startswith(("> ", ">>"))]
     if len(lines) > PASTED_LINES:
         lines = lines[:KEPT_LINES] + lines[-KEPT_LINES:]
     return "\n".join([line[:LONGEST_LINE] for line in lines])

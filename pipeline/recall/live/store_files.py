@@ -12,7 +12,7 @@ import stat
 from pipeline.hooklib import jsonish, memory_format, places, times
 from pipeline.hooklib.digests import sha256
 from pipeline.hooklib.memory_format import EDGES, GRAPH, MAX_FILE, VAULT
-from pipeline.hooklib.plain import is_well_formed
+from pipeline.hooklib.plain import is_well_formed, lines_of
 from pipeline.text.tokens import terms
 
 TYPE_CHECKING = False
@@ -160,7 +160,7 @@ def describe(text: str, path: str) -> "dict[str, Any]":
     Front matter that can't be made out counts as text, and the file's name as the memory's.
     """
     text = text.removeprefix("\ufeff")
-    if "<<<<<<< " in text and memory_format.conflicts(text.splitlines()):
+    if "<<<<<<< " in text and memory_format.conflicts(lines_of(text)):
         return {}
     fenced, below = memory_format.split_front_matter(text)
     front = fenced or ""
