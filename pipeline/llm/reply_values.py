@@ -10,12 +10,13 @@ from typing import Any, NamedTuple, NoReturn
 from pipeline.hooklib.plain import well_formed
 
 # The closing fence has a line to itself: inside a JSON text, line breaks are escaped and fences may occur.
-_FENCE = re.compile(r"```[ \t]*[A-Za-z0-9_+-]*[ \t]*\r?\n(.*?)\n[ \t]*```", re.DOTALL)
+_OPENS = re.compile(r"```[ \t]*(?:[A-Za-z0-9_+-]+[ \t]*)?\r?\n")
+_CLOSES = re.compile(r"\n[ \t]*```")
 # Prose holds brackets of its own ("see [1]"), so only an object or a list of objects can begin there.
 _START = re.compile(r"\[\s*\{|\{")
 _DECODER = json.JSONDecoder(parse_constant=lambda name: _no_constant(name))
-# Each start that leads nowhere may cost a look at all the rest.
-_MOST_STARTS = 60
+# Each start that leads nowhere may cost a look at all the rest: so often may the whole text be looked through.
+_MOST_LOOKS = 60
 _NOTHING: Any = object()
 
 
@@ -36,20 +37,31 @@ def reply_values(text: str) -> Iterator[ReplyValue]:
     found: list[tuple[int, Any]] = []
     prose = []
     end = 0
-    for fence in _FENCE.finditer(text):
-        value = _load(fence.group(1).strip())
+    for start, inside, stop in _fences(text):
+        value = _load(inside.strip())
         if value is not _NOTHING:
-            found.append((fence.start(), value))
-            prose.append((end, fence.start()))
-            end = fence.end()
+            found.append((start, value))
+            prose.append((end, start))
+            end = stop
     prose.append((end, len(text)))
     broken = False
     for start, stop in prose:
-        inside, failed = _amid_prose(text[start:stop])
-        found += [(start + at, value) for at, value in inside]
+        values, failed = _amid_prose(text[start:stop])
+        found += [(start + at, value) for at, value in values]
         broken = broken or failed
     for _, value in sorted(found, key=lambda pair: pair[0], reverse=True):
         yield ReplyValue(value, len(found) == 1 and not broken)
+
+
+def _fences(text: str) -> Iterator[tuple[int, str, int]]:
+    """Yield where each fenced block begins, what it holds, and where it ends. One pass over `text`."""
+    opens = _OPENS.search(text)
+    while opens is not None:
+        closes = _CLOSES.search(text, opens.end())
+        if closes is None:
+            return
+        yield opens.start(), text[opens.end() : closes.start()], closes.end()
+        opens = _OPENS.search(text, closes.end())
 
 
 def _amid_prose(text: str) -> tuple[list[tuple[int, Any]], bool]:
@@ -57,17 +69,28 @@ def _amid_prose(text: str) -> tuple[list[tuple[int, Any]], bool]:
     found = []
     failed = 0
     at = _START.search(text)
-    while at is not None and failed < _MOST_STARTS:
+    while at is not None and failed < _MOST_LOOKS * len(text):
         try:
             value, end = _DECODER.raw_decode(text, at.start())
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as fault:
             # A brace of the prose, or a value that is cut or too deep: the next one may be whole.
-            failed += 1
+            failed += _looked_through(text, at.start(), fault)
             end = at.start() + 1
         else:
             found.append((at.start(), _clean(value)))
         at = _START.search(text, end)
     return found, failed > 0
+
+
+def _looked_through(text: str, start: int, fault: Exception) -> int:
+    """Return how many characters of `text` were read up to `fault`, at most.
+
+    A string without an end is named by its start. Naming the line of a fault counts the lines before it,
+    which is much faster than reading them, yet not free.
+    """
+    if isinstance(fault, json.JSONDecodeError) and text[fault.pos : fault.pos + 1] != '"':
+        return max(fault.pos - start + 1, len(text) // 30)
+    return len(text) - start
 
 
 def _load(text: str) -> Any:

@@ -62,6 +62,7 @@ TWO = json.dumps({"memories": [A, B]}, indent=1)
         f'The empty answer would be\n```json\n{{"memories": []}}\n```\nhere it is\n```json\n{TWO}\n```',
         f"{TWO}\n(`{{}}` would have meant nothing.)",
         f"As a list: {json.dumps([A, B])} as you asked.",
+        f"{'if (a) { b(); } ' * 500}\n{TWO}",
         f"\ufeff{TWO}",
         f"  \n{TWO}\n\n",
     ],
@@ -125,6 +126,9 @@ def test_bug_061_other_shapes_are_invalid_and_never_empty(value: Any) -> None:
         "{" * 100_000,
         "[{" * 100_000,
         '{"a":' * 100_000,
+        "```" + " " * 300_000,
+        "```\n x" * 100_000,
+        '{"a' * 100_000,
     ],
 )
 def test_bug_063_text_without_a_value_is_invalid(text: str) -> None:
