@@ -15,7 +15,7 @@ _CLOSES = re.compile(r"\n[ \t]*```")
 # Prose holds brackets of its own ("see [1]"), so only an object or a list of objects can begin there.
 _START = re.compile(r"\[\s*\{|\{")
 _DECODER = json.JSONDecoder(parse_constant=lambda name: _no_constant(name))
-# Each start that leads nowhere may cost a look at all the rest: so often may the whole text be looked through.
+# A start that leads nowhere may cost a look at all the rest: so often may the whole be looked through.
 _MOST_LOOKS = 60
 _NOTHING: Any = object()
 
