@@ -26,6 +26,8 @@ MAX_FILE = 2_000_000
 PREVIEW = 200
 """Characters of a body that stand for it where the whole would be too long."""
 
+NULLS = frozenset({"~", "null", "Null", "NULL"})
+"""How YAML writes that a value is nothing. As a name, a description or an item of a list they are words."""
 _TRUE = frozenset({"true", "yes", "y", "on", "1"})
 _RETIRED = frozenset({"archived", "superseded", "retired", "deleted"})
 

@@ -33,6 +33,7 @@ _NESTED = r"[ \t]+([A-Za-z_][\w-]*)[ \t]*:[ \t]+(.*)$"
 _ITEM = r"[ \t]*-[ \t]+(.*)$"
 _QUOTE = r"""(?s)\bquote:[ \t]*(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')"""
 _AT = r"\bat:[ \t]*[\"']?([0-9T:.+Zz-]{10,35})"
+_OPTIONAL = ("id", "title", "type", "origin", "tags", "anchors")
 _SESSION = r"\b(?:session|originSessionId):[ \t]*[\"']?([\w-]{1,80})"
 
 
@@ -169,6 +170,9 @@ def describe(text: str, path: str) -> "dict[str, Any]":
     body = below if keys or _says_nothing(front) else text
     if memory_format.is_retired(keys.get("archived", ""), keys.get("status", "")):
         return {}
+    for key in _OPTIONAL:
+        if keys.get(key) in memory_format.NULLS:
+            del keys[key]
     ident = keys.get("id", "")
     name, title = memory_format.name_and_title(path, keys.get("name", ""), keys.get("title", ""), ident, body)
     sources = re.sub(_QUOTE, "", front)  # a quote may say anything, also a time

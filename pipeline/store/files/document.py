@@ -33,15 +33,45 @@ _MAX_FRONT = 200_000
 
 
 class _Loader(_BASE_LOADER):  # type: ignore[misc]
-    """YAML without guessed times and without yes/no as booleans, so that values come back as written."""
+    """YAML with values as they are written: no guessed times, no yes/no as booleans, and words as words."""
+
+    def construct_document(self, node: Any) -> Any:
+        """Return the value of the whole text, whose root is `node`."""
+        below = [value for key, value in _pairs(node) if key == "metadata"]
+        for mapping in (node, *below):
+            for key, value in _pairs(mapping):
+                if key in _WORDED:
+                    _read_as_words(value, key in _NEVER_NULL)
+        return super().construct_document(node)
+
+
+# What a person or a model reads, and looks a memory up by: 10:00 is not 600 there, nor 012 ten, nor `null` nothing.
+_NEVER_NULL = frozenset({"name", "description"})
+_WORDED = _NEVER_NULL | {"id", "title", "type", "origin", "tags", "aliases", "anchors", "cues"}
+_NULL = "tag:yaml.org,2002:null"
+_GUESSED = ("timestamp", "bool", "merge", "value")
+
+
+def _pairs(node: Any) -> list[tuple[str, Any]]:
+    """Return the keys and values of a mapping node; none of another one."""
+    return [(key.value, value) for key, value in node.value] if isinstance(node, yaml.MappingNode) else []
+
+
+def _read_as_words(node: Any, even_null: bool) -> None:
+    """Let the plain values of `node` and of its items be the text that stands there.
+
+    An empty value stays nothing, and so does a null that is no item, unless `even_null`.
+    """
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            if isinstance(item, yaml.ScalarNode):
+                _read_as_words(item, True)
+    elif isinstance(node, yaml.ScalarNode) and node.value and (even_null or node.tag != _NULL):
+        node.tag = "tag:yaml.org,2002:str"
 
 
 _Loader.yaml_implicit_resolvers = {
-    first: [
-        (tag, pattern)
-        for tag, pattern in rules
-        if tag not in ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:bool")
-    ]
+    first: [(tag, pattern) for tag, pattern in rules if tag.rpartition(":")[2] not in _GUESSED]
     for first, rules in _BASE_LOADER.yaml_implicit_resolvers.items()
 }
 _Loader.add_implicit_resolver(
