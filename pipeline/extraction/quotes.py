@@ -7,6 +7,9 @@ import unicodedata
 
 from pipeline.safety.invisible import visible
 
+# The last is what stands for the "<" of a tag that a request must not hold.
+_FOLDED = {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x2039: "<", 0xFF1C: "<", 0xFE64: "<"}
+
 
 def quoted_in(quote: str, text: str) -> bool:
     """Whether `quote` stands in `text`, white space folded; a scrap counts only in a short text.
@@ -25,6 +28,6 @@ def quoted_in(quote: str, text: str) -> bool:
 
 def in_one_line(text: str) -> str:
     """Return `text` as quotes are compared: white space and quotation marks folded, nothing hidden."""
-    plain = unicodedata.normalize("NFC", text).translate({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'})
+    plain = unicodedata.normalize("NFC", text).translate(_FOLDED)
     # As in the rendering that the model quotes from, what can't be seen goes first.
     return " ".join(visible(plain).split())

@@ -45,7 +45,7 @@ class _Loader(_BASE_LOADER):  # type: ignore[misc]
         return super().construct_document(node)
 
 
-# What a person or a model reads, and looks a memory up by: 10:00 is not 600 there, nor 012 ten, nor `null` nothing.
+# What is read, and what a memory is looked up by: 10:00 is not 600 there, nor 012 ten, nor `null` nothing.
 _NEVER_NULL = frozenset({"name", "description"})
 _WORDED = _NEVER_NULL | {"id", "title", "type", "origin", "tags", "aliases", "anchors", "cues"}
 _NULL = "tag:yaml.org,2002:null"

@@ -20,6 +20,7 @@ from pipeline.domain.memory import MAX_DESCRIPTION, Memory
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, conflicts
 from pipeline.hooklib.plain import one_line
 from pipeline.safety.invisible import is_hidden, visible, visible_line
+from pipeline.safety.markup import without_tags
 from pipeline.store.files.frontmatter_schema import first_line
 from pipeline.store.files.layout import INDEX, OVERFLOW
 
@@ -255,5 +256,6 @@ def _overflow(rest: Sequence[Entry], lost: Sequence[str]) -> bytes:
 
 
 def inert(text: str) -> str:
-    """Return `text` on one line, all of it visible, unable to end the link or to open or close a comment."""
-    return _COMMENT_MARKS.sub("", visible_line(text)).replace("[", "(").replace("]", ")")
+    """Return `text` on one line, all of it visible, without tags or comments, unable to end the link."""
+    line = without_tags(_COMMENT_MARKS.sub("", visible_line(text)))
+    return line.replace("[", "(").replace("]", ")")
