@@ -32,6 +32,12 @@ def lines_of(text: str) -> "list[str]":
     return lines if lines[-1] else lines[:-1]
 
 
+def whole_lines(text: str) -> "list[str]":
+    """Return the lines of `text` (see `lines_of`) with their ends: joined they are `text` again."""
+    lines = text.encode("utf-8", "surrogatepass").splitlines(keepends=True)
+    return [line.decode("utf-8", "surrogatepass") for line in lines]
+
+
 def one_line(text: str, limit: int) -> str:
     """Return `text` on one line of at most `limit` characters, cut at a word with ``…``."""
     line = " ".join(text.split())

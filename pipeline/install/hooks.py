@@ -19,6 +19,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.home import Home
 from pipeline.core.ids import digest
 from pipeline.hooklib import home_files
+from pipeline.hooklib.plain import whole_lines
 from pipeline.install import claude_settings, hook_edit
 from pipeline.install import status_line as status_lines
 from pipeline.install.hook_registration import note_interpreter
@@ -41,7 +42,7 @@ class Edit:
     @property
     def diff(self) -> str:
         """Return the change as a unified diff, "" when there is none."""
-        old, new = ((text or "").splitlines(keepends=True) for text in (self.before, self.after))
+        old, new = (whole_lines(text or "") for text in (self.before, self.after))
         here, there = ("/dev/null" if text is None else str(self.file) for text in (self.before, self.after))
         lines = difflib.unified_diff(old, new, here, there)
         ends = (line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)

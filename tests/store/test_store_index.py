@@ -245,3 +245,11 @@ def test_a_line_of_our_shape_that_claude_adds_inside_the_block_stays(store):
     (store.root / "MEMORY.md").write_text(index(store).replace(END, added + END))
     save(store, memory("b"), id="run-2")
     assert index(store).endswith(f"{END}\n{added}") and "](b.md)" in index(store)
+
+
+@pytest.mark.parametrize("odd", ["\u2028", "\x85", "\x1c", "\x0c"])
+def test_bug_13_a_mark_behind_an_odd_break_is_a_part_of_their_line(odd):
+    theirs = f"see{odd}{BEGIN}\nmine\n".encode()
+    built = build(theirs, entries(1), ours=())
+    assert built.index.startswith(theirs)
+    assert build(built.index, entries(1), ours=set(built.lines)).index == built.index

@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote
 
 from pipeline.domain.memory import MAX_DESCRIPTION, Memory
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, conflicts
-from pipeline.hooklib.plain import one_line
+from pipeline.hooklib.plain import one_line, whole_lines
 from pipeline.safety.invisible import is_hidden, visible, visible_line
 from pipeline.safety.markup import without_tags
 from pipeline.store.files.frontmatter_schema import first_line
@@ -181,7 +181,7 @@ def block_lines(current: bytes) -> list[str]:
 def _outside(text: str, ours: Collection[str] | None) -> _Outside:
     result = _Outside([], [], [], False)
     within = False
-    lines = text.splitlines(keepends=True)
+    lines = whole_lines(text)
     marks, unsettled = _conflicts_of_ours(lines)
     for position, line in enumerate(lines):
         if position in marks:
