@@ -18,7 +18,7 @@ from pipeline.core.atomic import ensure_dir, remove_empty_dirs, write_atomic
 from pipeline.core.errors import InputError
 from pipeline.core.home import Home
 from pipeline.core.ids import digest
-from pipeline.hooklib import home_files
+from pipeline.hooklib import home_files, jsonish
 from pipeline.hooklib.plain import whole_lines
 from pipeline.install import claude_settings, hook_edit
 from pipeline.install import status_line as status_lines
@@ -169,7 +169,7 @@ def remove(home: Path, edits: Sequence[Edit]) -> None:
 def read_record(home: Path) -> Record:
     """Return what is noted in `home`; an empty record when nothing is, or nothing that can be read."""
     try:
-        value = json.loads(Home(home).installed.read_text("utf-8"))
+        value = jsonish.loads(Home(home).installed.read_text("utf-8"))
         files = [_Kept(**values) for values in value["files"]]
         had = value["had"]
         return Record(files, [*map(str, value["made"])], None if had is None else [*map(str, had)])

@@ -18,6 +18,7 @@ from pipeline.core.errors import (
     UnauthorisedError,
     UnavailableError,
 )
+from pipeline.hooklib import jsonish
 from pipeline.llm import error_phrases
 from pipeline.llm.budget import Usage, estimate_tokens
 from pipeline.llm.request import RawReply, Request
@@ -78,9 +79,9 @@ def _result(stdout: str) -> dict[str, Any] | None:
         if not text.lstrip().startswith(("{", "[")):
             continue
         try:
-            value = json.loads(text)
+            value = jsonish.loads(text)
         except ValueError:
-            # Warnings may stand around the object; the next reading is a single line.
+            # Warnings may stand around the object, or it is none; the next reading is a single line.
             continue
         for item in reversed(value if isinstance(value, list) else [value]):
             if isinstance(item, dict) and item.get("type") == "result":

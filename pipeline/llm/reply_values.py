@@ -72,12 +72,13 @@ def _amid_prose(text: str) -> tuple[list[tuple[int, Any]], bool]:
     while at is not None and failed < _MOST_LOOKS * len(text):
         try:
             value, end = _DECODER.raw_decode(text, at.start())
+            value = _clean(value)
         except (ValueError, RecursionError) as fault:
             # A brace of the prose, or a value that is cut or too deep: the next one may be whole.
             failed += _looked_through(text, at.start(), fault)
             end = at.start() + 1
         else:
-            found.append((at.start(), _clean(value)))
+            found.append((at.start(), value))
         at = _START.search(text, end)
     return found, failed > 0
 

@@ -22,7 +22,7 @@ from pipeline.domain.memory import Memory
 from pipeline.hooklib.jsonish import BOM
 from pipeline.hooklib.memory_format import split_front_matter
 from pipeline.hooklib.plain import well_formed
-from pipeline.store.files.frontmatter_schema import KNOWN, plain, to_memory
+from pipeline.store.files.frontmatter_schema import KNOWN, MAX_DEPTH, plain, to_memory
 
 _HANDLER = YAMLHandler()
 _BASE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -142,16 +142,14 @@ def split(raw: bytes, path: str = "") -> Parts:
 def read_front(front: str, path: str = "") -> dict[str, Any] | None:
     """Return the mapping that YAML text `front` holds, or None when it is no mapping but plain text.
 
-    Raises DocumentError with file and line for YAML that can't be read, and for aliases, which let a
-    few lines stand for gigabytes.
+    Raises DocumentError with file and line for YAML that can't be read, for aliases, which let a few lines
+    stand for gigabytes, and for what is nested beyond `MAX_DEPTH`, at which old parsers end the process.
     """
     try:
         if len(front) > _MAX_FRONT:
             raise yaml.YAMLError("front matter over 200,000 characters")
-        if "&" in front and "*" in front:
-            events = yaml.parse(front, Loader=_BASE_LOADER)
-            if any(isinstance(event, yaml.AliasEvent) for event in events):
-                raise yaml.YAMLError("YAML aliases are not read")
+        if ("&" in front and "*" in front) or sum(map(front.count, "[{-?")) > MAX_DEPTH:
+            _check_events(front)
         data = _HANDLER.load(front, Loader=_Loader)
     except (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError) as error:
         problem_mark = getattr(error, "problem_mark", None)
@@ -161,6 +159,20 @@ def read_front(front: str, path: str = "") -> dict[str, Any] | None:
     if data is None:
         return {}
     return data if isinstance(data, dict) else None
+
+
+def _check_events(front: str) -> None:
+    """Raise YAMLError for aliases and for what is nested too deep, before any of it is built.
+
+    Block mappings need a deeper line for each level, so only brackets, dashes and question marks nest far.
+    """
+    depth = 0
+    for event in yaml.parse(front, Loader=_BASE_LOADER):
+        if isinstance(event, yaml.AliasEvent):
+            raise yaml.YAMLError("YAML aliases are not read")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise yaml.YAMLError(f"nested more than {MAX_DEPTH} deep")
 
 
 def parse(raw: bytes, path: str) -> Memory:
