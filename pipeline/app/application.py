@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -22,6 +22,7 @@ from pipeline.core import locks, paths, zone
 from pipeline.core.errors import (
     ODD_DATA,
     ConfigError,
+    DamagedLedgerError,
     InputError,
     LedgerError,
     SearchError,
@@ -43,6 +44,7 @@ from pipeline.search.refresh import refresh_index, sweep_indexes
 from pipeline.store import Document, HandEdit, Problem, Store
 from pipeline.transcript import find, scan
 from pipeline.worker import Pass, Worker, WorkerContext, check_owner, store_for
+from pipeline.worker.mending import renew_ledger
 
 WORKER_WAIT_SECONDS = 120.0
 
@@ -270,7 +272,21 @@ class App:
         return [c for c in ready if self.store_override or store_for(ledger, c.source_file) == here]
 
     def work(self, *, retry: bool = False) -> Pass:
-        """Drain the spool and do every waiting job now; `retry` first puts parked jobs back."""
+        """Drain the spool and do every waiting job now; `retry` first puts parked jobs back.
+
+        A damaged ledger is made anew before, and what came of it told in the answer.
+        """
+        try:
+            return self._pass(retry=retry)
+        except DamagedLedgerError:
+            self.require_settings()
+            with locks.lock(Home(self.home).worker_lock, timeout=WORKER_WAIT_SECONDS) as held:
+                notice = renew_ledger(self.home, self.settings, self.clock) if held else ""
+            if not notice:
+                raise
+        return replace(self._pass(retry=retry), renewed=notice)
+
+    def _pass(self, *, retry: bool) -> Pass:
         with self.ledger() as ledger, self.alone(ledger) as worker:
             if retry:
                 jobs.unpark(ledger, None, now=self.clock.now().timestamp())

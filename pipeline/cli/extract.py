@@ -153,6 +153,8 @@ def work(
         done = App(store=store, llm=llm).work(retry=retry)
 
     def tell() -> None:
+        if done.renewed:
+            output.talk(f"note: {done.renewed}")
         runs, failures = count(len(done.outcomes), "run"), count(len(done.failures), "failure")
         output.line(f"{count(done.events, 'event')}, {runs}, {failures}")
         _tell(done.outcomes, None)

@@ -10,6 +10,7 @@
     ├── SpoolError             the spool can't be written or read
     ├── LockError              a lock file can't be opened
     ├── LedgerError            the ledger can't be used
+    │   ├── DamagedLedgerError SQLite finds the file damaged; the worker makes a new one
     │   ├── NewerSchemaError   it was written by a newer Reverie
     │   └── LeaseLostError     the job now belongs to another worker
     ├── SearchError            a search index can't be used; it may always be deleted
@@ -140,6 +141,10 @@ class EmbeddingError(ReverieError):
 
 class LedgerError(ReverieError):
     """The ledger can't be used."""
+
+
+class DamagedLedgerError(LedgerError):
+    """The ledger's file is damaged."""
 
 
 class NewerSchemaError(LedgerError):

@@ -15,6 +15,7 @@ from pipeline.core import faults
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import (
     ODD_DATA,
+    DamagedLedgerError,
     LeaseLostError,
     LedgerError,
     ModelError,
@@ -56,6 +57,8 @@ class Pass:
     failures: list[str] = field(default_factory=list)
     waiting: str = ""
     dreams: list[dict[str, str]] = field(default_factory=list)
+    renewed: str = ""
+    """What is to be said of a ledger that was damaged and made anew, if it was."""
 
 
 class Worker:
@@ -216,6 +219,8 @@ class Worker:
         try:
             try:
                 result = self.dreams.run(job) if job.kind == "dream" else self.extraction.run(job)
+            except DamagedLedgerError:
+                raise  # Nothing can be settled in it: the worker makes a new one.
             except Exception as error:  # noqa: BLE001 - a job's one boundary
                 self._settle_failure(job, error, done)
                 down = error if isinstance(error, PROVIDER_DOWN) else None

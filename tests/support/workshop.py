@@ -7,6 +7,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -20,7 +21,7 @@ from pipeline.intake import spool
 from pipeline.ledger import Ledger, open_ledger
 from pipeline.store.files.scanning import CACHE_KEY
 from pipeline.worker import Worker, WorkerContext
-from tests.support.hooks import wait_for_lock
+from tests.support.hooks import HOOKS, wait_for_lock
 from tests.support.stores import tree
 from tests.support.transcripts import Transcript
 from tests.support.warm import shared_workers
@@ -101,6 +102,24 @@ class Workshop:
         file = folder / f"{stamp:013d}-1-{self._events:06x}-{hook}.json"
         file.write_bytes(self.payload(session, hook_event_name=hook, **values))
         return file
+
+    def started(self, **env: str) -> str:
+        """Start a session in the project as the host does; return what its person reads."""
+        fields = {"session_id": "new", "cwd": str(self.project), "source": "startup"}
+        printed = self._hook("recall.py", "SessionStart", fields, env)
+        return str(json.loads(printed).get("systemMessage", "")) if printed else ""
+
+    def status_line(self, **env: str) -> str:
+        """Return Reverie's part of the status line in the project."""
+        return self._hook("statusline.py", "", {"cwd": str(self.project)}, env).strip()
+
+    def _hook(self, name: str, event: str, fields: Mapping[str, str], env: Mapping[str, str]) -> str:
+        return subprocess.run(
+            [sys.executable, "-I", "-S", str(HOOKS / name), event],
+            input=json.dumps({**fields, "hook_event_name": event}).encode(),
+            env={**self.env, "REVERIE_PYTHON": "/bin/true", **env},
+            cwd=self.project, capture_output=True, timeout=60, check=True,
+        ).stdout.decode()  # fmt: skip
 
     # -- what Reverie does ------------------------------------------------------------------------
 

@@ -53,8 +53,10 @@ def at_start(
     """
     everywhere = Seen(home, home)
     ask = _command("status", plugin)
-    broken = [*(_setup(home, now) or _first(home, plugin)), *_settings(home, problems)] or _stalled(home, now)
-    broken += _stopped(state, ask)
+    board = settings.board(home)
+    broken = [*(_setup(home, now) or _first(home, plugin)), *_settings(home, problems), *_trouble(board)]
+    broken = broken or _stalled(home, now)
+    broken += [*_unread(board, ask), *_stopped(state, ask)]
     lines = [line for line in (_plain(line) for line in broken) if everywhere.today(line, now)]
     news = _news(state, seen, everywhere, now, since, plugin)
     if lines or news:
@@ -140,6 +142,30 @@ def _stopped(state: "dict[str, Any]", ask: str) -> "list[str]":
         end = " " if held.endswith("…") else ". "
         lines.append(f"Reverie learns nothing for now: {held.rstrip('.')}{end}{ask}")
     return lines
+
+
+def unusable(home: str, error: OSError) -> str:
+    """Return the line that nothing can be written in `home`, for `error`, and what mends it."""
+    why = (error.strerror or "it can't be written").rstrip(".")
+    return _plain(f"Reverie keeps nothing for now: {home}: {why}. {settings.step_for(error.errno)}")
+
+
+def _trouble(board: "dict[str, Any]") -> "list[str]":
+    """Return the lines of what keeps every worker from its work, and of a ledger that had to be made anew."""
+    trouble, renewed = (settings.noted(board, what) for what in ("trouble", "renewed"))
+    return [
+        *([f"Reverie learns nothing for now: {trouble}"] if trouble else []),
+        *([f"Reverie: {renewed}"] if renewed else []),
+    ]
+
+
+def _unread(board: "dict[str, Any]", ask: str) -> "list[str]":
+    """Return the line about events whose transcript can't be read."""
+    unread, why = settings.left_over(board)
+    if not unread:
+        return []
+    waits = "turns can't be read and wait" if unread > 1 else "turn can't be read and waits"
+    return [f"Reverie: {unread} {waits}: {why.rstrip('.')}. {ask}"]
 
 
 def _setup(home: str, now: float) -> "list[str]":
