@@ -389,12 +389,18 @@ def write(file: str, text: str) -> None:
     """Put `text` in place of what `file` holds: nobody reads a half of it."""
     folder, name = os.path.split(file)
     temp = f"{folder}/.{name}.reverie-tmp-{os.getpid()}"
+    rest = os.fsencode(text)
     handle = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | capture.BINARY, 0o600)
     try:
-        os.write(handle, os.fsencode(text))
-    finally:
-        os.close(handle)
-    os.replace(temp, file)
+        try:
+            while rest:
+                rest = rest[os.write(handle, rest) :]
+        finally:
+            os.close(handle)
+        os.replace(temp, file)
+    except OSError:
+        os.unlink(temp)
+        raise
 
 
 def text_of(file: str) -> str:

@@ -205,8 +205,8 @@ def home_fault(home: str) -> str:
     except (AttributeError, OSError):
         return ""  # none yet, or a system that does not tell
     if room.f_flag & getattr(os, "ST_RDONLY", 1) or not os.access(home, os.W_OK):
-        return f"{home} can't be written"
-    return f"the disk of {home} is full" if room.f_blocks and not room.f_bavail else ""
+        return f"nothing can be written in {home}"
+    return f"the disk is full: {home}" if room.f_blocks and not room.f_bavail else ""
 
 
 def step_for(number: "int | None") -> str:

@@ -169,6 +169,8 @@ def _log_to(home: Path) -> None:
     )
     handler.setFormatter(FieldFormatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     # The parent of every area's logger: reverie.intake, reverie.worker, reverie.recall, …
+    # A log on a full disk is no reason to stop, nor to say so at each of its lines: `hook_state.note` tells.
+    logging.raiseExceptions = False
     root = logging.getLogger("reverie")
     root.addHandler(handler)
     root.setLevel(logging.INFO)

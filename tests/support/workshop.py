@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ from pipeline.intake import spool
 from pipeline.ledger import Ledger, open_ledger
 from pipeline.store.files.scanning import CACHE_KEY
 from pipeline.worker import Worker, WorkerContext
+from tests.support.bounds import bound
 from tests.support.hooks import HOOKS, wait_for_lock
 from tests.support.stores import tree
 from tests.support.transcripts import Transcript
@@ -103,19 +104,30 @@ class Workshop:
         file.write_bytes(self.payload(session, hook_event_name=hook, **values))
         return file
 
-    def started(self, **env: str) -> str:
-        """Start a session in the project as the host does; return what its person reads."""
-        fields = {"session_id": "new", "cwd": str(self.project), "source": "startup"}
-        printed = self._hook("recall.py", "SessionStart", fields, env)
+    def started(self, *, room: bool = True, session: str = "new", **env: str) -> str:
+        """Start a session in the project as the host does; return what its person reads.
+
+        Without `room` nothing can be written, as on a full disk.
+        """
+        fields = {"session_id": session, "cwd": str(self.project), "source": "startup"}
+        full = () if room else ("sh", "-c", 'ulimit -f 0; exec "$@"', "sh")
+        printed = self._hook("recall.py", "SessionStart", fields, env, full)
         return str(json.loads(printed).get("systemMessage", "")) if printed else ""
 
     def status_line(self, **env: str) -> str:
         """Return Reverie's part of the status line in the project."""
         return self._hook("statusline.py", "", {"cwd": str(self.project)}, env).strip()
 
-    def _hook(self, name: str, event: str, fields: Mapping[str, str], env: Mapping[str, str]) -> str:
+    def _hook(
+        self,
+        name: str,
+        event: str,
+        fields: Mapping[str, str],
+        env: Mapping[str, str],
+        before: Sequence[str] = (),
+    ) -> str:
         return subprocess.run(
-            [sys.executable, "-I", "-S", str(HOOKS / name), event],
+            [*bound(), *before, sys.executable, "-I", "-S", str(HOOKS / name), event],
             input=json.dumps({**fields, "hook_event_name": event}).encode(),
             env={**self.env, "REVERIE_PYTHON": "/bin/true", **env},
             cwd=self.project, capture_output=True, timeout=60, check=True,
@@ -123,14 +135,17 @@ class Workshop:
 
     # -- what Reverie does ------------------------------------------------------------------------
 
-    def work(self, **env: str) -> int:
+    def work(self, *, longest_file: int = -1, **env: str) -> int:
         """Run the worker as a process bound by file modes until it ends; return its exit status."""
-        return shared_workers().run({**self.env, **env})
+        return shared_workers().run({**self.env, **env}, longest_file=longest_file)
 
-    def reverie(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    def reverie(
+        self, *arguments: str, longest_file: int = -1, **env: str
+    ) -> subprocess.CompletedProcess[str]:
         """Run a `reverie` command in the project."""
-        scratch = self.place / "printed"
-        return shared_workers().reverie(arguments, {**self.env, **env}, self.project, scratch)
+        return shared_workers().reverie(
+            arguments, {**self.env, **env}, self.project, self.place / "printed", longest_file=longest_file
+        )
 
     @contextmanager
     def ledger(self) -> Iterator[Ledger]:

@@ -166,3 +166,75 @@ def test_somebody_elses_database_is_left_alone_and_told(shop: Workshop) -> None:
 
 def _seconds(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
+
+
+LEVELS = [*range(0, 8_000, 800), *range(8_000, 64_000, 8_000), *range(64_000, 320_000, 20_000)]
+"""Bytes beyond which no file grows: 30 levels, from a disk without any room to one that has enough."""
+COMMANDS = (["status"], ["add", "The build box has twelve cores."], ["consolidate"], ["doctor"], ["work"])
+
+
+def test_a12_a_disk_without_room_costs_nothing_but_time(shop: Workshop) -> None:
+    assert len(LEVELS) >= 30
+    session = lived(shop)
+    before = shop.memories()
+    for number, level in enumerate(LEVELS):
+        shop.fire(session)
+        assert shop.work(longest_file=level, REVERIE_NOW=LATER) in (0, 1)
+        for arguments in (COMMANDS[number % 5], COMMANDS[(number + 2) % 5]):
+            done = shop.reverie(*arguments, longest_file=level, REVERIE_NOW=LATER)
+            said = done.stdout + done.stderr
+            assert done.returncode in (0, 1), (level, arguments, said)
+            assert "fault in Reverie" not in said and "Traceback" not in said, (level, arguments, said)
+            assert "Error" not in said and "[Errno" not in said, (level, arguments, said)
+        assert shop.temporary() == [], level
+    assert shop.work(REVERIE_NOW=LATER) == 0
+    assert set(before) <= set(shop.memories()) and not list((shop.home / "spool").glob("*.json"))
+    assert not aside(shop)
+
+
+def test_a11_a_session_says_that_the_disk_is_full(shop: Workshop) -> None:
+    lived(shop)
+    line = shop.started(room=False, REVERIE_NOW=LATER)
+    assert "keeps nothing for now" in line and str(shop.home) in line and "Make room" in line
+    assert "\n" not in line and shop.temporary() == []
+    assert "keeps nothing" not in shop.started(session="other", REVERIE_NOW=LATER)
+
+
+def test_a11_a_session_says_that_the_home_can_only_be_read(shop: Workshop) -> None:
+    lived(shop)
+    folders = [shop.home, *(path for path in shop.home.rglob("*") if path.is_dir())]
+    for path in [*shop.home.rglob("*"), shop.home]:
+        path.chmod(0o500 if path.is_dir() else 0o400)
+    try:
+        line, mark = start(shop), shop.status_line(REVERIE_NOW=LATER)
+        done = shop.reverie("status", REVERIE_NOW=LATER)
+    finally:
+        for path in folders:
+            path.chmod(0o700)
+    assert "keeps nothing for now" in line and "Make the folder writable" in line
+    assert mark.startswith("reverie paused: nothing can be written in ")
+    assert "Traceback" not in done.stderr and "fault in Reverie" not in done.stderr
+
+
+def test_a11_a_session_says_that_a_transcript_can_not_be_read(shop: Workshop) -> None:
+    session = lived(shop)
+    (shop.folder / f"{session.session_id}.jsonl").chmod(0o000)
+    assert shop.work(REVERIE_NOW=LATER) == 0
+    line = start(shop)
+    assert line.startswith("Reverie: 1 turn can't be read and waits: ") and "Permission denied" in line
+    assert "1 unread" in shop.status_line(REVERIE_NOW=LATER)
+    (shop.folder / f"{session.session_id}.jsonl").chmod(0o600)
+    assert shop.work(REVERIE_NOW=LATER) == 0
+    assert "unread" not in shop.status_line(REVERIE_NOW=LATER)
+
+
+def test_a11_a_session_says_that_the_ledger_is_locked(shop: Workshop, tmp_path: Path) -> None:
+    lived(shop)
+    with closing(sqlite3.connect(ledger_of(shop), isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert shop.work(REVERIE_NOW=LATER) == 0
+        assert "learns nothing for now: ledger.sqlite: database is locked" in start(shop)
+        assert "locked" in shop.status_line(REVERIE_NOW=LATER)
+        other.execute("ROLLBACK")
+    assert shop.work(REVERIE_NOW=LATER) == 0 and not aside(shop)
+    assert "locked" not in shop.status_line(REVERIE_NOW=LATER)

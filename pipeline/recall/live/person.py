@@ -55,7 +55,7 @@ def at_start(
     ask = _command("status", plugin)
     board = settings.board(home)
     broken = [*(_setup(home, now) or _first(home, plugin)), *_settings(home, problems), *_trouble(board)]
-    broken = broken or _stalled(home, now)
+    broken = broken or _stalled(home, now, settings.left_over(board)[0])
     broken += [*_unread(board, ask), *_stopped(state, ask)]
     lines = [line for line in (_plain(line) for line in broken) if everywhere.today(line, now)]
     news = _news(state, seen, everywhere, now, since, plugin)
@@ -199,12 +199,18 @@ def _settings(home: str, problems: "list[str]") -> "list[str]":
     return [f"Reverie: {problem.rstrip('.')}" for problem in problems[:1]]
 
 
-def _stalled(home: str, now: float) -> "list[str]":
-    """Return the line that events wait and no worker takes them: an hour, or less if the last one died."""
+def _stalled(home: str, now: float, unread: int) -> "list[str]":
+    """Return the line that events wait and no worker takes them: an hour, or less if the last one died.
+
+    Of `unread` events it is known that a worker saw them, and why it could not take them.
+    """
     try:
-        names = [name for name in os.listdir(f"{home}/{home_files.SPOOL}") if name[:13].isdigit()]
+        found = os.listdir(f"{home}/{home_files.SPOOL}")
     except OSError:
         return []  # no event came yet
+    names = [name for name in found if name[:13].isdigit() and name.endswith(".json")]
+    if len(names) <= unread:
+        return []
     waited = max((now - int(name[:13]) / 1000 for name in names), default=0.0)
     last = _text(f"{home}/{home_files.WORKER_LOG}").strip().rpartition("\n")[2]
     kind, _, why = last.partition(": ")

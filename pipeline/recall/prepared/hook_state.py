@@ -127,7 +127,7 @@ def _left(home: Path) -> list[Any]:
     except SpoolError as error:
         LOG.warning("%s", error)
         return []
-    return [len(found), _short(found[-1][1])] if found else []
+    return [len(found), _sentences(found[-1][1])] if found else []
 
 
 def _of_config(home: Path) -> dict[str, Any]:
