@@ -14,7 +14,7 @@ from typing import Any, get_args
 
 from pipeline import config
 from pipeline.app import retired
-from pipeline.app.status import estimate, next_step, overview, run_row, source_row
+from pipeline.app.status import estimate, next_step, overview, run_row, source_row, to_come
 from pipeline.config import Settings
 from pipeline.context import open_store
 from pipeline.core import clock as clocks
@@ -241,6 +241,11 @@ class App:
                 estimate(ledger, self.settings, item, offline=self.offline)
                 for item in self._ready(ledger, everything)
             ]
+
+    def to_come(self) -> dict[str, int]:
+        """Return how much is read without a `process`: see `pipeline.app.status.to_come`."""
+        with self.ledger(to_look=True) as ledger:
+            return to_come(ledger, self.settings)
 
     def process(self, *, everything: bool) -> Iterator[tuple[str, list[Outcome]]]:
         """Read the ready conversations, oldest first; yields each file's key with its outcomes.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from pipeline.core.errors import LedgerError
-from pipeline.ledger import calls, connection, open_ledger, recovery
+from pipeline.ledger import calls, connection, open_ledger, recovery, unread
 from tests.support.transcripts import Transcript
 from tests.support.workshop import Workshop
 
@@ -238,3 +238,25 @@ def test_a11_a_session_says_that_the_ledger_is_locked(shop: Workshop, tmp_path: 
         other.execute("ROLLBACK")
     assert shop.work(REVERIE_NOW=LATER) == 0 and not aside(shop)
     assert "locked" not in shop.status_line(REVERIE_NOW=LATER)
+
+
+def test_a_long_session_seen_late_is_never_told_to_be_read(shop: Workshop) -> None:
+    session = shop.session()
+    for number in range(40):
+        session.user(f"Shelf {number} holds the boxes of customer {number}, as agreed.")
+        session.assistant("Noted.")
+    shop.fire(session)
+    soon = session.now.isoformat()
+    assert shop.work(REVERIE_NOW=soon) == 0
+    with shop.ledger() as ledger:
+        assert unread.to_come(ledger, print_sessions=False) == (10, 1)
+    assert "10 turns of 1 session not read yet" in " ".join(
+        shop.reverie("status", REVERIE_NOW=soon).stdout.split()
+    )
+    estimate = shop.reverie("process", "--estimate", REVERIE_NOW=soon).stdout
+    assert "nothing is left" not in estimate and "10 turns of 1 session not read yet" in estimate
+    late = (session.now + timedelta(hours=2)).isoformat()
+    assert shop.work(REVERIE_NOW=late) == 0
+    assert "not read yet" not in shop.reverie("status", REVERIE_NOW=late).stdout
+    assert "nothing is left to read" in shop.reverie("process", "--estimate", REVERIE_NOW=late).stdout
+    assert {f"customer {number}," in "".join(shop.knowledge().values()) for number in range(40)} == {True}
