@@ -21,6 +21,7 @@ from pipeline.ledger import connection as ledgers
 _KEPT = ("model_calls", "breaker", "inbox", "tombstones", "dream_states", "dream_refusals", "chores")
 """Tables whose rows are taken over; none of them points into another."""
 _SPENT = "model_calls"
+_ASIDE = ".damaged-"
 _MAGIC = b"SQLite format 3\0"
 _MOST_GROWTH = 64
 
@@ -38,6 +39,19 @@ class Renewed:
         return _SPENT not in self.lost
 
 
+def sweep(path: Path, *, days: int | None, now: datetime) -> int:
+    """Remove what was set aside of the ledger at `path` over `days` days ago (None: never); return how many.
+
+    It holds what was said, which is kept no longer than that in a sound one. Raises OSError.
+    """
+    removed = 0
+    for file in path.parent.glob(f"{path.name}{_ASIDE}*") if days is not None else ():
+        if now.timestamp() - file.lstat().st_ctime > days * 86_400:
+            file.unlink()
+            removed += 1
+    return removed
+
+
 def renew(path: Path, *, now: datetime) -> Renewed | None:
     """Set the ledger at `path` aside and make a new one; None where SQLite finds the file sound after all.
 
@@ -49,7 +63,7 @@ def renew(path: Path, *, now: datetime) -> Renewed | None:
             raise LedgerError("another process is at work on it", file=str(path), fix="Try again.")
         if _is_sound(path):
             return None
-        aside = path.with_name(f"{path.name}.damaged-{now:%Y%m%dT%H%M%S}")
+        aside = path.with_name(f"{path.name}{_ASIDE}{now:%Y%m%dT%H%M%S}")
         for end in ("-wal", "-shm", ""):
             part = path.with_name(path.name + end)
             if part.exists():

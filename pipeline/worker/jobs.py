@@ -24,13 +24,14 @@ from pipeline.core.errors import (
     UnauthorisedError,
     cause,
 )
+from pipeline.core.home import Home
 from pipeline.domain.job import Job
 from pipeline.extraction.run import Outcome
 from pipeline.extraction.strategies import Strategy
 from pipeline.intake import orphans
 from pipeline.intake.drain import drain, is_print_session
 from pipeline.intake.left_alone import why_left_alone
-from pipeline.ledger import conversations, events, files, jobs, retention
+from pipeline.ledger import conversations, events, files, jobs, recovery, retention
 from pipeline.llm import Client
 from pipeline.recall.prepared import hook_state, session_memory
 from pipeline.recall.prepared.prefetch import prefetch
@@ -134,8 +135,13 @@ class Worker:
         """Delete what was said long ago and was read; what can't be deleted now is another day's work."""
         try:
             gone = retention.sweep(self.context.ledger, self.context.settings.dialogue, self.context.now())
-        except LedgerError as error:
-            LOG.warning("old dialogue can't be deleted: %s", error)
+            recovery.sweep(
+                Home(self.context.home).ledger,
+                days=retention.keep_days(self.context.settings.dialogue),
+                now=self.context.clock.now(),
+            )
+        except (LedgerError, OSError) as error:
+            LOG.warning("old dialogue can't be deleted: %s", cause(error))
         else:
             if gone:
                 LOG.info("deleted %d bytes of dialogue that was read (dialogue.keep_days)", gone)

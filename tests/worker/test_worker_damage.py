@@ -260,3 +260,13 @@ def test_a_long_session_seen_late_is_never_told_to_be_read(shop: Workshop) -> No
     assert "not read yet" not in shop.reverie("status", REVERIE_NOW=late).stdout
     assert "nothing is left to read" in shop.reverie("process", "--estimate", REVERIE_NOW=late).stdout
     assert {f"customer {number}," in "".join(shop.knowledge().values()) for number in range(40)} == {True}
+
+
+@pytest.mark.parametrize(("days", "stays"), [("1", False), ("40", True), ("forever", True)])
+def test_what_was_set_aside_goes_when_dialogue_does(shop: Workshop, days: str, stays: bool) -> None:
+    lived(shop)
+    old = shop.home / "ledger.sqlite.damaged-20260101T000000"
+    old.write_bytes(b"what was said")
+    in_a_week = (datetime.fromtimestamp(old.stat().st_ctime, UTC) + timedelta(days=7)).isoformat()
+    assert shop.work(REVERIE_NOW=in_a_week, REVERIE_DIALOGUE__KEEP_DAYS=days) == 0
+    assert old.exists() is stays
