@@ -45,7 +45,9 @@ def sweep(path: Path, *, days: int | None, now: datetime) -> int:
     It holds what was said, which is kept no longer than that in a sound one. Raises OSError.
     """
     removed = 0
-    for file in path.parent.glob(f"{path.name}{_ASIDE}*") if days is not None else ():
+    if days is None:
+        return removed
+    for file in path.parent.glob(f"{path.name}{_ASIDE}*"):
         if now.timestamp() - file.lstat().st_ctime > days * 86_400:
             file.unlink()
             removed += 1

@@ -72,6 +72,8 @@ class Workshop:
             **QUICK,
             **env,
         }
+        self.longest_file = -1
+        """Bytes beyond which no file can grow, as on a full disk; -1 for any number."""
         self._events = 0
 
     # -- what the host does -----------------------------------------------------------------------
@@ -135,16 +137,15 @@ class Workshop:
 
     # -- what Reverie does ------------------------------------------------------------------------
 
-    def work(self, *, longest_file: int = -1, **env: str) -> int:
+    def work(self, **env: str) -> int:
         """Run the worker as a process bound by file modes until it ends; return its exit status."""
-        return shared_workers().run({**self.env, **env}, longest_file=longest_file)
+        return shared_workers().run({**self.env, **env}, longest_file=self.longest_file)
 
-    def reverie(
-        self, *arguments: str, longest_file: int = -1, **env: str
-    ) -> subprocess.CompletedProcess[str]:
+    def reverie(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
         """Run a `reverie` command in the project."""
+        scratch, longest = self.place / "printed", self.longest_file
         return shared_workers().reverie(
-            arguments, {**self.env, **env}, self.project, self.place / "printed", longest_file=longest_file
+            arguments, {**self.env, **env}, self.project, scratch, longest_file=longest
         )
 
     @contextmanager

@@ -179,14 +179,16 @@ def test_a12_a_disk_without_room_costs_nothing_but_time(shop: Workshop) -> None:
     before = shop.memories()
     for number, level in enumerate(LEVELS):
         shop.fire(session)
-        assert shop.work(longest_file=level, REVERIE_NOW=LATER) in (0, 1)
+        shop.longest_file = level
+        assert shop.work(REVERIE_NOW=LATER) in (0, 1)
         for arguments in (COMMANDS[number % 5], COMMANDS[(number + 2) % 5]):
-            done = shop.reverie(*arguments, longest_file=level, REVERIE_NOW=LATER)
+            done = shop.reverie(*arguments, REVERIE_NOW=LATER)
             said = done.stdout + done.stderr
             assert done.returncode in (0, 1), (level, arguments, said)
             assert "fault in Reverie" not in said and "Traceback" not in said, (level, arguments, said)
             assert "Error" not in said and "[Errno" not in said, (level, arguments, said)
         assert shop.temporary() == [], level
+    shop.longest_file = -1
     assert shop.work(REVERIE_NOW=LATER) == 0
     assert set(before) <= set(shop.memories()) and not list((shop.home / "spool").glob("*.json"))
     assert not aside(shop)
