@@ -22,6 +22,7 @@ KEEP = 16 << 20  # bytes of an event that are kept; what comes after is read and
 FIRST_BYTE = 1.0  # seconds to wait for anything at all
 QUIET = 0.15  # seconds of silence after "}" that end an event whose sender never closes the pipe
 TOTAL = 1.8  # seconds for all of stdin; the host gives SessionEnd hooks 1.5 to 2 s
+PATIENCE = 5  # so many times both, where the host waits for a minute: a busy machine may be late by seconds
 LOG_LIMIT = 64 << 10
 BINARY = getattr(os, "O_BINARY", 0)  # Windows would turn line ends
 
@@ -48,7 +49,7 @@ def without_failing(name: str, work: "Callable[[], None]") -> None:
 def take(event: str) -> None:
     """Spool the event on stdin and make sure that a worker runs."""
     own_standard_streams()
-    data = read_stdin()
+    data = read_stdin(patience=1 if event == "SessionEnd" else PATIENCE)
     if not data.strip() or os.environ.get("REVERIE_INSIDE"):
         return
     home = home_dir()
@@ -66,17 +67,20 @@ def own_standard_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def read_stdin(system: str = os.name) -> bytes:
-    """Return what arrives on stdin until EOF, silence after a complete-looking object, or the deadline."""
+def read_stdin(system: str = os.name, patience: int = 1) -> bytes:
+    """Return what arrives on stdin until EOF, silence after a complete-looking object, or the deadline.
+
+    `patience` says how many times `FIRST_BYTE` and `TOTAL` it waits.
+    """
     more = by_thread() if system == "nt" else by_poll()
     start = time.monotonic()
     chunks: list[bytes] = []
     size = 0
     last = b""
     while True:
-        left = start + TOTAL - time.monotonic()
+        left = start + patience * TOTAL - time.monotonic()
         if not last:
-            left = min(left, start + FIRST_BYTE - time.monotonic())
+            left = min(left, start + patience * FIRST_BYTE - time.monotonic())
         elif last.rstrip().endswith(b"}"):
             left = min(left, QUIET)
         chunk = more(left) if left > 0 else b""

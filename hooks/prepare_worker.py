@@ -152,7 +152,7 @@ def allowed(home: str) -> bool:
     The file is looked through line by line, as the Python of a hook may be too old to read TOML. What is
     no plain yes or no counts as no: somebody wanted something else than the default.
     """
-    text = "\n".join(line.partition("#")[0] for line in text_of(home + "/config.toml").splitlines())
+    text = "\n".join(line.partition("#")[0] for line in text_of(home + "/config.toml").split("\n"))
     values = {}
     for section, key, default in (("worker", "own_environment", "true"), ("store", "mode", "auto")):
         # Under its heading, dotted, quoted or in braces: no other section has a key of that name.
@@ -285,7 +285,7 @@ def find_uv() -> str:
 
 def cause_in(log: str) -> str:
     text = text_of(log)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
     last = lines[-1][:160] if lines else "no reason was given"
     return next((cause for sign, cause in CAUSES if sign in text), last).rstrip(".")
 
@@ -389,12 +389,18 @@ def write(file: str, text: str) -> None:
     """Put `text` in place of what `file` holds: nobody reads a half of it."""
     folder, name = os.path.split(file)
     temp = f"{folder}/.{name}.reverie-tmp-{os.getpid()}"
+    rest = os.fsencode(text)
     handle = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | capture.BINARY, 0o600)
     try:
-        os.write(handle, os.fsencode(text))
-    finally:
-        os.close(handle)
-    os.replace(temp, file)
+        try:
+            while rest:
+                rest = rest[os.write(handle, rest) :]
+        finally:
+            os.close(handle)
+        os.replace(temp, file)
+    except OSError:
+        os.unlink(temp)
+        raise
 
 
 def text_of(file: str) -> str:

@@ -19,6 +19,7 @@ from pipeline.core import zone
 from pipeline.core.errors import ConfigError
 from pipeline.core.home import Home
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
+from pipeline.hooklib.plain import lines_of
 from pipeline.hooklib.settings import (
     DEFAULTS,
     MODES,
@@ -413,7 +414,7 @@ def line_of(file: Path, section: int | str, key: int | str = "") -> int | None:
     """Return the line of `file` on which `key` of `section` stands, or the section begins."""
     current = ""
     try:
-        lines = config_text(str(file)).splitlines()
+        lines = lines_of(config_text(str(file)))
     except ValueError:
         return None
     for number, line in enumerate(lines, start=1):

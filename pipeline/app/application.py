@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
 from pipeline import config
 from pipeline.app import retired
-from pipeline.app.status import estimate, next_step, overview, run_row, source_row
+from pipeline.app.status import estimate, next_step, overview, run_row, source_row, to_come
 from pipeline.config import Settings
 from pipeline.context import open_store
 from pipeline.core import clock as clocks
@@ -22,6 +22,7 @@ from pipeline.core import locks, paths, zone
 from pipeline.core.errors import (
     ODD_DATA,
     ConfigError,
+    DamagedLedgerError,
     InputError,
     LedgerError,
     SearchError,
@@ -46,6 +47,7 @@ from pipeline.store import Document, HandEdit, Problem, Store
 from pipeline.store.files.document import parse
 from pipeline.transcript import find, scan
 from pipeline.worker import Pass, Worker, WorkerContext, check_owner, store_for
+from pipeline.worker.mending import renew_ledger
 
 WORKER_WAIT_SECONDS = 120.0
 
@@ -252,6 +254,11 @@ class App:
                 for item in self._ready(ledger, everything)
             ]
 
+    def to_come(self) -> dict[str, int]:
+        """Return how much is read without a `process`: see `pipeline.app.status.to_come`."""
+        with self.ledger(to_look=True) as ledger:
+            return to_come(ledger, self.settings)
+
     def process(self, *, everything: bool) -> Iterator[tuple[str, list[Outcome]]]:
         """Read the ready conversations, oldest first; yields each file's key with its outcomes.
 
@@ -287,8 +294,20 @@ class App:
     def work(self, *, retry: bool = False) -> Pass:
         """Drain the spool and do every waiting job now.
 
-        `retry` first puts parked jobs back, and then reads what was passed over as unreadable.
+        `retry` first puts parked jobs back, and then reads what was passed over as unreadable. A damaged
+        ledger is made anew before, and what came of it told in the answer.
         """
+        try:
+            return self._pass(retry=retry)
+        except DamagedLedgerError:
+            self.require_settings()
+            with locks.lock(Home(self.home).worker_lock, timeout=WORKER_WAIT_SECONDS) as held:
+                notice = renew_ledger(self.home, self.settings, self.clock) if held else ""
+            if not notice:
+                raise
+        return replace(self._pass(retry=retry), renewed=notice)
+
+    def _pass(self, *, retry: bool) -> Pass:
         with self.ledger() as ledger, self.alone(ledger) as worker:
             if retry:
                 jobs.unpark(ledger, None, now=self.clock.now().timestamp())

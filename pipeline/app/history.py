@@ -16,6 +16,7 @@ from pipeline.app.scopes import Scope, scope_of
 from pipeline.consolidation import vetoes
 from pipeline.core.errors import DocumentError, InputError, ReverieError, StoreError
 from pipeline.core.ids import digest, new_id
+from pipeline.hooklib.plain import whole_lines
 from pipeline.ledger import dreams
 from pipeline.recall.prepared import hook_state
 from pipeline.revision import Door
@@ -159,8 +160,8 @@ def diff(app: App, what: str = "") -> list[FileDiff]:
 
 def as_text(change: FileDiff) -> str:
     """Return `change` as a unified diff."""
-    before = (change.before or b"").decode("utf-8", "replace").splitlines(keepends=True)
-    after = (change.after or b"").decode("utf-8", "replace").splitlines(keepends=True)
+    before = whole_lines((change.before or b"").decode("utf-8", "replace"))
+    after = whole_lines((change.after or b"").decode("utf-8", "replace"))
     return "".join(difflib.unified_diff(before, after, f"a/{change.path}", f"b/{change.path}"))
 
 

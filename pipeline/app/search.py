@@ -21,7 +21,7 @@ from pipeline.context import open_store
 from pipeline.core.clock import iso
 from pipeline.core.errors import ConfigError, EmbeddingError, InputError, SpendError
 from pipeline.core.home import Home
-from pipeline.hooklib.plain import clipped
+from pipeline.hooklib.plain import clipped, lines_of
 from pipeline.ledger import calls, files
 from pipeline.search import index_reader, semantic
 from pipeline.search.refresh import refresh_archive_index, refresh_index
@@ -108,7 +108,7 @@ def _literal(app: App, query: str, *, limit: int, everywhere: bool, retired: boo
         documents += [(document, True) for document in scan_archive(store.root).documents] if retired else []
         for document, gone in documents:
             memory = document.memory
-            lines = [" ".join(line.split()) for line in memory.body.splitlines() if pattern.search(line)]
+            lines = [" ".join(line.split()) for line in lines_of(memory.body) if pattern.search(line)]
             fields = (memory.name, memory.title, memory.description, *memory.tags)
             if (retired or not gone) and (lines or any(map(pattern.search, fields))):
                 moment = said_at(memory)
@@ -233,7 +233,7 @@ def _likeness(app: App, store: Store, query: str, problems: list[str] | None) ->
 
 def _snippet(body: str, asked: set[str]) -> str:
     """Return the line of `body` that holds most of the words, cut to fit; the first of equals, "" if none."""
-    lines = [" ".join(line.split()) for line in body.splitlines()]
+    lines = [" ".join(line.split()) for line in lines_of(body)]
     best = max(lines, key=lambda line: len(asked & set(terms(line))), default="")
     if not asked & set(terms(best)):
         return ""

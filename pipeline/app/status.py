@@ -98,8 +98,16 @@ def overview(
         "last_event": _last_event(ledger, home),
         "files": files.counts(ledger),
         "dialogue": {"bytes": retention.size(ledger), "keep_days": retention.keep_days(settings.dialogue)},
+        "to_come": to_come(ledger, settings),
         "unread": unread.reasons(ledger, print_sessions=settings.extraction.include_print_sessions),
     }
+
+
+def to_come(ledger: Ledger, settings: Settings) -> dict[str, int]:
+    """Return how many turns of how many sessions are to be read, and after how many minutes of silence."""
+    limits = settings.extraction
+    turns, sessions = unread.to_come(ledger, print_sessions=limits.include_print_sessions)
+    return {"turns": turns, "sessions": sessions, "minutes": round(limits.conversation_gap_minutes)}
 
 
 def obstacles(queued: Sequence[Job], down: Outage | None) -> list[dict[str, str]]:

@@ -10,6 +10,7 @@ import typer
 from pipeline.app.application import App, find_transcript
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
+from pipeline.cli.status import to_come
 from pipeline.core.errors import InputError, UsageError
 from pipeline.core.zone import minute
 from pipeline.extraction.offline import BLIND_SPOTS
@@ -89,7 +90,7 @@ def process(
     app = App(store=store, llm=llm)
     backlog = app.backlog(everything=everything)
     if estimate:
-        output.data(backlog, lambda: _tell_estimate(backlog), as_json=as_json)
+        output.data(backlog, lambda: _tell_estimate(backlog, app.to_come()), as_json=as_json)
         return
     dollars = sum(row["dollars"] for row in backlog)
     calls = count(sum(row["calls"] for row in backlog), "call")
@@ -155,6 +156,8 @@ def work(
         done = App(store=store, llm=llm).work(retry=retry)
 
     def tell() -> None:
+        if done.renewed:
+            output.talk(f"note: {done.renewed}")
         runs, failures = count(len(done.outcomes), "run"), count(len(done.failures), "failure")
         output.line(f"{count(done.events, 'event')}, {runs}, {failures}")
         _tell(done.outcomes, None)
@@ -182,10 +185,13 @@ def _tell(outcomes: list[Outcome], store_path: Path | None) -> None:
         output.talk(f"store: {store_path}")
 
 
-def _tell_estimate(backlog: list[dict[str, Any]]) -> None:
+def _tell_estimate(backlog: list[dict[str, Any]], waiting: dict[str, int]) -> None:
     columns = ["conversation", "from", "messages", "calls", "tokens", "dollars", "file"]
     shown = [{**row, "from": minute(row["from"])} for row in backlog]
-    output.table(columns, [[row[name] for name in columns] for row in shown], empty="nothing is left to read")
+    empty = "no finished conversation is left" if waiting["turns"] else "nothing is left to read"
+    output.table(columns, [[row[name] for name in columns] for row in shown], empty=empty)
+    if waiting["turns"]:
+        output.line(to_come(waiting))
     calls = count(sum(row["calls"] for row in backlog), "call")
     dollars = sum(row["dollars"] for row in backlog)
     output.line(f"about {calls}, ${dollars:.2f} (estimated from characters)")

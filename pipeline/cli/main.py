@@ -35,7 +35,8 @@ from pipeline.cli import (
 )
 from pipeline.config import load_or_defaults
 from pipeline.core import paths
-from pipeline.core.errors import ReverieError, UsageError
+from pipeline.core.errors import ReverieError, UsageError, cause
+from pipeline.hooklib.settings import WRITING, step_for
 from pipeline.install.hook_registration import note_if_none
 
 cli = typer.Typer(
@@ -144,6 +145,11 @@ def run() -> None:
         sys.exit(2 if isinstance(error, UsageError) else 1)
     except KeyboardInterrupt:
         sys.exit(130)
+    except OSError as error:
+        # A full disk, a folder that may only be read, a limit of the system's: wherever it shows.
+        step = step_for(error.errno) if error.errno in WRITING else "`reverie doctor` looks at the rest."
+        output.talk(f"error: {cause(error)}\n\n{step}")
+        sys.exit(1)
     except Exception as error:
         if os.environ.get("REVERIE_DEBUG"):
             raise

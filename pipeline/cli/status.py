@@ -129,6 +129,7 @@ def _work(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
         "inbox": inbox,
         "last hook": hooks,
         "read": ", ".join([read, *filter(None, odd)]) + (f"; conversations: {known}" if known else ""),
+        **({"to come": to_come(value["to_come"])} if value["to_come"]["turns"] else {}),
         "dialogue": _kept(value["dialogue"]),
     }
     return [line for name, text in found.items() for line in _wrapped(name, text, columns)]
@@ -138,6 +139,12 @@ def _due(job: dict[str, Any], value: dict[str, Any]) -> float:
     """Return when a waiting job is due: one that asks a model, when one may be asked again."""
     down = value["provider"]["down"]
     return max(float(job["run_after"]), down["ends_at"] if down and job["kind"] != "reindex" else 0.0)
+
+
+def to_come(waiting: dict[str, int]) -> str:
+    """Return how much of what was said no model has read yet, and when it is read."""
+    where = f"{count(waiting['turns'], 'turn')} of {count(waiting['sessions'], 'session')}"
+    return f"{where} not read yet; a session is read whole {waiting['minutes']} minutes after its last word"
 
 
 def _kept(dialogue: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@
     ├── SpoolError             the spool can't be written or read
     ├── LockError              a lock file can't be opened
     ├── LedgerError            the ledger can't be used
+    │   ├── DamagedLedgerError SQLite finds the file damaged; the worker makes a new one
     │   ├── NewerSchemaError   it was written by a newer Reverie
     │   ├── UnwritableError    it is sound, but the disk or another process does not let us write it now
     │   └── LeaseLostError     the job now belongs to another worker
@@ -143,6 +144,10 @@ class EmbeddingError(ReverieError):
 
 class LedgerError(ReverieError):
     """The ledger can't be used."""
+
+
+class DamagedLedgerError(LedgerError):
+    """The ledger's file is damaged."""
 
 
 class NewerSchemaError(LedgerError):

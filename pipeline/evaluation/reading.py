@@ -25,6 +25,7 @@ from pipeline.evaluation.suite import Session
 from pipeline.extraction.run import Outcome
 from pipeline.extraction.screened_candidate import gist
 from pipeline.extraction.strategies import TurnStrategy
+from pipeline.hooklib.plain import lines_of
 from pipeline.intake.ingest import ingest_file
 from pipeline.ledger import Ledger, calls, open_ledger, runs, utterances
 from pipeline.llm import Provider, budget
@@ -171,7 +172,7 @@ def _parts(transcript: Path, pieces: int) -> Iterator[bytes]:
 def _end(transcript: Path) -> datetime:
     stamps = (
         parse_time(json.loads(line).get("timestamp"))
-        for line in transcript.read_text("utf-8").splitlines()
+        for line in lines_of(transcript.read_text("utf-8"))
         if line.startswith("{")
     )
     return max((stamp for stamp in stamps if stamp), default=SystemClock().now())

@@ -47,6 +47,7 @@ from pipeline.extraction.second_page import LEGEND, Page, row
 from pipeline.llm import Message, Request
 from pipeline.llm.prompts import load
 from pipeline.safety.invisible import visible_line
+from pipeline.safety.markup import without_tags
 from pipeline.text.slugs import slugify
 from pipeline.text.specifics import specifics
 from pipeline.verify.barred import bar
@@ -138,7 +139,7 @@ class SecondReader:
             purpose="extract.verify",
             model=settings.model,
             system=load("extract.verify").render(),
-            messages=(Message("user", "\n".join(items)),),
+            messages=(Message("user", without_tags("\n".join(items), ())),),
             max_tokens=settings.max_output_tokens,
         )
         try:

@@ -5,6 +5,8 @@ for that and reads what it can (`pipeline.recall.live.store_files`). Which files
 matter ends, and what a memory is called, both take from here.
 """
 
+from pipeline.hooklib.plain import lines_of
+
 INDEX = "MEMORY.md"
 OVERFLOW = "MEMORY-more.md"
 INDEX_LINES = 200
@@ -37,6 +39,8 @@ EDITED_BY_HAND = "edited by hand"
 BORNE_OUT = frozenset({"ours", "told"})
 """Whose files are believed about their origin (`hooklib.ownership.hand`)."""
 
+NULLS = frozenset({"~", "null", "Null", "NULL"})
+"""How YAML writes that a value is nothing. As a name, a description or an item of a list they are words."""
 _TRUE = frozenset({"true", "yes", "y", "on", "1"})
 _RETIRED = frozenset({"archived", "superseded", "retired", "deleted"})
 
@@ -130,7 +134,7 @@ def _is_slug(text: str) -> bool:
 
 
 def _heading(body: str) -> str:
-    for line in body.splitlines():
+    for line in lines_of(body):
         if line.startswith("# "):
             return line[2:].strip()
         if line.strip():

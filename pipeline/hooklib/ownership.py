@@ -10,6 +10,7 @@ store it is by name, since a project that was moved or renamed keeps its memorie
 import os
 
 from pipeline.hooklib import claude_settings, jsonish, places
+from pipeline.hooklib.plain import lines_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _is_there(path: str) -> bool:
 def moves(store: str) -> "list[dict[str, Any]]":
     """Return how the project of `store` moved, oldest first, as `MOVED` has it; odd lines are left out."""
     try:
-        lines = places.read_file(f"{store}/{MOVED}", _LONGEST * 8).decode("utf-8", "replace").splitlines()
+        lines = lines_of(places.read_file(f"{store}/{MOVED}", _LONGEST * 8).decode("utf-8", "replace"))
     except OSError:
         return []
     found = []

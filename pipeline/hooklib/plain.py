@@ -22,6 +22,22 @@ def clipped(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
+def lines_of(text: str) -> "list[str]":
+    """Return the lines of `text` as editors and the client count them: ended by LF, CR LF or CR.
+
+    `str.splitlines` also breaks at U+2028, U+0085, form feeds and others, which stand within lines of
+    JSON, of logs and of people.
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def whole_lines(text: str) -> "list[str]":
+    """Return the lines of `text` (see `lines_of`) with their ends: joined they are `text` again."""
+    lines = text.encode("utf-8", "surrogatepass").splitlines(keepends=True)
+    return [line.decode("utf-8", "surrogatepass") for line in lines]
+
+
 def one_line(text: str, limit: int) -> str:
     """Return `text` on one line of at most `limit` characters, cut at a word with ``…``."""
     line = " ".join(text.split())

@@ -9,6 +9,7 @@ holds for its whole folder; with lines in it, for the folders that they name.
 import os
 
 from pipeline.hooklib import places
+from pipeline.hooklib.plain import lines_of
 
 IGNORE_FILE = ".reverie-ignore"
 _LONGEST_LIST = 1 << 20
@@ -112,7 +113,7 @@ def _ignore_file(folder: str) -> str:
         text = _listed(raw)
         if len(raw) > _LONGEST_LIST or "\0" in text:
             return file
-        lines = [line.strip() for line in text.splitlines()]
+        lines = [line.strip() for line in lines_of(text)]
         patterns = [line for line in lines if line and not line.startswith("#")]
         if not patterns or any(_names(line, above, folder) for line in patterns):
             return file

@@ -10,6 +10,7 @@ import os
 import stat
 
 from pipeline.hooklib import home_files, jsonish, places
+from pipeline.hooklib.plain import lines_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +37,10 @@ MODES = ("off", "observe", "propose", "auto")
 PROJECTS = ("only", "ignore")
 """The lists of ``[projects]``."""
 _OURS = ("REVERIE_RECALL__", "REVERIE_STORE__", "REVERIE_EXTRACTION__", "REVERIE_PROJECTS__")
+_NO_ROOM = (28, 122, 69, 27)
+"""ENOSPC, EDQUOT of Linux and macOS, EFBIG; the module that names them costs a hook time."""
+WRITING = frozenset({*_NO_ROOM, 1, 13, 30})
+"""And EPERM, EACCES, EROFS: what `step_for` knows a step for."""
 _WORDS = {
     **dict.fromkeys(("1", "true", "yes", "on", "y", "t"), True),
     **dict.fromkeys(("0", "false", "no", "off", "n", "f"), False),
@@ -150,7 +155,7 @@ def least_mode(home: "str | os.PathLike[str]") -> str:
         text = places.read_file(file, _MOST_CONFIG).decode("utf-8", "replace")
     except OSError:
         return MODES[-1]
-    lines = "\n".join(line.split("#")[0] for line in text.splitlines())
+    lines = "\n".join(line.split("#")[0] for line in lines_of(text))
     keys = "|".join(PROJECTS)
     if re.search(rf"(?m)(^|[\s.{{,\ufeff])[\"']?({keys})[\"']?\s*=", lines):
         return MODES[0]
@@ -177,6 +182,36 @@ def config_fault(home: str) -> str:
     except ValueError as error:
         problems = [str(error)]
     return f"{home_files.CONFIG}: {problems[0]}" if problems else ""
+
+
+def noted(seen: "dict[str, Any]", what: str) -> str:
+    """Return the words that the board `seen` holds about `what` (`pipeline.recall.prepared.hook_state`)."""
+    value = seen.get(what)
+    return str(value[1]) if isinstance(value, list) and len(value) == 2 else ""
+
+
+def left_over(seen: "dict[str, Any]") -> "tuple[int, str]":
+    """Return how many events the board `seen` says could not be taken, and why; (0, "") for none."""
+    value = seen.get("left")
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[0], int):
+        return value[0], str(value[1])
+    return 0, ""
+
+
+def home_fault(home: str) -> str:
+    """Return why nothing can be written in `home`, as far as the system tells at once; "" where it can."""
+    try:
+        room = os.statvfs(home)
+    except (AttributeError, OSError):
+        return ""  # none yet, or a system that does not tell
+    if room.f_flag & getattr(os, "ST_RDONLY", 1) or not os.access(home, os.W_OK):
+        return f"nothing can be written in {home}"
+    return f"the disk is full: {home}" if room.f_blocks and not room.f_bavail else ""
+
+
+def step_for(number: "int | None") -> str:
+    """Return what a person can do about an error of the system's when something is written."""
+    return "Make room on the disk." if number in _NO_ROOM else "Make the folder writable for you."
 
 
 def _checked(sections: "dict[str, Any]", problems: "list[str]") -> "dict[str, Any]":

@@ -30,7 +30,7 @@ def line(data: bytes, home: str, now: "float | None" = None) -> str:
     values = settings.hook_settings(home)
     zone.use(values["time_zone"])
     mode = values["mode"]
-    fault = settings.config_fault(home)
+    fault = settings.config_fault(home) or settings.home_fault(home) or settings.noted(board, "trouble")
     if mode == "off" and not fault:
         return "reverie off"
     if projects.why_ignored(cwd, values["only"], values["ignore"]):
@@ -40,7 +40,8 @@ def line(data: bytes, home: str, now: "float | None" = None) -> str:
     if not isinstance(store, dict):
         return "reverie" if mode == "auto" else f"reverie {mode}"
     at = times.now() if now is None else now
-    parts = [_learned(store, at), *_waiting(store)]
+    unread = settings.left_over(board)[0]
+    parts = [_learned(store, at), *_waiting(store), f"{unread} unread" if unread else ""]
     shown = [part for part in parts if part] or ["nothing new"]
     return _plain(f"reverie{'' if mode == 'auto' else ' ' + mode}: {' · '.join(shown)}")
 

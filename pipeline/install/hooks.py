@@ -18,7 +18,8 @@ from pipeline.core.atomic import ensure_dir, remove_empty_dirs, write_atomic
 from pipeline.core.errors import InputError
 from pipeline.core.home import Home
 from pipeline.core.ids import digest
-from pipeline.hooklib import home_files
+from pipeline.hooklib import home_files, jsonish
+from pipeline.hooklib.plain import whole_lines
 from pipeline.install import claude_settings, hook_edit
 from pipeline.install import status_line as status_lines
 from pipeline.install.hook_registration import note_interpreter
@@ -41,7 +42,7 @@ class Edit:
     @property
     def diff(self) -> str:
         """Return the change as a unified diff, "" when there is none."""
-        old, new = ((text or "").splitlines(keepends=True) for text in (self.before, self.after))
+        old, new = (whole_lines(text or "") for text in (self.before, self.after))
         here, there = ("/dev/null" if text is None else str(self.file) for text in (self.before, self.after))
         lines = difflib.unified_diff(old, new, here, there)
         ends = (line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)
@@ -168,7 +169,7 @@ def remove(home: Path, edits: Sequence[Edit]) -> None:
 def read_record(home: Path) -> Record:
     """Return what is noted in `home`; an empty record when nothing is, or nothing that can be read."""
     try:
-        value = json.loads(Home(home).installed.read_text("utf-8"))
+        value = jsonish.loads(Home(home).installed.read_text("utf-8"))
         files = [_Kept(**values) for values in value["files"]]
         had = value["had"]
         return Record(files, [*map(str, value["made"])], None if had is None else [*map(str, had)])

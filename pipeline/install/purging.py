@@ -17,6 +17,7 @@ from pipeline.core.atomic import TEMP_MARK, remove_empty_dirs
 from pipeline.core.errors import InputError, LedgerError, ReverieError, SpoolError
 from pipeline.core.home import OWN, Home
 from pipeline.hooklib import home_files
+from pipeline.hooklib.plain import lines_of
 from pipeline.install.hooks import read_record
 from pipeline.install.schedule import setup
 from pipeline.install.schedule.setup import KINDS, Kind
@@ -151,7 +152,7 @@ def unschedule(home: Path) -> None:
                 file.unlink(missing_ok=True)
     noted = Home(home).schedule_made
     if noted.exists():
-        remove_empty_dirs(map(Path, noted.read_text("utf-8").splitlines()))
+        remove_empty_dirs(map(Path, lines_of(noted.read_text("utf-8"))))
         noted.unlink()
 
 

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from pipeline.core import locks, system
 from pipeline.core.atomic import ensure_dir
-from pipeline.core.errors import LedgerError, UnwritableError
+from pipeline.core.errors import DamagedLedgerError, LedgerError, UnwritableError
 from pipeline.ledger import migrations
 
 BUSY_SECONDS = 5.0
@@ -215,13 +215,18 @@ def _make_file(path: Path) -> None:
         os.close(handle)
 
 
-def damaged(path: Path, reason: str) -> LedgerError:
+def damaged(path: Path, reason: str) -> DamagedLedgerError:
     """Return the error for a file that holds no usable ledger."""
-    return LedgerError(
+    return DamagedLedgerError(
         f"this is not a usable ledger: {reason}",
         file=str(path),
-        fix=f"Move {path.name} and its -wal and -shm files aside; `reverie ingest` builds a new ledger.",
+        fix="The next worker sets it aside and makes a new one; `reverie work` starts one now.",
     )
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether `error` says that the file itself is damaged, and not that it is locked or can't be written."""
+    return (getattr(error, "sqlite_errorname", None) or "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
 
 
 @contextmanager
@@ -250,7 +255,7 @@ _FIXES = {
 
 def _explain(error: sqlite3.Error, path: Path) -> LedgerError:
     name = getattr(error, "sqlite_errorname", None) or ""
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+    if is_damage(error):
         return damaged(path, str(error))
     fix = next((text for code, text in _FIXES.items() if name.startswith(code)), "")
     if fix:

@@ -63,6 +63,25 @@ def reasons(ledger: Ledger, *, print_sessions: bool) -> dict[str, int]:
     return {reason: number for reason, number in found.items() if number}
 
 
+def to_come(ledger: Ledger, *, print_sessions: bool) -> tuple[int, int]:
+    """Return how many turns no run has read yet, of conversations that go on or are being read, and in how
+    many sessions these are. What is new waits for a job; the old part of a long history, for its silence.
+    """
+    done = runs.stretches_done(ledger)
+    found: Counter[str] = Counter()
+    for key, row in ledger.rows(
+        "SELECT c.source_file, e.id FROM memory_conversations c"
+        " JOIN memory_transcript_entries e INDEXED BY entries_speech"
+        " ON e.file_id = c.file_id AND e.id BETWEEN c.first_row AND c.last_row"
+        " WHERE c.status IN ('active', 'queued', 'processing')"
+        " AND e.speaker = 'person' AND e.superseded = 0 AND e.abandoned = 0"
+    ):
+        if not any(first <= row <= last for first, last in done.get(key, ())):
+            found[key] += 1
+    read = [number for key, number in found.items() if print_sessions or not is_printed(ledger, key)]
+    return sum(read), len(read)
+
+
 def passed_over(ledger: Ledger) -> list[str]:
     """Return of each conversation that was passed over, and of which no turn was read either, why."""
     skipped = ledger.rows(

@@ -29,6 +29,7 @@ from pipeline.core.errors import (
 )
 from pipeline.core.home import Home
 from pipeline.core.locks import try_lock
+from pipeline.hooklib import jsonish
 from pipeline.llm import claude_call, claude_result, logins
 from pipeline.llm.live_guard import forbid_live
 from pipeline.llm.request import RawReply, Request
@@ -204,7 +205,7 @@ def _runs(path: Path) -> bool:
 
 def _read_flags(cache_file: Path, program_identity: Sequence[Any]) -> frozenset[str] | None:
     try:
-        value = json.loads(cache_file.read_bytes())
+        value = jsonish.loads(jsonish.decode(cache_file.read_bytes()))
     except (OSError, ValueError):
         # None yet, or damaged: it is a cache and will be written anew.
         return None

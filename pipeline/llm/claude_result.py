@@ -18,6 +18,7 @@ from pipeline.core.errors import (
     UnauthorisedError,
     UnavailableError,
 )
+from pipeline.hooklib import jsonish
 from pipeline.llm import error_phrases
 from pipeline.llm.budget import Usage, estimate_tokens
 from pipeline.llm.request import RawReply, Request
@@ -56,7 +57,7 @@ def read_result(stdout: str, stderr: str, code: int, request: Request) -> RawRep
             raise notice
     stop = result.get("stop_reason")
     model = _model(result) or request.model
-    stop_reason = stop if stop in ("refusal", "max_tokens", "model_context_window_exceeded") else "end_turn"
+    stop_reason = stop if isinstance(stop, str) and stop else "end_turn"
     return RawReply(text, stop_reason, _usage(result, request, text), "claude-cli", model)
 
 
@@ -74,13 +75,13 @@ def _asked(result: dict[str, Any]) -> bool:
 
 def _result(stdout: str) -> dict[str, Any] | None:
     """Return the result object: all of `stdout`, or its last line that is one, or the last of a list."""
-    for text in (stdout, *reversed(stdout.splitlines())):
+    for text in (stdout, *reversed(stdout.split("\n"))):
         if not text.lstrip().startswith(("{", "[")):
             continue
         try:
-            value = json.loads(text)
+            value = jsonish.loads(text)
         except ValueError:
-            # Warnings may stand around the object; the next reading is a single line.
+            # Warnings may stand around the object, or it is none; the next reading is a single line.
             continue
         for item in reversed(value if isinstance(value, list) else [value]):
             if isinstance(item, dict) and item.get("type") == "result":

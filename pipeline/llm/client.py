@@ -36,6 +36,7 @@ from pipeline.llm.request import (
     request_digest,
 )
 from pipeline.llm.retry import retrying
+from pipeline.safety.redaction import redact
 
 _REPLY_CHARS = 1_000
 
@@ -149,6 +150,10 @@ def _read(text: str, schema: type[T]) -> tuple[T | None, InvalidReplyError | Non
         return None, fault
 
 
+# Words of the Messages API, and of servers that speak it, for a reply that came to its end.
+_WHOLE = frozenset({"end_turn", "stop_sequence", "tool_use", "stop", "eos"})
+
+
 def _check_stop(raw: RawReply) -> None:
     """Raise when the reply is no whole answer, whatever its text looks like."""
     if raw.stop_reason == "refusal":
@@ -163,6 +168,11 @@ def _check_stop(raw: RawReply) -> None:
     if raw.stop_reason == "model_context_window_exceeded":
         raise TooLongError(
             "Prompt and reply together do not fit the model's window.", fix="Ask about less at once."
+        )
+    if raw.stop_reason not in _WHOLE:
+        raise TruncatedError(
+            f"The reply stopped before its end ({redact(raw.stop_reason[:40]).text}).",
+            fix="Ask again, or about less at once.",
         )
 
 

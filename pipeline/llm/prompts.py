@@ -2,7 +2,8 @@
 
 A file has front matter with exactly ``title``, ``purpose`` and ``variables`` (a list of names), and a body in
 which ``{{ name }}`` stands for a value. Every declared variable is used and every used one declared, or
-loading fails with the file's name and line; values go in verbatim and are never expanded again.
+loading fails with the file's name and line; values go in as they are, but for tags of the prompt's own, and
+are never expanded again.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from pipeline.core import paths
 from pipeline.core.errors import PromptError
 from pipeline.core.ids import digest
 from pipeline.hooklib.memory_format import split_front_matter
+from pipeline.safety.markup import without_tags
 
 _NAME = re.compile(r"[a-z0-9_]+([.-][a-z0-9_]+)*")
 _PLACE = re.compile(r"\{\{ ?([a-z_][a-z0-9_]*) ?\}\}")
 _BRACES = re.compile(r"\{\{|\}\}")
+_TAG = re.compile(r"(?m)^<([a-z_]+)")
 _KEYS = {"title", "purpose", "variables"}
 
 
@@ -40,7 +43,11 @@ class Prompt:
         return digest(self.body)
 
     def render(self, **values: object) -> str:
-        """Return the body with `values` in place; raises PromptError on a missing or an extra one."""
+        """Return the body with `values` in place; raises PromptError on a missing or an extra one.
+
+        A tag of the body's own, or of the host's, is broken where it stands in a value: no value ends before
+        its place does.
+        """
         given = set(values)
         wrong = [f"{name} is missing" for name in sorted(self.variables - given)]
         wrong += [f"{name} is not a variable" for name in sorted(given - self.variables)]
@@ -48,7 +55,8 @@ class Prompt:
             raise PromptError(
                 "; ".join(wrong), file=str(self.file), fix="Give exactly the variables that the file lists."
             )
-        return _PLACE.sub(lambda match: str(values[match.group(1)]), self.body)
+        tags = _TAG.findall(self.body)
+        return _PLACE.sub(lambda match: without_tags(str(values[match.group(1)]), tags), self.body)
 
 
 def names(folder: Path | None = None) -> list[str]:

@@ -7,20 +7,16 @@ empty value.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator
-from typing import Annotated, Any, NoReturn, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
 from pipeline.core.errors import InvalidReplyError
-from pipeline.hooklib.plain import well_formed
+from pipeline.llm.reply_values import reply_values
 from pipeline.llm.request import T
 from pipeline.safety.redaction import redact
 
-# The closing fence has a line to itself: inside a JSON text, line breaks are escaped and fences may occur.
-_FENCE = re.compile(r"```[ \t]*[A-Za-z0-9_+-]*[ \t]*\r?\n(.*?)\n[ \t]*```", re.DOTALL)
 _MAY_LACK = "x-may-lack"
 _DROPPED = frozenset({"title", "default", "discriminator", "examples", _MAY_LACK})
 _UNSUPPORTED = frozenset(
@@ -74,14 +70,15 @@ def _strict(node: Any) -> Any:
 def parse(text: str, schema: type[T]) -> T:
     """Return the value of type `schema` that the reply `text` holds.
 
-    Accepted besides the plain object: the object inside a code fence or amid prose; the bare list or a
-    single item for the schema's first list field; one item where that list belongs; keys that differ
-    only in case. Raises InvalidReplyError, whose text and ``fix`` are fit to be sent back to the model.
+    Accepted besides the plain object: the object inside a code fence or amid prose, of several the last
+    that fits; the bare list or a single item for the schema's first list field, where the reply holds
+    nothing else; one item where that list belongs; keys that differ only in case. Raises
+    InvalidReplyError, whose text and ``fix`` are fit to be sent back to the model.
     """
     error: InvalidReplyError | None = None
-    for value in _values(text):
+    for value, alone in reply_values(text):
         try:
-            return schema.model_validate(_shape(value, schema))
+            return schema.model_validate(_shape(value, schema, alone=alone))
         except ValidationError as caught:
             error = error or _invalid(_summary(caught))
         except InvalidReplyError as caught:
@@ -91,54 +88,14 @@ def parse(text: str, schema: type[T]) -> T:
     raise error
 
 
-def _values(text: str) -> Iterator[Any]:
-    """Yield the JSON values that `text` may mean, the likeliest first."""
-    whole = _load(text.strip().removeprefix("\ufeff"))
-    if whole is not _NOTHING:
-        yield whole
-        return
-    for fenced in _FENCE.finditer(text):
-        value = _load(fenced.group(1).strip())
-        if value is not _NOTHING:
-            yield value
-    # Prose may hold brackets of its own, so only an object counts outside a fence.
-    start = text.find("{")
-    end = text.rfind("}")
-    if 0 <= start < end:
-        value = _load(text[start : end + 1])
-        if value is not _NOTHING:
-            yield value
+def _shape(value: Any, schema: type[BaseModel], *, alone: bool) -> dict[str, Any]:
+    """Return `value` as the object `schema` expects, or raise InvalidReplyError.
 
-
-_NOTHING: Any = object()
-
-
-def _load(text: str) -> Any:
-    try:
-        return _clean(json.loads(text, parse_constant=_no_constant))
-    except (ValueError, RecursionError):
-        # Not JSON, or nested beyond reason: the caller tries the next reading of the text.
-        return _NOTHING
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _clean(value: Any) -> Any:
-    if isinstance(value, str):
-        return well_formed(value)
-    if isinstance(value, list):
-        return [_clean(item) for item in value]
-    if isinstance(value, dict):
-        return {well_formed(key): _clean(item) for key, item in value.items()}
-    return value
-
-
-def _shape(value: Any, schema: type[BaseModel]) -> dict[str, Any]:
-    """Return `value` as the object `schema` expects, or raise InvalidReplyError."""
+    Unless `alone`, a value without its wrapping may be a part of another one, cut or broken, whose rest
+    would be lost unseen.
+    """
     listed = _list_field(schema)
-    if isinstance(value, list) and listed is not None:
+    if isinstance(value, list) and listed is not None and alone:
         if not all(isinstance(item, dict) for item in value):
             raise _invalid("it is a list of something other than objects")
         return {listed: value}
@@ -147,7 +104,7 @@ def _shape(value: Any, schema: type[BaseModel]) -> dict[str, Any]:
     known = _known_case(value, set(_names(schema)))
     if listed is None:
         return known
-    if listed not in known and _is_item(value, schema, listed):
+    if alone and listed not in known and _is_item(value, schema, listed):
         return {listed: [value]}
     if not known.keys() & set(_names(schema)):
         raise _invalid(

@@ -165,7 +165,7 @@ def _quoted(text: str, kinds: set[str]) -> tuple[str, int]:
     at = 0
     if not (_holds(text, QUOTES) and _holds(text.lower(), hints)):
         return text, 0
-    for line in text.splitlines(keepends=True):
+    for line in text.split("\n"):
         if _holds(line, QUOTES) and _holds(line.lower(), hints):
             for rule in QUOTED:
                 for found in re.finditer(rule.pattern, line):
@@ -173,7 +173,7 @@ def _quoted(text: str, kinds: set[str]) -> tuple[str, int]:
                     # In brackets stands the name to look it up by: `password = environ["X"];`.
                     if _quoted_value(found["value"]) and "[" not in line[found.start() : start]:
                         spans.append((at + start, at + end, rule.kind))
-        at += len(line)
+        at += len(line) + 1
     return _replace(text, spans, kinds)
 
 

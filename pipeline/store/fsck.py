@@ -11,6 +11,7 @@ from pipeline.core.atomic import TEMP_MARK
 from pipeline.core.errors import StoreError
 from pipeline.domain.finding import Finding
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, conflicts
+from pipeline.hooklib.plain import lines_of
 from pipeline.store.files.layout import INDEX, MAX_DERIVED, OVERFLOW, PRIVATE, read_regular
 from pipeline.store.files.memory_index import linked_paths
 from pipeline.store.files.scanning import Snapshot
@@ -61,7 +62,7 @@ def _unsettled(store: Store, snapshot: Snapshot) -> Iterator[Finding]:
             raw, _ = read_regular((store.root / path).resolve())
         except (FileNotFoundError, StoreError):
             continue
-        for marks in conflicts(raw.decode("utf-8", "replace").splitlines()):
+        for marks in conflicts(lines_of(raw.decode("utf-8", "replace"))):
             yield _fault(MERGE_CONFLICT, path, in_words(marks), MERGE_FIX)
 
 

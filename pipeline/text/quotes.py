@@ -8,6 +8,9 @@ import unicodedata
 from pipeline.safety.invisible import visible
 from pipeline.text.pasted import MARK, typed
 
+# The last is what stands for the "<" of a tag that a request must not hold.
+_FOLDED = {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x2039: "<", 0xFF1C: "<", 0xFE64: "<"}
+
 
 def quoted_in(quote: str, text: str) -> bool:
     """Whether `quote` stands in `text`, white space folded; a scrap counts only in a short text.
@@ -34,7 +37,7 @@ def in_one_line(text: str) -> str:
 
     The mark of a pasted line, which a model may copy along, is none of its words.
     """
-    plain = unicodedata.normalize("NFC", text).translate({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'})
+    plain = unicodedata.normalize("NFC", text).translate(_FOLDED)
     plain = plain.replace(MARK.strip(), " ")
     # As in the rendering that the model quotes from, what can't be seen goes first.
     return " ".join(visible(plain).split())

@@ -184,7 +184,7 @@ def _names(text: str) -> Iterator[str]:
     for match in _NAME.finditer(text):
         for word in match.group().split():
             if plain(word) not in _NOT_NAMES:
-                yield word.translate({0x2019: "'"}).removesuffix("'s")
+                yield word.translate({0x2019: "'"}).removesuffix("'s").rstrip("-'")
 
 
 def is_value(specific: str) -> bool:

@@ -13,6 +13,7 @@ from difflib import SequenceMatcher
 from typing import Any, NamedTuple, TypeGuard
 
 from pipeline.domain.speech import FORMS, MENU_TOOL, PLAN_TOOL, Channel
+from pipeline.hooklib.plain import lines_of
 from pipeline.transcript import client_texts, decided
 
 MOST_OPEN = 8
@@ -247,8 +248,8 @@ def _approval(record: dict[str, Any], text: str, asked: Dialog) -> list[Said]:
 
 def _changes(shown: str, approved: str) -> str:
     """Return the lines a person put into a plan (``+``) and took out of it (``-``)."""
-    before = [line.rstrip() for line in shown.splitlines()]
-    after = [line.rstrip() for line in approved.splitlines()]
+    before = [line.rstrip() for line in lines_of(shown)]
+    after = [line.rstrip() for line in lines_of(approved)]
     lines: list[str] = []
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag != "equal":

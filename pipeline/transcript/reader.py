@@ -23,6 +23,7 @@ from pipeline.core.clock import parse_time
 from pipeline.core.errors import ODD_DATA, InputError
 from pipeline.core.ids import digest
 from pipeline.domain.speech import Entry, tally
+from pipeline.hooklib import jsonish
 from pipeline.transcript import kinds, lines
 from pipeline.transcript.files import unreadable
 from pipeline.transcript.queued import Queue, enqueued
@@ -70,7 +71,7 @@ class Cursor:
     def from_json(cls, text: str) -> Cursor:
         """Return the cursor `to_json` gave; any other text gives the beginning, which only costs time."""
         try:
-            held = json.loads(text)
+            held = jsonish.loads(text)
         except ValueError:
             return cls()
         if not isinstance(held, dict):

@@ -19,13 +19,15 @@ from pipeline import config
 from pipeline.core import clock as clocks
 from pipeline.core import locks, paths, zone
 from pipeline.core.atomic import ensure_dir
-from pipeline.core.errors import ConfigError, ReverieError, cause
+from pipeline.core.errors import ConfigError, DamagedLedgerError, ReverieError, cause
 from pipeline.core.home import Home
+from pipeline.hooklib.plain import lines_of
 from pipeline.intake import spool
 from pipeline.ledger import open_ledger
 from pipeline.recall.prepared import hook_state
 from pipeline.worker.context import WorkerContext
 from pipeline.worker.jobs import LOG, Worker
+from pipeline.worker.mending import renew_ledger
 
 
 class FieldFormatter(logging.Formatter):
@@ -99,27 +101,39 @@ def _passes(home: Path, left: set[str]) -> bool:
         settings = config.load(home)
         zone.use(settings.extraction.time_zone)
         clock = clocks.from_environment()
-        with open_ledger(Home(home).ledger) as ledger:
-            spool.sweep(home, now=clock.now().timestamp())
-            worker = Worker(WorkerContext(home, settings, clock, ledger))
-            while True:
-                done = worker.run()
-                left |= worker.left
-                LOG.info(
-                    "pass: %d events, %d left, %d runs, %d failures, waiting: %s",
-                    done.events,
-                    done.left,
-                    len(done.outcomes),
-                    len(done.failures),
-                    done.waiting or "no",
-                )
-                if not _linger(home, worker, left):
-                    return True
+        try:
+            return _pass_by_pass(home, settings, clock, left)
+        except DamagedLedgerError as error:
+            _complain(home, _described(error))
+            if not renew_ledger(home, settings, clock):
+                raise  # Sound, as it seems now: nothing is set aside, and the next worker tries again.
+        return _pass_by_pass(home, settings, clock, left)
     except (ReverieError, OSError) as error:
         if isinstance(error, ConfigError):
             hook_state.note_config(home)
+        else:
+            hook_state.note(home, "trouble", _described(error), clocks.SystemClock().now())
         _complain(home, _described(error))
         return False
+
+
+def _pass_by_pass(home: Path, settings: config.Settings, clock: clocks.Clock, left: set[str]) -> bool:
+    with open_ledger(Home(home).ledger) as ledger:
+        spool.sweep(home, now=clock.now().timestamp())
+        worker = Worker(WorkerContext(home, settings, clock, ledger))
+        while True:
+            done = worker.run()
+            left |= worker.left
+            LOG.info(
+                "pass: %d events, %d left, %d runs, %d failures, waiting: %s",
+                done.events,
+                done.left,
+                len(done.outcomes),
+                len(done.failures),
+                done.waiting or "no",
+            )
+            if not _linger(home, worker, left):
+                return True
 
 
 def _described(error: ReverieError | OSError) -> str:
@@ -128,7 +142,7 @@ def _described(error: ReverieError | OSError) -> str:
 
 def _complain(home: Path, cause: str) -> None:
     """Log what keeps every worker from its work once, not again for each hook that starts one."""
-    lines = Home(home).worker_log.read_text("utf-8", "replace").splitlines()[-20:]
+    lines = lines_of(Home(home).worker_log.read_text("utf-8", "replace"))[-20:]
     errors = [line for line in lines if " ERROR " in line]
     if not errors or not errors[-1].endswith(cause):
         LOG.error("%s", cause)
@@ -155,6 +169,8 @@ def _log_to(home: Path) -> None:
     )
     handler.setFormatter(FieldFormatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     # The parent of every area's logger: reverie.intake, reverie.worker, reverie.recall, …
+    # A log on a full disk is no reason to stop, nor to say so at each of its lines: `hook_state.note` tells.
+    logging.raiseExceptions = False
     root = logging.getLogger("reverie")
     root.addHandler(handler)
     root.setLevel(logging.INFO)

@@ -18,6 +18,7 @@ from pipeline.core.errors import (
     PROVIDER_DOWN,
     BusyError,
     BusyStoreError,
+    DamagedLedgerError,
     LeaseLostError,
     LedgerError,
     ModelError,
@@ -26,13 +27,14 @@ from pipeline.core.errors import (
     SpendError,
     cause,
 )
+from pipeline.core.home import Home
 from pipeline.domain.job import Job
 from pipeline.extraction.run import Outcome
 from pipeline.extraction.strategies import Strategy
 from pipeline.intake import orphans
 from pipeline.intake.drain import drain, is_print_session
 from pipeline.intake.left_alone import why_left_alone
-from pipeline.ledger import calls, conversations, events, files, jobs, outages, retention, runs
+from pipeline.ledger import calls, conversations, events, files, jobs, outages, recovery, retention, runs
 from pipeline.ledger.outages import Outage
 from pipeline.llm import Client
 from pipeline.llm.retry import PASSES
@@ -61,6 +63,8 @@ class Pass:
     failures: list[str] = field(default_factory=list)
     waiting: str = ""
     dreams: list[dict[str, str]] = field(default_factory=list)
+    renewed: str = ""
+    """What is to be said of a ledger that was damaged and made anew, if it was."""
 
 
 class Worker:
@@ -154,8 +158,13 @@ class Worker:
         """Delete what was said long ago and was read; what can't be deleted now is another day's work."""
         try:
             gone = retention.sweep(self.context.ledger, self.context.settings.dialogue, self.context.now())
-        except LedgerError as error:
-            LOG.warning("old dialogue can't be deleted: %s", error)
+            recovery.sweep(
+                Home(self.context.home).ledger,
+                days=retention.keep_days(self.context.settings.dialogue),
+                now=self.context.clock.now(),
+            )
+        except (LedgerError, OSError) as error:
+            LOG.warning("old dialogue can't be deleted: %s", cause(error))
         else:
             if gone:
                 LOG.info("deleted %d bytes of dialogue that was read (dialogue.keep_days)", gone)
@@ -247,6 +256,8 @@ class Worker:
         try:
             try:
                 result = self.dreams.run(job) if job.kind == "dream" else self.extraction.run(job)
+            except DamagedLedgerError:
+                raise  # Nothing can be settled in it: the worker makes a new one.
             except Exception as error:  # noqa: BLE001 - a job's one boundary
                 well = self._settle_failure(job, error, done)
             else:

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from pipeline.context import open_store
 from pipeline.core import faults, paths, system
-from pipeline.core.errors import ODD_DATA, StoreError
+from pipeline.core.errors import ODD_DATA, StoreError, cause
 from pipeline.core.home import Home
 from pipeline.hooklib import jsonish, times
 from pipeline.hooklib.events import SESSION_START
@@ -297,7 +297,7 @@ def count(context: WorkerContext) -> None:
         try:
             _count_in(context, store_path, found)
         except (StoreError, OSError, *ODD_DATA) as error:
-            LOG.warning("%s: uses are not counted yet: %s: %s", store_path, type(error).__name__, error)
+            LOG.warning("%s: uses are not counted yet: %s", store_path, cause(error))
 
 
 def _count_in(context: WorkerContext, store_path: Path, found: Sequence[tuple[Logged, str]]) -> None:

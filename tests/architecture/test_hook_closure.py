@@ -37,6 +37,7 @@ RECALL = {
         for name in ("announced", "fence", "hook", "person", "project", "session_file", "values")
     ),
     *("pipeline.hooklib.memory_format", "pipeline.safety", "pipeline.safety.invisible"),
+    "pipeline.safety.markup",
     *("_bisect", "_json", "binascii", "bisect"),
 }
 START = RECALL | {

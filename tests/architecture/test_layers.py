@@ -13,7 +13,12 @@ OWNERS = {
     "tenacity": {"pipeline/llm/retry.py"},
     "portalocker": {"pipeline/core/locks.py"},
     "frontmatter": {"pipeline/store/files/document.py"},
-    "sqlite3": {"pipeline/ledger/connection.py", "pipeline/search/fts.py", "pipeline/search/index_reader.py"},
+    "sqlite3": {
+        "pipeline/ledger/connection.py",
+        "pipeline/ledger/recovery.py",
+        "pipeline/search/fts.py",
+        "pipeline/search/index_reader.py",
+    },
     "_sqlite3": {"pipeline/search/index_reader.py"},
     "subprocess": {
         "pipeline/core/tools.py",

@@ -93,3 +93,20 @@ def test_a_limit_of_the_index_is_written_once(limit):
         and names.search(module.text.splitlines()[node.lineno - 1])
     ]
     assert [path for path, _ in found] == ["pipeline/hooklib/memory_format.py"]
+
+
+BREAKS_EVERYWHERE = {
+    "pipeline/domain/sentences.py": "a sentence ends at any break that is seen as one",
+    "pipeline/cli/output.py": "a text shown on one line has no break of any kind",
+    "pipeline/evaluation/demo.py": "bytes, which break at LF and CR alone",
+    "pipeline/evaluation/reading.py": "bytes, too",
+    "pipeline/hooklib/plain.py": "bytes, too",
+    "pipeline/recall/live/store_files.py": "front matter: YAML breaks lines there, too",
+    "pipeline/store/files/document.py": "front matter, too",
+    "pipeline/store/ownership/host_lock.py": "a file of the kernel's",
+}
+
+
+def test_lines_of_content_end_at_line_feeds_alone():
+    found = {module.path for module in modules(PACKAGE, "hooks") if ".splitlines(" in module.text}
+    assert found == set(BREAKS_EVERYWHERE)

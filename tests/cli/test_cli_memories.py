@@ -48,6 +48,23 @@ def test_list_shows_the_day_on_which_it_was_said(shelf):
     assert row["created"] == row["changed"] == row["said"] == "2026-11-20T10:00:00+00:00"
 
 
+@pytest.mark.parametrize("name", ["10:00", "012", "0x1F", "1_000", "True", "~", "null", "=", "<<"])
+def test_bug_10_a_memory_is_found_by_its_name_as_it_stands_in_the_file(desk, name):
+    text = f"---\nname: {name}\ndescription: {name} it is\naliases: [1.50]\n---\nBody.\n"
+    desk.store.mkdir(parents=True)
+    (desk.store / "stem.md").write_text(text)
+    assert desk.here("show", name).out == desk.here("show", "1.50").out == text
+    assert f"{name} it is" in desk.here("list").out and f"{name} it is" in (desk.here("search", "it is").out)
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "UTC"])
+def test_bug_10_the_day_of_a_time_with_an_offset_is_that_of_the_readers_clock(desk, zone):
+    desk.store.mkdir(parents=True)
+    (desk.store / "a.md").write_text("---\nname: a\ncreated: 2026-01-02T03:04:05+09:00\n---\nBody.\n")
+    day = {"Asia/Tokyo": "2026-01-02", "UTC": "2026-01-01"}[zone]
+    assert day in desk.run("list", TZ=zone).out
+
+
 @pytest.mark.parametrize("option", ["--retired", "--archived"])
 def test_list_shows_what_left_with_when_and_why(shelf, option):
     assert shelf.here("list", option).out == "no memory was retired or forgotten yet\n"

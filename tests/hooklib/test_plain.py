@@ -44,3 +44,27 @@ def test_a_text_is_cut_to_a_length_in_characters(text: str, limit: int, whole: s
     assert plain.clipped(text, limit) == whole
     assert plain.one_line(text, limit) == line
     assert max(len(whole), len(line)) <= max(limit, len(text))
+
+
+ODD_BREAKS = "a\u2028b\x85c\x1cd\x0be\x0cf"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("", []),
+        ("a", ["a"]),
+        ("a\n", ["a"]),
+        ("a\r\nb\rc\n\n", ["a", "b", "c", ""]),
+        (f"{ODD_BREAKS}\nb", [ODD_BREAKS, "b"]),
+    ],
+)
+def test_lines_end_as_editors_and_the_client_count_them(text: str, lines: list[str]) -> None:
+    assert plain.lines_of(text) == lines
+    assert [line.rstrip("\r\n") for line in plain.whole_lines(text)] == lines
+
+
+@given(st.text(alphabet=st.characters() | st.sampled_from("\r\n\ud800\udc80\u2028")))
+def test_whole_lines_are_the_text(text: str) -> None:
+    assert "".join(plain.whole_lines(text)) == text
+    assert len(plain.whole_lines(text)) == len(plain.lines_of(text))

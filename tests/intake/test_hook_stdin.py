@@ -170,3 +170,21 @@ def test_without_any_home_the_hook_still_ends_well(busy: Stage, tmp_path: Path) 
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert [path.name for path in tmp_path.iterdir()] == ["fake-python"]
+
+
+WAITS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import capture
+capture.by_poll = lambda: lambda seconds: print(round(seconds)) or b""
+capture.take(sys.argv[2])
+"""
+
+
+@pytest.mark.parametrize(
+    ("event", "waits"), [("Stop", b"5\n"), ("PreCompact", b"5\n"), ("SessionEnd", b"1\n")]
+)
+def test_bug_043_a_host_on_a_busy_machine_may_be_late(busy: Stage, event: str, waits: bytes) -> None:
+    """Only where the host itself gives up after a second or two, the hook gives up as early."""
+    command = [busy.command()[0], "-c", WAITS, str(HOOKS), event]
+    assert subprocess.run(command, env=busy.env, capture_output=True, timeout=LIMIT).stdout == waits

@@ -224,6 +224,7 @@ def test_bug_073_failures_have_names_whatever_the_exit_code(
     "prints",
     [
         "Warning: something\n" + json.dumps(result('{"memories": []}')) + "\n",
+        "(node:1) Warning: x\n" + json.dumps(result('{"memories": ["a\u2028b\x85c"]}'), ensure_ascii=False),
         [{"type": "system"}, result('{"memories": []}')],
         result('```json\n{"memories": ["the usage limit reached me"]}\n```'),
     ],
@@ -233,7 +234,7 @@ def test_a_result_is_found_amid_other_output(prints: Any) -> None:
     assert '{"memories": [' in read_result(stdout, "", 0, REQUEST).text
 
 
-@pytest.mark.parametrize("stop", ["refusal", "max_tokens"])
+@pytest.mark.parametrize("stop", ["refusal", "max_tokens", "pause_turn"])
 def test_the_stop_reason_is_kept(stop: str) -> None:
     assert read_result(json.dumps(result("{", stop_reason=stop)), "", 0, REQUEST).stop_reason == stop
 

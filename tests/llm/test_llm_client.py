@@ -102,6 +102,9 @@ def test_bug_063_no_memories_is_an_answer() -> None:
         ("refusal", RefusedError),
         ("max_tokens", TruncatedError),
         ("model_context_window_exceeded", TooLongError),
+        ("pause_turn", TruncatedError),
+        ("length", TruncatedError),
+        ("a word nobody knows", TruncatedError),
     ],
 )
 def test_a_stop_reason_outranks_a_text_that_parses(stop: str, kind: type[ModelError]) -> None:

@@ -70,5 +70,5 @@ def test_every_prompt_we_ship_loads_and_renders() -> None:
     assert names
     for name in names:
         prompt = prompts.load(name)
-        text = prompt.render(**{variable: f"<{variable}>" for variable in prompt.variables})
-        assert all(f"<{variable}>" in text for variable in prompt.variables)
+        text = prompt.render(**{variable: f"({variable})" for variable in prompt.variables})
+        assert all(f"({variable})" in text for variable in prompt.variables)

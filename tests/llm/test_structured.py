@@ -56,6 +56,13 @@ TWO = json.dumps({"memories": [A, B]}, indent=1)
         "```json\r\n" + TWO.replace("\n", "\r\n") + "\r\n```",
         f"As a list:\n```json\n{json.dumps([A, B])}\n```",
         f"Sure! [1] says so. {TWO} That is all.",
+        f"The shape is {{name, body}}. {TWO}",
+        f"{TWO} I left {{name}} as it was.",
+        f'First thoughts: {{"memories": []}}\nBut there is more: {TWO}',
+        f'The empty answer would be\n```json\n{{"memories": []}}\n```\nhere it is\n```json\n{TWO}\n```',
+        f"{TWO}\n(`{{}}` would have meant nothing.)",
+        f"As a list: {json.dumps([A, B])} as you asked.",
+        f"{'if (a) { b(); } ' * 500}\n{TWO}",
         f"\ufeff{TWO}",
         f"  \n{TWO}\n\n",
     ],
@@ -83,6 +90,20 @@ def test_bug_061_outer_shapes_that_mean_the_items(value: Any, names: list[str]) 
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        f"Two of them: {json.dumps(A)} and {json.dumps(B)}",
+        f'[{json.dumps(A)}, {json.dumps(B)}, {{"name": "c',
+        f'{{"memories": [{json.dumps(A)}, {{"name": "c',
+        f'{{"memories": [{json.dumps(A)}], "notes": NaN}}',
+    ],
+)
+def test_an_item_that_may_be_one_of_several_is_not_taken_for_all(text: str) -> None:
+    with pytest.raises(InvalidReplyError):
+        structured.parse(text, Reply)
+
+
+@pytest.mark.parametrize(
     "value",
     [{"result": {"memories": [A]}}, {"memories": None}, None, {}, 7, "memories", [1], [[A]], {"notes": []}],
 )
@@ -102,6 +123,12 @@ def test_bug_061_other_shapes_are_invalid_and_never_empty(value: Any) -> None:
         "See [] and {}.",
         '{"memories": [], "x": NaN}',
         "[" * 100_000,
+        "{" * 100_000,
+        "[{" * 100_000,
+        '{"a":' * 100_000,
+        "```" + " " * 300_000,
+        "```\n x" * 100_000,
+        '{"a' * 100_000,
     ],
 )
 def test_bug_063_text_without_a_value_is_invalid(text: str) -> None:

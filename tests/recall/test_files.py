@@ -110,6 +110,31 @@ def test_front_matter_of_others_is_read_as_far_as_it_goes(text, expected):
     assert {key: shown[key] for key in expected} == expected
 
 
+WORDS = ["10:00", "012", "0x1F", "1_000", "True", "1.0", "1.50", "~", "null", ".inf", "=", "<<", "2026-01-02"]
+
+
+@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("tags", ["[{}, x]", "\n- {}\n- x"], ids=["in a row", "one a line"])
+def test_bug_10_words_are_read_as_they_are_written_by_hooks_and_store(word, tags):
+    tags = tags.format(word)
+    text = f"---\nname: {word}\ndescription: {word}\ntags: {tags}\naliases: {tags}\n---\nBody.\n"
+    shown = store_files.describe(text, "stem.md")
+    read = document.parse(text.encode(), "stem.md")
+    for name, title in ((shown["name"], shown["title"]), (read.name, read.title)):
+        assert word in (name, title)
+    assert (shown["name"], shown["title"]) == (read.name, read.title)
+    assert shown["description"] == read.description == word
+    assert shown["tags"] == [*read.tags] == [*read.aliases] == [word, "x"]
+
+
+def test_bug_10_a_value_left_empty_is_nothing_to_hooks_and_store():
+    text = "---\nname:\ndescription:\nid: null\ntitle: ~\ntags: null\nmetadata: {name: 012}\n---\nBody.\n"
+    shown = store_files.describe(text, "stem.md")
+    read = document.parse(text.encode(), "stem.md")
+    assert (read.name, read.title, read.id, read.tags, read.description) == ("012", "", "", (), "Body.")
+    assert (shown["name"], shown["title"], shown["id"], shown["tags"]) == ("012", "", "", [])
+
+
 @pytest.mark.parametrize(
     "front", ["status: superseded", "status: Archived", "archived: true", "archived: Yes"]
 )

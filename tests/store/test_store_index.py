@@ -265,3 +265,11 @@ def test_what_only_the_assistant_said_is_marked_and_is_no_feedback(tmp_path):
     )
     assert store.read("pump-house").front["metadata"]["type"] == "feedback"
     assert "not confirmed" not in index(store)
+
+
+@pytest.mark.parametrize("odd", ["\u2028", "\x85", "\x1c", "\x0c"])
+def test_bug_13_a_mark_behind_an_odd_break_is_a_part_of_their_line(odd):
+    theirs = f"see{odd}{BEGIN}\nmine\n".encode()
+    built = build(theirs, entries(1), ours=())
+    assert built.index.startswith(theirs)
+    assert build(built.index, entries(1), ours=set(built.lines)).index == built.index

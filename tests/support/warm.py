@@ -14,6 +14,7 @@ import atexit
 import contextlib
 import json
 import os
+import resource
 import select
 import socket
 import subprocess
@@ -33,13 +34,17 @@ LIMIT = 60
 
 
 class Order(TypedDict, total=False):
-    """What to run: the worker, or `reverie` with `arguments`, which prints to the files `out` and `err`."""
+    """What to run: the worker, or `reverie` with `arguments`, which prints to the files `out` and `err`.
+
+    No file may grow beyond `longest_file` bytes, as on a disk that is full.
+    """
 
     env: dict[str, str]
     arguments: list[str]
     cwd: str
     out: str
     err: str
+    longest_file: int
 
 
 class WarmWorkers:
@@ -48,18 +53,26 @@ class WarmWorkers:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def run(self, env: Mapping[str, str]) -> int:
+    def run(self, env: Mapping[str, str], *, longest_file: int = -1) -> int:
         """Run a worker to its end and return its exit status."""
-        return self._order({"env": dict(env)})
+        return self._order({"env": dict(env), "longest_file": longest_file})
 
     def reverie(
-        self, arguments: Sequence[str], env: Mapping[str, str], cwd: Path, scratch: Path
+        self,
+        arguments: Sequence[str],
+        env: Mapping[str, str],
+        cwd: Path,
+        scratch: Path,
+        *,
+        longest_file: int = -1,
     ) -> subprocess.CompletedProcess[str]:
         """Run ``reverie ARGUMENTS`` in `cwd`; its output passes through files in `scratch`."""
         scratch.mkdir(exist_ok=True)
         out, err = scratch / "out", scratch / "err"
         values: Order = {"cwd": str(cwd), "out": str(out), "err": str(err)}
-        status = self._order({"env": dict(env), "arguments": [*arguments], **values})
+        status = self._order(
+            {"env": dict(env), "arguments": [*arguments], "longest_file": longest_file, **values}
+        )
         return subprocess.CompletedProcess(
             [*arguments], status, out.read_text("utf-8"), err.read_text("utf-8")
         )
@@ -134,6 +147,9 @@ def _become(order: Order) -> None:
         _redirect(1, order.get("out", os.devnull), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         if "err" in order:
             _redirect(2, order["err"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        if order.get("longest_file", -1) >= 0:
+            hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+            resource.setrlimit(resource.RLIMIT_FSIZE, (order["longest_file"], hard))
         os.chdir(order.get("cwd", ROOT))
         os.environ.clear()
         os.environ.update(order["env"])

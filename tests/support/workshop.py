@@ -7,7 +7,8 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -20,7 +21,8 @@ from pipeline.intake import spool
 from pipeline.ledger import Ledger, open_ledger
 from pipeline.store.files.scanning import CACHE_KEY
 from pipeline.worker import Worker, WorkerContext
-from tests.support.hooks import wait_for_lock
+from tests.support.bounds import bound
+from tests.support.hooks import HOOKS, wait_for_lock
 from tests.support.stores import tree
 from tests.support.transcripts import Transcript
 from tests.support.warm import shared_workers
@@ -70,6 +72,8 @@ class Workshop:
             **QUICK,
             **env,
         }
+        self.longest_file = -1
+        """Bytes beyond which no file can grow, as on a full disk; -1 for any number."""
         self._events = 0
 
     # -- what the host does -----------------------------------------------------------------------
@@ -102,16 +106,47 @@ class Workshop:
         file.write_bytes(self.payload(session, hook_event_name=hook, **values))
         return file
 
+    def started(self, *, room: bool = True, session: str = "new", **env: str) -> str:
+        """Start a session in the project as the host does; return what its person reads.
+
+        Without `room` nothing can be written, as on a full disk.
+        """
+        fields = {"session_id": session, "cwd": str(self.project), "source": "startup"}
+        full = () if room else ("sh", "-c", 'ulimit -f 0; exec "$@"', "sh")
+        printed = self._hook("recall.py", "SessionStart", fields, env, full)
+        return str(json.loads(printed).get("systemMessage", "")) if printed else ""
+
+    def status_line(self, **env: str) -> str:
+        """Return Reverie's part of the status line in the project."""
+        return self._hook("statusline.py", "", {"cwd": str(self.project)}, env).strip()
+
+    def _hook(
+        self,
+        name: str,
+        event: str,
+        fields: Mapping[str, str],
+        env: Mapping[str, str],
+        before: Sequence[str] = (),
+    ) -> str:
+        return subprocess.run(
+            [*bound(), *before, sys.executable, "-I", "-S", str(HOOKS / name), event],
+            input=json.dumps({**fields, "hook_event_name": event}).encode(),
+            env={**self.env, "REVERIE_PYTHON": "/bin/true", **env},
+            cwd=self.project, capture_output=True, timeout=60, check=True,
+        ).stdout.decode()  # fmt: skip
+
     # -- what Reverie does ------------------------------------------------------------------------
 
     def work(self, **env: str) -> int:
         """Run the worker as a process bound by file modes until it ends; return its exit status."""
-        return shared_workers().run({**self.env, **env})
+        return shared_workers().run({**self.env, **env}, longest_file=self.longest_file)
 
     def reverie(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
         """Run a `reverie` command in the project."""
-        scratch = self.place / "printed"
-        return shared_workers().reverie(arguments, {**self.env, **env}, self.project, scratch)
+        scratch, longest = self.place / "printed", self.longest_file
+        return shared_workers().reverie(
+            arguments, {**self.env, **env}, self.project, scratch, longest_file=longest
+        )
 
     @contextmanager
     def ledger(self) -> Iterator[Ledger]:

@@ -39,6 +39,7 @@ from pipeline.text.specifics import kind_of, specifics
         ("tests and/or linters, co-workers", set()),
         ("**Why:** it helps\n\n**How to apply:** always", set()),
         ("Der Server liegt im Keller und die Daten liegen im Schrank auf dem Band", set()),
+        ("All files are saved as UTF-8.", {"utf", "8"}),
     ],
 )
 def test_specifics_of(text, expected):

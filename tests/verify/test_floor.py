@@ -125,3 +125,15 @@ def test_a_name_among_letters_of_a_script_without_spaces_stands_there(text: str)
 
 def test_a_name_within_a_word_of_latin_letters_is_another() -> None:
     assert Ground([Line("We changed the topics.")]).missing(["It uses IC cards."]).nowhere == ("IC",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "All files are saved as UTF-8.",
+        "Dates are written as ISO-8601, sums are checked with SHA-256.",
+        "Wir sichern alle Dateien als UTF-8, nicht als Latin-1.",
+    ],
+)
+def test_a12_a_text_stands_in_itself(text: str) -> None:
+    assert Ground([Line(text)]).missing([text]) == Missing()

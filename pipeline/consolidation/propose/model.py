@@ -18,6 +18,7 @@ from pipeline.core.zone import day
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.operations import Cluster, Cover, Operation, Refused
 from pipeline.domain.sentences import ALSO, Sentence, sentences
+from pipeline.hooklib.plain import lines_of
 from pipeline.llm import Message, Request
 from pipeline.llm.prompts import load
 from pipeline.safety.invisible import visible, visible_line
@@ -68,7 +69,7 @@ def _shown(handle: str, memory: Memory) -> str:
 
 def indented(text: str, depth: int = 4) -> str:
     """Return `text` without empty lines, the others `depth` blanks in, so that none can pass for a head."""
-    return "\n".join(" " * depth + line for line in text.splitlines() if line.strip())
+    return "\n".join(" " * depth + line for line in lines_of(text) if line.strip())
 
 
 def group_key(cluster: Cluster, memories: Mapping[str, Memory]) -> str:

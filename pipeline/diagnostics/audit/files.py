@@ -10,6 +10,7 @@ from pipeline.diagnostics.audit.folder import File
 from pipeline.domain.finding import Finding
 from pipeline.domain.memory import TYPES
 from pipeline.hooklib.memory_format import conflicts
+from pipeline.hooklib.plain import lines_of
 from pipeline.safety.guard import violation
 from pipeline.safety.redaction import redact
 from pipeline.store.files.layout import INDEX
@@ -39,7 +40,7 @@ def secrets(path: str, text: str) -> Iterator[Finding]:
     if not whole:
         return
     lines = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(lines_of(text), start=1):
         kinds = [kind for kind in redact(line).kinds if kind != "private"] if line.strip() else []
         if kinds:
             lines.append((number, ", ".join(kinds)))
@@ -50,7 +51,7 @@ def secrets(path: str, text: str) -> Iterator[Finding]:
 
 def unsettled(path: str, text: str) -> Iterator[Finding]:
     """Yield where a merge left both sides of a conflict in `text`."""
-    for marks in conflicts(text.splitlines()):
+    for marks in conflicts(lines_of(text)):
         yield Finding("error", MERGE_CONFLICT, in_words(marks), MERGE_FIX, path=path, line=marks[0] + 1)
 
 
@@ -111,7 +112,7 @@ def _words(file: File) -> Iterator[Finding]:
 
 
 def _body_lines(file: File) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(file.text.splitlines(), start=1):
+    for number, line in enumerate(lines_of(file.text), start=1):
         if number >= file.body_line and line.strip():
             yield number, line
 

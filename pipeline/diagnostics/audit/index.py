@@ -9,6 +9,7 @@ from pipeline.diagnostics.audit.files import unsettled
 from pipeline.diagnostics.audit.folder import Folder
 from pipeline.domain.finding import Finding
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, split_front_matter
+from pipeline.hooklib.plain import lines_of
 from pipeline.store.files.layout import INDEX, OVERFLOW
 from pipeline.store.files.memory_index import linked_paths
 
@@ -29,7 +30,7 @@ def check(folder: Folder) -> Iterator[Finding]:
     yield from _links(folder, OVERFLOW, folder.overflow)
     yield from _orphans(folder, linked_paths(folder.index + "\n" + folder.overflow))
     yield from _overflow(folder.index)
-    for number, line in enumerate(folder.index.splitlines(), start=1):
+    for number, line in enumerate(lines_of(folder.index), start=1):
         if len(line) > LONG_LINE:
             what = f"a line of {len(line)} characters, where one line a memory is loaded in every session"
             yield Finding(
@@ -39,7 +40,7 @@ def check(folder: Folder) -> Iterator[Finding]:
 
 def _links(folder: Folder, name: str, text: str) -> Iterator[Finding]:
     first: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(lines_of(text), start=1):
         for target in sorted(linked_paths(line)):
             if not target or target.startswith(("/", "mailto:")):
                 continue
@@ -81,7 +82,7 @@ def _overflow(text: str) -> Iterator[Finding]:
     """Find the line at which the host stops reading: it drops front matter and comments, then counts."""
     kept = _blanked(text, len(text) - len(split_front_matter(text)[1]))
     bytes_read = 0
-    total = len(text.splitlines())
+    total = len(lines_of(text))
     for lines, (number, line) in enumerate(kept, start=1):
         bytes_read += len(line.encode("utf-8", "replace")) + 1
         if lines > INDEX_LINES or bytes_read > INDEX_BYTES:

@@ -13,6 +13,7 @@ from pipeline.core import paths
 from pipeline.core.errors import ReverieError
 from pipeline.diagnostics.audit.folder import File, Folder
 from pipeline.domain.finding import Finding, Level
+from pipeline.hooklib.plain import lines_of
 from pipeline.store.ownership.access import owner
 
 _CODE = re.compile(r"`([^`\n]{3,200})`")
@@ -62,7 +63,7 @@ def check(folder: Folder, project: Path | None) -> Iterator[Finding]:
     names = _names(folder)
     for file in folder.memories:
         yield from _dead(file, project)
-        for number, line in enumerate(file.text.splitlines(), start=1):
+        for number, line in enumerate(lines_of(file.text), start=1):
             for target in _WIKI.findall(line) if number >= file.body_line else ():
                 if _fold(target) not in names:
                     what = f"links to [[{target}]], and no memory is called so"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import re
 import shutil
@@ -22,6 +21,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.home import Home
 from pipeline.core.tools import run_tool
 from pipeline.domain.finding import Finding
+from pipeline.hooklib import jsonish
 from pipeline.llm.claude_cli import find_claude
 
 PACKAGES: tuple[str, ...] = (
@@ -129,7 +129,7 @@ def _version_of(program: Path) -> str:
         return named.group()
     for folder in list(real.parents)[:3]:
         try:
-            package = json.loads((folder / "package.json").read_text("utf-8"))
+            package = jsonish.loads((folder / "package.json").read_text("utf-8"))
         except (OSError, ValueError):
             continue
         if isinstance(package, dict) and "claude-code" in str(package.get("name")):

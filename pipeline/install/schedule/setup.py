@@ -15,6 +15,7 @@ from pipeline.core.atomic import ensure_dir, remove_empty_dirs, write_atomic
 from pipeline.core.errors import InputError, NoSchedulerError
 from pipeline.core.home import Home
 from pipeline.core.tools import run_tool
+from pipeline.hooklib.plain import lines_of
 from pipeline.install.schedule import units as units
 
 Kind = Literal["systemd", "launchd", "cron", "windows"]
@@ -102,7 +103,7 @@ def remove(home: Path, kind: Kind | None = None) -> Scheduled:
         _run(("systemctl", "--user", "daemon-reload"))
     noted = Home(home).schedule_made
     if noted.exists():
-        remove_empty_dirs(map(Path, noted.read_text("utf-8").splitlines()))
+        remove_empty_dirs(map(Path, lines_of(noted.read_text("utf-8"))))
         noted.unlink()
     return status(home, kind)
 
@@ -147,7 +148,7 @@ def _missing_folders(home: Path, kind: Kind) -> list[Path]:
 
 def _note_made(home: Path, made: list[Path]) -> None:
     noted = Home(home).schedule_made
-    old = noted.read_text("utf-8").splitlines() if noted.exists() else []
+    old = lines_of(noted.read_text("utf-8")) if noted.exists() else []
     new = list(dict.fromkeys([*old, *map(str, made)]))
     if new != old:
         write_atomic(noted, "".join(f"{line}\n" for line in new).encode())

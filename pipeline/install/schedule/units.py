@@ -20,6 +20,7 @@ from xml.sax.saxutils import escape
 
 from pipeline.core import paths
 from pipeline.core.errors import InputError
+from pipeline.hooklib.plain import whole_lines
 
 NAME = "reverie-dream"
 LABEL = "reverie.dream"
@@ -157,7 +158,7 @@ def with_block(crontab: str, block: str) -> str:
     All other lines stay as they are.
     """
     kept, inside = [], False
-    for line in crontab.splitlines(keepends=True):
+    for line in whole_lines(crontab):
         inside = inside or line.rstrip() == BEGIN
         if not inside:
             kept.append(line)

@@ -105,13 +105,18 @@ class Seen:
                 del self._announcements[key]
         places.make_dirs(self._folder)
         temp = f"{self._file}.{os.getpid()}.reverie-tmp-"
+        rest = jsonish.dumps({"starts": self._starts, "said": self._announcements}).encode("ascii")
         handle = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | places.OPEN, 0o600)
         try:
-            value = {"starts": self._starts, "said": self._announcements}
-            os.write(handle, jsonish.dumps(value).encode("ascii"))
-        finally:
-            os.close(handle)
-        os.replace(temp, self._file)
+            try:
+                while rest:  # A disk that fills up takes a part, and says so at the next.
+                    rest = rest[os.write(handle, rest) :]
+            finally:
+                os.close(handle)
+            os.replace(temp, self._file)
+        except OSError:
+            os.unlink(temp)
+            raise
 
     def _moment(self, key: str) -> float:
         moment = self._announcements.get(key)

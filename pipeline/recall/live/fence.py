@@ -10,6 +10,7 @@ import re
 from pipeline.hooklib import memory_format, times, zone
 from pipeline.hooklib.plain import clipped, well_formed
 from pipeline.safety.invisible import visible
+from pipeline.safety.markup import without_tags, without_turns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,12 +26,6 @@ _LONGEST_LABEL = 120
 # Compiled by `re.sub` when they are first used: most text is plain, and compiling all costs 2 ms.
 _ESCAPES = r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b\]|\x9d)[^\x07\x1b\x9c\n]{0,400}(?:\x07|\x1b\\|\x9c)"
 _BREAKS = "\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
-_TAGS = r"[<\uff1c\ufe64](?=[^\s\d=<\-\"'(),;:.]|<)"
-_TURNS = (
-    r"(?im)^(?=(?:[^\S\n]|[>*_#\-]){0,20}"
-    r"(?:human|assistant|system|user|developer|tool|claude)[*_ \t]{0,8}[:：])"
-)
-_BRACKETS = r"(?i)\[(/?\s*(?:inst|sys|system|human|user|assistant|system[- ]reminder)\s*)\]"
 
 
 def neutralise(text: str) -> str:
@@ -44,12 +39,7 @@ def neutralise(text: str) -> str:
     if not text.replace("\n", "").replace("\t", "").isprintable():
         text = re.sub(_BREAKS, "\n", re.sub(_ESCAPES, "", text))
         text = well_formed(text)
-    text = visible(text)
-    if "<" in text or not text.isascii():
-        text = re.sub(_TAGS, "‹", text)
-    if ":" in text or "：" in text:
-        text = re.sub(_TURNS, "· ", text)
-    return re.sub(_BRACKETS, r"(\1)", text.replace("|>", "|›"))
+    return without_turns(without_tags(visible(text)))
 
 
 def label(text: str, limit: int = _LONGEST_LABEL) -> str:

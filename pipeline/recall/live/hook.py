@@ -111,6 +111,19 @@ def _prose(line: bytes) -> "tuple[str, str]":
 def _at_start(
     fields: "dict[str, Any]", home: str, values: "dict[str, Any]", problems: "list[str]"
 ) -> "tuple[str, str]":
+    try:
+        return _started(fields, home, values, problems)
+    except OSError as error:
+        if not values["show_news"]:
+            raise
+        from pipeline.recall.live import person
+
+        return "", person.unusable(home, error)
+
+
+def _started(
+    fields: "dict[str, Any]", home: str, values: "dict[str, Any]", problems: "list[str]"
+) -> "tuple[str, str]":
     from pipeline.recall.live import session_file
 
     now = times.now()

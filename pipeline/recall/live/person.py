@@ -53,8 +53,10 @@ def at_start(
     """
     everywhere = Seen(home, home)
     ask = _command("status", plugin)
-    broken = [*(_setup(home, now) or _first(home, plugin)), *_settings(home, problems)] or _stalled(home, now)
-    broken += _stopped(state, ask)
+    board = settings.board(home)
+    broken = [*(_setup(home, now) or _first(home, plugin)), *_settings(home, problems), *_trouble(board)]
+    broken = broken or _stalled(home, now, settings.left_over(board)[0])
+    broken += [*_unread(board, ask), *_stopped(state, ask)]
     lines = [line for line in (_plain(line) for line in broken) if everywhere.today(line, now)]
     news = _news(state, seen, everywhere, now, since, plugin)
     if lines or news:
@@ -142,6 +144,30 @@ def _stopped(state: "dict[str, Any]", ask: str) -> "list[str]":
     return lines
 
 
+def unusable(home: str, error: OSError) -> str:
+    """Return the line that nothing can be written in `home`, for `error`, and what mends it."""
+    why = (error.strerror or "it can't be written").rstrip(".")
+    return _plain(f"Reverie keeps nothing for now: {home}: {why}. {settings.step_for(error.errno)}")
+
+
+def _trouble(board: "dict[str, Any]") -> "list[str]":
+    """Return the lines of what keeps every worker from its work, and of a ledger that had to be made anew."""
+    trouble, renewed = (settings.noted(board, what) for what in ("trouble", "renewed"))
+    return [
+        *([f"Reverie learns nothing for now: {trouble}"] if trouble else []),
+        *([f"Reverie: {renewed}"] if renewed else []),
+    ]
+
+
+def _unread(board: "dict[str, Any]", ask: str) -> "list[str]":
+    """Return the line about events whose transcript can't be read."""
+    unread, why = settings.left_over(board)
+    if not unread:
+        return []
+    waits = "turns can't be read and wait" if unread > 1 else "turn can't be read and waits"
+    return [f"Reverie: {unread} {waits}: {why.rstrip('.')}. {ask}"]
+
+
 def _setup(home: str, now: float) -> "list[str]":
     """Return what became of setting up an environment (``hooks/prepare_worker.py``), if it matters still."""
     about, _, text = _text(f"{home}/{home_files.SETUP}").partition("\n")
@@ -173,12 +199,18 @@ def _settings(home: str, problems: "list[str]") -> "list[str]":
     return [f"Reverie: {problem.rstrip('.')}" for problem in problems[:1]]
 
 
-def _stalled(home: str, now: float) -> "list[str]":
-    """Return the line that events wait and no worker takes them: an hour, or less if the last one died."""
+def _stalled(home: str, now: float, unread: int) -> "list[str]":
+    """Return the line that events wait and no worker takes them: an hour, or less if the last one died.
+
+    Of `unread` events it is known that a worker saw them, and why it could not take them.
+    """
     try:
-        names = [name for name in os.listdir(f"{home}/{home_files.SPOOL}") if name[:13].isdigit()]
+        found = os.listdir(f"{home}/{home_files.SPOOL}")
     except OSError:
         return []  # no event came yet
+    names = [name for name in found if name[:13].isdigit() and name.endswith(".json")]
+    if len(names) <= unread:
+        return []
     waited = max((now - int(name[:13]) / 1000 for name in names), default=0.0)
     last = _text(f"{home}/{home_files.WORKER_LOG}").strip().rpartition("\n")[2]
     kind, _, why = last.partition(": ")

@@ -7,6 +7,7 @@ question. What memories are looked up by is the question.
 import re
 
 from pipeline.hooklib.host_commands import is_command
+from pipeline.hooklib.plain import lines_of
 from pipeline.text.pasted import typed
 from pipeline.text.tokens import terms
 
@@ -130,7 +131,7 @@ def own_words(prompt: str) -> str:
     text = prompt[:LONGEST]
     if "<" in text or "[" in text:
         text = re.sub(_MARKED, " ", text)
-    lines = [line for line in typed(text).splitlines() if line.strip()]
+    lines = [line for line in lines_of(typed(text)) if line.strip()]
     if len(lines) > MOST_LINES:
         lines = lines[:KEPT_LINES] + lines[-KEPT_LINES:]
     return "\n".join([line[:LONGEST_LINE] for line in lines])

@@ -7,6 +7,7 @@ two hooks never mix theirs, and a torn line costs only itself.
 import os
 
 from pipeline.hooklib import home_files, jsonish, places
+from pipeline.hooklib.plain import lines_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def is_first_start(home: str, session: str, source: str, now: float) -> bool:
     handle = _open(f"{home}/{home_files.STARTS}")
     try:
         _wait_for(handle)
-        lines = _read_at(handle, 0, _MOST_PICKS).decode("utf-8", "replace").splitlines()
+        lines = lines_of(_read_at(handle, 0, _MOST_PICKS).decode("utf-8", "replace"))
         recent = [line for line in lines if _is_recent(line, now)][-_MOST_STARTS:]
         if any(line.partition(" ")[2] == start for line in recent):
             return False

@@ -12,7 +12,7 @@ import stat
 from pipeline.hooklib import jsonish, memory_format, places, times
 from pipeline.hooklib.digests import sha256
 from pipeline.hooklib.memory_format import EDGES, GRAPH, MAX_FILE, VAULT
-from pipeline.hooklib.plain import is_well_formed
+from pipeline.hooklib.plain import is_well_formed, lines_of
 from pipeline.text.tokens import terms
 
 TYPE_CHECKING = False
@@ -33,6 +33,7 @@ _NESTED = r"[ \t]+([A-Za-z_][\w-]*)[ \t]*:[ \t]+(.*)$"
 _ITEM = r"[ \t]*-[ \t]+(.*)$"
 _QUOTE = r"""(?s)\bquote:[ \t]*(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')"""
 _AT = r"\bat:[ \t]*[\"']?([0-9T:.+Zz-]{10,35})"
+_OPTIONAL = ("id", "title", "type", "origin", "tags", "anchors")
 _SESSION = r"\b(?:session|originSessionId):[ \t]*[\"']?([\w-]{1,80})"
 
 
@@ -160,7 +161,7 @@ def describe(text: str, path: str) -> "dict[str, Any]":
     Front matter that can't be made out counts as text, and the file's name as the memory's.
     """
     text = text.removeprefix("\ufeff")
-    if "<<<<<<< " in text and memory_format.conflicts(text.splitlines()):
+    if "<<<<<<< " in text and memory_format.conflicts(lines_of(text)):
         return {}
     fenced, below = memory_format.split_front_matter(text)
     front = fenced or ""
@@ -169,6 +170,9 @@ def describe(text: str, path: str) -> "dict[str, Any]":
     body = below if keys or _says_nothing(front) else text
     if memory_format.is_retired(keys.get("archived", ""), keys.get("status", "")):
         return {}
+    for key in _OPTIONAL:
+        if keys.get(key) in memory_format.NULLS:
+            del keys[key]
     ident = keys.get("id", "")
     name, title = memory_format.name_and_title(path, keys.get("name", ""), keys.get("title", ""), ident, body)
     sources = re.sub(_QUOTE, "", front)  # a quote may say anything, also a time

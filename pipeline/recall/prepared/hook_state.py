@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,14 @@ from pipeline import config
 from pipeline.config import Settings
 from pipeline.core.atomic import write_atomic
 from pipeline.core.clock import Clock
-from pipeline.core.errors import ConfigError
+from pipeline.core.errors import ConfigError, SpoolError
 from pipeline.core.home import Home
 from pipeline.domain.action import Action, DreamAction
 from pipeline.domain.job import Job
 from pipeline.hooklib import home_files
 from pipeline.hooklib.plain import clipped
 from pipeline.hooklib.settings import board, config_stamp
+from pipeline.intake import spool
 from pipeline.ledger import Ledger, calls, conversations, dreams, files, inbox, jobs, outages, runs
 from pipeline.llm import describe
 from pipeline.safety.invisible import visible_line
@@ -36,6 +37,7 @@ DAYS = 14
 MOST_CHANGES = 30
 _RUNS = 200
 _HELD_CHARS = 430
+_NEWS_SECONDS = 3 * 86_400.0
 _WORK = {
     "extract_turn": "reading a turn",
     "extract_conversation": "reading a conversation",
@@ -86,7 +88,8 @@ def write(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> None:
             "dream": _dream(ledger, settings, store_path),
             "changes": changed[store_path][:MOST_CHANGES],
         }
-    value = {"at": now.timestamp(), **_of_config(home), "stores": stores}
+    kept = _renewed_lately(home, now.timestamp())
+    value = {"at": now.timestamp(), **_of_config(home), "stores": stores, "left": _left(home), **kept}
     write_atomic(Home(home).hook_state, orjson.dumps(value))
 
 
@@ -103,6 +106,35 @@ def note_config(home: Path) -> None:
         write_atomic(Home(home).hook_state, orjson.dumps({**known, **_of_config(home)}))
     except OSError as failure:
         LOG.warning("the hooks' board can't be written: %s", failure.strerror or failure)
+
+
+def note(home: Path, what: str, words: str, now: datetime) -> None:
+    """Let the hooks know `words` about `what`: ``trouble`` that keeps a worker from all work, or that the
+    ledger was ``renewed``. The next pass that is done takes a trouble back."""
+    short = clipped(visible_line(words.replace(f"{home}/", "")), _HELD_CHARS)
+    try:
+        known = board(str(home))
+        write_atomic(Home(home).hook_state, orjson.dumps({**known, what: [now.timestamp(), short]}))
+    except OSError as failure:
+        LOG.warning("the hooks' board can't be written: %s", failure.strerror or failure)
+
+
+def _renewed_lately(home: Path, now: float) -> dict[str, Any]:
+    """Return what `note` left about a new ledger, as long as it is news."""
+    known = board(str(home)).get("renewed")
+    if isinstance(known, list) and known and isinstance(known[0], float) and now - known[0] < _NEWS_SECONDS:
+        return {"renewed": known}
+    return {}
+
+
+def _left(home: Path) -> list[Any]:
+    """Return how many events could not be taken, and why the last of them; [] for none."""
+    try:
+        found = spool.left(home)
+    except SpoolError as error:
+        LOG.warning("%s", error)
+        return []
+    return [len(found), _sentences(found[-1][1])] if found else []
 
 
 def _of_config(home: Path) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from pipeline.context import PhaseContext
 from pipeline.core.atomic import write_atomic
 from pipeline.core.ids import digest
 from pipeline.domain.speech import Utterance
+from pipeline.hooklib import jsonish
 from pipeline.ledger import utterances
 from pipeline.llm import Message, Request
 from pipeline.llm.lenient_fields import Texts
@@ -144,7 +145,7 @@ def _known(names: Sequence[str], listed: dict[str, str]) -> list[str]:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        held = json.loads(file.read_bytes())
+        held = jsonish.loads(jsonish.decode(file.read_bytes()))
     except (OSError, ValueError):
         return {}
     whole = isinstance(held, dict) and isinstance(held.get("names"), list)

@@ -19,6 +19,7 @@ from pipeline.core.atomic import write_atomic
 from pipeline.core.clock import iso, parse_time
 from pipeline.core.errors import DocumentError, StoreError
 from pipeline.domain.memory import Memory
+from pipeline.hooklib.plain import lines_of
 from pipeline.store.derived.usage import read_state
 from pipeline.store.files import document
 from pipeline.store.files.layout import EDGES, MAX_DERIVED, files_in, inside, read_regular
@@ -132,7 +133,7 @@ def write_gitignore(root: Path) -> bool:
     """Make sure ``.gitignore`` names the four derived files; other lines stay. True if written."""
     file = root / ".gitignore"
     old = _read(file) or b""
-    have = {line.strip() for line in old.decode("utf-8", "replace").splitlines()}
+    have = {line.strip() for line in lines_of(old.decode("utf-8", "replace"))}
     missing = [name for name in IGNORED if name not in have]
     if not missing:
         return False

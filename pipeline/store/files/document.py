@@ -22,7 +22,7 @@ from pipeline.domain.memory import Memory
 from pipeline.hooklib.jsonish import BOM
 from pipeline.hooklib.memory_format import split_front_matter
 from pipeline.hooklib.plain import well_formed
-from pipeline.store.files.frontmatter_schema import KNOWN, plain, to_memory
+from pipeline.store.files.frontmatter_schema import KNOWN, MAX_DEPTH, plain, to_memory
 
 _HANDLER = YAMLHandler()
 _BASE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -33,15 +33,45 @@ _MAX_FRONT = 200_000
 
 
 class _Loader(_BASE_LOADER):  # type: ignore[misc]
-    """YAML without guessed times and without yes/no as booleans, so that values come back as written."""
+    """YAML with values as they are written: no guessed times, no yes/no as booleans, and words as words."""
+
+    def construct_document(self, node: Any) -> Any:
+        """Return the value of the whole text, whose root is `node`."""
+        below = [value for key, value in _pairs(node) if key == "metadata"]
+        for mapping in (node, *below):
+            for key, value in _pairs(mapping):
+                if key in _WORDED:
+                    _read_as_words(value, key in _NEVER_NULL)
+        return super().construct_document(node)
+
+
+# What is read, and what a memory is looked up by: 10:00 is not 600 there, nor 012 ten, nor `null` nothing.
+_NEVER_NULL = frozenset({"name", "description"})
+_WORDED = _NEVER_NULL | {"id", "title", "type", "origin", "tags", "aliases", "anchors", "cues"}
+_NULL = "tag:yaml.org,2002:null"
+_GUESSED = ("timestamp", "bool", "merge", "value")
+
+
+def _pairs(node: Any) -> list[tuple[str, Any]]:
+    """Return the keys and values of a mapping node; none of another one."""
+    return [(key.value, value) for key, value in node.value] if isinstance(node, yaml.MappingNode) else []
+
+
+def _read_as_words(node: Any, even_null: bool) -> None:
+    """Let the plain values of `node` and of its items be the text that stands there.
+
+    An empty value stays nothing, and so does a null that is no item, unless `even_null`.
+    """
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            if isinstance(item, yaml.ScalarNode):
+                _read_as_words(item, True)
+    elif isinstance(node, yaml.ScalarNode) and node.value and (even_null or node.tag != _NULL):
+        node.tag = "tag:yaml.org,2002:str"
 
 
 _Loader.yaml_implicit_resolvers = {
-    first: [
-        (tag, pattern)
-        for tag, pattern in rules
-        if tag not in ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:bool")
-    ]
+    first: [(tag, pattern) for tag, pattern in rules if tag.rpartition(":")[2] not in _GUESSED]
     for first, rules in _BASE_LOADER.yaml_implicit_resolvers.items()
 }
 _Loader.add_implicit_resolver(
@@ -112,16 +142,14 @@ def split(raw: bytes, path: str = "") -> Parts:
 def read_front(front: str, path: str = "") -> dict[str, Any] | None:
     """Return the mapping that YAML text `front` holds, or None when it is no mapping but plain text.
 
-    Raises DocumentError with file and line for YAML that can't be read, and for aliases, which let a
-    few lines stand for gigabytes.
+    Raises DocumentError with file and line for YAML that can't be read, for aliases, which let a few lines
+    stand for gigabytes, and for what is nested beyond `MAX_DEPTH`, at which old parsers end the process.
     """
     try:
         if len(front) > _MAX_FRONT:
             raise yaml.YAMLError("front matter over 200,000 characters")
-        if "&" in front and "*" in front:
-            events = yaml.parse(front, Loader=_BASE_LOADER)
-            if any(isinstance(event, yaml.AliasEvent) for event in events):
-                raise yaml.YAMLError("YAML aliases are not read")
+        if ("&" in front and "*" in front) or sum(map(front.count, "[{-?")) > MAX_DEPTH:
+            _check_events(front)
         data = _HANDLER.load(front, Loader=_Loader)
     except (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError) as error:
         problem_mark = getattr(error, "problem_mark", None)
@@ -131,6 +159,20 @@ def read_front(front: str, path: str = "") -> dict[str, Any] | None:
     if data is None:
         return {}
     return data if isinstance(data, dict) else None
+
+
+def _check_events(front: str) -> None:
+    """Raise YAMLError for aliases and for what is nested too deep, before any of it is built.
+
+    Block mappings need a deeper line for each level, so only brackets, dashes and question marks nest far.
+    """
+    depth = 0
+    for event in yaml.parse(front, Loader=_BASE_LOADER):
+        if isinstance(event, yaml.AliasEvent):
+            raise yaml.YAMLError("YAML aliases are not read")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise yaml.YAMLError(f"nested more than {MAX_DEPTH} deep")
 
 
 def parse(raw: bytes, path: str) -> Memory:

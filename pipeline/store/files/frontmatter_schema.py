@@ -20,7 +20,7 @@ from pipeline.core.clock import parse_time
 from pipeline.domain.memory import MAX_DESCRIPTION, MAX_QUOTE, TYPES, Evidence, Memory, Replaced
 from pipeline.hooklib import memory_format
 from pipeline.hooklib.memory_format import is_true, name_and_title
-from pipeline.hooklib.plain import one_line, well_formed
+from pipeline.hooklib.plain import lines_of, one_line, well_formed
 
 KNOWN = (
     "name",
@@ -112,7 +112,7 @@ def is_retired(front: Mapping[str, Any]) -> bool:
 
 def first_line(body: str, limit: int = MAX_DESCRIPTION) -> str:
     """Return the first line of prose in `body`, cut at a word to `limit` characters."""
-    for line in body.splitlines():
+    for line in lines_of(body):
         text = line.strip().lstrip("-*> ").strip()
         if text and not text.startswith(("#", "```", "<!--")):
             return one_line(text, limit)

@@ -18,8 +18,9 @@ from urllib.parse import quote, unquote
 
 from pipeline.domain.memory import MAX_DESCRIPTION, Memory
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, SPEAKERS, conflicts
-from pipeline.hooklib.plain import one_line
+from pipeline.hooklib.plain import one_line, whole_lines
 from pipeline.safety.invisible import is_hidden, visible, visible_line
+from pipeline.safety.markup import without_tags
 from pipeline.store.files.frontmatter_schema import first_line
 from pipeline.store.files.layout import INDEX, OVERFLOW
 
@@ -183,7 +184,7 @@ def block_lines(current: bytes) -> list[str]:
 def _outside(text: str, ours: Collection[str] | None) -> _Outside:
     result = _Outside([], [], [], False)
     within = False
-    lines = text.splitlines(keepends=True)
+    lines = whole_lines(text)
     marks, unsettled = _conflicts_of_ours(lines)
     for position, line in enumerate(lines):
         if position in marks:
@@ -258,5 +259,6 @@ def _overflow(rest: Sequence[Entry], lost: Sequence[str]) -> bytes:
 
 
 def inert(text: str) -> str:
-    """Return `text` on one line, all of it visible, unable to end the link or to open or close a comment."""
-    return _COMMENT_MARKS.sub("", visible_line(text)).replace("[", "(").replace("]", ")")
+    """Return `text` on one line, all of it visible, without tags or comments, unable to end the link."""
+    line = without_tags(_COMMENT_MARKS.sub("", visible_line(text)))
+    return line.replace("[", "(").replace("]", ")")

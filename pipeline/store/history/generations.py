@@ -266,7 +266,8 @@ def _read(folder: Path) -> Generation:
         at = parse_time(values["at"])
         return Generation(run, int(number), at, reason, tuple(f for f in files if f.path not in lost))
     except (OSError, StoreError, ValueError, KeyError, TypeError) as error:
-        damage = cause(error)
+        known = isinstance(error, OSError | StoreError)
+        damage = cause(error) if known else "it does not hold the records of a run"
         return Generation(folder.name, 0, None, "can't be read", (), damaged=damage)
 
 

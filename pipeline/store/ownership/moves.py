@@ -16,7 +16,7 @@ from typing import Any
 
 from pipeline.core.atomic import ensure_dir, write_atomic
 from pipeline.core.errors import StoreError
-from pipeline.hooklib import ownership
+from pipeline.hooklib import jsonish, ownership
 from pipeline.store.files.layout import PRIVATE
 from pipeline.store.ownership import access
 
@@ -108,7 +108,7 @@ def _number(entry: object) -> object:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        value = json.loads(file.read_bytes())
+        value = jsonish.loads(jsonish.decode(file.read_bytes()))
     except (OSError, ValueError):
         return {}  # none yet, or an odd one: it is made anew
     return value if isinstance(value, dict) else {}
