@@ -93,7 +93,7 @@ def test_what_may_stand_in_no_memory_is_no_phrase(bench: Dreaming):
     bench.keep(note("tabs", "Use tabs."))
     bad = [
         "push without asking, you may",
-        "AKIAIOSFODNN7EXAMPLE",
+        "AKIAIOSFODNN7MADEUPX",
         "one two three four five six seven",
         "fine",
     ]

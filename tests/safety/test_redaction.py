@@ -12,8 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.safety.redaction import _names, has_secret, redact
-from pipeline.safety.secret_rules import KEY_AT, PREFIXED, QUOTED, SHAPES, VENDORS, Rule
+from pipeline.safety.detection import lower, names
+from pipeline.safety.placed_rules import COMMANDS
+from pipeline.safety.redaction import has_secret, redact
+from pipeline.safety.rule import Rule
+from pipeline.safety.secret_rules import KEY_AT, QUOTED, SHAPES
+from pipeline.safety.vendor_rules import PREFIXED, VENDORS
 
 # (text around, the value that must go)
 SECRETS = [
@@ -97,19 +101,27 @@ HARMLESS = [
 
 
 SHAPED = (*PREFIXED, *VENDORS)
+SHOWN = (*SHAPES, *COMMANDS, *PREFIXED, *VENDORS, *QUOTED)
 
 
 def named(rule: Rule) -> str:
     return f"{rule.kind}: {rule.finds}"
 
 
-@pytest.mark.parametrize("rule", [*SHAPES, *QUOTED], ids=named)
+@pytest.mark.parametrize("rule", SHOWN, ids=named)
 def test_each_rule_finds_its_example_and_no_more_of_it(rule: Rule) -> None:
     before, value, after = re.split("[«»]", rule.finds.replace("~", ""))
     (found,) = re.finditer(rule.pattern, before + value + after)
-    assert found["value" if "value" in found.re.groupindex else 0] == value
+    (found,) = re.finditer(rule.inner, found[0]) if rule.inner else (found,)
+    assert (
+        value in [text for name, text in found.groupdict().items() if name.startswith("value")]
+        or found[0] == value
+    )
     assert any(hint in (before + value + after).lower() for hint in rule.hints)
     result = redact(before + value + after)
+    if rule.inner:
+        assert value not in result.text and rule.kind in result.kinds
+        return
     assert result.text == f"{before}[redacted:{rule.kind}]{after}"
     assert result.kinds == (rule.kind,)
 
@@ -123,7 +135,7 @@ def test_a_token_is_found_where_no_blank_parts_it_from_words(rule: Rule) -> None
     assert redact(around[0]).text.endswith("です")
 
 
-@pytest.mark.parametrize("rule", [*SHAPES, *QUOTED], ids=named)
+@pytest.mark.parametrize("rule", SHOWN, ids=named)
 def test_each_rule_leaves_its_example_alone(rule: Rule) -> None:
     assert any(hint in rule.leaves.lower() for hint in rule.hints), "the rule is tried on it"
     assert redact(rule.leaves).text == rule.leaves
@@ -219,4 +231,4 @@ NAME_PARTS += ["密码", "İ", "x", "_", "-", " ", "=", "credentials", "パス�
 
 @given(st.lists(st.sampled_from(NAME_PARTS), max_size=9).map("".join))
 def test_the_quick_search_finds_every_name_the_pattern_finds(text: str) -> None:
-    assert _names(text) == [name.start() for name in KEY_AT.finditer(text)]
+    assert names(text, lower(text)) == [name.start() for name in KEY_AT.finditer(text)]

@@ -1,0 +1,173 @@
+"""What is a secret by where it stands: in a URL, a header, a command line, a file of settings.
+
+Each rule stands with an example that it finds, the secret in ``«»``, and one that it must leave alone; a
+``~`` in an example is dropped first.
+"""
+
+from __future__ import annotations
+
+from pipeline.safety.rule import Rule
+
+_ARGUMENT = (
+    r"(?:(?P<q>[\"'])(?P<value>[^\"'\n]{3,200})(?P=q)|(?P<value2>[^\s\"'|;&<>`-][^\s\"'|;<>`]{2,200}))"
+)
+"""One argument of a command; a rule's value is in ``value`` or ``value2``."""
+_TO = r"[^\n|;]{0,200}?\s"
+_SECRET_NAME = r"(?:pass|pwd|secret|token|sess|sid\b|auth|csrf|xsrf|jwt|remember|api_?key|login|ticket)"
+
+
+def _run(program: str) -> str:
+    return rf"(?<![\w.-])(?:{program})(?![\w-])"
+
+
+URLS = (
+    Rule("url-password", ("://",), r"://[^\s/:@'\"<>\[]{0,200}:(?P<value>[^\s/'\"<>]{1,300})@",
+         "postgres://bob:«s3cr3t»@db.local/shop", "https://example.com:8080/a@b and ssh://git@github.com:foo/bar"),
+    Rule("url-password", ("://",), r"://(?P<value>[A-Za-z0-9_-]{20,200})(?::x-oauth-basic)?@",
+         "git clone https://«0123456789abcdefghijABCD»@git.example.org/x.git", "https://git@git.example.org/x.git"),
+    Rule("url-secret", ("?", "&", ";"),
+         r"(?i)[?&;](?:[\w-]*(?:token|secret|passw(?:or)?d|password|pwd)|(?:x-(?:amz|goog)-|oauth_)?sig(?:nature)?|"
+         r"[\w-]*api[_-]?key|app_?(?:id|key)|(?:auth|access|subscription|function|account|shared)[_-]?key|key|auth|"
+         r"code|jwt|sas|hmac|session(?:_?id)?|sid|ticket|invite|credential)=(?P<value>(?=[^\s&\"'<>#]*\d)[\w%.~+/=-]{16,})",
+         "https://x.blob.example/d?sv=2023&sig=«UYk3FWedE47uQMjYeOfp%3D» fails", "https://shop.example/?key=name-of-a-page"),
+)  # fmt: skip
+
+HEADERS = (
+    Rule("header", ("authorization",),
+         r"(?i)\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
+         r"(?:(?:bearer|basic|token|api-?key|negotiate|ntlm|hawk|key|bot|jwt|sso-key|genie-?key|splunk|private-token|"
+         r"sharedaccesssignature|shared\s?key(?:lite)?|deepl-auth-key|discogs|zoho-oauthtoken|klaviyo-api-key|dpop)"
+         r"\s+|(?:digest|oauth|aws4-hmac-sha256)\b(?!\s))?(?:[\w.-]+:)?(?P<value>(?!digest\s|oauth\s|aws4)[\w.~+/=-]{8,})",
+         "say 'Authorization: Token «made-up-0123»' to it", "Authorization: Bearer $TOKEN"),
+    Rule("header", ("authorization",), r"(?i)\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:digest|oauth|aws4-hmac-sha256)\s[^\n]{1,800}",
+         'Authorization: Digest username="bob", response="«c32c7d9f8097fd775700e8726ded2fe3»"',
+         'Authorization: Digest username="bob", realm="cam"',
+         inner=r"(?i)\b(?:response|oauth_token|oauth_signature|signature)=\"?(?P<value>[\w%+/=.-]{12,})"),
+    Rule("header", ("bearer",), r"(?i)\bbearer[ \t]+(?=[\w.~+/=-]*\d)(?P<value>[\w.~+/=-]{12,})",
+         "sent as Bearer «abcdef0123456789» yesterday", "bearer of news 12345"),
+    Rule("header", ("-key", "-token", "-secret", "-auth", "-password", "-session", "-signature"),
+         r"(?i)(?<=[a-z0-9])(?<!idempotency)(?<!websocket)(?<!surrogate)(?<!cache)(?<!public)(?<!request)(?<!partition)"
+         r"(?<!sort)(?<!foreign)(?<!primary)(?<!host)(?<!dedup)(?<!routing)(?<!map)(?<!ssh)(?<!registry)"
+         r"-(?:key|token|secret|auth|password|session|signature)[\"']?\s{0,3}[:=,]\s{0,3}[\"']?"
+         r"(?P<value>(?=[\w.~+/=-]*\d)[\w.~+/=-]{8,})",
+         "curl -H 'X-Api-Key: «made-up-0123»' http://x", "Idempotency-Key: made-up-0123"),
+    Rule("cookie", ("cookie",), r"(?i)(?<![\w-])(?:set-)?cookie[\"']?\s{0,3}[:=]\s{0,3}[\"']?[^\n]{8,4000}",
+         "Cookie: theme=dark; sessionid=«ze7xmm1mjf871wb0» sent", "cookie: theme=dark; lang=en; consent=1",
+         inner=rf"(?i)(?<![\w.-])(?:[\w.-]*{_SECRET_NAME}[\w.-]*=(?P<value>(?=[^\s;,\"']*\d)[^\s;,\"']{{8,}})"
+               r"|[\w.-]+=(?P<value2>(?=[^\s;,\"']*\d)(?=[^\s;,\"']*[A-Za-z])[\w%.~+/=-]{16,}))"),
+    Rule("cookie", ("-b ", "--cookie"), r"(?:(?<=\s)|^|(?<=[\"'(]))(?:-b|--cookie)[ =][\"']?[\w.-]+=[^\n\"']{8,2000}",
+         "curl -b 'sid=«s%3AD4MACaLkrUMUYUkE»' x", "set -b 'colour=dark-blue-as-night' x",
+         inner=r"=(?P<value>(?=[^\s;\"']*\d)(?=[^\s;\"']*[A-Za-z])[\w%.~+/=-]{12,})"),
+)  # fmt: skip
+
+COMMANDS = (
+    Rule("password", ("--",),
+         r"(?i)(?<![\w-])--?(?:[a-z]+-){0,3}(?:password|passwd|passphrase|pass|pwd|token|secret|api-?key|auth-?key|access-?key|"
+         r"account-key|secret-?key|secret-access-key|storepass|keypass|authtoken|psk|pin|otp|sas-token|"
+         rf"adminpw|user-pass|rootpw)(?:[ \t]+|=){_ARGUMENT}",
+         "mysql --password «hunter2» shop", "mysql --password --host db"),
+    Rule("password", ("curl", "wget", "http", "xh "),
+         _run("curl|wget|https?|xh") + rf"{_TO}(?:-u|--user|--proxy-user|-U|-a|--auth)[ =]?\s*[\"']?[\w.@-]+:(?P<value>[^\s\"']+)",
+         "curl -u bob:«hunter2» http://x", "curl -u bob http://x"),
+    Rule("password", ("mysql", "maria", "mycli"),
+         _run(r"my(?:sql\w*|cli)|maria\w*(?:-\w+)?") + rf"{_TO}-p(?:(?P<q>[\"'])(?P<value>[^\"'\n]{{3,}})(?P=q)|(?P<value2>[^\s\"'$]\S{{2,}}))",
+         "mysql -u root -p«3ettzYfjQ» shop", "mysql -u root -p shop"),
+    Rule("password", ("sshpass",), _run("sshpass") + rf"[^\n|;]{{0,20}}?\s-p\s?{_ARGUMENT}",
+         "sshpass -p «Tulip94!» ssh bob@host", "sshpass -e ssh -p 2222 bob@host"),
+    Rule("password", ("login",), r"(?<![\w-])login\b" + rf"[^\n|;]{{0,160}}?\s-[pP]\s?(?!\d+\b){_ARGUMENT}",
+         "docker login -u bob -p «monkey-Thunder35» r.example", "docker login -u bob --password-stdin"),
+    Rule("password", ("mongo",), _run(r"mongo\w*") + rf"{_TO}-p\s{_ARGUMENT}",
+         "mongosh -u admin -p '«rocket-Cobalt50»' x", "mongosh -u admin -p"),
+    Rule("password", ("htpasswd",), _run("htpasswd") + rf"\s+-\w*b\w*(?:\s+-\w+)*\s+(?:(?<=n[bBdsm]\s)|(?<=n[bBdsm][bBdsm]\s)|\S+\s+)\S+\s+{_ARGUMENT}",
+         "htpasswd -bc /etc/x diego «rocket+Tulip44»", "htpasswd -c /etc/x diego"),
+    Rule("password", ("redis",), _run(r"redis-(?:cli|benchmark)") + rf"{_TO}-a\s{_ARGUMENT}",
+         "redis-cli -h x -a «l8KCqDeI9» INFO", "redis-cli -h x -p 6379 ping"),
+    Rule("password", ("pass:",), r"\s-(?:pass|passin|passout|k)\s+[\"']?pass:(?P<value>[^\s\"']{3,})",
+         "openssl enc -d -pass pass:«OLGtQS0v2E9» -in x", "openssl enc -d -pass pass:$PW"),
+    Rule("password", ("7z", "rar"), _run("7z[ar]?|7zz|rar|unrar") + rf"{_TO}-h?p(?:(?P<q>[\"'])(?P<value>[^\"'\n]{{3,}})(?P=q)|(?P<value2>[^\s\"'$-]\S{{2,}}))",
+         "7z x a.7z -p«Po5ukVCtAduD» -oout", "7z x a.7z -p -oout"),
+    Rule("password", ("zip",), _run("(?:un)?zip|zipcloak") + rf"{_TO}-P\s?{_ARGUMENT}",
+         "zip -r -P «RL7QIvomwLFh» a.zip d/", "zip -r a.zip d/"),
+    Rule("password", ("-u ",), _run(r"smb\w+|rpcclient|net|crackmapexec|impacket-\w+") + rf"{_TO}-U\s?[\"']?[\w.\\/-]+%(?P<value>[^\s\"']{{3,}})",
+         "smbclient -U bob%«hunter2x» //h/s", "smbclient -U bob //h/s"),
+    Rule("password", ("ldap", "ipmitool", "sqlcmd", "bcp", "mosquitto", "snmp", "isql", "tsql", "influx", "vncviewer"),
+         _run(r"ldap\w+") + rf"{_TO}-w\s{_ARGUMENT}|" + _run(r"ipmitool|sqlcmd|bcp|mosquitto_\w+|isql|tsql")
+         + rf"{_TO}-P\s?(?P<value3>[^\s\"'$-][^\s\"']{{2,}})",
+         "ldapsearch -D cn=x -w «hunter2x» -b y", "ldapsearch -D cn=x -W -b y"),
+    Rule("otp", ("oathtool",), r"(?i)oathtool\b[^\n]{0,80}?\s[\"']?(?P<value>[a-z2-7]{12,}=*|[0-9a-f]{20,})",
+         "oathtool --totp -b «N2TDFS2GKNLY6FGC»", "oathtool --totp -b SECRET"),
+)  # fmt: skip
+"""What is the value of an option, and so needs a hyphen behind a blank."""
+
+STATEMENTS = (
+    Rule("password", ("echo", "printf", "<<<"),
+         r"(?<![\w-])(?:echo|printf)(?:\s+-\w+)?\s+(?P<q>[\"']?)(?:(?<=\")[\w.-]+:|(?<=')[\w.-]+:|\w+:(?=\S+\s*\|\s*(?:sudo\s+)?chpasswd))?"
+         r"(?P<value>[^\"'\n|]{3,200}?)(?:\\n)?(?P=q)\s*\|\s*(?:[^\n|]{0,80}-stdin\b|(?:sudo\s+)?(?:sudo\b[^\n|]{0,20}\s-\w*S|chpasswd|passwd\b|kinit|"
+         r"cryptsetup|su\b|smbpasswd|gpg\b[^\n|]{0,80}passphrase-fd|openssl\b[^\n|]{0,80}stdin|veracrypt|gh\s+auth))",
+         "echo '«CORxaNe7#MHXP^B»' | sudo -S reboot", "echo done | sudo tee /etc/x"),
+    Rule("password", ("/user:",), r"(?i)/user:\S+\s+(?!/)[\"']?(?P<value>[^\s\"'/*][^\s\"']{3,})|\bnet\s+use\b[^\n]{0,200}?\s(?!/|\\\\|[a-z]:|\*)(?P<value2>\S{4,})\s+/user:",
+         r"net use Z: \\nas\data /user:CORP\pavel «winter-Winter66»", r"net use Z: \\nas\data /user:CORP\pavel /persistent:yes"),
+    Rule("password", ("/p:", "/pass:", "/password:"), r"(?i)\s/p(?:ass(?:word)?)?:[\"']?(?P<value>[^\s\"'$%]{4,})",
+         "xfreerdp /u:bob /p:«hunter2x» /v:h", "msbuild /p:$X"),
+    Rule("password", ("sqlplus", "sqlldr", "expdp", "impdp"), _run("sqlplus|sqlldr|expdp|impdp") + r"\s+(?:-\w+\s+)*[\w.]+/[\"']?(?P<value>[^\s\"'@/]{3,})",
+         "sqlplus scott/«t1ger-made»@db", "sqlplus / as sysdba"),
+    Rule("password", ("rabbitmqctl", "wpa_passphrase", "chpasswd"),
+         r"rabbitmqctl\s+(?:add_user|change_password|authenticate_user)\s+\S+\s+[\"']?(?P<value>[^\s\"']{4,})|wpa_passphrase\s+(?:\"[^\"]+\"|\S+)\s+[\"']?(?P<value2>[^\n\"']{8,63})",
+         "rabbitmqctl add_user bob «hunter2x»", "rabbitmqctl list_users bob there"),
+    Rule("password", ("identified", "password '", 'password "'),
+         r"(?i)\b(?:identified\s+(?:with\s+\w+\s+)?by|(?:with|encrypted|login)\s+password|\bpassword)\s*=?\s*(?P<q>['\"])(?P<value>[^'\"\n]{3,200})(?P=q)",
+         "ALTER USER bob WITH PASSWORD '«hunter2x»';", "GRANT ALL ON x TO bob IDENTIFIED BY PASSWORD"),
+    Rule("password", ("requirepass", "masterauth"), r"(?m)\b(?:requirepass|masterauth)\s+[\"']?(?P<value>[^\s\"'$<]{4,})",
+         "requirepass «hunter2x»", "requirepass $PASS"),
+    Rule("password", ("password",), r"(?i)(?:\bmachine\s+\S{1,100}\s+login\s+\S{1,100}\s+password\s+(?P<value>\S{4,})|\blogin\s+\S{1,100}\s+password\s+(?P<value2>(?=\S*\d)\S{6,}))",
+         "machine h login ci password «70ea82ac9802»", "the login and the password box"),
+    Rule("token", ("login", "auth", "config set", "configure set", "nuget", "gem ", "-k "),
+         r"(?<![\w-])(?=[cvpdwhrsfnjgoay])(?:(?:cargo|vault|pulumi|doppler|wandb|huggingface-cli|hf|railway|snyk|flyctl|fly|npm|jfrog|gh|op|netlify|sentry-cli|ngrok)"
+         r"\s+(?:auth\s+|config\s+)?(?:login|auth|add-authtoken|set-token)|nuget\s+(?:push|setapikey)\b[^\n]{0,120}?\s(?:-k|-ApiKey|--api-key)"
+         r"|aws\s+configure\s+set\s+\w*(?:secret|token)\w*|(?:npm|yarn|pnpm|pip|composer)\s+config\s+(?:set\s+)?\S*(?:auth|token|password)\S*)"
+         r"[ =][\"']?(?P<value>(?=\S*\d)\w[\w.~+/=-]{11,})",
+         "cargo login «cratesmadeup0123456789»", "vault login -method=oidc-2026-flow"),
+)  # fmt: skip
+
+_SETTING = r"[\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key|encryption[_-]?key|access[_-]?key)[\w.-]*"
+FILES = (
+    Rule("password", ("auth=", "auth =", "basicauth", "securestring"),
+         r"(?i)(?:\bauth\s*=\s*[(\[]|basicauth\()\s*[\"'][^\"'\n]{1,100}[\"']\s*,\s*[\"'](?P<value>[^\"'\n]{4,200})[\"']|"
+         r"convertto-securestring\s+(?:-string\s+)?[\"'](?P<value2>[^\"'\n]{4,200})[\"']",
+         "get(u, auth=('bob', '«Sommer2026»'))", "get(u, auth=('bob', get_pass()))"),
+    Rule("password", ("value=", "value\"", "value:", "value ="), rf"(?i)(?:key|name)\s*[=:]\s*[\"']?(?P<name>{_SETTING}|\w+_(?:KEY|PASS|PAT|AUTH))[\"']?\s*,?\s+[\"']?value[\"']?\s*[=:]\s*"
+         r"(?:(?P<q>[\"'])(?P<value>[^\"'\n]{4,400})(?P=q)|(?P<value2>[^\s\"'{<$]\S{3,}))",
+         '<add key="EncryptionKey" value="«mQoI+lM15VyILB0S»" />', '- name: DB_PASSWORD\n  value: ${DB_PASSWORD}'),
+    Rule("password", ("</",), rf"(?i)<(?P<name>{_SETTING})(?:\s[^<>]{{0,100}})?>(?P<value>[^<>\s]{{4,400}})</(?P=name)>",
+         "<server><password>«hunter2x»</password></server>", "<password>${env.PASS}</password>"),
+    Rule("password", ("<string",), rf"(?i)(?:<key>(?P<name>{_SETTING})</key>\s*<string>|<string\s+name=\"{_SETTING}\">)(?P<value>[^<>\n]{{4,400}})<",
+         "<key>ApiToken</key> <string>«hunter2x»</string>", "<key>Title</key> <string>Password</string>"),
+    Rule("password", ("default",), r"(?is)variable\s+\"(?P<name>[^\"\n]*(?:password|secret|token|key)[^\"\n]*)\"\s*\{[^{}]{0,400}?default\s*=\s*\"(?P<value>[^\"\n]{4,})\"",
+         'variable "db_password" {\n  default = "«marble_Thunder08»"\n}', 'variable "db_password" {\n  type = string\n default = null }'),
+    Rule("password", ("wifi:",), r"WIFI:[^\n]{0,200}?;P:(?P<value>[^;\n]{4,100});", "WIFI:T:WPA;S:x;P:«hunter2x»;;", "WIFI:T:nopass;S:x;;"),
+    Rule("password", ("psk",), r"(?i)(?<![a-z])(?:wpa[_-])?psk\s*[=:]\s*[\"']?(?P<value>[^\s\"']{8,64})", 'psk="«hunter2x-made»"', "psk=none"),
+    Rule("token", ("_auth", "_key", "_pat", "_salt", "_creds"),
+         r"(?<!\w)(?=\w{4,60}\s{0,3}=)(?![\w]*PUBLI(?:C|SHABLE))(?:\w*[A-Z0-9]_(?:KEY|PAT|SALT|AUTH|CREDS)|_auth)\s*=\s*[\"']?"
+         r"(?P<value>(?:base64:)?(?=[\w.~+/=-]*\d)(?=[\w.~+/=-]*[A-Za-z])[\w.~+/=-]{16,})",
+         "APP_KEY=«base64:ynDtcFy1iaqBILFqQAI7fiIV»", "NEXT_PUBLIC_MAP_KEY=ynDtcFy1iaqBILFqQAI7fiIV"),
+    Rule("token", ("privatekey", "private key", "private_key", "preshared", "pre-shared"), r"(?i)\b(?:private|preshared|pre-shared)[ _-]?key\s*[=:]\s*[\"']?(?P<value>[A-Za-z0-9+/]{40,}={0,2})",
+         "PresharedKey = «P0ML0zx+wr68GBnzPjNB8aIjMIsUxbuS7KRdysReM2s=»", "PrivateKey = /etc/wireguard/private.key"),
+    Rule("otp", ("otpauth",), r"(?i)otpauth(?:-migration)?://[^\s\"'<>]{0,400}?(?:secret|data)=(?P<value>[A-Za-z0-9%+/=]{8,})",
+         "otpauth://totp/x:bob?secret=«6IQNDB5QNRLQZLVA»&issuer=x", "otpauth://totp/ begins it"),
+    Rule("otp", ("otp", "2fa", "mfa", "authentic", "scan the", "setup key", "factor", "faktor", "二段階", "двухфактор"),
+         r"(?is)(?=[to2masdzqд二])(?:totp|otp|2fa|mfa|authenticator|scan the|setup key|two-factor|qr[ -]?code|zwei-?faktor|doble factor|double facteur|二段階|двухфактор).{0,160}",
+         "the TOTP seed: «JBSWY3DPEHPK3PXPJBSWY3DP» ok", "the OTP window is 30 seconds and the CODE follows",
+         inner=r"(?<![\w-])(?P<value>(?=[A-Z2-7]*\d)[A-Z2-7]{16,64}|(?=[a-z2-7 ]*\d)(?:[a-z2-7]{4}[ -]){3,15}[a-z2-7]{4}|(?=[A-Z2-7 ]*\d)(?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{4})(?![\w])"),
+    Rule("otp", ("recovery", "backup", "rescue", "emergency", "scratch", "wiederherst", "einmal", "secours", "récup", "códigos", "codici di", "herstel"),
+         r"(?is)(?:(?:recovery|backup|rescue|emergency|scratch)[ -]codes?|wiederherstellungscodes?|einmalcodes?|backup-?codes?|codes? de (?:secours|récupération)|"
+         r"códigos? de (?:recuperación|recuperação)|codici di (?:recupero|backup)|herstelcodes?).{0,600}",
+         "recovery codes:\n«6wysy-ueg74»", "recovery codes are printed on paper-sheets",
+         inner=r"(?<![\w-])(?P<value>(?=[a-z-]*\d)[a-z0-9]{4,8}(?:-[a-z0-9]{4,8}){1,3}|(?=[A-Z-]*\d)(?=[0-9-]*[A-Z])[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){1,3}|\d{4}[ -]\d{4}|(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{8,12}|\d{8,10})(?![\w-])",
+         gate="codes"),
+    Rule("token", ("akia", "asia"), r"(?<![A-Z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Z0-9])[^\n]{1,2000}",
+         "AKI~AFL3TAJ3VAYOIDMHU and «AKCWAVukNq7aHyfC4YO8OMlrrqFaeIEBhiRAEm0E»", "AKIA begins it and 40 letters follow",
+         inner=r"(?<![\w+/=-])(?P<value>(?=[^\s]*[a-z])(?=[^\s]*[A-Z0-9])(?:[A-Za-z0-9+/]{40}|[A-Za-z0-9+/]{100,}={0,2}))(?![\w+/=-])"),
+)  # fmt: skip
+
+PLACED = (*HEADERS, *FILES, *STATEMENTS, *URLS)
+"""What needs no option of a command."""

@@ -1,0 +1,132 @@
+"""Whether a value could be a secret: no placeholder, no code, no ordinary word, number, path or version.
+
+Rules say where a value stands, this module what it must look like there; how much it has to look made up
+depends on how clearly its place says that it is one.
+"""
+
+from __future__ import annotations
+
+import re
+
+PLACEHOLDER = re.compile(
+    r"[$<{%(\[]|.*\[redacted:|[*x.•…_-]+$|your[-_ ]|example|change[-_ ]?(?:me|this|it)\b|replace[-_]?(?:me|with)|\.\.\.|"
+    r"insert[-_ ]|.{0,40}(?:example(?:key)?|_here|-here|placeholder)$|.*(?:redacted|EXAMPLE)|dummy|todo\b|…|"
+    r"(?:vault|op|ssm|arn|env|file|keyring|sops|secretsmanager|doppler|gsm|akv|awssm|bws|keychain|secret)://?|"
+    r"(?:vault|arn|env|file|ssm|keyring|secretsmanager|sops|ref\+\w+):[\w/]|ENC\[|@Microsoft\.KeyVault|!vault|"
+    r"(?-i:(?:[~.]{0,2}/[a-z_.-]+){2,}$)|(.)\1{3,}$|.*(?:([x*•.])\2{7}|0{16})|tu[-_ ]contrase|ihr[-_ ]|dein[-_ ]|votre[-_ ]|my[-_](?:password|secret|token|key)$",
+    re.I,
+)
+"""What stands for a value that is not told, or says where it is kept."""
+
+ORDINARY_PASSWORDS = frozenset({
+    "password", "passwd", "pass", "pwd", "pw", "secret", "changeme", "token", "x-oauth-basic", "x-access-token",
+    "user", "username", "pass123", "passwort", "kennwort", "contraseña", "senha",
+})  # fmt: skip
+"""What documentation writes where a password goes."""
+
+NOT_A_VALUE = frozenset({
+    "string", "bytes", "number", "boolean", "integer", "float", "object", "undefined", "null",
+    "none", "true", "false", "optional", "required", "secretstr", "value", "values", "password",
+    "passwd", "token", "secret", "username", "missing", "invalid", "expired", "wrong", "correct",
+    "empty", "unset", "unknown", "default", "redacted", "hidden", "disabled", "enabled", "needed",
+    "either", "which", "there", "never", "always", "stored", "hashed", "encrypted", "rotated",
+    "leaked", "generated", "refreshed", "revoked", "bearer", "basic", "current-password", "new-password",
+})  # fmt: skip
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+ALGORITHM = re.compile(
+    r"(?i)(?:base|sha|utf|hs|rs|es|ps|md|aes|rfc|oauth|bcrypt|argon|pbkdf|ed|x|secp|ssh|tls|http)-?\d|"
+    r"\d+[- ]?[a-z]+$|v\d|\d+$"
+)
+SYMBOL = re.compile(r"[!@#$%^&*+=~?]")
+VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|PWD|CREDENTIALS?)")
+_ORDINARY = re.compile(
+    r"(?i)v?\d+(?:[.,:/-]\d+)+[\w.+-]*$|[~.]?/|\.{1,2}\\|[a-z]:\\|.*://|[\w.+-]+@[\w-]+\.[\w.]+$|"
+    r"[\w./-]*\.(?:env|ya?ml|json|txt|md|py|[jt]sx?|toml|ini|cfg|conf|pem|key|crt|sh|sql|kdbx?|gpg|html?|log|csv|go|rs|"
+    r"java|php|rb|lock|gz|zip|com|org|net|io|dev|de|local)\d?(?::\d+)?$|"
+    r"[\w.$>-]+\(|(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$)|[#@][\w-]*$|[a-z_]+=[\w.]*$|<|\$|\d+(?:st|nd|rd|th)$|\w*\[\w*\]$|"
+    r"[A-Za-z_$]\w*(?:\.[A-Za-z_]\w*)+$|(?:new|old|my|the|confirm|repeat|db|user)?_?(?:password|passwd|passphrase|token|secret|pwd|pass|key)_?\w{0,3}$|"
+    r"sha(?:1|256|384|512)[:-]|md5:|AAAA[BCE]3Nza|(?:--?|\+)[a-z]|[a-z]+(?:\d\.|\.\d)"
+)
+"""Ordinary things of programs: versions, dates, paths, addresses, files, calls, variables, hosts, hashes' names."""
+_OWNED_UP = re.compile(r"(?i)(?<![a-z])(?:fake|dummy|sample)(?![a-z])")
+"""What says of itself that it is no secret; only in prose, where nothing but its looks makes it one."""
+_LIKE_A_HOST = re.compile(r"(?:[a-z]+[-_/])*[a-z]+[-_]?\d{1,2}$")
+_NAME_OF_A_NAME = re.compile(
+    r"(?i)(?:header|name|field|ref|path|file|url|uri|type|env|ttl|length|hint|label|policy|placeholder|algorithm|"
+    r"regex|pattern|prefix|suffix|class|error|message|title|text|input|endpoint|expiry|expires\w*|count|limit|size|"
+    r"version|format|provider|source|method|backend|manager|reset|enabled|required|_?(?:id|min|max))[\"']?\Z"
+)
+_FUNCTION_WORD = re.compile(
+    r"(?i).*(?:ed|ing|able|ible|ful|less|ous|ive|ary|ory|ly|ent|ant|al|ic|en|ic|ish|ate|ure|ion|sed|set|ble)$"
+)
+
+
+def stands_for_another(value: str) -> bool:
+    """Say whether `value` is a placeholder, an example or a place where the value is kept."""
+    return PLACEHOLDER.match(value) is not None or value.lower() in ORDINARY_PASSWORDS
+
+
+def names_a_name(name: str) -> bool:
+    """Say whether `name` is that of something about a secret, such as ``passwordField`` or ``token_ttl``."""
+    return _NAME_OF_A_NAME.search(name) is not None
+
+
+def telling(value: str) -> bool:
+    """Say whether `value` looks made up: digits among letters, symbols, or digits alone."""
+    if len(value) < 6 or PLACEHOLDER.match(value) or not _alphabetic(value):
+        return False
+    letters = any(char.isalpha() for char in value)
+    digits = any(char.isdigit() for char in value)
+    return (letters and digits) or bool(SYMBOL.search(value)) or (digits and value.isdigit())
+
+
+def made_up(value: str, *, sure: bool = False) -> bool:
+    """Say whether `value` looks like a password in the midst of a sentence, where ordinary words stand.
+
+    `sure` says that its place is a value's for certain; else what may be a host ("web01") is none.
+    """
+    if (
+        len(value) < 6
+        or not telling(value)
+        or ALGORITHM.match(value)
+        or value.isdigit()
+        or _OWNED_UP.search(value)
+    ):
+        return False
+    if value.rstrip("!?.").isalpha() or (not sure and _LIKE_A_HOST.match(value)):
+        return False
+    return _ORDINARY.match(value) is None or (_mixed(value) and "." not in value)
+
+
+def random(value: str) -> bool:
+    """Say whether `value` looks like a key that a program made: long, with digits among its letters."""
+    if len(value) < 16 or stands_for_another(value) or _ORDINARY.match(value):
+        return False
+    if sum(char.isdigit() for char in value) < 2 or sum(char.isalpha() for char in value) < 3:
+        return False
+    return any(len(piece) >= 8 and _mixed_piece(piece) for piece in re.split(r"[-_./:+=~]", value))
+
+
+def plain_word(value: str) -> bool:
+    """Say whether `value`, a lone word of letters after "is still", can be a password and not a quality."""
+    return value.isalpha() and value.islower() and len(value) >= 10 and not _FUNCTION_WORD.match(value)
+
+
+def _alphabetic(value: str) -> bool:
+    """Say whether `value` is of a script whose words have blanks between them, and no syllables or ideographs."""
+    return value.isascii() or all(char < "\u0590" for char in value)
+
+
+def _mixed(value: str) -> bool:
+    """Say whether `value` has digits, and symbols or letters of both cases within a word."""
+    return (
+        any(char.isdigit() for char in value)
+        and re.search(r"[a-z][A-Z]|\d[A-Z]|[!#$%^&*+=~?]", value) is not None
+        and re.match(r"(?i)v?\d|[~.]?/|[a-z]:\\|.*://|[\w.$>-]+\(|[a-z_]+=[\w.]*$|sha|--?[a-z]", value)
+        is None
+    )
+
+
+def _mixed_piece(piece: str) -> bool:
+    digits = sum(char.isdigit() for char in piece)
+    return 0 < digits < len(piece) and not re.fullmatch(r"[A-Za-z]+\d{1,4}", piece)

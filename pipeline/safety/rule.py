@@ -1,0 +1,55 @@
+"""What a rule for secrets is made of; the rules themselves stand in the modules that import this one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Span = tuple[int, int, str]
+"""Where a secret starts and ends in a text, and its kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A pattern whose group ``value``, or else the whole match, is a secret of `kind`.
+
+    It is tried only on text that holds `gate` and one of `hints` (lower case), and compiled when it first is. With
+    `inner`, the values are what that pattern finds inside the match (its own ``value``, or all of it).
+    `finds` and `leaves` are an example it finds (the secret in ``«»``) and one it must leave alone.
+    """
+
+    kind: str
+    hints: tuple[str, ...]
+    pattern: str
+    finds: str
+    leaves: str
+    inner: str = ""
+    gate: str = ""
+
+
+_NO_LONGER_NAME = r"(?<![\w-])"
+
+
+def token(pattern: str) -> str:
+    """Return `pattern` where no longer name has it as its end.
+
+    ASCII only: in Japanese or Chinese a word stands right before a token, without a blank.
+    """
+    return rf"(?a:{_NO_LONGER_NAME}(?:{pattern}))"
+
+
+def whole(pattern: str) -> str:
+    """Return `pattern` where it is no part of a longer word: a hash, a path, a blob.
+
+    The group is atomic: the longest match is looked at, and no shorter one is tried that would end well.
+    """
+    return rf"(?a:(?<![^\W_])(?>{pattern})(?![^\W_]))"
+
+
+def joined(rules: tuple[Rule, ...]) -> Rule:
+    """Return one rule for `rules`, which are tokens of one kind, each beginning with a letter or digit.
+
+    One pattern, tried where a word begins, is many times quicker than a search for each prefix.
+    """
+    begin, end = token("").split("(?:)")
+    parts = [rule.pattern.removeprefix(begin + "(?:").removesuffix(")" + end) for rule in rules]
+    return Rule(rules[0].kind, ("",), token("|".join(parts)), "", "")

@@ -1,0 +1,110 @@
+"""Text without what breaks a secret in two: hidden characters, colours of a terminal, line ends, joins of strings.
+
+A view is searched in the place of the text, and what is found there is cut out of the text itself, with all
+that stood within it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pipeline.safety.invisible import is_hidden
+
+_COLOUR = (
+    r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|(?:\\x1b|\\u001b|\\033|\\e)\[[0-9;]*m"
+)
+_MARKUP = r"<wbr\s?/?>|&(?:shy|ZeroWidthSpace|zwnj|zwj|#173|#8203|#8204|#8205|#x200[b-d]);|\\u(?:200[b-f]|00ad|2060|feff)"
+_CONTINUED = r"[ \t]?\\\r?\n[ \t>]*(?=\S)"
+_JOINED = (
+    r"(?P<q>[\"'`])(?<=[\w+/=.~!?@#$%^&*-][\"'`])(?:\s*(?:\+|\.{1,2}|&|~|\|\||<>|,?\s*\\)\s*(?:\r?\n\s*)?|[ \t]*\r?\n[ \t]*)"
+    r"(?P=q)(?=[\w+/=.~!?@#$%^&*-])"
+)
+_SOFT = r"(?<=[\w+/-])=\r?\n(?=[\w+/=-])"
+_ESCAPED = re.compile("|".join((_COLOUR, _MARKUP, _CONTINUED, _SOFT)))
+_STRINGS = re.compile(_JOINED)
+_LINE_END = re.compile(
+    r"(?P<break>(?:[ \t]{0,3}|<br\s?/?>)\r?\n[ \t]*(?:[>|#*+-][ \t]+|//[ \t]*)*)(?P<tail>[\w+/=.-]{3,})(?=[\s\"'`,;)]|$)"
+)
+_HEAD = re.compile(r"[\w+/=.-]{7,}\Z")
+_HIDES = ("\x1b", "\\x1b", "\\u", "\\0", "\\e", "&", "<wbr", "\\\n", "\\\r", "=\n", "=\r")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """`text` without its breaks; `_starts` are where its pieces begin in it, `_shifts` by how much they moved."""
+
+    text: str
+    _starts: tuple[int, ...]
+    _shifts: tuple[int, ...]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return where `start` to `end` of the view stands in the whole text."""
+        return self._at(start), self._at(end - 1) + 1
+
+    def _at(self, position: int) -> int:
+        return position + self._shifts[bisect_right(self._starts, position) - 1]
+
+
+def views(text: str) -> Iterator[View]:
+    """Yield what to search beside `text` itself: nothing where nothing breaks a word, else up to two views."""
+    broken: list[tuple[int, int]] = []
+    for sign in _HIDES:
+        if sign in text:
+            broken = [found.span() for found in _ESCAPED.finditer(text)]
+            break
+    if '"' in text or "'" in text or "`" in text:
+        broken += [found.span() for found in _STRINGS.finditer(text)]
+    if not text.isascii():
+        hidden = {char for char in set(text) if char > "~" and is_hidden(char)}
+        broken += [(at, at + 1) for at, char in enumerate(text) if char in hidden] if hidden else []
+    if broken:
+        yield _without(text, broken)
+    if "\n" in text:
+        wrapped = list(_wraps(text))
+        if wrapped:
+            yield _without(text, broken + wrapped)
+
+
+def _wraps(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the line ends within what looks like one long made-up word."""
+    at = text.find("\n")
+    while at >= 0:
+        line = text[max(0, at - 120) : at].rstrip(" \t\r")
+        if line.endswith("<br>"):
+            line = line[:-4]
+        last = line[-1:]
+        if last.isalnum() or (last and last in "+/=_-"):
+            head = _HEAD.search(line[-100:].rpartition(" ")[2])
+            found = (
+                _LINE_END.match(text, max(0, at - 120) + len(line)) if head and _part(head[0], 7) else None
+            )
+            if found and _part(found["tail"], 3):
+                yield found.span("break")
+        at = text.find("\n", at + 1)
+
+
+def _part(piece: str, least: int) -> bool:
+    """Say whether `piece` looks like a part of a key: no word, no number, no name made of words."""
+    if len(piece) < least or re.fullmatch(
+        r"[a-z]+|[A-Z]?[a-z]+|\d+[.)]?|[A-Z]+|(?:[A-Za-z]?[a-z]+[-_./])+[a-z]+", piece
+    ):
+        return False
+    return any(char.isdigit() for char in piece) or re.search(r"[a-z][A-Z]", piece) is not None
+
+
+def _without(text: str, broken: list[tuple[int, int]]) -> View:
+    pieces: list[str] = []
+    starts: list[int] = []
+    shifts: list[int] = []
+    at = length = 0
+    for start, end in [*sorted(broken), (len(text), len(text))]:
+        if start > at or not pieces:
+            starts.append(length)
+            shifts.append(at - length)
+            pieces.append(text[at:start])
+            length += max(0, start - at)
+        at = max(at, end)
+    return View("".join(pieces), tuple(starts), tuple(shifts))
