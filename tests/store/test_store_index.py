@@ -248,7 +248,7 @@ def test_a_line_of_our_shape_that_claude_adds_inside_the_block_stays(store):
 
 
 @pytest.mark.parametrize("odd", ["\u2028", "\x85", "\x1c", "\x0c"])
-def test_bug_13_a_mark_behind_an_odd_break_is_a_part_of_their_line(odd):
+def test_a_mark_behind_an_odd_break_is_a_part_of_their_line(odd):
     theirs = f"see{odd}{BEGIN}\nmine\n".encode()
     built = build(theirs, entries(1), ours=())
     assert built.index.startswith(theirs)

@@ -124,5 +124,5 @@ def test_what_nobody_would_run_or_fetch_may_stand_in_the_assistant_s_line(
         "Wir sichern alle Dateien als UTF-8, nicht als Latin-1.",
     ],
 )
-def test_a12_a_text_stands_in_itself(text: str) -> None:
+def test_a_text_stands_in_itself(text: str) -> None:
     assert Ground([Line(text)]).missing([text]) == Missing()
