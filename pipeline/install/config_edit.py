@@ -191,7 +191,7 @@ def _edited(text: str, section: str, name: str, value: Any) -> str:
     from tomlkit.items import Table
 
     newline = "\r\n" if "\r\n" in text else "\n"
-    document = tomlkit.parse(text)
+    document = _document(text)
     found = document.get(section)
     item = tomlkit.item(value)
     if found is None:
@@ -209,10 +209,21 @@ def _edited(text: str, section: str, name: str, value: Any) -> str:
     return tomlkit.dumps(document)
 
 
+def _document(text: str) -> Any:
+    """Return `text` as tomlkit edits it. Raises ConfigError for what it can't, as values nested too deep."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        return tomlkit.parse(text)
+    except (TOMLKitError, RecursionError) as error:
+        raise ConfigError(f"config.toml can't be edited: {error}", fix="Edit it by hand.") from error
+
+
 def _without(text: str, section: str, name: str) -> str:
     import tomlkit
 
-    document = tomlkit.parse(text)
+    document = _document(text)
     found = document.get(section)
     if not isinstance(found, MutableMapping) or name not in found:
         return text

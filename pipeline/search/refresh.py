@@ -13,7 +13,9 @@ from pipeline.core.clock import iso
 from pipeline.core.errors import LedgerError
 from pipeline.core.home import Home
 from pipeline.domain.memory import Memory
+from pipeline.hooklib.memory_format import conflicts
 from pipeline.hooklib.ownership import OTHER, TOLD
+from pipeline.hooklib.plain import lines_of
 from pipeline.ledger import look_at_ledger
 from pipeline.ledger.utterances import was_said
 from pipeline.search import index_reader
@@ -144,8 +146,13 @@ def _about(memory: Memory, front: Mapping[str, Any]) -> dict[str, Any]:
         "weight": memory.type_row.weight,
         "anchors": list(memory.anchors),
         "sessions": _sessions(memory, front),
-        "archived": is_retired(front),
+        # One that holds both sides of a merge is told by no hook, be it from here or from its file.
+        "archived": is_retired(front) or _is_unsettled(memory.body),
     }
+
+
+def _is_unsettled(body: str) -> bool:
+    return "<<<<<<< " in body and bool(conflicts(lines_of(body)))
 
 
 def _said_at(memory: Memory) -> str:

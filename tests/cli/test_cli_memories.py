@@ -49,7 +49,7 @@ def test_list_shows_the_day_on_which_it_was_said(shelf):
 
 
 @pytest.mark.parametrize("name", ["10:00", "012", "0x1F", "1_000", "True", "~", "null", "=", "<<"])
-def test_bug_10_a_memory_is_found_by_its_name_as_it_stands_in_the_file(desk, name):
+def test_a_memory_is_found_by_its_name_as_it_stands_in_the_file(desk, name):
     text = f"---\nname: {name}\ndescription: {name} it is\naliases: [1.50]\n---\nBody.\n"
     desk.store.mkdir(parents=True)
     (desk.store / "stem.md").write_text(text)
@@ -58,7 +58,7 @@ def test_bug_10_a_memory_is_found_by_its_name_as_it_stands_in_the_file(desk, nam
 
 
 @pytest.mark.parametrize("zone", ["Asia/Tokyo", "UTC"])
-def test_bug_10_the_day_of_a_time_with_an_offset_is_that_of_the_readers_clock(desk, zone):
+def test_the_day_of_a_time_with_an_offset_is_that_of_the_readers_clock(desk, zone):
     desk.store.mkdir(parents=True)
     (desk.store / "a.md").write_text("---\nname: a\ncreated: 2026-01-02T03:04:05+09:00\n---\nBody.\n")
     day = {"Asia/Tokyo": "2026-01-02", "UTC": "2026-01-01"}[zone]

@@ -340,3 +340,11 @@ def test_of_settings_made_at_once_none_is_lost(desk, file):
     assert [run.wait(60) for run in runs] == [0] * len(keys)
     values = {row["key"]: row["value"] for row in desk.here("config", "--json").json["settings"]}
     assert [values[key] for key in keys] == [7] * len(keys)
+
+
+def test_settings_nested_deeper_than_can_be_edited_are_said_to_be(desk):
+    file = desk.project.parent / ".claude" / "reverie" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("x = " + "{a=" * 200 + "1" + "}" * 200)
+    said = desk.here("config", "set", "recall.enabled", "false", code=1)
+    assert "nested" in said.err and "fault in Reverie" not in said.err

@@ -115,7 +115,7 @@ WORDS = ["10:00", "012", "0x1F", "1_000", "True", "1.0", "1.50", "~", "null", ".
 
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("tags", ["[{}, x]", "\n- {}\n- x"], ids=["in a row", "one a line"])
-def test_bug_10_words_are_read_as_they_are_written_by_hooks_and_store(word, tags):
+def test_words_are_read_as_they_are_written_by_hooks_and_store(word, tags):
     tags = tags.format(word)
     text = f"---\nname: {word}\ndescription: {word}\ntags: {tags}\naliases: {tags}\n---\nBody.\n"
     shown = store_files.describe(text, "stem.md")
@@ -127,7 +127,7 @@ def test_bug_10_words_are_read_as_they_are_written_by_hooks_and_store(word, tags
     assert shown["tags"] == [*read.tags] == [*read.aliases] == [word, "x"]
 
 
-def test_bug_10_a_value_left_empty_is_nothing_to_hooks_and_store():
+def test_a_value_left_empty_is_nothing_to_hooks_and_store():
     text = "---\nname:\ndescription:\nid: null\ntitle: ~\ntags: null\nmetadata: {name: 012}\n---\nBody.\n"
     shown = store_files.describe(text, "stem.md")
     read = document.parse(text.encode(), "stem.md")

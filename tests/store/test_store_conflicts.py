@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.diagnostics.audit import audit
 from pipeline.hooklib.memory_format import conflicts
+from pipeline.search.refresh import content
 from pipeline.store import Store, fsck
 from pipeline.store.files.memory_index import BEGIN, END
 from tests.support.recall import Desk
@@ -123,4 +124,7 @@ def test_p18_a_memory_with_both_sides_is_put_before_no_prompt(
     file.write_text(file.read_text("utf-8") + both, "utf-8")
     if indexed:
         desk.index()
+        # Not of this moment any more: what the index has is not read again.
+        [document] = Store.open(desk.store).scan().documents
+        assert content(document).about["archived"]
     assert desk.hook(prompt="which port does the mailer listen on?", session_id="after") == ""

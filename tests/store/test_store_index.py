@@ -268,8 +268,14 @@ def test_what_only_the_assistant_said_is_marked_and_is_no_feedback(tmp_path):
 
 
 @pytest.mark.parametrize("odd", ["\u2028", "\x85", "\x1c", "\x0c"])
-def test_bug_13_a_mark_behind_an_odd_break_is_a_part_of_their_line(odd):
+def test_a_mark_behind_an_odd_break_is_a_part_of_their_line(odd):
     theirs = f"see{odd}{BEGIN}\nmine\n".encode()
     built = build(theirs, entries(1), ours=())
     assert built.index.startswith(theirs)
     assert build(built.index, entries(1), ours=set(built.lines)).index == built.index
+
+
+@pytest.mark.parametrize("part", ["](", "[a](<", "[a](b ", "](<<", "[["])
+def test_a_text_of_links_that_do_not_end_holds_none(part):
+    assert linked_paths(part * 100_000) == set()
+    assert linked_paths(f"{part * 100_000}\n[a](<b c.md> 'title') [x](y.md)") >= {"y.md"}

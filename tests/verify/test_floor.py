@@ -135,5 +135,5 @@ def test_a_name_within_a_word_of_latin_letters_is_another() -> None:
         "Wir sichern alle Dateien als UTF-8, nicht als Latin-1.",
     ],
 )
-def test_a12_a_text_stands_in_itself(text: str) -> None:
+def test_a_text_stands_in_itself(text: str) -> None:
     assert Ground([Line(text)]).missing([text]) == Missing()

@@ -173,7 +173,7 @@ LEVELS = [*range(0, 8_000, 800), *range(8_000, 64_000, 8_000), *range(64_000, 32
 COMMANDS = (["status"], ["add", "The build box has twelve cores."], ["consolidate"], ["doctor"], ["work"])
 
 
-def test_a12_a_disk_without_room_costs_nothing_but_time(shop: Workshop) -> None:
+def test_a_disk_without_room_costs_nothing_but_time(shop: Workshop) -> None:
     assert len(LEVELS) >= 30
     session = lived(shop)
     before = shop.memories()
@@ -194,7 +194,7 @@ def test_a12_a_disk_without_room_costs_nothing_but_time(shop: Workshop) -> None:
     assert not aside(shop)
 
 
-def test_a11_a_session_says_that_the_disk_is_full(shop: Workshop) -> None:
+def test_a_session_says_that_the_disk_is_full(shop: Workshop) -> None:
     lived(shop)
     line = shop.started(room=False, REVERIE_NOW=LATER)
     assert "keeps nothing for now" in line and str(shop.home) in line and "Make room" in line
@@ -202,7 +202,7 @@ def test_a11_a_session_says_that_the_disk_is_full(shop: Workshop) -> None:
     assert "keeps nothing" not in shop.started(session="other", REVERIE_NOW=LATER)
 
 
-def test_a11_a_session_says_that_the_home_can_only_be_read(shop: Workshop) -> None:
+def test_a_session_says_that_the_home_can_only_be_read(shop: Workshop) -> None:
     lived(shop)
     folders = [shop.home, *(path for path in shop.home.rglob("*") if path.is_dir())]
     for path in [*shop.home.rglob("*"), shop.home]:
@@ -218,7 +218,7 @@ def test_a11_a_session_says_that_the_home_can_only_be_read(shop: Workshop) -> No
     assert "Traceback" not in done.stderr and "fault in Reverie" not in done.stderr
 
 
-def test_a11_a_session_says_that_a_transcript_can_not_be_read(shop: Workshop) -> None:
+def test_a_session_says_that_a_transcript_can_not_be_read(shop: Workshop) -> None:
     session = lived(shop)
     (shop.folder / f"{session.session_id}.jsonl").chmod(0o000)
     assert shop.work(REVERIE_NOW=LATER) == 0
@@ -230,7 +230,7 @@ def test_a11_a_session_says_that_a_transcript_can_not_be_read(shop: Workshop) ->
     assert "unread" not in shop.status_line(REVERIE_NOW=LATER)
 
 
-def test_a11_a_session_says_that_the_ledger_is_locked(shop: Workshop, tmp_path: Path) -> None:
+def test_a_session_says_that_the_ledger_is_locked(shop: Workshop, tmp_path: Path) -> None:
     lived(shop)
     with closing(sqlite3.connect(ledger_of(shop), isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

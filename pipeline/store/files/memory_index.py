@@ -32,7 +32,8 @@ LINE_LIMIT = 200
 _TITLE_LIMIT = 70
 _DECAY_PER_DAY = 0.03
 _FIRST = frozenset({"user", "feedback"})
-_LINK = re.compile(r"\]\(\s*(?:<([^>\n]*)>|([^)\s]+))[^)\n]*\)")
+# Each part ends where another link may begin, so that a text of beginnings is gone through once.
+_LINK = re.compile(r"\]\(\s*(?:<([^<>\n]*)>|((?:(?!\]\()[^)\s])+))(?:(?!\]\()[^)\n])*\)")
 _OUR_SHAPE = re.compile(r"- (?:\[.*\]\(.+\)|\d+ more )")
 _MUST_ESCAPE = re.compile(r"[%\s()<>]")
 _COMMENT_MARKS = re.compile(r"<!-*|-*->")
