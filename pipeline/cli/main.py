@@ -54,6 +54,7 @@ COMMANDS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "uninstall": install.uninstall,
         "mode": install.mode,
         "adopt": install.adopt,
+        "allow": install.allow,
         "config": settings.config,
         "hooks": install.hooks_snippet,
         "statusline": status.statusline,

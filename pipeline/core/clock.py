@@ -6,13 +6,13 @@ stops the clock there, for demonstrations and replays that must give the same by
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Protocol
 
 from pipeline.core.errors import ConfigError
+from pipeline.hooklib import places
 
 
 class Clock(Protocol):
@@ -43,8 +43,8 @@ class FixedClock:
 
 
 def from_environment() -> Clock:
-    """Return the system clock, or a stopped one when ``REVERIE_NOW`` is set."""
-    wanted = os.environ.get("REVERIE_NOW")
+    """Return the system clock, or a stopped one when a person's shell sets ``REVERIE_NOW``."""
+    wanted = places.variable("REVERIE_NOW")
     stopped = parse_time(wanted)
     if wanted and stopped is None:
         raise ConfigError(f"{wanted!r} is no time", file="$REVERIE_NOW", fix="Write 2026-11-27T10:00:00Z.")

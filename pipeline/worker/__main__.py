@@ -17,7 +17,7 @@ from typing import IO
 
 from pipeline import config
 from pipeline.core import clock as clocks
-from pipeline.core import locks, paths, zone
+from pipeline.core import locks, network, paths, zone
 from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import ConfigError, ReverieError, cause
 from pipeline.core.home import Home
@@ -98,6 +98,7 @@ def _passes(home: Path, left: set[str]) -> bool:
     try:
         settings = config.load(home)
         zone.use(settings.extraction.time_zone)
+        network.use(**settings.network.model_dump())
         clock = clocks.from_environment()
         with open_ledger(Home(home).ledger) as ledger:
             spool.sweep(home, now=clock.now().timestamp())
