@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -35,7 +36,7 @@ from pipeline.cli import (
 )
 from pipeline.config import load_or_defaults
 from pipeline.core import paths
-from pipeline.core.errors import ReverieError, UsageError
+from pipeline.core.errors import InputError, ReverieError, UsageError
 from pipeline.install.hook_registration import note_if_none
 
 cli = typer.Typer(
@@ -133,9 +134,25 @@ def main(
     context.params["command"] = context.invoked_subcommand or ""
 
 
+def _is_somewhere() -> bool:
+    """Whether this process stands in a directory; one that was removed is no project's and has no path."""
+    try:
+        Path.cwd()
+    except OSError:
+        return False
+    return True
+
+
 def run() -> None:
     """Run the command line; the boundary at which any error becomes one readable message."""
     output.utf8()
+    if not _is_somewhere():
+        output.failure(
+            InputError(
+                "the directory you are in was removed", fix="Change to one that exists, then try again."
+            )
+        )
+        sys.exit(1)
     if "doctor" not in sys.argv[1:2]:  # it looks only
         note_if_none(paths.home_dir())
     try:

@@ -18,7 +18,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from pipeline.core import locks, paths
-from pipeline.core.atomic import write_atomic
+from pipeline.core.atomic import ensure_dir, write_atomic
 from pipeline.core.clock import iso, parse_time
 from pipeline.core.errors import InputError, ReverieError
 from pipeline.core.home import Home
@@ -56,7 +56,7 @@ def stage(root: Path, *, transcript: Path | None = None, llm: str = "") -> Stage
     session, cwd, ended = _facts(source)
     config = root / ".claude"
     project = config / "projects" / sanitise(cwd)
-    project.mkdir(parents=True)
+    ensure_dir(project)
     laid = project / f"{session}.jsonl"
     shutil.copyfile(source, laid)
     names = ("PATH", "LANG", "LC_ALL", "TERM", "TZ", *(_LIVE if llm else ()))

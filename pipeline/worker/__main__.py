@@ -48,6 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="pipeline.worker")
     parser.add_argument("--lock-fd", type=int, default=-1)
     options = parser.parse_args(arguments)
+    os.umask(0o077)  # what no helper makes, such as the log when it is begun anew, is nobody else's either
     try:
         home = ensure_dir(paths.home_dir())
         os.chdir(home)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 HOOKS = Path(__file__).resolve().parents[2] / "hooks"
 LIMIT = 20
@@ -44,20 +45,27 @@ def note_python(home: Path, script: str = IDLE) -> Path:
     return place
 
 
-def settings_of(env: dict[str, str]) -> str:
+def settings_of(env: dict[str, str], below: dict[str, Any] | None = None) -> str:
     """Return as ``config.toml`` what the ``REVERIE_*__*`` variables of `env` say: hooks hand none of them on.
 
-    The other variables of the name are named in it, so that the worker gets them.
+    The other variables of the name are named in it, so that the worker gets them. `below` are settings that
+    hold where no variable says otherwise, as read from such a file.
     """
-    sections: dict[str, list[str]] = {}
+    sections: dict[str, dict[str, str]] = {}
+    for section, values in (below or {}).items():
+        sections[section] = {key: json.dumps(value) for key, value in values.items()}
     for name, value in env.items():
         section, separator, key = name.removeprefix("REVERIE_").lower().partition("__")
         if name.startswith("REVERIE_") and separator:
             plain = value if re.fullmatch(r"[\d.]+|true|false|\[.*\]", value) else json.dumps(value)
-            sections.setdefault(section, []).append(f"{key} = {plain}")
+            sections.setdefault(section, {})[key] = plain
     others = [name for name in env if name.startswith("REVERIE_") and "__" not in name]
-    sections.setdefault("model", []).append(f"pass_env = {json.dumps(others)}")
-    return "".join(f"[{name}]\n" + "\n".join(lines) + "\n" for name, lines in sections.items())
+    model = sections.setdefault("model", {})
+    model["pass_env"] = json.dumps(list(dict.fromkeys([*json.loads(model.get("pass_env", "[]")), *others])))
+    return "".join(
+        f"[{name}]\n" + "".join(f"{key} = {value}\n" for key, value in values.items())
+        for name, values in sections.items()
+    )
 
 
 def note_home(config: Path, home: Path) -> None:
