@@ -364,7 +364,7 @@ def clean() -> dict[str, str]:
 
 def note(home: str, python: str) -> None:
     """Note `python` for hooks and commands; what failed before is over."""
-    if start_worker.first_line(home + "/python") != python:
+    if capture.first_line(home + "/python") != python:
         write(home + "/python", python + "\n")
     if not text_of(home + "/setup").startswith("done ") and os.path.exists(home + "/setup"):
         os.unlink(home + "/setup")

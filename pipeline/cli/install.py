@@ -194,6 +194,8 @@ def allow(
     folder, file = folders.waiting(here)
     if folder:
         output.talk(f"{file} names {folder} as the memory folder of this project.")
+        if not yes and not output.can_ask():
+            raise InputError("nothing was changed: here nobody can be asked", fix="Add --yes.")
         if not _agreed("Keep this project's memories there, and show sessions what lies there?", yes):
             output.talk("nothing was changed")
             return

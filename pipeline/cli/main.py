@@ -5,7 +5,6 @@ Exit codes: 0 done, 1 something is wrong (told on stderr), 2 wrong usage.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -37,6 +36,7 @@ from pipeline.cli import (
 from pipeline.config import load_or_defaults
 from pipeline.core import paths
 from pipeline.core.errors import InputError, ReverieError, UsageError
+from pipeline.hooklib import places
 from pipeline.install.hook_registration import note_if_none
 
 cli = typer.Typer(
@@ -163,7 +163,7 @@ def run() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
-        if os.environ.get("REVERIE_DEBUG"):
+        if places.variable("REVERIE_DEBUG"):
             raise
         what = str(error) or "something that nobody foresaw"
         output.talk(f"error: {what}\n\nThis is a fault in Reverie; REVERIE_DEBUG=1 shows where.")

@@ -81,14 +81,15 @@ def allowed(home: str) -> "list[list[str]]":
         except ValueError:
             continue
         if isinstance(value, dict):
-            found.append([value.get("root"), value.get("folder")])
+            found.append([str(value.get("root")), str(value.get("folder"))])
     return found
 
 
 def _named_store(file: str) -> str:
     named = setting(file, "autoMemoryDirectory")
-    fits = isinstance(named, str) and named.startswith(("/", "~/")) and _can_be_a_path(named)
-    return os.path.normpath(os.path.expanduser(named)) if fits else ""
+    if isinstance(named, str) and named.startswith(("/", "~/")) and _can_be_a_path(named):
+        return os.path.normpath(os.path.expanduser(named))
+    return ""
 
 
 def _is_within(folder: str, root: str) -> bool:

@@ -53,7 +53,12 @@ def find_claude(settings: ModelSettings) -> Path | None:
     if settings.claude_path:
         named = Path(settings.claude_path).expanduser().absolute()
         return named if _runs(named) else None
-    on_path = shutil.which("claude", path=places.search_path(places.home_dir()))
+    return installed_claude(places.search_path(places.home_dir()))
+
+
+def installed_claude(path: str) -> Path | None:
+    """Return the claude program on the PATH `path`, else where installers put it; None when it is nowhere."""
+    on_path = shutil.which("claude", path=path)
     home = Path.home()
     candidates = [Path(on_path).absolute()] if on_path else []
     candidates += [home / folder / "claude" for folder in _FOLDERS]

@@ -110,8 +110,8 @@ def unused(settings: ModelSettings, *, client: bool = True) -> list[Login]:
     Without a `client`, only those that the Messages API takes.
     """
     own, given = _clients_own(), passed(settings)
-    seen = dict.fromkeys(os.environ.get(SEEN, "").split(), "set")
-    variables = {name: value for name, value in (seen | dict(os.environ)).items() if name not in own}
+    there = dict.fromkeys(os.environ.get(SEEN, "").split(), "set") | dict(os.environ)
+    variables = {name: value for name, value in there.items() if name not in own}
     found = []
     for switch, companions in _KINDS:
         taken = switch in given or switch in (settings.api_key_env, settings.auth_token_env)

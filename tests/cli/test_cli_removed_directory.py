@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -11,7 +12,7 @@ import typer
 from pipeline.cli.main import cli
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = typer.main.get_command(cli)
+PROGRAM: Any = typer.main.get_command(cli)
 STARTS = {
     "module": [sys.executable, "-m", "pipeline.cli.main"],
     "installed": [sys.executable, "-c", "import _reverie_start; _reverie_start.run()"],

@@ -72,7 +72,7 @@ def test_hooks_get_what_a_project_sets_as_they_get_the_persons(
     open_box: OpenBox, who: str, typed: bool
 ) -> None:
     """So a hook can't tell one from the other. Only what decides where the client keeps all is kept back."""
-    box = open_box(Rule("hello there"))
+    box = open_box(Rule(["hello there"]))
     set_by(box, who, {"env": PASSED})
     got = seen(box, typed=typed)
     assert {name for name in PASSED if name not in got} == set()
@@ -85,7 +85,7 @@ def test_hooks_get_what_a_project_sets_as_they_get_the_persons(
 @pytest.mark.parametrize("typed", [False, True], ids=["headless", "typed"])
 @pytest.mark.parametrize("who", ["project", "local"])
 def test_hooks_do_not_get_what_decides_where_all_is(open_box: OpenBox, who: str, typed: bool) -> None:
-    box = open_box(Rule("hello there"))
+    box = open_box(Rule(["hello there"]))
     set_by(box, who, {"env": KEPT_FROM_PROJECTS})
     got = seen(box, typed=typed)
     assert "planted" not in "".join(got.get(name, "") for name in KEPT_FROM_PROJECTS)
@@ -95,7 +95,7 @@ def test_hooks_do_not_get_what_decides_where_all_is(open_box: OpenBox, who: str,
 @pytest.mark.parametrize("who", FILES)
 def test_the_client_takes_the_memory_folder_that_any_settings_name(open_box: OpenBox, who: str) -> None:
     """It asks nobody, once the folder is trusted; Reverie asks for what a project names."""
-    box = open_box(Rule("hello there"))
+    box = open_box(Rule(["hello there"]))
     elsewhere = box.root / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "MEMORY.md").write_text("- [Far](far.md) — from far away\n", "utf-8")
