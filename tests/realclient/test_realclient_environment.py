@@ -98,13 +98,13 @@ def test_the_client_takes_the_memory_folder_that_any_settings_name(open_box: Ope
     box = open_box(Rule(["hello there"]))
     elsewhere = box.root / "elsewhere"
     elsewhere.mkdir()
-    (elsewhere / "MEMORY.md").write_text("- [Far](far.md) — from far away\n", "utf-8")
+    (elsewhere / "MEMORY.md").write_text("- [Far](far.md) — kept-far-away\n", "utf-8")
     box.memory.mkdir(parents=True)
-    (box.memory / "MEMORY.md").write_text("- [Near](near.md) — from here\n", "utf-8")
+    (box.memory / "MEMORY.md").write_text("- [Near](near.md) — kept-near-by\n", "utf-8")
     set_by(box, who, {"autoMemoryDirectory": str(elsewhere)})
     box.headless("say hello")
     text = " ".join(asked.everything for asked in box.journal.asked(SESSION))
-    assert "from far away" in text and "from here" not in text
+    assert "kept-far-away" in text and "kept-near-by" not in text
 
 
 def test_a_session_in_a_project_that_plants_an_environment_learns_as_ever(open_box: OpenBox) -> None:

@@ -61,7 +61,9 @@ def settings_of(env: dict[str, str], below: dict[str, Any] | None = None) -> str
             sections.setdefault(section, {})[key] = plain
     others = [name for name in env if name.startswith("REVERIE_") and "__" not in name]
     model = sections.setdefault("model", {})
-    model["pass_env"] = json.dumps(list(dict.fromkeys([*json.loads(model.get("pass_env", "[]")), *others])))
+    own = json.loads(model.get("pass_env", "[]"))
+    own = own.replace(",", " ").split() if isinstance(own, str) else own
+    model["pass_env"] = json.dumps(list(dict.fromkeys([*own, *others])))
     return "".join(
         f"[{name}]\n" + "".join(f"{key} = {value}\n" for key, value in values.items())
         for name, values in sections.items()

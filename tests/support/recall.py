@@ -100,8 +100,8 @@ class Desk:
         if launcher:
             command = ["sh", str(HOOKS / "run"), event]
         env = {**os.environ, "REVERIE_NOW": NOW, **self.env}
-        given = {name: env.pop(name) for name in [*env] if name.startswith("REVERIE_") and "__" in name}
-        if any(name in self.env for name in given):
+        given = {name: env.pop(name) for name in self.env if name.startswith("REVERIE_") and "__" in name}
+        if given:
             # Hooks go by the file alone.
             self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
             (self.home / "config.toml").write_text(settings_of(given), "utf-8")
