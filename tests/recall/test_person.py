@@ -180,8 +180,9 @@ def test_a_variable_that_does_not_count_in_a_session_is_told(
     said = read(desk, "s-0")
     told = "REVERIE_RECALL__FLOOR does not count in sessions. `reverie config set recall.floor` does"
     assert said == f"Reverie: {told}"
+    home = desk.home
     monkeypatch.setenv("REVERIE_HOME", str(desk.project / "planted"))
-    assert f"REVERIE_HOME does not count in sessions, which keep all in {desk.home}" in read(desk, "s-1")
+    assert f"REVERIE_HOME does not count in sessions, which keep all in {home}" in read(desk, "s-1")
     assert not (desk.project / "planted").exists()
 
 

@@ -105,7 +105,7 @@ class Desk:
             # Hooks go by the file alone.
             self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
             (self.home / "config.toml").write_text(settings_of(given), "utf-8")
-        with worker_at_work(self.home) if event == "SessionStart" else nullcontext():
+        with worker_at_work(Path(places.hooks_home())) if event == "SessionStart" else nullcontext():
             done = subprocess.run(
                 command, input=data, env=env, cwd=self.project, capture_output=True, timeout=LIMIT
             )
