@@ -137,7 +137,9 @@ def test_security_a8_a_git_file_that_git_rejects_makes_no_one_elses_project(
     (planted / ".fake").mkdir(parents=True)
     (planted / ".git").write_text("gitdir: .fake\n")
     (planted / ".fake" / "commondir").write_text(f"{repository}/.git\n")
+    (planted / "deep").mkdir()
     assert not is_gits(planted, git) and root_of(planted) == planted
+    assert root_of(planted / "deep") == planted / "deep", "it is no repository at all"
     (planted / ".fake" / "HEAD").write_text("ref: refs/heads/main\n")
     (planted / ".fake" / "gitdir").write_text(f"{planted}/.git\n")
     assert root_of(planted) == planted, "the repository does not know it"
