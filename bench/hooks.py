@@ -51,8 +51,11 @@ def once(command: list[str], env: dict[str, str]) -> float:
 def measure(rounds: int) -> dict[str, list[float]]:
     """Return the seconds each command took, round by round; the first is the floor."""
     python = os.path.realpath(sys.executable)
-    with tempfile.TemporaryDirectory() as home:
-        env = {"PATH": "/usr/bin:/bin", "HOME": home, "REVERIE_HOME": home, "REVERIE_PYTHON_HOOK": python}
+    with tempfile.TemporaryDirectory() as person:
+        home = os.path.join(person, ".claude", "reverie")
+        os.makedirs(home)
+        Path(home, "python").write_text(f"{python}\n", encoding="utf-8")
+        env = {"PATH": "/usr/bin:/bin", "HOME": person}
         rows = {
             FLOOR: [python, "-I", "-S", "-c", "pass"],
             CAPTURE: [python, "-I", "-S", str(HOOKS / "capture.py"), "Stop"],
@@ -93,10 +96,10 @@ def recalling(rounds: int, count: int) -> dict[str, list[float]]:
 def _installation(count: int) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield project and environment of an installation with `count` memories, whose worker is at work."""
     with tempfile.TemporaryDirectory() as place:
-        home, project = os.path.join(place, "reverie"), os.path.join(place, "shop")
+        config, project = os.path.join(place, "claude"), os.path.join(place, "shop")
+        home = os.path.join(config, "reverie")
         os.makedirs(project)
-        config = os.path.join(place, "claude")
-        env = {"PATH": "/usr/bin:/bin", "HOME": place, "CLAUDE_CONFIG_DIR": config, "REVERIE_HOME": home}
+        env = {"PATH": "/usr/bin:/bin", "HOME": place, "CLAUDE_CONFIG_DIR": config}
         _fill(Path(config, "projects", sanitise(os.path.realpath(project)), "memory"), Path(home), count)
         with open(os.path.join(home, "worker.lock"), "wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

@@ -137,15 +137,33 @@ def by_thread() -> "Callable[[float], bytes]":
 
 
 def home_dir() -> str:
-    """Return Reverie's home as an absolute path, or "" where none can be told; it never raises."""
-    named = os.environ.get("REVERIE_HOME")
-    if not named:
-        named = (os.environ.get("CLAUDE_CONFIG_DIR") or "~/.claude") + "/reverie"
-    path = os.path.expanduser(named) if named[0] == "~" else named
+    """Return Reverie's home as an absolute path, or "" where none can be told; it never raises.
+
+    A hook's environment holds what a project's settings put there, so ``REVERIE_HOME`` does not count here.
+    What does is what a command that a person typed noted beside the client's own settings.
+    """
+    config = os.environ.get("CLAUDE_CONFIG_DIR") or "~/.claude"
+    config = os.path.expanduser(config) if config[0] == "~" else config
     try:
-        return "" if path[0] == "~" else os.path.abspath(path)
+        config = "" if config[0] == "~" else os.path.abspath(config)
     except OSError:
         return ""  # a relative path, seen from a directory that is gone
+    noted = first_line(config + "/reverie.home") if config else ""
+    return noted if os.path.isabs(noted) else config and config + "/reverie"
+
+
+def first_line(path: str) -> str:
+    """Return the first line of the file `path`, or "" when there is none to read."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError:
+        return ""
+    try:
+        return os.fsdecode(os.read(handle, 4096).partition(b"\n")[0]).strip()
+    except OSError:
+        return ""
+    finally:
+        os.close(handle)
 
 
 def write_event(home: str, event: str, data: bytes) -> None:

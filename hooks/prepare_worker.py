@@ -149,18 +149,24 @@ def set_up(home: str, root: str) -> str:
 def allowed(home: str) -> bool:
     """Whether it may install for itself: ``worker.own_environment``, and a mode that is not off.
 
-    The file is looked through line by line, as the Python of a hook may be too old to read TOML. What is
-    no plain yes or no counts as no: somebody wanted something else than the default.
+    What is no plain yes or no counts as no: somebody wanted something else than the default.
+    """
+    yes = all(
+        value.lower() in ("true", "1", "yes", "on", "y", "t")
+        for value in set_in(home, "own_environment") or ["true"]
+    )
+    return yes and "off" not in set_in(home, "mode")
+
+
+def set_in(home: str, key: str) -> list[str]:
+    """Return what the lines of ``config.toml`` set `key` to, wherever that stands.
+
+    The file is looked through line by line, as the Python of a hook may be too old to read TOML. The key may
+    stand under its heading, dotted, quoted or in braces: no other section has one of that name.
     """
     text = "\n".join(line.partition("#")[0] for line in text_of(home + "/config.toml").split("\n"))
-    values = {}
-    for section, key, default in (("worker", "own_environment", "true"), ("store", "mode", "auto")):
-        # Under its heading, dotted, quoted or in braces: no other section has a key of that name.
-        found = re.findall(r"(?m)(?:^|[\s.{,\ufeff])[\"']?" + key + r"[\"']?[ \t]*=[ \t]*[\"']?(\w*)", text)
-        variable = f"REVERIE_{section}__{key}".upper()
-        values[key] = [os.environ[variable]] if variable in os.environ else found or [default]
-    yes = all(value.lower() in ("true", "1", "yes", "on", "y", "t") for value in values["own_environment"])
-    return yes and "off" not in values["mode"]
+    found = re.findall(r"(?m)(?:^|[\s.{,\ufeff])[\"']?" + key + r"[\"']?[ \t]*=[ \t]*([\"']?)(.*)", text)
+    return [re.split(quote or r"[\s,}]", rest)[0] for quote, rest in found]
 
 
 def tries_left(home: str, root: str) -> int:
@@ -343,25 +349,22 @@ def completed(
 
 
 def clean() -> dict[str, str]:
-    """Return an environment in which pip and uv install where they are told, and a shell is plain."""
-    left_out = (
-        "PYTHONPATH",
-        "PYTHONHOME",
-        "PIP_TARGET",
-        "PIP_PREFIX",
-        "PIP_USER",
-        "VIRTUAL_ENV",
-        "ENV",
-        "BASH_ENV",
-    )
+    """Return the environment for pip and uv: that of this process, which is clean, and the way out of it.
+
+    pip and uv have files of their own where a person names an index; no variable reaches them.
+    """
+    left_out = ("PYTHONPATH", "PYTHONSAFEPATH", "REVERIE_SEEN")
     values = {name: value for name, value in os.environ.items() if name not in left_out}
-    values.pop("PYTHONSAFEPATH", None)
+    home = values.get("REVERIE_HOME", "")
+    for key, names in start_worker.NETWORK:
+        for value in set_in(home, key)[-1:] if home else ():
+            values.update(dict.fromkeys(names, value))
     return values
 
 
 def note(home: str, python: str) -> None:
     """Note `python` for hooks and commands; what failed before is over."""
-    if start_worker.first_line(home + "/python") != python:
+    if capture.first_line(home + "/python") != python:
         write(home + "/python", python + "\n")
     if not text_of(home + "/setup").startswith("done ") and os.path.exists(home + "/setup"):
         os.unlink(home + "/setup")

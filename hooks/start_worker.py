@@ -11,9 +11,38 @@ import os
 import sys
 from _signal import SIG_DFL, SIGINT, signal
 
-from capture import make_dirs
+from capture import first_line, make_dirs
 
 LOG_LIMIT = 1 << 20
+PASSED = (
+    *("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TMPDIR"),
+    *("CLAUDE_CONFIG_DIR", "CLAUDE_CODE_PROJECT_DIR_NAME"),
+    *(
+        "APPDATA",
+        "LOCALAPPDATA",
+        "PROGRAMDATA",
+        "USERNAME",
+        "USERPROFILE",
+        "SYSTEMROOT",
+        "COMSPEC",
+        "PATHEXT",
+    ),
+)
+"""What the worker gets of a hook's variables; a star stands for any ending. docs/privacy.md has why."""
+NEVER = ("PATH", "PYTHON*", "LD_*", "DYLD_*", "REVERIE_HOME", "REVERIE_SEEN", "REVERIE_INSIDE")
+"""What it does not get from there, whatever names it."""
+LOGINS = (
+    *("ANTHROPIC_*", "CLAUDE_CODE_USE_*", "CLAUDE_CODE_SKIP_*", "CLAUDE_CODE_OAUTH_TOKEN", "AWS_*"),
+    *("AZURE_*", "GOOGLE_*", "GCLOUD_PROJECT", "CLOUD_ML_REGION", "VERTEX_REGION_*"),
+)
+"""What may be a login, or belong to one."""
+NETWORK = (
+    ("proxy", ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")),
+    ("no_proxy", ("NO_PROXY", "no_proxy")),
+    ("ca_file", ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "NODE_EXTRA_CA_CERTS")),
+)
+"""The keys of ``[network]`` in ``config.toml``, and the variables by which programs go for them."""
+FOLDERS = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/opt/homebrew/bin"
 DETACHED, BREAKAWAY = 0x8 | 0x200, 0x0100_0000  # no console and a group of its own; out of the host's job
 
 
@@ -45,22 +74,64 @@ def start(home: str, lock: int) -> int:
     return worker
 
 
-def environment(home: str, path: str) -> dict[str, str]:
-    """Return the worker's environment.
+def environment(home: str, path: str, system: str = os.name) -> dict[str, str]:
+    """Return the worker's environment: `PASSED`, what ``config.toml`` names, a PATH of ours, and no more.
 
-    A project's PYTHONPATH may hold another package named ``pipeline``, so it does not reach the worker;
-    nor does the sentinel, which marks the worker's own children. Relative places become absolute since
-    the worker runs elsewhere.
+    What a hook has comes from the person's shell and from the settings of whatever project a session is in,
+    and nobody can tell which. So nothing else of it goes along; a variable that the person's ``config.toml``
+    names in quotes does. Of the logins that are not taken the names alone are told, so that
+    `pipeline.llm.logins` can say which line lets one through.
     """
-    left_out = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "REVERIE_INSIDE")
-    values = {name: value for name, value in os.environ.items() if name not in left_out}
-    values.update({"REVERIE_HOME": home, "PYTHONSAFEPATH": "1"})
+    named = names_in(home + "/config.toml")
+    values, seen = {}, []
+    for name, value in os.environ.items():
+        setting = name.startswith("REVERIE_") and "__" in name
+        if is_listed(name, PASSED) or (is_listed(name, named) and not (setting or is_listed(name, NEVER))):
+            values[name] = value
+        elif is_listed(name, LOGINS) and value.lower() not in ("", "0", "false", "no", "off"):
+            seen.append(name)
+    values["PATH"] = search_path(home, system)
+    values.update({"REVERIE_HOME": home, "REVERIE_SEEN": " ".join(seen), "PYTHONSAFEPATH": "1"})
     config = values.get("CLAUDE_CONFIG_DIR")
     if config and config[0] != "~":
-        values["CLAUDE_CONFIG_DIR"] = os.path.abspath(config)
+        values["CLAUDE_CONFIG_DIR"] = os.path.abspath(config)  # the worker runs elsewhere
     if path:
         values["PYTHONPATH"] = path
     return values
+
+
+def is_listed(name: str, names: tuple[str, ...]) -> bool:
+    """Whether `name` is one of `names`, or begins as one of them that ends in a star."""
+    return name in names or any(item[-1] == "*" and name.startswith(item[:-1]) for item in names)
+
+
+def names_in(file: str) -> tuple[str, ...]:
+    """Return the names of variables that stand in quotes in the TOML `file`: `"AWS_*"`, `"NAME=OTHER"`.
+
+    The Python of a hook may be too old to read TOML. Of ``NAME=OTHER`` it is OTHER that a shell has.
+    """
+    try:
+        handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError:
+        return ()
+    try:
+        text = os.read(handle, 1 << 20).decode("utf-8", "replace")
+    except OSError:
+        return ()
+    finally:
+        os.close(handle)
+    quoted = [piece.rpartition("=")[2] for piece in text.replace("'", '"').split('"')]
+    return tuple(name for name in quoted if name.isascii() and name.rstrip("*").isidentifier())
+
+
+def search_path(home: str, system: str = os.name) -> str:
+    """Return the PATH that a command typed by the person noted, else the system's own folders."""
+    noted = first_line(home + "/path")
+    if noted:
+        return noted
+    if system == "nt":
+        return os.environ.get("SYSTEMROOT", "C:\\Windows") + "\\System32"
+    return FOLDERS
 
 
 def interpreter(home: str, root: str, log: str) -> tuple[str, str]:
@@ -68,9 +139,6 @@ def interpreter(home: str, root: str, log: str) -> tuple[str, str]:
 
     Both are "" where none is known, or the one that is known lacked a package the last time.
     """
-    named = os.environ.get("REVERIE_PYTHON")
-    if named:
-        return named, ""
     noted = first_line(home + "/python")
     if runnable(noted) and not lacked_a_package(log) and is_up_to_date(home, root, noted):
         return noted, beside(root)
@@ -105,20 +173,6 @@ def is_up_to_date(home: str, root: str, python: str) -> bool:
     """Whether `python`, if it is of the environment that Reverie made, was made for this version of it."""
     own = home + "/environment/"
     return not python.startswith(own) or not beside(root) or first_line(own + "made-for") == root
-
-
-def first_line(path: str) -> str:
-    """Return the first line of the file `path`, or "" when there is none to read."""
-    try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    except OSError:
-        return ""
-    try:
-        return os.fsdecode(os.read(handle, 4096).partition(b"\n")[0]).strip()
-    except OSError:
-        return ""
-    finally:
-        os.close(handle)
 
 
 def runnable(path: str) -> bool:

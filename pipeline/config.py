@@ -1,4 +1,4 @@
-"""Settings: defaults, then ``config.toml`` in Reverie's home, then ``REVERIE_*`` variables.
+"""Settings: defaults, then ``config.toml`` in Reverie's home, then a shell's ``REVERIE_*`` variables.
 
 Every limit the program has is a named field here. Unknown keys are an error that names the file, so that
 a misspelt cap never silently means the default.
@@ -16,10 +16,11 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from pipeline.core import zone
+from pipeline.core.config_lines import line_of
 from pipeline.core.errors import ConfigError
 from pipeline.core.home import Home
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
-from pipeline.hooklib.plain import lines_of
+from pipeline.hooklib.places import by_client
 from pipeline.hooklib.settings import (
     DEFAULTS,
     MODES,
@@ -277,6 +278,16 @@ class ProjectSettings(_Section):
     )
 
 
+class NetworkSettings(_Section):
+    """The way out of this machine, for background work and for commands: no variable of a session counts."""
+
+    proxy: str = Field("", description="Address of a proxy, such as http://proxy.example:3128. Empty: none.")
+    no_proxy: str = Field("", description="Hosts that are asked without it, parted by commas.")
+    ca_file: str = Field(
+        "", description="A file with the certificates to trust, in PEM. Empty: the usual ones."
+    )
+
+
 class WorkerSettings(_Section):
     """The background process."""
 
@@ -299,6 +310,7 @@ class Settings(_Section):
     spend: SpendSettings = SpendSettings()
     extraction: ExtractionSettings = ExtractionSettings()
     store: StoreSettings = StoreSettings()
+    network: NetworkSettings = NetworkSettings()
     worker: WorkerSettings = WorkerSettings()
     dialogue: DialogueSettings = DialogueSettings()
     projects: ProjectSettings = ProjectSettings()
@@ -311,8 +323,8 @@ def load(home: Path, *, environment: bool = True) -> Settings:
     """Return the settings of the Reverie whose home is `home`.
 
     ``REVERIE_MODEL__PROVIDER=offline`` sets ``provider`` in ``[model]``: section and key are separated by
-    two underscores. Without `environment` only the file counts, which is what all processes share. Raises
-    ConfigError naming file and key.
+    two underscores. Without `environment` only the file counts, which is what all processes share; so it does
+    in what Claude Code starts, where variables may be a project's. Raises ConfigError naming file and key.
     """
     file = Home(home).config
     values, named = _given(_read(file), environment=environment)
@@ -325,7 +337,7 @@ def load(home: Path, *, environment: bool = True) -> Settings:
 def variable_above(section: str, key: str) -> str:
     """Return the variable of the environment that stands above `key` of `section`, "" when none is set."""
     name = f"REVERIE_{section}__{key}".upper()
-    return name if name in os.environ else ""
+    return name if name in os.environ and not by_client() else ""
 
 
 def load_or_defaults(home: Path) -> tuple[Settings, ConfigError | None]:
@@ -373,7 +385,7 @@ def _usable(file: Path) -> Settings:
 def _given(values: dict[str, Any], *, environment: bool) -> tuple[dict[str, Any], dict[str, str]]:
     """Return `values` with those of the environment above them, and which variable gave which key."""
     named: dict[str, str] = {}
-    for name, value in sorted(os.environ.items()) if environment else ():
+    for name, value in sorted(os.environ.items()) if environment and not by_client() else ():
         section, separator, key = name.removeprefix("REVERIE_").lower().partition("__")
         if name.startswith("REVERIE_") and separator:
             below = values.get(section)
@@ -408,24 +420,6 @@ def _unknown(key: str) -> str:
         else get_close_matches(section, Settings.model_fields, n=1)
     )
     return f"there is no such key{f' (did you mean {near[0]}?)' if near else ''}"
-
-
-def line_of(file: Path, section: int | str, key: int | str = "") -> int | None:
-    """Return the line of `file` on which `key` of `section` stands, or the section begins."""
-    current = ""
-    try:
-        lines = lines_of(config_text(str(file)))
-    except ValueError:
-        return None
-    for number, line in enumerate(lines, start=1):
-        name = line.partition("=")[0].strip()
-        if name.startswith("["):
-            current = name.partition("]")[0].strip("[ ")
-            if not key and current == section:
-                return number
-        elif (key and current == section and name == key) or (not current and name == f"{section}.{key}"):
-            return number
-    return None
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from pipeline.hooklib import zone
+from tests.support.hooks import note_home
 
 # No test depends on where the machine stands: all days are those of UTC, in processes of the tests too.
 os.environ["TZ"] = "UTC"
@@ -62,6 +63,7 @@ def sealed_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: py
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / ".claude"))
     monkeypatch.setenv("REVERIE_HOME", str(home / "reverie"))
+    note_home(home / ".claude", home / "reverie")  # for hooks, which do not go by the variable
     monkeypatch.setenv("REVERIE_NO_LIVE_CALLS", "1")
     # A question of its own, which most tests of dreams are not about; see tests/consolidation/test_cues.py.
     monkeypatch.setenv("REVERIE_DREAM__CUES", "false")

@@ -18,7 +18,7 @@ from pipeline.app.status import estimate, next_step, overview, run_row, source_r
 from pipeline.config import Settings
 from pipeline.context import open_store
 from pipeline.core import clock as clocks
-from pipeline.core import locks, paths, zone
+from pipeline.core import locks, network, paths, zone
 from pipeline.core.errors import (
     ODD_DATA,
     ConfigError,
@@ -90,6 +90,7 @@ class App:
         self.settings: Settings
         self.settings, self.config_error = config.load_or_defaults(self.home)
         zone.use(self.settings.extraction.time_zone)
+        network.use(**self.settings.network.model_dump())
         self.clock = clocks.from_environment()
         self.llm = llm or self.settings.model.provider
         if llm:

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from pipeline.app import folders
 from pipeline.config import Settings
 from pipeline.core import locks, paths
 from pipeline.core.errors import StoreError
@@ -68,6 +69,7 @@ def overview(
     return {
         "home": str(home),
         "store": str(store),
+        "waiting_folder": folders.waiting(Path.cwd())[0],
         "moved_from": ownership.moved_from(str(store), str(paths.project_root(Path.cwd()))),
         "left_behind": left_behind(ledger, store),
         "ledger": ledger.note,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pipeline.app import adopting, first_run
+from pipeline.app import adopting, first_run, folders
 from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption
@@ -18,7 +18,7 @@ from pipeline.core.home import Home
 from pipeline.hooklib.settings import MODES
 from pipeline.install import claude_settings, commands, hooks, purging
 from pipeline.install import status_line as status_lines
-from pipeline.install.hook_registration import note_interpreter, settings_snippet
+from pipeline.install.hook_registration import note_home, note_interpreter, settings_snippet
 from pipeline.install.hooks import Edit
 from pipeline.install.mode import EFFECT, set_mode
 
@@ -178,6 +178,30 @@ def adopt(
     output.line(f"the memories of {former} are this project's now: {folder}")
 
 
+def allow(
+    undo: Annotated[bool, typer.Option("--undo", help="Take the yes back.")] = False,
+    yes: YesOption = False,
+) -> None:
+    """Let this project's settings name its memory folder.
+
+    Where autoMemoryDirectory in a project's own settings names a folder outside of the project, that counts
+    only once you have said yes here.
+    """
+    home, here = paths.home_dir(), Path.cwd()
+    if undo:
+        output.line("taken back" if folders.disallow(home, here) else "nothing was allowed here")
+        return
+    folder, file = folders.waiting(here)
+    if folder:
+        output.talk(f"{file} names {folder} as the memory folder of this project.")
+        if not yes and not output.can_ask():
+            raise InputError("nothing was changed: here nobody can be asked", fix="Add --yes.")
+        if not _agreed("Keep this project's memories there, and show sessions what lies there?", yes):
+            output.talk("nothing was changed")
+            return
+    output.line(f"memories of this project are in {folders.allow(home, here)}")
+
+
 def hooks_snippet(as_json: JsonOption = False) -> None:
     """Print the hooks to merge into Claude Code's settings.json."""
     del as_json  # it is JSON either way
@@ -204,7 +228,7 @@ def _install(
         if status_line:
             output.talk("The status line is not set in plugin mode: `reverie statusline --setting` has it.")
         if not dry_run:
-            note_interpreter(home)
+            _note(home)
         return False
     edit = hooks.plan(file, status_line=_may_have_line(file, status_line))
     more = commands.plan(hooks.read_record(home)) if file == claude_settings.user_file() else []
@@ -212,7 +236,7 @@ def _install(
         tell(f"already there: {file} has all hooks")
     if not (edit.changes or more):
         if not dry_run:
-            note_interpreter(home)
+            _note(home)
         return False
     _tell_additions(edit, more, tell, whole=dry_run)
     if dry_run or not _wanted(
@@ -239,9 +263,16 @@ def _wanted(question: str, facts: _Facts, *, yes: bool) -> bool:
     return agreed
 
 
+def _note(home: Path) -> None:
+    """Note for the hooks where the home is, and the Python that runs the worker."""
+    note_home(home)
+    note_interpreter(home)
+
+
 def _write(home: Path, edit: Edit, more: Sequence[Edit]) -> None:
     for each in [*([edit] if edit.changes else []), *more]:
         hooks.install(home, each)
+    note_home(home)
     if edit.changes and edit.before is not None:
         output.talk(f"The file as it was is kept in {Home(home).backups}.")
 

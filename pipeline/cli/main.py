@@ -5,9 +5,9 @@ Exit codes: 0 done, 1 something is wrong (told on stderr), 2 wrong usage.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -35,7 +35,8 @@ from pipeline.cli import (
 )
 from pipeline.config import load_or_defaults
 from pipeline.core import paths
-from pipeline.core.errors import ReverieError, UsageError, cause
+from pipeline.core.errors import InputError, ReverieError, UsageError, cause
+from pipeline.hooklib import places
 from pipeline.hooklib.settings import WRITING, step_for
 from pipeline.install.hook_registration import note_if_none
 
@@ -55,6 +56,7 @@ COMMANDS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "uninstall": install.uninstall,
         "mode": install.mode,
         "adopt": install.adopt,
+        "allow": install.allow,
         "config": settings.config,
         "hooks": install.hooks_snippet,
         "statusline": status.statusline,
@@ -133,9 +135,25 @@ def main(
     context.params["command"] = context.invoked_subcommand or ""
 
 
+def _is_somewhere() -> bool:
+    """Whether this process stands in a directory; one that was removed is no project's and has no path."""
+    try:
+        Path.cwd()
+    except OSError:
+        return False
+    return True
+
+
 def run() -> None:
     """Run the command line; the boundary at which any error becomes one readable message."""
     output.utf8()
+    if not _is_somewhere():
+        output.failure(
+            InputError(
+                "the directory you are in was removed", fix="Change to one that exists, then try again."
+            )
+        )
+        sys.exit(1)
     if "doctor" not in sys.argv[1:2]:  # it looks only
         note_if_none(paths.home_dir())
     try:
@@ -151,7 +169,7 @@ def run() -> None:
         output.talk(f"error: {cause(error)}\n\n{step}")
         sys.exit(1)
     except Exception as error:
-        if os.environ.get("REVERIE_DEBUG"):
+        if places.variable("REVERIE_DEBUG"):
             raise
         what = str(error) or "something that nobody foresaw"
         output.talk(f"error: {what}\n\nThis is a fault in Reverie; REVERIE_DEBUG=1 shows where.")

@@ -99,8 +99,10 @@ def _head(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
     left = f"Reverie  {value['mode']} · worker {value['worker']} · {model}"
     clock = local(now).strftime("%H:%M:%S")
     gap = max(2, columns - len(left) - len(clock)) if columns else 2
+    waits = value["waiting_folder"]
+    allow = [f"this project's settings name {_short(waits)}: `reverie allow` lets it count"] if waits else []
     moved = [f"these memories were made at {_short(value['moved_from'])}"] if value["moved_from"] else []
-    return [left + " " * gap + clock, _short(value["store"]), *moved]
+    return [left + " " * gap + clock, _short(value["store"]), *allow, *moved]
 
 
 def _work(value: dict[str, Any], now: datetime, columns: int) -> list[str]:

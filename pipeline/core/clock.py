@@ -9,13 +9,13 @@ the one rule for that: such a moment counts as now, and a wait that was begun in
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Protocol, TypeVar
 
 from pipeline.core.errors import ConfigError
+from pipeline.hooklib import places
 
 LONGEST_WAIT = 8 * 86_400.0
 """Seconds; no wait of ours and no limit of an account lasts longer, so a longer one is not believed."""
@@ -50,8 +50,8 @@ class FixedClock:
 
 
 def from_environment() -> Clock:
-    """Return the system clock, or a stopped one when ``REVERIE_NOW`` is set."""
-    wanted = os.environ.get("REVERIE_NOW")
+    """Return the system clock, or a stopped one when a person's shell sets ``REVERIE_NOW``."""
+    wanted = places.variable("REVERIE_NOW")
     stopped = parse_time(wanted)
     if wanted and stopped is None:
         raise ConfigError(f"{wanted!r} is no time", file="$REVERIE_NOW", fix="Write 2026-11-27T10:00:00Z.")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import signal
 
+from pipeline.hooklib.places import by_client
+
 POINTS = (
     "drain.before_ledger",
     "drain.after_ledger",
@@ -47,7 +49,7 @@ _visits: dict[str, int] = {}
 def reach(point: str) -> None:
     """Note that the process has come to `point`, one of POINTS; die there if a test asked for it."""
     wanted = os.environ.get("REVERIE_CRASH_AT")
-    if wanted is None:
+    if wanted is None or by_client():
         return
     if point not in POINTS:
         raise AssertionError(f"{point} is not in faults.POINTS")

@@ -45,6 +45,16 @@ class Home:
         return self.path / home_files.PYTHON
 
     @property
+    def noted_path(self) -> Path:
+        """Return the file with the PATH of the worker."""
+        return self.path / home_files.PATH
+
+    @property
+    def allowed(self) -> Path:
+        """Return the memory folders that a person let projects' own settings name."""
+        return self.path / home_files.ALLOWED
+
+    @property
     def setup(self) -> Path:
         """Return what became of setting up an environment."""
         return self.path / home_files.SETUP

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.core.errors import InputError
+from pipeline.hooklib import places
 
 _TOOL_SECONDS = 30.0
+_SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
+
+
+def background_path() -> str:
+    """Return a PATH for what runs without a person's shell: the system's, and where the tools needed are."""
+    found = [shutil.which(name) for name in ("claude", "node", "uv")]
+    tools = [str(Path(tool).absolute().parent) for tool in found if tool]
+    return os.pathsep.join(dict.fromkeys((*tools, *_SYSTEM_PATH)))
 
 
 def run_tool(command: Sequence[str], *, given: str = "") -> tuple[int, str, str]:
@@ -74,7 +84,7 @@ def _left_nothing(command: Sequence[str]) -> str:
 
 def _editor() -> list[str]:
     for name in ("VISUAL", "EDITOR"):
-        words = os.environ.get(name, "")
+        words = places.variable(name)
         try:
             command = shlex.split(words)
         except ValueError as error:

@@ -18,10 +18,12 @@ from datetime import timedelta
 from pathlib import Path
 
 from pipeline.core import locks, paths
+from pipeline.core.atomic import ensure_dir, write_atomic
 from pipeline.core.clock import iso, parse_time
 from pipeline.core.errors import InputError, ReverieError
 from pipeline.core.home import Home
 from pipeline.hooklib.places import PROJECT_STORE, sanitise
+from pipeline.install.hook_registration import note_interpreter
 from pipeline.intake import spool
 
 QUESTION = "can i mock the tide server in the new test?"
@@ -29,7 +31,8 @@ QUESTION = "can i mock the tide server in the new test?"
 LONGEST_SECONDS = 60.0
 LONGEST_LIVE_SECONDS = 1800.0
 _IDLE_LOOKS = 10
-_LIVE = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "REVERIE_RECORD_ORIGIN", "REVERIE_MODEL__TIMEOUT_SECONDS")
+_TIMEOUT = "REVERIE_MODEL__TIMEOUT_SECONDS"
+_LIVE = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "REVERIE_RECORD_ORIGIN", _TIMEOUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,28 +56,30 @@ def stage(root: Path, *, transcript: Path | None = None, llm: str = "") -> Stage
     session, cwd, ended = _facts(source)
     config = root / ".claude"
     project = config / "projects" / sanitise(cwd)
-    project.mkdir(parents=True)
+    ensure_dir(project)
     laid = project / f"{session}.jsonl"
     shutil.copyfile(source, laid)
     names = ("PATH", "LANG", "LC_ALL", "TERM", "TZ", *(_LIVE if llm else ()))
     kept = {name: os.environ[name] for name in names if name in os.environ}
-    if llm and "ANTHROPIC_API_KEY" in kept:
-        # Typed with the command, so the key in the environment is meant.
-        kept["REVERIE_MODEL__API_KEY_ENV"] = "ANTHROPIC_API_KEY"
-    env = {
-        **kept,
-        "HOME": str(root),
-        "CLAUDE_CONFIG_DIR": str(config),
-        "REVERIE_PYTHON": sys.executable,
-        "REVERIE_NOW": ended,
-        "REVERIE_MODEL__PROVIDER": llm or f"replay:{sample / 'cassettes'}",
-        "REVERIE_WORKER__FLUSH_WAIT_SECONDS": "0",
-        "REVERIE_WORKER__LINGER_SECONDS": "0",
-        "REVERIE_EXTRACTION__INCLUDE_PRINT_SESSIONS": "true",
-        # The sample was recorded there: everywhere else its requests would have other times in them.
-        **({} if transcript else {"REVERIE_EXTRACTION__TIME_ZONE": "UTC"}),
-    }
+    env = {**kept, "HOME": str(root), "CLAUDE_CONFIG_DIR": str(config), "REVERIE_NOW": ended}
     home = config / "reverie"
+    note_interpreter(home)
+    provider = llm or f"replay:{sample / 'cassettes'}"
+    settings = [
+        f"model.provider = {json.dumps(provider)}",
+        # Hooks hand on what the settings name: the clock stands still for the worker as well.
+        f"model.pass_env = {json.dumps(['REVERIE_NOW', *(name for name in kept if name in _LIVE)])}",
+        "worker.flush_wait_seconds = 0",
+        "worker.linger_seconds = 0",
+        "extraction.include_print_sessions = true",
+        # The sample was recorded there: everywhere else its requests would have other times in them.
+        *([] if transcript else ['extraction.time_zone = "UTC"']),
+        # Typed with the command, so the key in the environment is meant.
+        *(['model.api_key_env = "ANTHROPIC_API_KEY"'] if "ANTHROPIC_API_KEY" in kept else []),
+    ]
+    if _TIMEOUT in kept:
+        settings.append(f"model.timeout_seconds = {json.dumps(kept[_TIMEOUT])}")
+    write_atomic(Home(home).config, "".join(f"{line}\n" for line in settings).encode())
     event = {
         "session_id": session,
         "transcript_path": str(laid),

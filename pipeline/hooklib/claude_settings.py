@@ -5,7 +5,7 @@
 
 import os
 
-from pipeline.hooklib import jsonish, places, plain
+from pipeline.hooklib import home_files, jsonish, places, plain
 
 _MOST_BYTES = 4 << 20
 _OFF = ("1", "true", "yes", "on")
@@ -38,13 +38,65 @@ def setting(file: str, key: str) -> "object":
 def chosen_store(root: str) -> str:
     """Return the folder that ``autoMemoryDirectory`` names for the project at `root`, "" when none does.
 
-    Absolute and ``~/`` paths only, as the host has it.
+    Absolute and ``~/`` paths only, as the host has it. The host believes a project's own settings; here a
+    folder outside of the project counts only once a person let it (`waiting_store`), since who wrote them may
+    not be who works there.
     """
     for file in files(root):
-        named = setting(file, "autoMemoryDirectory")
-        if isinstance(named, str) and named.startswith(("/", "~/")) and _can_be_a_path(named):
-            return os.path.expanduser(named)
+        folder = _named_store(file)
+        if folder and (file == user_file() or _is_within(folder, root) or is_allowed(root, folder)):
+            return folder
     return ""
+
+
+def waiting_store(root: str) -> "tuple[str, str]":
+    """Return the folder outside of the project at `root` that its own settings name, and the file that does.
+
+    Both are "" when there is none, or a person let it count.
+    """
+    for file in files(root):
+        folder = _named_store(file)
+        if file == user_file():
+            break
+        if folder and not (_is_within(folder, root) or is_allowed(root, folder)):
+            return folder, file
+    return "", ""
+
+
+def is_allowed(root: str, folder: str) -> bool:
+    """Whether a person let `folder` be where the memories of the project at `root` are."""
+    return [root, folder] in allowed(places.home_dir())
+
+
+def allowed(home: str) -> "list[list[str]]":
+    """Return root and folder of each that a person let count; what can't be read lets nothing count."""
+    try:
+        raw = places.read_file(f"{home}/{home_files.ALLOWED}", _MOST_BYTES)
+    except OSError:
+        return []
+    found = []
+    for line in jsonish.decode(raw).split("\n"):
+        try:
+            value = jsonish.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            found.append([str(value.get("root")), str(value.get("folder"))])
+    return found
+
+
+def _named_store(file: str) -> str:
+    named = setting(file, "autoMemoryDirectory")
+    if isinstance(named, str) and named.startswith(("/", "~/")) and _can_be_a_path(named):
+        return os.path.normpath(os.path.expanduser(named))
+    return ""
+
+
+def _is_within(folder: str, root: str) -> bool:
+    """Whether `folder` lies in the project at `root`, wherever links lead, or is the one it has anyway."""
+    real, top = os.path.realpath(folder), os.path.realpath(root)
+    usual = os.path.realpath(f"{places.project_folder(root)}/{places.PROJECT_STORE}")
+    return real == usual or real.startswith(top.rstrip("/") + "/")
 
 
 def _can_be_a_path(named: str) -> bool:

@@ -7,6 +7,8 @@ units, becomes ``-``).
 
 import os
 
+from pipeline.hooklib import home_files
+
 OPEN = 0
 for _flag in ("O_BINARY", "O_CLOEXEC", "O_NOINHERIT", "O_NONBLOCK"):
     OPEN |= getattr(os, _flag, 0)
@@ -15,8 +17,24 @@ PRIVATE = ".reverie"
 """The folder of our own files in a store."""
 PROJECT_STORE = "memory"
 """Claude Code's name for the folder of memories in a project's folder."""
+HOME_NOTE = "reverie.home"
+"""The file beside the client's settings that says where Reverie's home is, if not there: one line."""
+CLIENT = ("CLAUDECODE", "CLAUDE_PROJECT_DIR", "CLAUDE_CODE_ENTRYPOINT")
+"""What Claude Code sets for all it starts; a project's settings can change them, not unset them."""
+FOLDERS = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/opt/homebrew/bin"
+"""Where programs are looked for when no PATH can be believed."""
 _LONGEST = 200
 _LONGEST_NAMED = 64
+
+
+def by_client() -> bool:
+    """Whether Claude Code started this process, so that its environment may be a project's."""
+    return any(name in os.environ for name in CLIENT)
+
+
+def variable(name: str) -> str:
+    """Return the variable called `name` if a person set it in a shell of their own, else ""."""
+    return "" if by_client() else os.environ.get(name, "")
 
 
 def config_dir() -> str:
@@ -25,9 +43,33 @@ def config_dir() -> str:
 
 
 def home_dir() -> str:
-    """Return Reverie's own state directory: ``$REVERIE_HOME``, else ``<config dir>/reverie``."""
-    named = os.environ.get("REVERIE_HOME")
-    return os.path.expanduser(named) if named else config_dir() + "/reverie"
+    """Return Reverie's own state directory: ``$REVERIE_HOME`` in a shell, else where the hooks find it.
+
+    That is what ``<config dir>/reverie.home`` says (`HOME_NOTE`), else ``<config dir>/reverie``.
+    """
+    named = variable("REVERIE_HOME")
+    return os.path.expanduser(named) if named else hooks_home()
+
+
+def hooks_home() -> str:
+    """Return the home that hooks go by, whatever variables say; ``hooks/capture.py`` has the same rule."""
+    noted = first_line(f"{config_dir()}/{HOME_NOTE}")
+    return noted if os.path.isabs(noted) else config_dir() + "/reverie"
+
+
+def search_path(home: str) -> str:
+    """Return where programs are looked for: the PATH of a shell or worker, in a session that of a worker."""
+    if not by_client():
+        return os.environ.get("PATH", os.defpath)
+    return first_line(f"{home}/{home_files.PATH}") or FOLDERS
+
+
+def first_line(file: str) -> str:
+    """Return the first line of `file`, or "" when there is none to read."""
+    try:
+        return os.fsdecode(read_file(file, 4096).partition(b"\n")[0]).strip()
+    except (OSError, ValueError):
+        return ""
 
 
 def sanitise(path: str) -> str:
@@ -121,27 +163,58 @@ def read_file(path: str, limit: int) -> bytes:
 
 
 def _main_tree(folder: str) -> str:
-    """Return the main work tree if `folder` is the top of one, else ""."""
+    """Return the main work tree if `folder` is the top of one as git sees it, else "".
+
+    What a ``.git`` file says is believed only if the place it names says the same: anybody can write a file
+    that names another's repository. Git itself asks for a HEAD, objects and refs. A linked work tree shares
+    with its repository if that knows it (``worktrees/<name>/gitdir`` leads back); all else stands for itself:
+    a submodule, ``--separate-git-dir``, a work tree that was moved by hand and not repaired.
+    """
     git = folder + "/.git"
     try:
         if os.path.isdir(git):
-            return folder if os.path.exists(git + "/HEAD") else ""
+            return folder if _is_repository(git) else ""
         if not os.path.isfile(git):
             return ""
         text = _text(git)
         if not text.startswith("gitdir:"):
             return ""
-        git_dir = os.path.realpath(os.path.join(folder, text.removeprefix("gitdir:").strip()))
-        if not os.path.isdir(git_dir):
-            return ""
+        git_dir = os.path.realpath(os.path.join(folder, text.removeprefix("gitdir:").lstrip(" ")))
         if not os.path.isfile(git_dir + "/commondir"):
-            return folder
+            return folder if _is_repository(git_dir) else ""
         shared = os.path.realpath(os.path.join(git_dir, _text(git_dir + "/commondir")))
+        if not (_has_head(git_dir) and _is_repository(shared)):
+            return ""
+        parent, name = os.path.split(shared)
+        return parent if name == ".git" and _leads_back(git_dir, shared, git) else folder
     except (OSError, ValueError):
         return ""
-    parent, name = os.path.split(shared)
-    return parent if name == ".git" and os.path.isdir(shared) else folder
+
+
+def _is_repository(git_dir: str) -> bool:
+    """Whether git takes `git_dir` for a repository, by what stands in it."""
+    return _has_head(git_dir) and all(os.path.isdir(f"{git_dir}/{name}") for name in ("objects", "refs"))
+
+
+def _has_head(git_dir: str) -> bool:
+    """Whether ``HEAD`` names a branch or a commit; it may be a link that leads nowhere, as git allows."""
+    head = git_dir + "/HEAD"
+    if os.path.islink(head):
+        return os.readlink(head).startswith("refs/")
+    text = _text(head)
+    if text.startswith("ref:"):
+        return text.removeprefix("ref:").strip().startswith("refs/")
+    return len(text) in (40, 64) and not text.strip("0123456789abcdef")
+
+
+def _leads_back(git_dir: str, shared: str, git: str) -> bool:
+    """Whether `git_dir` is of a work tree that `shared` knows, and of the one whose ``.git`` is at `git`."""
+    if os.path.dirname(git_dir) != shared + "/worktrees":
+        return False
+    back = os.path.join(git_dir, _text(git_dir + "/gitdir"))
+    return os.path.realpath(back) == os.path.realpath(git)
 
 
 def _text(file: str) -> str:
-    return read_file(file, 1 << 20).decode("utf-8", "replace").strip()
+    """Return what stands in a file of git's, of which only the line's end is no part: a path may be odd."""
+    return os.fsdecode(read_file(file, 1 << 16)).rstrip("\r\n")

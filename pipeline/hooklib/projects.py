@@ -4,11 +4,13 @@ A person says it in ``[projects]`` of ``config.toml`` by path, or with a file ``
 project or in any folder above it. As in a ``.gitignore``, ``*`` stands for anything, what names a folder
 holds for all below it, and a name without a slash holds wherever it stands. An empty ``.reverie-ignore``
 holds for its whole folder; with lines in it, for the folders that they name.
+
+Sessions in the folder in which Reverie runs the client are its own calls, should one ever leave a trace.
 """
 
 import os
 
-from pipeline.hooklib import places
+from pipeline.hooklib import home_files, places
 from pipeline.hooklib.plain import lines_of
 
 IGNORE_FILE = ".reverie-ignore"
@@ -22,6 +24,9 @@ def why_ignored(cwd: str, only: "list[str] | tuple[str, ...]", ignore: "list[str
     counts, where links in it lead, and the root of its repository.
     """
     folders = _folders(cwd)
+    own = os.path.realpath(f"{places.home_dir()}/{home_files.CLAUDE_FOLDER}")
+    if any(folder == own or folder.startswith(own + "/") for folder in folders):
+        return "Reverie's own calls of a model run there"
     for pattern in ignore:
         if any(_holds(pattern, folder) for folder in folders):
             return f"projects.ignore in config.toml has {pattern!r}"

@@ -2,8 +2,7 @@
 
 The worker leaves them in ``<home>/recall/board.json`` with the stamp of the ``config.toml`` they came from.
 While that file still has this stamp, the board's values hold; when it has another, it is parsed.
-``REVERIE_RECALL__KEY``, ``REVERIE_STORE__MODE``, ``REVERIE_PROJECTS__KEY`` and
-``REVERIE_EXTRACTION__TIME_ZONE`` stand above both, as everywhere.
+Variables do not count here: a hook has those that a project's settings name.
 """
 
 import os
@@ -58,11 +57,24 @@ def hook_settings(home: str, problems: "list[str] | None" = None) -> "dict[str, 
     sections = _from_board(home)
     if sections is None:
         sections = _from_config(home, messages)
-    for name, value in os.environ.items():
-        if name.startswith(_OURS):
-            section, _, key = name[len("REVERIE_") :].lower().partition("__")
-            sections = {**sections, section: {**_section(sections, section), key: value}}
-    return _checked(sections, messages)
+    found = _checked(sections, messages)
+    messages.extend(_passed_over(home))
+    return found
+
+
+def _passed_over(home: str) -> "list[str]":
+    """Return the line about what is set here, where it does not count, for commands that a person types."""
+    named = os.environ.get("REVERIE_HOME", "")
+    if named and os.path.abspath(os.path.expanduser(named)) != home:
+        return [
+            f"REVERIE_HOME does not count in sessions, which keep all in {home}."
+            " `reverie install`, typed in a terminal where it is set, makes it count"
+        ]
+    set_here = sorted(name for name in os.environ if name.startswith(_OURS))
+    if not set_here:
+        return []
+    section, _, key = set_here[0][len("REVERIE_") :].lower().partition("__")
+    return [f"{set_here[0]} does not count in sessions. `reverie config set {section}.{key}` does"]
 
 
 def board(home: str) -> "dict[str, Any]":

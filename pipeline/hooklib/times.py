@@ -1,10 +1,11 @@
 """Moments as seconds since 1970, without ``datetime``: the clock of the hooks.
 
-``REVERIE_NOW`` stops it, as it stops ``pipeline.core.clock``.
+``REVERIE_NOW`` stops it, as it stops ``pipeline.core.clock``, but not in what Claude Code starts.
 """
 
-import os
 import time
+
+from pipeline.hooklib import places
 
 DAY = 86_400
 _YEARS = (1970, 9998)
@@ -13,7 +14,7 @@ _MONTHDAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 def now() -> float:
     """Return the present moment; a ``REVERIE_NOW`` that is no time is passed over."""
-    stopped = parse(os.environ.get("REVERIE_NOW", ""))
+    stopped = parse(places.variable("REVERIE_NOW"))
     return time.time() if stopped is None else stopped
 
 

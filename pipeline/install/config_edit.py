@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from pipeline import config
 from pipeline.config import Settings
-from pipeline.core import locks
+from pipeline.core import config_lines, locks
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import ConfigError, LockError, UsageError
 from pipeline.core.home import Home
@@ -181,7 +181,7 @@ def _written(home: Path, section: str, name: str, value: Any) -> Edited:
         message = f"can't be written: {error.strerror or error}"
         raise ConfigError(message, file=str(file), fix="Make the file writable for you.") from error
     now = getattr(getattr(Settings(), section, None), name, None) if value is _UNSET else value
-    line = None if value is _UNSET else config.line_of(file, section, name)
+    line = None if value is _UNSET else config_lines.line_of(file, section, name)
     return Edited(f"{section}.{name}", now, file, new != old, line, config.problem(after, file))
 
 

@@ -10,9 +10,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from pipeline.core import paths
 from pipeline.core.atomic import write_atomic
 from pipeline.core.home import Home
 from pipeline.core.paths import bundled
+from pipeline.core.tools import background_path
+from pipeline.hooklib import places
 from pipeline.hooklib.events import ANSWERED, EVENTS
 
 TIMEOUT_SECONDS = 10
@@ -74,8 +77,38 @@ def note_if_none(home: Path) -> None:
         noted = known.python.read_text("utf-8").strip() if known.python.exists() else ""
         if not (Path(noted).is_file() and os.access(noted, os.X_OK)):
             note_interpreter(home)
+        elif not known.noted_path.exists():
+            _note_path(home)
 
 
 def note_interpreter(home: Path, python: str = "") -> None:
     """Write the interpreter that can import this package to ``<home>/python``, where the hooks look."""
     write_atomic(Home(home).python, f"{python or sys.executable}\n".encode())
+    _note_path(home)
+
+
+def _note_path(home: Path) -> None:
+    """Note where this shell has the programs that the worker needs; in a session PATH may be a project's."""
+    if not places.by_client():
+        write_atomic(Home(home).noted_path, os.fsencode(background_path() + "\n"))
+
+
+def note_home(home: Path) -> None:
+    """Note `home` where the hooks look for it, as they go by no variables; the usual one needs no note.
+
+    What Claude Code starts notes nothing: there ``REVERIE_HOME`` does not count either.
+    """
+    note = paths.config_dir() / places.HOME_NOTE
+    if places.by_client() or home.absolute() == Path(places.hooks_home()):
+        return
+    if home.absolute() == paths.config_dir().absolute() / "reverie":
+        note.unlink(missing_ok=True)
+    else:
+        write_atomic(note, os.fsencode(f"{home.absolute()}\n"))
+
+
+def forget_home(home: Path) -> None:
+    """Take away the note that `home` is where the hooks keep all."""
+    note = paths.config_dir() / places.HOME_NOTE
+    if places.first_line(str(note)) == str(home.absolute()):
+        note.unlink()

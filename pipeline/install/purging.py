@@ -18,6 +18,7 @@ from pipeline.core.errors import InputError, LedgerError, ReverieError, SpoolErr
 from pipeline.core.home import OWN, Home
 from pipeline.hooklib import home_files
 from pipeline.hooklib.plain import lines_of
+from pipeline.install.hook_registration import forget_home
 from pipeline.install.hooks import read_record
 from pipeline.install.schedule import setup
 from pipeline.install.schedule.setup import KINDS, Kind
@@ -87,6 +88,7 @@ def purge(home: Path, *, with_memories: bool = False, wait: float = WAIT_SECONDS
             _delete(home / name)
         if not any(home.iterdir()) and not home.is_symlink() and record.had is None:
             home.rmdir()
+    forget_home(home)
     remove_empty_dirs(map(Path, record.made))
     return replace(left_by(home, ()), stores=stores)
 

@@ -39,6 +39,8 @@ from pipeline.transcript import find
 LOG = logging.getLogger("reverie.intake")
 _NO_HURRY = ("Stop", SESSION_START)
 """Events after which the session goes on, so that what was said can wait for its turn."""
+LEFT_SECONDS = 7 * 86_400.0
+"""How long an event that can't be taken is tried again."""
 _FiledEvents = list[tuple[SpoolFile, spool.Event]]
 
 
@@ -75,7 +77,7 @@ def drain(
             event = spool.parse(file)
             path = _path_of(event, settings) if event else None
         except (SpoolError, UnreadableError) as error:
-            _leave([file], str(error), drained)
+            _leave([file], str(error), drained, clock.now().timestamp())
             continue
         if event is None:
             drained.quarantined += 1
@@ -116,7 +118,7 @@ def _settle(
     except LedgerError:
         raise
     except UnreadableError as error:
-        _leave(files, str(error), drained)
+        _leave(files, str(error), drained, clock.now().timestamp())
     except InputError as error:
         LOG.warning("%s", error, extra=session)
         for file in files:
@@ -125,18 +127,34 @@ def _settle(
     except (ReverieError, OSError, *ODD_DATA) as error:
         if not isinstance(error, ReverieError):
             LOG.exception("the events of %s are left", path, extra=session)
-        _leave(files, cause(error), drained)
+        _leave(files, cause(error), drained, clock.now().timestamp())
 
 
-def _leave(files: Sequence[SpoolFile], reason: str, drained: Drained) -> None:
-    """Leave the events in `files` for a later try."""
+def _leave(files: Sequence[SpoolFile], reason: str, drained: Drained, now: float) -> None:
+    """Leave the events in `files` for a later try; what was tried for `LEFT_SECONDS` goes to the quarantine.
+
+    Nothing that was said is lost by that: a transcript is read from where it was read before, by whichever
+    event of it comes.
+    """
     LOG.warning("%s: left for later: %s", files[0].id, reason)
     for file in files:
+        if now - file.received_at > LEFT_SECONDS and _set_aside(file, reason):
+            drained.quarantined += 1
+            continue
         drained.left.add(file.id)
         try:
             spool.leave(file, reason)
         except SpoolError as error:
             LOG.warning("the reason can't be kept: %s", error)
+
+
+def _set_aside(file: SpoolFile, reason: str) -> bool:
+    try:
+        spool.quarantine(file, f"given up after {LEFT_SECONDS / 86_400:.0f} days: {reason}")
+    except SpoolError as error:
+        LOG.warning("%s can't be moved: %s", file.id, error)
+        return False
+    return True
 
 
 def is_print_session(ledger: Ledger, key: str, settings: Settings) -> bool:

@@ -10,13 +10,13 @@ it was sent.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import CassetteError
+from pipeline.hooklib import places
 from pipeline.llm.budget import Usage
 from pipeline.llm.request import Provider, RawReply, Request, request_digest
 from pipeline.safety.redaction import redact
@@ -103,7 +103,7 @@ class RecordProvider:
     def __init__(self, inner: Provider, folder: Path) -> None:
         self._inner = inner
         self._folder = folder
-        self._origin = _origin(os.environ.get("REVERIE_RECORD_ORIGIN"))
+        self._origin = _origin(places.variable("REVERIE_RECORD_ORIGIN") or None)
 
     def send(self, request: Request, schema: dict[str, Any]) -> RawReply:
         """Return the reply, having written it; errors are passed on and not recorded."""

@@ -16,6 +16,7 @@ from typing import Any
 
 from pipeline.config import ModelSettings
 from pipeline.core.errors import TooLongError, UnavailableError
+from pipeline.hooklib import places
 from pipeline.hooklib.events import SENTINEL
 from pipeline.llm import logins, model_names
 from pipeline.llm.request import Request
@@ -121,11 +122,8 @@ def environment(program: Path, settings: ModelSettings) -> dict[str, str]:
         for name, value in os.environ.items()
         if name in _PASSED or name.startswith(_PASSED_PREFIXES)
     } | logins.passed(settings)
-    variables["PATH"] = os.pathsep.join(
-        dict.fromkeys(
-            [*filter(None, variables.get("PATH", os.defpath).split(os.pathsep)), str(program.parent)]
-        )
-    )
+    searched = places.search_path(places.home_dir()).split(os.pathsep)
+    variables["PATH"] = os.pathsep.join(dict.fromkeys([*filter(None, searched), str(program.parent)]))
     variables |= {
         SENTINEL: "1",
         "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",

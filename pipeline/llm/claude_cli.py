@@ -29,29 +29,41 @@ from pipeline.core.errors import (
 )
 from pipeline.core.home import Home
 from pipeline.core.locks import try_lock
-from pipeline.hooklib import jsonish
+from pipeline.hooklib import jsonish, places
 from pipeline.llm import claude_call, claude_result, logins
 from pipeline.llm.live_guard import forbid_live
 from pipeline.llm.request import RawReply, Request
 
 _HELP_SECONDS = 30.0
 _BUSY_SECONDS = 5.0
+_FOLDERS = (
+    *(".local/bin", ".claude/local", ".npm-global/bin", ".volta/bin", ".bun/bin", ".local/share/pnpm"),
+    *("Library/pnpm", ".local/share/mise/shims", ".asdf/shims"),
+)
+"""Where installers of programs in JavaScript put them, below a person's own folder."""
 _INSTALL = "Install Claude Code, or name the program in model.claude_path."
 
 
 def find_claude(settings: ModelSettings) -> Path | None:
     """Return the claude program: the one the settings name, else on PATH, else where installers put it.
 
-    A program that is named but missing gives None; no other is taken in its place.
+    In what Claude Code starts PATH may be a project's, so the noted one counts (`places.search_path`). A
+    program that is named but missing gives None; no other is taken in its place.
     """
     if settings.claude_path:
         named = Path(settings.claude_path).expanduser().absolute()
         return named if _runs(named) else None
-    on_path = shutil.which("claude")
+    return installed_claude(places.search_path(places.home_dir()))
+
+
+def installed_claude(path: str) -> Path | None:
+    """Return the claude program on the PATH `path`, else where installers put it; None when it is nowhere."""
+    on_path = shutil.which("claude", path=path)
     home = Path.home()
     candidates = [Path(on_path).absolute()] if on_path else []
-    candidates += [home / ".local/bin/claude", home / ".claude/local/claude"]
+    candidates += [home / folder / "claude" for folder in _FOLDERS]
     candidates += [Path("/usr/local/bin/claude"), Path("/opt/homebrew/bin/claude")]
+    candidates += sorted(home.glob(".nvm/versions/node/*/bin/claude"), reverse=True)
     return next((program for program in candidates if _runs(program)), None)
 
 

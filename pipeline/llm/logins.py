@@ -35,6 +35,8 @@ NOT_USED = "Reverie uses no key, token or cloud account of the shell unasked"
 LOG_IN = "Run `claude` and log in with /login."
 OAUTH = "CLAUDE_CODE_OAUTH_TOKEN"
 _COPY = "REVERIE_OAUTH_TOKEN"
+SEEN = "REVERIE_SEEN"
+"""Set for a worker: the names of the logins that its hook had and did not hand on."""
 HIDDEN = f"Claude Code keeps {OAUTH} from hooks, and so from background work"
 _GATEWAY = (URL, "ANTHROPIC_CUSTOM_HEADERS")
 _MODELS = ("ANTHROPIC_DEFAULT_*_MODEL",)
@@ -108,7 +110,8 @@ def unused(settings: ModelSettings, *, client: bool = True) -> list[Login]:
     Without a `client`, only those that the Messages API takes.
     """
     own, given = _clients_own(), passed(settings)
-    variables = {name: value for name, value in os.environ.items() if name not in own}
+    there = dict.fromkeys(os.environ.get(SEEN, "").split(), "set") | dict(os.environ)
+    variables = {name: value for name, value in there.items() if name not in own}
     found = []
     for switch, companions in _KINDS:
         taken = switch in given or switch in (settings.api_key_env, settings.auth_token_env)

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from pipeline.config import ModelSettings
 from pipeline.core.errors import ConfigError, UnauthorisedError, UnavailableError
+from pipeline.hooklib.places import by_client, variable
 from pipeline.llm import logins
 from pipeline.llm.anthropic_client import AnthropicProvider
 from pipeline.llm.cassette import RecordProvider, ReplayProvider
@@ -34,7 +35,7 @@ def open_provider(spec: str, settings: ModelSettings, *, home: Path) -> Provider
     """Return the provider that `spec` names: auto, anthropic, claude-cli, offline, replay:DIR or record:DIR.
 
     A `spec` that differs from ``settings.provider`` was given on the command line; only then, and for
-    ``record:``, may ``anthropic`` take ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL from the environment. Raises
+    ``record:``, may ``anthropic`` take ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL from a person's shell. Raises
     UnauthorisedError without a key, UnavailableError without the program, CassetteError for a bad replay
     directory and ConfigError for any other word.
     """
@@ -101,7 +102,7 @@ def _split(spec: str) -> tuple[str, str]:
 def _credentials(settings: ModelSettings, *, typed: bool) -> tuple[str, str]:
     """Return API key and token, one at most: what the settings name, or the usual if a person `typed` it."""
     key, token = logins.key(settings), logins.token(settings)
-    if key or token or not typed:
+    if key or token or not typed or by_client():
         return key, "" if key else token
     key = os.environ.get(logins.KEY, "")
     return key, "" if key else os.environ.get(logins.TOKEN, "")
@@ -121,5 +122,5 @@ def _anthropic(settings: ModelSettings, *, typed: bool) -> AnthropicProvider:
             f"There is no API key: {_no_key(settings)}.",
             fix="Set model.api_key_env to the name of the variable that holds the key.",
         )
-    url = settings.base_url or (os.environ.get(logins.URL, "") if typed else "")
+    url = settings.base_url or (variable(logins.URL) if typed else "")
     return AnthropicProvider(key, auth_token=token, base_url=url, timeout_seconds=settings.timeout_seconds)

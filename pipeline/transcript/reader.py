@@ -33,6 +33,7 @@ from pipeline.transcript.speech import content_of
 HEAD = 4096
 TAIL = 256
 BUFFER = 1 << 18
+_KERNELS = ("/proc/", "/sys/")
 _THOROUGH = 40 * HEAD
 _TOLERANCE = timedelta(days=1)
 _LARGEST = 2**64
@@ -111,8 +112,17 @@ class Reading:
 
 
 def _open(path: Path) -> BinaryIO:
-    """Open `path`, which must be a plain file: opening a pipe would wait for ever."""
+    """Open `path`, which must be a plain file: opening a pipe would wait for ever.
+
+    So would reading some of the kernel's own, such as ``/proc/kmsg``; others have no end or give errors only.
+    """
     try:
+        if os.path.realpath(path).startswith(_KERNELS):
+            raise InputError(
+                "a file of the kernel's, not a transcript",
+                file=str(path),
+                fix="Name a session file of Claude Code.",
+            )
         if not stat.S_ISREG(path.stat().st_mode):
             found = "a directory" if path.is_dir() else "not a plain file"
             raise InputError(

@@ -17,7 +17,7 @@ from typing import IO
 
 from pipeline import config
 from pipeline.core import clock as clocks
-from pipeline.core import locks, paths, zone
+from pipeline.core import locks, network, paths, zone
 from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import ConfigError, DamagedLedgerError, ReverieError, cause
 from pipeline.core.home import Home
@@ -50,6 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="pipeline.worker")
     parser.add_argument("--lock-fd", type=int, default=-1)
     options = parser.parse_args(arguments)
+    os.umask(0o077)  # what no helper makes, such as the log when it is begun anew, is nobody else's either
     try:
         home = ensure_dir(paths.home_dir())
         os.chdir(home)
@@ -100,6 +101,7 @@ def _passes(home: Path, left: set[str]) -> bool:
     try:
         settings = config.load(home)
         zone.use(settings.extraction.time_zone)
+        network.use(**settings.network.model_dump())
         clock = clocks.from_environment()
         try:
             return _pass_by_pass(home, settings, clock, left)

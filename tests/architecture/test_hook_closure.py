@@ -72,7 +72,7 @@ def run(cwd: Path, *command: str, payload: bytes = b"") -> tuple[set[str], str]:
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-X", "importtime", *command],
         input=payload,
-        env={**os.environ, "REVERIE_NOW": NOW, "REVERIE_PYTHON": "/bin/true"},
+        env={**os.environ, "REVERIE_NOW": NOW},
         cwd=cwd, capture_output=True, timeout=60, check=True,
     )  # fmt: skip
     lines = done.stderr.decode().splitlines()

@@ -35,18 +35,15 @@ OWNERS = {
 TYPES_ONLY = {"sqlite3": "pipeline/ledger/"}
 """Packages whose types may be named elsewhere, in annotations."""
 ENVIRONMENT = {
-    "pipeline/core/tools.py",  # the person's editor
-    *("pipeline/core/paths.py", "pipeline/config.py", "pipeline/core/clock.py", "pipeline/core/faults.py"),
-    "pipeline/core/zone.py",
+    *("pipeline/core/paths.py", "pipeline/config.py", "pipeline/core/faults.py", "pipeline/core/zone.py"),
+    "pipeline/core/network.py",
     *(
         "pipeline/hooklib/places.py",
         "pipeline/hooklib/claude_settings.py",
         "pipeline/hooklib/settings.py",
-        "pipeline/hooklib/times.py",
         "pipeline/recall/live/hook.py",
     ),
     *(
-        "pipeline/llm/cassette.py",
         "pipeline/llm/claude_call.py",
         "pipeline/llm/live_guard.py",
         "pipeline/llm/logins.py",
@@ -54,7 +51,7 @@ ENVIRONMENT = {
     ),
     *(
         "pipeline/evaluation/demo.py",
-        "pipeline/cli/main.py",
+        "pipeline/diagnostics/doctor/machine.py",
         "pipeline/search/vectors/http.py",
     ),
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import SAID, session
-from tests.support.hooks import HOOKS
+from tests.support.hooks import HOOKS, note_python
 
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 CLI = [sys.executable, "-m", "pipeline.cli.main"]
@@ -22,7 +22,8 @@ def memory(name, description, body="body"):
 def test_bug_017_text_is_utf_8_whatever_the_locale(desk, tmp_path):
     transcript = session(desk.project).write(tmp_path)
     event = {"session_id": transcript.stem, "transcript_path": str(transcript), "cwd": str(desk.project)}
-    env = {**desk.env, **ASCII, "REVERIE_PYTHON": "/bin/true"}
+    env = {**desk.env, **ASCII}
+    note_python(desk.project.parent / ".claude" / "reverie")
     payload = json.dumps({**event, "hook_event_name": "Stop", "note": SAID}, ensure_ascii=False).encode()
     subprocess.run([sys.executable, HOOKS / "capture.py", "Stop"], input=payload, env=env, check=True)
     done = desk.run(

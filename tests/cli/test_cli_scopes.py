@@ -15,7 +15,7 @@ from pipeline.core.home import Home
 from pipeline.revision import Door
 from pipeline.store import Store
 from tests.cli.conftest import make_desk
-from tests.support.hooks import HOOKS
+from tests.support.hooks import HOOKS, note_python
 from tests.support.stores import NOW, memory
 
 TERSE = "I want terse answers without summaries."
@@ -111,9 +111,9 @@ def test_bug_d3_the_start_of_a_session_says_once_what_both_scopes_have(both):
         "source": "startup",
     }
     hook = [sys.executable, "-I", "-S", str(HOOKS / "recall.py"), "SessionStart"]
-    env = {**both.env, "REVERIE_PYTHON": "/bin/true"}
+    note_python(both.project.parent / ".claude" / "reverie")
     told = subprocess.run(
-        hook, input=json.dumps(fields).encode(), env=env, capture_output=True
+        hook, input=json.dumps(fields).encode(), env=both.env, capture_output=True
     ).stdout.decode()
     # MEMORY.md of the project is loaded by Claude Code itself.
     assert "Never commit secrets" in told and TERSE.rstrip(".") not in told

@@ -15,7 +15,7 @@ from tests.cli.conftest import make_desk
 from tests.support.transcripts import Transcript
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(ROOT.glob("docs/*.md"))]
 PAGES += [ROOT / folder / "README.md" for folder in ("pipeline", "prompts", "hooks", "fixtures")]
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
 MENTION = re.compile(r"`reverie ([a-z][a-z-]*)((?: [^`]*)?)`")
@@ -98,7 +98,8 @@ def test_every_command_named_anywhere_exists_with_its_options():
 
 def test_every_variable_that_is_read_is_documented():
     told = (ROOT / "docs" / "configuration.md").read_text("utf-8")
-    sources = [*ROOT.glob("pipeline/**/*.py"), *ROOT.glob("hooks/*.py"), ROOT / "hooks" / "run"]
+    sources = [*ROOT.glob("pipeline/**/*.py"), *ROOT.glob("hooks/*.py")]
+    sources += [ROOT / "hooks" / "run", ROOT / "hooks" / "pythons", ROOT / "bin" / "reverie"]
     read = {
         name
         for file in sources

@@ -17,6 +17,7 @@ from pipeline.ledger import jobs
 from pipeline.store import Store, require_owner
 from pipeline.worker import Worker, WorkerContext, store_for
 from tests.support.extraction import Bench
+from tests.support.repositories import make_repository, make_worktree
 from tests.support.transcripts import Transcript
 
 OTHER = "0b7c1a52-91e3-4f0d-8c2b-5a1d7e9f3b02"
@@ -137,14 +138,9 @@ def test_a_project_that_moved_takes_its_folder_back(tmp_path: Path) -> None:
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     """A repository with a linked work tree beside it, made without git."""
-    root = tmp_path / "repo"
-    inner = root / ".git" / "worktrees" / "tree"
-    inner.mkdir(parents=True)
-    (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n", "utf-8")
-    (inner / "commondir").write_text("../..\n", "utf-8")
+    root = make_repository(tmp_path / "repo")
     (root / "pkg" / "deep").mkdir(parents=True)
-    (tmp_path / "tree" / "sub").mkdir(parents=True)
-    (tmp_path / "tree" / ".git").write_text(f"gitdir: {inner}\n", "utf-8")
+    (make_worktree(root, tmp_path / "tree") / "sub").mkdir()
     (tmp_path / "plain").mkdir()
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / ".git").write_text("gitdir: /nowhere/at/all\n", "utf-8")

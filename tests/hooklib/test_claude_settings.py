@@ -1,5 +1,6 @@
 """Reading Claude Code's settings: which files count, and which of them wins."""
 
+import json
 import os
 
 import pytest
@@ -14,6 +15,12 @@ def project(tmp_path):
     return tmp_path
 
 
+@pytest.fixture
+def own(project):
+    """Folders inside the project, which its settings may name unasked."""
+    return {name: str(project / name) for name in ("team", "mine")}
+
+
 def write(project, name, text):
     (project / ".claude" / name).write_text(text)
 
@@ -25,26 +32,32 @@ def test_who_reads_and_who_edits_means_the_same_files(project):
     assert str(editing.project_file(project)) == strongest_first[0]
 
 
-def test_the_stronger_file_wins(project):
-    write(project, "settings.json", '{"autoMemoryEnabled": false, "autoMemoryDirectory": "/team"}')
+def test_the_stronger_file_wins(project, own):
+    write(
+        project, "settings.json", json.dumps({"autoMemoryEnabled": False, "autoMemoryDirectory": own["team"]})
+    )
     assert not claude_settings.host_loads_memory(str(project))
-    assert claude_settings.chosen_store(str(project)) == "/team"
-    write(project, "settings.local.json", '{"autoMemoryEnabled": true, "autoMemoryDirectory": "/mine"}')
+    assert claude_settings.chosen_store(str(project)) == own["team"]
+    write(
+        project,
+        "settings.local.json",
+        json.dumps({"autoMemoryEnabled": True, "autoMemoryDirectory": own["mine"]}),
+    )
     assert claude_settings.host_loads_memory(str(project))
-    assert claude_settings.chosen_store(str(project)) == "/mine"
+    assert claude_settings.chosen_store(str(project)) == own["mine"]
 
 
-def test_a_file_that_can_not_be_read_says_nothing(project):
-    write(project, "settings.json", '{"autoMemoryDirectory": "/team"}')
-    write(project, "settings.local.json", '{"autoMemoryDirectory": "/mine"')
-    assert claude_settings.chosen_store(str(project)) == "/team"
+def test_a_file_that_can_not_be_read_says_nothing(project, own):
+    write(project, "settings.json", json.dumps({"autoMemoryDirectory": own["team"]}))
+    write(project, "settings.local.json", json.dumps({"autoMemoryDirectory": own["mine"]})[:-1])
+    assert claude_settings.chosen_store(str(project)) == own["team"]
 
 
 @pytest.mark.parametrize("named", ["/a\\u0000b", "~/\\ud800", "/\\udcff"])
-def test_a_folder_that_no_path_can_name_is_none(project, named):
-    write(project, "settings.json", '{"autoMemoryDirectory": "/team"}')
+def test_a_folder_that_no_path_can_name_is_none(project, own, named):
+    write(project, "settings.json", json.dumps({"autoMemoryDirectory": own["team"]}))
     write(project, "settings.local.json", f'{{"autoMemoryDirectory": "{named}"}}')
-    assert claude_settings.chosen_store(str(project)) == "/team"
+    assert claude_settings.chosen_store(str(project)) == own["team"]
 
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/null", "pipe"])

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.hooklib.projects import IGNORE_FILE, why_ignored
+from tests.support.repositories import make_repository, make_worktree
 
 
 @pytest.fixture
@@ -63,13 +64,8 @@ def test_a_link_is_no_way_around(work: Path) -> None:
 
 def test_a_sub_folder_of_a_repository_is_ignored_with_it(work: Path) -> None:
     top = work / "clients" / "acme" / "api"
-    (top / ".git").mkdir()
-    (top / ".git" / "HEAD").touch()
-    tree = work / "tree"
-    tree.mkdir()
-    (top / ".git" / "worktrees" / "t").mkdir(parents=True)
-    (top / ".git" / "worktrees" / "t" / "commondir").write_text("../..")
-    (tree / ".git").write_text(f"gitdir: {top}/.git/worktrees/t")
+    make_repository(top)
+    tree = make_worktree(top, work / "tree")
     assert why_ignored(str(tree), [], ["~/clients"]), "a worktree elsewhere is the same project"
 
 

@@ -1,12 +1,15 @@
 """Whose a store is, answered alike for hooks, worker and commands."""
 
+import json
 import unicodedata
 from pathlib import Path
 
 import pytest
 
 from pipeline.core import paths
+from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import StoreError
+from pipeline.core.home import Home
 from pipeline.hooklib import ownership
 from pipeline.store import Store, require_owner
 from pipeline.worker import check_owner
@@ -46,10 +49,17 @@ def test_all_doors_give_the_same_answer(sealed_environment, owner, root, may):
     assert refuses(check_owner, Store.open(store), Path(root)) is not may
 
 
+def let(project, folder):
+    """Note a person's yes."""
+    file = Home(paths.home_dir()).allowed
+    write_atomic(file, json.dumps({"root": str(project), "folder": str(folder)}).encode())
+
+
 def test_a_store_chosen_by_a_setting_is_shared_at_all_doors(sealed_environment, tmp_path):
     shared, project = tmp_path / "shared", tmp_path / "project"
     (project / ".claude").mkdir(parents=True)
     (project / ".claude" / "settings.json").write_text(f'{{"autoMemoryDirectory": "{shared}"}}')
+    let(project, shared)
     claimed(str(project), "/w/other")
     assert ownership.project_of(str(project)) == (str(project), str(shared))
     assert not refuses(check_owner, Store.open(shared), project)

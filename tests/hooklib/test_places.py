@@ -43,9 +43,8 @@ def test_which_folder_names_a_variable_may_set(monkeypatch, name, counts):
 @pytest.mark.parametrize(
     "text", ['{"autoMemoryDirectory": "~/mem"}', '\ufeff{"autoMemoryDirectory": "~/mem"}']
 )
-def test_a_setting_names_the_store(tmp_path, text):
-    (tmp_path / ".claude").mkdir()
-    (tmp_path / ".claude" / "settings.json").write_text(text)
+def test_a_setting_of_the_person_names_the_store(sealed_environment, tmp_path, text):
+    (sealed_environment / ".claude" / "settings.json").write_text(text)
     assert ownership.project_store(str(tmp_path)) == os.path.expanduser("~/mem")
     assert paths.named_root(tmp_path) is None
 

@@ -77,10 +77,21 @@ def test_a_damaged_board_means_reading_config(home, board):
         ("REVERIE_STORE__MODE", "off", "mode", "off"),
     ],
 )
-def test_variables_stand_above_files(home, monkeypatch, name, text, key, value):
+def test_variables_stand_above_files_in_commands_and_do_not_count_in_hooks(
+    home, monkeypatch, name, text, key, value
+):
     write(home, b'[recall]\nenabled = true\nmemories = 4\nfloor = 2\n[store]\nmode = "auto"\n')
+    before = settings.hook_settings(str(home))
     monkeypatch.setenv(name, text)
-    assert settings.hook_settings(str(home))[key] == value
+    problems: list[str] = []
+    assert settings.hook_settings(str(home), problems) == before
+    assert problems == [
+        f"{name} does not count in sessions. `reverie config set {name[8:].lower().replace('__', '.')}` does"
+    ]
+    section = name[8:].lower().partition("__")[0]
+    assert getattr(getattr(load(home), section), key) == value
+    monkeypatch.setenv("CLAUDECODE", "")
+    assert getattr(getattr(load(home), section), key) != value, "in a session it may be a project's"
 
 
 @pytest.mark.parametrize(
@@ -113,13 +124,11 @@ def test_an_unknown_mode_is_off(home):
 @pytest.mark.parametrize(
     "config", [b'[extraction]\ntime_zone = "Asia/Tokyo"\n', b'extraction.time_zone="Asia/Tokyo"']
 )
-def test_the_zone_is_known_from_the_file_the_board_and_the_environment(home, monkeypatch, config):
+def test_the_zone_is_known_from_the_file_and_the_board(home, config):
     write(home, config)
     assert settings.hook_settings(str(home))["time_zone"] == "Asia/Tokyo"
     write(home, config, {"extraction": {"time_zone": "Europe/Rome"}})
     assert settings.hook_settings(str(home))["time_zone"] == "Europe/Rome"
-    monkeypatch.setenv("REVERIE_EXTRACTION__TIME_ZONE", "America/Lima")
-    assert settings.hook_settings(str(home))["time_zone"] == "America/Lima"
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 
 from pipeline.hooklib import ownership
 from pipeline.hooklib.statusline import line
+from tests.support.hooks import note_home
 
 SCRIPT = Path(__file__).resolve().parents[2] / "hooks" / "statusline.py"
 NOW = 1_800_000_000.0
@@ -69,9 +70,10 @@ def test_odd_input_gives_a_line_all_the_same(told, data):
     assert told({"inbox": 1}, data=data).startswith("reverie")
 
 
-def test_the_mode_is_told(told, monkeypatch):
+def test_the_mode_is_told(told, tmp_path):
+    told(None)
     for mode, expected in (("off", "reverie off"), ("propose", "reverie propose: inbox 1")):
-        monkeypatch.setenv("REVERIE_STORE__MODE", mode)
+        (tmp_path / "reverie" / "config.toml").write_text(f'[store]\nmode = "{mode}"\n')
         assert told({"inbox": 1}) == expected
 
 
@@ -87,8 +89,8 @@ def test_the_script_prints_the_line_and_loads_nothing_heavy(told, tmp_path):
     session = json.dumps({"cwd": str(tmp_path)}).encode()
     probe = "import sys, os; os._exit = lambda code: print(*sys.modules); file = sys.argv[1];"
     probe += "exec(compile(open(file).read(), file, 'exec'), {'__name__': '__main__', '__file__': file})"
-    env = {"REVERIE_HOME": str(tmp_path / "reverie"), "HOME": str(tmp_path)}
-    env["CLAUDE_CONFIG_DIR"] = os.environ["CLAUDE_CONFIG_DIR"]
+    env = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": os.environ["CLAUDE_CONFIG_DIR"]}
+    note_home(Path(env["CLAUDE_CONFIG_DIR"]), tmp_path / "reverie")
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", probe, SCRIPT], input=session, env=env, capture_output=True,
         timeout=30, check=True,

@@ -13,6 +13,7 @@ from pipeline.hooklib.events import EVENTS
 from pipeline.install import status_line
 from pipeline.install.hook_registration import hook_command, settings_snippet
 from tests.install.conftest import LIMIT, Machine, make_machine
+from tests.support.hooks import note_python
 
 FOREIGN = """{
   "model": "opus",
@@ -238,11 +239,16 @@ def test_daily_a_list_of_hooks_shows_whose_they_are(machine: Machine) -> None:
 def fired(machine: Machine, cwd: Path) -> set[str]:
     """Run every installed command as Claude Code does; return the events that reached the spool."""
     cwd.mkdir(parents=True, exist_ok=True)
-    env = {**machine.env, "REVERIE_PYTHON": "/bin/true"}
+    note_python(machine.state)
     for commands in machine.commands().values():
         for command in commands:
             done = subprocess.run(
-                ["/bin/sh", "-c", command], input=b"{}", cwd=cwd, env=env, capture_output=True, timeout=LIMIT
+                ["/bin/sh", "-c", command],
+                input=b"{}",
+                cwd=cwd,
+                env=machine.env,
+                capture_output=True,
+                timeout=LIMIT,
             )
             assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     return {file.stem.rpartition("-")[2] for file in (machine.state / "spool").glob("*.json")}

@@ -15,7 +15,7 @@ from pipeline.core.home import OWN
 from pipeline.install import purging
 from tests.install.conftest import Machine, make_machine
 from tests.support.homes import everything
-from tests.support.hooks import HOOKS
+from tests.support.hooks import HOOKS, worker_at_work
 from tests.support.transcripts import Transcript
 
 CRONTAB = """#!/bin/sh
@@ -123,7 +123,7 @@ def silent_session(machine: Machine) -> Path:
 
 
 def hook(machine: Machine, event: str, transcript: Path) -> None:
-    """Fire an event as Claude Code does, with the worker's place taken by a program that ends at once."""
+    """Fire an event as Claude Code does, while a worker seems to be alive."""
     payload = {
         "session_id": transcript.stem,
         "transcript_path": str(transcript),
@@ -132,13 +132,14 @@ def hook(machine: Machine, event: str, transcript: Path) -> None:
         "prompt": "which tabs do we use?",
     }
     script = "recall.py" if event in ("SessionStart", "UserPromptSubmit") else "capture.py"
-    subprocess.run(
-        [sys.executable, "-I", "-S", str(HOOKS / script), event],
-        input=json.dumps(payload).encode(),
-        env={**machine.env, "REVERIE_PYTHON": "/bin/true"},
-        check=True,
-        timeout=60,
-    )
+    with worker_at_work(Path(machine.env.get("REVERIE_HOME", machine.state))):
+        subprocess.run(
+            [sys.executable, "-I", "-S", str(HOOKS / script), event],
+            input=json.dumps(payload).encode(),
+            env=machine.env,
+            check=True,
+            timeout=60,
+        )
 
 
 def test_memories_stay_unless_they_are_named_to_go(machine: Machine) -> None:

@@ -7,20 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.hooks import FAKE_WORKER, Stage
+from tests.support.hooks import FAKE_WORKER, Stage, note_python
 
 
 @pytest.fixture
-def stage(sealed_environment: Path, tmp_path: Path) -> Iterator[Stage]:
+def stage(sealed_environment: Path) -> Iterator[Stage]:
     """A home with a fake worker; a test that starts it should `release` it, and a failed one needs not."""
     home = sealed_environment / "reverie"
     home.mkdir(mode=0o700)
-    fake = tmp_path / "fake-python"
-    fake.write_text(FAKE_WORKER)
-    fake.chmod(0o755)
+    fake = note_python(home, FAKE_WORKER)
     for name in ("ready", "release"):
         os.mkfifo(home / name)
-    made = Stage(home, {**os.environ, "REVERIE_PYTHON": str(fake)})
+    made = Stage(home, dict(os.environ))
     yield made
     for worker in made.lines("started"):
         command = Path(f"/proc/{worker}/cmdline")
@@ -30,6 +28,6 @@ def stage(sealed_environment: Path, tmp_path: Path) -> Iterator[Stage]:
 
 @pytest.fixture
 def busy(stage: Stage) -> Stage:
-    """A stage where no worker is ever started: `/bin/true` takes its place."""
-    stage.env["REVERIE_PYTHON"] = "/bin/true"
+    """A stage where no worker ever works: a program that ends at once takes its place."""
+    note_python(stage.home)
     return stage

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.support.hooks import HOOKS, LIMIT
+from tests.support.hooks import HOOKS, LIMIT, note_home
 
 SCRIPTS = {
     "capture.py": ["Stop"],
@@ -34,7 +34,10 @@ def run(script, env, *, before="", event=None):
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_hook_seen_from_a_directory_that_is_gone_fails_in_silence(name, tmp_path):
     before = f'mkdir "{tmp_path}/gone" && cd "{tmp_path}/gone" && rmdir "{tmp_path}/gone" &&'
-    assert run(HOOKS / name, {"REVERIE_HOME": "relative", "HOME": str(tmp_path)}, before=before) == (0, b"")
+    assert run(HOOKS / name, {"CLAUDE_CONFIG_DIR": "relative", "HOME": str(tmp_path)}, before=before) == (
+        0,
+        b"",
+    )
 
 
 @pytest.mark.parametrize("name", ["recall.py", "statusline.py"])
@@ -42,7 +45,8 @@ def test_a_hook_without_its_package_says_so_in_the_log(name, tmp_path):
     shutil.copytree(HOOKS, tmp_path / "plugin" / "hooks")
     home = tmp_path / "home"
     home.mkdir()
-    assert run(tmp_path / "plugin" / "hooks" / name, {"REVERIE_HOME": str(home)}) == (0, b"")
+    note_home(tmp_path / ".claude", home)
+    assert run(tmp_path / "plugin" / "hooks" / name, {"HOME": str(tmp_path)}) == (0, b"")
     (line,) = (home / "logs" / "hook.log").read_text().splitlines()
     assert "No module named 'pipeline'" in line
     assert line.split(" ", 1)[1].startswith(
@@ -52,7 +56,8 @@ def test_a_hook_without_its_package_says_so_in_the_log(name, tmp_path):
 
 def test_an_event_that_can_not_be_kept_is_a_line_in_the_log(tmp_path):
     (tmp_path / "spool").write_text("in the way")
-    assert run(HOOKS / "capture.py", {"REVERIE_HOME": str(tmp_path)}) == (0, b"")
+    note_home(tmp_path / ".claude", tmp_path)
+    assert run(HOOKS / "capture.py", {"HOME": str(tmp_path)}) == (0, b"")
     (line,) = (tmp_path / "logs" / "hook.log").read_text().splitlines()
     assert line.split(" ", 1)[1].startswith("Stop: ") and "spool" in line
 
@@ -61,4 +66,5 @@ def test_an_event_that_can_not_be_kept_is_a_line_in_the_log(tmp_path):
 def test_a_home_that_can_not_even_be_logged_to_is_silence(name, tmp_path):
     file = tmp_path / "file"
     file.write_text("no folder")
-    assert run(HOOKS / name, {"REVERIE_HOME": str(file)}) == (0, b"")
+    note_home(tmp_path / ".claude", file)
+    assert run(HOOKS / name, {"HOME": str(tmp_path)}) == (0, b"")

@@ -57,10 +57,11 @@ def test_ctrl_c_while_the_interpreter_starts_is_not_for_it(busy: Stage, tmp_path
     slow = tmp_path / "slow-python"
     slow.write_text('#!/bin/sh\nkill -INT $$\ntouch "$REVERIE_HOME/survived"\n')
     slow.chmod(0o755)
-    command, env = f"sh '{HOOKS}/run' Stop", {**busy.env, "REVERIE_PYTHON_HOOK": str(slow)}
+    command = f"sh '{HOOKS}/run' Stop"
+    (busy.home / "python").write_text(f"{slow}\n")
     if kind == "settings":
-        command, env = commands(settings_snippet(python=str(slow), hooks=HOOKS)["hooks"])["Stop"], busy.env
-    done = subprocess.run(["/bin/sh", "-c", command], input=b"{}", env=env, timeout=LIMIT)
+        command = commands(settings_snippet(python=str(slow), hooks=HOOKS)["hooks"])["Stop"]
+    done = subprocess.run(["/bin/sh", "-c", command], input=b"{}", env=busy.env, timeout=LIMIT)
     assert done.returncode == 0 and (busy.home / "survived").exists()
 
 

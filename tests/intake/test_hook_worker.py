@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.core.home import Home
+from pipeline.core.locks import try_lock
 from pipeline.hooklib.events import EVENTS
 from pipeline.install.hook_registration import hook_command
-from tests.support.hooks import HOOKS, LIMIT, Stage
+from tests.support.hooks import HOOKS, LIMIT, Stage, note_home, note_python
 
 STOP = b'{"session_id":"s-1","transcript_path":"/p/s-1.jsonl","stop_hook_active":%s}'
 
@@ -24,8 +26,8 @@ def test_the_worker_is_detached(stage: Stage) -> None:
     assert stage.lines("arguments")[:3] == ["-m", "pipeline.worker", "--lock-fd"]
     assert stage.lines("directory") == [str(stage.home)]
     assert stage.lines("session") == [str(worker)], "it leads a session of its own"
-    names = {line.partition("=")[0] for line in stage.lines("variables")}
-    assert "REVERIE_HOME" in names and not {"PYTHONPATH", "REVERIE_INSIDE"} & names
+    variables = stage.lines("variables")
+    assert f"REVERIE_HOME={stage.home}" in variables and f"PYTHONPATH={HOOKS.parent}" in variables
     assert stage.lines("logs/worker.log") == ["made-up complaint"]
     assert stage.lines("worker.lock") == [str(worker)]
     stage.release()
@@ -127,7 +129,8 @@ def _file_as_spool(home: Path) -> None:
 
 
 def _no_interpreter(home: Path) -> None:
-    (home.parent / "python-gone").mkdir()
+    note_python(home, "#!/python-gone\n").rename(home.parent / "python-gone")
+    (home / "python").write_text(f"{home.parent}/python-gone\n")
 
 
 @pytest.mark.parametrize(
@@ -140,8 +143,6 @@ def _no_interpreter(home: Path) -> None:
 )
 def test_bug_026_a_cause_is_logged_once(busy: Stage, damage, named: str, kept: int) -> None:
     damage(busy.home)
-    if damage is _no_interpreter:
-        busy.env["REVERIE_PYTHON"] = str(busy.home.parent / "python-gone")
     for _ in range(5):
         busy.run(STOP % b"false")
     (line,) = busy.lines("logs/hook.log")
@@ -151,9 +152,17 @@ def test_bug_026_a_cause_is_logged_once(busy: Stage, damage, named: str, kept: i
 
 def test_bug_026_a_home_that_is_a_file_or_missing_is_survived(busy: Stage, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"mine")
+    root = tmp_path / "root"
+    shutil.copytree(HOOKS, root / "hooks")
+    (root / ".venv" / "bin").mkdir(parents=True)
+    (root / ".venv" / "bin" / "python").symlink_to(note_python(busy.home))
+    command = [sys.executable, "-I", "-S", str(root / "hooks" / "capture.py"), "Stop"]
     for home in (tmp_path / "file", tmp_path / "file" / "below", tmp_path / "a" / "b" / "c"):
-        busy.env["REVERIE_HOME"] = str(home)
-        busy.run(STOP % b"false")
+        note_home(Path(busy.env["CLAUDE_CONFIG_DIR"]), home)
+        done = subprocess.run(
+            command, input=STOP % b"false", env=busy.env, capture_output=True, timeout=LIMIT
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert (tmp_path / "file").read_bytes() == b"mine"
     assert len(list((tmp_path / "a/b/c/spool").glob("*.json"))) == 1
 
@@ -175,7 +184,7 @@ def odd_place(stage: Stage, tmp_path: Path) -> Path:
     root = tmp_path / ODD / "plug in"
     shutil.copytree(HOOKS, root / "hooks")
     (root / "python").symlink_to(os.path.realpath(sys.executable))
-    stage.env.update({"HOME": str(tmp_path / ODD), "REVERIE_HOME": str(stage.home)})
+    stage.env["HOME"] = str(tmp_path / ODD)
     return root
 
 
@@ -192,7 +201,6 @@ def test_bug_032_odd_paths_in_the_settings_command(stage: Stage, odd_place: Path
 
 
 def test_bug_032_odd_paths_in_the_launcher(stage: Stage, odd_place: Path) -> None:
-    stage.env["REVERIE_PYTHON_HOOK"] = str(odd_place / "python")
     command = ["/bin/sh", "-c", f'sh "{odd_place}/hooks/run" Stop']
     assert subprocess.run(command, input=b"{}", env=stage.env, timeout=LIMIT).returncode == 0
     stage.await_worker()
@@ -201,7 +209,8 @@ def test_bug_032_odd_paths_in_the_launcher(stage: Stage, odd_place: Path) -> Non
 
 
 def test_bug_037_a_nearly_empty_environment_is_enough(busy: Stage, tmp_path: Path) -> None:
-    env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "REVERIE_PYTHON": "/bin/true"}
+    env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    note_python(tmp_path / ".claude" / "reverie")
     for command in (["sh", str(HOOKS / "run"), "Stop"], busy.command()):
         done = subprocess.run(command, input=b"{}", env=env, capture_output=True, timeout=LIMIT)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -216,8 +225,11 @@ def test_the_launcher_passes_over_a_python_that_does_not_run(busy: Stage, tmp_pa
     if kind == "failing":
         broken.write_text("#!/bin/sh\nexit 1\n")
         broken.chmod(0o755)
-    busy.env["REVERIE_PYTHON_HOOK"] = str(broken)
-    busy.run(b"{}", launcher=True)
+    held = try_lock(Home(busy.home).worker_lock)  # so that no worker is started under the next one
+    assert held is not None
+    with held:
+        (busy.home / "python").write_text(f"{broken}\n")
+        busy.run(b"{}", launcher=True)
     assert len(busy.spooled()) == 1
 
 
@@ -234,8 +246,9 @@ def test_the_launcher_without_any_python_reads_all_and_succeeds(tmp_path: Path) 
 
 @pytest.mark.parametrize("where", ["noted", "venv", "command"])
 def test_which_python_runs_the_worker(stage: Stage, tmp_path: Path, where: str) -> None:
-    """Each place alone is enough; `$REVERIE_PYTHON`, which outranks them, is unset."""
-    fake = Path(stage.env.pop("REVERIE_PYTHON"))
+    """Each place alone is enough."""
+    fake = stage.home.parent / "fake-python"
+    (stage.home / "python").unlink()
     root = tmp_path / "plugin"
     shutil.copytree(HOOKS, root / "hooks")
     if where == "noted":
@@ -246,7 +259,7 @@ def test_which_python_runs_the_worker(stage: Stage, tmp_path: Path, where: str) 
     if where == "command":
         (tmp_path / "bin").mkdir()
         (tmp_path / "bin" / "reverie").write_text(f"#!{fake}\nprint()\n")
-        stage.env["PATH"] = f"{tmp_path / 'bin'}:{stage.env['PATH']}"
+        (stage.home / "path").write_text(f"{tmp_path / 'bin'}:/usr/bin:/bin\n")
     command = [sys.executable, "-I", "-S", str(root / "hooks" / "capture.py"), "Stop"]
     subprocess.run(command, input=b"{}", env=stage.env, timeout=LIMIT, check=True)
     stage.await_worker()

@@ -7,18 +7,16 @@ import pytest
 from pipeline.core.errors import SpoolError
 from pipeline.core.home import Home
 from pipeline.core.locks import try_lock, worker_alive
-from tests.support.hooks import Stage
+from tests.support.hooks import Stage, note_python
 
 
 def test_a_worker_of_the_hook_is_seen_and_is_the_only_one(stage: Stage) -> None:
-    stage.env["REVERIE_MODEL__TIMEOUT_SECONDS"] = "7"
     stage.run(b"{}")
     worker = stage.await_worker()
     stage.run(b"{}")
     assert len(stage.lines("started")) == 1 and worker_alive(stage.home)
     assert stage.lines("session") == [str(worker)]
     assert stage.lines("directory") == [str(stage.home)]
-    assert "REVERIE_MODEL__TIMEOUT_SECONDS=7" in stage.lines("variables")
     stage.release()
     assert not worker_alive(stage.home)
 
@@ -59,7 +57,7 @@ def test_bug_045_a_damaged_lock_is_nobodys(tmp_path: Path, content: bytes) -> No
 
 
 def test_an_interpreter_that_is_gone_leaves_no_lock(stage: Stage) -> None:
-    stage.env["REVERIE_PYTHON"] = "/nonexistent/python"
+    gone = note_python(stage.home, "#!/nonexistent/python\n")
     stage.run(b"{}")
-    assert "/nonexistent/python" in Home(stage.home).hook_log.read_text()
+    assert str(gone) in Home(stage.home).hook_log.read_text()
     assert worker_alive(stage.home) is False

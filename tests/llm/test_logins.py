@@ -127,7 +127,7 @@ def test_p2_a_cloud_that_the_clients_settings_name_counts_as_well(
     fake_claude: FakeClaude, tmp_path: Path, sealed_environment: Path
 ) -> None:
     file = sealed_environment / ".claude" / "settings.json"
-    file.parent.mkdir()
+    file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps({"env": BEDROCK}), "utf-8")
     ask(fake_claude(GOOD), tmp_path)
     assert model_given(tmp_path) == "haiku"
@@ -216,7 +216,7 @@ def test_what_is_no_name_of_a_variable_is_refused(name: str) -> None:
 def test_the_clients_own_login_is_seen(sealed_environment: Path, file: str, text: str) -> None:
     assert not logins.has_own_login()
     config = sealed_environment / ".claude"
-    config.mkdir()
+    config.mkdir(exist_ok=True)
     (config / file).write_text(text, "utf-8")
     assert logins.has_own_login()
 
@@ -227,7 +227,7 @@ GATEWAY = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}
 @pytest.fixture
 def gateway_of_the_client(sealed_environment: Path) -> None:
     """A client whose settings send it to a gateway."""
-    (sealed_environment / ".claude").mkdir()
+    (sealed_environment / ".claude").mkdir(exist_ok=True)
     (sealed_environment / ".claude" / "settings.json").write_text(json.dumps({"env": GATEWAY}), "utf-8")
 
 

@@ -20,6 +20,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.realclient.scripted_api import PATIENCE, SESSION, Journal, Noted, Script, serving
+from tests.support.hooks import settings_of
 
 REPO = Path(__file__).resolve().parents[2]
 KEY = "not-a-key"
@@ -167,9 +169,22 @@ class Box:
         found = self.projects.rglob("*.jsonl") if self.projects.exists() else ()
         return sorted(path for path in found if "memory" not in path.parts)
 
+    def note_for_hooks(self) -> None:
+        """Write down what hooks don't take from the environment: settings and PATH, as commands note them.
+
+        What a test wrote into ``config.toml`` stays where no variable says otherwise.
+        """
+        home = self.home / ".claude" / "reverie"
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        config = home / "config.toml"
+        before = tomllib.loads(config.read_text("utf-8")) if config.exists() else {}
+        config.write_text(settings_of(self.env, before), "utf-8")
+        (home / "path").write_text(f"{self.env['PATH']}\n", "utf-8")
+
     def headless(self, prompt: str, *arguments: str, resume: str = "", cwd: Path | None = None) -> Turn:
         """Run one `claude -p` turn to its end; the journal gets `client-exit` the moment it is reaped."""
         require_sealed()
+        self.note_for_hooks()
         command = [
             "claude",
             "-p",
@@ -209,6 +224,7 @@ class Box:
     def terminal(self, *arguments: str, cwd: Path | None = None) -> Iterator[Terminal]:
         """Open an interactive session in a terminal; leaves it with /exit if the block did not."""
         require_sealed()
+        self.note_for_hooks()
         terminal = Terminal(self, arguments, cwd or self.project, f"tmux-{next(self._terminals)}")
         try:
             yield terminal

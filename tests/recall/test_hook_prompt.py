@@ -12,6 +12,7 @@ import pytest
 
 from pipeline.install.hook_registration import hook_command
 from tests.support.bounds import bound
+from tests.support.hooks import note_python
 from tests.support.recall import HOOKS, LIMIT, NOW, Desk, context_of
 
 DEPLOY = "how do we deploy to staging?"
@@ -267,7 +268,8 @@ def test_bug_032_odd_paths_do_no_harm(full: Desk, odd: Path, kind: str) -> None:
     command = hook_command("UserPromptSubmit", hooks=odd / "hooks")
     env = {**os.environ, "REVERIE_NOW": NOW}
     if kind == "launcher":
-        command, env["REVERIE_PYTHON_HOOK"] = f'sh "{odd}/hooks/run" UserPromptSubmit', sys.executable
+        command = f'sh "{odd}/hooks/run" UserPromptSubmit'
+        note_python(full.home)
     payload = json.dumps({"session_id": "s-1", "cwd": str(full.project), "prompt": DEPLOY}).encode()
     done = subprocess.run(
         ["/bin/sh", "-c", command], input=payload, env=env, capture_output=True, timeout=LIMIT
@@ -296,7 +298,7 @@ def test_half_an_answer_of_a_python_that_died_is_not_passed_on(full: Desk, tmp_p
     dying = tmp_path / "dying"
     dying.write_text('#!/bin/sh\nprintf \'{"hookSpecificOutput":{"hookEv\'\nkill -9 $$\n')
     dying.chmod(0o755)
-    full.env["REVERIE_PYTHON_HOOK"] = str(dying)
+    (full.home / "python").write_text(f"{dying}\n")
     text = full.hook(prompt=DEPLOY, launcher=True)
     assert "make ship" in text, "the next Python found stdin unread"
 
@@ -337,7 +339,7 @@ def test_a_python_too_old_leaves_the_event_to_the_launchers_next_one(full: Desk,
     old = tmp_path / "old"
     old.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S -c "{code}"\n', encoding="utf-8")
     old.chmod(0o755)
-    full.env["REVERIE_PYTHON_HOOK"] = str(old)
+    (full.home / "python").write_text(f"{old}\n")
     assert "make ship" in full.hook(prompt=DEPLOY, launcher=True)
     assert full.log() == []
 

@@ -173,10 +173,17 @@ def test_a_key_that_only_the_worker_knows_to_be_wrong_is_named_until_it_is_mende
     assert read(desk, "s-1") == ""
 
 
-def test_a_variable_that_can_not_be_used_is_told_as_what_it_is(desk: Desk) -> None:
-    desk.env["REVERIE_RECALL__FLOOR"] = "many"
+def test_a_variable_that_does_not_count_in_a_session_is_told(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REVERIE_RECALL__FLOOR", "many")
     said = read(desk, "s-0")
-    assert said.startswith("Reverie: recall.floor: 'many' can't be used") and "Mend" not in said
+    told = "REVERIE_RECALL__FLOOR does not count in sessions. `reverie config set recall.floor` does"
+    assert said == f"Reverie: {told}"
+    home = desk.home
+    monkeypatch.setenv("REVERIE_HOME", str(desk.project / "planted"))
+    assert f"REVERIE_HOME does not count in sessions, which keep all in {home}" in read(desk, "s-1")
+    assert not (desk.project / "planted").exists()
 
 
 def test_what_waits_for_all_projects_is_news_in_one_of_them(desk: Desk, tmp_path: Path) -> None:

@@ -1,18 +1,25 @@
 """Running the hook as the host does, with a stand-in for the worker that can be seen and ended."""
 
+import fcntl
+import json
 import os
+import re
 import select
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 HOOKS = Path(__file__).resolve().parents[2] / "hooks"
 LIMIT = 20
 """Seconds after which something that should have ended counts as hanging."""
 
 FAKE_WORKER = """#!/bin/sh
-case $1 in -E) exit 0 ;; esac  # asked whether it has the packages
+case $1 in -E) exit 0 ;; -I) exec {python} "$@" ;; esac  # asked whether it has the packages; run as a hook
 echo $$ >>"$REVERIE_HOME/started"
 printf '%s\\n' "$@" >"$REVERIE_HOME/arguments"
 env >"$REVERIE_HOME/variables"
@@ -21,7 +28,64 @@ cut -d' ' -f6 /proc/$$/stat >"$REVERIE_HOME/session"
 echo "made-up complaint" >&2
 echo started >"$REVERIE_HOME/ready"
 read -r line <"$REVERIE_HOME/release"
+""".replace("{python}", shlex.quote(sys.executable))
+IDLE = f"""#!/bin/sh
+case $1 in -I) exec {shlex.quote(sys.executable)} "$@" ;; esac
 """
+"""A Python that runs hooks; as a worker it ends at once."""
+
+
+def note_python(home: Path, script: str = IDLE) -> Path:
+    """Make `script` the Python of the hooks whose home is `home`, as a command notes it; return its place."""
+    place = home.parent / ("idle-python" if script == IDLE else "fake-python")
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    place.write_text(script, encoding="utf-8")
+    place.chmod(0o755)
+    (home / "python").write_text(f"{place}\n", encoding="utf-8")
+    return place
+
+
+def settings_of(env: dict[str, str], below: dict[str, Any] | None = None) -> str:
+    """Return as ``config.toml`` what the ``REVERIE_*__*`` variables of `env` say: hooks hand none of them on.
+
+    The other variables of the name are named in it, so that the worker gets them. `below` are settings that
+    hold where no variable says otherwise, as read from such a file.
+    """
+    sections: dict[str, dict[str, str]] = {}
+    for section, values in (below or {}).items():
+        sections[section] = {key: json.dumps(value) for key, value in values.items()}
+    for name, value in env.items():
+        section, separator, key = name.removeprefix("REVERIE_").lower().partition("__")
+        if name.startswith("REVERIE_") and separator:
+            plain = value if re.fullmatch(r"[\d.]+|true|false|\[.*\]", value) else json.dumps(value)
+            sections.setdefault(section, {})[key] = plain
+    others = [name for name in env if name.startswith("REVERIE_") and "__" not in name]
+    model = sections.setdefault("model", {})
+    own = json.loads(model.get("pass_env", "[]"))
+    own = own.replace(",", " ").split() if isinstance(own, str) else own
+    model["pass_env"] = json.dumps(list(dict.fromkeys([*own, *others])))
+    return "".join(
+        f"[{name}]\n" + "".join(f"{key} = {value}\n" for key, value in values.items())
+        for name, values in sections.items()
+    )
+
+
+def note_home(config: Path, home: Path) -> None:
+    """Say in the client's folder `config` that Reverie's home is `home`, as `reverie install` does."""
+    config.mkdir(parents=True, exist_ok=True)
+    (config / "reverie.home").write_text(f"{home}\n", encoding="utf-8")
+
+
+@contextmanager
+def worker_at_work(home: Path) -> Iterator[None]:
+    """Hold the worker's lock, as one that is alive does: no hook starts another."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if (home / "worker.lock").is_dir():
+        yield
+        return
+    with open(os.open(home / "worker.lock", os.O_RDWR | os.O_CREAT, 0o600), "rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @dataclass

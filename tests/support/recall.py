@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ from pipeline.hooklib import ownership, places, times
 from pipeline.search import index_reader
 from pipeline.search.refresh import refresh_index
 from pipeline.store import Store
+from tests.support.hooks import settings_of, worker_at_work
 
 HOOKS = Path(__file__).resolve().parents[2] / "hooks"
 LIMIT = 20
@@ -97,10 +99,16 @@ class Desk:
         command = [sys.executable, "-I", "-S", str(HOOKS / "recall.py"), event]
         if launcher:
             command = ["sh", str(HOOKS / "run"), event]
-        env = {**os.environ, "REVERIE_NOW": NOW, "REVERIE_PYTHON": "/bin/true", **self.env}
-        done = subprocess.run(
-            command, input=data, env=env, cwd=self.project, capture_output=True, timeout=LIMIT
-        )
+        env = {**os.environ, "REVERIE_NOW": NOW, **self.env}
+        given = {name: env.pop(name) for name in self.env if name.startswith("REVERIE_") and "__" in name}
+        if given:
+            # Hooks go by the file alone.
+            self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (self.home / "config.toml").write_text(settings_of(given), "utf-8")
+        with worker_at_work(Path(places.hooks_home())) if event == "SessionStart" else nullcontext():
+            done = subprocess.run(
+                command, input=data, env=env, cwd=self.project, capture_output=True, timeout=LIMIT
+            )
         assert (done.returncode, done.stderr) == (0, b"")
         return done.stdout
 

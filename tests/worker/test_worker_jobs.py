@@ -16,7 +16,7 @@ from pipeline.domain.job import Job
 from pipeline.hooklib import places
 from pipeline.ledger import inbox, jobs, open_ledger, runs
 from pipeline.worker import Pass
-from tests.support.hooks import HOOKS
+from tests.support.hooks import HOOKS, note_home, note_python
 from tests.support.loopback import (
     Limited,
     LoopbackApi,
@@ -462,8 +462,9 @@ def test_bug_050_while_someone_holds_the_ledger_nothing_is_lost(shop: Workshop, 
     session = talk(shop)
     with shop.ledger() as ledger, ledger.transaction():
         command = ["sh", str(HOOKS / "run"), "Stop"]
-        env = {**shop.env, "REVERIE_PYTHON": "/bin/true"}
-        hook = subprocess.run(command, input=shop.payload(session), env=env, capture_output=True)
+        note_python(shop.home)
+        note_home(shop.projects.parent, shop.home)
+        hook = subprocess.run(command, input=shop.payload(session), env=shop.env, capture_output=True)
         assert (hook.returncode, hook.stdout, hook.stderr) == (0, b"", b"")
         assert shop.work(REVERIE_NOW=NOW) == 0
     (line,) = [line for line in shop.log() if " ERROR " in line]

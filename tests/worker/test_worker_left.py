@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ import pytest
 
 from pipeline.core import paths
 from pipeline.core.errors import InputError
+from pipeline.hooklib.projects import why_ignored
 from pipeline.intake import spool
+from pipeline.ledger import jobs
 from tests.support.transcripts import Transcript, tool_result
 from tests.support.workshop import Workshop
 
@@ -27,7 +30,7 @@ def talk(shop: Workshop, number: int, **values: Any) -> tuple[Transcript, Path]:
 
 
 def work(shop: Workshop, **env: str) -> None:
-    assert shop.work(**OFFLINE, **env) == 0
+    assert shop.work(**{**OFFLINE, **env}) == 0
 
 
 def spoken(shop: Workshop) -> set[str]:
@@ -111,6 +114,75 @@ def test_an_unexpected_error_leaves_that_transcripts_events_only(shop: Workshop)
         ledger.execute("UPDATE memory_file_states SET type_counts = '{}'")
     work(shop)
     assert spool.left(shop.home) == [] and not list(spool.pending(shop.home))
+
+
+@pytest.mark.parametrize("file", ["/proc/self/mem", "/proc/kmsg", "/sys/kernel/uevent_seqnum"])
+@pytest.mark.parametrize("linked", [False, True], ids=["named", "linked"])
+def test_security_a12_a_file_of_the_kernels_is_no_transcript_and_does_not_stay(
+    shop: Workshop, file: str, linked: bool
+) -> None:
+    """Some give errors only, some wait for ever, some have no end."""
+    (session, event), (other, _) = talk(shop, 1), talk(shop, 2)
+    path = shop.folder / f"{session.session_id}.jsonl"
+    path.unlink()
+    if linked:
+        path.symlink_to(file)
+    else:
+        event.write_bytes(event.read_bytes().replace(bytes(path), file.encode()))
+    work(shop)
+    assert spoken(shop) == {other.session_id} and not list(spool.pending(shop.home))
+    ((name, reason),) = spool.quarantined(shop.home)
+    assert name == event.stem and "a file of the kernel's, not a transcript" in reason
+
+
+@pytest.mark.parametrize("file", ["/dev/zero", "/dev/null", "/dev/full", "/nowhere", "pipe"])
+def test_security_a12_a_device_is_no_transcript_and_does_not_stay(shop: Workshop, file: str) -> None:
+    (session, _), (other, _) = talk(shop, 1), talk(shop, 2)
+    path = shop.folder / f"{session.session_id}.jsonl"
+    path.unlink()
+    if file == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(file)
+    work(shop)
+    assert spoken(shop) == {other.session_id}
+    assert not list(spool.pending(shop.home)) and spool.left(shop.home) == []
+    assert len(shop.books()["events"]) == 2
+
+
+@pytest.mark.parametrize(("days", "given_up"), [(6, False), (8, True)])
+def test_security_a12_what_can_not_be_read_for_a_week_is_put_aside_with_its_reason(
+    shop: Workshop, days: int, given_up: bool
+) -> None:
+    session, event = talk(shop, 1)
+    place = _transcript(shop, session, event)
+    later = f"2026-03-{2 + days:02}T09:05:00+00:00"
+    work(shop, REVERIE_NOW=later)
+    quarantined = spool.quarantined(shop.home)
+    assert [name for name, _ in quarantined] == ([event.stem] if given_up else [])
+    assert [file.id for file in spool.pending(shop.home)] == ([] if given_up else [event.stem])
+    if given_up:
+        assert "given up after 7 days" in quarantined[0][1] and "Permission denied" in quarantined[0][1]
+    place.chmod(0o600)
+    shop.fire(session)
+    work(shop, REVERIE_NOW=later)
+    assert spoken(shop) == {session.session_id}, "the next event finds all that was said"
+
+
+def test_bug_cases_15_a_session_in_the_folder_of_our_own_calls_is_left_alone(shop: Workshop) -> None:
+    """Should the client ever fire hooks there, and whatever its transcript says: nothing comes of it."""
+    own = shop.home / "claude-cwd"
+    own.mkdir(parents=True, mode=0o700)
+    shop.project = own
+    session, _ = talk(shop, 1, cwd=str(own))
+    assert session.cwd == str(own)
+    work(shop)
+    assert spoken(shop) == set() and not list(spool.pending(shop.home))
+    with shop.ledger() as ledger:
+        assert jobs.list_jobs(ledger) == []
+    done = shop.reverie("ingest", "--dir", str(shop.projects), **OFFLINE)
+    assert done.returncode == 0 and spoken(shop) == set()
+    assert why_ignored(str(shop.place / "claude-cwd"), [], []) == "", "another folder of that name is one"
 
 
 def test_a_worker_tries_what_it_left_once(shop: Workshop) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from pipeline.config import SpendSettings
 from pipeline.core.clock import SystemClock, iso
-from tests.support.hooks import HOOKS, LIMIT
+from tests.support.hooks import HOOKS, LIMIT, note_home, settings_of
 from tests.support.loopback import LoopbackApi, keep_each_line, person_lines, serving
 from tests.support.transcripts import Transcript
 from tests.support.workshop import Workshop
@@ -33,8 +33,12 @@ def api() -> Iterator[LoopbackApi]:
 
 @pytest.fixture
 def shop(tmp_path: Path, api: LoopbackApi) -> Workshop:
-    python = {"REVERIE_PYTHON": sys.executable, "REVERIE_PYTHON_HOOK": sys.executable}
-    return Workshop(tmp_path / "place", {**api.environment, **python})
+    shop = Workshop(tmp_path / "place", api.environment)
+    shop.home.mkdir(mode=0o700)
+    (shop.home / "python").write_text(f"{sys.executable}\n")
+    (shop.home / "config.toml").write_text(settings_of(shop.env))
+    note_home(shop.projects.parent, shop.home)
+    return shop
 
 
 def now() -> str:
@@ -43,6 +47,9 @@ def now() -> str:
 
 def hook(shop: Workshop, session: Transcript, event: str = "Stop", **values: object) -> None:
     """Run the hook to its end as the host does; it must succeed in silence."""
+    settings = shop.home / "config.toml"
+    if settings.read_text() != settings_of(shop.env):
+        settings.write_text(settings_of(shop.env))
     command = ["sh", str(HOOKS / "run"), event]
     data = shop.payload(session, hook_event_name=event, **values)
     done = subprocess.run(command, input=data, env=shop.env, capture_output=True, timeout=3 * LIMIT)

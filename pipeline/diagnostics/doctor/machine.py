@@ -21,8 +21,8 @@ from pipeline.core.errors import InputError
 from pipeline.core.home import Home
 from pipeline.core.tools import run_tool
 from pipeline.domain.finding import Finding
-from pipeline.hooklib import jsonish
-from pipeline.llm.claude_cli import find_claude
+from pipeline.hooklib import jsonish, places
+from pipeline.llm.claude_cli import find_claude, installed_claude
 
 PACKAGES: tuple[str, ...] = (
     "anthropic",
@@ -46,6 +46,8 @@ def check(app: App) -> Iterator[Finding]:
     yield from _noted(app.home)
     yield from _setup(app.home)
     yield from _client(app)
+    yield from _sessions(app.home)
+    yield from _addresses(app)
     yield from _home(app.home)
     yield from _room(app.home)
     yield from _clock(app)
@@ -119,6 +121,37 @@ def _client(app: App) -> Iterator[Finding]:
         return
     version = _version_of(program)
     yield Finding("ok", "claude", f"{program}{f', version {version}' if version else ''}")
+
+
+def _sessions(home: Path) -> Iterator[Finding]:
+    """Tell what of this shell does not hold in sessions, where no variable counts and PATH is a noted one."""
+    if places.by_client():
+        return
+    theirs = places.hooks_home()
+    if home.absolute() != Path(theirs).absolute():
+        message = f"this shell's home is {home}, sessions keep all in {theirs}"
+        yield Finding("error", "sessions", message, "`reverie install` here makes this one theirs as well.")
+    names = sorted(name for name in os.environ if name.startswith("REVERIE_") and "__" in name)
+    if names:
+        message = f"{', '.join(names)} counts for commands in this shell, not in sessions"
+        yield Finding("note", "sessions", message, "`reverie config set` sets it for both.")
+    found = shutil.which("claude")
+    noted = places.first_line(str(Home(home).noted_path)) or places.FOLDERS
+    if found and installed_claude(noted) is None:
+        message = f"background work does not find {found}: its PATH is {noted}"
+        yield Finding(
+            "note", "sessions", message, "`reverie install` notes where it is, or model.claude_path."
+        )
+
+
+def _addresses(app: App) -> Iterator[Finding]:
+    """Tell of an address that comes from the environment, since in a session a project can set that."""
+    if app.settings.model.base_url:
+        return
+    named = [name for name in app.settings.model.pass_env if name.endswith(("BASE_URL", "ENDPOINT_URL"))]
+    for name in named:
+        message = f"model.pass_env takes {name} from the session, where a project's settings can change it"
+        yield Finding("note", "model", message, "Write the address into model.base_url instead.")
 
 
 def _version_of(program: Path) -> str:

@@ -6,6 +6,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from pipeline.app import folders
 from pipeline.app.application import App
 from pipeline.context import open_store
 from pipeline.core.errors import ReverieError, StoreError
@@ -23,6 +24,12 @@ _REINDEX = "`reverie reindex` builds it anew; until then hooks look at the files
 def check(app: App) -> Iterator[Finding]:
     """Yield how the store of this project, and the one for all projects, are."""
     store_path = app.store_path
+    folder, file = folders.waiting(Path.cwd())
+    if folder:
+        message = (
+            f"{file} names {folder} as memory folder, which waits for your yes; until then {store_path} is"
+        )
+        yield Finding("note", "store", message, "`reverie allow`, or remove autoMemoryDirectory there.")
     if store_path.is_dir():
         yield from _store(app, store_path)
         yield from _left_behind(app, store_path)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import plistlib
 import shlex
-import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from xml.sax.saxutils import escape
 
 from pipeline.core import paths
 from pipeline.core.errors import InputError
+from pipeline.core.tools import background_path
 from pipeline.hooklib.plain import whole_lines
 
 NAME = "reverie-dream"
@@ -27,7 +27,6 @@ LABEL = "reverie.dream"
 EVERY_HOURS = 4
 MINUTE = 17
 BEGIN, END = f"# {NAME}: begin", f"# {NAME}: end"
-_SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +44,13 @@ def plan(home: Path, *, python: str = "") -> SchedulePlan:
     starts programs without the person's own. No key is ever written down. Raises InputError for a path
     that is not UTF-8.
     """
-    tools = [str(Path(found).parent) for name in ("claude", "node") if (found := shutil.which(name))]
     package = paths.speakable(paths.PACKAGE.parent)
     values = {
         "REVERIE_HOME": str(paths.speakable(home.absolute())),
         "CLAUDE_CONFIG_DIR": str(paths.speakable(paths.config_dir().absolute())),
         "PYTHONPATH": str(package),
         "PYTHONSAFEPATH": "1",
-        "PATH": ":".join(dict.fromkeys((*tools, *_SYSTEM_PATH))),
+        "PATH": background_path(),
     }
     interpreter = paths.speakable(Path(python or sys.executable))
     return SchedulePlan(

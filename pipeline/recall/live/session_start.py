@@ -51,6 +51,10 @@ def session_start(
     """
     session, cwd = (_text(fields, name) for name in ("session_id", "cwd"))
     root, store = project_of(cwd) if cwd else ("", "")
+    folder = claude_settings.waiting_store(root)[0] if root else ""
+    if folder:
+        what = "settings of this project name a memory folder outside of it"
+        problems.insert(0, f"{what}, {folder}. It counts once you type `reverie allow` here, in a terminal")
     state = _state(home, store)
     seen = Seen(home, store)
     source, before = _text(fields, "source"), seen.before(session)

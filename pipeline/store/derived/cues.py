@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from pipeline.core.atomic import write_atomic
+from pipeline.core.atomic import ensure_dir, write_atomic
 from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
 from pipeline.store.files.layout import MAX_DERIVED, PRIVATE, read_regular
@@ -54,7 +54,7 @@ def write(root: Path, entries: Mapping[str, tuple[str, tuple[str, ...]]]) -> Non
     held: dict[str, Any] = {
         path: {"text": text, "phrases": list(phrases)} for path, (text, phrases) in sorted(entries.items())
     }
-    (root / PRIVATE).mkdir(mode=0o700, exist_ok=True)
+    ensure_dir(root / PRIVATE)
     write_atomic(root / PRIVATE / FILE, orjson.dumps({"version": _VERSION, "cues": held}))
 
 
