@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, get_args
 
 from pipeline import config
-from pipeline.app import retired
-from pipeline.app.status import estimate, next_step, overview, run_row, source_row, to_come
+from pipeline.app.status import estimate, next_step, overview, to_come
 from pipeline.config import Settings
 from pipeline.context import open_store
 from pipeline.core import clock as clocks
@@ -31,49 +30,21 @@ from pipeline.core.errors import (
     cause,
 )
 from pipeline.core.home import Home
-from pipeline.domain.memory import TYPES, Memory
-from pipeline.domain.sentences import sentences
+from pipeline.domain.memory import TYPES
 from pipeline.extraction.run import Outcome
-from pipeline.hooklib.memory_format import speaker
-from pipeline.hooklib.ownership import TOLD
 from pipeline.install import claude_settings
 from pipeline.install.hook_registration import note_interpreter
 from pipeline.intake.ingest import Ingested, KnownFiles, file_key, ingest_file, stat_of
 from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, open_ledger, runs
 from pipeline.llm import describe
-from pipeline.search.refresh import borne_out, refresh_index, sweep_indexes
-from pipeline.store import Document, HandEdit, Problem, Store
-from pipeline.store.files.document import parse
+from pipeline.search.refresh import refresh_index, sweep_indexes
+from pipeline.store import Document, Problem, Store
 from pipeline.transcript import find, scan
 from pipeline.worker import Pass, Worker, WorkerContext, check_owner, store_for
 from pipeline.worker.mending import renew_ledger
 
 WORKER_WAIT_SECONDS = 120.0
-
-
-@dataclass(frozen=True, slots=True)
-class Why:
-    """A memory, and for each of its sources what the transcript says there.
-
-    The ``sentences`` of a source are those it stands for, none where it stands for all; `unsourced` are
-    sentences that no source stands for, though there are some. `by` is who says it as far as that is borne
-    out, `by_hand` are the sentences that somebody wrote into a file of ours. `note` says so where the name
-    asked for was another memory's; `accepted` is the day of a person's yes in the inbox, "" without one;
-    `edit` what somebody did to its file since Reverie wrote it.
-    """
-
-    memory: Memory
-    path: Path
-    sources: tuple[dict[str, Any], ...]
-    runs: tuple[dict[str, Any], ...]
-    ours: bool
-    by: str
-    unsourced: tuple[str, ...] = ()
-    note: str = ""
-    accepted: str = ""
-    edit: HandEdit | None = None
-    by_hand: tuple[str, ...] = ()
 
 
 class App:
@@ -358,45 +329,6 @@ class App:
         found = [d for d in snapshot.documents if kind is None or d.memory.type == kind]
         return sorted(found, key=lambda d: (d.memory.type, d.memory.name)), list(snapshot.problems)
 
-    def why(self, name: str) -> Why:
-        """Return where the memory `name` comes from: lines, speakers, runs, models."""
-        store = self.open_store()
-        document = retired.read(store, name)
-        sources_given = document.memory.sources
-        found = sentences(document.memory.body)
-        with self.ledger(to_look=True) as ledger:
-            sources = tuple(
-                {
-                    **source_row(ledger, source),
-                    "sentences": [part.text for part in found if source.bears and source.is_for(part.key)],
-                }
-                for source in sources_given
-            )
-            made = tuple(
-                run_row(run)
-                for run_id in runs.of_memory(ledger, document.memory.id)
-                if (run := runs.run(ledger, run_id)) is not None
-            )
-        edit = next((edit for edit in store.hand_edits() if _still_stands(edit, document)), None)
-        hand = TOLD if borne_out(self.home, [document]) else document.hand
-        return Why(
-            document.memory,
-            store.path / document.path,
-            sources,
-            made,
-            store.is_as_written(document),
-            speaker(document.memory.origin, hand),
-            tuple(
-                part.text
-                for part in found
-                if sources_given and not any(source.is_for(part.key) for source in sources_given)
-            ),
-            note=retired.note_on(store, name, document),
-            accepted=retired.accepted_on(store, document),
-            edit=edit,
-            by_hand=_written_into(store, edit, document.memory) if edit else (),
-        )
-
     # -- changing ---------------------------------------------------------------------------------
 
     def follow(self, store: Store) -> None:
@@ -422,23 +354,10 @@ class App:
         return wrote
 
 
-def _written_into(store: Store, edit: HandEdit, memory: Memory) -> tuple[str, ...]:
-    """Return the sentences of `memory` that Reverie did not write into its file; none if that is lost."""
-    diff = store.hand_edit_diff(edit)
-    if diff is None or diff.before is None:
-        return ()
-    before = {sentence.folded for sentence in sentences(parse(diff.before, edit.path).body)}
-    return tuple(sentence.text for sentence in sentences(memory.body) if sentence.folded not in before)
-
-
 def _is_in(item: conversations.Conversation, run: runs.Run) -> bool:
     """Whether a run read rows of a conversation."""
     same = item.source_file == run.key
     return same and run.from_row <= item.last_row and item.first_row <= run.through_row
-
-
-def _still_stands(edit: HandEdit, document: Document) -> bool:
-    return edit.path == document.path and edit.found_by is None
 
 
 def _require_provider(llm: str, settings: Settings) -> None:

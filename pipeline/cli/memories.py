@@ -8,7 +8,9 @@ import typer
 
 from pipeline.app import listing, pins, recall, scopes
 from pipeline.app import memories as store_memories
-from pipeline.app.application import App, Why
+from pipeline.app.application import App
+from pipeline.app.explaining import Why
+from pipeline.app.explaining import why as explained
 from pipeline.app.listing import Left, Listed
 from pipeline.app.scopes import SHOWN, scope_of
 from pipeline.cli import output
@@ -82,7 +84,7 @@ def why(
     """Show who said it, where, and which run and model kept it."""
     asked = App(store=store, user=user)
     app = scopes.holder(asked, name)
-    found = app.why(name)
+    found = explained(app, name)
     output.data(
         {**output.plain(found), "scope": scope_of(app)}, lambda: _tell_why(found, app), as_json=as_json
     )

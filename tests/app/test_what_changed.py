@@ -10,6 +10,7 @@ import pytest
 from pipeline.app import history
 from pipeline.app.application import App
 from pipeline.app.changes import Line, compare, memory_changes
+from pipeline.app.explaining import why
 from pipeline.app.memories import add, forget
 from pipeline.app.pins import pin
 from pipeline.core.errors import InputError, StoreError
@@ -134,7 +135,7 @@ def test_what_lives_on_is_not_restored_beside_itself(bench: Bench, app: App) -> 
 def test_a_former_name_means_the_memory_to_every_command(bench: Bench, app: App) -> None:
     lives(app)
     assert pin(app, "retries", pinned=True).name == "four-retries"
-    assert app.why("retries").memory.name == "four-retries"
+    assert why(app, "retries").memory.name == "four-retries"
     with pytest.raises(InputError, match="four-retries already"):
         add(app, "Use 9 retries.", kind="project", name="retries", description="", why="")
     pin(app, "retries", pinned=False)

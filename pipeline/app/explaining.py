@@ -1,0 +1,96 @@
+"""Where a memory comes from: its sources, what the ledger has of them, its runs, what became of its file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.app import retired
+from pipeline.app.application import App
+from pipeline.app.status import run_row, source_row
+from pipeline.domain.memory import Memory
+from pipeline.domain.sentences import sentences
+from pipeline.hooklib.memory_format import speaker
+from pipeline.hooklib.ownership import TOLD
+from pipeline.ledger import runs
+from pipeline.search.refresh import borne_out
+from pipeline.store import Document, HandEdit, Store
+from pipeline.store.files.document import parse
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """A memory, and for each of its sources what the transcript says there.
+
+    The ``sentences`` of a source are those it stands for, none where it stands for all; `unsourced` are
+    sentences that no source stands for, though there are some. `by` is who says it as far as that is borne
+    out, `by_hand` are the sentences that somebody wrote into a file of ours. `note` says so where the name
+    asked for was another memory's; `accepted` is the day of a person's yes in the inbox, "" without one;
+    `edit` what somebody did to its file since Reverie wrote it.
+    """
+
+    memory: Memory
+    path: Path
+    sources: tuple[dict[str, Any], ...]
+    runs: tuple[dict[str, Any], ...]
+    ours: bool
+    by: str
+    unsourced: tuple[str, ...] = ()
+    note: str = ""
+    accepted: str = ""
+    edit: HandEdit | None = None
+    by_hand: tuple[str, ...] = ()
+
+
+def why(app: App, name: str) -> Why:
+    """Return where the memory `name` of the store of `app` comes from: lines, speakers, runs, models."""
+    store = app.open_store()
+    document = retired.read(store, name)
+    sources_given = document.memory.sources
+    found = sentences(document.memory.body)
+    with app.ledger(to_look=True) as ledger:
+        sources = tuple(
+            {
+                **source_row(ledger, source),
+                "sentences": [part.text for part in found if source.bears and source.is_for(part.key)],
+            }
+            for source in sources_given
+        )
+        made = tuple(
+            run_row(run)
+            for run_id in runs.of_memory(ledger, document.memory.id)
+            if (run := runs.run(ledger, run_id)) is not None
+        )
+    edit = next((edit for edit in store.hand_edits() if _still_stands(edit, document)), None)
+    hand = TOLD if borne_out(app.home, [document]) else document.hand
+    return Why(
+        document.memory,
+        store.path / document.path,
+        sources,
+        made,
+        store.is_as_written(document),
+        speaker(document.memory.origin, hand),
+        tuple(
+            part.text
+            for part in found
+            if sources_given and not any(source.is_for(part.key) for source in sources_given)
+        ),
+        note=retired.note_on(store, name, document),
+        accepted=retired.accepted_on(store, document),
+        edit=edit,
+        by_hand=_written_into(store, edit, document.memory) if edit else (),
+    )
+
+
+def _written_into(store: Store, edit: HandEdit, memory: Memory) -> tuple[str, ...]:
+    """Return the sentences of `memory` that Reverie did not write into its file; none if that is lost."""
+    diff = store.hand_edit_diff(edit)
+    if diff is None or diff.before is None:
+        return ()
+    before = {sentence.folded for sentence in sentences(parse(diff.before, edit.path).body)}
+    return tuple(sentence.text for sentence in sentences(memory.body) if sentence.folded not in before)
+
+
+def _still_stands(edit: HandEdit, document: Document) -> bool:
+    return edit.path == document.path and edit.found_by is None
