@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cache
 
-from pipeline.hooklib.plain import lines_of
 from pipeline.safety.invisible import has_hidden
 from pipeline.safety.tongues import Tongue, tongues
 
@@ -132,7 +131,7 @@ class _Rules:
 
 def _compiled(wordings: str) -> re.Pattern[str]:
     """Return a pattern of `wordings`, whose lines are alternatives."""
-    lines = [line.strip() for line in lines_of(wordings) if line.strip()]
+    lines = [line.strip() for line in wordings.split("\n") if line.strip()]
     return re.compile("|".join(lines) or r"(?!)", re.IGNORECASE)
 
 
