@@ -19,12 +19,13 @@ rules find with more care: github, stripe, jwt, openai, private_key, cloudant, i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.safety.detection import find
 from pipeline.safety.rule import Span
 from pipeline.safety.secret_rules import PRIVATE_TAG
+from pipeline.safety.unbroken import clean
 
 _PASSES = 4
 """Replacing one value can bring another to light (``a:b@`` after a token); this many rounds at most."""
@@ -37,6 +38,8 @@ class Redacted:
     text: str
     found: int
     kinds: tuple[str, ...]
+    values: tuple[str, ...] = field(default=(), repr=False)
+    """What was taken out, for `recognised` alone; it goes into no text, log or file."""
 
 
 def redact(text: str) -> Redacted:
@@ -47,14 +50,16 @@ def redact(text: str) -> Redacted:
     """
     text, found = _without_private(text)
     kinds: set[str] = {"private"} if found else set()
+    values: list[str] = []
     for _ in range(_PASSES if text else 0):
         spans = find(text)
         if not spans:
             break
         found += len(spans)
         kinds.update(kind for _, _, kind in spans)
+        values += [clean(text[start:end]) for start, end, _ in spans]
         text = _without(text, spans)
-    return Redacted(text, found, tuple(sorted(kinds)))
+    return Redacted(text, found, tuple(sorted(kinds)), tuple(values))
 
 
 def has_secret(text: str) -> bool:

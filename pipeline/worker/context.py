@@ -12,7 +12,7 @@ from pipeline.core.clock import Clock
 from pipeline.core.errors import UnauthorisedError
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job, JobKind
-from pipeline.ledger import Ledger, calls, jobs
+from pipeline.ledger import Ledger, calls, jobs, secrets
 from pipeline.ledger.jobs import Unclaimed
 from pipeline.llm import Client, Provider, logins, open_provider
 from pipeline.store import Store
@@ -80,7 +80,7 @@ class WorkerContext:
         if provider.name == "offline":
             return None
         meter = calls.LedgerMeter(self.ledger, self.settings.spend, self.clock, run_id=new_id())
-        return Client(provider, meter, settings=self.settings.model)
+        return Client(provider, meter, settings=self.settings.model, mask=secrets.masking(self.ledger))
 
     def phase(self, store: Store) -> PhaseContext:
         """Return what a phase over `store` works with."""
