@@ -197,9 +197,9 @@ class _Learned:
         """Return `text` without secrets, those that were known before included."""
         redacted = redact(text)
         for value in redacted.values:
-            fingerprint = self.known.learn(value)
-            if fingerprint is not None:
-                self._fingerprints.append(fingerprint)
+            fingerprints = self.known.learn(value)
+            if fingerprints:
+                self._fingerprints += fingerprints
                 self._sessions.add(session)
         return self.known.mask(redacted.text)
 

@@ -41,6 +41,8 @@ def keep(
     ]
     ledger.executemany("INSERT OR IGNORE INTO secret_marks VALUES (?, ?, ?, ?)", rows)
     for session in sessions:
+        # What is overwritten must not stay readable in the file's free space.
+        ledger.execute("PRAGMA secure_delete = ON")
         for table, columns in _STORED.items():
             _mask(ledger, known, table, columns, session)
 

@@ -14,13 +14,17 @@ from hashlib import blake2b
 
 from pipeline.safety.plausible import host_like, stands_for_another
 from pipeline.safety.rule import lower
+from pipeline.safety.unbroken import views
 
 KIND = "known"
 _RUN = re.compile(r"[a-z0-9]+|[^\W_a-z0-9]+")
 """Letters and digits without a break; those of ASCII apart, since other scripts put no blank between."""
+_PART = re.compile(r"%[0-9A-Fa-f]{2}|\\n|[^\w+=.]+")
+"""What parts a value into pieces that may stand alone: the lines of a key, the steps of an address."""
 _DIGIT = re.compile(r"\d")
 _SHORTEST, _SHORTEST_WORD, _SHORTEST_NUMBER = 6, 12, 12
 _MOST_RUNS = 12
+_LONG_PART = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,28 +50,32 @@ class Recognised:
     def __len__(self) -> int:
         return len(self._digests)
 
-    def learn(self, value: str) -> Fingerprint | None:
-        """Take in `value` and return what to keep of it; None if it is known or not worth keeping."""
-        runs = _RUN.findall(lower(value))
-        whole = "".join(runs)
-        if not _worth(value, whole):
-            return None
-        fingerprint = Fingerprint(self._digest(whole), len(whole), len(value.split()) > 1)
-        if fingerprint.digest in self._digests:
-            return None
-        self._add(fingerprint)
-        return fingerprint
+    def learn(self, value: str) -> list[Fingerprint]:
+        """Take in `value` and its longer parts, and return what to keep of what is new and worth keeping."""
+        parts = [part for part in _PART.split(value) if len(part) >= _LONG_PART and _DIGIT.search(part)]
+        found: list[Fingerprint] = []
+        for text in (value, *parts):
+            whole = "".join(_RUN.findall(lower(text)))
+            fingerprint = Fingerprint(self._digest(whole), len(whole), len(text.split()) > 1)
+            if _worth(text, whole) and fingerprint.digest not in self._digests:
+                self._add(fingerprint)
+                found.append(fingerprint)
+        return found
 
     def mask(self, text: str) -> str:
-        """Return `text` with ``[redacted:known]`` wherever one of the values stands."""
+        """Return `text` with ``[redacted:known]`` wherever one of the values stands, also across breaks."""
         if not self._digests:
             return text
-        found = {text[start:end] for start, end in self._places(text)}
-        for value in sorted(found, key=len, reverse=True):
-            text = re.sub(
-                rf"(?a:(?<![A-Za-z0-9])){re.escape(value)}(?a:(?![A-Za-z0-9]))", f"[redacted:{KIND}]", text
-            )
-        return text
+        places = list(self._places(text))
+        for view in views(text):
+            places += [view.span(start, end) for start, end in self._places(view.text)]
+        pieces: list[str] = []
+        at = 0
+        for start, end in sorted(places):
+            if start >= at:
+                pieces += [text[at:start], f"[redacted:{KIND}]"]
+            at = max(at, end)
+        return "".join(pieces) + text[at:]
 
     def _add(self, fingerprint: Fingerprint) -> None:
         self._digests.add(fingerprint.digest)
@@ -80,8 +88,9 @@ class Recognised:
         if self._lengths:
             for word in set(text.split()):
                 if len(word) >= _SHORTEST and (len(word) >= _SHORTEST_WORD or _DIGIT.search(word)):
-                    at = text.find(word)
-                    yield from ((at + start, at + end) for start, end in self._known(word, self._lengths))
+                    for start, end in self._known(word, self._lengths):
+                        for at in _all(text, word):
+                            yield at + start, at + end
         if self._spaced:
             yield from self._known(text, self._spaced)
 
@@ -99,6 +108,13 @@ class Recognised:
                 before = end
                 if len(whole) in lengths and self._digest(whole) in self._digests:
                     yield start, end
+
+
+def _all(text: str, word: str) -> Iterator[int]:
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + len(word))
 
 
 def _worth(value: str, whole: str) -> bool:

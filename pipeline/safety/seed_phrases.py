@@ -80,6 +80,11 @@ def _checks(words: list[re.Match[str]]) -> bool:
     return f"{hashlib.sha256(entropy).digest()[0]:08b}"[: len(bits) - size] == bits[size:]
 
 
+def beginnings() -> list[str]:
+    """Return the first letters of the list's words, at most four, in its order."""
+    return list(_known())
+
+
 @lru_cache(maxsize=1)
 def _known() -> dict[str, int]:
     """Return the number of each word, by its first four letters."""

@@ -40,7 +40,6 @@ from pipeline.safety.spoken_words import (
     PRODUCT,
     QUOTE,
     SECRET_KEY,
-    SENTENCE,
     SHORT,
     STRIP,
     SURE,
@@ -151,16 +150,15 @@ def _stands_alone(hint: str, name: re.Match[str], text: str) -> bool:
     )
 
 
-def _end(text: str, start: int) -> int:
-    """Return where the sentence that goes on at `start` ends, or AHEAD characters on."""
-    stop = SENTENCE.search(text, start, start + AHEAD)
-    return stop.start() + (stop[0][0] != "\n") if stop else min(len(text), start + AHEAD)
-
-
 def _from_to(text: str, start: int) -> Iterator[Span]:
-    found = FROM_TO.search(text, start, _end(text, start))
+    line = text.find("\n", start, start + AHEAD)
+    found = FROM_TO.search(text, start, line if line >= 0 else start + AHEAD)
     if found and made_up(found["value"]):
         yield (*found.span("value"), "password")
+        second = TOKEN.match(text, found.end())
+        value = second[0].rstrip(",;:.") if second else ""
+        if made_up(value):
+            yield found.end(), found.end() + len(value), "password"
 
 
 def _told_before(text: str, at: int) -> Iterator[Span]:

@@ -26,12 +26,12 @@ _JOINED = (
     r"(?:\s*(?:\+|\.{1,2}|&|~|\|\||<>|,?\s*\\)\s*(?:\r?\n\s*)?|[ \t]*\r?\n[ \t]*)"
     r"(?P=q)(?=[\w+/=.~!?@#$%^&*-])"
 )
-_SOFT = r"(?<=[\w+/-])=\r?\n(?=[\w+/=-])"
+_SOFT = r"(?<=[\w+/-])=\r?\n(?=[\w+/=-])(?![A-Za-z_][\w.-]*\s?[:=])"
 _ESCAPED = re.compile("|".join((_COLOUR, _MARKUP, _CONTINUED, _SOFT)))
 _STRINGS = re.compile(_JOINED)
 _LINE_END = re.compile(
     r"(?P<break>(?:[ \t]{0,3}|<br\s?/?>)\r?\n[ \t]*(?:[>|#*+-][ \t]+|//[ \t]*)*)"
-    r"(?P<tail>[\w+/=.-]{3,})(?=[\s\"'`,;)]|$)"
+    r"(?![A-Za-z_][\w.-]*\s?[:=]\s?\S)(?P<tail>[\w+/=.-]{3,})(?=[\s\"'`,;)]|$)"
 )
 _HEAD = re.compile(r"[\w+/=.-]{7,}\Z")
 _HIDES = ("\x1b", "\\x1b", "\\u", "\\0", "\\e", "&", "<wbr", "\\\n", "\\\r", "=\n", "=\r")
