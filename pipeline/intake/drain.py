@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,7 +32,7 @@ from pipeline.intake import spool
 from pipeline.intake.ingest import file_key, ingest_file
 from pipeline.intake.left_alone import why_left_alone
 from pipeline.intake.spool import SpoolFile
-from pipeline.ledger import Ledger, events, jobs, runs, unread, utterances
+from pipeline.ledger import Ledger, events, jobs, runs, secrets, unread, utterances
 from pipeline.safety.redaction import redact
 from pipeline.transcript import find
 
@@ -87,7 +87,7 @@ def drain(
         if path is None and event.cwd and _is_left_alone(event.cwd, settings):
             spool.retire(file)
         elif path is None:
-            events.record_events(ledger, [_row(event)])
+            events.record_events(ledger, [_row(event, secrets.masking(ledger))])
             spool.retire(file)
         else:
             by_path[path].append((file, event))
@@ -185,7 +185,7 @@ def _ingest_events(
     waits = all(event.hook in _NO_HURRY for _, event in filed_events)
     due = _next_turn(ledger, key, settings, now) if waits else now
     with ledger.transaction():
-        events.record_events(ledger, [_row(event) for _, event in filed_events])
+        events.record_events(ledger, [_row(event, secrets.masking(ledger)) for _, event in filed_events])
         if not is_print_session(ledger, key, settings):
             jobs.enqueue(ledger, "extract_turn", key, now=now, run_after=due)
     faults.reach("drain.after_ledger")
@@ -221,13 +221,13 @@ def _next_turn(ledger: Ledger, key: str, settings: Settings, now: float) -> floa
     return max(now, at_most_now(last, now) + settings.extraction.turn_interval_seconds)
 
 
-def _row(event: spool.Event) -> events.Event:
+def _row(event: spool.Event, mask: Callable[[str], str]) -> events.Event:
     return events.Event(
         id=event.id,
         hook=event.hook,
         session_id=event.session_id,
         transcript_path=event.transcript_path or "",
         cwd=event.cwd or "",
-        payload_json=event.payload_json,
+        payload_json=mask(event.payload_json),
         received_at=event.received_at,
     )

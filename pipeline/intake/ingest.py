@@ -22,10 +22,11 @@ from pipeline.core.errors import InputError, UnreadableError
 from pipeline.core.paths import speakable
 from pipeline.domain.speech import Entry, tally
 from pipeline.intake.left_alone import why_left_alone
-from pipeline.ledger import Ledger, files
+from pipeline.ledger import Ledger, files, secrets
 from pipeline.ledger.entries import commit_ingest
+from pipeline.safety.recognised import Fingerprint
 from pipeline.safety.redaction import redact
-from pipeline.transcript import Cursor, abandoned, read
+from pipeline.transcript import Cursor, Reading, abandoned, read
 
 _WORD_CHARS = 64
 """Characters kept of a record's type, which for an unknown one is whatever the file says."""
@@ -98,8 +99,7 @@ def ingest_file(
     `quiet` says that nobody is writing any more, so that a last line without a newline is taken.
     `reimport` reads from the first byte again; rows already there stay (D-C5). A file that is gone is marked
     so, once, and its rows are kept (D-C4). One of a project that is left alone is skipped, unless a person
-    `asked_for` this very file. Raises InputError for what is no transcript, UnreadableError for
-    one that the system does not let us read, of which nothing is noted.
+    `asked_for` this very file. Raises InputError for no transcript, UnreadableError for one not ours to read.
     """
     state, stat = files.file_state(ledger, key), stat_of(path)
     if stat is None:
@@ -112,8 +112,8 @@ def ingest_file(
     # A prompt that still waits for its copy is told on a quiet pass, though the file did not change.
     if same and cursor.offset == stat.st_size and not (quiet and cursor.queue):
         return Ingested(key, path, skipped="unchanged")
-    mtime_ms = stat.st_mtime_ns // 1_000_000
-    files.begin_ingest(ledger, key, str(path), source=source, size=stat.st_size, mtime_ms=mtime_ms)
+    size, mtime_ms = stat.st_size, stat.st_mtime_ns // 1_000_000
+    files.begin_ingest(ledger, key, str(path), source=source, size=size, mtime_ms=mtime_ms)
     try:
         reading = read(path, cursor, quiet=quiet)
     except FileNotFoundError:
@@ -121,13 +121,15 @@ def ingest_file(
     except InputError:
         files.refuse(ledger, key)
         raise
+    learned = _Learned(ledger, clock)
     result = commit_ingest(
         ledger,
         key,
-        _redacted(reading.entries),
+        _redacted(reading.entries, learned),
+        settle=learned.settle,
         cursor_json=lambda: reading.cursor.to_json(),
         offset=lambda: reading.cursor.offset,
-        size=stat.st_size,
+        size=size,
         mtime_ms=mtime_ms,
         restarted=lambda: reading.restarted,
         bad=reading.bad,
@@ -136,8 +138,12 @@ def ingest_file(
         gap_minutes=settings.extraction.conversation_gap_minutes,
         now=clock.now(),
     )
-    new, bad = result.new_rows, len(reading.bad)
-    return Ingested(key, path, new, bad, restarted=reading.restarted, bytes_read=reading.bytes_read)
+    return _done(key, path, result.new_rows, reading)
+
+
+def _done(key: str, path: Path, new: int, reading: Reading) -> Ingested:
+    bad, restarted = len(reading.bad), reading.restarted
+    return Ingested(key, path, new, bad, restarted=restarted, bytes_read=reading.bytes_read)
 
 
 def stat_of(path: Path) -> os.stat_result | None:
@@ -173,20 +179,51 @@ def _counts(counts: Mapping[str, int]) -> dict[str, int]:
     return word_counts
 
 
-def _redacted(entries: Iterator[Entry]) -> Iterator[Entry]:
+class _Learned:
+    """What one pass recognised that was not known: what to keep of it, and the sessions it stands in."""
+
+    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+        self.known = secrets.recognised(ledger)
+        self._ledger = ledger
+        self._clock = clock
+        self._fingerprints: list[Fingerprint] = []
+        self._sessions: set[str] = set()
+
+    def settle(self) -> None:
+        """Keep what was learned, and take it out of what those sessions had said before."""
+        secrets.keep(self._ledger, self.known, self._fingerprints, self._sessions, now=self._clock.now())
+
+    def text(self, text: str, session: str) -> str:
+        """Return `text` without secrets, those that were known before included."""
+        redacted = redact(text)
+        for value in redacted.values:
+            fingerprints = self.known.learn(value)
+            if fingerprints:
+                self._fingerprints += fingerprints
+                self._sessions.add(session)
+        return self.known.mask(redacted.text)
+
+
+def _redacted(entries: Iterator[Entry], learned: _Learned) -> Iterator[Entry]:
+    def word(text: str) -> str:
+        return learned.known.mask(_word(text))
+
     for entry in entries:
         if entry.text or entry.note:
-            text, note = redact(entry.text), redact(entry.note)
-            if text.found or note.found:
-                entry = replace(entry, text=text.text, note=note.text)
-        kind = _word(entry.type)[:_WORD_CHARS]
-        tools = tuple(map(_word, entry.tool_names))
-        touched = tuple(map(_word, entry.files))
-        branch = _word(entry.branch) if entry.branch else ""
-        sender = _word(entry.origin)[:_WORD_CHARS] if entry.origin else ""
-        writes = tuple(map(_word, entry.memory_writes))
-        reads = tuple(map(_word, entry.memory_reads))
-        started = _word(entry.entrypoint) if entry.entrypoint else entry.entrypoint
+            text, note = (
+                learned.text(entry.text, entry.session_id),
+                learned.text(entry.note, entry.session_id),
+            )
+            if (text, note) != (entry.text, entry.note):
+                entry = replace(entry, text=text, note=note)
+        kind = word(entry.type)[:_WORD_CHARS]
+        tools = tuple(map(word, entry.tool_names))
+        touched = tuple(map(word, entry.files))
+        branch = word(entry.branch) if entry.branch else ""
+        sender = word(entry.origin)[:_WORD_CHARS] if entry.origin else ""
+        writes = tuple(map(word, entry.memory_writes))
+        reads = tuple(map(word, entry.memory_reads))
+        started = word(entry.entrypoint) if entry.entrypoint else entry.entrypoint
         if (kind, tools, touched, branch, sender, writes, reads, started) != (
             entry.type,
             entry.tool_names,

@@ -73,14 +73,14 @@ def commit_ingest(
     abandoned: links.Abandoned,
     gap_minutes: float,
     now: Moment,
+    settle: Callable[[], None] = lambda: None,
 ) -> IngestResult:
     """Commit one pass over the file `key`: all of it or nothing.
 
     `entries` may be an iterator over any amount: a few megabytes are held at a time, and the write lock is
-    taken only when the first of them are there. `cursor_json`, `offset` and `type_counts` may be callables,
-    asked once `entries` is exhausted, as `bad` is read then; `restarted` is asked when the
-    first entries are there. `abandoned` tells from links in file order which uuids lie on branches the
-    person left. Entries nobody speaks in are kept when they name a tool, a memory file or an unknown type.
+    taken when the first are there, as `restarted` is asked. `cursor_json`, `offset` and `type_counts` may be
+    callables, asked when all are there, as `bad` is read and `settle` called. `abandoned` tells from links in
+    file order what lies on branches the person left. Of entries without speech those with a tool are kept.
     """
     batches = _batches(entries)
     first = next(batches, [])
@@ -96,11 +96,10 @@ def commit_ingest(
             reached = links.add(ledger, file, batch, after=reached)
             offered += _insert(ledger, file, key, _own(ledger, batch, copies))
             recalls.note_reads(ledger, _reads(batch, seconds(now)))
-        judged = links.mark_branches(ledger, file, tip, abandoned)
-        conversations.rebuild(
-            ledger, file, gap_minutes=gap_minutes, now=now, grown_after=None if judged else last_row
-        )
+        grown_after = None if links.mark_branches(ledger, file, tip, abandoned) else last_row
+        conversations.rebuild(ledger, file, gap_minutes=gap_minutes, now=now, grown_after=grown_after)
         ledger.executemany(_BAD_LINE, [(file, *line) for line in bad])
+        settle()
         store_state(
             ledger,
             file,
@@ -112,8 +111,8 @@ def commit_ingest(
             type_counts=type_counts() if callable(type_counts) else type_counts,
             after_row=last_row,
         )
-        new = _new_rows(ledger, file, last_row)
         faults.reach("ingest.before_commit")
+        new = _new_rows(ledger, file, last_row)
     faults.reach("ingest.after_commit")
     return IngestResult(new, offered - new)
 

@@ -380,6 +380,16 @@ def outages(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE jobs RENAME COLUMN held_call TO failed_call")
 
 
+def recognised_secrets(connection: sqlite3.Connection) -> None:
+    """Add the digests of secrets that were recognised once, and the salt they are made with."""
+    connection.execute("CREATE TABLE secret_salt (salt BLOB NOT NULL)")
+    connection.execute("INSERT INTO secret_salt VALUES (randomblob(32))")
+    connection.execute("""
+        CREATE TABLE secret_marks (
+          digest BLOB PRIMARY KEY, length INTEGER NOT NULL, spaced INTEGER NOT NULL, seen_at REAL NOT NULL
+        ) WITHOUT ROWID""")
+
+
 Step = Callable[["sqlite3.Connection"], None]
 STEPS: tuple[Step, ...] = (
     files,
@@ -399,6 +409,7 @@ STEPS: tuple[Step, ...] = (
     held_jobs,
     unsent_calls,
     outages,
+    recognised_secrets,
 )
 LATEST = len(STEPS)
 

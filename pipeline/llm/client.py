@@ -54,7 +54,8 @@ class _Answer(Generic[T]):
 class Client:
     """Asks one provider, and books every call with one meter.
 
-    `sleep` is what a retry waits with, given seconds.
+    `sleep` is what a retry waits with, given seconds. `mask` takes what is known as a
+    secret out of a text; it goes over every request and every reply.
     """
 
     def __init__(
@@ -64,11 +65,13 @@ class Client:
         *,
         settings: ModelSettings,
         sleep: Callable[[float], None] = time.sleep,
+        mask: Callable[[str], str] = str,
     ) -> None:
         self.provider = provider
         self._meter = meter
         self._attempts = settings.attempts
         self._sleep = sleep
+        self._mask = mask
 
     def complete(self, request: Request, schema: type[T]) -> Reply[T]:
         """Return `request`'s answer as a value of type `schema`.
@@ -78,7 +81,7 @@ class Client:
         value came: RefusedError, TruncatedError, TooLongError, InvalidReplyError, or what the provider
         raised.
         """
-        request = _sendable(request)
+        request = _sendable(request, self._mask)
         wanted = structured.schema_of(schema)
         answer = first = self._call(request, wanted, schema)
         usage, dollars = first.raw.usage, first.dollars
@@ -123,6 +126,7 @@ class Client:
         usage, dollars, sent = Usage(), 0.0, True
         try:
             raw = self.provider.send(request, wanted)
+            raw = replace(raw, text=self._mask(raw.text))
             usage, dollars = raw.usage, _cost(raw)
             _check_stop(raw)
         except ModelError as error:
@@ -184,9 +188,9 @@ def _repair(request: Request, text: str, fault: InvalidReplyError) -> Request:
     return replace(request, messages=(*request.messages, *reply, complaint))
 
 
-def _sendable(request: Request) -> Request:
-    """Return `request` with text that UTF-8 can carry."""
-    messages = tuple(replace(m, content=well_formed(m.content)) for m in request.messages)
+def _sendable(request: Request, mask: Callable[[str], str]) -> Request:
+    """Return `request` with text that UTF-8 can carry, and nothing in it that `mask` takes out."""
+    messages = tuple(replace(m, content=mask(well_formed(m.content))) for m in request.messages)
     return replace(request, system=well_formed(request.system), messages=messages)
 
 

@@ -22,7 +22,7 @@ from pipeline.safety.plausible import (
     stands_for_another,
     telling,
 )
-from pipeline.safety.rule import Rule, Span
+from pipeline.safety.rule import Rule, Span, lower
 from pipeline.safety.secret_rules import ASSIGNED, KEY, KEY_AT, KEY_HINTS, KEY_LEAD, QUOTED, QUOTES, SHAPES
 from pipeline.safety.seed_phrases import phrases
 from pipeline.safety.unbroken import views
@@ -68,14 +68,6 @@ def _found(text: str) -> Iterator[Span]:
     if _CARD_LIKE.search(text):
         yield from cards(text)
     yield from phrases(text, lowered)
-
-
-def lower(text: str) -> str:
-    """Return `text` in lower case, each character in its place."""
-    lowered = text.lower()
-    if len(lowered) == len(text):
-        return lowered
-    return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
 
 
 def _holds(text: str, hints: tuple[str, ...]) -> bool:
@@ -135,7 +127,7 @@ def _in_long_words(text: str) -> Iterator[Span]:
 
 
 def _shift(places: list[tuple[int, int]], position: int) -> int:
-    """Return how far before its place in the text `position` is in the words at `places`, joined by blanks."""
+    """Return how far before its place in the text `position` is in the words at `places`, joined."""
     at = 0
     for start, end in places:
         if position < at + end - start:
@@ -220,7 +212,7 @@ def _value(found: re.Match[str], text: str) -> Iterator[Span]:
 
 
 def _ended(value: str, text: str, start: int) -> str:
-    """Return `value` up to where, in a URL, the next one begins, or, after ASCII, a word without a blank before it."""
+    """Return `value` up to the next one of a URL, or to a word that follows it without a blank."""
     if "&" in value and "?" in text[max(0, start - 200) : start].split(" ")[-1]:
         value = value.partition("&")[0]
     foreign = _NO_BLANKS.search(value) if value[0].isascii() else None

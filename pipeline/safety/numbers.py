@@ -9,7 +9,8 @@ from pipeline.safety.rule import Span
 
 _CARD = re.compile(r"(?a:(?<![\w.,/+-])[2-6]\d{3}(?:[ -]?\d{2,6}){2,4}(?![\w/]|[.,-]\d))")
 _CODE = re.compile(
-    r"(?i)\b(?:cvv2?|cvc2?|csc|kartenprüfnummer|security code|prüfziffer)\b[\s:=(]*(?:is |ist |est )?(?P<value>\d{3,4})(?!\d)"
+    r"(?i)\b(?:cvv2?|cvc2?|csc|kartenprüfnummer|security code|prüfziffer)\b"
+    r"[\s:=(]*(?:is |ist |est )?(?P<value>\d{3,4})(?!\d)"
 )
 _ISSUERS = (
     (re.compile(r"4"), (13, 16, 19)),
@@ -21,10 +22,12 @@ _ISSUERS = (
     (re.compile(r"5[06-9]|6"), (12, 13, 14, 15, 16, 17, 18, 19)),
 )
 _PRINTED = frozenset({
-    "4242424242424242", "4111111111111111", "4012888888881881", "4000056655665556", "5555555555554444", "5105105105105100",
-    "378282246310005", "371449635398431", "6011111111111117", "6011000990139424", "30569309025904", "38520000023237",
-    "3530111333300000", "2223003122003222", "4000000000000002", "5200828282828210",
+    "4242424242424242", "4111111111111111", "4012888888881881", "4000056655665556", "5555555555554444",
+    "5105105105105100", "378282246310005", "371449635398431", "6011111111111117", "6011000990139424",
+    "30569309025904", "38520000023237", "3530111333300000", "2223003122003222", "4000000000000002",
+    "5200828282828210",
 })  # fmt: skip
+"""Numbers that the documentation of payment services prints."""
 _OTHER_NUMBER = re.compile(
     r"(?i)(?:invoice|order|case|ticket|tracking|reference|ref|row|id|serial|rechnung\w*|bestell\w*|vorgang\w*|kunden\w*|factura|facture|"
     r"fattura|fatura|nummer|número|numéro|meter|zähler\w*|seq|ts|timestamp|channel|guild|imei|isbn|iban|phone|tel)\W{0,4}(?:no|nr|number|num|id)?\W{0,3}\Z"

@@ -9,18 +9,21 @@ from __future__ import annotations
 import re
 
 PLACEHOLDER = re.compile(
-    r"[$<{%(\[]|.*\[redacted:|[*x.•…_-]+$|your[-_ ]|example|change[-_ ]?(?:me|this|it)\b|replace[-_]?(?:me|with)|\.\.\.|"
+    r"[$<{%(\[]|.*\[redacted:|[*x.•…_-]+$|your[-_ ]|example|change[-_ ]?(?:me|this|it)\b|"
+    r"replace[-_]?(?:me|with)|"
+    r"\.\.\.|"
     r"insert[-_ ]|.{0,40}(?:example(?:key)?|_here|-here|placeholder)$|.*(?:redacted|EXAMPLE)|dummy|todo\b|…|"
     r"(?:vault|op|ssm|arn|env|file|keyring|sops|secretsmanager|doppler|gsm|akv|awssm|bws|keychain|secret)://?|"
     r"(?:vault|arn|env|file|ssm|keyring|secretsmanager|sops|ref\+\w+):[\w/]|ENC\[|@Microsoft\.KeyVault|!vault|"
-    r"(?-i:(?:[~.]{0,2}/[a-z_.-]+){2,}$)|(.)\1{3,}$|.*(?:([x*•.])\2{7}|0{16})|tu[-_ ]contrase|ihr[-_ ]|dein[-_ ]|votre[-_ ]|my[-_](?:password|secret|token|key)$",
+    r"(?-i:(?:[~.]{0,2}/[a-z_.-]+){2,}$)|(.)\1{3,}$|.*(?:([x*•.])\2{7}|0{16})|"
+    r"tu[-_ ]contrase|ihr[-_ ]|dein[-_ ]|votre[-_ ]|my[-_](?:password|secret|token|key)$",
     re.I,
 )
 """What stands for a value that is not told, or says where it is kept."""
 
 ORDINARY_PASSWORDS = frozenset({
-    "password", "passwd", "pass", "pwd", "pw", "secret", "changeme", "token", "x-oauth-basic", "x-access-token",
-    "user", "username", "pass123", "passwort", "kennwort", "contraseña", "senha",
+    "password", "passwd", "pass", "pwd", "pw", "secret", "changeme", "token", "x-oauth-basic",
+    "x-access-token",    "user", "username", "pass123", "passwort", "kennwort", "contraseña", "senha",
 })  # fmt: skip
 """What documentation writes where a password goes."""
 
@@ -47,7 +50,7 @@ _ORDINARY = re.compile(
     r"[A-Za-z_$]\w*(?:\.[A-Za-z_]\w*)+$|(?:new|old|my|the|confirm|repeat|db|user)?_?(?:password|passwd|passphrase|token|secret|pwd|pass|key)_?\w{0,3}$|"
     r"sha(?:1|256|384|512)[:-]|md5:|AAAA[BCE]3Nza|(?:--?|\+)[a-z]|[a-z]+(?:\d\.|\.\d)"
 )
-"""Ordinary things of programs: versions, dates, paths, addresses, files, calls, variables, hosts, hashes' names."""
+"""Ordinary things of programs: versions, dates, paths, addresses, files, calls, variables, hosts."""
 _OWNED_UP = re.compile(r"(?i)(?<![a-z])(?:fake|dummy|sample)(?![a-z])")
 """What says of itself that it is no secret; only in prose, where nothing but its looks makes it one."""
 _LIKE_A_HOST = re.compile(r"(?:[a-z]+[-_/])*[a-z]+[-_]?\d{1,2}$")
@@ -107,13 +110,18 @@ def random(value: str) -> bool:
     return any(len(piece) >= 8 and _mixed_piece(piece) for piece in re.split(r"[-_./:+=~]", value))
 
 
+def host_like(value: str) -> bool:
+    """Say whether `value` is a lower-case word with one or two digits, as hosts and products have."""
+    return _LIKE_A_HOST.match(value) is not None
+
+
 def plain_word(value: str) -> bool:
     """Say whether `value`, a lone word of letters after "is still", can be a password and not a quality."""
     return value.isalpha() and value.islower() and len(value) >= 10 and not _FUNCTION_WORD.match(value)
 
 
 def _alphabetic(value: str) -> bool:
-    """Say whether `value` is of a script whose words have blanks between them, and no syllables or ideographs."""
+    """Say whether `value` is of a script whose words have blanks between them."""
     return value.isascii() or all(char < "\u0590" for char in value)
 
 

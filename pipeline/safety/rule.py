@@ -12,9 +12,9 @@ Span = tuple[int, int, str]
 class Rule:
     """A pattern whose group ``value``, or else the whole match, is a secret of `kind`.
 
-    It is tried only on text that holds `gate` and one of `hints` (lower case), and compiled when it first is. With
-    `inner`, the values are what that pattern finds inside the match (its own ``value``, or all of it).
-    `finds` and `leaves` are an example it finds (the secret in ``«»``) and one it must leave alone.
+    It is tried only on text that holds `gate` and one of `hints` (lower case), and compiled when it first
+    is. With `inner`, the values are what that pattern finds inside the match (its own ``value``, or all of
+    it). `finds` and `leaves` are an example it finds (the secret in ``«»``) and one it must leave alone.
     """
 
     kind: str
@@ -53,3 +53,11 @@ def joined(rules: tuple[Rule, ...]) -> Rule:
     begin, end = token("").split("(?:)")
     parts = [rule.pattern.removeprefix(begin + "(?:").removesuffix(")" + end) for rule in rules]
     return Rule(rules[0].kind, ("",), token("|".join(parts)), "", "")
+
+
+def lower(text: str) -> str:
+    """Return `text` in lower case, each character in its place."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)

@@ -13,8 +13,10 @@ from functools import lru_cache
 
 from pipeline.safety.rule import Span
 
+_NUMBER = r"(?:\d{1,2}[.):]?[ \t]*)?"
 _RUN = re.compile(
-    r"(?<![\w-])(?:\d{1,2}[.):]?[ \t]*)?[a-z]{3,8}(?:(?:[ \t]*[,;|][ \t]*|[ \t]+|[ \t]*\r?\n[ \t>]*)(?:\d{1,2}[.):]?[ \t]*)?[a-z]{3,8}){11,}(?![\w-])"
+    rf"(?<![\w-]){_NUMBER}[a-z]{{3,8}}"
+    rf"(?:(?:[ \t]*[,;|][ \t]*|[ \t]+|[ \t]*\r?\n[ \t>]*){_NUMBER}[a-z]{{3,8}}){{11,}}(?![\w-])"
 )
 _WORD = re.compile(r"[a-z]{3,8}")
 _LENGTHS = (24, 21, 18, 15, 12)
@@ -34,7 +36,8 @@ _ABOUT = (
 def phrases(text: str, lowered: str) -> Iterator[Span]:
     """Yield start, end and kind of each phrase in `text`; numbers before its words belong to it.
 
-    Looked for where a word of `_ABOUT` stands in `lowered` (`text` in lower case), and on lines of just so many words.
+    Looked for where a word of `_ABOUT` stands in `lowered` (`text` in lower case), and on lines of just so
+    many words.
     """
     for about in _ABOUT:
         if about in lowered:
@@ -75,6 +78,11 @@ def _checks(words: list[re.Match[str]]) -> bool:
     size = len(bits) * 32 // 33
     entropy = int(bits[:size], 2).to_bytes(size // 8, "big")
     return f"{hashlib.sha256(entropy).digest()[0]:08b}"[: len(bits) - size] == bits[size:]
+
+
+def beginnings() -> list[str]:
+    """Return the first letters of the list's words, at most four, in its order."""
+    return list(_known())
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""Text without what breaks a secret in two: hidden characters, colours of a terminal, line ends, joins of strings.
+"""Text without what breaks a secret in two: hidden characters, colours, line ends, joined strings.
 
 A view is searched in the place of the text, and what is found there is cut out of the text itself, with all
 that stood within it.
@@ -16,17 +16,22 @@ from pipeline.safety.invisible import is_hidden
 _COLOUR = (
     r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|(?:\\x1b|\\u001b|\\033|\\e)\[[0-9;]*m"
 )
-_MARKUP = r"<wbr\s?/?>|&(?:shy|ZeroWidthSpace|zwnj|zwj|#173|#8203|#8204|#8205|#x200[b-d]);|\\u(?:200[b-f]|00ad|2060|feff)"
+_MARKUP = (
+    r"<wbr\s?/?>|&(?:shy|ZeroWidthSpace|zwnj|zwj|#173|#8203|#8204|#8205|#x200[b-d]);|"
+    r"\\u(?:200[b-f]|00ad|2060|feff)"
+)
 _CONTINUED = r"[ \t]?\\\r?\n[ \t>]*(?=\S)"
 _JOINED = (
-    r"(?P<q>[\"'`])(?<=[\w+/=.~!?@#$%^&*-][\"'`])(?:\s*(?:\+|\.{1,2}|&|~|\|\||<>|,?\s*\\)\s*(?:\r?\n\s*)?|[ \t]*\r?\n[ \t]*)"
+    r"(?P<q>[\"'`])(?<=[\w+/=.~!?@#$%^&*-][\"'`])"
+    r"(?:\s*(?:\+|\.{1,2}|&|~|\|\||<>|,?\s*\\)\s*(?:\r?\n\s*)?|[ \t]*\r?\n[ \t]*)"
     r"(?P=q)(?=[\w+/=.~!?@#$%^&*-])"
 )
-_SOFT = r"(?<=[\w+/-])=\r?\n(?=[\w+/=-])"
+_SOFT = r"(?<=[\w+/-])=\r?\n(?=[\w+/=-])(?![A-Za-z_][\w.-]*\s?[:=])"
 _ESCAPED = re.compile("|".join((_COLOUR, _MARKUP, _CONTINUED, _SOFT)))
 _STRINGS = re.compile(_JOINED)
 _LINE_END = re.compile(
-    r"(?P<break>(?:[ \t]{0,3}|<br\s?/?>)\r?\n[ \t]*(?:[>|#*+-][ \t]+|//[ \t]*)*)(?P<tail>[\w+/=.-]{3,})(?=[\s\"'`,;)]|$)"
+    r"(?P<break>(?:[ \t]{0,3}|<br\s?/?>)\r?\n[ \t]*(?:[>|#*+-][ \t]+|//[ \t]*)*)"
+    r"(?![A-Za-z_][\w.-]*\s?[:=]\s?\S)(?P<tail>[\w+/=.-]{3,})(?=[\s\"'`,;)]|$)"
 )
 _HEAD = re.compile(r"[\w+/=.-]{7,}\Z")
 _HIDES = ("\x1b", "\\x1b", "\\u", "\\0", "\\e", "&", "<wbr", "\\\n", "\\\r", "=\n", "=\r")
@@ -34,7 +39,7 @@ _HIDES = ("\x1b", "\\x1b", "\\u", "\\0", "\\e", "&", "<wbr", "\\\n", "\\\r", "=\
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """`text` without its breaks; `_starts` are where its pieces begin in it, `_shifts` by how much they moved."""
+    """`text` without its breaks: `_starts` says where its pieces begin, `_shifts` how far they moved."""
 
     text: str
     _starts: tuple[int, ...]
@@ -49,7 +54,7 @@ class View:
 
 
 def views(text: str) -> Iterator[View]:
-    """Yield what to search beside `text` itself: nothing where nothing breaks a word, else up to two views."""
+    """Yield what to search beside `text` itself: nothing where nothing breaks a word, else up to two."""
     broken: list[tuple[int, int]] = []
     for sign in _HIDES:
         if sign in text:
@@ -66,6 +71,11 @@ def views(text: str) -> Iterator[View]:
         wrapped = list(_wraps(text))
         if wrapped:
             yield _without(text, broken + wrapped)
+
+
+def clean(value: str) -> str:
+    """Return `value`, found across breaks, without them."""
+    return next(reversed([view.text for view in views(value)]), value)
 
 
 def _wraps(text: str) -> Iterator[tuple[int, int]]:

@@ -13,7 +13,7 @@ from pipeline.core.clock import Clock
 from pipeline.core.errors import PROVIDER_DOWN, CassetteError, LiveCallError, ModelError
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job, JobKind
-from pipeline.ledger import Ledger, calls, jobs, outages
+from pipeline.ledger import Ledger, calls, jobs, outages, secrets
 from pipeline.ledger.jobs import Unclaimed
 from pipeline.ledger.outages import Outage
 from pipeline.llm import Client, Provider, describe, logins, open_provider
@@ -105,7 +105,13 @@ class WorkerContext:
             return None
         down = outages.known(self.ledger, provider.name) is not None
         model = self.settings.model.model_copy(update={"attempts": 1}) if down else self.settings.model
-        return Client(provider, self._meter(), settings=model, sleep=self._sleep)
+        return Client(
+            provider,
+            self._meter(),
+            settings=model,
+            sleep=self._sleep,
+            mask=secrets.masking(self.ledger),
+        )
 
     def _meter(self) -> calls.LedgerMeter:
         return calls.LedgerMeter(

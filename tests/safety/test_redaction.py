@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.safety.detection import lower, names
+from pipeline.safety.detection import names
 from pipeline.safety.placed_rules import COMMANDS
 from pipeline.safety.redaction import has_secret, redact
-from pipeline.safety.rule import Rule
+from pipeline.safety.rule import Rule, lower
 from pipeline.safety.secret_rules import KEY_AT, QUOTED, SHAPES
 from pipeline.safety.vendor_rules import PREFIXED, VENDORS
 

@@ -1,0 +1,128 @@
+"""Secrets known again wherever they stand: values that were recognised once, kept as salted digests.
+
+A value is compared by its letters and digits alone, in lower case, so that a copy in a name,
+in a URL or in capitals is the same. Not kept is what would mask ordinary words: short ones, words without a
+digit, and what looks like a host or product with its number (``web01``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from pipeline.safety.plausible import host_like, stands_for_another
+from pipeline.safety.rule import lower
+from pipeline.safety.unbroken import views
+
+KIND = "known"
+_RUN = re.compile(r"[a-z0-9]+|[^\W_a-z0-9]+")
+"""Letters and digits without a break; those of ASCII apart, since other scripts put no blank between."""
+_PART = re.compile(r"%[0-9A-Fa-f]{2}|\\n|[^\w+=.]+")
+"""What parts a value into pieces that may stand alone: the lines of a key, the steps of an address."""
+_DIGIT = re.compile(r"\d")
+_SHORTEST, _SHORTEST_WORD, _SHORTEST_NUMBER = 6, 12, 12
+_MOST_RUNS = 12
+_LONG_PART = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What is kept of a value: a digest of its letters and digits, their number, whether blanks part them."""
+
+    digest: bytes
+    length: int
+    spaced: bool
+
+
+class Recognised:
+    """The values known in one home, whose own `salt` is; nothing here can be turned back into a value."""
+
+    def __init__(self, salt: bytes, fingerprints: Iterable[Fingerprint] = ()) -> None:
+        self._salt = salt
+        self._digests: set[bytes] = set()
+        self._lengths: set[int] = set()
+        self._spaced: set[int] = set()
+        for fingerprint in fingerprints:
+            self._add(fingerprint)
+
+    def __len__(self) -> int:
+        return len(self._digests)
+
+    def learn(self, value: str) -> list[Fingerprint]:
+        """Take in `value` and its longer parts, and return what to keep of what is new and worth keeping."""
+        parts = [part for part in _PART.split(value) if len(part) >= _LONG_PART and _DIGIT.search(part)]
+        found: list[Fingerprint] = []
+        for text in (value, *parts):
+            whole = "".join(_RUN.findall(lower(text)))
+            fingerprint = Fingerprint(self._digest(whole), len(whole), len(text.split()) > 1)
+            if _worth(text, whole) and fingerprint.digest not in self._digests:
+                self._add(fingerprint)
+                found.append(fingerprint)
+        return found
+
+    def mask(self, text: str) -> str:
+        """Return `text` with ``[redacted:known]`` wherever one of the values stands, also across breaks."""
+        if not self._digests:
+            return text
+        places = list(self._places(text))
+        for view in views(text):
+            places += [view.span(start, end) for start, end in self._places(view.text)]
+        pieces: list[str] = []
+        at = 0
+        for start, end in sorted(places):
+            if start >= at:
+                pieces += [text[at:start], f"[redacted:{KIND}]"]
+            at = max(at, end)
+        return "".join(pieces) + text[at:]
+
+    def _add(self, fingerprint: Fingerprint) -> None:
+        self._digests.add(fingerprint.digest)
+        (self._spaced if fingerprint.spaced else self._lengths).add(fingerprint.length)
+
+    def _digest(self, whole: str) -> bytes:
+        return blake2b(whole.encode(), key=self._salt, digest_size=16).digest()
+
+    def _places(self, text: str) -> Iterator[tuple[int, int]]:
+        if self._lengths:
+            for word in set(text.split()):
+                if len(word) >= _SHORTEST and (len(word) >= _SHORTEST_WORD or _DIGIT.search(word)):
+                    for start, end in self._known(word, self._lengths):
+                        for at in _all(text, word):
+                            yield at + start, at + end
+        if self._spaced:
+            yield from self._known(text, self._spaced)
+
+    def _known(self, text: str, lengths: set[int]) -> Iterator[tuple[int, int]]:
+        """Yield where letters and digits of one of `lengths`, at most two signs between runs, are known."""
+        lowered = lower(text)
+        runs = [found.span() for found in _RUN.finditer(lowered)]
+        longest = max(lengths)
+        for first, (start, _) in enumerate(runs):
+            whole, before = "", start
+            for begin, end in runs[first : first + (_MOST_RUNS if lengths is self._lengths else 24)]:
+                whole += lowered[begin:end]
+                if len(whole) > longest or begin - before > 3:
+                    break
+                before = end
+                if len(whole) in lengths and self._digest(whole) in self._digests:
+                    yield start, end
+
+
+def _all(text: str, word: str) -> Iterator[int]:
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + len(word))
+
+
+def _worth(value: str, whole: str) -> bool:
+    """Say whether `value`, of whose letters and digits `whole` is made, can be masked wherever it stands."""
+    if len(whole) < _SHORTEST or len(whole) > 4000 or stands_for_another(value):
+        return False
+    if whole.isdigit():
+        return len(whole) >= _SHORTEST_NUMBER
+    if not _DIGIT.search(whole):
+        return len(whole) >= _SHORTEST_WORD
+    return len(whole) >= 9 or not host_like(value)

@@ -1,0 +1,64 @@
+"""A value recognised once is known again, in whatever form it stands; ordinary words are not."""
+
+import pytest
+
+from pipeline.safety.recognised import Recognised
+from pipeline.safety.redaction import redact
+
+SALT = b"s" * 32
+
+
+def knowing(*values: str) -> Recognised:
+    known = Recognised(SALT)
+    assert all(known.learn(value) for value in values)
+    return known
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "masked"),
+    [
+        ("hunter2!", "비밀번호는 hunter2!", "비밀번호는 [redacted:known]!"),
+        ("Sommer2026", "again sommer2026, and SOMMER2026.", "again [redacted:known], and [redacted:known]."),
+        ("rocket-Cobalt50", "wifi-password-rocket-cobalt50-here", "wifi-password-[redacted:known]-here"),
+        ("rocket-Cobalt50", "http://bob:rocket-Cobalt50@h/x", "http://bob:[redacted:known]@h/x"),
+        ("Tanuki96x", "それはTanuki96xです", "それは[redacted:known]です"),
+        ("4366 5457 0849 8021", "paid by 4366545708498021", "paid by [redacted:known]"),
+        ("4366545708498021", "paid by 4366545708498021.", "paid by [redacted:known]."),
+        ("badger falcon rocket monkey", "it is badger-falcon rocket monkey", "it is [redacted:known]"),
+        ("Матрёшка10!", "пароль Матрёшка10!", "пароль [redacted:known]!"),
+    ],
+)
+def test_a_known_value_goes_wherever_it_stands(value: str, text: str, masked: str) -> None:
+    known = knowing(value)
+    assert known.mask(text) == masked
+    assert known.mask(masked) == masked
+
+
+@pytest.mark.parametrize("value", ["admin", "test", "swordfish", "web01", "7702", "339805", "a1", "changeme"])
+def test_what_would_mask_ordinary_words_is_not_kept(value: str) -> None:
+    known = Recognised(SALT)
+    assert known.learn(value) == [] and len(known) == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["hunter23 and xhunter2", "hunter 2", "the cobalt rocket", "Sommer 2026", "sommer20261"]
+)
+def test_what_is_only_like_it_stays(text: str) -> None:
+    assert knowing("hunter2!", "rocket-Cobalt50", "Sommer2026").mask(text) == text
+
+
+def test_what_is_kept_tells_nothing_without_the_salt() -> None:
+    (fingerprint,) = Recognised(SALT).learn("rocket-Cobalt50")
+    (other,) = Recognised(b"t" * 32).learn("rocket-Cobalt50")
+    assert fingerprint.digest != other.digest
+    assert Recognised(SALT, [fingerprint]).learn("Rocket_cobalt50") == []
+    assert Recognised(SALT, [fingerprint]).mask("x rocket-Cobalt50") == "x [redacted:known]"
+
+
+def test_a_value_found_across_breaks_is_known_without_them() -> None:
+    (value,) = redact('password = "correct-" + "horse2024"').values
+    assert knowing(value).mask("so correct-horse2024 it is") == "so [redacted:known] it is"
+
+
+def test_a_value_is_in_no_picture_of_what_was_found() -> None:
+    assert "swordfish" not in repr(redact("password = swordfish-22"))

@@ -1,0 +1,69 @@
+"""A value that was recognised is masked where it stood before, where it stands later, and in other sessions."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.loopback import LoopbackApi, fact, person_lines, serving
+from tests.support.workshop import Workshop
+
+VALUE = "rocket-Cobalt50!"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Workshop:
+    return Workshop(tmp_path / "place", {"REVERIE_NOW": "2026-03-02T09:05:00+00:00"})
+
+
+def readable(shop: Workshop, api: LoopbackApi) -> list[str]:
+    """Return what tells VALUE, in capitals or small letters: requests, and files beside the transcripts."""
+    files = [file for folder in (shop.home, shop.store) for file in folder.rglob("*") if file.is_file()]
+    texts = {str(file): file.read_bytes().decode("utf-8", "replace") for file in files}
+    texts |= {f"request {number}": text for number, text in enumerate([*api.prompts, *api.second])}
+    return [name for name, text in texts.items() if "rocket-cobalt50" in (name + text).lower()]
+
+
+def keep_it(prompt: str) -> dict[str, object]:
+    """Answer with memories whose every field tells the value, and with a field of its own for it."""
+    told = [
+        fact(f"note-rocket-cobalt50-{number}", f"{text} {VALUE}", number, quote=text, tags=[VALUE.lower()])
+        for number, text in person_lines(prompt)
+    ]
+    return {"memories": told, VALUE: VALUE, "episode": {"title": VALUE, "summary": VALUE.lower()}}
+
+
+def test_a_value_told_later_goes_from_what_was_stored_before(shop: Workshop) -> None:
+    session = shop.session()
+    with serving(keep_it) as api:
+        shop.env.update(api.environment)
+        session.user("please try it once more with the new one for the nas")
+        session.assistant(f"I typed {VALUE} and it lets me in; shall I go on with the backup?")
+        shop.fire(session, last_assistant_message=f"I typed {VALUE}")
+        assert shop.work() == 0 and readable(shop, api)
+        api.prompts.clear()
+        api.second.clear()
+        session.user(f"the password is {VALUE}")
+        session.assistant(f"비밀번호는 {VALUE} 그리고 {VALUE.upper()}")
+        shop.fire(session)
+        assert shop.work() == 0
+    with shop.ledger() as ledger:
+        rows = ledger.rows(
+            "SELECT content FROM memory_transcript_entries UNION SELECT payload_json FROM events"
+        )
+    stored = " ".join(row[0] for row in rows)
+    assert "rocket" not in stored.lower() and stored.count("[redacted:known]") >= 3
+    assert [name for name in readable(shop, api) if name.startswith("request")] == []
+
+
+def test_a_value_is_known_in_the_next_session(shop: Workshop) -> None:
+    with serving(keep_it) as api:
+        shop.env.update(api.environment)
+        for number, text in enumerate(
+            [f"the password is {VALUE}", f"again with {VALUE.lower()} please, for the nas"]
+        ):
+            session = shop.session(number)
+            session.user(text)
+            session.assistant(f"It is {VALUE} then, as you said before, and the backup runs with it.")
+            shop.fire(session)
+            assert shop.work() == 0
+        assert api.prompts and readable(shop, api) == []
