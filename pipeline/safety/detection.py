@@ -154,7 +154,7 @@ def _quoted(text: str, lowered: str) -> Iterator[Span]:
     at = 0
     if not (_holds(text, QUOTES) and _holds(lowered, hints)):
         return
-    for line in text.splitlines(keepends=True):
+    for line in text.split("\n"):
         if _holds(line, QUOTES) and _holds(line.lower(), hints):
             for rule in QUOTED:
                 for found in re.finditer(rule.pattern, line):
@@ -163,7 +163,7 @@ def _quoted(text: str, lowered: str) -> Iterator[Span]:
                     # In brackets stands the name to look it up by: `password = environ["X"];`.
                     if _quoted_value(found["value"]) and "[" not in before and not _about(before):
                         yield at + start, at + end, rule.kind
-        at += len(line)
+        at += len(line) + 1
 
 
 def _about(before: str) -> bool:
