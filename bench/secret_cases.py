@@ -2,8 +2,8 @@
 
 A template has its secrets in ``«»`` and says what goes where: ``{a:40}`` forty letters and digits, ``{h:32}``
 hexadecimal, ``{d:6}`` digits, ``{u:16}`` capitals and digits, ``{l:4}`` small letters, ``{b:44}`` base64,
-``{t:16}`` base32, ``{tg}`` base32 in groups, ``{p}`` a password, ``{uuid}``, ``{card}``, ``{bip:12}`` words of
-the list for seed phrases. ``{{`` and ``}}`` are braces. A ``~`` is dropped: without it, scanners of this
+``{t:16}`` base32, ``{tg}`` base32 in groups, ``{p}`` a password, ``{uuid}``, ``{card}``, ``{bip:12}`` words
+of the list for seed phrases. ``{{`` and ``}}`` are braces. A ``~`` is dropped: without it, scanners of this
 repository would take the beginnings for real.
 """
 
@@ -33,7 +33,7 @@ _ALPHABETS = {
     "b": string.ascii_letters + string.digits + "+/",
     "t": string.ascii_uppercase + "234567",
 }
-_WORDS = [
+_WORDS = (
     "Copper",
     "Lantern",
     "Velvet",
@@ -41,12 +41,11 @@ _WORDS = [
     "Falcon",
     "Marble",
     "Rocket",
-    "Winter",
     "Zugspitze",
     "Brezel",
     "Girasol",
     "Noisette",
-]
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A value that was recognised is masked where it stood before, where it stands later, and in other sessions."""
+"""A value that was recognised is masked where it stood before, where it stands later, in other sessions."""
 
 from pathlib import Path
 
@@ -67,3 +67,23 @@ def test_a_value_is_known_in_the_next_session(shop: Workshop) -> None:
             shop.fire(session)
             assert shop.work() == 0
         assert api.prompts and readable(shop, api) == []
+
+
+def test_doctor_names_a_memory_that_holds_what_was_recognised_later(shop: Workshop) -> None:
+    session = shop.session()
+    with serving(lambda prompt: {"memories": []}) as api:
+        shop.env.update(api.environment)
+        shop.store.mkdir(parents=True)
+        (shop.store / "nas.md").write_text(f"The nas was opened with {VALUE.lower()} once.", "utf-8")
+        (shop.store / "tabs.md").write_text("Go files have tabs.", "utf-8")
+        assert "recognised" not in shop.reverie("doctor").stdout
+        session.user(f"the password is {VALUE}")
+        session.assistant("Then the backup goes on with it, as you said; it takes an hour or so.")
+        shop.fire(session)
+        assert shop.work() == 0
+    told = shop.reverie("doctor").stdout
+    assert (
+        "nas.md holds a value" in " ".join(told.split())
+        and "tabs.md" not in told
+        and "cobalt" not in told.lower()
+    )

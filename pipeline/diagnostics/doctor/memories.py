@@ -12,6 +12,7 @@ from pipeline.context import open_store
 from pipeline.core.errors import ReverieError, StoreError
 from pipeline.core.home import Home
 from pipeline.domain.finding import Finding
+from pipeline.ledger import secrets
 from pipeline.search.index_reader import NoIndexError, Reader, index_path
 from pipeline.store import Store, fsck
 from pipeline.store.ownership.host_lock import CONSOLIDATE_LOCK, lock_holder
@@ -48,6 +49,7 @@ def _store(app: App, store_path: Path) -> Iterator[Finding]:
                 "error", "store", f"{store_path} can't be written", "Make the folder writable for you."
             )
         yield from _faults("store", store)
+        yield from _secrets(app, store)
         yield from _lock(app, store_path)
         yield from _index(app, store)
     except ReverieError as error:
@@ -74,6 +76,24 @@ def _faults(what: str, store: Store) -> Iterator[Finding]:
         memories = len(store.scan().documents)
         counted = "1 memory" if memories == 1 else f"{memories} memories"
         yield Finding("ok", what, f"{store.path}: {counted}, nothing wrong")
+
+
+def _secrets(app: App, store: Store) -> Iterator[Finding]:
+    """Yield the files that hold a value which was recognised as a secret after they were written."""
+    if not Home(app.home).ledger.exists():
+        return
+    try:
+        with app.ledger(to_look=True) as ledger:
+            known = secrets.recognised(ledger)
+    except ReverieError:
+        return  # what is wrong with the ledger is said where the work is looked at
+    for file in sorted(store.path.rglob("*.md")) if len(known) else ():
+        if file.is_file() and not file.is_symlink():
+            text = file.read_text("utf-8", "replace")
+            if known.mask(text) != text:
+                message = f"{file} holds a value that was recognised as a secret elsewhere"
+                fix = "Take it out, and change it where it is used: sessions have read it."
+                yield Finding("error", "secret", message, fix)
 
 
 def _lock(app: App, store_path: Path) -> Iterator[Finding]:
