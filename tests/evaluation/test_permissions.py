@@ -12,7 +12,7 @@ from pipeline.core.errors import CassetteError
 
 HELD_BACK = CORPUS.parent / "held_back" / "held_back.jsonl"
 KNOWN = {HELD_BACK: ["ja-035"]}
-"""What is known to go live: that users must not hear of a vulnerability, which the reader takes for a rule."""
+"""What is known to go live: users must not hear of a vulnerability, which the reader takes for a rule."""
 BOTH = pytest.mark.parametrize("corpus", [CORPUS, HELD_BACK], ids=["looked at", "held back"])
 
 
