@@ -195,6 +195,8 @@ class _Learned:
 
     def text(self, text: str, session: str) -> str:
         """Return `text` without secrets, those that were known before included."""
+        if not text:
+            return text
         redacted = redact(text)
         for value in redacted.values:
             fingerprints = self.known.learn(value)
@@ -205,10 +207,11 @@ class _Learned:
 
 
 def _redacted(entries: Iterator[Entry], learned: _Learned) -> Iterator[Entry]:
-    def word(text: str) -> str:
+    def masked(text: str) -> str:
         return learned.known.mask(_word(text))
 
     for entry in entries:
+        word = masked if learned.known else _word
         if entry.text or entry.note:
             text, note = (
                 learned.text(entry.text, entry.session_id),

@@ -22,7 +22,7 @@ from pipeline.safety.plausible import (
     stands_for_another,
     telling,
 )
-from pipeline.safety.rule import Rule, Span, lower
+from pipeline.safety.rule import DIGIT, Rule, Span, lower
 from pipeline.safety.secret_rules import ASSIGNED, KEY, KEY_AT, KEY_HINTS, KEY_LEAD, QUOTED, QUOTES, SHAPES
 from pipeline.safety.seed_phrases import phrases
 from pipeline.safety.unbroken import views
@@ -65,8 +65,6 @@ def _found(text: str) -> Iterator[Span]:
     yield from _quoted(text, lowered)
     yield from _assigned(text, lowered)
     yield from spoken.spans(text, lowered)
-    if _CARD_LIKE.search(text):
-        yield from cards(text)
     yield from phrases(text, lowered)
 
 
@@ -92,7 +90,9 @@ def _grouped(rules: tuple[Rule, ...]) -> tuple[tuple[Rule, ...], tuple[_Group, .
 
 
 _COMMON = ("pass", "auth", "key", "token", "login", "factor", "value", "sql")
-_SHAPES, _COMMANDS, _TOKENS = _grouped(SHAPES), _grouped(COMMANDS), _grouped(TOKENS)
+_SHAPES = _grouped(tuple(rule for rule in SHAPES if not rule.digits))
+_WITH_DIGITS = _grouped(tuple(rule for rule in SHAPES if rule.digits))
+_COMMANDS, _TOKENS = _grouped(COMMANDS), _grouped(TOKENS)
 
 
 def _by_hints(rules: tuple[Rule, ...], groups: tuple[_Group, ...], lowered: str, text: str) -> Iterator[Span]:
@@ -105,6 +105,10 @@ def _by_hints(rules: tuple[Rule, ...], groups: tuple[_Group, ...], lowered: str,
 
 def _shaped(text: str, lowered: str) -> Iterator[Span]:
     yield from _by_hints(*_SHAPES, lowered, text)
+    if DIGIT.search(text):
+        yield from _by_hints(*_WITH_DIGITS, lowered, text)
+        if _CARD_LIKE.search(text):
+            yield from cards(text)
     if "-" in text and (" -" in text or text.startswith("-")):
         yield from _by_hints(*_COMMANDS, lowered, text)
     longest = max(map(len, text.split()), default=0)

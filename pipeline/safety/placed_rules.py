@@ -29,7 +29,7 @@ URLS = (
          r"(?i)[?&;](?:[\w-]*(?:token|secret|passw(?:or)?d|password|pwd)|(?:x-(?:amz|goog)-|oauth_)?sig(?:nature)?|"
          r"[\w-]*api[_-]?key|app_?(?:id|key)|(?:auth|access|subscription|function|account|shared)[_-]?key|key|auth|"
          r"code|jwt|sas|hmac|session(?:_?id)?|sid|ticket|invite|credential)=(?P<value>(?=[^\s&\"'<>#]*\d)[\w%.~+/=-]{16,})",
-         "https://x.blob.example/d?sv=2023&sig=«UYk3FWedE47uQMjYeOfp%3D» fails", "https://shop.example/?key=name-of-a-page"),
+         "https://x.blob.example/d?sv=2023&sig=«UYk3FWedE47uQMjYeOfp%3D» fails", "https://shop.example/?key=name-of-a-page", digits=True),
 )  # fmt: skip
 
 HEADERS = (
@@ -44,20 +44,20 @@ HEADERS = (
          'Authorization: Digest username="bob", realm="cam"',
          inner=r"(?i)\b(?:response|oauth_token|oauth_signature|signature)=\"?(?P<value>[\w%+/=.-]{12,})"),
     Rule("header", ("bearer",), r"(?i)\bbearer[ \t]+(?=[\w.~+/=-]*\d)(?P<value>[\w.~+/=-]{12,})",
-         "sent as Bearer «abcdef0123456789» yesterday", "bearer of news 12345"),
+         "sent as Bearer «abcdef0123456789» yesterday", "bearer of news 12345", digits=True),
     Rule("header", ("-key", "-token", "-secret", "-auth", "-password", "-session", "-signature"),
          r"(?i)(?<=[a-z0-9])(?<!idempotency)(?<!websocket)(?<!surrogate)(?<!cache)(?<!public)(?<!request)(?<!partition)"
          r"(?<!sort)(?<!foreign)(?<!primary)(?<!host)(?<!dedup)(?<!routing)(?<!map)(?<!ssh)(?<!registry)"
          r"-(?:key|token|secret|auth|password|session|signature)[\"']?\s{0,3}[:=,]\s{0,3}[\"']?"
          r"(?P<value>(?=[\w.~+/=-]*\d)[\w.~+/=-]{8,})",
-         "curl -H 'X-Api-Key: «made-up-0123»' http://x", "Idempotency-Key: made-up-0123"),
+         "curl -H 'X-Api-Key: «made-up-0123»' http://x", "Idempotency-Key: made-up-0123", digits=True),
     Rule("cookie", ("cookie",), r"(?i)(?<![\w-])(?:set-)?cookie[\"']?\s{0,3}[:=]\s{0,3}[\"']?[^\n]{8,4000}",
          "Cookie: theme=dark; sessionid=«ze7xmm1mjf871wb0» sent", "cookie: theme=dark; lang=en; consent=1",
          inner=rf"(?i)(?<![\w.-])(?:[\w.-]*{_SECRET_NAME}[\w.-]*=(?P<value>(?=[^\s;,\"']*\d)[^\s;,\"']{{8,}})"
-               r"|[\w.-]+=(?P<value2>(?=[^\s;,\"']*\d)(?=[^\s;,\"']*[A-Za-z])[\w%.~+/=-]{16,}))"),
+               r"|[\w.-]+=(?P<value2>(?=[^\s;,\"']*\d)(?=[^\s;,\"']*[A-Za-z])[\w%.~+/=-]{16,}))", digits=True),
     Rule("cookie", ("-b ", "--cookie"), r"(?:(?<=\s)|^|(?<=[\"'(]))(?:-b|--cookie)[ =][\"']?[\w.-]+=[^\n\"']{8,2000}",
          "curl -b 'sid=«s%3AD4MACaLkrUMUYUkE»' x", "set -b 'colour=dark-blue-as-night' x",
-         inner=r"=(?P<value>(?=[^\s;\"']*\d)(?=[^\s;\"']*[A-Za-z])[\w%.~+/=-]{12,})"),
+         inner=r"=(?P<value>(?=[^\s;\"']*\d)(?=[^\s;\"']*[A-Za-z])[\w%.~+/=-]{12,})", digits=True),
 )  # fmt: skip
 
 COMMANDS = (
@@ -126,7 +126,7 @@ STATEMENTS = (
          r"\s+(?:auth\s+|config\s+)?(?:login|auth|add-authtoken|set-token)|nuget\s+(?:push|setapikey)\b[^\n]{0,120}?\s(?:-k|-ApiKey|--api-key)"
          r"|aws\s+configure\s+set\s+\w*(?:secret|token)\w*|(?:npm|yarn|pnpm|pip|composer)\s+config\s+(?:set\s+)?\S*(?:auth|token|password)\S*)"
          r"[ =][\"']?(?P<value>(?=\S*\d)\w[\w.~+/=-]{11,})",
-         "cargo login «cratesmadeup0123456789»", "vault login -method=oidc-2026-flow"),
+         "cargo login «cratesmadeup0123456789»", "vault login -method=oidc-2026-flow", digits=True),
 )  # fmt: skip
 
 _SETTING = r"[\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key|encryption[_-]?key|access[_-]?key)[\w.-]*"
@@ -149,7 +149,7 @@ FILES = (
     Rule("token", ("_auth", "_key", "_pat", "_salt", "_creds"),
          r"(?<!\w)(?=\w{4,60}\s{0,3}=)(?![\w]*PUBLI(?:C|SHABLE))(?:\w*[A-Z0-9]_(?:KEY|PAT|SALT|AUTH|CREDS)|_auth)\s*=\s*[\"']?"
          r"(?P<value>(?:base64:)?(?=[\w.~+/=-]*\d)(?=[\w.~+/=-]*[A-Za-z])[\w.~+/=-]{16,})",
-         "APP_KEY=«base64:ynDtcFy1iaqBILFqQAI7fiIV»", "NEXT_PUBLIC_MAP_KEY=ynDtcFy1iaqBILFqQAI7fiIV"),
+         "APP_KEY=«base64:ynDtcFy1iaqBILFqQAI7fiIV»", "NEXT_PUBLIC_MAP_KEY=ynDtcFy1iaqBILFqQAI7fiIV", digits=True),
     Rule("token", ("privatekey", "private key", "private_key", "preshared", "pre-shared"), r"(?i)\b(?:private|preshared|pre-shared)[ _-]?key\s*[=:]\s*[\"']?(?P<value>[A-Za-z0-9+/]{40,}={0,2})",
          "PresharedKey = «P0ML0zx+wr68GBnzPjNB8aIjMIsUxbuS7KRdysReM2s=»", "PrivateKey = /etc/wireguard/private.key"),
     Rule("otp", ("otpauth",), r"(?i)otpauth(?:-migration)?://[^\s\"'<>]{0,400}?(?:secret|data)=(?P<value>[A-Za-z0-9%+/=]{8,})",
@@ -157,13 +157,13 @@ FILES = (
     Rule("otp", ("otp", "2fa", "mfa", "authentic", "scan the", "setup key", "factor", "faktor", "二段階", "двухфактор"),
          r"(?is)(?=[to2masdzqд二])(?:totp|otp|2fa|mfa|authenticator|scan the|setup key|two-factor|qr[ -]?code|zwei-?faktor|doble factor|double facteur|二段階|двухфактор).{0,160}",
          "the TOTP seed: «JBSWY3DPEHPK3PXPJBSWY3DP» ok", "the OTP window is 30 seconds and the CODE follows",
-         inner=r"(?<![\w-])(?P<value>(?=[A-Z2-7]*\d)[A-Z2-7]{16,64}|(?=[a-z2-7 ]*\d)(?:[a-z2-7]{4}[ -]){3,15}[a-z2-7]{4}|(?=[A-Z2-7 ]*\d)(?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{4})(?![\w])"),
+         inner=r"(?<![\w-])(?P<value>(?=[A-Z2-7]*\d)[A-Z2-7]{16,64}|(?=[a-z2-7 ]*\d)(?:[a-z2-7]{4}[ -]){3,15}[a-z2-7]{4}|(?=[A-Z2-7 ]*\d)(?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{4})(?![\w])", digits=True),
     Rule("otp", ("recovery", "backup", "rescue", "emergency", "scratch", "wiederherst", "einmal", "secours", "récup", "códigos", "codici di", "herstel"),
          r"(?is)(?:(?:recovery|backup|rescue|emergency|scratch)[ -]codes?|wiederherstellungscodes?|einmalcodes?|backup-?codes?|codes? de (?:secours|récupération)|"
          r"códigos? de (?:recuperación|recuperação)|codici di (?:recupero|backup)|herstelcodes?).{0,600}",
          "recovery codes:\n«6wysy-ueg74»", "recovery codes are printed on paper-sheets",
          inner=r"(?<![\w-])(?P<value>(?=[a-z-]*\d)[a-z0-9]{4,8}(?:-[a-z0-9]{4,8}){1,3}|(?=[A-Z-]*\d)(?=[0-9-]*[A-Z])[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){1,3}|\d{4}[ -]\d{4}|(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{8,12}|\d{8,10})(?![\w-])",
-         gate="codes"),
+         gate="codes", digits=True),
     Rule("token", ("akia", "asia"), r"(?<![A-Z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Z0-9])[^\n]{1,2000}",
          "AKI~AFL3TAJ3VAYOIDMHU and «AKCWAVukNq7aHyfC4YO8OMlrrqFaeIEBhiRAEm0E»", "AKIA begins it and 40 letters follow",
          inner=r"(?<![\w+/=-])(?P<value>(?=[^\s]*[a-z])(?=[^\s]*[A-Z0-9])(?:[A-Za-z0-9+/]{40}|[A-Za-z0-9+/]{100,}={0,2}))(?![\w+/=-])"),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from pipeline.safety.plausible import host_like, stands_for_another
-from pipeline.safety.rule import lower
+from pipeline.safety.rule import DIGIT, lower
 from pipeline.safety.unbroken import views
 
 KIND = "known"
@@ -21,7 +21,6 @@ _RUN = re.compile(r"[a-z0-9]+|[^\W_a-z0-9]+")
 """Letters and digits without a break; those of ASCII apart, since other scripts put no blank between."""
 _PART = re.compile(r"%[0-9A-Fa-f]{2}|\\n|[^\w+=.]+")
 """What parts a value into pieces that may stand alone: the lines of a key, the steps of an address."""
-_DIGIT = re.compile(r"\d")
 _SHORTEST, _SHORTEST_WORD, _SHORTEST_NUMBER = 6, 12, 12
 _MOST_RUNS = 12
 _LONG_PART = 20
@@ -52,7 +51,7 @@ class Recognised:
 
     def learn(self, value: str) -> list[Fingerprint]:
         """Take in `value` and its longer parts, and return what to keep of what is new and worth keeping."""
-        parts = [part for part in _PART.split(value) if len(part) >= _LONG_PART and _DIGIT.search(part)]
+        parts = [part for part in _PART.split(value) if len(part) >= _LONG_PART and DIGIT.search(part)]
         found: list[Fingerprint] = []
         for text in (value, *parts):
             whole = "".join(_RUN.findall(lower(text)))
@@ -87,7 +86,7 @@ class Recognised:
     def _places(self, text: str) -> Iterator[tuple[int, int]]:
         if self._lengths:
             for word in set(text.split()):
-                if len(word) >= _SHORTEST and (len(word) >= _SHORTEST_WORD or _DIGIT.search(word)):
+                if len(word) >= _SHORTEST and (len(word) >= _SHORTEST_WORD or DIGIT.search(word)):
                     for start, end in self._known(word, self._lengths):
                         for at in _all(text, word):
                             yield at + start, at + end
@@ -123,6 +122,6 @@ def _worth(value: str, whole: str) -> bool:
         return False
     if whole.isdigit():
         return len(whole) >= _SHORTEST_NUMBER
-    if not _DIGIT.search(whole):
+    if not DIGIT.search(whole):
         return len(whole) >= _SHORTEST_WORD
     return len(whole) >= 9 or not host_like(value)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
+DIGIT = re.compile(r"\d")
 Span = tuple[int, int, str]
 """Where a secret starts and ends in a text, and its kind."""
 
@@ -15,6 +17,7 @@ class Rule:
     It is tried only on text that holds `gate` and one of `hints` (lower case), and compiled when it first
     is. With `inner`, the values are what that pattern finds inside the match (its own ``value``, or all of
     it). `finds` and `leaves` are an example it finds (the secret in ``«»``) and one it must leave alone.
+    `digits` says that there is a digit in whatever it finds.
     """
 
     kind: str
@@ -24,6 +27,7 @@ class Rule:
     leaves: str
     inner: str = ""
     gate: str = ""
+    digits: bool = False
 
 
 _NO_LONGER_NAME = r"(?<![\w-])"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from pipeline.safety.plausible import NOT_A_VALUE, made_up, plain_word, random, stands_for_another
-from pipeline.safety.rule import Span
+from pipeline.safety.rule import DIGIT, Span
 from pipeline.safety.secret_rules import KEY_LEAD
 from pipeline.safety.spoken_words import (
     AFTER_CJK,
@@ -20,7 +20,6 @@ from pipeline.safety.spoken_words import (
     BEFORE,
     BEFORE_WORDS,
     CLOSING,
-    DIGIT,
     FAR_PAIR_HINTS,
     FROM_TO,
     GIVEN,

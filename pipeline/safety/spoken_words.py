@@ -9,7 +9,7 @@ WORDS = {
     "pwd": r"pwd", "pw": r"pw", "kennwort": r"kennwort\w{0,3}", "zugangs": r"zugangs(?:code|daten)",
     "mot de passe": r"mots? de passe", "mdp": r"mdp", "contrase": r"contrase[ñn]as?", "clave": r"claves?(?: de acceso)?",
     "senha": r"senhas?", "palavra": r"palavra[- ]passe", "parola": r"parola(?:y[ıi]|s[ıi]|m|n)?", "wachtwoord": r"wachtwoord(?:en)?",
-    "has": r"has(?:ł|l)(?:o|a|em|u)", "sifre": r"sifre\w{0,4}", "heslo": r"hesl[oaeu]m?", "salasana": r"salasana\w{0,3}",
+    "hasl": r"hasl(?:o|a|em|u)", "sifre": r"sifre\w{0,4}", "heslo": r"hesl[oaeu]m?", "salasana": r"salasana\w{0,3}",
     "kata sandi": r"kata sandi(?:nya)?", "adgangskode": r"adgangskode\w{0,2}",
     "login": r"login", "cred": r"cred(?:ential)?s", "secret": r"secret", "token": r"token", "key": r"key",
 }  # fmt: skip
@@ -21,7 +21,7 @@ FAR_WORDS = {
     "비밀번호": "비밀번호", "비번": "비번", "암호": "암호", "패스워드": "패스워드",
 }  # fmt: skip
 NAMES = {hint: re.compile(pattern, re.IGNORECASE) for hint, pattern in (WORDS | FAR_WORDS).items()}
-SHORT = frozenset({"pw", "pwd", "mdp", "clave", "has", "parola", "login", "cred", "senha"})
+SHORT = frozenset({"pw", "pwd", "mdp", "clave", "hasl", "parola", "login", "cred", "senha"})
 """Names that are the end of other words, and so must stand alone."""
 
 WEAK = frozenset(["login", "cred", "secret", "token", "key"])
@@ -254,4 +254,3 @@ SECRET_KEY = re.compile(
 )
 NO_SECRET_KEY = re.compile(r"(?i)(?<![a-z])(?:public|primary|foreign|cache|partition|sort|idempotency|host|object|s3|row|hash|lookup|map|dict|record|"
                             r"bucket|ssh|gpg|pgp|age|wireguard|registry|index|unique|i18n|translation|signing)[ _-]*\Z")  # fmt: skip
-DIGIT = re.compile(r"\d")

@@ -34,7 +34,9 @@ def test_a_known_value_goes_wherever_it_stands(value: str, text: str, masked: st
     assert known.mask(masked) == masked
 
 
-@pytest.mark.parametrize("value", ["admin", "test", "swordfish", "web01", "7702", "339805", "a1", "changeme"])
+@pytest.mark.parametrize(
+    "value", ["admin", "test", "swordfish", "web01", "server01", "7702", "339805", "a1", "changeme"]
+)
 def test_what_would_mask_ordinary_words_is_not_kept(value: str) -> None:
     known = Recognised(SALT)
     assert known.learn(value) == [] and len(known) == 0

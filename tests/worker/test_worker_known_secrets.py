@@ -64,7 +64,7 @@ def test_a_value_is_known_in_the_next_session(shop: Workshop) -> None:
             session = shop.session(number)
             session.user(text)
             session.assistant(f"It is {VALUE} then, as you said before, and the backup runs with it.")
-            shop.fire(session)
+            shop.fire(session, last_assistant_message=f"It is {VALUE} then")
             assert shop.work() == 0
         assert api.prompts and readable(shop, api) == []
 
@@ -81,6 +81,8 @@ def test_doctor_names_a_memory_that_holds_what_was_recognised_later(shop: Worksh
         session.assistant("Then the backup goes on with it, as you said; it takes an hour or so.")
         shop.fire(session)
         assert shop.work() == 0
+        assert "opened with [redacted:known]" in "".join(api.prompts)
+        assert "cobalt" not in "".join(api.prompts).lower()
     told = shop.reverie("doctor").stdout
     assert (
         "nas.md holds a value" in " ".join(told.split())
