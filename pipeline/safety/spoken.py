@@ -48,6 +48,9 @@ from pipeline.safety.spoken_words import (
     WORDS,
 )
 
+_FIRST_SYLLABLES = 0x0E00
+"""From here on scripts write words without blanks between them."""
+
 
 def spans(text: str, lowered: str) -> Iterator[Span]:
     """Yield start, end and kind of what `text` tells in words; `lowered` is `text` in lower case, as long."""
@@ -125,7 +128,7 @@ def _named(hint: str, text: str, at: int) -> Iterator[Span]:
     if hint not in WEAK:
         yield from _told_before(text, at)
         yield from _from_to(text, name.end())
-    if text[name.end() - 1] >= "\u0e00":
+    if ord(text[name.end() - 1]) >= _FIRST_SYLLABLES:
         yield from _in_syllables(text, name.end())
     yield from _behind(
         text,

@@ -22,7 +22,7 @@ from pipeline.ledger import Ledger, open_ledger
 from pipeline.store.files.scanning import CACHE_KEY
 from pipeline.worker import Worker, WorkerContext
 from tests.support.bounds import bound
-from tests.support.hooks import HOOKS, wait_for_lock
+from tests.support.hooks import HOOKS, note_home, wait_for_lock
 from tests.support.stores import tree
 from tests.support.transcripts import Transcript
 from tests.support.warm import shared_workers
@@ -128,6 +128,7 @@ class Workshop:
         env: Mapping[str, str],
         before: Sequence[str] = (),
     ) -> str:
+        note_home(self.projects.parent, self.home)
         return subprocess.run(
             [*bound(), *before, sys.executable, "-I", "-S", str(HOOKS / name), event],
             input=json.dumps({**fields, "hook_event_name": event}).encode(),
