@@ -96,7 +96,8 @@ def require_owner(root: Path, project: Path, *, claim: bool) -> None:
             file=str(root),
             fix="Keep them apart: name a folder with --store, or give one of the projects an "
             "autoMemoryDirectory in its .claude/settings.json and type `reverie allow` there. If the project "
-            f"only moved, and its old folder is there for something else, delete {ownership.OWNER} in the memory folder.",
+            "only moved, and its old folder is there for something else, delete "
+            f"{ownership.OWNER} in the memory folder.",
         )
     if claim and theirs != mine:
         with writing(root):
