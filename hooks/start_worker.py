@@ -13,6 +13,10 @@ from _signal import SIG_DFL, SIGINT, signal
 
 from capture import first_line, make_dirs
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
 LOG_LIMIT = 1 << 20
 PASSED = (
     *("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TMPDIR"),
@@ -31,6 +35,13 @@ PASSED = (
 """What the worker gets of a hook's variables; a star stands for any ending. docs/privacy.md has why."""
 NEVER = ("PATH", "PYTHON*", "LD_*", "DYLD_*", "REVERIE_HOME", "REVERIE_SEEN", "REVERIE_INSIDE")
 """What it does not get from there, whatever names it."""
+NAMING = (
+    *(("model", "api_key_env"), ("model", "auth_token_env"), ("model", "pass_env")),
+    ("embeddings", "openai_key_env"),
+)
+"""Section and key of the settings whose value is the name of a variable, or several."""
+SIGNS = "\n[]{}=,."
+"""What parts the words of TOML."""
 LOGINS = (
     *("ANTHROPIC_*", "CLAUDE_CODE_USE_*", "CLAUDE_CODE_SKIP_*", "CLAUDE_CODE_OAUTH_TOKEN", "AWS_*"),
     *("AZURE_*", "GOOGLE_*", "GCLOUD_PROJECT", "CLOUD_ML_REGION", "VERTEX_REGION_*"),
@@ -79,7 +90,7 @@ def environment(home: str, path: str, system: str = os.name) -> dict[str, str]:
 
     What a hook has comes from the person's shell and from the settings of whatever project a session is in,
     and nobody can tell which. So nothing else of it goes along; a variable that the person's ``config.toml``
-    names in quotes does. Of the logins that are not taken the names alone are told, so that
+    names (`names_in`) does. Of the logins that are not taken the names alone are told, so that
     `pipeline.llm.logins` can say which line lets one through.
     """
     named = names_in(home + "/config.toml")
@@ -106,9 +117,9 @@ def is_listed(name: str, names: tuple[str, ...]) -> bool:
 
 
 def names_in(file: str) -> tuple[str, ...]:
-    """Return the names of variables that stand in quotes in the TOML `file`: `"AWS_*"`, `"NAME=OTHER"`.
+    """Return the names of variables that the keys of `NAMING` have in the TOML `file`: `AWS_*`, `NAME=OTHER`.
 
-    The Python of a hook may be too old to read TOML. Of ``NAME=OTHER`` it is OTHER that a shell has.
+    Of ``NAME=OTHER`` it is OTHER that a shell has. A file that can't be read, or is no TOML, names none.
     """
     try:
         handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
@@ -120,8 +131,118 @@ def names_in(file: str) -> tuple[str, ...]:
         return ()
     finally:
         os.close(handle)
-    quoted = [piece.rpartition("=")[2] for piece in text.replace("'", '"').split('"')]
-    return tuple(name for name in quoted if name.isascii() and name.rstrip("*").isidentifier())
+    found: list[str] = []
+    try:
+        for key, value in strings_of(words_of(text.lstrip("\ufeff"))):
+            found += value.replace(",", " ").split() if key in NAMING else ()
+    except ValueError:
+        return ()
+    names = [name.rpartition("=")[2] for name in found]
+    return tuple(name for name in names if name.isascii() and name.rstrip("*").isidentifier())
+
+
+def words_of(text: str) -> Iterator[tuple[str, str]]:
+    """Yield kind and text of each word of TOML: a sign is its own kind, `"` a string, `w` any other.
+
+    The Python of a hook may be too old to read TOML. Comments are left out, and strings are not unescaped: no
+    name needs that. Raises ValueError for a string that does not end.
+    """
+    at = 0
+    while at < len(text):
+        start, sign = at, text[at]
+        if sign in "\"'":
+            quote = sign * 3 if text.startswith(sign * 3, at) else sign
+            at = end_of_string(text, at + len(quote), quote)
+            yield '"', text[start + len(quote) : at]
+            at += len(quote)
+        elif sign == "#":
+            while at < len(text) and text[at] != "\n":
+                at += 1
+        elif sign in SIGNS:
+            yield sign, sign
+            at += 1
+        elif sign in " \t\r":
+            at += 1
+        else:
+            while at < len(text) and text[at] not in SIGNS + "#\"' \t\r":
+                at += 1
+            yield "w", text[start:at]
+
+
+def end_of_string(text: str, at: int, quote: str) -> int:
+    """Return where the string that begins in `text` at `at` is closed by `quote`. Raises ValueError."""
+    while not text.startswith(quote, at):
+        if at >= len(text) or (text[at] == "\n" and len(quote) == 1):
+            raise ValueError("a string does not end")
+        at += 2 if text[at] == "\\" and quote[0] == '"' else 1
+    while len(quote) > 1 and text.startswith(quote, at + 1):
+        at += 1  # quotes right before the closing ones are the string's
+    return at
+
+
+def strings_of(words: Iterator[tuple[str, str]]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield each string of the TOML `words`, with its key: ``("model", "pass_env")``, however it is written.
+
+    Raises ValueError where a list does not end.
+    """
+    section: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+    for kind, word in words:
+        if kind == "[" and not key:
+            section = tuple(part for sign, part in until_bracket(words) if sign in '"w')
+        elif kind == "=":
+            yield from value_of(words, section + key)
+            key = ()
+        elif kind in '"w':
+            key += (word,)
+
+
+def until_bracket(words: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield the `words` before the next closing bracket, which is taken out as well."""
+    for kind, word in words:
+        if kind == "]":
+            return
+        yield kind, word
+
+
+def value_of(
+    words: Iterator[tuple[str, str]], key: tuple[str, ...]
+) -> Generator[tuple[tuple[str, ...], str], None, str]:
+    """Yield the strings of the value of `key` with their keys; return the sign that ended it.
+
+    Takes out of `words` what it reads. Raises ValueError for a list that does not end.
+    """
+    depth = 0
+    for kind, word in words:
+        if kind == '"':
+            yield key, word
+        elif kind == "{":
+            yield from table_of(words, key)
+        elif kind in "[]":
+            depth += 1 if kind == "[" else -1
+        elif depth and kind in "=}":
+            raise ValueError("a list does not end")
+        elif not depth and kind in "\n,}":
+            return kind
+    if depth:
+        raise ValueError("a list does not end")
+    return ""
+
+
+def table_of(
+    words: Iterator[tuple[str, str]], above: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the strings of the table in braces that is the value of `above`, with their keys."""
+    key = above
+    for kind, word in words:
+        ended = kind
+        if kind == "=":
+            ended = yield from value_of(words, key)
+            key = above
+        elif kind in '"w':
+            key += (word,)
+        if ended == "}":
+            return
 
 
 def search_path(home: str, system: str = os.name) -> str:

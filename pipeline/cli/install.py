@@ -184,8 +184,8 @@ def allow(
 ) -> None:
     """Let this project's settings name its memory folder.
 
-    Where autoMemoryDirectory in a project's own settings names a folder outside of the project, that counts
-    only once you have said yes here.
+    Where autoMemoryDirectory in a project's own settings names a folder, that counts only once you have said
+    yes here, also where the folder lies in the project.
     """
     home, here = paths.home_dir(), Path.cwd()
     if undo:

@@ -39,18 +39,19 @@ def chosen_store(root: str) -> str:
     """Return the folder that ``autoMemoryDirectory`` names for the project at `root`, "" when none does.
 
     Absolute and ``~/`` paths only, as the host has it. The host believes a project's own settings; here a
-    folder outside of the project counts only once a person let it (`waiting_store`), since who wrote them may
-    not be who works there.
+    folder they name counts only once a person let it (`waiting_store`), since who wrote them may not be who
+    works there. That holds inside of the project too: a repository can bring the folder along, with memories
+    in it, and with notes that claim they are ours.
     """
     for file in files(root):
         folder = _named_store(file)
-        if folder and (file == user_file() or _is_within(folder, root) or is_allowed(root, folder)):
+        if folder and (file == user_file() or _counts(folder, root)):
             return folder
     return ""
 
 
 def waiting_store(root: str) -> "tuple[str, str]":
-    """Return the folder outside of the project at `root` that its own settings name, and the file that does.
+    """Return the folder that the own settings of the project at `root` name, and the file that does.
 
     Both are "" when there is none, or a person let it count.
     """
@@ -58,7 +59,7 @@ def waiting_store(root: str) -> "tuple[str, str]":
         folder = _named_store(file)
         if file == user_file():
             break
-        if folder and not (_is_within(folder, root) or is_allowed(root, folder)):
+        if folder and not _counts(folder, root):
             return folder, file
     return "", ""
 
@@ -92,11 +93,10 @@ def _named_store(file: str) -> str:
     return ""
 
 
-def _is_within(folder: str, root: str) -> bool:
-    """Whether `folder` lies in the project at `root`, wherever links lead, or is the one it has anyway."""
-    real, top = os.path.realpath(folder), os.path.realpath(root)
-    usual = os.path.realpath(f"{places.project_folder(root)}/{places.PROJECT_STORE}")
-    return real == usual or real.startswith(top.rstrip("/") + "/")
+def _counts(folder: str, root: str) -> bool:
+    """Whether a person let `folder` count, or it is the one that the project at `root` has anyway."""
+    usual = f"{places.project_folder(root)}/{places.PROJECT_STORE}"
+    return is_allowed(root, folder) or os.path.realpath(folder) == os.path.realpath(usual)
 
 
 def _can_be_a_path(named: str) -> bool:

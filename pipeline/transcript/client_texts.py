@@ -16,13 +16,15 @@ _TAGS = (
     r"|forked-skill-launch|fetched-web-content|untrusted-widget-state|artifact-[a-z-]+|cowritten-artifact-html"
     r"|persisted-output|tool_use_error|function_results|sandbox_violations|total_tokens|tick|goal"
 )
-_INJECTED = re.compile(
-    r"<(system[-_]reminder|ide_[a-z_]+|[a-z-]+-hook|local-command-[a-z]+|bash-(?:input|stdout|stderr)"
-    r"|task-notification|teammate-message|agent-message|cross-session-message|channel(?=\s+source=))"
-    r"(?:\s[^>]*)?>.*?</\1>",
-    re.DOTALL,
+_BESIDE = r"system[-_]reminder|ide_[a-z_]+|[a-z-]+-hook"
+_BLOCKS = (
+    rf"{_BESIDE}|local-command-[a-z]+|bash-(?:input|stdout|stderr)|task-notification|teammate-message"
+    r"|agent-message|cross-session-message|channel(?=\s+source=)"
 )
-_ASIDE = re.compile(r"<(system[-_]reminder|ide_[a-z_]+|[a-z-]+-hook)(?:\s[^>]*)?>.*?</\1>", re.DOTALL)
+_INJECTED = re.compile(rf"<({_BLOCKS})(?:\s[^>]*)?>.*?</\1>", re.DOTALL)
+_ASIDE = re.compile(rf"<({_BESIDE})(?:\s[^>]*)?>.*?</\1>", re.DOTALL)
+_OPENS = re.compile(rf"<({_BLOCKS})(?=[\s>])")
+_OPENS_ASIDE = re.compile(rf"<({_BESIDE})(?=[\s>])")
 _UNCLOSED = re.compile(r"<system[-_]reminder>.*\Z", re.DOTALL)
 _INTERRUPTED = re.compile(r"\[Request interrupted[^\]]*\]")
 _MACHINE = re.compile(
@@ -77,13 +79,26 @@ EDITED = "## Approved Plan (edited by user):"
 def strip_injected(text: str) -> str:
     """Return `text` without the blocks the client or an editor puts into a person's message."""
     if "<" in text:
-        text = _UNCLOSED.sub("", _INJECTED.sub("", text))
+        text = _UNCLOSED.sub("", _INJECTED.sub("", _behind_blocks(text, _OPENS)))
     return text.replace("\0", "").strip()
+
+
+def _behind_blocks(text: str, opens: re.Pattern[str]) -> str:
+    """Return what stands behind the blocks of the client that `text` begins with.
+
+    A block holds text of files and programs, which can hold its closing tag: so it goes up to the last one
+    of that name, and to the end where there is none.
+    """
+    text = text.lstrip()
+    while found := opens.match(text):
+        _, closed, behind = text[found.end() :].rpartition(f"</{found[1]}>")
+        text = behind.lstrip() if closed else ""
+    return text
 
 
 def is_aside(text: str) -> bool:
     """Say whether `text` is nothing but what the client puts beside a person's message."""
-    return not _UNCLOSED.sub("", _ASIDE.sub("", text)).strip()
+    return not _UNCLOSED.sub("", _ASIDE.sub("", _behind_blocks(text, _OPENS_ASIDE))).strip()
 
 
 def persons_text(text: str, *, human: bool = False) -> str:
@@ -95,9 +110,10 @@ def persons_text(text: str, *, human: bool = False) -> str:
         return ""
     if text.lstrip().startswith("[Request"):
         text = _INTERRUPTED.sub("", text)
-    text = strip_injected(text)
+    text = _behind_blocks(text, _OPENS)
     if text.startswith(_SENT_MEANWHILE):
-        text = _SENT_TAIL.sub("", text.removeprefix(_SENT_MEANWHILE)).strip()
+        text = _SENT_TAIL.sub("", text.removeprefix(_SENT_MEANWHILE))
+    text = strip_injected(text)
     return "" if _clients_own(text, human=human) else text
 
 

@@ -13,6 +13,7 @@ As seen with client 2.1.332 for the same words:
 
 A host's own denial can't be told from the comment that somebody typed into its window: neither is taken.
 Older clients have none of these fields; then the tool decides: it must be one whose errors the client words.
+A record that does not say which client wrote it is no older client's.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def refused_by_person(record: dict[str, Any], tool: str, *, alone: bool = True) 
     if kind is not None:
         return kind == "user-rejected" and alone
     version = _version(record)
-    if version >= _STAMPED_SINCE:
+    if not version or version >= _STAMPED_SINCE:
         return False
     return tool in _WORDED_BY_CLIENT or (tool in _COMMANDS and version >= _EXIT_CODE_SINCE)
 
@@ -97,13 +98,13 @@ def _source(record: dict[str, Any]) -> str | None:
 
 
 def _version(record: dict[str, Any]) -> tuple[int, ...]:
-    """Return the client's version as numbers, () when the record does not say."""
+    """Return the client's version as three numbers, () when the record does not say."""
     version = record.get("version")
     if not isinstance(version, str):
         return ()
-    parts = version.split("-", 1)[0].split(".")[:3]
+    parts = version.split("-", 1)[0].split(".")
     # Digits alone need not be a number: “²” is one.
-    return tuple(int(part) for part in parts) if all(map(_is_number, parts)) else ()
+    return tuple(map(int, parts)) if len(parts) == 3 and all(map(_is_number, parts)) else ()
 
 
 def _is_number(part: str) -> bool:

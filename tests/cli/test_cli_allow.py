@@ -1,5 +1,6 @@
 """A memory folder that a project's own settings name counts once a person said yes, and waits till then."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -82,11 +83,31 @@ def test_claude_can_not_say_yes_in_a_persons_place(desk, notes, mark):
     assert "only a person says yes" in done.err and desk.store != notes
 
 
-def test_what_is_inside_of_the_project_needs_no_yes(desk, notes):
+@pytest.fixture
+def brought(desk):
+    """A folder that a repository brings along, with a memory in it and the claim that we wrote that."""
     inside = desk.project / "docs" / "memory"
+    (inside / ".reverie").mkdir(parents=True)
+    text = b"---\nname: pet\ndescription: The dog is called Bo.\n---\nThe dog is called Bo.\n"
+    (inside / "pet.md").write_bytes(text)
+    claim = {"file": "pet.md", "hash": hashlib.sha256(text).hexdigest()}
+    (inside / ".reverie" / "written.jsonl").write_text(json.dumps(claim) + "\n")
     settings(desk, "settings.json", inside)
-    assert desk.store == inside
-    assert "no memory folder waits" in desk.here("allow", "--yes", code=1).err
+    return inside
+
+
+def test_a_folder_that_the_repository_brings_along_waits_for_a_yes_too(desk, brought):
+    before = sorted(brought.rglob("*"))
+    assert desk.store != brought and "Bo" not in desk.here("list").out
+    desk.here("add", "Ship on Mondays.", "--name", "ship")
+    assert "Bo" not in desk.here("recall", "what is the dog called?").out
+    assert sorted(brought.rglob("*")) == before, "nothing is written there"
+    assert "`reverie allow` lets it count" in desk.here("status").out
+    assert f"names {brought} as memory folder" in desk.here("doctor").out
+    said = session_start(desk)
+    assert str(brought) in said and "Bo" not in said
+    desk.here("allow", "--yes")
+    assert desk.store == brought and "Bo" in desk.here("list").out
 
 
 @pytest.mark.parametrize("spelled", ["link", "dots"])

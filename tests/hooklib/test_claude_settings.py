@@ -5,7 +5,9 @@ import os
 
 import pytest
 
-from pipeline.hooklib import claude_settings
+from pipeline.core import paths
+from pipeline.core.home import Home
+from pipeline.hooklib import claude_settings, places
 from pipeline.install import claude_settings as editing
 
 
@@ -17,8 +19,18 @@ def project(tmp_path):
 
 @pytest.fixture
 def own(project):
-    """Folders inside the project, which its settings may name unasked."""
-    return {name: str(project / name) for name in ("team", "mine")}
+    """Folders inside the project that a person let its settings name."""
+    folders = {name: str(project / name) for name in ("team", "mine")}
+    let(project, *folders.values())
+    return folders
+
+
+def let(project, *named):
+    """Note a person's yes."""
+    lines = [json.dumps({"root": str(project), "folder": folder}) + "\n" for folder in named]
+    file = Home(paths.home_dir()).allowed
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(lines))
 
 
 def write(project, name, text):
@@ -58,6 +70,33 @@ def test_a_folder_that_no_path_can_name_is_none(project, own, named):
     write(project, "settings.json", json.dumps({"autoMemoryDirectory": own["team"]}))
     write(project, "settings.local.json", f'{{"autoMemoryDirectory": "{named}"}}')
     assert claude_settings.chosen_store(str(project)) == own["team"]
+
+
+@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
+@pytest.mark.parametrize("inside", ["memory", "docs/memory", ".claude", "."])
+def test_a_folder_in_the_project_counts_only_after_a_yes(project, name, inside):
+    folder = os.path.normpath(project / inside)
+    write(project, name, json.dumps({"autoMemoryDirectory": folder}))
+    assert claude_settings.chosen_store(str(project)) == ""
+    assert claude_settings.waiting_store(str(project)) == (folder, str(project / ".claude" / name))
+    let(project, folder)
+    assert claude_settings.chosen_store(str(project)) == folder
+    assert claude_settings.waiting_store(str(project)) == ("", "")
+
+
+def test_what_the_person_names_counts_while_what_the_project_names_waits(sealed_environment, project):
+    write(project, "settings.json", json.dumps({"autoMemoryDirectory": str(project / "memory")}))
+    own = str(project / "own")
+    (sealed_environment / ".claude" / "settings.json").write_text(json.dumps({"autoMemoryDirectory": own}))
+    assert claude_settings.chosen_store(str(project)) == own
+    assert claude_settings.waiting_store(str(project))[0] == str(project / "memory")
+
+
+def test_the_folder_that_the_project_has_anyway_needs_no_yes(project):
+    usual = f"{places.project_folder(str(project))}/{places.PROJECT_STORE}"
+    write(project, "settings.json", json.dumps({"autoMemoryDirectory": usual}))
+    assert claude_settings.chosen_store(str(project)) == usual
+    assert claude_settings.waiting_store(str(project)) == ("", "")
 
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/null", "pipe"])

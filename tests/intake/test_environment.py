@@ -8,12 +8,14 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from pipeline.config import Settings
 from pipeline.core import network
 from pipeline.core.clock import SystemClock, iso
 from pipeline.hooklib import places
@@ -98,7 +100,7 @@ def test_of_a_login_in_the_shell_the_worker_hears_the_name_alone(stage: Stage) -
     assert got["REVERIE_SEEN"].split() == ["AWS_SECRET_ACCESS_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]
 
 
-def test_what_the_persons_own_settings_name_in_quotes_passes(stage: Stage) -> None:
+def test_what_the_persons_own_settings_name_passes(stage: Stage) -> None:
     (stage.home / "config.toml").write_text(
         "# it's mine, LD_PRELOAD is not\n[model]\n"
         'pass_env = ["AWS_*", "CLAUDE_CODE_OAUTH_TOKEN=REVERIE_OAUTH_TOKEN",'
@@ -112,6 +114,75 @@ def test_what_the_persons_own_settings_name_in_quotes_passes(stage: Stage) -> No
     assert passed == {"AWS_REGION": "eu", "GATE_TOKEN": "gate", "REVERIE_OAUTH_TOKEN": "mine"}
     assert not {"GATE_TOKENS", "LD_LIBRARY_PATH", "REVERIE_MODEL__BASE_URL", "PYTHONHOME"} & {*got}
     assert got["PATH"] == places.FOLDERS
+
+
+NAMED = {
+    "in its section": ("[spend]\nx = 1\n[model] # mine\npass_env = ['A_A', \"B_*\"]", "A_A B_*"),
+    "dotted": ('model.pass_env = ["A_A"]\n"embeddings" . \'openai_key_env\' = "B_B"', "A_A B_B"),
+    "in braces": ('model = { attempts = 3, pass_env = ["A_A"], api_key_env = "B_B" }', "A_A B_B"),
+    "over lines": ('[model]\npass_env = [ # "NO_A"\n "A_A",\r\n # it\'s "NO_B"\n "N=B_B",\n]\n', "A_A B_B"),
+    "as one text": ('[model]\npass_env = "A_A, N=B_B"', "A_A B_B"),
+    "long strings": ('[model]\nbase_url = """\npass_env = ["NO"]\n"""\nauth_token_env = """A_A"""', "A_A"),
+    "quotes in a long one": ('[model]\nmodel = """x "" ""y"""""\napi_key_env = \'\'\'A_A\'\'\'', "A_A"),
+    "behind a mark": ('\ufeff[model]\napi_key_env = "A_A"', "A_A"),
+    "a comment": ('# pass_env = ["NO"]\n[model]\n# api_key_env = "NO"\nattempts = 3 # "NO"', ""),
+    "a sign in quotes": ('[model]\nbase_url = "#"\nmodel = \'"# \'\napi_key_env = "A_A" # "NO"', "A_A"),
+    "an escaped quote": ('[model]\nmodel = "\\"\\\\"\napi_key_env = "A_A"', "A_A"),
+    "another key": ('[model]\nmodel = "NO"\nbase_url = "NO"\n[network]\nproxy = "NO"', ""),
+    "another section": ('pass_env = ["NO"]\n[spend]\npass_env = ["NO"]\nmodel.pass_env = ["NO"]', ""),
+    "a longer section": ('[model.x]\npass_env = ["NO"]\n[x.model]\npass_env = ["NO"]', ""),
+    "below it": ('[model]\npass_env.x = "NO"\n[dream]\nx = { model = { pass_env = "NO" } }', ""),
+    "a dot in quotes": ('"model.pass_env" = "NO"\n["mo"]\ndel.pass_env = "NO"', ""),
+    "next to braces": ('[model]\nx = [{ y = 1 }, [{ z = "NO" }]]\napi_key_env = "A_A"', "A_A"),
+    "behind braces": ('spend = { x = { y = 1 } }\nmodel.api_key_env = "A_A"', "A_A"),
+}
+
+
+@pytest.mark.parametrize(("text", "names"), NAMED.values(), ids=NAMED)
+def test_only_the_keys_that_name_a_variable_let_it_pass(
+    start_worker: ModuleType, tmp_path: Path, text: str, names: str
+) -> None:
+    (tmp_path / "config.toml").write_bytes(text.encode())
+    assert tomllib.loads(text.removeprefix("\ufeff"))
+    assert start_worker.names_in(str(tmp_path / "config.toml")) == tuple(names.split())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[model]\npass_env = ["A_A"\nbase_url = "NO"',
+        '[model]\npass_env = ["A_A", "NO',
+        '[model]\napi_key_env = "A_A"\nmodel = """NO',
+        "[model]\napi_key_env = 'A_A\n'",
+        '[model]\npass_env = ["A_A",',
+        'model = { pass_env = ["A_A" }',
+    ],
+)
+def test_what_is_no_toml_names_nothing(start_worker: ModuleType, tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.toml").write_text(text)
+    with pytest.raises(tomllib.TOMLDecodeError):
+        tomllib.loads(text)
+    assert start_worker.names_in(str(tmp_path / "config.toml")) == ()
+
+
+def test_the_keys_that_name_a_variable_are_those_of_the_settings(start_worker: ModuleType) -> None:
+    naming = [
+        (section, key)
+        for section, values in Settings().model_dump().items()
+        for key in values
+        if key.endswith("_env")
+    ]
+    assert sorted(naming) == sorted(start_worker.NAMING)
+
+
+def test_a_comment_or_another_key_lets_nothing_pass_to_the_worker(stage: Stage) -> None:
+    (stage.home / "config.toml").write_text(
+        '[model]\n# pass_env = ["AWS_*"]\nmodel = "ANTHROPIC_API_KEY" # "NODE_OPTIONS"\n'
+        'pass_env = [ # "HTTPS_PROXY"\n  "GATE_*",\n]\n'
+    )
+    got = variables(stage, **PLANTED, GATE_TOKEN="gate")
+    assert got["GATE_TOKEN"] == "gate"
+    assert not {"AWS_SECRET_ACCESS_KEY", "ANTHROPIC_API_KEY", "NODE_OPTIONS", "HTTPS_PROXY"} & {*got}
 
 
 def test_the_path_is_the_one_that_a_typed_command_noted(stage: Stage) -> None:

@@ -19,6 +19,8 @@ STAMPED = {
     "userFeedback": WISH,
     "permissionDecision": {"decision": "reject", "source": "user_reject"},
 }
+UNKNOWN = [None, "", "dev", "2.1", "2", "2.1.204.9", "2.²0.1", "v2.1.204", 2, ["2.1.204"]]
+"""Versions that are none: the client that wrote them may be a new one."""
 FORM = {"questions": [{"question": "Which?", "options": [{"label": "A"}]}]}
 ANSWERED = {"toolUseResult": {**FORM, "answers": {"Which?": "zorg99"}}}
 REFUSED = [("refusal", WISH)]
@@ -60,7 +62,9 @@ def refused(tmp_path: Path, tool: str, comment: str = WISH, **more: Any) -> list
         ("Bash", {"version": "2.0.76"}, True),
         ("Bash", {"version": "1.0.120"}, False),
         ("Edit", {"version": "1.0.120"}, True),
-        ("Edit", {"version": None}, True),
+        ("Edit", {"version": "2.1.204-beta.1"}, True),
+        *(("Edit", {"version": odd}, False) for odd in UNKNOWN),
+        *(("Edit", {**STAMPED, "version": odd}, True) for odd in UNKNOWN),
         ("Bash", {"version": None}, False),
         ("Bash", {"version": "2.².0"}, False),
         ("mcp__x__y", {}, False),

@@ -53,7 +53,7 @@ def session_start(
     root, store = project_of(cwd) if cwd else ("", "")
     folder = claude_settings.waiting_store(root)[0] if root else ""
     if folder:
-        what = "settings of this project name a memory folder outside of it"
+        what = "settings of this project name a memory folder"
         problems.insert(0, f"{what}, {folder}. It counts once you type `reverie allow` here, in a terminal")
     state = _state(home, store)
     seen = Seen(home, store)

@@ -95,8 +95,9 @@ def require_owner(root: Path, project: Path, *, claim: bool) -> None:
             f"this folder holds the memories of {theirs}; {mine} has the same folder name and would share it",
             file=str(root),
             fix="Keep them apart: name a folder with --store, or give one of the projects an "
-            "autoMemoryDirectory in its .claude/settings.json. If the project only moved, and its old folder "
-            f"is there for something else, delete {ownership.OWNER} in the memory folder.",
+            "autoMemoryDirectory in its .claude/settings.json and type `reverie allow` there. If the project "
+            "only moved, and its old folder is there for something else, delete "
+            f"{ownership.OWNER} in the memory folder.",
         )
     if claim and theirs != mine:
         with writing(root):
