@@ -102,10 +102,12 @@ def _leftovers(store: Store) -> Iterator[Finding]:
             path = f"{PRIVATE}/generations/{item.run}"
             fix = "Remove its folder; that run can't be undone any more, the memories are not touched."
             yield _fault("generation", path, f"it can't be read: {item.damaged}", fix)
-    folders = [store.root, store.root / "vault", *(store.root / "graph").glob("*")]
+    graph = store.root / "graph"
+    folders = [store.root, store.root / "vault", *(() if graph.is_symlink() else graph.glob("*"))]
     stray = [
         file.relative_to(store.root).as_posix()
         for folder in folders
+        if folder == store.root or not folder.is_symlink()
         for file in folder.glob(f".*{TEMP_MARK}*")
     ]
     for path in sorted([*stray, *store.leftovers()]):

@@ -38,7 +38,7 @@ from pipeline.store.file_operations import (
     WriteFile,
 )
 from pipeline.store.files import document, scanning
-from pipeline.store.files.layout import PRIVATE, bytes_at, check_path
+from pipeline.store.files.layout import bytes_at, check_path, private_folder
 from pipeline.store.files.scanning import Document, Snapshot
 from pipeline.store.history import archive, forgotten, generations, hand_edits, retention, undo
 from pipeline.store.history.archive import Retired
@@ -96,7 +96,8 @@ class Store:
         With `create` a missing directory is made, mode 0700; with `later` it is when the first change is.
         `index_lines` and `index_bytes` are the limits of MEMORY.md; a change waits `lock_seconds` for
         another process; the last `generations` of each kind are kept for undo.
-        Raises StoreError when there is no directory or an interrupted change can't be finished.
+        Raises StoreError when there is no directory, a link in our own folder, or an interrupted change that
+        can't be finished.
         """
         if create:
             with access.writing(path):
@@ -104,12 +105,7 @@ class Store:
         if not path.is_dir() and not (later and access.can_be_made(path)):
             raise StoreError("no such directory", file=str(path), fix="Check --store, or create it.")
         root = Path(os.path.realpath(path))
-        private = root / PRIVATE
-        if private.is_symlink() or (private.exists() and not private.is_dir()):
-            what = "a link" if private.is_symlink() else "a file"
-            raise StoreError(
-                f"{what} where a folder must be", file=str(private), fix="Remove it; Reverie makes a folder."
-            )
+        private_folder(root)
         store = cls(
             path,
             root,

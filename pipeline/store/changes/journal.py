@@ -25,7 +25,7 @@ from pipeline.core.errors import ConflictError, PathEscapeError, StoreError
 from pipeline.core.ids import digest
 from pipeline.store import journal_entry
 from pipeline.store.file_operations import Applied, Change, IndexWrite, Move, Restore, Retire
-from pipeline.store.files.layout import PRIVATE, bytes_at, inside
+from pipeline.store.files.layout import PRIVATE, bytes_at, inside, private_folder
 from pipeline.store.history import archive, generations
 from pipeline.store.journal_entry import digest_of, file_id, install, mode_of
 from pipeline.store.ownership.written_log import WrittenLog
@@ -56,7 +56,8 @@ class Journal:
         """Return staged files that belong to no change set, relative to the store."""
         if self.interrupted() or not self._staged.is_dir():
             return []
-        return sorted(f"{PRIVATE}/staged/{file.name}" for file in self._staged.iterdir())
+        staged = private_folder(self._root, "staged")
+        return sorted(f"{PRIVATE}/staged/{file.name}" for file in staged.iterdir())
 
     def record(self, change_id: str) -> dict[str, Any] | None:
         """Return the record of an applied change set, or None."""
@@ -252,7 +253,8 @@ class Journal:
         return False
 
     def _prune(self) -> None:
-        records = sorted(self._done.iterdir(), key=lambda file: file.stat().st_mtime_ns)
+        done = private_folder(self._root, "done")
+        records = sorted(done.iterdir(), key=lambda file: file.stat().st_mtime_ns)
         for old in records[:-KEEP_DONE]:
             old.unlink(missing_ok=True)
 

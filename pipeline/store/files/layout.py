@@ -93,6 +93,52 @@ def inside(root: Path, path: str) -> Path:
     return Path(here)
 
 
+def private_folder(root: Path, *below: str) -> Path:
+    """Return our own folder in the store at `root`, or the one `below` it, after a look for links.
+
+    A folder of memories may come with a repository, links and all, and what we keep in our own folder is
+    replaced and removed without asking. So StoreError is raised for a link on the way there or at any depth
+    in it, and for a file in place of ``.reverie``. What is not there yet is fine.
+    """
+    here = root
+    for part in (PRIVATE, *below):
+        here /= part
+        if here.is_symlink():
+            raise _no_folder("a link", here)
+    if not below and here.exists() and not here.is_dir():
+        raise _no_folder("a file", here)
+    waiting = [str(here)]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(folder) as found:
+                for entry in found:
+                    if entry.is_symlink():
+                        raise StoreError(
+                            "a link where Reverie keeps files of its own",
+                            file=entry.path,
+                            fix="Remove it; nothing was touched where it leads.",
+                        )
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+        except (FileNotFoundError, NotADirectoryError):
+            # Not made yet, removed by another process meanwhile, or a file, which leads nowhere.
+            continue
+        except OSError as error:
+            raise StoreError(
+                f"this folder can't be looked into: {error.strerror}",
+                file=folder,
+                fix="Make it readable and writable for yourself.",
+            ) from error
+    return here
+
+
+def _no_folder(what: str, file: Path) -> StoreError:
+    return StoreError(
+        f"{what} where a folder must be", file=str(file), fix="Remove it; Reverie makes a folder."
+    )
+
+
 def read_regular(file: Path, limit: int = MAX_FILE) -> tuple[bytes, FileStamp]:
     """Return bytes and stamp of a regular file, never through a link and never from a pipe or device.
 

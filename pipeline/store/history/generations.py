@@ -28,7 +28,15 @@ from pipeline.core.clock import iso, parse_time
 from pipeline.core.errors import ConflictError, StoreError, cause
 from pipeline.core.ids import digest
 from pipeline.store.file_operations import Change, Move, Retire
-from pipeline.store.files.layout import MAX_DERIVED, PRIVATE, bytes_at, check_path, inside, read_regular
+from pipeline.store.files.layout import (
+    MAX_DERIVED,
+    PRIVATE,
+    bytes_at,
+    check_path,
+    inside,
+    private_folder,
+    read_regular,
+)
 from pipeline.store.journal_entry import file_id
 
 FOLDER = "generations"
@@ -165,7 +173,7 @@ def keep(
     folder = folder_of(root, run)
     number = max((item.number for item in history(root)), default=0) + 1
     if folder.exists():
-        remove(folder)
+        remove(root, folder.name)
     try:
         ensure_dir(folder)
         files = [
@@ -179,7 +187,7 @@ def keep(
         write_atomic(folder / _MANIFEST, orjson.dumps(values))
         fsync_dir(folder.parent)
     except BaseException:
-        remove(folder)
+        remove(root, folder.name)
         raise
 
 
@@ -194,7 +202,7 @@ def sweep(root: Path) -> None:
     """Remove generations of change sets that never began; call it only while no intent is there."""
     for folder in _folders(root):
         if not (folder / _SEAL).exists() or not (folder / _MANIFEST).exists():
-            remove(folder)
+            remove(root, folder.name)
 
 
 def history(root: Path) -> list[Generation]:
@@ -351,14 +359,15 @@ def _deposit(folder: Path, data: bytes | None, name: str = "") -> str | None:
 
 def _folders(root: Path) -> list[Path]:
     """Return the folders of generations; what else may lie there (``.DS_Store``) is none of ours."""
-    folder = root / PRIVATE / FOLDER
+    folder = private_folder(root, FOLDER)
     if not folder.is_dir():
         return []
-    return sorted(item for item in folder.iterdir() if item.is_dir() and not item.is_symlink())
+    return sorted(item for item in folder.iterdir() if item.is_dir())
 
 
-def remove(folder: Path) -> None:
-    """Remove a generation, its seal first, so that half of one is never taken for a whole."""
+def remove(root: Path, name: str) -> None:
+    """Remove the generation in the folder `name`, its seal first: half of one is never taken for a whole."""
+    folder = private_folder(root, FOLDER, name)
     if folder.exists():
         (folder / _SEAL).unlink(missing_ok=True)
         shutil.rmtree(folder)

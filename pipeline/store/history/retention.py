@@ -23,11 +23,11 @@ from pipeline.store.files.layout import (
     EARLIER,
     EPISODES,
     GRAPH,
-    PRIVATE,
     VAULT,
     bytes_at,
     inside,
     is_live,
+    private_folder,
 )
 from pipeline.store.files.names import earlier_path
 from pipeline.store.history import archive, generations
@@ -60,7 +60,7 @@ def prune(root: Path, count: int, now: datetime) -> None:
                 # The change itself is made; this may wait.
                 held |= {sha for file in item.files for sha in _shas(file)}
                 continue
-            generations.remove(generations.folder_of(root, item.run))
+            generations.remove(root, generations.folder_of(root, item.run).name)
 
 
 def sweep_temps(root: Path, now: float) -> None:
@@ -115,7 +115,9 @@ def _keep_texts(root: Path, item: Generation, held: set[str], year: int) -> None
 def _stands(root: Path, item: Generation, data: bytes) -> bool:
     """Whether each text of the memory file `data`, of generation `item`, is in a file that is there."""
     sha = digest(data)
-    if any((root / ARCHIVE).glob(f"*/{EARLIER}/*-{sha[:8]}.md")):
+    earlier = (root / ARCHIVE).glob(f"*/{EARLIER}/*-{sha[:8]}.md")
+    # What lies behind a link is not ours, and may be gone tomorrow.
+    if any(file.resolve() == file for file in earlier):
         return True
     live = [change.path for change in item.files if is_live(change.path)]
     retired = [note.target for note in archive.read_log(root) if note.path in live]
@@ -142,7 +144,7 @@ def _shas(change: FileChange) -> set[str]:
 
 
 def _temps(root: Path) -> Iterator[Path]:
-    private = root / PRIVATE
+    private = private_folder(root)
     folders = [root, root / VAULT, root / EPISODES, private, private / "done", private / "staged"]
     for parent in (root / GRAPH, root / ARCHIVE, private / generations.FOLDER):
         if parent.is_dir() and not parent.is_symlink():

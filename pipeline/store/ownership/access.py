@@ -15,7 +15,7 @@ from pipeline.core import clock
 from pipeline.core.atomic import ensure_dir, write_atomic, write_temp
 from pipeline.core.errors import LockError, StoreError
 from pipeline.hooklib import ownership
-from pipeline.store.files.layout import PRIVATE
+from pipeline.store.files.layout import private_folder
 
 
 @contextmanager
@@ -34,8 +34,11 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def private_dir(root: Path) -> Path:
-    """Return the folder of our own files in the store at `root`, made at first use and hidden from git."""
-    private = root / PRIVATE
+    """Return the folder of our own files in the store at `root`, made at first use and hidden from git.
+
+    Whoever writes there comes by here first: StoreError for a link in it, as in `private_folder`.
+    """
+    private = private_folder(root)
     if not private.exists():
         ensure_dir(private)
         write_atomic(private / ".gitignore", b"*\n")
@@ -87,8 +90,10 @@ def require_owner(root: Path, project: Path, *, claim: bool) -> None:
     """Raise StoreError when the store at `root` belongs to another project than the one at `project`.
 
     With `claim` a store that belongs to nobody is claimed for `project`, as is that of a project which is
-    gone from where it was: it moved here, which is noted.
+    gone from where it was: it moved here, which is noted. A link in our own folder is refused first.
     """
+    if claim:
+        private_folder(root)
     mine, theirs = ownership.composed(str(project)), owner(root)
     if not ownership.may_use(theirs, str(project)):
         raise StoreError(

@@ -17,7 +17,7 @@ from typing import Any
 from pipeline.core.atomic import ensure_dir, write_atomic
 from pipeline.core.errors import StoreError
 from pipeline.hooklib import jsonish, ownership
-from pipeline.store.files.layout import PRIVATE
+from pipeline.store.files.layout import PRIVATE, private_folder
 from pipeline.store.ownership import access
 
 JOIN_BY_HAND = "Move the files you want from one to the other, then run `reverie reindex`."
@@ -49,7 +49,8 @@ def bring(old: Path, new: Path, project: Path) -> None:
     """Move the store at `old` to `new`, for `project`, and note it.
 
     Raises StoreError when there is something at `new`: two folders of memories are not made one. So it does,
-    with nothing moved, when the one at `old` is that of a project which is still there.
+    with nothing moved, when the one at `old` is that of a project which is still there, or has a link in our
+    own folder.
     """
     theirs = access.owner(old)
     if not ownership.may_use(theirs, str(project)):
@@ -58,6 +59,7 @@ def bring(old: Path, new: Path, project: Path) -> None:
             file=str(old),
             fix="Give the path of the project that moved; `reverie status` there names its memory folder.",
         )
+    private_folder(old)
     if new.is_dir() and any(new.iterdir()):
         raise StoreError(
             f"this folder has memories of its own, and so has {old}",
