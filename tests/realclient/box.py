@@ -296,6 +296,17 @@ class Terminal:
             pause.poll(200)
         raise AssertionError(f"{text!r} never showed:\n{self.screen()}")
 
+    def press_until(self, key: str, text: str) -> None:
+        """Press `key` until the screen shows `text`: a dialog that just came up drops what comes too soon."""
+        pause = select.poll()
+        for _ in range(int(PATIENCE)):
+            self.press(key)
+            for _ in range(10):
+                pause.poll(200)
+                if text in self.screen():
+                    return
+        raise AssertionError(f"{text!r} never showed:\n{self.screen()}")
+
     def type(self, text: str) -> Noted:
         """Type a prompt and press Enter; returns the request it made, once that arrived.
 

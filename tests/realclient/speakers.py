@@ -135,8 +135,7 @@ def suggested(open_box: OpenBox) -> Path:
     with box.terminal("--permission-mode", "default") as terminal:
         terminal.type("ask me which")
         terminal.shows("❯ 1. black")
-        terminal.press("2")
-        terminal.shows(_heard("ask me which"))
+        terminal.press_until("2", _heard("ask me which"))
     return _transcript(box)
 
 
