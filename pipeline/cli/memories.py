@@ -257,9 +257,10 @@ def _tell_why(found: Why, app: App) -> None:
 
 def _tell_sources(found: Why) -> None:
     for number, source in enumerate(found.sources, start=1):
-        speaker = "the person" if source["speaker"] == "person" else "the assistant"
         claim = "the file says that " if found.by == UNVERIFIED else ""
-        output.line(f"\nsource {number}: {claim}{speaker} said at {minute(source['at'], 'an unknown time')}")
+        spoken = {"person": "the person said", "pasted": "the person pasted"}
+        telling = claim + spoken.get(source["speaker"], "the assistant said")
+        output.line(f"\nsource {number}: {telling} at {minute(source['at'], 'an unknown time')}")
         output.line(f"  session {source['session']}, entry {source['uuid']}")
         output.line(f"  quote: “{source['quote']}”")
         if not source["quoted"]:

@@ -94,6 +94,7 @@ class Evidence(BaseModel):
 
     `at` is when it was said (ISO 8601), or None when the entry carries no usable time. `bears` are the keys
     of the sentences it stands for (`domain.sentences`), empty where it stands for all of the memory.
+    `speaker` is ``pasted`` for what a person only pasted: nobody's word for what stands there.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -102,7 +103,7 @@ class Evidence(BaseModel):
     uuid: str
     quote: str = Field(max_length=MAX_QUOTE)
     at: str | None = None
-    speaker: Literal["person", "assistant"] = "person"
+    speaker: Literal["person", "assistant", "pasted"] = "person"
     bears: tuple[str, ...] = ()
 
     def is_for(self, key: str) -> bool:

@@ -6,19 +6,21 @@
 
 Only a real utterance starts at the left margin; every further line is indented, so that text quoted
 inside an utterance can't pass for another speaker. What nobody sees (hidden characters) is left out.
+Lines that a person pasted are marked, and only where there are some a line before the dialogue says so.
 Nothing is cut while there is room; then what nobody was asked in goes first (`shortening.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from pipeline.core import zone
 from pipeline.domain.speech import EDITED, FORMS, TOUCHING, WROTE, Utterance
 from pipeline.extraction.shortening import shortened, size
 from pipeline.safety.invisible import visible
+from pipeline.text.pasted import LEGEND, MARK, marked
 
 MOST_NAMES = 8
 """Names of tools and files in one line."""
@@ -65,9 +67,26 @@ def render(
     lines = dict(enumerate(both, start=1))
     cut = len(context)
     follows = both[cut].speaker if cut < len(both) else None
-    texts = shortened(context, context_room, follows=follows, longest=room) + shortened(new, room)
+    texts = shortened(_marked(context), context_room, follows=follows, longest=room)
+    texts += shortened(_marked(new), room)
     shown = [_line(number, lines[number], text) for number, text in enumerate(texts, start=1)]
-    return Rendering("\n".join(shown[:cut]), "\n".join(shown[cut:]), lines, cut + 1, words_of(both))
+    return Rendering(_explained(shown[:cut]), _explained(shown[cut:]), lines, cut + 1, words_of(both))
+
+
+def _marked(spoken: Sequence[Utterance]) -> list[Utterance]:
+    """Return `spoken` with the lines that a person pasted marked."""
+    return [
+        replace(utterance, text=marked(visible(utterance.text)))
+        if utterance.speaker == "person"
+        else utterance
+        for utterance in spoken
+    ]
+
+
+def _explained(shown: Sequence[str]) -> str:
+    """Return the lines of a dialogue, below what the mark of a paste means if one stands in them."""
+    text = "\n".join(shown)
+    return f"({LEGEND})\n{text}" if f"    {MARK}" in text or f": {MARK}" in text else text
 
 
 def words_of(spoken: Sequence[Utterance]) -> str:

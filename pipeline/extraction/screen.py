@@ -7,7 +7,7 @@ and what a person might still want goes to the inbox instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -28,7 +28,8 @@ from pipeline.extraction.screened_candidate import PARTS, Screened, local, scree
 from pipeline.hooklib.plain import one_line
 from pipeline.safety.invisible import visible
 from pipeline.store import Forgotten
-from pipeline.text.quotes import in_one_line, quoted_in
+from pipeline.text.pasted import typed
+from pipeline.text.quotes import in_one_line, quoted_in, typed_in
 from pipeline.text.slugs import slugify
 from pipeline.verify.barred import bar, doubt, forbidden
 from pipeline.verify.floor import ACTED_ON, Ground, Line, Missing
@@ -47,6 +48,7 @@ MOST_UNCITED = 12
 """Lines of a person that a withdrawal without a quote is judged by."""
 FORGOTTEN = "it was forgotten on request, rejected or undone, and nobody has said it since"
 
+ONLY_PASTED = "it stands only in what the person pasted, not in what they typed"
 NOWHERE = "stands in none of its lines"
 SAID_LATER = "said later otherwise"
 """Why words that were overtaken change nothing; so the second reader says, and so do the days."""
@@ -177,8 +179,10 @@ class Screen:
 
     def _missing(self, item: Screened, cited: Iterable[int], old: Memory | None) -> Missing:
         lines = [self.rendering.lines[number] for number in self.around(cited)]
+        pasted = any(source.speaker == "pasted" for source in item.sources)
+        only_pasted = pasted and not any(source.speaker == "person" for source in item.sources)
         ground = Ground(
-            [Line(_shown(line), local(line.at), line.speaker == "person") for line in lines],
+            [spoken for line in lines for spoken in _spoken(line, only_pasted=only_pasted)],
             old=f"{old.name}\n{old.title}\n{old.description}\n{old.body}" if old else "",
             dialogue=self.rendering.words,
         )
@@ -227,12 +231,17 @@ def cite_each(evidence: Sequence[Cited], rendering: Rendering) -> list[tuple[int
             uuid=utterance.uuid,
             quote=in_one_line(quote)[:MAX_QUOTE].strip(),
             at=utterance.at,
-            speaker=utterance.speaker,
+            speaker="pasted" if _only_pasted(quote, utterance) else utterance.speaker,
             bears=(cited.part if cited.part in PARTS else "statement",),
         )
         if (cited.line, source) not in found:
             found.append((cited.line, source))
     return found
+
+
+def _only_pasted(quote: str, utterance: Utterance) -> bool:
+    """Whether a person's line has `quote` only where they pasted something."""
+    return utterance.speaker == "person" and not typed_in(quote, utterance.text)
 
 
 def _quoted(quote: str, text: str) -> str:
@@ -242,6 +251,17 @@ def _quoted(quote: str, text: str) -> str:
     at = quote.find(": ", 0, _LABEL_CHARS)
     rest = quote[at + 2 :] if at >= 0 else ""
     return rest if rest and quoted_in(rest, text) else ""
+
+
+def _spoken(line: Utterance, *, only_pasted: bool) -> Iterator[Line]:
+    """Yield what an utterance gives a text to rest on.
+
+    What a person pasted and speaks about is theirs to act on; where nothing but the paste speaks, it is not.
+    """
+    by_person = line.speaker == "person"
+    if by_person and only_pasted:
+        yield Line(typed(line.text), local(line.at), by_person=True)
+    yield Line(_shown(line), local(line.at), by_person=by_person and not only_pasted)
 
 
 def _shown(line: Utterance) -> str:
@@ -264,6 +284,8 @@ def too_weak(item: Screened) -> Rejected | None:
     if item.origin != "assistant-inferred":
         return None
     if item.type in HUMAN_ONLY:
+        if any(source.speaker == "pasted" for source in item.sources):
+            return Rejected(item.name, ONLY_PASTED, True, item)
         return Rejected(item.name, "only the assistant said it; a person's line is needed")
     if item.confidence < LEAST_INFERRED:
         return Rejected(item.name, "only the assistant said it, and not surely", True, item)
@@ -391,6 +413,6 @@ def _origin(sources: Sequence[Evidence], rendering: Rendering) -> Origin:
     if not people:
         return "assistant-inferred"
     spoken: dict[str, Utterance] = {utterance.uuid: utterance for utterance in rendering.lines.values()}
-    # A person who only said “yes, do that” confirmed what the assistant had put into words.
-    short = all(len(spoken[source.uuid].text.strip()) <= 40 for source in people)
+    # A person who only said “yes, do that” confirmed what the assistant, or a paste, had put into words.
+    short = all(len(typed(spoken[source.uuid].text).strip()) <= 40 for source in people)
     return "user-confirmed" if short and len(people) < len(sources) else "user-stated"

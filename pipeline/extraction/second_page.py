@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from pipeline.core.zone import day
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.sentences import sentences
+from pipeline.domain.speech import Utterance
 from pipeline.extraction.known_memories import Known
 from pipeline.extraction.render import day_of
 from pipeline.extraction.screen import Case, Screen
 from pipeline.hooklib.plain import one_line
 from pipeline.safety.invisible import visible, visible_line
+from pipeline.text.pasted import MARK, pasted_lines
 from pipeline.verify.provenance import said_at
 
 CITED_CHARS = 400
@@ -19,6 +21,11 @@ CITED_CHARS = 400
 QUOTE_MARGIN = 140
 AROUND_CHARS = 60
 NEAR_CHARS = 240
+LEGEND = (
+    "(What stands between two “¦” the person pasted: other people's words, or a program's, not the person's.)"
+)
+Span = tuple[int, int]
+"""From where to where in a text."""
 
 
 class Page:
@@ -27,6 +34,8 @@ class Page:
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
         self._whole: set[int] = set()
+        self.has_pasted = False
+        """Whether a line that was shown holds what a person pasted."""
         self._day = ""
 
     def item(self, case: Case, near: Sequence[Known]) -> str:
@@ -72,32 +81,63 @@ class Page:
         utterance = self._screen.rendering.lines[number]
         head = f"{'>' if cited else ' '} [{number}]"
         quotes = [source.quote for source in sources if source.uuid == utterance.uuid] if cited else []
-        text = " ".join(visible(utterance.text).split())
-        short = _near(text, quotes) if cited else _ends(text, AROUND_CHARS)
-        if short == text:
+        text, pasted = _in_one_line(utterance)
+        pieces = _near(text, quotes) if cited else _ends(text, AROUND_CHARS)
+        short = " … ".join(_marked(text, start, end, pasted) for start, end in pieces)
+        self.has_pasted = self.has_pasted or short != " … ".join(text[start:end] for start, end in pieces)
+        if pieces == [(0, len(text))]:
             self._whole.add(number)
         who = "PERSON" if utterance.speaker == "person" else "ASSISTANT"
         day, self._day = self._day, day_of(utterance)
         return f"{head} {who}: {short}" if day == self._day else f"{head} {self._day} {who}: {short}"
 
 
-def _near(text: str, quotes: Sequence[str]) -> str:
-    """Return `text`, or of a long one what stands around `quotes`."""
+def _in_one_line(utterance: Utterance) -> tuple[str, list[Span]]:
+    """Return what was said on one line, and where in it stands what a person pasted."""
+    whole = visible(utterance.text)
+    flags = pasted_lines(whole) if utterance.speaker == "person" else []
+    if True not in flags:
+        return " ".join(whole.split()), []
+    text, pasted = "", list[Span]()
+    for line, is_pasted in zip(whole.split("\n"), flags, strict=True):
+        # A paste that holds the mark would seem to end there.
+        words = " ".join(line.replace(MARK.strip(), " ").split())
+        start = len(text) + bool(text) if words else len(text)
+        text = f"{text} {words}" if text and words else text + words
+        if is_pasted and words:
+            joined = pasted and pasted[-1][1] + 1 == start
+            pasted[-1:] = [(pasted[-1][0], len(text))] if joined else [*pasted[-1:], (start, len(text))]
+    return text, pasted
+
+
+def _marked(text: str, start: int, end: int, pasted: Sequence[Span]) -> str:
+    """Return ``text[start:end]`` with the mark of a paste around what of it was pasted."""
+    found, at = "", start
+    for first, last in pasted:
+        first, last = max(first, at), min(last, end)
+        if first < last:
+            found += f"{text[at:first]}{MARK}{text[first:last]} {MARK.strip()}"
+            at = last
+    return found + text[at:end]
+
+
+def _near(text: str, quotes: Sequence[str]) -> list[Span]:
+    """Return where `text` is shown: all of it, or of a long one what stands around `quotes`."""
     if len(text) <= CITED_CHARS:
-        return text
+        return [(0, len(text))]
     found = [(at, at + len(quote)) for quote in quotes if (at := text.find(quote)) >= 0]
-    pieces: list[tuple[int, int]] = []
+    pieces: list[Span] = []
     for start, end in sorted((max(0, at - QUOTE_MARGIN), end + QUOTE_MARGIN) for at, end in found):
         if pieces and start <= pieces[-1][1]:
             start, end = pieces[-1][0], max(end, pieces.pop()[1])
-        pieces.append((start, end))
-    return " … ".join(text[start:end] for start, end in pieces) or _ends(text, CITED_CHARS)
+        pieces.append((start, min(end, len(text))))
+    return pieces or _ends(text, CITED_CHARS)
 
 
-def _ends(text: str, limit: int) -> str:
-    """Return `text`, or its start and its longer end: questions and menus mostly stand there."""
+def _ends(text: str, limit: int) -> list[Span]:
+    """Return all of `text`, or its start and its longer end: questions and menus mostly stand there."""
     head = limit // 3
-    return text if len(text) <= limit else f"{text[:head]} … {text[head - limit :]}"
+    return [(0, len(text))] if len(text) <= limit else [(0, head), (len(text) - limit + head, len(text))]
 
 
 def row(label: str, text: str) -> str:

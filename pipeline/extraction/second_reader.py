@@ -43,7 +43,7 @@ from pipeline.extraction.screen import (
     too_weak,
 )
 from pipeline.extraction.screened_candidate import Screened
-from pipeline.extraction.second_page import Page, row
+from pipeline.extraction.second_page import LEGEND, Page, row
 from pipeline.llm import Message, Request
 from pipeline.llm.prompts import load
 from pipeline.safety.invisible import visible_line
@@ -133,6 +133,7 @@ class SecondReader:
         page = Page(self._screen)
         items = [page.item(case, near[case.id]) for case in cases]
         items += [self._withdrawal(page, withdrawn) for withdrawn in withdrawals]
+        items[:0] = [f"{LEGEND}\n"] if page.has_pasted else []
         settings = self._phase.settings.model
         request = Request(
             purpose="extract.verify",

@@ -13,6 +13,7 @@ from enum import IntEnum
 
 from pipeline.domain.speech import FORMS, Speaker, Utterance
 from pipeline.safety.invisible import visible
+from pipeline.text.pasted import MARK
 
 PERSON_CHARS = 6_000
 """What at least is shown of a person's utterance: pastes are longer, and the comment is at either end."""
@@ -137,4 +138,8 @@ def shorten(text: str, limit: int) -> str:
             return text
     head = limit // 3
     tail = limit - head
-    return f"{text[:head]}\n[… {len(text) - limit:,} characters left out …]\n{text[-tail:]}"
+    start = len(text) - tail
+    # The rest of a pasted line is pasted too.
+    line = text.rfind("\n", 0, start) + 1
+    pasted = MARK if line < start and text.startswith(MARK, line) else ""
+    return f"{text[:head]}\n[… {len(text) - limit:,} characters left out …]\n{pasted}{text[start:]}"

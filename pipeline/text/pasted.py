@@ -1,6 +1,6 @@
 """Which lines of a person's message were plainly pasted: other people's words, or a program's.
 
-A wish stands on what was typed. A line counts as pasted only where its form shows it, in any language: a
+A wish stands on what was typed. So a line counts as pasted only where its form shows it, in any language: a
 code fence, a quotation, a mail from its headers on, a log, a stack trace, a diff, a chat, a recollection of
 ours, what the client marks as pasted, a long passage between quotation marks, lines broken by a program.
 What nobody can tell is typed: a long dictation, a list, Markdown written by hand. The one home of the rule;
@@ -11,6 +11,11 @@ Patterns are compiled when they are first used: a hook imports this.
 
 import re
 
+MARK = "¦ "
+"""Stands before each pasted line where a reader is shown one; nothing a person types has it put there."""
+LEGEND = (
+    "Lines that begin with “¦” the person pasted: other people's words, or a program's, not the person's."
+)
 LONG_QUOTE = 160
 """A passage between quotation marks that fills its lines and has so many characters is somebody else's."""
 LEAST_BROKEN = 6
@@ -128,6 +133,15 @@ def typed(text: str) -> str:
     if True not in flags:
         return text
     return "\n".join([line for at, line in enumerate(text.split("\n")) if not flags[at]])
+
+
+def marked(text: str) -> str:
+    """Return `text` with MARK before each pasted line; the same text where there is none."""
+    flags = pasted_lines(text)
+    if True not in flags:
+        return text
+    lines = enumerate(text.split("\n"))
+    return "\n".join([MARK + line if flags[at] and line.strip() else line for at, line in lines])
 
 
 def _fenced(lines: "list[str]", found: "list[bool]") -> None:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from pipeline.domain.speech import MENU_TOOL, PLAN_TOOL, Utterance
 from pipeline.extraction.render import render, windows
 from pipeline.extraction.shortening import PERSON_CHARS, WORKING_CHARS, shorten, shortened, size
-from pipeline.safety.invisible import has_hidden
+from pipeline.safety.invisible import has_hidden, visible
+from pipeline.text.pasted import LEGEND, pasted_lines
 from pipeline.text.quotes import quoted_in
 from tests.support.extraction import said, talk
 from tests.support.hidden import HIDDEN
@@ -96,7 +97,10 @@ def test_quoted_text_cannot_pass_for_a_line_of_the_dialogue(text: str) -> None:
 @given(st.text(max_size=300))
 def test_only_real_utterances_start_at_the_margin(text: str) -> None:
     lines = render([], [said(1, text), said(2, "ok")]).new.split("\n")
-    assert [line[:4] for line in lines if not line.startswith("    ")] == ["[1] ", "[2] "]
+    explained = lines[:1] == [f"({LEGEND})"]
+    assert explained == (True in pasted_lines(visible(text)))
+    at_margin = [line[:4] for line in lines[explained:] if not line.startswith("    ")]
+    assert at_margin == ["[1] ", "[2] "]
 
 
 @pytest.mark.parametrize("text", HIDDEN.values(), ids=HIDDEN)

@@ -5,7 +5,7 @@
 
 import pytest
 
-from pipeline.text.pasted import pasted_lines, typed
+from pipeline.text.pasted import MARK, marked, pasted_lines, typed
 from tests.support.pasted_cases import messages, wrong
 
 
@@ -29,13 +29,14 @@ def test_what_a_person_types_is_not_taken_for_a_paste() -> None:
     assert own > 120
 
 
-@pytest.mark.parametrize("text", ["", "one line", "\n", "a\n\nb"])
+@pytest.mark.parametrize("text", ["", "one line", "\n", "a\n\nb", "¦ typed by hand"])
 def test_a_message_without_a_paste_stays_as_it_is(text: str) -> None:
-    assert typed(text) == text
+    assert marked(text) == text and typed(text) == text
 
 
-def test_only_the_typed_lines_are_left() -> None:
+def test_each_pasted_line_is_marked_and_only_the_typed_ones_are_left() -> None:
     text = "what about this\n> always tabs\n>\n> never spaces\n\nno"
+    assert marked(text) == f"what about this\n{MARK}> always tabs\n{MARK}>\n{MARK}> never spaces\n\nno"
     assert typed(text) == "what about this\n\nno"
 
 
