@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import datetime, timedelta
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -152,6 +153,10 @@ class ExtractionSettings(_Section):
         " means the machine's.",
     )
     include_print_sessions: bool = Field(False, description="Also read `claude -p` and SDK sessions.")
+
+    def first_sight_from(self, now: datetime) -> datetime:
+        """Return since when what was said is read unasked at the first sight of a long history."""
+        return now - timedelta(days=self.first_sight_days)
 
 
 class StoreSettings(_Section):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Protocol
 
 from pipeline.config import ExtractionSettings
@@ -170,7 +170,7 @@ class TurnStrategy:
         return found
 
     def _recent(self, fresh: list[Utterance], now: datetime) -> list[Utterance]:
-        oldest = now - timedelta(days=self.limits.first_sight_days)
+        oldest = self.limits.first_sight_from(now)
         recent = [
             utterance for utterance in fresh if (at := parse_time(utterance.at)) is None or at >= oldest
         ]

@@ -197,10 +197,10 @@ class Worker:
         ledger, settings, now = self.context.ledger, self.context.settings, self.context.clock.now()
         limits = settings.extraction
         conversations.mark_ready(ledger, now=now, gap_minutes=limits.conversation_gap_minutes)
-        oldest = now.timestamp() - limits.first_sight_days * 86_400
+        oldest = limits.first_sight_from(now)
         for item in conversations.list_conversations(ledger, status="ready"):
             last = parse_time(item.last_message_at)
-            old = last is None or last.timestamp() < oldest
+            old = last is None or last < oldest
             # One that waits keeps its time: it may have been put off.
             waits = jobs.is_waiting(ledger, "extract_conversation", str(item.id))
             if not (

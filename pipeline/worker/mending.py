@@ -17,7 +17,6 @@ from pipeline.recall.prepared import hook_state
 from pipeline.transcript import scan
 
 LOG = logging.getLogger("reverie.worker")
-_DAY = 86_400.0
 
 
 def renew_ledger(home: Path, settings: Settings, clock: Clock) -> str:
@@ -44,7 +43,7 @@ def renew_ledger(home: Path, settings: Settings, clock: Clock) -> str:
 
 def _read_again(ledger: Ledger, settings: Settings, clock: Clock) -> int:
     """Ingest what was written lately; return how many files. Conversations are read when they are due."""
-    since = clock.now().timestamp() - settings.extraction.first_sight_days * _DAY
+    since = settings.extraction.first_sight_from(clock.now()).timestamp()
     read = 0
     for path in scan(paths.projects_dir()):
         if not isinstance(path, Path):
