@@ -158,7 +158,7 @@ def test_bug_069_a_japanese_fact_stays_japanese(bench: Bench) -> None:
     ],
 )  # fmt: skip
 def test_bug_074_any_description_is_read_back_as_it_was(bench: Bench, text: str) -> None:
-    (bench.store.root / "broken.md").write_text("---\nname: [unclosed\n---\nbody\n", "utf-8")
+    (bench.store.root / "broken.md").write_text("---\nname: 'unclosed\n---\nbody\n", "utf-8")
     key = heard(bench, f"{SAID} {text}")
     bench.script([reply(fact(1, SAID, statement=text))])
     bench.run(bench.turns(key))

@@ -29,8 +29,8 @@ from pipeline.store.files.memory_index import Entry, entry_of
 from pipeline.text.slugs import slugify
 
 INDEX_JSON = "_index.json"
-CACHE_KEY = "_file3"
-"""Where an entry keeps what saves reading its file. Another shape of a line in it needs another name."""
+CACHE_KEY = "_file4"
+"""Where an entry keeps what saves reading its file. What would be read otherwise now needs another name."""
 _TICK_NS = 100_000_000
 _LEAST_ID_PREFIX = 6
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -167,20 +167,23 @@ class Document:
     def memory(self) -> Memory:
         """Return the memory with its body."""
         if self._memory is None:
-            whole = self.raw.decode("utf-8").removeprefix("\ufeff")
-            body = document.split(self.raw, self.path).body if self.fenced else whole
-            self._memory = replace(self.head, body=body)
+            self._memory = replace(self.head, body=document.body_of(self.raw, fenced=self.fenced))
         return self._memory
 
 
 @dataclass(slots=True)
 class Snapshot:
-    """All memories of a store in path order, and the files that could not be taken."""
+    """All memories of a store in path order, and the files that could not be taken.
+
+    `broken` are those whose front matter can't be read, and `broken_stamps` the stamps they had
+    before that was tried.
+    """
 
     documents: list[Document] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     _names: dict[str, Document] = field(default_factory=dict)
+    broken_stamps: dict[str, FileStamp] = field(default_factory=dict)
 
     def by_name(self, name: str) -> Document | None:
         """Return the memory that `name` means: its name, file stem, path, alias, title, or an id prefix.
@@ -228,18 +231,20 @@ def scan(root: Path, known: Mapping[str, Document], *, glance: bool = False) -> 
             if old is not None and (glance or old.stamp == stamp):
                 snapshot.documents.append(old)
             else:
-                read_into(snapshot, root, path)
+                read_into(snapshot, root, path, stamp)
     return snapshot
 
 
-def read_into(snapshot: Snapshot, root: Path, path: str) -> None:
-    """Put the memory in the file at `path` into `snapshot`, or what is wrong with it."""
+def read_into(snapshot: Snapshot, root: Path, path: str, stamp: FileStamp | None = None) -> None:
+    """Put the memory in the file at `path` into `snapshot`, or what is wrong; `stamp` is of before."""
     try:
         snapshot.documents.append(Document.read(root, path))
     except FileNotFoundError:
         pass  # Removed since it was listed: as if it had never been.
     except DocumentError as error:
         snapshot.broken.append(path)
+        if stamp is not None:
+            snapshot.broken_stamps[path] = stamp
         snapshot.problems.append(Problem(path, error.line or 0, error.args[0]))
     except (StoreError, OSError) as error:
         snapshot.problems.append(Problem(path, 0, str(error)))
