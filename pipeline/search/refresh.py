@@ -14,9 +14,7 @@ from pipeline.core.errors import LedgerError
 from pipeline.core.home import Home
 from pipeline.domain.memory import Memory
 from pipeline.hooklib.front_matter import field, text_of
-from pipeline.hooklib.memory_format import conflicts
 from pipeline.hooklib.ownership import OTHER, TOLD
-from pipeline.hooklib.plain import lines_of
 from pipeline.ledger import look_at_ledger
 from pipeline.ledger.utterances import was_said
 from pipeline.search import index_reader
@@ -102,9 +100,9 @@ def search_rows(
 def _unreadable_rows(snapshot: Snapshot, moment: int) -> Iterator[SearchRow]:
     """Yield the files that can't be read, as rows without words: a hook need not try them again."""
     for path, stamp in snapshot.broken_stamps.items():
-        if not _is_hot(stamp.ctime_ns, moment):
-            seen = (stamp.size, stamp.mtime_ns, stamp.ctime_ns)
-            yield SearchRow(path, f"unreadable {seen}", _nothing, seen)
+        seen = (stamp.size, stamp.mtime_ns, stamp.ctime_ns)
+        hot = _is_hot(stamp.ctime_ns, moment)
+        yield SearchRow(path, f"unreadable {seen}", _nothing, NO_STAMP if hot else seen)
 
 
 def _nothing() -> Content:
@@ -160,13 +158,8 @@ def _about(memory: Memory, front: Mapping[str, Any]) -> dict[str, Any]:
         "weight": memory.type_row.weight,
         "anchors": list(memory.anchors),
         "sessions": _sessions(memory, front),
-        # One that holds both sides of a merge is told by no hook, be it from here or from its file.
-        "archived": is_retired(front) or _is_unsettled(memory.body),
+        "archived": is_retired(front),
     }
-
-
-def _is_unsettled(body: str) -> bool:
-    return "<<<<<<< " in body and bool(conflicts(lines_of(body)))
 
 
 def _said_at(memory: Memory) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.errors import DocumentError, StoreError
+from pipeline.core.errors import DocumentError, StoreError, UnsettledError
 from pipeline.domain.finding import Finding
 from pipeline.domain.memory import Memory
 from pipeline.hooklib import front_matter
@@ -144,6 +144,8 @@ def _take(folder: Folder, path: str) -> None:
         body_line = text.count("\n", 0, len(text) - len(below)) + 1
         memory, given = document.load(raw, path)
         front = None if fenced is None else given
+    except UnsettledError:
+        pass  # `files.unsettled` tells of each conflict.
     except DocumentError as error:
         message = str(error.args[0]).removeprefix("front matter: ")
         fix = error.fix.partition(";")[0].rstrip(".") + "."

@@ -9,22 +9,26 @@ them).
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from pipeline.core.clock import iso
-from pipeline.core.errors import DocumentError
+from pipeline.core.errors import DocumentError, UnsettledError
 from pipeline.domain.memory import Memory
 from pipeline.hooklib import front_matter
 from pipeline.hooklib.jsonish import BOM
-from pipeline.hooklib.memory_format import decoded, split_front_matter
-from pipeline.hooklib.plain import well_formed
+from pipeline.hooklib.memory_format import conflicts, decoded, split_front_matter
+from pipeline.hooklib.plain import lines_of, well_formed
 from pipeline.hooklib.yaml_lines import UnreadableError
 from pipeline.store.files import yaml_text
 from pipeline.store.files.frontmatter_schema import KNOWN, plain, to_memory
 from pipeline.store.files.rewriting import replace_keys
 
 _LINE_BREAKS = re.compile(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+\s*")
+SETTLING = (
+    "Keep one side, and remove the lines with <<<<<<<, ======= and >>>>>>>; until then it is not recalled."
+)
 _MENDING = "Quote the value, or remove the line; the file is left as it is until then."
 
 
@@ -81,7 +85,7 @@ def read_front(front: str, path: str = "") -> dict[str, Any] | None:
 def parse(raw: bytes, path: str) -> Memory:
     """Return the memory in file bytes `raw`; `path` is relative to the store.
 
-    Raises DocumentError with file and line when it can't be read.
+    Raises DocumentError with file and line when it can't be read, UnsettledError for both sides of a merge.
     """
     return load(raw, path)[0]
 
@@ -89,6 +93,7 @@ def parse(raw: bytes, path: str) -> Memory:
 def load(raw: bytes, path: str) -> tuple[Memory, dict[str, Any]]:
     """Return the memory and its front matter as JSON can hold it; see `parse`."""
     text = decoded(raw)
+    _require_settled(text, path)
     front, below = split_front_matter(text)
     data = None if front is None else read_front(front, path)
     # No fence, or two rules around prose: the whole text is the body.
@@ -99,6 +104,19 @@ def load(raw: bytes, path: str) -> tuple[Memory, dict[str, Any]]:
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         # One file with a value nobody thought of must not cost the others.
         raise DocumentError(f"front matter: {error}", file=path, line=1, fix=_MENDING) from error
+
+
+def conflict_in_words(marks: Sequence[int]) -> str:
+    """Return where the marks of a conflict stand (`memory_format.conflicts`), as a person counts lines."""
+    return f"a merge left both sides of a conflict, from line {marks[0] + 1} to {marks[-1] + 1}"
+
+
+def _require_settled(text: str, path: str) -> None:
+    """Raise UnsettledError for a file of which nobody can say what it says."""
+    found = conflicts(lines_of(text)) if "<<<<<<< " in text else []
+    if found:
+        message = conflict_in_words(found[0])
+        raise UnsettledError(message, file=path, line=found[0][0] + 1, fix=SETTLING)
 
 
 def body_of(raw: bytes, *, fenced: bool) -> str:
