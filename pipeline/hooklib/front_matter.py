@@ -23,8 +23,9 @@ _SHARES = {"high": 0.8, "medium": 0.5, "low": 0.3}
 
 # The client's second try: a line with a plain value in which something means more than itself.
 _VALUE = r"([A-Za-z_-]+):[ \t]+(\S.*)$"
-_SPECIAL = r"[{}\[\]*&#!|>%@`]|: "
-_BLOCK_HEADER = r"[|>][0-9]?[-+]?[0-9]?[ \t]*$"
+_SPECIAL = r"[{}\[\]*&#!|>%@`]|: |:$"
+_LEFT_ALONE = r"""[|>][0-9]?[-+]?[0-9]?[ \t]*$|(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')[ \t]+#"""
+"""The head of a block of text, and a text in quotes before a comment, which the client quotes as a whole."""
 
 
 def read(front: str, other: "Callable[[str], Table | None] | None" = None) -> "Table | None":
@@ -106,7 +107,7 @@ def _quoted(line: str) -> str:
         return line
     key, value = found.groups()
     closed = value[0] + value[-1] in ("''", '""', "[]") and (value[0] != "[" or is_list(value))
-    if closed or re.match(_BLOCK_HEADER, value) or not re.search(_SPECIAL, value):
+    if closed or re.match(_LEFT_ALONE, value) or not re.search(_SPECIAL, value):
         return line
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
     return f'{key}: "{escaped}"'

@@ -72,7 +72,13 @@ def parse(text: str) -> "Table | None":
     # What is printable is ordinary; the rest is looked at more closely.
     if not text.replace("\n", " ").isprintable() and re.search(_ODD, text):
         raise UnsureError("control characters")
-    return _Block(text).whole()
+    ended = text.rstrip()
+    if not ended.endswith("\n..."):
+        return _Block(text).whole()
+    found = _Block(ended[:-3]).whole()  # The mark of a document's end, with nothing behind it.
+    if not found:
+        raise UnsureError("an end without a beginning")
+    return found
 
 
 def is_list(value: str) -> bool:
@@ -156,12 +162,10 @@ class _Flow:
         first = self.text[at : at + 1]
         if first in ("'", '"'):
             return _in_quotes(self.text, at)
-        if depth > MAX_DEPTH:
-            raise _DeepError("nested deep")
-        if first == "[":
-            return self._list(at, depth, key)
-        if first == "{":
-            return self._map(at, depth, key)
+        if first in ("[", "{"):
+            if depth >= MAX_DEPTH - 1:
+                raise _DeepError("nested deep")
+            return self._list(at, depth, key) if first == "[" else self._map(at, depth, key)
         text, end = self._word(at)
         return _plain(text, key), end
 
@@ -376,7 +380,7 @@ class _Block:
         while self.at < len(self.lines):
             line = self.lines[self.at]
             content = line.strip(" ")
-            if not content:
+            if not content or (line[0] == " " and not content.strip("\t ")):
                 blank += 1
                 self.at += 1
                 continue

@@ -130,12 +130,13 @@ class _Rewriting:
             return "".join(self.lines[first:below]) + self.table(node, old, changed, below, last)
         pieces = [
             self.front[key.start_mark.index : value.end_mark.index]
-            for key, value in node.value
             if key.value not in changed
+            else _entry(self._slice(key), changed[key.value])
+            for key, value in node.value
+            if changed.get(key.value, key) is not None
         ]
-        return self._in_brackets(
-            node, pieces, {key: v for key, v in changed.items() if v is not None}, first, last
-        )
+        added = [_entry(_piece(key), changed[key]) for key in changed if key not in old]
+        return self._in_brackets(node, [*pieces, *added], first, last)
 
     def _list(self, node: Any, old: list[Any], new: list[Any], first: int, last: int) -> str | None:
         unused = list(range(len(old)))
@@ -149,10 +150,10 @@ class _Rewriting:
             return None
         if node.flow_style:
             pieces = [
-                self._item(value) if at is None else self._slice(node.value[at])
+                _piece(value) if at is None else self._slice(node.value[at])
                 for value, at in zip(new, taken, strict=True)
             ]
-            return self._in_brackets(node, pieces, {}, first, last)
+            return self._in_brackets(node, pieces, first, last)
         return self._dashes(node, new, taken, first, last)
 
     def _dashes(
@@ -174,17 +175,26 @@ class _Rewriting:
     def _slice(self, node: Any) -> str:
         return self.front[node.start_mark.index : node.end_mark.index]
 
-    def _item(self, value: Any) -> str:
-        """Return `value` as it stands between brackets."""
-        return yaml_text.dump({"x": [value]}).strip()[len("x: [") : -1]
-
-    def _in_brackets(
-        self, node: Any, pieces: list[str], more: Mapping[str, Any], first: int, last: int
-    ) -> str | None:
-        added = [f"{self._item(key)}: {self._item(value)}" for key, value in more.items()]
+    def _in_brackets(self, node: Any, pieces: list[str | None], first: int, last: int) -> str | None:
         begin, end = node.start_mark, node.end_mark
-        if begin.line != first or end.line != first or last != first + 1:
+        one_line = begin.line == end.line == first and last == first + 1
+        if not one_line or None in pieces:
             return None
         line = self.lines[first]
         opening, closing = self.front[begin.index], self.front[end.index - 1]
-        return line[: begin.column] + opening + ", ".join([*pieces, *added]) + closing + line[end.column :]
+        whole = ", ".join(piece for piece in pieces if piece is not None)
+        return line[: begin.column] + opening + whole + closing + line[end.column :]
+
+
+def _entry(key: str | None, value: Any) -> str | None:
+    piece = _piece(value)
+    return None if key is None or piece is None else f"{key}: {piece}"
+
+
+def _piece(value: Any) -> str | None:
+    """Return `value` as it stands between brackets, None for what needs lines of its own."""
+    scalar = not isinstance(value, dict | list | tuple)
+    text = yaml_text.dump({"x": [value] if scalar else value}).removesuffix("\n")
+    if "\n" in text or not text.startswith("x: "):
+        return None
+    return text[len("x: [") : -1] if scalar else text[len("x: ") :]
