@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 UNREAD = (UnreadableError, UnsureError)
 """What `read` raises where it has nothing else to ask."""
+MAX_FRONT = 200_000
+"""Characters of front matter that are read."""
 _SHARES = {"high": 0.8, "medium": 0.5, "low": 0.3}
 
 # The client's second try: a line with a plain value in which something means more than itself.
@@ -35,6 +37,8 @@ def read(front: str, other: "Callable[[str], Table | None] | None" = None) -> "T
     what this reader is not sure of; it takes text with plain line ends, returns what `read` does and raises
     UnreadableError. Raises UnreadableError, and without `other` UnsureError.
     """
+    if len(front) > MAX_FRONT:
+        raise UnreadableError(f"it has over {MAX_FRONT:,} characters", final=True)
     text = front.replace("\r\n", "\n")
     try:
         return _table(text, other)

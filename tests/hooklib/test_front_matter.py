@@ -114,6 +114,7 @@ UNREADABLE = {
     "a colon below metadata": "metadata:\n  a: b: c",
     "an alias of itself": "description: &x [*x]",
     "an alias to nothing below metadata": "metadata:\n  a: *x",
+    "over 200,000 characters": "description: " + "long " * 40_000,
     "65 deep": "team: " + "[" * 65 + "]" * 65,
     "a million laughs": "\n".join(
         ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9))]

@@ -19,6 +19,7 @@ LENIENT = (
     "team: *bold* one\n"
     'owner: "ann"   # quoted\n'
     "link: [[other]]\n"
+    "note: 50% & more\n"
     "metadata:\n"
     "\ttype: user\n"
     "---\n"
@@ -120,6 +121,13 @@ def test_a_source_that_is_added_leaves_the_others_alone() -> None:
     assert rewritten(text, sources=sources) == text.replace(
         '"said: 1"}\n', "\"said: 1\"}\n- {session: s2, uuid: u2, quote: 'said: 2'}\n"
     )
+
+
+def test_what_an_alias_stands_for_is_kept_when_its_anchor_goes() -> None:
+    text = "---\nname: a\ntags: &t [a, b]\nalso: *t\n---\nBody.\n"
+    found = document.parse(text.encode(), "a.md")
+    again = document.parse(document.compose(replace(found, tags=("c",)), text.encode()), "a.md")
+    assert (again.tags, again.extra) == (("c",), {"also": ["a", "b"]})
 
 
 LINES = [

@@ -28,21 +28,30 @@ def replace_keys(front: str, old: Mapping[str, Any], changed: Mapping[str, Any],
         return front
     front = _as_yaml(front)
     node = yaml_text.compose(front)
-    if node is not None and node.flow_style:
-        whole = {**(front_matter.read(front, yaml_text.parse) or {}), **changed}
-        return yaml_text.dump({key: value for key, value in whole.items() if value is not None})
     if node is None:
         return front + _dumped(changed, 0, newline)
-    return _Rewriting(front, newline).table(node, old, changed, 0, len(front.splitlines()))
+    if not node.flow_style:
+        written = _Rewriting(front, newline).table(node, old, changed, 0, len(front.splitlines()))
+        if _is_yaml(written):
+            return written
+        # A value that went was one that others stood for by an alias.
+    whole = {**(front_matter.read(front, yaml_text.parse) or {}), **changed}
+    return _dumped(whole, 0, newline)
 
 
 def _as_yaml(front: str) -> str:
     """Return `front` as YAML, with quotes in the lines that need them to be read as the client does."""
+    if _is_yaml(front):
+        return front
+    return "".join([_mended(line) for line in front.splitlines(keepends=True)])
+
+
+def _is_yaml(front: str) -> bool:
     try:
         yaml_text.parse(front)
     except UnreadableError:
-        return "".join([_mended(line) for line in front.splitlines(keepends=True)])
-    return front
+        return False
+    return True
 
 
 def _mended(line: str) -> str:

@@ -18,7 +18,6 @@ from pipeline.hooklib.yaml_lines import DECIMAL, INTEGER, MAX_DEPTH, NEVER_NULL,
 _HANDLER = YAMLHandler()
 _BASE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BASE_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-_MAX_FRONT = 200_000
 _MOST_VALUES = 20_000
 """Values of one file, those that an alias repeats counted each time: a few lines may stand for gigabytes."""
 _TAG = "tag:yaml.org,2002:"
@@ -78,8 +77,6 @@ def parse(front: str) -> dict[str, Any] | None:
     Raises UnreadableError for YAML that can't be read, for aliases that repeat too much, and for what is
     nested beyond `MAX_DEPTH`, at which old parsers end the process.
     """
-    if len(front) > _MAX_FRONT:
-        raise UnreadableError("front matter over 200,000 characters", final=True)
     try:
         if sum(map(front.count, "[{-?")) > MAX_DEPTH:
             _check_depth(front)
