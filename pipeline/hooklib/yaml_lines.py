@@ -72,7 +72,7 @@ def parse(text: str) -> "Table | None":
     # What is printable is ordinary; the rest is looked at more closely.
     if not text.replace("\n", " ").isprintable() and re.search(_ODD, text):
         raise UnsureError("control characters")
-    ended = text.rstrip()
+    ended = text.rstrip(" \n")
     if not ended.endswith("\n..."):
         return _Block(text).whole()
     found = _Block(ended[:-3]).whole()  # The mark of a document's end, with nothing behind it.
@@ -274,8 +274,11 @@ class _Block:
 
     def _here(self) -> "tuple[int, str] | None":
         """Return indentation and text of the next line that says something, None at the end."""
-        for position in range(self.at, len(self.lines)):
-            line = self.lines[position]
+        lines = self.lines
+        if self.at < len(lines) and lines[self.at][:1] not in ("", " ", "\t", "#"):
+            return 0, lines[self.at].rstrip(" \t")  # An ordinary line.
+        for position in range(self.at, len(lines)):
+            line = lines[position]
             content = line.lstrip(" ")
             if not content or content[0] == "#":
                 continue
@@ -355,6 +358,8 @@ class _Block:
 
     def _ended(self, indent: int) -> None:
         """Raise UnsureError if the value of one line goes on below it."""
+        if self.at < len(self.lines) and self.lines[self.at][:1] not in ("", " ", "\t", "#"):
+            return  # An ordinary line, which is indented by nothing.
         here = self._here()
         if here is not None and here[0] > indent:
             raise UnsureError("lines below a whole value")

@@ -45,6 +45,13 @@ AROUND = """<<<<<<< HEAD
 {END}
 >>>>>>> theirs
 """
+UNION = """{BEGIN}
+- [Prefers tabs](prefers-tabs.md) — Indent with tabs, never spaces.
+- [Mailer port](mailer-port.md) — The mailer listens on port 8025.
+- [Prefers tabs](prefers-tabs.md) — Indent with tabs, never spaces.
+{END}
+"""
+TWO_BLOCKS = AROUND.replace("<<<<<<< HEAD\n", "").replace("=======\n", "").replace(">>>>>>> theirs\n", "")
 MARKS = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 
 
@@ -57,7 +64,11 @@ def store(tmp_path: Path) -> Store:
     return made
 
 
-@pytest.mark.parametrize("merged", [INSIDE, THREE_WAY, AROUND], ids=["inside", "three-way", "around"])
+@pytest.mark.parametrize(
+    "merged",
+    [INSIDE, THREE_WAY, AROUND, UNION, TWO_BLOCKS],
+    ids=["inside", "three-way", "around", "union", "two blocks"],
+)
 def test_p18_our_block_is_made_anew_without_marks_or_litter(store: Store, merged: str) -> None:
     settled = index(store)
     whole = f"# Memory\n\nmine, above\n\n{merged}\nmine, below\n".format(BEGIN=BEGIN, END=END)
@@ -78,6 +89,15 @@ def test_marks_among_a_persons_own_lines_are_theirs(store: Store) -> None:
     (store.root / "MEMORY.md").write_text(index(store) + own, "utf-8")
     store.reindex(now=NOW)
     assert index(store).endswith(own)
+
+
+def test_p18_lines_of_a_person_that_a_union_merge_doubled_stay(store: Store) -> None:
+    twice = "- mine\n- mine\n"
+    (store.root / "MEMORY.md").write_text(twice + UNION.format(BEGIN=BEGIN, END=END) + twice, "utf-8")
+    store.reindex(now=NOW)
+    text = index(store)
+    assert text.startswith(twice) and text.endswith(twice)
+    assert text.count("prefers-tabs.md") == 1
 
 
 def test_p18_audit_and_doctor_name_file_and_line(store: Store) -> None:
