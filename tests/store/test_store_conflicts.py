@@ -100,6 +100,14 @@ def test_p18_lines_of_a_person_that_a_union_merge_doubled_stay(store: Store) -> 
     assert text.count("prefers-tabs.md") == 1
 
 
+def test_a_memory_that_tells_of_a_conflict_is_no_conflict(store: Store) -> None:
+    body = "git shows it so:\n<<<<<<< HEAD\none\n=======\ntwo\n>>>>>>> theirs\n"
+    save(store, memory("how-git-shows-it", body=body), id="run-2")
+    written = "git shows it so:\n <<<<<<< HEAD\none\n =======\ntwo\n >>>>>>> theirs\n"
+    assert store.read("how-git-shows-it").memory.body == written
+    assert store.scan().unsettled == []
+
+
 def test_p18_audit_and_doctor_name_file_and_line(store: Store) -> None:
     (store.root / "MEMORY.md").write_text("# Memory\n" + INSIDE.format(BEGIN=BEGIN, END=END), "utf-8")
     path = store.root / "mailer-port.md"

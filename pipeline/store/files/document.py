@@ -19,7 +19,7 @@ from pipeline.domain.memory import Memory
 from pipeline.hooklib import front_matter
 from pipeline.hooklib.jsonish import BOM
 from pipeline.hooklib.memory_format import conflicts, decoded, split_front_matter
-from pipeline.hooklib.plain import lines_of, well_formed
+from pipeline.hooklib.plain import lines_of, well_formed, whole_lines
 from pipeline.hooklib.yaml_lines import UnreadableError
 from pipeline.store.files import yaml_text
 from pipeline.store.files.frontmatter_schema import KNOWN, plain, to_memory
@@ -170,8 +170,20 @@ def compose(memory: Memory, base: bytes | None = None) -> bytes:
         if data is not None:
             return _rewrite(memory, parts, data)
     front = yaml_text.dump({str(key): value for key, value in front_of(memory).items()})
-    body = memory.body if not memory.body or memory.body.endswith("\n") else memory.body + "\n"
-    return Parts("", "---\n", front, "---\n", well_formed(body)).join()
+    body = _written_body(memory.body) if memory.body else ""
+    return Parts("", "---\n", front, "---\n", body).join()
+
+
+def _written_body(body: str) -> str:
+    """Return `body` as it is written: with a line end, and what looks like a merge's marks set in by a blank.
+
+    A memory may tell of a conflict; its file then holds none.
+    """
+    text = well_formed(body if body.endswith("\n") else body + "\n")
+    found = {line for marks in conflicts(lines_of(text)) for line in marks} if "<<<<<<< " in text else set()
+    if not found:
+        return text
+    return "".join(" " * (number in found) + line for number, line in enumerate(whole_lines(text)))
 
 
 def without_line_breaks(text: str) -> str:
@@ -215,7 +227,7 @@ def _rewrite(memory: Memory, parts: Parts, data: dict[str, Any]) -> bytes:
     front = replace_keys(parts.front or "", {**old, "metadata": below}, ordered, parts.newline)
     body = parts.body
     if memory.body != before.body:
-        body = well_formed(memory.body if memory.body.endswith("\n") else memory.body + "\n")
+        body = _written_body(memory.body)
         if parts.newline == "\r\n":
             body = body.replace("\r\n", "\n").replace("\n", "\r\n")
     return replace(parts, front=front, body=body).join()
