@@ -39,12 +39,14 @@ from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, open_ledger, runs
 from pipeline.llm import describe
 from pipeline.search.refresh import refresh_index, sweep_indexes
-from pipeline.store import Document, Problem, Store
+from pipeline.store import Document, Problem, Snapshot, Store
 from pipeline.transcript import find, scan
 from pipeline.worker import Pass, Worker, WorkerContext, check_owner, store_for
 from pipeline.worker.mending import renew_ledger
 
 WORKER_WAIT_SECONDS = 120.0
+_PROBLEMS_NAMED = 3
+"""Files told of one by one where they are what stands between a person and the answer."""
 
 
 class App:
@@ -319,15 +321,15 @@ class App:
             )
             return [asdict(item) for item in conversations.list_conversations(ledger, status=status)]
 
-    def memories(self, kind: str | None) -> tuple[list[Document], list[Problem]]:
-        """Return the store's memories (all or of one type) and the files that can't be read as one."""
+    def memories(self, kind: str | None) -> tuple[list[Document], list[str]]:
+        """Return the store's memories (all or of one type), and lines about unreadable files."""
         if kind is not None and kind not in TYPES:
             raise UsageError(f"there is no type {kind!r}", fix=f"Types: {', '.join(TYPES)}.")
         if self.is_fresh:
             return [], []
         snapshot = self.open_store().scan()
         found = [d for d in snapshot.documents if kind is None or d.memory.type == kind]
-        return sorted(found, key=lambda d: (d.memory.type, d.memory.name)), list(snapshot.problems)
+        return sorted(found, key=lambda d: (d.memory.type, d.memory.name)), _problems(snapshot)
 
     # -- changing ---------------------------------------------------------------------------------
 
@@ -352,6 +354,20 @@ class App:
         refresh_index(self.home, store, now, rebuild=True)
         sweep_indexes(self.home)
         return wrote
+
+
+def _problems(snapshot: Snapshot) -> list[str]:
+    """Return what is wrong with files: of a few each where it stands, of many one line."""
+    if len(snapshot.problems) > _PROBLEMS_NAMED:
+        others = [p for p in snapshot.problems if p.path not in {*snapshot.unread, *snapshot.unsettled}]
+        named = others[:_PROBLEMS_NAMED]
+        return [*snapshot.left_out(), *map(_problem, named)]
+    return [_problem(problem) for problem in snapshot.problems]
+
+
+def _problem(problem: Problem) -> str:
+    where = f"{problem.path}:{problem.line}" if problem.line else problem.path
+    return f"{where}: {problem.message}"
 
 
 def _is_in(item: conversations.Conversation, run: runs.Run) -> bool:

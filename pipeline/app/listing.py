@@ -13,7 +13,6 @@ from pipeline.core.errors import UsageError
 from pipeline.hooklib.memory_format import speaker
 from pipeline.hooklib.ownership import TOLD
 from pipeline.search.refresh import borne_out
-from pipeline.store import Problem
 from pipeline.text.since import since as moment_of
 from pipeline.verify.provenance import said_at
 
@@ -55,15 +54,16 @@ class Left:
 
 def live(
     app: App, kind: str | None, *, since: str = "", sort: str = SORTS[0]
-) -> tuple[list[Listed], list[Problem]]:
-    """Return the memories, all or of one type, changed since then, and the files that can't be read as one.
+) -> tuple[list[Listed], list[str]]:
+    """Return the memories, all or of one type, changed since then, and lines about the files
+    that can't be read as one.
 
     Raises UsageError for a type, an order or a day that there is not.
     """
     if sort not in SORTS:
         raise UsageError(f"there is no order {sort!r}", fix=f"Orders: {', '.join(SORTS)}.")
     begin = moment_of(since, app.clock.now()) if since else None
-    problems: list[Problem] = []
+    problems: list[str] = []
     found = []
     for scope in scopes.all_of(app):
         documents, odd = scope.memories(kind)

@@ -11,6 +11,7 @@ from typing import Any
 
 from pipeline.app import folders
 from pipeline.config import Settings
+from pipeline.context import open_store
 from pipeline.core import locks, paths
 from pipeline.core.errors import StoreError
 from pipeline.core.home import Home
@@ -72,6 +73,7 @@ def overview(
         "waiting_folder": folders.waiting(Path.cwd())[0],
         "moved_from": ownership.moved_from(str(store), str(paths.project_root(Path.cwd()))),
         "left_behind": left_behind(ledger, store),
+        "left_out": _left_out(store, settings),
         "ledger": ledger.note,
         "left_alone": projects.why_ignored(str(Path.cwd()), settings.projects.only, settings.projects.ignore),
         "mode": settings.store.mode,
@@ -103,6 +105,14 @@ def overview(
         "to_come": to_come(ledger, settings),
         "unread": unread.reasons(ledger, print_sessions=settings.extraction.include_print_sessions),
     }
+
+
+def _left_out(store: Path, settings: Settings) -> list[str]:
+    """Return a line for the files of the memory folder that can't be read, and one for unsettled merges."""
+    try:
+        return open_store(store, settings).scan().left_out() if store.is_dir() else []
+    except StoreError:
+        return []  # `doctor` tells what is wrong with the folder itself.
 
 
 def to_come(ledger: Ledger, settings: Settings) -> dict[str, int]:

@@ -55,9 +55,8 @@ def list_memories(
         output.talk("* is pinned: no dream changes it (`reverie unpin NAME`).")
     if not found and kind is None and not since and not as_json:
         output.talk(app.next_step() + app.known_stores())
-    for problem in problems:
-        where = f"{problem.path}:{problem.line}" if problem.line else problem.path
-        output.talk(f"{where}: {problem.message}")
+    for line in problems:
+        output.talk(line)
 
 
 def show(
@@ -182,13 +181,16 @@ def _note(asked: App, app: App, name: str) -> None:
 def reindex(user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Rebuild MEMORY.md, all derived files and the search index."""
     with output.progress("rebuilding"):
-        changed = App(store=store, user=user).reindex()
+        app = App(store=store, user=user)
+        changed = app.reindex()
 
     def tell() -> None:
         for path in changed or ["nothing to change"]:
             output.verbatim(path)
 
     output.data(changed, tell, as_json=as_json)
+    for line in app.memories(None)[1]:
+        output.talk(line)
 
 
 def _tell_list(rows: list[Listed], kind: str | None, since: str) -> None:

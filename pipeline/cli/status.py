@@ -215,6 +215,7 @@ def _trouble(value: dict[str, Any]) -> list[str]:
     # What the provider would do says nothing while it may not be asked.
     found.append(value["config"] or value["provider"]["means"])
     found.append(value["left_behind"])
+    found += value["left_out"]
     found.append(f"ledger: {value['ledger']}" if value["ledger"] else "")
     found.append(f"model calls wait: {value['spend']['held']}" if value["spend"]["held"] else "")
     found += [f"{held['jobs']}: {held['cause']}" for held in value["obstacles"]]

@@ -75,6 +75,7 @@ def _closed_meanwhile(phase: PhaseContext) -> Gate | None:
 def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, dry_run: bool) -> DreamReport:
     snapshot = phase.store.scan()
     ceiling = retire_ceiling(len(snapshot.documents), phase.settings.dream.retire_share)
+    report.unread = snapshot.left_out()
     gathered = gather(phase, snapshot, home, ceiling=ceiling)
     before = last_call(phase)
     asked = ask_groups(phase, gathered, snapshot, home, report)

@@ -170,6 +170,10 @@ class DocumentError(StoreError):
     """The file can't be read as a memory."""
 
 
+class UnsettledError(DocumentError):
+    """The file holds both sides of a conflict that a merge could not settle."""
+
+
 class ConflictError(StoreError):
     """A file changed since it was read."""
 

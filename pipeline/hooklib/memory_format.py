@@ -1,8 +1,7 @@
 """What is a memory file and how its text is cut: the rules that hooks and the store share.
 
-The store reads YAML and knows every generation of front matter (`pipeline.store.files`); a hook has no time
-for that and reads what it can (`pipeline.recall.live.store_files`). Which files they look at, where front
-matter ends, and what a memory is called, both take from here.
+Which files are looked at, which bytes are which text, where front matter ends, and what a memory is called.
+What front matter says is read by `front_matter`.
 """
 
 from pipeline.hooklib.plain import lines_of
@@ -39,8 +38,6 @@ EDITED_BY_HAND = "edited by hand"
 BORNE_OUT = frozenset({"ours", "told"})
 """Whose files are believed about their origin (`hooklib.ownership.hand`)."""
 
-NULLS = frozenset({"~", "null", "Null", "NULL"})
-"""How YAML writes that a value is nothing. As a name, a description or an item of a list they are words."""
 _TRUE = frozenset({"true", "yes", "y", "on", "1"})
 _RETIRED = frozenset({"archived", "superseded", "retired", "deleted"})
 
@@ -52,26 +49,44 @@ def is_memory(name: str, *, at_root: bool) -> bool:
     return not (at_root and name.lower() in NOT_MEMORIES)
 
 
+def decoded(raw: bytes) -> str:
+    """Return the text of a memory file, without a byte order mark, as the client reads it.
+
+    That is UTF-8, or UTF-16 where its mark says so; what is neither becomes U+FFFD.
+    """
+    if raw.startswith(b"\xff\xfe"):
+        return raw[2:].decode("utf-16-le", "replace")
+    return raw.decode("utf-8", "replace").removeprefix("\ufeff")
+
+
 def split_front_matter(text: str) -> "tuple[str | None, str]":
     """Return the YAML between the fences that `text` begins with, and what comes after; None without fences.
 
-    A fence is a line of exactly three dashes; its line end may be that of Windows. A byte order mark must be
-    off already.
+    A fence is a line of three dashes, behind which there may be blanks; its line end may be that of Windows.
+    A byte order mark must be off already.
     """
-    opening = 4 if text.startswith("---\n") else 5 if text.startswith("---\r\n") else 0
+    opening = _fence(text, 0)
     at = opening - 1
     while opening:
         at = text.find("\n---", at)
         if at < 0:
             break
-        start, end = at + 1, at + 4
-        if end == len(text):
-            return text[opening:start], ""
-        for newline in ("\n", "\r\n"):
-            if text.startswith(newline, end):
-                return text[opening:start], text[end + len(newline) :]
-        at = end
+        end = _fence(text, at + 1)
+        if end:
+            return text[opening : at + 1], text[end:]
+        at += 4
     return None, text
+
+
+def _fence(text: str, start: int) -> int:
+    """Return where the line after the fence at `start` begins, 0 when there is no fence."""
+    if not text.startswith("---", start):
+        return 0
+    end = text.find("\n", start)
+    rest = text[start + 3 : end if end >= 0 else len(text)]
+    if rest and rest.strip(" \t\r"):
+        return 0
+    return end + 1 if end >= 0 else len(text)
 
 
 def conflicts(lines: "list[str]") -> "list[list[int]]":

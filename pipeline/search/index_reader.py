@@ -23,7 +23,7 @@ try:
 except ImportError:
     import sqlite3 as sqlite  # type: ignore[no-redef]
 
-VERSION = 3
+VERSION = 4
 CANDIDATES = 1_000
 """Documents the terms of one question may lead to, counted per term; its rarest term always counts."""
 MOST_TERMS = 24

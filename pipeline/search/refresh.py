@@ -13,15 +13,14 @@ from pipeline.core.clock import iso
 from pipeline.core.errors import LedgerError
 from pipeline.core.home import Home
 from pipeline.domain.memory import Memory
-from pipeline.hooklib.memory_format import conflicts
+from pipeline.hooklib.front_matter import field, text_of
 from pipeline.hooklib.ownership import OTHER, TOLD
-from pipeline.hooklib.plain import lines_of
 from pipeline.ledger import look_at_ledger
 from pipeline.ledger.utterances import was_said
 from pipeline.search import index_reader
 from pipeline.search.fts import SearchIndex
 from pipeline.search.rows import NO_STAMP, Content, SearchRow
-from pipeline.store import ARCHIVE, Document, Store, is_retired, memory_folders, scan_archive
+from pipeline.store import ARCHIVE, Document, Snapshot, Store, is_retired, memory_folders, scan_archive
 from pipeline.verify.provenance import said_at
 
 BY_SOURCES = frozenset({"user-stated", "user-confirmed"})
@@ -45,10 +44,11 @@ def refresh_index(home: Path, store: Store, now: datetime, *, rebuild: bool = Fa
         _let_settle(store.root, index)
         moment = index.file_time()
         folders = folder_times(store.root)
-        documents = store.scan().documents
+        snapshot = store.scan()
+        documents = snapshot.documents
         rows = search_rows(documents, moment, borne_out(home, documents))
         return index.sync(
-            rows,
+            [*rows, *_unreadable_rows(snapshot, moment)],
             folders={p: (0, 0) if _is_hot(times[1], moment) else times for p, times in folders.items()},
             notes={"store": str(store.root), "synced": iso(now)},
         )
@@ -95,6 +95,18 @@ def search_rows(
             stamp = NO_STAMP
         hand = TOLD if item.path in proved else item.hand
         yield SearchRow(item.path, item.digest, partial(content, item), stamp, hand)
+
+
+def _unreadable_rows(snapshot: Snapshot, moment: int) -> Iterator[SearchRow]:
+    """Yield the files that can't be read, as rows without words: a hook need not try them again."""
+    for path, stamp in snapshot.broken_stamps.items():
+        seen = (stamp.size, stamp.mtime_ns, stamp.ctime_ns)
+        hot = _is_hot(stamp.ctime_ns, moment)
+        yield SearchRow(path, f"unreadable {seen}", _nothing, NO_STAMP if hot else seen)
+
+
+def _nothing() -> Content:
+    return Content("", about={"archived": True, "unreadable": True})
 
 
 def content(item: Document) -> Content:
@@ -146,13 +158,8 @@ def _about(memory: Memory, front: Mapping[str, Any]) -> dict[str, Any]:
         "weight": memory.type_row.weight,
         "anchors": list(memory.anchors),
         "sessions": _sessions(memory, front),
-        # One that holds both sides of a merge is told by no hook, be it from here or from its file.
-        "archived": is_retired(front) or _is_unsettled(memory.body),
+        "archived": is_retired(front),
     }
-
-
-def _is_unsettled(body: str) -> bool:
-    return "<<<<<<< " in body and bool(conflicts(lines_of(body)))
 
 
 def _said_at(memory: Memory) -> str:
@@ -163,14 +170,9 @@ def _said_at(memory: Memory) -> str:
 
 def _sessions(memory: Memory, front: Mapping[str, Any]) -> list[str]:
     """Return the sessions a memory was learned in; the host notes one in its own files."""
-    nested = front.get("metadata")
-    noted = [
-        front.get("originSessionId"),
-        nested.get("originSessionId") if isinstance(nested, dict) else None,
-    ]
-    return list(
-        dict.fromkeys([*(source.session for source in memory.sources), *(str(n) for n in noted if n)])
-    )
+    noted = text_of(field(front, "originSessionId"))
+    sessions = [source.session for source in memory.sources]
+    return list(dict.fromkeys([*sessions, noted] if noted else sessions))
 
 
 def _is_hot(ctime_ns: int, moment: int) -> bool:

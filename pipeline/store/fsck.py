@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from pipeline.core import jsonl
 from pipeline.core.atomic import TEMP_MARK
@@ -12,15 +12,13 @@ from pipeline.core.errors import StoreError
 from pipeline.domain.finding import Finding
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, conflicts
 from pipeline.hooklib.plain import lines_of
+from pipeline.store.files.document import SETTLING, conflict_in_words
 from pipeline.store.files.layout import INDEX, MAX_DERIVED, OVERFLOW, PRIVATE, read_regular
 from pipeline.store.files.memory_index import linked_paths
 from pipeline.store.files.scanning import Snapshot
 from pipeline.store.repository import Store
 
 MERGE_CONFLICT = "merge-conflict"
-MERGE_FIX = (
-    "Keep one side, and remove the lines with <<<<<<<, ======= and >>>>>>>; until then it is not recalled."
-)
 
 
 def fsck(store: Store, *, index_lines: int = INDEX_LINES, index_bytes: int = INDEX_BYTES) -> list[Finding]:
@@ -44,6 +42,8 @@ def _fault(code: str, path: str, message: str, fix: str) -> Finding:
 def _files(snapshot: Snapshot) -> Iterator[Finding]:
     for problem in snapshot.problems:
         where = f"line {problem.line}: " if problem.line else ""
+        if problem.path in snapshot.unsettled:
+            continue  # `_unsettled` tells of each conflict.
         if problem.path in snapshot.broken:
             fix = "Mend the front matter; the file is left as it is until then."
             yield _fault("front-matter", problem.path, where + problem.message, fix)
@@ -63,12 +63,7 @@ def _unsettled(store: Store, snapshot: Snapshot) -> Iterator[Finding]:
         except (FileNotFoundError, StoreError):
             continue
         for marks in conflicts(lines_of(raw.decode("utf-8", "replace"))):
-            yield _fault(MERGE_CONFLICT, path, in_words(marks), MERGE_FIX)
-
-
-def in_words(marks: Sequence[int]) -> str:
-    """Return where the marks of a conflict stand, as a person counts lines."""
-    return f"a merge left both sides of a conflict, from line {marks[0] + 1} to {marks[-1] + 1}"
+            yield _fault(MERGE_CONFLICT, path, conflict_in_words(marks), SETTLING)
 
 
 def _doubles(snapshot: Snapshot) -> Iterator[Finding]:

@@ -255,7 +255,7 @@ def test_pages_and_damaged_files_are_no_memories() -> None:
     files = [
         FileDiff("episodes/2026-11-27.md", None, b"# 2026-11-27\n"),
         FileDiff("MEMORY.md", b"x", b"y"),
-        FileDiff("broken.md", b"---\na: [\n---\n", None),
+        FileDiff("broken.md", b"---\na: '\n---\n", None),
     ]
     assert memory_changes(files) == []
 

@@ -12,7 +12,7 @@ OWNERS = {
     "anthropic": {"pipeline/llm/anthropic_client.py"},
     "tenacity": {"pipeline/llm/retry.py"},
     "portalocker": {"pipeline/core/locks.py"},
-    "frontmatter": {"pipeline/store/files/document.py"},
+    "frontmatter": {"pipeline/store/files/yaml_text.py"},
     "sqlite3": {
         "pipeline/ledger/connection.py",
         "pipeline/ledger/recovery.py",

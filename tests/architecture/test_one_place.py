@@ -101,8 +101,7 @@ BREAKS_EVERYWHERE = {
     "pipeline/evaluation/demo.py": "bytes, which break at LF and CR alone",
     "pipeline/evaluation/reading.py": "bytes, too",
     "pipeline/hooklib/plain.py": "bytes, too",
-    "pipeline/recall/live/store_files.py": "front matter: YAML breaks lines there, too",
-    "pipeline/store/files/document.py": "front matter, too",
+    "pipeline/store/files/rewriting.py": "front matter: YAML breaks lines there, too",
     "pipeline/store/ownership/host_lock.py": "a file of the kernel's",
 }
 

@@ -162,7 +162,7 @@ def test_where_it_lives_on_elsewhere_the_advice_of_restore_works(shelf):
 
 def test_a_file_in_its_place_that_is_no_memory_is_to_be_moved(shelf):
     shelf.here("forget", "ship")
-    (shelf.store / "ship.md").write_text("---\na: [\n---\n")
+    (shelf.store / "ship.md").write_text('---\na: "\n---\n')
     said = shelf.here("restore", "ship", code=1).err
     assert "Move that file away, then `reverie restore archive/2026/ship.md`" in said
 

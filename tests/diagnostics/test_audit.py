@@ -53,7 +53,7 @@ FAULTS = {
     "orphan": (lambda r: put(r, "a", "One.", listed=False), ("warning", "orphan", "a.md")),
     "dangling": (lambda r: put(r, "a", "One.").unlink(), ("error", "dangling", "MEMORY.md:2")),
     "front matter": (
-        lambda r: put(r, "a", "One.", front="name: a\ndescription: b: c\n"),
+        lambda r: put(r, "a", "One.", front="name: a\ndescription: 'b' c\n"),
         ("error", "front-matter", "a.md:3"),
     ),
     "no front matter": (
@@ -80,7 +80,7 @@ FAULTS = {
     "a link": (lambda r: (r / "a.md").symlink_to(r / "prefers-tabs.md"), ("warning", "link", "a.md")),
     "not UTF-8": (
         lambda r: put(r, "a", "One.").write_bytes(b"---\nname: a\n---\n\xff\n"),
-        ("error", "front-matter", "a.md:4"),
+        ("warning", "encoding", "a.md:4"),
     ),
     "in a folder": (lambda r: put(r, "team/a", "One.", listed=False), ("warning", "orphan", "team/a.md")),
     "no index": (lambda r: (r / "MEMORY.md").unlink(), ("error", "no-index", "MEMORY.md")),

@@ -158,7 +158,7 @@ def test_bug_069_a_japanese_fact_stays_japanese(bench: Bench) -> None:
     ],
 )  # fmt: skip
 def test_bug_074_any_description_is_read_back_as_it_was(bench: Bench, text: str) -> None:
-    (bench.store.root / "broken.md").write_text("---\nname: [unclosed\n---\nbody\n", "utf-8")
+    (bench.store.root / "broken.md").write_text("---\nname: 'unclosed\n---\nbody\n", "utf-8")
     key = heard(bench, f"{SAID} {text}")
     bench.script([reply(fact(1, SAID, statement=text))])
     bench.run(bench.turns(key))
@@ -166,6 +166,21 @@ def test_bug_074_any_description_is_read_back_as_it_was(bench: Bench, text: str)
     front = frontmatter.load(str(bench.store.root / document.path))
     assert (front["description"], document.memory.description) == (text, text)
     assert [p.path for p in bench.store.scan().problems] == ["broken.md"]
+
+
+def test_p18_a_memory_with_both_sides_of_a_merge_is_not_shown_as_known(bench: Bench) -> None:
+    key = heard(bench)
+    text = "---\nname: gateway-retries\ndescription: port: the retries of the gateway\n---\nRetries at {}.\n"
+    (bench.store.root / "gateway-retries.md").write_text(text.format(4), "utf-8")
+    both = text.format("5\n<<<<<<< HEAD\nthe retries at 6\n=======\nthe retries at 7\n>>>>>>> theirs")
+    (bench.store.root / "gateway-bans.md").write_text(
+        both.replace("gateway-retries", "gateway-bans"), "utf-8"
+    )
+    bench.script([reply()])
+    bench.run(bench.turns(key))
+    asked = str(bench.provider.history[0])
+    assert "gateway-retries" in asked and "Retries at 4." in asked
+    assert "gateway-bans" not in asked and "<<<<<<<" not in asked
 
 
 def test_bug_084_no_name_leads_out_of_the_store(bench: Bench, sealed_environment: Any) -> None:

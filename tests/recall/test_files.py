@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.core.ids import digest
 from pipeline.domain.memory import Evidence
-from pipeline.hooklib.memory_format import MAX_FILE
+from pipeline.hooklib.memory_format import MAX_FILE, decoded
 from pipeline.recall.live import store_files
 from pipeline.store import is_retired
 from pipeline.store.files import document
@@ -99,14 +99,14 @@ OTHERS = [
     ("---\nname: x\nmetadata: {type: feedback}\n---\n", {"type": "feedback"}),
     ("---\nname: x\ndescription: >-\n  two\n  lines\n---\n", {"description": "two lines"}),
     ("---\nname: x\ntags:\n  - a\n  - b\n---\n", {"tags": ["a", "b"]}),
-    ("---\nname: x\nimportance: high\npinned: yes\n---\n", {"importance": 0.5, "pinned": True}),
+    ("---\nname: x\nimportance: high\npinned: yes\n---\n", {"importance": 0.8, "pinned": True}),
     ("---\nname: x\nupdated: soon\ncreated: 2026-01-02\n---\n", {"said": "2026-01-02"}),
 ]
 
 
 @pytest.mark.parametrize(("text", "expected"), OTHERS)
 def test_front_matter_of_others_is_read_as_far_as_it_goes(text, expected):
-    shown = store_files.describe(text, "stem.md")
+    shown = store_files.describe(decoded(text.encode()), "stem.md")
     assert {key: shown[key] for key in expected} == expected
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.diagnostics.audit import audit
 from pipeline.hooklib.memory_format import conflicts
-from pipeline.search.refresh import content
+from pipeline.search.index_reader import Reader, index_path
 from pipeline.store import Store, fsck
 from pipeline.store.files.memory_index import BEGIN, END
 from tests.support.recall import Desk
@@ -45,6 +45,13 @@ AROUND = """<<<<<<< HEAD
 {END}
 >>>>>>> theirs
 """
+UNION = """{BEGIN}
+- [Prefers tabs](prefers-tabs.md) — Indent with tabs, never spaces.
+- [Mailer port](mailer-port.md) — The mailer listens on port 8025.
+- [Prefers tabs](prefers-tabs.md) — Indent with tabs, never spaces.
+{END}
+"""
+TWO_BLOCKS = AROUND.replace("<<<<<<< HEAD\n", "").replace("=======\n", "").replace(">>>>>>> theirs\n", "")
 MARKS = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 
 
@@ -57,7 +64,11 @@ def store(tmp_path: Path) -> Store:
     return made
 
 
-@pytest.mark.parametrize("merged", [INSIDE, THREE_WAY, AROUND], ids=["inside", "three-way", "around"])
+@pytest.mark.parametrize(
+    "merged",
+    [INSIDE, THREE_WAY, AROUND, UNION, TWO_BLOCKS],
+    ids=["inside", "three-way", "around", "union", "two blocks"],
+)
 def test_p18_our_block_is_made_anew_without_marks_or_litter(store: Store, merged: str) -> None:
     settled = index(store)
     whole = f"# Memory\n\nmine, above\n\n{merged}\nmine, below\n".format(BEGIN=BEGIN, END=END)
@@ -78,6 +89,23 @@ def test_marks_among_a_persons_own_lines_are_theirs(store: Store) -> None:
     (store.root / "MEMORY.md").write_text(index(store) + own, "utf-8")
     store.reindex(now=NOW)
     assert index(store).endswith(own)
+
+
+def test_p18_lines_of_a_person_that_a_union_merge_doubled_stay(store: Store) -> None:
+    twice = "- mine\n- mine\n"
+    (store.root / "MEMORY.md").write_text(twice + UNION.format(BEGIN=BEGIN, END=END) + twice, "utf-8")
+    store.reindex(now=NOW)
+    text = index(store)
+    assert text.startswith(twice) and text.endswith(twice)
+    assert text.count("prefers-tabs.md") == 1
+
+
+def test_a_memory_that_tells_of_a_conflict_is_no_conflict(store: Store) -> None:
+    body = "git shows it so:\n<<<<<<< HEAD\none\n=======\ntwo\n>>>>>>> theirs\n"
+    save(store, memory("how-git-shows-it", body=body), id="run-2")
+    written = "git shows it so:\n <<<<<<< HEAD\none\n =======\ntwo\n >>>>>>> theirs\n"
+    assert store.read("how-git-shows-it").memory.body == written
+    assert store.scan().unsettled == []
 
 
 def test_p18_audit_and_doctor_name_file_and_line(store: Store) -> None:
@@ -125,6 +153,7 @@ def test_p18_a_memory_with_both_sides_is_put_before_no_prompt(
     if indexed:
         desk.index()
         # Not of this moment any more: what the index has is not read again.
-        [document] = Store.open(desk.store).scan().documents
-        assert content(document).about["archived"]
+        assert Store.open(desk.store).scan().documents == []
+        with Reader(index_path(str(desk.home), str(desk.store))) as reader:
+            assert list(reader.all_paths()) == ["mailer-port.md"]
     assert desk.hook(prompt="which port does the mailer listen on?", session_id="after") == ""

@@ -44,7 +44,7 @@ EDGE = "---\nid: e1\ntype: SOLVES\nfrom_id: a\nto_id: b\nstrength: 0.8\n---\nwhy
 def test_edges_are_indexed_and_are_no_memories(store):
     (store.root / "graph/edges").mkdir(parents=True)
     (store.root / "graph/edges/a--SOLVES--b-e1.md").write_text(EDGE)
-    (store.root / "graph/edges/broken.md").write_text("---\na: b: c\n---\n")
+    (store.root / "graph/edges/broken.md").write_text("---\na: 'b' c\n---\n")
     store.reindex(now=NOW)
     assert load(store)["edges"] == {
         "e1": {"type": "SOLVES", "from_id": "a", "to_id": "b", "strength": 0.8,
@@ -232,7 +232,7 @@ def test_every_kind_of_fault_is_found(store):
     for path, text in {
         "twin.md": "---\nname: a\nid: same\n---\n",
         "b.md": "---\nid: same\n---\n",
-        "broken.md": "---\na: b: c\n---\n",
+        "broken.md": "---\na: 'b' c\n---\n",
         ".note.md.reverie-tmp-1-abc": "x",
     }.items():
         (store.root / path).write_text(text)

@@ -189,7 +189,7 @@ def test_names_with_spaces_and_brackets_are_still_links(store):
 
 
 def test_an_unreadable_memory_is_still_reachable(store):
-    (store.root / "broken.md").write_text("---\na: b: c\n---\nx\n")
+    (store.root / "broken.md").write_text("---\na: 'b' c\n---\nx\n")
     save(store, memory())
     assert "1 more in [MEMORY-more.md]" in index(store)
     assert "[broken](broken.md)" in (store.root / "MEMORY-more.md").read_text()

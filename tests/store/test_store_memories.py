@@ -172,7 +172,7 @@ def test_pipes_and_giants_are_reported_not_read(store):
 
 
 def test_bug_074_one_broken_foreign_file_does_not_stop_the_others(store):
-    broken = b"---\nname: x\ndescription: one: two\n---\nbody\n"
+    broken = b"---\nname: x\ndescription: 'one' two\n---\nbody\n"
     (store.root / "broken.md").write_bytes(broken)
     save(store, memory())
     snapshot = store.scan()

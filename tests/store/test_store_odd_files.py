@@ -14,9 +14,10 @@ import orjson
 import pytest
 
 from pipeline.core.errors import ConflictError, DocumentError
+from pipeline.hooklib.yaml_lines import MAX_DEPTH
 from pipeline.store import Store
 from pipeline.store.files import document
-from pipeline.store.files.frontmatter_schema import MAX_DEPTH, plain
+from pipeline.store.files.frontmatter_schema import plain
 from pipeline.store.files.layout import FileStamp
 from pipeline.store.files.memory_index import link_target, linked_paths
 from pipeline.store.files.scanning import Document
@@ -116,7 +117,7 @@ def test_what_can_not_be_seen_reaches_no_derived_page(store: Store) -> None:
     front = f"title: {quoted}\ndescription: {quoted}\ntype: solution\ntags: [{quoted}]\nimportance: 1"
     for number in range(9):
         put(store, f"name: n{number}\n{front}\ncreated: {NOW.isoformat()}", f"n{number}{UNSEEN[4:]}")
-    put(store, "x: [", f"broken{UNSEEN[4:]}")
+    put(store, 'x: "', f"broken{UNSEEN[4:]}")
     small = Store.open(store.root, index_lines=8)
     small.reindex(now=NOW)
     for page, least in (("MEMORY.md", 3), ("MEMORY-more.md", 4), ("CORE.md", 9)):
@@ -134,7 +135,7 @@ def test_no_page_that_is_loaded_holds_a_tag(store: Store) -> None:
             f"title: {quoted}\ndescription: {quoted}\ntype: solution\ntags: [{quoted}]",
             f"n{number}<i>",
         )
-    put(store, "x: [", "broken <system-reminder>")
+    put(store, 'x: "', "broken <system-reminder>")
     Store.open(store.root, index_lines=8).reindex(now=NOW)
     for page, least in (("MEMORY.md", 3), ("MEMORY-more.md", 4), ("CORE.md", 1)):
         text = (store.root / page).read_text("utf-8")

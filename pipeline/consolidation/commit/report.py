@@ -27,7 +27,8 @@ class DreamReport:
     was no model to ask, `replies` how they came about if they are not a model's own. `cued` counts the
     memories that got phrases to be found by; `left_alone` are changed memories that only a person may change,
     and which have no memory near them that a dream may. `reused` counts the groups whose answer was there
-    from an earlier try: a dry run, or a dream that was cut off.
+    from an earlier try: a dry run, or a dream that was cut off. `unread` has a line for the files that could
+    not be read as memories, and took no part.
     """
 
     run_id: str
@@ -54,6 +55,7 @@ class DreamReport:
     left_alone: list[str] = field(default_factory=list)
     replies: str = ""
     reused: int = 0
+    unread: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> DreamReport:
@@ -104,6 +106,8 @@ def as_markdown(report: DreamReport) -> str:
     lines += _looked_at(report)
     if report.left_out:
         lines += ["", "## Not looked at, for a person", "", *(f"- {text}" for text in report.left_out)]
+    if report.unread:
+        lines += ["", "## Took no part", "", *(f"- {text}" for text in report.unread)]
     lines += ["", *_costs(report)]
     return "\n".join(lines) + "\n"
 

@@ -13,8 +13,9 @@ from pipeline.hooklib.memory_format import conflicts
 from pipeline.hooklib.plain import lines_of
 from pipeline.safety.guard import violation
 from pipeline.safety.redaction import redact
+from pipeline.store.files.document import SETTLING, conflict_in_words
 from pipeline.store.files.layout import INDEX
-from pipeline.store.fsck import MERGE_CONFLICT, MERGE_FIX, in_words
+from pipeline.store.fsck import MERGE_CONFLICT
 from pipeline.text.dates import relative_days
 
 STALE_DAYS = 90
@@ -52,7 +53,9 @@ def secrets(path: str, text: str) -> Iterator[Finding]:
 def unsettled(path: str, text: str) -> Iterator[Finding]:
     """Yield where a merge left both sides of a conflict in `text`."""
     for marks in conflicts(lines_of(text)):
-        yield Finding("error", MERGE_CONFLICT, in_words(marks), MERGE_FIX, path=path, line=marks[0] + 1)
+        yield Finding(
+            "error", MERGE_CONFLICT, conflict_in_words(marks), SETTLING, path=path, line=marks[0] + 1
+        )
 
 
 def _front(file: File) -> Iterator[Finding]:

@@ -9,10 +9,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.errors import DocumentError, StoreError
+from pipeline.core.errors import DocumentError, StoreError, UnsettledError
 from pipeline.domain.finding import Finding
 from pipeline.domain.memory import Memory
-from pipeline.hooklib.memory_format import NOT_MEMORIES
+from pipeline.hooklib import front_matter
+from pipeline.hooklib.memory_format import NOT_MEMORIES, decoded, split_front_matter
 from pipeline.store.files import document
 from pipeline.store.files.layout import INDEX, OVERFLOW, read_regular
 
@@ -42,10 +43,7 @@ class File:
 
     def given(self, key: str) -> str:
         """Return what the front matter has for `key`, at its top or under ``metadata``; "" for nothing."""
-        front = self.front or {}
-        below = front.get("metadata")
-        value = front.get(key) or (below.get(key) if isinstance(below, dict) else None)
-        return str(value or "").strip()
+        return str(front_matter.field(self.front or {}, key) or "").strip()
 
     def line_of(self, part: str) -> int:
         """Return the line of the file on which `part` first stands, 0 when it does not."""
@@ -106,6 +104,17 @@ def _paths(root: Path, findings: list[Finding]) -> Iterator[str]:
                 yield start + name
 
 
+def _first_odd_byte(raw: bytes) -> int:
+    """Return where `raw` stops being UTF-8, -1 when it does not, or is UTF-16 by its mark."""
+    if raw.startswith(b"\xff\xfe"):
+        return -1
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start
+    return -1
+
+
 def _take(folder: Folder, path: str) -> None:
     shown = os.fsencode(path).decode("utf-8", "backslashreplace")
     try:
@@ -115,7 +124,13 @@ def _take(folder: Folder, path: str) -> None:
         fix = "Make the file readable, or move it out."
         folder.findings.append(Finding("error", "unreadable", f"can't be read: {cause}", fix, path=shown))
         return
-    text = raw.decode("utf-8", "replace")
+    text = decoded(raw)
+    odd = _first_odd_byte(raw)
+    if odd >= 0:
+        message = "bytes that are not UTF-8, which are shown as \ufffd"
+        line = raw.count(b"\n", 0, odd) + 1
+        fix = "Save the file as UTF-8."
+        folder.findings.append(Finding("warning", "encoding", message, fix, path=shown, line=line))
     if path in (INDEX, OVERFLOW):
         folder.index, folder.overflow = (text, folder.overflow) if path == INDEX else (folder.index, text)
         return
@@ -125,10 +140,12 @@ def _take(folder: Folder, path: str) -> None:
     front: dict[str, Any] | None = None
     body_line = 1
     try:
-        parts = document.split(raw, path)
-        body_line = (parts.opening + (parts.front or "") + parts.closing).count("\n") + 1
+        fenced, below = split_front_matter(text)
+        body_line = text.count("\n", 0, len(text) - len(below)) + 1
         memory, given = document.load(raw, path)
-        front = None if parts.front is None else given
+        front = None if fenced is None else given
+    except UnsettledError:
+        pass  # `files.unsettled` tells of each conflict.
     except DocumentError as error:
         message = str(error.args[0]).removeprefix("front matter: ")
         fix = error.fix.partition(";")[0].rstrip(".") + "."

@@ -115,7 +115,8 @@ def _lock(app: App, store_path: Path) -> Iterator[Finding]:
 
 
 def _index(app: App, store: Store) -> Iterator[Finding]:
-    documents = {item.path: item for item in store.scan().documents}
+    snapshot = store.scan()
+    documents = {item.path: item for item in snapshot.documents}
     try:
         with Reader(index_path(str(app.home), str(store.path))) as reader:
             known = reader.all_paths()
@@ -128,9 +129,10 @@ def _index(app: App, store: Store) -> Iterator[Finding]:
         for path, item in documents.items()
         if known.get(path) != (item.stamp.size, item.stamp.mtime_ns, item.stamp.ctime_ns)
     ]
-    behind = len(stale) + len(known.keys() - documents.keys())
+    gone = known.keys() - documents.keys() - {*snapshot.broken}
+    behind = len(stale) + len(gone)
     if behind:
         message = f"behind by {behind} of {len(documents)} memories; the next worker pass brings it up"
         yield Finding("note", "search index", message, _REINDEX)
     else:
-        yield Finding("ok", "search index", f"{len(known)} memories, up to date")
+        yield Finding("ok", "search index", f"{len(documents)} memories, up to date")

@@ -1,15 +1,13 @@
 """The memory files of a store, looked at and read as a hook can afford it.
 
 The search index may lag behind: a file may be gone, changed, or new. What is on disk decides, so a file
-that is not as the index has it is read here, by a reader of front matter that knows the common forms and
-takes everything else for plain text. Links are never followed.
+that is not as the index has it is read here. Links are never followed.
 """
 
 import os
-import re
 import stat
 
-from pipeline.hooklib import jsonish, memory_format, places, times
+from pipeline.hooklib import memory_format, places, times
 from pipeline.hooklib.digests import sha256
 from pipeline.hooklib.memory_format import EDGES, GRAPH, MAX_FILE, VAULT
 from pipeline.hooklib.plain import is_well_formed, lines_of
@@ -17,7 +15,7 @@ from pipeline.text.tokens import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     Stamp = tuple[int, int, int]
@@ -26,15 +24,6 @@ MOST_READ = 256 << 10
 """Bytes of one file that are read."""
 MOST_BODY = 16_000
 """Characters of its body that are looked at."""
-
-# Compiled by `re` when they are first used: most prompts meet no changed file.
-_KEY = r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*))?$"
-_NESTED = r"[ \t]+([A-Za-z_][\w-]*)[ \t]*:[ \t]+(.*)$"
-_ITEM = r"[ \t]*-[ \t]+(.*)$"
-_QUOTE = r"""(?s)\bquote:[ \t]*(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')"""
-_AT = r"\bat:[ \t]*[\"']?([0-9T:.+Zz-]{10,35})"
-_OPTIONAL = ("id", "title", "type", "origin", "tags", "anchors")
-_SESSION = r"\b(?:session|originSessionId):[ \t]*[\"']?([\w-]{1,80})"
 
 
 class Found:
@@ -121,7 +110,7 @@ def folder_stamp(root: str, folder: str) -> "tuple[int, int] | None":
 def read(root: str, path: str, everywhere: bool) -> "Found | None":
     """Return the memory in the file at `path` as it is now, or None when no memory can be read from it.
 
-    None is a file that is gone, is no regular file, is over two megabytes, or says that it is retired.
+    None is a file that is gone, is no regular file, is over two megabytes, or is not to be told (`describe`).
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | places.OPEN
     try:
@@ -138,7 +127,7 @@ def read(root: str, path: str, everywhere: bool) -> "Found | None":
         return None
     finally:
         os.close(handle)
-    shown = describe(raw.decode("utf-8", "replace"), path)
+    shown = describe(memory_format.decoded(raw), path)
     if not shown:
         return None
     fields = [
@@ -156,40 +145,48 @@ def read(root: str, path: str, everywhere: bool) -> "Found | None":
 def describe(text: str, path: str) -> "dict[str, Any]":
     """Return what the text of a memory file says of itself, or {} when it is not to be told.
 
-    That is one that says it is retired, and one that holds both sides of a merge's conflict.
-
-    Front matter that can't be made out counts as text, and the file's name as the memory's.
+    That is one that says it is retired, one that holds both sides of a merge's conflict, and one whose front
+    matter can't be read, or not by a hook.
     """
-    text = text.removeprefix("\ufeff")
+    from pipeline.hooklib import front_matter as fields  # Most prompts meet no changed file.
+
     if "<<<<<<< " in text and memory_format.conflicts(lines_of(text)):
         return {}
     fenced, below = memory_format.split_front_matter(text)
-    front = fenced or ""
-    keys = _keys(front)
-    # Rules around prose are no front matter; the store takes the whole for the text then, too.
-    body = below if keys or _says_nothing(front) else text
-    if memory_format.is_retired(keys.get("archived", ""), keys.get("status", "")):
+    try:
+        front = None if fenced is None else fields.read(fenced)
+    except fields.UNREAD:
+        # What needs a whole YAML parser the store reads, and the index has it from there.
         return {}
-    for key in _OPTIONAL:
-        if keys.get(key) in memory_format.NULLS:
-            del keys[key]
-    ident = keys.get("id", "")
-    name, title = memory_format.name_and_title(path, keys.get("name", ""), keys.get("title", ""), ident, body)
-    sources = re.sub(_QUOTE, "", front)  # a quote may say anything, also a time
-    moments = [moment for moment in re.findall(_AT, sources) if times.parse(moment) is not None]
+    body = text if front is None else below  # Rules around prose are no front matter.
+    front = front or {}
+
+    def get(key: str) -> "Any":
+        return fields.field(front, key)
+
+    if memory_format.is_retired(get("archived"), get("status")):
+        return {}
+    ident, origin = fields.text_of(get("id")), fields.text_of(get("origin"))
+    name, title = memory_format.name_and_title(
+        path, fields.text_of(get("name")), fields.text_of(get("title")), ident, body
+    )
+    sources = [item for item in _items(get("sources")) if isinstance(item, dict)]
+    dated = [(times.parse(at), at) for item in sources if (at := fields.text_of(item.get("at")))]
+    moments = [(moment, at) for moment, at in dated if moment is not None]
+    noted = [fields.text_of(item.get("session")) for item in [*sources, {"session": get("originSessionId")}]]
     return {
         "id": ident,
         "name": name,
         "title": title,
-        "type": keys.get("type", ""),
-        "description": keys.get("description", ""),
-        "tags": _list(keys.get("tags", "")),
-        "origin": keys.get("origin", ""),
-        "said": max(moments, key=_moment) if moments else _first_time(keys),
-        "importance": _share(keys.get("importance", ""), 0.5),
-        "pinned": memory_format.is_true(keys.get("pinned", "")) or path.startswith(f"{VAULT}/"),
-        "anchors": _list(keys.get("anchors", "")),
-        "sessions": re.findall(_SESSION, sources),
+        "type": fields.text_of(get("type")),
+        "description": fields.text_of(get("description")),
+        "tags": fields.texts_of(get("tags")),
+        "origin": origin,
+        "said": max(moments, key=_first)[1] if moments else _first_time(get, origin),
+        "importance": fields.share_of(get("importance"), 0.5),
+        "pinned": memory_format.is_true(get("pinned")) or path.startswith(f"{VAULT}/"),
+        "anchors": fields.texts_of(get("anchors")),
+        "sessions": [session for session in noted if session],
         "body": body[:MOST_BODY],
         "cut": len(body) > MOST_BODY,
     }
@@ -232,69 +229,18 @@ def _stamp(info: os.stat_result) -> "Stamp":
     return info.st_size, info.st_mtime_ns, info.st_ctime_ns
 
 
-def _keys(front: str) -> "dict[str, str]":
-    """Return the keys of front matter as texts; those below ``metadata`` where the top has none."""
-    found: dict[str, str] = {}
-    below: dict[str, str] = {}
-    key = ""
-    for line in front.splitlines():
-        top = re.match(_KEY, line)
-        if top:
-            key, value = top.group(1), (top.group(2) or "").strip()
-            if value.startswith("{") and key == "metadata":
-                below.update(_flow(value))
-            found[key] = "" if value.startswith(("|", ">")) else _scalar(value)
-            continue
-        nested = re.match(_NESTED, line) if key == "metadata" else None
-        if nested:
-            below[nested.group(1)] = _scalar(nested.group(2).strip())
-        elif key and line[:1] in (" ", "\t", "-"):
-            item = re.match(_ITEM, line)
-            more = _scalar((item.group(1) if item else line).strip())
-            found[key] = f"{found[key]}{', ' if item and found[key] else ' '}{more}".strip()
-    return {**below, **{key: value for key, value in found.items() if value or key not in below}}
+def _items(value: object) -> "list[Any]":
+    return value if isinstance(value, list) else []
 
 
-def _says_nothing(front: str) -> bool:
-    """Whether YAML sees in `front` nothing but blank lines and comments."""
-    lines = [line.strip() for line in front.splitlines()]
-    return all(not line or line.startswith("#") for line in lines)
-
-
-def _scalar(value: str) -> str:
-    if value.startswith('"'):
-        end = value.rfind('"')
-        try:
-            return str(jsonish.loads(value[: end + 1])) if end else value
-        except ValueError:
-            return value[1:end]
-    if value.startswith("'"):
-        end = value.rfind("'")
-        return value[1:end].replace("''", "'") if end else value[1:]
-    return value.partition(" #")[0].strip()
-
-
-def _flow(value: str) -> "dict[str, str]":
-    pairs = [part.partition(":") for part in value.strip("{} ").split(",")]
-    return {key.strip(): _scalar(text.strip()) for key, _, text in pairs if key.strip()}
-
-
-def _list(value: str) -> "list[str]":
-    return [text for text in (_scalar(item.strip()) for item in value.strip("[] ").split(",")) if text]
-
-
-def _share(value: str, default: float) -> float:
-    try:
-        number = float(value)
-    except ValueError:
-        return default
-    return min(1.0, max(0.0, number)) if number == number else default
-
-
-def _first_time(keys: "dict[str, str]") -> str:
-    dictated = keys.get("origin") == "hand-written"  # `Memory.dictated_at`
+def _first_time(get: "Callable[[str], Any]", origin: str) -> str:
+    dictated = origin == "hand-written"  # `Memory.dictated_at`
     names = ("created", "updated", "modified") if dictated else ("updated", "modified", "created")
-    return next((keys[key] for key in names if _moment(keys.get(key, ""))), "")
+    return next((str(get(key)) for key in names if _moment(str(get(key) or ""))), "")
+
+
+def _first(pair: "tuple[float, str]") -> float:
+    return pair[0]
 
 
 def _moment(text: str) -> float:

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from pipeline.core.atomic import write_atomic
-from pipeline.core.errors import DocumentError, StoreError
+from pipeline.core.errors import DocumentError, StoreError, UnsettledError
 from pipeline.hooklib.memory_format import NOT_MEMORIES
 from pipeline.store.file_operations import Move, Operation, Put, Restore, Retire, WriteFile
 from pipeline.store.files import document, memory_index
@@ -35,7 +35,7 @@ class MemoryIndexWriter:
         self._limits = (max_lines, max_bytes)
         self._entries: dict[str, Entry] = {}
         self._built: tuple[bytes | None, Built] | None = None
-        self._broken: list[str] = []
+        self._broken: dict[str, str] = {}
         self._rescan: Callable[[], Snapshot] | None = None
         self._now = 0.0
 
@@ -137,7 +137,8 @@ class MemoryIndexWriter:
 
     def _take(self, snapshot: Snapshot) -> None:
         self._entries = {item.path: item.entry for item in snapshot.documents}
-        self._broken = list(snapshot.broken)
+        self._broken = dict.fromkeys(snapshot.broken, memory_index.BROKEN)
+        self._broken |= dict.fromkeys(snapshot.unsettled, memory_index.UNSETTLED)
 
     def _change(self, operation: Operation) -> None:
         if isinstance(operation, Retire):
@@ -157,8 +158,9 @@ class MemoryIndexWriter:
         mtime = operation.mtime_ns / 1e9 if isinstance(operation, Restore) else self._now
         try:
             memory = document.parse(operation.data, operation.path)
-        except DocumentError:
-            self._broken.append(operation.path)
+        except DocumentError as error:
+            unsettled = isinstance(error, UnsettledError)
+            self._broken[operation.path] = memory_index.UNSETTLED if unsettled else memory_index.BROKEN
         else:
             self._entries[operation.path] = memory_index.entry_of(memory, mtime)
 

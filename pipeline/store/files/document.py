@@ -1,104 +1,35 @@
-"""One memory file: bytes to Memory and back. The only module of the store that imports frontmatter.
+"""One memory file: bytes to Memory and back.
 
-The fence is a line of exactly three dashes; the library's own pattern takes longer rules too and strips
-the body, so splitting is done here and the library reads and writes the YAML between the fences.
-A rewrite touches only the lines of the keys that changed: byte order mark, line ends, comments, key order,
-unknown keys and an unchanged body stay as they are, byte for byte. Files that a person or another program
-edited are never rewritten at all (`Store.put` refuses them).
+What a file may look like stands in ``docs/memory-files.md``. A rewrite touches only what changed: byte order
+mark, line ends, comments, key order, unknown keys and an unchanged body stay as they are, byte for byte
+(`rewriting`). Files that a person or another program edited are never rewritten at all (`Store.put` refuses
+them).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import yaml
-from frontmatter.default_handlers import YAMLHandler
-
 from pipeline.core.clock import iso
-from pipeline.core.errors import DocumentError
+from pipeline.core.errors import DocumentError, UnsettledError
 from pipeline.domain.memory import Memory
+from pipeline.hooklib import front_matter
 from pipeline.hooklib.jsonish import BOM
-from pipeline.hooklib.memory_format import split_front_matter
-from pipeline.hooklib.plain import well_formed
-from pipeline.store.files.frontmatter_schema import KNOWN, MAX_DEPTH, plain, to_memory
+from pipeline.hooklib.memory_format import conflicts, decoded, split_front_matter
+from pipeline.hooklib.plain import lines_of, well_formed, whole_lines
+from pipeline.hooklib.yaml_lines import UnreadableError
+from pipeline.store.files import yaml_text
+from pipeline.store.files.frontmatter_schema import KNOWN, plain, to_memory
+from pipeline.store.files.rewriting import replace_keys
 
-_HANDLER = YAMLHandler()
-_BASE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_BASE_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _LINE_BREAKS = re.compile(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+\s*")
-_MENDING = "Quote the value, or remove the line; the file is left as it is until then."
-_MAX_FRONT = 200_000
-
-
-class _Loader(_BASE_LOADER):  # type: ignore[misc]
-    """YAML with values as they are written: no guessed times, no yes/no as booleans, and words as words."""
-
-    def construct_document(self, node: Any) -> Any:
-        """Return the value of the whole text, whose root is `node`."""
-        below = [value for key, value in _pairs(node) if key == "metadata"]
-        for mapping in (node, *below):
-            for key, value in _pairs(mapping):
-                if key in _WORDED:
-                    _read_as_words(value, key in _NEVER_NULL)
-        return super().construct_document(node)
-
-
-# What is read, and what a memory is looked up by: 10:00 is not 600 there, nor 012 ten, nor `null` nothing.
-_NEVER_NULL = frozenset({"name", "description"})
-_WORDED = _NEVER_NULL | {"id", "title", "type", "origin", "tags", "aliases", "anchors", "cues"}
-_NULL = "tag:yaml.org,2002:null"
-_GUESSED = ("timestamp", "bool", "merge", "value")
-
-
-def _pairs(node: Any) -> list[tuple[str, Any]]:
-    """Return the keys and values of a mapping node; none of another one."""
-    return [(key.value, value) for key, value in node.value] if isinstance(node, yaml.MappingNode) else []
-
-
-def _read_as_words(node: Any, even_null: bool) -> None:
-    """Let the plain values of `node` and of its items be the text that stands there.
-
-    An empty value stays nothing, and so does a null that is no item, unless `even_null`.
-    """
-    if isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            if isinstance(item, yaml.ScalarNode):
-                _read_as_words(item, True)
-    elif isinstance(node, yaml.ScalarNode) and node.value and (even_null or node.tag != _NULL):
-        node.tag = "tag:yaml.org,2002:str"
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in rules if tag.rpartition(":")[2] not in _GUESSED]
-    for first, rules in _BASE_LOADER.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+SETTLING = (
+    "Keep one side, and remove the lines with <<<<<<<, ======= and >>>>>>>; until then it is not recalled."
 )
-
-
-class _Dumper(_BASE_DUMPER):  # type: ignore[misc]
-    """One line per key, with short lists and maps on the key's own line."""
-
-    def represent(self, data: Any) -> None:
-        """Write `data`, whose outermost mapping always has one line per key."""
-        node = self.represent_data(data)
-        node.flow_style = False
-        self.serialize(node)
-
-    def represent_str(self, data: str) -> Any:
-        """Return the node of a text, quoted where it begins or ends in blanks.
-
-        YAML writes a no-break space plain, and the handler strips what it exports: the value would be gone.
-        """
-        return self.represent_scalar(
-            "tag:yaml.org,2002:str", data, style='"' if data != data.strip() else None
-        )
-
-
-_Dumper.add_representer(str, _Dumper.represent_str)
+_MENDING = "Quote the value, or remove the line; the file is left as it is until then."
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +54,7 @@ class Parts:
 
 
 def split(raw: bytes, path: str = "") -> Parts:
-    """Cut a file at its fences. Raises DocumentError when it is not UTF-8."""
+    """Cut a file at its fences, to write it again. Raises DocumentError when it is not UTF-8."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -140,61 +71,58 @@ def split(raw: bytes, path: str = "") -> Parts:
 
 
 def read_front(front: str, path: str = "") -> dict[str, Any] | None:
-    """Return the mapping that YAML text `front` holds, or None when it is no mapping but plain text.
+    """Return the mapping that front matter `front` holds, or None when it is no mapping but plain text.
 
-    Raises DocumentError with file and line for YAML that can't be read, for aliases, which let a few lines
-    stand for gigabytes, and for what is nested beyond `MAX_DEPTH`, at which old parsers end the process.
+    Raises DocumentError with file and line for what neither a YAML parser nor the client can read.
     """
     try:
-        if len(front) > _MAX_FRONT:
-            raise yaml.YAMLError("front matter over 200,000 characters")
-        if ("&" in front and "*" in front) or sum(map(front.count, "[{-?")) > MAX_DEPTH:
-            _check_events(front)
-        data = _HANDLER.load(front, Loader=_Loader)
-    except (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError) as error:
-        problem_mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        line = problem_mark.line + 2 if problem_mark else 1
-        raise DocumentError(f"front matter: {problem}", file=path, line=line, fix=_MENDING) from error
-    if data is None:
-        return {}
-    return data if isinstance(data, dict) else None
-
-
-def _check_events(front: str) -> None:
-    """Raise YAMLError for aliases and for what is nested too deep, before any of it is built.
-
-    Block mappings need a deeper line for each level, so only brackets, dashes and question marks nest far.
-    """
-    depth = 0
-    for event in yaml.parse(front, Loader=_BASE_LOADER):
-        if isinstance(event, yaml.AliasEvent):
-            raise yaml.YAMLError("YAML aliases are not read")
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_DEPTH:
-            raise yaml.YAMLError(f"nested more than {MAX_DEPTH} deep")
+        return front_matter.read(front, yaml_text.parse)
+    except UnreadableError as error:
+        message = f"front matter: {error}"
+        raise DocumentError(message, file=path, line=error.line + 1, fix=_MENDING) from error
 
 
 def parse(raw: bytes, path: str) -> Memory:
     """Return the memory in file bytes `raw`; `path` is relative to the store.
 
-    Raises DocumentError with file and line when it can't be read.
+    Raises DocumentError with file and line when it can't be read, UnsettledError for both sides of a merge.
     """
     return load(raw, path)[0]
 
 
 def load(raw: bytes, path: str) -> tuple[Memory, dict[str, Any]]:
     """Return the memory and its front matter as JSON can hold it; see `parse`."""
-    parts = split(raw, path)
-    data = None if parts.front is None else read_front(parts.front, path)
+    text = decoded(raw)
+    _require_settled(text, path)
+    front, below = split_front_matter(text)
+    data = None if front is None else read_front(front, path)
     # No fence, or two rules around prose: the whole text is the body.
-    body = raw.decode("utf-8").removeprefix(BOM) if data is None else parts.body
+    body = text if data is None else below
     try:
         front = plain(data or {})
         return to_memory(data or {}, body, path), front
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         # One file with a value nobody thought of must not cost the others.
         raise DocumentError(f"front matter: {error}", file=path, line=1, fix=_MENDING) from error
+
+
+def conflict_in_words(marks: Sequence[int]) -> str:
+    """Return where the marks of a conflict stand (`memory_format.conflicts`), as a person counts lines."""
+    return f"a merge left both sides of a conflict, from line {marks[0] + 1} to {marks[-1] + 1}"
+
+
+def _require_settled(text: str, path: str) -> None:
+    """Raise UnsettledError for a file of which nobody can say what it says."""
+    found = conflicts(lines_of(text)) if "<<<<<<< " in text else []
+    if found:
+        message = conflict_in_words(found[0])
+        raise UnsettledError(message, file=path, line=found[0][0] + 1, fix=SETTLING)
+
+
+def body_of(raw: bytes, *, fenced: bool) -> str:
+    """Return the body of a file whose front matter, if it is `fenced`, has keys."""
+    text = decoded(raw)
+    return split_front_matter(text)[1] if fenced else text
 
 
 def front_of(memory: Memory) -> dict[str, Any]:
@@ -241,9 +169,21 @@ def compose(memory: Memory, base: bytes | None = None) -> bytes:
         data = None if parts.front is None else read_front(parts.front, memory.path)
         if data is not None:
             return _rewrite(memory, parts, data)
-    front = _dump({str(key): value for key, value in front_of(memory).items()})
-    body = memory.body if not memory.body or memory.body.endswith("\n") else memory.body + "\n"
-    return Parts("", "---\n", front, "---\n", well_formed(body)).join()
+    front = yaml_text.dump({str(key): value for key, value in front_of(memory).items()})
+    body = _written_body(memory.body) if memory.body else ""
+    return Parts("", "---\n", front, "---\n", body).join()
+
+
+def _written_body(body: str) -> str:
+    """Return `body` as it is written: with a line end, and what looks like a merge's marks set in by a blank.
+
+    A memory may tell of a conflict; its file then holds none.
+    """
+    text = well_formed(body if body.endswith("\n") else body + "\n")
+    found = {line for marks in conflicts(lines_of(text)) for line in marks} if "<<<<<<< " in text else set()
+    if not found:
+        return text
+    return "".join(" " * (number in found) + line for number, line in enumerate(whole_lines(text)))
 
 
 def without_line_breaks(text: str) -> str:
@@ -267,23 +207,6 @@ def _filled(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value}
 
 
-def _dump(data: dict[str, Any]) -> str:
-    text = _HANDLER.export(
-        _cleaned(data), Dumper=_Dumper, default_flow_style=None, sort_keys=False, width=1_000_000
-    )
-    return str(text) + "\n"
-
-
-def _cleaned(value: Any) -> Any:
-    if isinstance(value, str):
-        return well_formed(value)
-    if isinstance(value, dict):
-        return {_cleaned(key): _cleaned(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_cleaned(item) for item in value]
-    return value
-
-
 def _rewrite(memory: Memory, parts: Parts, data: dict[str, Any]) -> bytes:
     """Return the file with the keys that differ replaced in place; see the module's docstring."""
     before = to_memory(data, parts.body, memory.path)
@@ -297,41 +220,14 @@ def _rewrite(memory: Memory, parts: Parts, data: dict[str, Any]) -> bytes:
             changed[key] = new.get(key)
     moved = {key: changed.pop(key) for key in list(changed) if key in below and key not in data}
     if moved or "metadata" in changed:
-        changed["metadata"] = {**below, **new["metadata"], **moved}
+        kept = {key: value for key, value in below.items() if key not in moved}
+        added = {key: value for key, value in moved.items() if value is not None}
+        changed["metadata"] = {**kept, **new["metadata"], **added}
     ordered = {key: changed[key] for key in [*new, *old] if key in changed}
-    front = _replace_keys(parts.front or "", ordered, parts.newline)
+    front = replace_keys(parts.front or "", {**old, "metadata": below}, ordered, parts.newline)
     body = parts.body
     if memory.body != before.body:
-        body = well_formed(memory.body if memory.body.endswith("\n") else memory.body + "\n")
+        body = _written_body(memory.body)
         if parts.newline == "\r\n":
             body = body.replace("\r\n", "\n").replace("\n", "\r\n")
     return replace(parts, front=front, body=body).join()
-
-
-def _replace_keys(front: str, changed: dict[str, Any], newline: str) -> str:
-    """Replace the lines of each key in `changed` (None removes it); new keys go to the end."""
-    if not changed:
-        return front
-    node: Any = yaml.compose(front, Loader=_Loader)
-    lines = front.splitlines(keepends=True)
-    if node is not None and node.flow_style:
-        whole = {**(read_front(front) or {}), **changed}
-        return _dump({key: value for key, value in whole.items() if value is not None})
-    pairs = node.value if node is not None else []
-    starts = [key.start_mark.line for key, _ in pairs] + [len(lines)]
-    left = dict(changed)
-    out = lines[: starts[0]]
-    for (key, _), start, end in zip(pairs, starts, starts[1:], strict=False):
-        if key.value not in changed:
-            out += lines[start:end]
-            continue
-        value = left.pop(key.value, None)
-        if value is not None:
-            out.append(_dump({key.value: value}).replace("\n", newline))
-        while end > start + 1 and (not lines[end - 1].strip() or lines[end - 1].startswith("#")):
-            end -= 1
-        out += lines[end : starts[starts.index(start) + 1]]
-    rest = {key: value for key, value in left.items() if value is not None}
-    if rest:
-        out.append(_dump(rest).replace("\n", newline))
-    return "".join(out)

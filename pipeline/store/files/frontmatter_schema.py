@@ -9,9 +9,9 @@ Source: DESIGN §5.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -19,8 +19,10 @@ from pydantic import ValidationError
 from pipeline.core.clock import parse_time
 from pipeline.domain.memory import MAX_DESCRIPTION, MAX_QUOTE, TYPES, Evidence, Memory, Replaced
 from pipeline.hooklib import memory_format
+from pipeline.hooklib.front_matter import field, share_of, text_of, texts_of
 from pipeline.hooklib.memory_format import is_true, name_and_title
 from pipeline.hooklib.plain import lines_of, one_line, well_formed
+from pipeline.hooklib.yaml_lines import MAX_DEPTH
 
 KNOWN = (
     "name",
@@ -43,12 +45,9 @@ KNOWN = (
     "replaces",
     "cues",
 )
-MAX_DEPTH = 64
-"""Deepest nesting of front matter that is read; nobody writes so by hand, and parsers give up later."""
 _INT64 = 2**63
 _SHORT_BITS = 10_000
 """Integers below this have few enough digits for Python to print (4,300)."""
-_WORDS = {"high": 0.8, "medium": 0.5, "low": 0.3}
 _BY_FOLDER = {row.folder: row.name for row in TYPES.values() if row.folder}
 _HOST_PREFIX = re.compile(r"(user|feedback|project|reference)[_-]")
 
@@ -60,27 +59,23 @@ def to_memory(data: dict[str, Any], body: str, path: str) -> Memory:
     """
     nested = data.get("metadata")
     below: dict[str, Any] = nested if isinstance(nested, dict) else {}
-
-    def get(key: str) -> Any:
-        value = data.get(key)
-        return below.get(key) if value is None or value == "" else value
-
-    given = _text(get("name"))
-    ident = _text(get("id"))
-    name, title = name_and_title(path, given, _text(get("title")), ident, body)
+    get = partial(field, data)
+    given = text_of(get("name"))
+    ident = text_of(get("id"))
+    name, title = name_and_title(path, given, text_of(get("title")), ident, body)
     return Memory(
         name=name,
-        description=_text(get("description")) or first_line(body),
+        description=text_of(get("description")) or first_line(body),
         type=_type(data, below, path),
         body=body,
         id=ident,
         title=title,
         tags=_strings(get("tags")),
-        importance=_share(get("importance"), 0.5),
-        confidence=_share(get("confidence"), 0.8),
+        importance=share_of(get("importance"), 0.5),
+        confidence=share_of(get("confidence"), 0.8),
         created=parse_time(get("created")),
         updated=parse_time(get("updated")) or parse_time(get("modified")),
-        origin=_text(get("origin")),
+        origin=text_of(get("origin")),
         sources=_sources(get("sources")),
         relations=_relations(get("relations")),
         anchors=_strings(get("anchors")),
@@ -95,19 +90,12 @@ def to_memory(data: dict[str, Any], body: str, path: str) -> Memory:
 
 def aliases_in(data: dict[str, Any]) -> tuple[str, ...]:
     """Return the former names and ids that front matter `data` keeps for a memory."""
-    value = data.get("aliases")
-    nested = data.get("metadata")
-    if (value is None or value == "") and isinstance(nested, dict):
-        value = nested.get("aliases")
-    return _strings(value) if value else ()
+    return _strings(field(data, "aliases"))
 
 
 def is_retired(front: Mapping[str, Any]) -> bool:
     """Whether front matter says that its memory is no longer in use, as the agent-memory format lets it."""
-    nested = front.get("metadata")
-    below = nested if isinstance(nested, dict) else {}
-    status = front.get("status") or below.get("status")
-    return memory_format.is_retired(front.get("archived", below.get("archived")), status)
+    return memory_format.is_retired(field(front, "archived"), field(front, "status"))
 
 
 def first_line(body: str, limit: int = MAX_DESCRIPTION) -> str:
@@ -120,23 +108,17 @@ def first_line(body: str, limit: int = MAX_DESCRIPTION) -> str:
 
 
 def _type(data: dict[str, Any], below: dict[str, Any], path: str) -> str:
-    top = _text(data.get("type"))
+    top = text_of(data.get("type"))
     if top in TYPES:
         return top
     by_folder = _BY_FOLDER.get(path.rpartition("/")[0])
     if by_folder:
         return by_folder
-    host = _text(below.get("type"))
+    host = text_of(below.get("type"))
     if host in TYPES:
         return host
     prefix = _HOST_PREFIX.match(path.rsplit("/", 1)[-1])
     return top or host or (prefix[1] if prefix else "project")
-
-
-def _text(value: object) -> str:
-    if isinstance(value, str):
-        return value.strip()
-    return str(plain(value)) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
 def plain(value: Any, depth: int = 0) -> Any:
@@ -165,26 +147,7 @@ def _key(key: Any) -> Any:
 
 
 def _strings(value: object) -> tuple[str, ...]:
-    if isinstance(value, str):
-        value = value.split(",")
-    if not isinstance(value, list | tuple):
-        return ()
-    return tuple(text for text in (_text(item) for item in value) if text)
-
-
-def _share(value: object, default: float) -> float:
-    if isinstance(value, str):
-        word = _WORDS.get(value.strip().lower())
-        if word is not None:
-            return word
-        try:
-            value = float(value)
-        except ValueError:
-            return default
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return default
-    # Compared before it is a float: an integer has no limit, and 400 digits do not fit one.
-    return float(min(1, max(0, value))) if isinstance(value, int) or math.isfinite(value) else default
+    return tuple(texts_of(value))
 
 
 def _sources(value: object) -> tuple[Evidence, ...]:
@@ -195,10 +158,10 @@ def _sources(value: object) -> tuple[Evidence, ...]:
         try:
             found.append(
                 Evidence(
-                    session=_text(item.get("session")),
-                    uuid=_text(item.get("uuid")),
+                    session=text_of(item.get("session")),
+                    uuid=text_of(item.get("uuid")),
                     quote=str(item.get("quote") or "")[:MAX_QUOTE],
-                    at=_text(item.get("at")) or None,
+                    at=text_of(item.get("at")) or None,
                     speaker=item.get("speaker") or "person",
                     bears=_strings(item.get("bears")),
                 )
@@ -211,7 +174,7 @@ def _sources(value: object) -> tuple[Evidence, ...]:
 
 def _replaced(value: object) -> tuple[Replaced, ...]:
     items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-    found = (Replaced(*(_text(item.get(key)) for key in ("text", "day", "name"))) for item in items)
+    found = (Replaced(*(text_of(item.get(key)) for key in ("text", "day", "name"))) for item in items)
     return tuple(item for item in found if item.text)
 
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from urllib.parse import quote, unquote
 
 from pipeline.domain.memory import MAX_DESCRIPTION, Memory
@@ -29,6 +30,10 @@ END = "<!-- reverie:end -->"
 OVERFLOW_MARK = "<!-- made by reverie from the memory files; edits here are lost -->"
 LINE_LIMIT = 200
 """Characters of a line, as Claude Code itself has them; one with a whole sentence may have a few more."""
+BROKEN = "front matter can't be read"
+UNSETTLED = "a merge left both sides of a conflict"
+"""Why a file is not listed as a memory."""
+_NONE: Mapping[str, str] = MappingProxyType({})
 _TITLE_LIMIT = 70
 _DECAY_PER_DAY = 0.03
 _FIRST = frozenset({"user", "feedback"})
@@ -127,7 +132,7 @@ def build(
     current: bytes | None,
     entries: Iterable[Entry],
     *,
-    broken: Sequence[str] = (),
+    broken: Mapping[str, str] = _NONE,
     ours: Collection[str] | None = None,
     max_lines: int = INDEX_LINES,
     max_bytes: int = INDEX_BYTES,
@@ -135,8 +140,8 @@ def build(
     """Return the index for `entries`, keeping what others wrote in `current` (None: no file yet).
 
     `ours` are the lines we last wrote; None, when that record is lost, takes every line of our shape
-    inside the block for ours. `broken` are files without readable front matter: they go to the
-    overflow page, so that every file is reachable.
+    inside the block for ours. `broken` are files that can't be read as a memory, and why: they go to
+    the overflow page, so that every file is reachable.
     """
     text = "# Memory\n\n" if current is None else current.decode("utf-8", "surrogateescape")
     newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
@@ -146,7 +151,7 @@ def build(
     outside_text = "".join([*outside.before, *outside.strays, *outside.after])
     linked = linked_paths(outside_text)
     ranked = [entry for entry in sorted(entries, key=lambda item: item.rank) if entry.path not in linked]
-    lost = [path for path in broken if path not in linked]
+    lost = {path: why for path, why in broken.items() if path not in linked}
     if not ranked and not lost and not outside.had_block and current is not None:
         return Built(current, None, (), 0)
     frame = f"{BEGIN}{newline}{END}{newline}"
@@ -250,12 +255,12 @@ def _tail(unlisted: int) -> str:
     return f"- {unlisted} more in [{OVERFLOW}]({OVERFLOW}); `reverie list` shows all of them"
 
 
-def _overflow(rest: Sequence[Entry], lost: Sequence[str]) -> bytes:
+def _overflow(rest: Sequence[Entry], lost: Mapping[str, str]) -> bytes:
     lines = [f"# More memories, continued from {INDEX}", "", OVERFLOW_MARK, ""]
     lines += [entry.line for entry in rest]
-    for path in lost:
+    for path, why in lost.items():
         stem = inert(path.rsplit("/", 1)[-1].removesuffix(".md"))
-        lines.append(f"- [{stem}]({link_target(path)}) — front matter can't be read")
+        lines.append(f"- [{stem}]({link_target(path)}) — {why}")
     return ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
 
 

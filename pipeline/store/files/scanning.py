@@ -16,12 +16,12 @@ from typing import Any
 
 import orjson
 
-from pipeline.core.errors import ConflictError, DocumentError, StoreError
+from pipeline.core.errors import ConflictError, DocumentError, StoreError, UnsettledError
 from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
 from pipeline.hooklib.memory_format import PREVIEW
 from pipeline.hooklib.ownership import OTHER
-from pipeline.safety.invisible import visible
+from pipeline.safety.invisible import visible, visible_line
 from pipeline.store.files import document
 from pipeline.store.files.frontmatter_schema import aliases_in, to_memory
 from pipeline.store.files.layout import MAX_DERIVED, FileStamp, Problem, inside, memory_files, read_regular
@@ -29,10 +29,12 @@ from pipeline.store.files.memory_index import Entry, entry_of
 from pipeline.text.slugs import slugify
 
 INDEX_JSON = "_index.json"
-CACHE_KEY = "_file3"
-"""Where an entry keeps what saves reading its file. Another shape of a line in it needs another name."""
+CACHE_KEY = "_file4"
+"""Where an entry keeps what saves reading its file. What would be read otherwise now needs another name."""
 _TICK_NS = 100_000_000
 _LEAST_ID_PREFIX = 6
+_NAMED_FILES = 3
+"""Files that are named where only their number matters."""
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -82,7 +84,7 @@ class Document:
 
     @classmethod
     def read(cls, root: Path, path: str) -> Document:
-        """Read and parse one file. Raises DocumentError, StoreError or FileNotFoundError."""
+        """Read and parse one file. Raises DocumentError, StoreError, UnsettledError or FileNotFoundError."""
         raw, stamp = read_regular(inside(root, path))
         memory, front = document.load(raw, path)
         found = cls(root, path, front, stamp, digest(raw))
@@ -167,20 +169,25 @@ class Document:
     def memory(self) -> Memory:
         """Return the memory with its body."""
         if self._memory is None:
-            whole = self.raw.decode("utf-8").removeprefix("\ufeff")
-            body = document.split(self.raw, self.path).body if self.fenced else whole
-            self._memory = replace(self.head, body=body)
+            self._memory = replace(self.head, body=document.body_of(self.raw, fenced=self.fenced))
         return self._memory
 
 
 @dataclass(slots=True)
 class Snapshot:
-    """All memories of a store in path order, and the files that could not be taken."""
+    """All memories of a store in path order, and the files that could not be taken.
+
+    `unread` are those that can't be read, `unsettled` those with both sides of a merge. Of `broken`, those of
+    both whose text is to blame, `broken_stamps` has the stamps they had before they were read.
+    """
 
     documents: list[Document] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
     _names: dict[str, Document] = field(default_factory=dict)
+    unsettled: list[str] = field(default_factory=list)
+    broken_stamps: dict[str, FileStamp] = field(default_factory=dict)
 
     def by_name(self, name: str) -> Document | None:
         """Return the memory that `name` means: its name, file stem, path, alias, title, or an id prefix.
@@ -203,6 +210,17 @@ class Snapshot:
                 if len(fits) == 1:
                     return fits[0]
         return self._names.get(slugify(wanted)) if wanted else None
+
+    def left_out(self) -> list[str]:
+        """Return a line for the files that can't be read, and one for those that a merge left unsettled."""
+        lines = []
+        if self.unread:
+            files = "1 file" if len(self.unread) == 1 else f"{len(self.unread)} files"
+            lines.append(f"{files} can't be read: {_first_names(self.unread)}")
+        if self.unsettled:
+            hold = "1 file holds" if len(self.unsettled) == 1 else f"{len(self.unsettled)} files hold"
+            lines.append(f"{hold} both sides of a merge: {_first_names(self.unsettled)}")
+        return lines
 
     def _fill_names(self) -> None:
         for keys in (
@@ -228,20 +246,24 @@ def scan(root: Path, known: Mapping[str, Document], *, glance: bool = False) -> 
             if old is not None and (glance or old.stamp == stamp):
                 snapshot.documents.append(old)
             else:
-                read_into(snapshot, root, path)
+                read_into(snapshot, root, path, stamp)
     return snapshot
 
 
-def read_into(snapshot: Snapshot, root: Path, path: str) -> None:
-    """Put the memory in the file at `path` into `snapshot`, or what is wrong with it."""
+def read_into(snapshot: Snapshot, root: Path, path: str, stamp: FileStamp | None = None) -> None:
+    """Put the memory in the file at `path` into `snapshot`, or what is wrong; `stamp` is of before."""
     try:
         snapshot.documents.append(Document.read(root, path))
     except FileNotFoundError:
         pass  # Removed since it was listed: as if it had never been.
     except DocumentError as error:
         snapshot.broken.append(path)
+        (snapshot.unsettled if isinstance(error, UnsettledError) else snapshot.unread).append(path)
+        if stamp is not None:
+            snapshot.broken_stamps[path] = stamp
         snapshot.problems.append(Problem(path, error.line or 0, error.args[0]))
     except (StoreError, OSError) as error:
+        snapshot.unread.append(path)
         snapshot.problems.append(Problem(path, 0, str(error)))
 
 
@@ -294,6 +316,15 @@ def _mirror(front: dict[str, Any], head: Memory) -> dict[str, Any]:
 
 def _former_ids(item: Document) -> list[str]:
     return [alias for alias in aliases_in(item.front) if _UUID.fullmatch(alias)]
+
+
+def _first_names(paths: list[str]) -> str:
+    named = ", ".join(visible_line(path) for path in paths[:_NAMED_FILES])
+    return (
+        f"{named} … (`reverie doctor` lists all)"
+        if len(paths) > _NAMED_FILES
+        else f"{named} (`reverie doctor`)"
+    )
 
 
 def _stem(path: str) -> str:

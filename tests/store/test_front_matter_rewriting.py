@@ -1,0 +1,173 @@
+"""A file that is written again: what changed, and every other byte as it was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.domain.memory import Evidence
+from pipeline.store.files import document
+
+LENIENT = (
+    "---\n"
+    "name: mailer   # the port\n"
+    "description: port: 8025 # mail\n"
+    "team: *bold* one\n"
+    'owner: "ann"   # quoted\n'
+    "link: [[other]]\n"
+    "note: 50% & more\n"
+    "metadata:\n"
+    "\ttype: user\n"
+    "---\n"
+    "Body.\n"
+)
+
+
+def rewritten(text: str, **values: Any) -> str:
+    found = document.parse(text.encode(), "mailer.md")
+    raw = document.compose(replace(found, **values), text.encode())
+    again = document.parse(raw, "mailer.md")
+    for key in ("name", "title", "description", "type", "extra", "body", "tags", "relations"):
+        assert getattr(again, key) == values.get(key, getattr(found, key)), key
+    return raw.decode()
+
+
+def test_lines_that_need_quotes_get_them_and_no_other_line_changes() -> None:
+    assert rewritten(LENIENT, tags=("a",)) == (
+        LENIENT.replace("description: port: 8025 # mail", 'description: "port: 8025 # mail"')
+        .replace("name: mailer   # the port", 'name: "mailer   # the port"')
+        .replace("team: *bold* one", 'team: "*bold* one"')
+        .replace("\ttype: user", "  type: user")
+        .replace("---\nBody", "tags: [a]\n---\nBody")
+    )
+
+
+def test_what_is_only_read_stays_as_it_is() -> None:
+    found = document.parse(LENIENT.encode(), "mailer.md")
+    assert document.compose(found, LENIENT.encode()) == LENIENT.encode()
+    assert rewritten(LENIENT, body="New.\n") == LENIENT.replace("Body.", "New.")
+
+
+def test_windows_line_ends_stay() -> None:
+    text = "---\nname: a-b\ndescription: a: b\nwhen: 'x'\n---\nBody.\n".replace("\n", "\r\n")
+    assert rewritten(text, tags=("t",)) == (
+        text.replace("description: a: b", 'description: "a: b"').replace("'x'\r\n", "'x'\r\ntags: [t]\r\n")
+    )
+
+
+RELATIONS = """---
+name: a
+# what it stands to
+relations:
+- target: "b"   # first
+  type: related
+- target: 'c'
+  type: solves
+when: "2026"
+---
+Body.
+"""
+TWO = ({"target": "b", "type": "related"}, {"target": "c", "type": "solves"})
+
+
+def test_c_04_a_block_list_keeps_the_items_that_stay() -> None:
+    third = {"target": "d", "type": "related"}
+    more = rewritten(RELATIONS, relations=(*TWO, third))
+    assert more == RELATIONS.replace("solves\n", "solves\n- {target: d, type: related}\n")
+    assert rewritten(RELATIONS, relations=TWO[1:]) == RELATIONS.replace(
+        '- target: "b"   # first\n  type: related\n', ""
+    )
+    assert rewritten(RELATIONS, relations=()) == RELATIONS.replace(
+        RELATIONS[RELATIONS.index("relations:") : RELATIONS.index("when:")], "relations: []\n"
+    )
+
+
+def test_a_list_in_brackets_keeps_the_quotes_of_its_items() -> None:
+    text = "---\nname: a\ntags: [ \"a\", 'b' ]  # why\nw: é\n---\nBody.\n"
+    assert rewritten(text, tags=("a", "b", "c: d")) == text.replace("[ \"a\", 'b' ]", "[\"a\", 'b', 'c: d']")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "metadata:\n  node_type: 'memory'\n  # theirs\n  tags: [a]\n  n: 010\n",
+            "metadata:\n  node_type: 'memory'\n  # theirs\n  tags: [a, b]\n  n: 010\n  type: project\n",
+        ),
+        (
+            "metadata: {node_type: 'memory', tags: [a], n: 010}\n",
+            "metadata: {node_type: 'memory', tags: [a, b], n: 010, type: project}\n",
+        ),
+    ],
+    ids=["block", "brackets"],
+)
+def test_below_metadata_only_what_changed_is_written(before: str, after: str) -> None:
+    text = f"---\nname: a\n{before}when: '2026'\n---\nBody.\n"
+    found = document.parse(text.encode(), "a.md")
+    raw = document.compose(replace(found, tags=("a", "b")), text.encode())
+    assert raw.decode() == text.replace(before, after)
+
+
+def test_a_source_that_is_added_leaves_the_others_alone() -> None:
+    sources = tuple(Evidence(session=f"s{n}", uuid=f"u{n}", quote=f"said: {n}") for n in range(3))
+    text = (
+        "---\nname: a\nsources:\n- session: s0\n  uuid: \"u0\"\n  quote: 'said: 0'\n"
+        '- {session: s1, uuid: u1, quote: "said: 1"}\n---\nBody.\n'
+    )
+    assert rewritten(text, sources=sources) == text.replace(
+        '"said: 1"}\n', "\"said: 1\"}\n- {session: s2, uuid: u2, quote: 'said: 2'}\n"
+    )
+
+
+def test_what_an_alias_stands_for_is_kept_when_its_anchor_goes() -> None:
+    text = "---\nname: a\ntags: &t [a, b]\nalso: *t\n---\nBody.\n"
+    found = document.parse(text.encode(), "a.md")
+    again = document.parse(document.compose(replace(found, tags=("c",)), text.encode()), "a.md")
+    assert (again.tags, again.extra) == (("c",), {"also": ["a", "b"]})
+
+
+LINES = [
+    *(
+        "name: a-b",
+        "description: a: b",
+        "description: 'x'",
+        "type: user",
+        "# comment",
+        "",
+        "team: *b* c",
+        "w: é # c",
+    ),
+    *(
+        "tags: [a, 'b']",
+        "tags:\n- a\n- 'b'",
+        "metadata:\n  type: user\n  tags: ['z']",
+        'owner: "ann"',
+        "link: [[x]]",
+    ),
+]
+
+
+@given(
+    st.lists(st.sampled_from(LINES), max_size=6, unique_by=lambda line: line.partition(":")[0] or line),
+    st.sampled_from(["\n", "\r\n"]),
+    st.lists(st.sampled_from(["a", "b", "c: d", "e"]), unique=True, max_size=3),
+)
+def test_a_rewrite_reads_back_and_touches_no_other_line(
+    lines: list[str], newline: str, tags: list[str]
+) -> None:
+    text = "\n".join(["---", *lines, "---", "Body.", ""]).replace("\n", newline)
+    found = document.parse(text.encode(), "a-b.md")
+    meant = replace(found, tags=tuple(tags))
+    raw = document.compose(meant, text.encode())
+    again = document.parse(raw, "a-b.md")
+    assert (again.tags, again.name, again.body) == (meant.tags, found.name, found.body)
+    assert (again.description, again.extra.get("team")) == (found.description, found.extra.get("team"))
+    assert document.compose(again, raw) == raw
+    for line in ("# comment", "w: é # c", 'owner: "ann"', "link: [[x]]", "description: 'x'"):
+        yaml = "description: a: b" not in lines and "team: *b* c" not in lines
+        if line in lines and (yaml or "#" not in line.partition(":")[2]):
+            assert f"{line}{newline}" in raw.decode()
