@@ -28,16 +28,16 @@ PROVES: dict[str, list[tuple[str, ...]]] = {
     ],
     "mindchange": [
         ("eu-central-1", "eu-west-1", "contract"),
-        ("desired_count = 2", "oxygen alarm"),
-        ("14 days", "30 days", "data protection"),
+        ("desired_count", "oxygen alarm"),
+        ("14 days", "not 30", "data protection"),
     ],
     "overruled": [
-        ("plain `switch`", "recommended", "son"),
-        ("100 ms", "maybe", "sealed buttons"),
+        ("plain switch", "chosen over", "son"),
+        ("100 ms", "sealed", "cold"),
     ],
     "pastedreview": [
         ("DuckDB", "turned down", "410 million"),
-        ("turned down", "audit", "estimates"),
+        ("audit", "estimates", "Sverre"),
     ],
     "refusal": [
         ("never", "wifi"),
