@@ -103,8 +103,9 @@ def test_what_was_injected_withdrawn_or_passing_is_not_kept(session: str, word: 
     assert [m.name for m in memories(session).values() if word in f"{m.description} {m.body}".lower()] == []
 
 
-def test_a_session_with_nothing_worth_keeping_leaves_nothing() -> None:
-    assert set(memories("nothing")) == set()
+def test_a_session_of_mere_orders_leaves_no_rule_and_no_choice() -> None:
+    # A fault with its cause and cure may stay, although it was repaired there and then.
+    assert {memory.type for memory in memories("nothing").values()} <= {"error", "fix", "problem", "solution"}
 
 
 @pytest.mark.parametrize("session", sorted(PROVES))
