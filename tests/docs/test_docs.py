@@ -79,7 +79,7 @@ def test_a_generated_part_is_current(part):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
