@@ -4,8 +4,8 @@ Our lines stand between two HTML comments, which the host strips before it measu
 outside belongs to a person or to Claude and is kept byte for byte; so is any line inside that we did not
 write, which moves below the block. A file that an outside line links to is not listed a second time.
 Limits: the host reads 200 lines or 25,000 bytes, whichever comes first. Over budget, our lines give way,
-never theirs. The order depends on the memories alone, not on today's date, so a rebuild that changes
-nothing gives the same bytes.
+never theirs: the least useful go to the overflow page, and those that stay are whole. The order depends on
+the memories alone, not on today's date, so a rebuild that changes nothing gives the same bytes.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from pipeline.domain.memory import MAX_DESCRIPTION, Memory
+from pipeline.domain.sentences import sentences
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, SPEAKERS, conflicts
 from pipeline.hooklib.plain import one_line, whole_lines
 from pipeline.safety.invisible import is_hidden, visible, visible_line
@@ -27,13 +28,16 @@ from pipeline.store.files.layout import INDEX, OVERFLOW
 BEGIN = "<!-- reverie:begin -->"
 END = "<!-- reverie:end -->"
 OVERFLOW_MARK = "<!-- made by reverie from the memory files; edits here are lost -->"
-LINE_LIMIT = 200
-"""Characters of a line, as Claude Code itself has them; one with a whole sentence may have a few more."""
+LINE_LIMIT = 300
+"""Characters of a line beyond which one memory takes the room of several; the audit tells of longer ones."""
 _TITLE_LIMIT = 70
 _DECAY_PER_DAY = 0.03
 _FIRST = frozenset({"user", "feedback"})
 # Each part ends where another link may begin, so that a text of beginnings is gone through once.
 _LINK = re.compile(r"\]\(\s*(?:<([^<>\n]*)>|((?:(?!\]\()[^)\s])+))(?:(?!\]\()[^)\n])*\)")
+_WORD = re.compile(r"[^\W_]+")
+_BRACKET = re.compile(r"[\[\]]")
+_DASH = " — "
 _OUR_SHAPE = re.compile(r"- (?:\[.*\]\(.+\)|\d+ more )")
 _MUST_ESCAPE = re.compile(r"[%\s()<>]")
 _COMMENT_MARKS = re.compile(r"<!-*|-*->")
@@ -81,19 +85,45 @@ def entry_of(memory: Memory, mtime: float) -> Entry:
 
 
 def index_line(memory: Memory) -> str:
-    """Return ``- [Title](path) — hook``, at most about 200 characters long.
+    """Return ``- [fact](path)``, at most `LINE_LIMIT` characters unless its path alone is very long.
 
-    Where the title is the start of the description it is ``- [description](path)``: one sentence, whole. What
-    only the assistant said ends with ``(Claude, not confirmed)``.
+    The fact is the description, whole: only one longer than any of ours ends at its last sentence that fits.
+    A title that says what neither fact nor path say stands before it, ``- [Title](path) — fact``, where there
+    is room. What only the assistant said ends with ``(Claude, not confirmed)``.
     """
     note = f" ({SPEAKERS[memory.origin]})" if memory.is_a_guess else ""
-    whole_in_title = memory.is_told_by_headline
-    most = MAX_DESCRIPTION if whole_in_title else _TITLE_LIMIT
-    title = one_line(inert(memory.headline), most) or inert(memory.path)
-    start = f"- [{title}]({link_target(memory.path)})"
-    hook = "" if whole_in_title else inert(memory.description or first_line(memory.body))
-    room = max(40, LINE_LIMIT - len(start) - len(note) - 3)
-    return f"{start} — {one_line(hook, room)}{note}" if hook else start + note
+    end = f"]({link_target(memory.path)})"
+    shown = memory.headline if memory.is_told_by_headline else memory.description or first_line(memory.body)
+    fact = " ".join(inert(shown).split())
+    title = one_line(inert(memory.shown_title), _TITLE_LIMIT) or inert(memory.path)
+    if not fact:
+        return f"- [{title}{end}{note}"
+    room = LINE_LIMIT - len("- [") - len(end) - len(note)
+    if _says_more(title, f"{fact} {memory.path}") and len(title) + len(_DASH) + len(fact) <= room:
+        return f"- [{title}{end}{_DASH}{fact}{note}"
+    return f"- [{_whole(fact, max(MAX_DESCRIPTION, room))}{end}{note}"
+
+
+def _says_more(title: str, line: str) -> bool:
+    """Whether `title` has a word that `line` has not, nor a part of a word where no spaces divide them."""
+    text = line.casefold()
+    words = set(_WORD.findall(text))
+    return any(
+        word not in words and (word.isascii() or word not in text) for word in _WORD.findall(title.casefold())
+    )
+
+
+def _whole(fact: str, limit: int) -> str:
+    """Return `fact` in at most `limit` characters: all of it, or its first sentences, or a part of one."""
+    if len(fact) <= limit:
+        return fact
+    text = ""
+    for sentence in sentences(fact):
+        longer = f"{text} {one_line(sentence.text, len(fact))}".lstrip()
+        if len(longer) + 2 > limit:
+            break
+        text = longer
+    return f"{text} …" if text else one_line(fact, limit)
 
 
 def link_target(path: str) -> str:
@@ -262,4 +292,16 @@ def _overflow(rest: Sequence[Entry], lost: Sequence[str]) -> bytes:
 def inert(text: str) -> str:
     """Return `text` on one line, all of it visible, without tags or comments, unable to end the link."""
     line = without_tags(_COMMENT_MARKS.sub("", visible_line(text)))
-    return line.replace("[", "(").replace("]", ")")
+    if "](" in line:
+        return line.replace("[", "(").replace("]", ")")
+    # Brackets are a part of what is said, as in ``[tool.ruff]``; one that closes none would end the link.
+    return line.replace("]", "\\]") if _closes_too_many(line) else line
+
+
+def _closes_too_many(line: str) -> bool:
+    depth = 0
+    for bracket in _BRACKET.findall(line):
+        depth += 1 if bracket == "[" else -1
+        if depth < 0:
+            return True
+    return False
