@@ -2,7 +2,8 @@
 
 Our lines stand between two HTML comments, which the host strips before it measures the file. Everything
 outside belongs to a person or to Claude and is kept byte for byte; so is any line inside that we did not
-write, which moves below the block. A file that an outside line links to is not listed a second time.
+write, which moves below the block. A file that an outside line links to is not listed a second time. When
+such a file leaves, its line leaves with it: what no longer holds would be read in every session.
 Limits: the host reads 200 lines or 25,000 bytes, whichever comes first. Over budget, our lines give way,
 never theirs: the least useful go to the overflow page, and those that stay are whole. The order depends on
 the memories alone, not on today's date, so a rebuild that changes nothing gives the same bytes.
@@ -36,6 +37,7 @@ _FIRST = frozenset({"user", "feedback"})
 # Each part ends where another link may begin, so that a text of beginnings is gone through once.
 _LINK = re.compile(r"\]\(\s*(?:<([^<>\n]*)>|((?:(?!\]\()[^)\s])+))(?:(?!\]\()[^)\n])*\)")
 _WORD = re.compile(r"[^\W_]+")
+_ITEM = re.compile(r"[ \t]*[-*+] ")
 _BRACKET = re.compile(r"[\[\]]")
 _DASH = " — "
 _OUR_SHAPE = re.compile(r"- (?:\[.*\]\(.+\)|\d+ more )")
@@ -73,6 +75,11 @@ class _Outside:
     after: list[str]
     strays: list[str]
     had_block: bool
+
+    @property
+    def text(self) -> str:
+        """Return all of it, in the order in which it will stand."""
+        return "".join([*self.before, *self.strays, *self.after])
 
 
 def entry_of(memory: Memory, mtime: float) -> Entry:
@@ -149,8 +156,7 @@ def linked_paths(text: str) -> set[str]:
 
 def linked_outside(current: bytes) -> set[str]:
     """Return every relative path that an index file links to outside our block."""
-    outside = _outside(current.decode("utf-8", "surrogateescape"), None)
-    return linked_paths("".join([*outside.before, *outside.strays, *outside.after]))
+    return linked_paths(_outside(current.decode("utf-8", "surrogateescape"), None).text)
 
 
 def build(
@@ -159,6 +165,7 @@ def build(
     *,
     broken: Sequence[str] = (),
     ours: Collection[str] | None = None,
+    gone: Collection[str] = (),
     max_lines: int = INDEX_LINES,
     max_bytes: int = INDEX_BYTES,
 ) -> Built:
@@ -166,19 +173,20 @@ def build(
 
     `ours` are the lines we last wrote; None, when that record is lost, takes every line of our shape
     inside the block for ours. `broken` are files without readable front matter: they go to the
-    overflow page, so that every file is reachable.
+    overflow page, so that every file is reachable. `gone` are files that leave by this change: an item
+    of a list that links to one and nothing else goes, whoever wrote it.
     """
     text = "# Memory\n\n" if current is None else current.decode("utf-8", "surrogateescape")
     newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
-    outside = _outside(text, ours)
-    if not outside.had_block:
-        _make_room(outside.before, newline)
-    outside_text = "".join([*outside.before, *outside.strays, *outside.after])
-    linked = linked_paths(outside_text)
+    outside = _outside(text, ours, gone)
+    linked = linked_paths(outside.text)
     ranked = [entry for entry in sorted(entries, key=lambda item: item.rank) if entry.path not in linked]
     lost = [path for path in broken if path not in linked]
-    if not ranked and not lost and not outside.had_block and current is not None:
-        return Built(current, None, (), 0)
+    if not outside.had_block:
+        if not ranked and not lost and current is not None:
+            return Built(outside.text.encode("utf-8", "surrogateescape"), None, (), 0)
+        _make_room(outside.before, newline)
+    outside_text = outside.text
     frame = f"{BEGIN}{newline}{END}{newline}"
     room_lines = max_lines - outside_text.count("\n") - 2
     room_bytes = max_bytes - len((outside_text + frame).encode("utf-8", "surrogateescape"))
@@ -212,7 +220,7 @@ def block_lines(current: bytes) -> list[str]:
     return lines
 
 
-def _outside(text: str, ours: Collection[str] | None) -> _Outside:
+def _outside(text: str, ours: Collection[str] | None, gone: Collection[str] = ()) -> _Outside:
     result = _Outside([], [], [], False)
     within = False
     lines = whole_lines(text)
@@ -226,11 +234,20 @@ def _outside(text: str, ours: Collection[str] | None) -> _Outside:
         if stripped in (BEGIN, END):
             within = stripped == BEGIN
             result.had_block = True
+        elif gone and _is_item_of(line, gone):
+            continue
         elif not within:
             (result.after if result.had_block else result.before).append(line)
         elif stripped and not _is_ours(line.rstrip("\r\n"), known):
             result.strays.append(line)
     return result
+
+
+def _is_item_of(line: str, gone: Collection[str]) -> bool:
+    """Whether `line` is an item of a list whose one link leads to a file that is `gone`."""
+    return (
+        bool(_ITEM.match(line)) and len(_LINK.findall(line)) == 1 and not linked_paths(line).isdisjoint(gone)
+    )
 
 
 def _conflicts_of_ours(lines: Sequence[str]) -> tuple[set[int], set[int]]:
