@@ -69,10 +69,10 @@ def audit(
 
     Exit code 1 when there are errors.
     """
-    place = folder.expanduser() if folder else App().store_path
+    root = folder.expanduser() if folder else App().store_path
     if folder is None and project is None:
         project = paths.project_root(Path.cwd())
-    found = look_through(place, now=clock.from_environment().now(), project=project)
+    found = look_through(root, now=clock.from_environment().now(), project=project)
     if short:
         seen = first_sight(found)
         whole = f"`reverie audit {folder}`" if folder else "`reverie audit`"

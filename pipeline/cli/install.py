@@ -66,7 +66,7 @@ def _tell_folder(app: App) -> None:
     if not app.store_path.is_dir():
         return
     try:
-        with output.progress("looking at the memories that are there"):
+        with output.progress("looking"):
             found = audit(app.store_path, now=app.clock.now(), project=paths.project_root(Path.cwd()))
     except InputError as error:
         # It can't be listed; what was installed is no worse for it.
