@@ -46,7 +46,7 @@ def test_a_sound_folder_has_no_row(tmp_path: Path) -> None:
 
 def test_who_wrote_it_is_told_by_our_record_and_by_the_session_it_names(root: Path, tmp_path: Path) -> None:
     store = Store.open(root)
-    save(store, memory("ours"), memory("edited-since"))
+    save(store, memory("ours", extra={"originSessionId": "s"}), memory("edited-since"))
     edited = root / "edited-since.md"
     edited.write_text(edited.read_text("utf-8") + "By hand.\n", "utf-8")
     found = audit(root, now=NOW, project=tmp_path)

@@ -77,6 +77,18 @@ def test_a_line_of_theirs_about_a_memory_of_ours_leaves_too(store):
     assert "prefers-tabs" not in index(store) and index(store).startswith(THEIRS)
 
 
+def test_a_line_written_after_its_file_left_is_theirs(store):
+    retire(store)
+    (store.root / "uses-npm.md").write_text("Use it all the same.\n")
+    again = "- [npm](uses-npm.md) — written anew\n"
+    (store.root / "MEMORY.md").write_text(again + index(store))
+    save(store, memory("b"), id="run-3")
+    assert index(store).startswith(again)
+    (store.root / "uses-npm.md").unlink()
+    save(store, memory("c"), id="run-4")
+    assert index(store).startswith(again)
+
+
 def test_without_what_is_gone_every_line_stays():
     assert build(THEIRS.encode(), []).index == THEIRS.encode()
     assert build(THEIRS.encode(), [], gone={"uses-npm.md"}).index == LEFT.encode()

@@ -131,7 +131,7 @@ class MemoryIndexWriter:
             self._entries.values(),
             broken=self._broken,
             ours=self._own_lines(),
-            gone=self._gone,
+            gone=self._gone - self._entries.keys(),
             max_lines=max_lines,
             max_bytes=max_bytes,
         )
