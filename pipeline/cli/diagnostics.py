@@ -10,11 +10,15 @@ import typer
 from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
-from pipeline.core import clock
+from pipeline.core import clock, paths
 from pipeline.diagnostics import doctor
-from pipeline.diagnostics.audit import Audit
+from pipeline.diagnostics.audit import Audit, FirstSight, first_sight
 from pipeline.diagnostics.audit import audit as look_through
+from pipeline.diagnostics.audit.first_sight import Row
 from pipeline.text.humanize import count
+
+_WIDTH = 80
+"""Columns that a screen is taken to have where nobody can tell."""
 
 
 def examine(
@@ -48,32 +52,82 @@ def examine(
 
 
 def audit(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A memory folder, whoever wrote it.")],
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", help="A memory folder, whoever wrote it; default: the project's."),
+    ] = None,
     project: Annotated[
         Path | None,
         typer.Option("--project", metavar="P", help="Where the files named in memories are looked for."),
     ] = None,
+    short: Annotated[
+        bool, typer.Option("--short", help="One screen: how many of what, and what Reverie would do.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Check any folder of memories; nothing is written.
 
     Exit code 1 when there are errors.
     """
-    found = look_through(folder.expanduser(), now=clock.from_environment().now(), project=project)
-    counts = found.count()
-    value = {
+    root = folder.expanduser() if folder else App().store_path
+    if folder is None and project is None:
+        project = paths.project_root(Path.cwd())
+    found = look_through(root, now=clock.from_environment().now(), project=project)
+    if short:
+        seen = first_sight(found)
+        whole = f"`reverie audit {folder}`" if folder else "`reverie audit`"
+        output.data(seen, lambda: tell_first_sight(seen, whole), as_json=as_json)
+    else:
+        output.data(_value(found), lambda: _tell(found), as_json=as_json)
+    if found.count()["error"]:
+        raise typer.Exit(1)
+
+
+def tell_first_sight(seen: FirstSight, whole: str = "`reverie audit`") -> None:
+    """Print a folder at a glance: at most a line for each kind of fault, and what happens to the files.
+
+    `whole` is the command that names each.
+    """
+    room = output.width() or _WIDTH
+    output.line(f"{count(seen.memories, 'memory', 'memories')} in {seen.folder}")
+    output.line()
+    for row in seen.rows:
+        lead = f"{row.number:>5}  "
+        output.hanging(lead, row.about + _examples(row, room - len(lead) - len(row.about)))
+    if seen.more:
+        lead, rest = f"{seen.more:>5}  ", "more" if seen.rows else "small"
+        output.hanging(lead, f"{rest} {'thing' if seen.more == 1 else 'things'} to know")
+    if not (seen.rows or seen.more):
+        output.line("Nothing is wrong with them.")
+    output.line()
+    for sentence in seen.plan:
+        output.hanging("- ", sentence)
+    output.talk(f"Nothing was changed. {whole} names each fault, with its line and what to do.")
+
+
+def _examples(row: Row, room: int) -> str:
+    """Return the first of the row's paths that fit in `room` characters, behind a colon, or nothing."""
+    shown = ""
+    for number, path in enumerate(row.paths, start=1):
+        longer = f"{shown}, {path}" if shown else f": {path}"
+        rest = ", …" if number < len(row.paths) else ""
+        if len(longer) + len(rest) > room:
+            return f"{shown}, …" if shown else ""
+        shown = longer
+    return shown
+
+
+def _value(found: Audit) -> dict[str, object]:
+    return {
         "folder": str(found.folder),
         "project": found.project,
         "memories": found.memories,
-        "counts": counts,
+        "counts": found.count(),
         "findings": [
             {field: getattr(finding, field) for field in ("level", "code", "path", "line", "message", "fix")}
             for finding in found.findings
         ],
     }
-    output.data(value, lambda: _tell(found), as_json=as_json)
-    if counts["error"]:
-        raise typer.Exit(1)
 
 
 def _tell(found: Audit) -> None:

@@ -11,10 +11,12 @@ import typer
 from pipeline.app import adopting, first_run, folders
 from pipeline.app.application import App
 from pipeline.cli import output
+from pipeline.cli.diagnostics import tell_first_sight
 from pipeline.cli.options import JsonOption
 from pipeline.core import paths
 from pipeline.core.errors import InputError, UsageError
 from pipeline.core.home import Home
+from pipeline.diagnostics.audit import audit, first_sight
 from pipeline.hooklib.settings import MODES
 from pipeline.install import claude_settings, commands, hooks, purging
 from pipeline.install import status_line as status_lines
@@ -54,7 +56,25 @@ def init(
         tell = output.talk if as_json else output.line
         _install(claude_settings.user_file(), status_line, facts, dry_run=dry_run, yes=yes, tell=tell)
     facts.tell()
+    if not as_json:
+        _tell_folder(app)
     output.talk("`reverie doctor` looks whether all is well, `reverie status` what it does.")
+
+
+def _tell_folder(app: App) -> None:
+    """Show what others wrote into the memory folder here, if they did: it is looked at, and no more."""
+    if not app.store_path.is_dir():
+        return
+    try:
+        with output.progress("looking"):
+            found = audit(app.store_path, now=app.clock.now(), project=paths.project_root(Path.cwd()))
+    except InputError as error:
+        # It can't be listed; what was installed is no worse for it.
+        output.talk(str(error))
+        return
+    if found.memories > found.writers.reverie:
+        output.line()
+        tell_first_sight(first_sight(found))
 
 
 def install(

@@ -65,7 +65,7 @@ def test_no_text_of_a_plan_reaches_a_memory(bench, fact, turned):
     (merged,) = bench.documents().values()
     assert (merged.memory.body, merged.memory.description) == (f"{fact}\n", note("rule", fact).description)
     line = (bench.store.root / "MEMORY.md").read_text("utf-8").splitlines()[-2]
-    assert merged.memory.title == "" and line == f"- [Rule](rule.md) — {merged.memory.description}"
+    assert merged.memory.title == "" and line == f"- [{merged.memory.description}](rule.md)"
 
 
 LET_GO = {

@@ -2,12 +2,22 @@
 
 import os
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
+from pipeline.domain.memory import MAX_DESCRIPTION
 from pipeline.store import Store
 from pipeline.store.derived.catalog import core_text
-from pipeline.store.files.memory_index import BEGIN, END, build, entry_of, index_line, linked_paths
+from pipeline.store.files.memory_index import (
+    BEGIN,
+    END,
+    LINE_LIMIT,
+    build,
+    entry_of,
+    index_line,
+    linked_paths,
+)
 from tests.support.stores import NOW, apply, index, memory, save
 
 
@@ -23,7 +33,7 @@ def entries(count, **values):
 def test_the_empty_store_and_the_first_memory(store):
     save(store, memory())
     assert index(store) == (
-        f"# Memory\n\n{BEGIN}\n- [Prefers tabs](prefers-tabs.md) — Indent with tabs, never spaces.\n{END}\n"
+        f"# Memory\n\n{BEGIN}\n- [Indent with tabs, never spaces.](prefers-tabs.md)\n{END}\n"
     )
 
 
@@ -39,7 +49,7 @@ def test_bug_090_the_index_keeps_its_limits_and_says_what_is_missing(store):
     assert lines[-2].startswith(f"- {400 - (len(lines) - 5)} more in [MEMORY-more.md](MEMORY-more.md)")
     more = (store.root / "MEMORY-more.md").read_text()
     assert all((put.path in text) != (f"]({put.path})" in more) for put in puts)
-    assert max(len(line) for line in lines) <= 202
+    assert max(len(line) for line in lines) <= LINE_LIMIT
 
 
 def test_order_is_pinned_then_people_then_worth_and_age():
@@ -134,9 +144,54 @@ def test_a_description_can_not_break_the_block(description):
     assert linked_paths(built.index.decode()) == {"a.md"}
 
 
-def test_long_lines_are_cut_at_a_word():
+def test_a_line_longer_than_any_of_ours_ends_with_a_sentence_else_with_a_word():
     line = index_line(memory(description="word " * 100, path="a.md"))
-    assert len(line) <= 200 and line.endswith(" word…")
+    assert LINE_LIMIT - 10 < len(line) <= LINE_LIMIT and line.endswith(" word…](a.md)")
+    told = f"Gulls, see v2.1, are counted at dawn. {'Ask Mona first, and wait. ' * 20}"
+    line = index_line(memory(description=told, path="a.md"))
+    assert line.startswith("- [Gulls, see v2.1, are counted at dawn. Ask Mona")
+    assert line.endswith("and wait. …](a.md)") and LINE_LIMIT - 30 < len(line) <= LINE_LIMIT
+
+
+@pytest.mark.parametrize("title", ["", "Never on the release line", "Which branch", "Welcher Zweig gilt"])
+@pytest.mark.parametrize("origin", ["user-stated", "assistant-inferred"])
+@pytest.mark.parametrize("name", ["r", "never-on-the-release-line-without-asking-anna-first-7036dbd8"])
+def test_a_fact_of_ours_stands_whole_beside_any_title_and_path(title, origin, name):
+    fact = f"{'Releases are cut by Anna on the branch stable-24. ' * 3}"[:MAX_DESCRIPTION].strip()
+    path = f"graph/configurations/{name}-a1b2c3.md"
+    line = index_line(memory(name, title=title, description=fact, origin=origin, path=path))
+    assert fact in line and f"]({path})" in line and len(line) <= LINE_LIMIT
+    assert line.endswith(" (Claude, not confirmed)") == (origin == "assistant-inferred")
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "description", "start"),
+    [
+        ("no-rustfmt", "No rustfmt", "Leave legacy/ as it is.", "- [Leave legacy/ as it is.]("),
+        ("a", "Legacy: leave", "Leave legacy/ as it is.", "- [Leave legacy/ as it is.]("),
+        ("a", "Old code", "Leave legacy/ as it is.", "- [Old code](a.md) — Leave legacy/ as it is."),
+        ("a", "提交信息", "提交信息必须用英语。", "- [提交信息必须用英语。]("),
+        ("a", "语言", "提交信息必须用英语。", "- [语言](a.md) — 提交信息必须用英语。"),
+    ],
+)
+def test_a_title_stands_only_if_it_says_what_fact_and_path_do_not(name, title, description, start):
+    one = memory(name, title=title, description=description, path=f"{name}.md")
+    assert index_line(one).startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("description", "shown"),
+    [
+        ("Lint rules stand in [tool.ruff], `src/[a-z]*` is left out.", None),
+        ("A list [of [lists]] is fine.", None),
+        ("See [the page](http://evil).", "See (the page)(http://evil)."),
+        ("From 0 on: [0, 1).", None),
+        ("Up to 1: (0, 1].", r"Up to 1: (0, 1\]."),
+    ],
+)
+def test_brackets_stay_where_they_leave_the_link_whole(description, shown):
+    line = index_line(memory("a", description=description, path="a.md"))
+    assert line == f"- [{shown or description}](a.md)" and linked_paths(line) == {"a.md"}
 
 
 RULE = "We count gulls by wing tags, never by colour rings, since the rings fade in the sun within two years."
@@ -184,7 +239,7 @@ def test_a_description_that_says_nothing_more_than_the_name_is_not_shown_twice()
 def test_names_with_spaces_and_brackets_are_still_links(store):
     (store.root / "my (old) note.md").write_text("hello\n")
     save(store, memory())
-    assert "](my%20%28old%29%20note.md) — hello" in index(store)
+    assert "- [hello](my%20%28old%29%20note.md)" in index(store)
     assert linked_paths(index(store)) == {"my (old) note.md", "prefers-tabs.md"}
 
 
@@ -257,7 +312,7 @@ def test_what_only_the_assistant_said_is_marked_and_is_no_feedback(tmp_path):
     save(store, guess, said)
     lines = [line for line in index(store).splitlines() if line.startswith("- ")]
     marked = [line for line in lines if line.endswith(" (Claude, not confirmed)")]
-    assert len(lines) == 2 and len(marked) == 1 and "pump-house" in marked[0] and len(marked[0]) <= 215
+    assert len(lines) == 2 and len(marked) == 1 and "pump-house" in marked[0] and steps.strip() in marked[0]
     classes = {d.name: d.front["metadata"]["type"] for d in Store.open(store.path).scan().documents}
     assert classes == {"pump-house": "project", "wish": "feedback"}
     apply(
@@ -279,3 +334,51 @@ def test_a_mark_behind_an_odd_break_is_a_part_of_their_line(odd):
 def test_a_text_of_links_that_do_not_end_holds_none(part):
     assert linked_paths(part * 100_000) == set()
     assert linked_paths(f"{part * 100_000}\n[a](<b c.md> 'title') [x](y.md)") >= {"y.md"}
+
+
+def crowd(count):
+    """Entries whose facts have the length of real ones, the first the most useful."""
+    made = []
+    for n in range(count):
+        never = "never by the script " * (2 + n % 4)
+        fact = f"Station {n} is read at {n % 24}:15 by the person on duty, {never}"
+        worth = {"importance": 1.0, "updated": NOW - timedelta(days=n)}
+        made.append(entry_of(memory(f"s-{n:04}", path=f"s-{n:04}.md", description=fact[:150], **worth), 0))
+    return made
+
+
+@pytest.mark.parametrize(("count", "shown"), [(32, 32), (100, 100), (300, 183), (1000, 183)])
+def test_lines_leave_before_any_is_cut(count, shown):
+    ranked = crowd(count)
+    built = build(None, reversed(ranked))
+    assert built.lines[:-1] == tuple(entry.line for entry in ranked)[: len(built.lines) - 1]
+    assert len([line for line in built.lines if "](s-" in line]) == shown
+    assert not [line for line in built.lines if "…" in line]
+    assert len(built.index) <= 25_000 and built.index.count(b"\n") <= 200
+    page = (built.overflow or b"").decode()
+    assert all((entry.line in built.lines) != (entry.line in page) for entry in ranked)
+    assert build(built.index, ranked, ours=set(built.lines)).index == built.index
+
+
+def test_one_memory_that_changes_changes_few_lines():
+    ranked = crowd(1000)
+    before = build(None, ranked)
+    shorter = replace(ranked[7], line=f"- [Station 7 is given up.]({ranked[7].path})")
+    after = build(before.index, [*ranked[:7], shorter, *ranked[8:]], ours=set(before.lines))
+    assert shorter.line in after.lines and ranked[7].line not in after.lines
+    assert len(set(before.lines) ^ set(after.lines)) <= 6
+    gone = build(after.index, [*ranked[:7], *ranked[8:]], ours={*before.lines, *after.lines})
+    assert len(set(after.lines) ^ set(gone.lines)) <= 6
+
+
+def test_the_room_that_their_lines_leave_goes_to_the_most_useful_of_the_rest():
+    ranked = crowd(120)
+    theirs = "".join(f"- [Station {n}]({ranked[n].path}) — their own words\n" for n in range(0, 120, 2))
+    built = build(theirs.encode() + b"prose\n" * 100, ranked)
+    assert built.index.startswith(theirs.encode()) and built.index.count(b"\n") <= 200
+    others = [entry.line for entry in ranked[1::2]]
+    assert built.lines[:-1] == tuple(others[: len(built.lines) - 1]) and 30 < len(built.lines) < 40
+    now_theirs = f"- [Mine]({ranked[1].path}) words\n".encode()
+    again = build(built.index + now_theirs, ranked, ours=set(built.lines))
+    assert again.index.endswith(now_theirs) and again.index.count(f"]({ranked[1].path})".encode()) == 1
+    assert again.lines[0] == others[1]

@@ -295,7 +295,7 @@ def test_our_own_change_shows_in_the_index_and_its_name_is_taken(store):
     apply(store, store.put(memory("a", description="New."), existing=store.read("a")), id="run-2")
     (put,) = save(store, memory("a", id="other"), id="run-3")
     assert put.path == "a-2.md"
-    assert "](a.md) — New." in index(store)
+    assert "[New.](a.md)" in index(store)
 
 
 def test_planning_the_same_memory_again_gives_the_same_file(store):

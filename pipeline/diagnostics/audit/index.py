@@ -11,9 +11,8 @@ from pipeline.domain.finding import Finding
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, split_front_matter
 from pipeline.hooklib.plain import lines_of
 from pipeline.store.files.layout import INDEX, OVERFLOW
-from pipeline.store.files.memory_index import linked_paths
+from pipeline.store.files.memory_index import LINE_LIMIT, linked_paths
 
-LONG_LINE = 300
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
@@ -31,7 +30,7 @@ def check(folder: Folder) -> Iterator[Finding]:
     yield from _orphans(folder, linked_paths(folder.index + "\n" + folder.overflow))
     yield from _overflow(folder.index)
     for number, line in enumerate(lines_of(folder.index), start=1):
-        if len(line) > LONG_LINE:
+        if len(line) > LINE_LIMIT:
             what = f"a line of {len(line)} characters, where one line a memory is loaded in every session"
             yield Finding(
                 "note", "long-line", what, "Move the detail into the memory's file.", path=INDEX, line=number

@@ -10,6 +10,7 @@ from pathlib import Path
 from pipeline.core.errors import InputError
 from pipeline.diagnostics.audit import files, index, mentions, pairs
 from pipeline.diagnostics.audit.folder import read
+from pipeline.diagnostics.audit.writers import Writers, writers
 from pipeline.domain.finding import Finding, Level
 
 ORDER: tuple[Level, ...] = ("error", "warning", "note")
@@ -18,11 +19,15 @@ ORDER: tuple[Level, ...] = ("error", "warning", "note")
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What was found, worst first; `project` is where relative paths were looked for, None for nowhere."""
+    """What was found, worst first; `project` is where relative paths were looked for, None for nowhere.
+
+    `memories` counts memory files, also those that can't be read.
+    """
 
     folder: Path
     project: Path | None
     memories: int
+    writers: Writers
     findings: tuple[Finding, ...]
 
     def count(self) -> dict[str, int]:
@@ -51,4 +56,4 @@ def audit(folder: Path, *, now: datetime, project: Path | None = None) -> Audit:
         found += files.check(file, now)
     found += [*pairs.check(seen.memories), *mentions.check(seen, project)]
     found.sort(key=lambda finding: (ORDER.index(finding.level), finding.path, finding.line, finding.code))
-    return Audit(folder, project, len(seen.files), tuple(found))
+    return Audit(folder, project, len(seen.files), writers(root, seen.memories), tuple(found))

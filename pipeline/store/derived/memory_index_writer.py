@@ -36,6 +36,7 @@ class MemoryIndexWriter:
         self._entries: dict[str, Entry] = {}
         self._built: tuple[bytes | None, Built] | None = None
         self._broken: dict[str, str] = {}
+        self._gone: set[str] = set()
         self._rescan: Callable[[], Snapshot] | None = None
         self._now = 0.0
 
@@ -55,6 +56,7 @@ class MemoryIndexWriter:
         self._now = now.timestamp()
         self._rescan = rescan
         self._built = None
+        self._gone.clear()
         if snapshot is not None:
             self._take(snapshot)
         for operation in operations:
@@ -129,6 +131,7 @@ class MemoryIndexWriter:
             self._entries.values(),
             broken=self._broken,
             ours=self._own_lines(),
+            gone=self._gone - self._entries.keys(),
             max_lines=max_lines,
             max_bytes=max_bytes,
         )
@@ -143,6 +146,7 @@ class MemoryIndexWriter:
     def _change(self, operation: Operation) -> None:
         if isinstance(operation, Retire):
             self._entries.pop(operation.path, None)
+            self._gone.add(operation.path)
         elif isinstance(operation, Put):
             self._entries[operation.path] = memory_index.entry_of(operation.memory, self._now)
         elif isinstance(operation, Move):
@@ -154,6 +158,7 @@ class MemoryIndexWriter:
     def _change_bytes(self, operation: WriteFile | Restore) -> None:
         self._entries.pop(operation.path, None)
         if operation.data is None:
+            self._gone.add(operation.path)
             return
         mtime = operation.mtime_ns / 1e9 if isinstance(operation, Restore) else self._now
         try:

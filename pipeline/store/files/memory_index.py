@@ -2,10 +2,11 @@
 
 Our lines stand between two HTML comments, which the host strips before it measures the file. Everything
 outside belongs to a person or to Claude and is kept byte for byte; so is any line inside that we did not
-write, which moves below the block. A file that an outside line links to is not listed a second time.
+write, which moves below the block. A file that an outside line links to is not listed a second time. When
+such a file leaves, its line leaves with it: what no longer holds would be read in every session.
 Limits: the host reads 200 lines or 25,000 bytes, whichever comes first. Over budget, our lines give way,
-never theirs. The order depends on the memories alone, not on today's date, so a rebuild that changes
-nothing gives the same bytes.
+never theirs: the least useful go to the overflow page, and those that stay are whole. The order depends on
+the memories alone, not on today's date, so a rebuild that changes nothing gives the same bytes.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from types import MappingProxyType
 from urllib.parse import quote, unquote
 
 from pipeline.domain.memory import MAX_DESCRIPTION, Memory
+from pipeline.domain.sentences import sentences
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, SPEAKERS, conflicts
 from pipeline.hooklib.plain import one_line, whole_lines
 from pipeline.safety.invisible import is_hidden, visible, visible_line
@@ -28,8 +30,8 @@ from pipeline.store.files.layout import INDEX, OVERFLOW
 BEGIN = "<!-- reverie:begin -->"
 END = "<!-- reverie:end -->"
 OVERFLOW_MARK = "<!-- made by reverie from the memory files; edits here are lost -->"
-LINE_LIMIT = 200
-"""Characters of a line, as Claude Code itself has them; one with a whole sentence may have a few more."""
+LINE_LIMIT = 300
+"""Characters of a line beyond which one memory takes the room of several; the audit tells of longer ones."""
 BROKEN = "front matter can't be read"
 UNSETTLED = "a merge left both sides of a conflict"
 """Why a file is not listed as a memory."""
@@ -39,6 +41,10 @@ _DECAY_PER_DAY = 0.03
 _FIRST = frozenset({"user", "feedback"})
 # Each part ends where another link may begin, so that a text of beginnings is gone through once.
 _LINK = re.compile(r"\]\(\s*(?:<([^<>\n]*)>|((?:(?!\]\()[^)\s])+))(?:(?!\]\()[^)\n])*\)")
+_WORD = re.compile(r"[^\W_]+")
+_ITEM = re.compile(r"[ \t]*[-*+] ")
+_BRACKET = re.compile(r"[\[\]]")
+_DASH = " — "
 _OUR_SHAPE = re.compile(r"- (?:\[.*\]\(.+\)|\d+ more )")
 _MUST_ESCAPE = re.compile(r"[%\s()<>]")
 _COMMENT_MARKS = re.compile(r"<!-*|-*->")
@@ -75,6 +81,11 @@ class _Outside:
     strays: list[str]
     had_block: bool
 
+    @property
+    def text(self) -> str:
+        """Return all of it, in the order in which it will stand."""
+        return "".join([*self.before, *self.strays, *self.after])
+
 
 def entry_of(memory: Memory, mtime: float) -> Entry:
     """Return the index entry of `memory`; `mtime` (epoch seconds) dates it when its file gives no date."""
@@ -86,19 +97,45 @@ def entry_of(memory: Memory, mtime: float) -> Entry:
 
 
 def index_line(memory: Memory) -> str:
-    """Return ``- [Title](path) — hook``, at most about 200 characters long.
+    """Return ``- [fact](path)``, at most `LINE_LIMIT` characters unless its path alone is very long.
 
-    Where the title is the start of the description it is ``- [description](path)``: one sentence, whole. What
-    only the assistant said ends with ``(Claude, not confirmed)``.
+    The fact is the description, whole: only one longer than any of ours ends at its last sentence that fits.
+    A title that says what neither fact nor path say stands before it, ``- [Title](path) — fact``, where there
+    is room. What only the assistant said ends with ``(Claude, not confirmed)``.
     """
     note = f" ({SPEAKERS[memory.origin]})" if memory.is_a_guess else ""
-    whole_in_title = memory.is_told_by_headline
-    most = MAX_DESCRIPTION if whole_in_title else _TITLE_LIMIT
-    title = one_line(inert(memory.headline), most) or inert(memory.path)
-    start = f"- [{title}]({link_target(memory.path)})"
-    hook = "" if whole_in_title else inert(memory.description or first_line(memory.body))
-    room = max(40, LINE_LIMIT - len(start) - len(note) - 3)
-    return f"{start} — {one_line(hook, room)}{note}" if hook else start + note
+    end = f"]({link_target(memory.path)})"
+    shown = memory.headline if memory.is_told_by_headline else memory.description or first_line(memory.body)
+    fact = " ".join(inert(shown).split())
+    title = one_line(inert(memory.shown_title), _TITLE_LIMIT) or inert(memory.path)
+    if not fact:
+        return f"- [{title}{end}{note}"
+    room = LINE_LIMIT - len("- [") - len(end) - len(note)
+    if _says_more(title, f"{fact} {memory.path}") and len(title) + len(_DASH) + len(fact) <= room:
+        return f"- [{title}{end}{_DASH}{fact}{note}"
+    return f"- [{_whole(fact, max(MAX_DESCRIPTION, room))}{end}{note}"
+
+
+def _says_more(title: str, line: str) -> bool:
+    """Whether `title` has a word that `line` has not, nor a part of a word where no spaces divide them."""
+    text = line.casefold()
+    words = set(_WORD.findall(text))
+    return any(
+        word not in words and (word.isascii() or word not in text) for word in _WORD.findall(title.casefold())
+    )
+
+
+def _whole(fact: str, limit: int) -> str:
+    """Return `fact` in at most `limit` characters: all of it, or its first sentences, or a part of one."""
+    if len(fact) <= limit:
+        return fact
+    text = ""
+    for sentence in sentences(fact):
+        longer = f"{text} {one_line(sentence.text, len(fact))}".lstrip()
+        if len(longer) + 2 > limit:
+            break
+        text = longer
+    return f"{text} …" if text else one_line(fact, limit)
 
 
 def link_target(path: str) -> str:
@@ -124,8 +161,7 @@ def linked_paths(text: str) -> set[str]:
 
 def linked_outside(current: bytes) -> set[str]:
     """Return every relative path that an index file links to outside our block."""
-    outside = _outside(current.decode("utf-8", "surrogateescape"), None)
-    return linked_paths("".join([*outside.before, *outside.strays, *outside.after]))
+    return linked_paths(_outside(current.decode("utf-8", "surrogateescape"), None).text)
 
 
 def build(
@@ -134,6 +170,7 @@ def build(
     *,
     broken: Mapping[str, str] = _NONE,
     ours: Collection[str] | None = None,
+    gone: Collection[str] = (),
     max_lines: int = INDEX_LINES,
     max_bytes: int = INDEX_BYTES,
 ) -> Built:
@@ -141,19 +178,20 @@ def build(
 
     `ours` are the lines we last wrote; None, when that record is lost, takes every line of our shape
     inside the block for ours. `broken` are files that can't be read as a memory, and why: they go to
-    the overflow page, so that every file is reachable.
+    the overflow page, so that every file is reachable. `gone` are files that leave by this change: an
+    item of a list that links to one and nothing else goes, whoever wrote it.
     """
     text = "# Memory\n\n" if current is None else current.decode("utf-8", "surrogateescape")
     newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
-    outside = _outside(text, ours)
-    if not outside.had_block:
-        _make_room(outside.before, newline)
-    outside_text = "".join([*outside.before, *outside.strays, *outside.after])
-    linked = linked_paths(outside_text)
+    outside = _outside(text, ours, gone)
+    linked = linked_paths(outside.text)
     ranked = [entry for entry in sorted(entries, key=lambda item: item.rank) if entry.path not in linked]
     lost = {path: why for path, why in broken.items() if path not in linked}
-    if not ranked and not lost and not outside.had_block and current is not None:
-        return Built(current, None, (), 0)
+    if not outside.had_block:
+        if not ranked and not lost and current is not None:
+            return Built(outside.text.encode("utf-8", "surrogateescape"), None, (), 0)
+        _make_room(outside.before, newline)
+    outside_text = outside.text
     frame = f"{BEGIN}{newline}{END}{newline}"
     room_lines = max_lines - outside_text.count("\n") - 2
     room_bytes = max_bytes - len((outside_text + frame).encode("utf-8", "surrogateescape"))
@@ -187,7 +225,7 @@ def block_lines(current: bytes) -> list[str]:
     return lines
 
 
-def _outside(text: str, ours: Collection[str] | None) -> _Outside:
+def _outside(text: str, ours: Collection[str] | None, gone: Collection[str] = ()) -> _Outside:
     result = _Outside([], [], [], False)
     within = False
     lines = whole_lines(text)
@@ -201,11 +239,20 @@ def _outside(text: str, ours: Collection[str] | None) -> _Outside:
         if stripped in (BEGIN, END):
             within = stripped == BEGIN
             result.had_block = True
+        elif gone and _is_item_of(line, gone):
+            continue
         elif not within:
             (result.after if result.had_block else result.before).append(line)
         elif stripped and not _is_ours(line.rstrip("\r\n"), known):
             result.strays.append(line)
     return result
+
+
+def _is_item_of(line: str, gone: Collection[str]) -> bool:
+    """Whether `line` is an item of a list whose one link leads to a file that is `gone`."""
+    return (
+        bool(_ITEM.match(line)) and len(_LINK.findall(line)) == 1 and not linked_paths(line).isdisjoint(gone)
+    )
 
 
 def _conflicts_of_ours(lines: Sequence[str]) -> tuple[set[int], set[int]]:
@@ -267,4 +314,16 @@ def _overflow(rest: Sequence[Entry], lost: Mapping[str, str]) -> bytes:
 def inert(text: str) -> str:
     """Return `text` on one line, all of it visible, without tags or comments, unable to end the link."""
     line = without_tags(_COMMENT_MARKS.sub("", visible_line(text)))
-    return line.replace("[", "(").replace("]", ")")
+    if "](" in line:
+        return line.replace("[", "(").replace("]", ")")
+    # Brackets are a part of what is said, as in ``[tool.ruff]``; one that closes none would end the link.
+    return line.replace("]", "\\]") if _closes_too_many(line) else line
+
+
+def _closes_too_many(line: str) -> bool:
+    depth = 0
+    for bracket in _BRACKET.findall(line):
+        depth += 1 if bracket == "[" else -1
+        if depth < 0:
+            return True
+    return False

@@ -29,8 +29,8 @@ from pipeline.store.files.memory_index import Entry, entry_of
 from pipeline.text.slugs import slugify
 
 INDEX_JSON = "_index.json"
-CACHE_KEY = "_file4"
-"""Where an entry keeps what saves reading its file. What would be read otherwise now needs another name."""
+CACHE_KEY = "_file5"
+"""Where an entry keeps what saves reading its file. Another shape of a line in it needs another name."""
 _TICK_NS = 100_000_000
 _LEAST_ID_PREFIX = 6
 _NAMED_FILES = 3

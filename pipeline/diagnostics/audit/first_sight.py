@@ -1,0 +1,136 @@
+"""A folder of memories in one screen: what is in it, what is wrong with it, what Reverie will do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pipeline.diagnostics.audit.run import Audit
+from pipeline.domain.finding import Finding
+from pipeline.text.humanize import count
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One kind of fault: how often it is there, in words that follow `number`, and in which files."""
+
+    kind: str
+    number: int
+    about: str
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FirstSight:
+    """A folder at a glance: its memory files, what is wrong, worst first, and who may change what.
+
+    `more` counts what the audit found beside `rows`; `plan` is a sentence for each kind of writer.
+    """
+
+    folder: str
+    memories: int
+    rows: tuple[Row, ...]
+    more: int
+    plan: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Which codes of the audit are one kind of fault, and what follows on one and on several.
+
+    Where one file may have it more than once, `each` is true and all are counted, not the files.
+    """
+
+    name: str
+    codes: frozenset[str]
+    one: str
+    several: str
+    each: bool = False
+
+
+_KINDS = (
+    _Kind("unreadable", frozenset({"unreadable", "front-matter"}), "can't be read", "can't be read"),
+    _Kind(
+        "conflicts", frozenset({"merge-conflict"}), "has both sides of a merge", "have both sides of a merge"
+    ),
+    _Kind(
+        "secrets",
+        frozenset({"secret"}),
+        "has what looks like a password or a key",
+        "have what looks like a password or a key",
+    ),
+    _Kind(
+        "unloaded",
+        frozenset({"overflow"}),
+        "is longer than what Claude Code loads",
+        "are longer than what Claude Code loads",
+    ),
+    _Kind(
+        "dangling",
+        frozenset({"dangling"}),
+        "line leads to a file that is not there",
+        "lines lead to files that are not there",
+        each=True,
+    ),
+    _Kind(
+        "unlisted",
+        frozenset({"orphan"}),
+        "is not in MEMORY.md, so no session is told of it",
+        "are not in MEMORY.md, so no session is told of them",
+    ),
+    _Kind("unlisted", frozenset({"no-index"}), "index is missing", "indexes are missing"),
+    _Kind(
+        "doubles",
+        frozenset({"duplicate", "duplicate-name", "duplicate-id"}),
+        "says what another one says, or has its name",
+        "say what others say, or have their names",
+    ),
+    # Words are compared and not understood, so this is told as what may be.
+    _Kind(
+        "contradictions",
+        frozenset({"contradiction"}),
+        "may contradict another one",
+        "may contradict others",
+    ),
+    _Kind(
+        "dead_paths",
+        frozenset({"dead-path"}),
+        "path that is named is gone",
+        "paths that are named are gone",
+        each=True,
+    ),
+)
+
+
+def first_sight(found: Audit) -> FirstSight:
+    """Return what a person should see first of the audited folder."""
+    rows = [_row(kind, found.findings) for kind in _KINDS]
+    known = frozenset[str]().union(*(kind.codes for kind in _KINDS))
+    more = sum(finding.code not in known for finding in found.findings)
+    shown = tuple(row for row in rows if row.number)
+    return FirstSight(str(found.folder), found.memories, shown, more, tuple(_plan(found)))
+
+
+def _row(kind: _Kind, findings: Sequence[Finding]) -> Row:
+    those = [finding for finding in findings if finding.code in kind.codes]
+    paths = tuple(dict.fromkeys(finding.path for finding in those))
+    number = len(those) if kind.each else len(paths)
+    return Row(kind.name, number, kind.one if number == 1 else kind.several, paths)
+
+
+def _plan(found: Audit) -> Iterator[str]:
+    """Yield what Reverie does with the files of each writer."""
+    by = found.writers
+    if by.reverie:
+        yield f"{count(by.reverie, 'file is', 'files are')} Reverie's own."
+    if by.claude:
+        yield (
+            f"{count(by.claude, 'file')} Claude wrote would take part: recalled, and merged or retired"
+            " in a dream. `reverie undo` takes that back."
+        )
+    if by.unknown:
+        waits = "waits" if by.unknown == 1 else "wait"
+        yield (
+            f"{count(by.unknown, 'file')} nobody knows who wrote {waits} for your yes: `reverie adopt`."
+            " Until then recalled, and never changed."
+        )

@@ -1,0 +1,56 @@
+"""A memory folder as Claude Code leaves one behind, with a few things wrong in it. All of it is invented."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+_FACTS = Path(__file__).parents[2] / "fixtures/recall/kelpwatch.json"
+SESSION = "0f3c8d1e-5b1a-4c58-9d0e-{:012d}"
+
+
+def claude_folder(root: Path, *, sound: bool = False) -> Path:
+    """Write 60 memory files below `root` and return it; `sound` leaves out all that is wrong.
+
+    Wrong are: one file without readable front matter, one line that leads nowhere, two files without a line,
+    one double, one contradiction, one path that is gone. 40 of the readable files say which session they are
+    from.
+    """
+    root.mkdir(parents=True, exist_ok=True)
+    facts = json.loads(_FACTS.read_text("utf-8"))["memories"]
+    lines = ["# Memory", ""]
+    spoilt = [] if sound else list(_spoilt())
+    for number, fact in enumerate(facts[: 60 - len(spoilt)]):
+        name, text = f"feedback_{number}", json.dumps(fact["description"], ensure_ascii=False)
+        front = f"name: {fact['name']}\ndescription: {text}\n{_below(number)}"
+        (root / f"{name}.md").write_text(f"---\n{front}---\n\n{fact['description']}\n", "utf-8")
+        if sound or number not in (4, 5):
+            lines.append(f"- [{fact['name']}]({name}.md) — {fact['description']}")
+    for name, front, body in spoilt:
+        (root / f"{name}.md").write_text(f"---\n{front}---\n\n{body}\n", "utf-8")
+        lines.append(f"- [{name}]({name}.md) — see there")
+    if not sound:
+        lines.append("- [Old plans](project_old_plans.md) — deleted long ago")
+    (root / "MEMORY.md").write_text("\n".join(lines) + "\n", "utf-8")
+    return root
+
+
+def _below(number: int) -> str:
+    if number < 40:
+        return (
+            f"metadata:\n  node_type: memory\n  type: feedback\n  originSessionId: {SESSION.format(number)}\n"
+        )
+    return "type: feedback\n"
+
+
+def _spoilt() -> list[tuple[str, str, str]]:
+    retry = "The upload client retries failed requests after {} seconds."
+    front = "name: {}\ndescription: what {} is about\ntype: feedback\n"
+    return [
+        ("retry_first", front.format("retry-first", "the first"), retry.format(30)),
+        ("retry_second", front.format("retry-second", "the second"), retry.format(60)),
+        ("tabs_one", front.format("tabs-one", "the one"), "Indent with tabs, never with spaces."),
+        ("tabs_two", front.format("tabs-two", "the two"), "Indent with tabs, never with spaces."),
+        ("moved_code", front.format("moved-code", "the code"), "The parser is in `src/parser/old.py`."),
+        ("broken", "name: [broken\n", "Nobody can read what this is about."),
+    ]
