@@ -14,22 +14,11 @@ from pipeline.store.files.memory_index import BEGIN, END
 from tests.support.recall import Desk
 from tests.support.stores import NOW, index, memory, save
 
-SETTLED = """# Memory
-
-mine, above
-
-{BEGIN}
-- [Mailer port](mailer-port.md) — The mailer listens on port 8025.
-- [Prefers tabs](prefers-tabs.md) — Indent with tabs, never spaces.
-{END}
-
-mine, below
-"""
 INSIDE = """{BEGIN}
 <<<<<<< HEAD
-- [Prefers tabs](prefers-tabs.md) — Indent with tabs, never spaces.
+{tabs}
 =======
-- [Mailer port](mailer-port.md) — The mailer listens on port 8025.
+{port}
 - [Gone](gone.md) — Theirs, and not here.
 >>>>>>> theirs
 {END}
@@ -37,18 +26,18 @@ INSIDE = """{BEGIN}
 THREE_WAY = INSIDE.replace("=======", "||||||| base\n- [Old](old.md) — Was.\n=======")
 AROUND = """<<<<<<< HEAD
 {BEGIN}
-- [Prefers tabs](prefers-tabs.md) — Indent with tabs, never spaces.
+{tabs}
 {END}
 =======
 {BEGIN}
-- [Mailer port](mailer-port.md) — The mailer listens on port 8025.
+{port}
 {END}
 >>>>>>> theirs
 """
 UNION = """{BEGIN}
-- [Prefers tabs](prefers-tabs.md) — Indent with tabs, never spaces.
-- [Mailer port](mailer-port.md) — The mailer listens on port 8025.
-- [Prefers tabs](prefers-tabs.md) — Indent with tabs, never spaces.
+{tabs}
+{port}
+{tabs}
 {END}
 """
 TWO_BLOCKS = AROUND.replace("<<<<<<< HEAD\n", "").replace("=======\n", "").replace(">>>>>>> theirs\n", "")
@@ -64,6 +53,17 @@ def store(tmp_path: Path) -> Store:
     return made
 
 
+def filled(text: str, settled: str) -> str:
+    """Return `text` with our own lines for the two memories, as they stand in `settled`."""
+    lines = {
+        path: line
+        for line in settled.splitlines()
+        for path in ("prefers-tabs", "mailer-port")
+        if path in line
+    }
+    return text.format(BEGIN=BEGIN, END=END, tabs=lines["prefers-tabs"], port=lines["mailer-port"])
+
+
 @pytest.mark.parametrize(
     "merged",
     [INSIDE, THREE_WAY, AROUND, UNION, TWO_BLOCKS],
@@ -71,7 +71,7 @@ def store(tmp_path: Path) -> Store:
 )
 def test_p18_our_block_is_made_anew_without_marks_or_litter(store: Store, merged: str) -> None:
     settled = index(store)
-    whole = f"# Memory\n\nmine, above\n\n{merged}\nmine, below\n".format(BEGIN=BEGIN, END=END)
+    whole = filled(f"# Memory\n\nmine, above\n\n{merged}\nmine, below\n", settled)
     (store.root / "MEMORY.md").write_text(whole, "utf-8")
     assert store.reindex(now=NOW) != []
     text = index(store)
@@ -93,7 +93,7 @@ def test_marks_among_a_persons_own_lines_are_theirs(store: Store) -> None:
 
 def test_p18_lines_of_a_person_that_a_union_merge_doubled_stay(store: Store) -> None:
     twice = "- mine\n- mine\n"
-    (store.root / "MEMORY.md").write_text(twice + UNION.format(BEGIN=BEGIN, END=END) + twice, "utf-8")
+    (store.root / "MEMORY.md").write_text(twice + filled(UNION, index(store)) + twice, "utf-8")
     store.reindex(now=NOW)
     text = index(store)
     assert text.startswith(twice) and text.endswith(twice)
@@ -109,7 +109,7 @@ def test_a_memory_that_tells_of_a_conflict_is_no_conflict(store: Store) -> None:
 
 
 def test_p18_audit_and_doctor_name_file_and_line(store: Store) -> None:
-    (store.root / "MEMORY.md").write_text("# Memory\n" + INSIDE.format(BEGIN=BEGIN, END=END), "utf-8")
+    (store.root / "MEMORY.md").write_text("# Memory\n" + filled(INSIDE, index(store)), "utf-8")
     path = store.root / "mailer-port.md"
     text = path.read_text("utf-8") + "<<<<<<< HEAD\nIt is 8025.\n=======\nIt is 8026.\n>>>>>>> theirs\n"
     path.write_text(text, "utf-8")
