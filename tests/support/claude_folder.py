@@ -52,5 +52,5 @@ def _spoilt() -> list[tuple[str, str, str]]:
         ("tabs_one", front.format("tabs-one", "the one"), "Indent with tabs, never with spaces."),
         ("tabs_two", front.format("tabs-two", "the two"), "Indent with tabs, never with spaces."),
         ("moved_code", front.format("moved-code", "the code"), "The parser is in `src/parser/old.py`."),
-        ("broken", "name: [broken\n", "Nobody can read what this is about."),
+        ("broken", "name: 'a' b\n", "Nobody can read what this is about."),
     ]
