@@ -36,7 +36,7 @@ def test_examples_stand_where_they_fit(known):
     lines = known.here("audit", "--short", code=1).out.splitlines()
     assert "    1  may contradict another one: retry_second.md" in lines
     assert "    1  says what another one says, or has its name: tabs_two.md" in lines
-    (known.store / f"{'long_' * 12}name.md").write_text("---\nname: [x\n---\nx\n")
+    (known.store / f"{'long_' * 12}name.md").write_text("---\nname: 'a' b\n---\nx\n")
     lines = known.here("audit", "--short", code=1).out.splitlines()
     assert "    2  can't be read: broken.md, …" in lines
 
