@@ -20,6 +20,10 @@ from pipeline.core.clock import at_most_now
 from pipeline.domain.operations import Gate
 
 
+TEAM = "Others write in this folder too, so no dream touches what is in it."
+"""Why a team's folder sees no dream, whoever asks for one."""
+
+
 @dataclass(frozen=True, slots=True)
 class GateFacts:
     """What the gates are judged by, for one store.

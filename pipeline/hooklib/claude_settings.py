@@ -69,6 +69,20 @@ def is_allowed(root: str, folder: str) -> bool:
     return [root, folder] in allowed(places.home_dir())
 
 
+def is_brought(folder: str) -> bool:
+    """Whether a repository brought the memory folder `folder` along and a person let it count.
+
+    Then whoever writes in the repository writes there too. A folder that the person's own settings name, or
+    one outside of the project, is the person's.
+    """
+    rows = allowed(places.home_dir())
+    real = os.path.realpath(folder) if rows else ""
+    return any(
+        os.path.realpath(named) == real and real.startswith(os.path.realpath(root) + "/")
+        for root, named in rows
+    )
+
+
 def allowed(home: str) -> "list[list[str]]":
     """Return root and folder of each that a person let count; what can't be read lets nothing count."""
     try:

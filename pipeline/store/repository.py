@@ -22,6 +22,7 @@ from pipeline.core.clock import SystemClock, iso
 from pipeline.core.errors import DocumentError, StoreError, UnknownMemoryError
 from pipeline.core.ids import digest
 from pipeline.domain.memory import Evidence, Memory
+from pipeline.hooklib import ownership
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
 from pipeline.store.changes.journal import Journal
 from pipeline.store.changes.planner import Planner
@@ -56,7 +57,11 @@ _STALE_SHARE = 50
 
 
 class Store:
-    """The store at `path`; open it with `Store.open`. `root` is its real path."""
+    """The store at `path`; open it with `Store.open`. `root` is its real path.
+
+    `is_team`: others write there too, so all in it is theirs and changes only at a person's word. A team's own
+    folder (`hooklib.ownership`) gets no file made from memories either.
+    """
 
     def __init__(
         self,
@@ -73,10 +78,13 @@ class Store:
         self._lock_seconds = lock_seconds
         self._generations = generations
         self._claimant: Path | None = None
-        self._written = WrittenLog(root)
-        self._index = MemoryIndexWriter(root, max_lines=index_lines, max_bytes=index_bytes)
+        self.is_team = any(map(ownership.is_team, (str(path), str(root))))
+        shared = any(map(ownership.is_team_folder, (str(path), str(root))))
+        self._indexed = not shared
+        self._written = WrittenLog(root, team=self.is_team)
+        self._index = MemoryIndexWriter(root, max_lines=index_lines, max_bytes=index_bytes, none=shared)
         self._scanner = Scanner(root, self._written, self._index)
-        self._planner = Planner(root, self._scanner, self._written, self._index)
+        self._planner = Planner(root, self._scanner, self._written, self._index, flat=shared)
         self._journal = Journal(root, self._written)
 
     @classmethod
@@ -114,7 +122,7 @@ class Store:
             lock_seconds=lock_seconds,
             generations=generations,
         )
-        if store._journal.interrupted():
+        if store._journal.interrupted() and not store.is_team:
             with store._locked():
                 store._recover()
         return store
@@ -208,8 +216,9 @@ class Store:
     ) -> None:
         """Keep what rests on `sources` from coming back by the same words, or `lifted`: let it come back.
 
-        Without sources the sentences of `text` are known again.
+        Without sources the sentences of `text` are known again; what was said to us is not told a team.
         """
+        sources = () if self.is_team else sources
         with self._locked():
             forgotten.note(self.root, sources, name=name, reason=reason, now=now, text=text, lifted=lifted)
 
@@ -340,6 +349,8 @@ class Store:
 
         With `index_lines` MEMORY.md gets no more lines than that, until it is next rebuilt.
         """
+        if not self._indexed:
+            return []
         with self._locked(), scanning.collector_paused(), self._index.at_most(index_lines):
             self._recover()
             snapshot = self.scan()
@@ -381,7 +392,7 @@ class Store:
         if generation:
             retention.prune(self.root, self._generations, at)
         self._settle(applied)
-        unknown = sum(not item.cached for item in snapshot.documents)
+        unknown = sum(not item.cached for item in snapshot.documents) if self._indexed else 0
         if unknown > max(_STALE_LEAST, len(snapshot.documents) // _STALE_SHARE):
             catalog.write_index_json(self.root, self.scan().documents, now)
         return applied
@@ -428,6 +439,8 @@ class Store:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
+        if self.is_team:
+            access.require_person(self.path)
         with access.writing(self.path):
             private = access.private_dir(self.root)
             if self._claimant is not None and not access.owner(self.root):

@@ -14,7 +14,7 @@ from pathlib import Path
 from pipeline.core import clock
 from pipeline.core.atomic import ensure_dir, write_atomic, write_temp
 from pipeline.core.errors import LockError, StoreError
-from pipeline.hooklib import ownership
+from pipeline.hooklib import ownership, places
 from pipeline.store.files.layout import private_folder
 
 
@@ -31,6 +31,16 @@ def writing(path: Path) -> Iterator[None]:
             file=str(error.filename or path),
             fix="Make the folder writable and see that the disk has room.",
         ) from error
+
+
+def require_person(path: Path) -> None:
+    """Raise StoreError where Claude Code started this command: what others read waits for a person's word."""
+    if places.by_client():
+        raise StoreError(
+            "a team's folder is changed at a person's word only, and Claude Code started this command",
+            file=str(path),
+            fix="Type it in a terminal of your own.",
+        )
 
 
 def private_dir(root: Path) -> Path:
