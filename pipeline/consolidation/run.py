@@ -42,8 +42,8 @@ def dream(phase: PhaseContext, *, home: Path, force: bool = False, dry_run: bool
 
     `force` skips the gates but not the locks; `dry_run` writes nothing, in the store or in the ledger but
     for what model calls cost and their answers, which the next dream uses. A dream that a crash
-    interrupted is finished first, and is then the one returned. A team's folder sees none. Raises StoreError when the store can't be
-    written, LeaseLostError when another consolidation took over.
+    interrupted is finished first, and is then the one returned. A team's folder sees none. Raises StoreError
+    when the store can't be written, LeaseLostError when another consolidation took over.
     """
     report = DreamReport(run_id=new_id(), store=phase.store_key, at=iso(phase.clock.now()))
     if phase.store.is_team:

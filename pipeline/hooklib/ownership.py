@@ -10,7 +10,6 @@ store it is by name, since a project that was moved or renamed keeps its memorie
 import os
 
 from pipeline.hooklib import claude_settings, jsonish, places
-from pipeline.hooklib.memory_format import INDEX
 from pipeline.hooklib.plain import lines_of
 
 TYPE_CHECKING = False
@@ -218,8 +217,11 @@ def _is_plain(name: str) -> bool:
 
 
 def _holds_memories(folder: str) -> bool:
-    named = os.path.basename(folder) == places.PROJECT_STORE
-    return named or any(os.path.lexists(f"{folder}/{name}") for name in (places.PRIVATE, INDEX))
+    if os.path.basename(folder) == places.PROJECT_STORE:
+        return True
+    from pipeline.hooklib.memory_format import INDEX
+
+    return any(os.path.lexists(f"{folder}/{name}") for name in (places.PRIVATE, INDEX))
 
 
 def _store(root: str) -> str:

@@ -199,8 +199,8 @@ class Door:
         if not self.store.is_team:
             return None
         if memory.type_row.name == "user":
-            return Flaw("what is about you yourself does not go into a folder that others read")
-        return None if self._approved else Flaw("others read this folder", to_inbox=True)
+            return Flaw("is about you yourself, and others read this folder")
+        return None if self._approved else Flaw("is for a folder that others read", to_inbox=True)
 
     def _shared(self, memory: Memory, known: Memory | None = None) -> Memory:
         """Return `memory` as others may read it: without what was said in sessions of this person.

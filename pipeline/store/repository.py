@@ -22,7 +22,6 @@ from pipeline.core.clock import SystemClock, iso
 from pipeline.core.errors import DocumentError, StoreError, UnknownMemoryError
 from pipeline.core.ids import digest
 from pipeline.domain.memory import Evidence, Memory
-from pipeline.hooklib import ownership
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
 from pipeline.store.changes.journal import Journal
 from pipeline.store.changes.planner import Planner
@@ -57,11 +56,7 @@ _STALE_SHARE = 50
 
 
 class Store:
-    """The store at `path`; open it with `Store.open`. `root` is its real path.
-
-    `is_team`: others write there too, so all in it is theirs and changes only at a person's word. A team's own
-    folder (`hooklib.ownership`) gets no file made from memories either.
-    """
+    """The store at `path`, really at `root`; open it with `Store.open`. `is_team`: others write it too."""
 
     def __init__(
         self,
@@ -78,13 +73,11 @@ class Store:
         self._lock_seconds = lock_seconds
         self._generations = generations
         self._claimant: Path | None = None
-        self.is_team = any(map(ownership.is_team, (str(path), str(root))))
-        shared = any(map(ownership.is_team_folder, (str(path), str(root))))
-        self._indexed = not shared
+        self.is_team, self._bare = access.shared(path, root)
         self._written = WrittenLog(root, team=self.is_team)
-        self._index = MemoryIndexWriter(root, max_lines=index_lines, max_bytes=index_bytes, none=shared)
+        self._index = MemoryIndexWriter(root, max_lines=index_lines, max_bytes=index_bytes, none=self._bare)
         self._scanner = Scanner(root, self._written, self._index)
-        self._planner = Planner(root, self._scanner, self._written, self._index, flat=shared)
+        self._planner = Planner(root, self._scanner, self._written, self._index, flat=self._bare)
         self._journal = Journal(root, self._written)
 
     @classmethod
@@ -216,11 +209,11 @@ class Store:
     ) -> None:
         """Keep what rests on `sources` from coming back by the same words, or `lifted`: let it come back.
 
-        Without sources the sentences of `text` are known again; what was said to us is not told a team.
+        Without sources the sentences of `text` are known again.
         """
-        sources = () if self.is_team else sources
+        note = partial(forgotten.note, quoted=not self.is_team)
         with self._locked():
-            forgotten.note(self.root, sources, name=name, reason=reason, now=now, text=text, lifted=lifted)
+            note(self.root, sources, name=name, reason=reason, now=now, text=text, lifted=lifted)
 
     # -- planning ---------------------------------------------------------------------------------
 
@@ -349,7 +342,7 @@ class Store:
 
         With `index_lines` MEMORY.md gets no more lines than that, until it is next rebuilt.
         """
-        if not self._indexed:
+        if self._bare:
             return []
         with self._locked(), scanning.collector_paused(), self._index.at_most(index_lines):
             self._recover()
@@ -392,7 +385,7 @@ class Store:
         if generation:
             retention.prune(self.root, self._generations, at)
         self._settle(applied)
-        unknown = sum(not item.cached for item in snapshot.documents) if self._indexed else 0
+        unknown = sum(not item.cached for item in snapshot.documents if not self._bare)
         if unknown > max(_STALE_LEAST, len(snapshot.documents) // _STALE_SHARE):
             catalog.write_index_json(self.root, self.scan().documents, now)
         return applied

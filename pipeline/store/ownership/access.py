@@ -33,6 +33,15 @@ def writing(path: Path) -> Iterator[None]:
         ) from error
 
 
+def shared(path: Path, root: Path) -> tuple[bool, bool]:
+    """Return whether others write in the store at `path`, in truth `root`, and whether it is a team's folder.
+
+    Such a folder gets nothing that a person did not ask for: no index, no files made from memories.
+    """
+    names = (str(path), str(root))
+    return any(map(ownership.is_team, names)), any(map(ownership.is_team_folder, names))
+
+
 def require_person(path: Path) -> None:
     """Raise StoreError where Claude Code started this command: what others read waits for a person's word."""
     if places.by_client():
