@@ -120,9 +120,12 @@ def _can_be_a_path(named: str) -> bool:
 def host_loads_memory(root: str) -> bool:
     """Whether Claude Code loads the ``MEMORY.md`` of the project at `root`: not with its memory off.
 
+    Nor where ``CLAUDE_MEMORY_STORES`` names stores that are shared: it then shows their indexes alone.
     ``CLAUDE_CODE_DISABLE_AUTO_MEMORY`` decides, then ``autoMemoryEnabled`` in the settings files, the
     project's before the user's.
     """
+    if os.environ.get("CLAUDE_MEMORY_STORES", "").strip():
+        return False
     switch = os.environ.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "").lower()
     if switch:
         return switch not in _OFF
