@@ -220,7 +220,7 @@ def _begins(term: str, held: set[str]) -> bool:
 
 def _likeness(app: App, store: Store, query: str, problems: list[str] | None) -> dict[str, float]:
     """Return how like `query` each memory is, by path; nothing while vectors are off or can't be had."""
-    if not semantic.is_on(app.settings.embeddings):
+    if store.is_team or not semantic.is_on(app.settings.embeddings):
         return {}
     try:
         app.require_settings()
