@@ -52,7 +52,7 @@ def list_memories(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the memories here, its team's, and those for all projects."""
+    """List memories: here, the team's, and for all projects."""
     app = App(store=store, user=user, team=team)
     if retired:
         gone = listing.left(app, since=since)
