@@ -68,7 +68,14 @@ def test_what_the_team_wrote_gets_no_line_of_ours_in_the_person_s_index(shared):
 def test_add_team_writes_one_plain_file_and_undo_takes_it_away(shared):
     folder = shared.store / "team"
     before = files(folder)
-    said = shared.run("add", "--team", "The staging database is reset on Fridays.", "--name", "staging")
+    said = shared.run(
+        "add",
+        "--team",
+        "The staging database is reset on Fridays.",
+        "--name",
+        "staging",
+        REVERIE_NOW="2030-01-01T10:00:00Z",
+    )
     assert "(the team's)" in said.out
     assert visible(folder) == {"release-branch.md", "staging.md"}
     text = (folder / "staging.md").read_text("utf-8")
@@ -132,13 +139,14 @@ def test_forget_needs_the_word_team_and_then_can_be_undone(shared):
     assert files(folder) == before
     shared.here("forget", "deploy-day", "release-branch", code=1)
     assert "deploy-day" in shared.here("list").out, "none goes where one may not"
-    said = shared.here("forget", "--team", "release-branch")
+    said = shared.here("forget", "--team", "release-branch", REVERIE_NOW="2030-01-01T10:00:00Z")
     assert "(the team's)" in said.out and "`reverie restore --team release-branch`" in said.err
     assert "release-branch.md" not in visible(folder) and shared.here("recall", ASKED).out == ""
     assert "restore --team" in shared.here("restore", "release-branch", code=1).err
-    shared.here("restore", "--team", "release-branch")
+    shared.here("restore", "--team", "release-branch", REVERIE_NOW="2030-01-01T10:00:01Z")
     assert files(folder)["release-branch.md"] == before["release-branch.md"]
-    shared.here("undo"), shared.here("undo")
+    assert "removed" in shared.here("undo", REVERIE_NOW="2030-01-01T10:00:02Z").out
+    shared.here("undo", REVERIE_NOW="2030-01-01T10:00:03Z")
     assert files(folder)["release-branch.md"] == before["release-branch.md"]
 
 
