@@ -44,6 +44,11 @@ class PhaseContext:
         return Path(self.ledger.path).parent
 
     @property
+    def proposes_only(self) -> bool:
+        """Whether changes of memories wait for a person: by the mode, or since others read the store."""
+        return self.settings.store.mode == "propose" or self.store.is_team
+
+    @property
     def store_key(self) -> str:
         """Return the store's name in the ledger."""
         return str(self.store.path)

@@ -32,6 +32,7 @@ from pipeline.core.errors import (
 from pipeline.core.home import Home
 from pipeline.domain.memory import TYPES
 from pipeline.extraction.run import Outcome
+from pipeline.hooklib import ownership
 from pipeline.install import claude_settings
 from pipeline.install.hook_registration import note_interpreter
 from pipeline.intake.ingest import Ingested, KnownFiles, file_key, ingest_file, stat_of
@@ -52,13 +53,18 @@ _PROBLEMS_NAMED = 3
 class App:
     """Reverie for one home; `store` and `llm` override what the settings and the cwd would choose.
 
-    `user` chooses the user scope, the memories for all projects. What of ``config.toml`` can't be used counts
-    as its default, and `config_error` says so: what asks a model then refuses (`require_settings`).
+    `user` chooses the user scope, the memories for all projects; `team` the folder of the project's team.
+    What of ``config.toml`` can't be used counts as its default, and `config_error` says so: what asks a model
+    then refuses (`require_settings`).
     """
 
-    def __init__(self, *, store: Path | None = None, user: bool = False, llm: str | None = None) -> None:
-        if store is not None and user:
-            raise UsageError("--store and --user exclude each other", fix="Name one of them.")
+    def __init__(
+        self, *, store: Path | None = None, user: bool = False, team: bool = False, llm: str | None = None
+    ) -> None:
+        named = {"--store": store is not None, "--user": user, "--team": team}
+        both = [option for option, given in named.items() if given]
+        if len(both) > 1:
+            raise UsageError(f"{' and '.join(both)} exclude each other", fix="Name one of them.")
         self.home = paths.home_dir()
         self.settings: Settings
         self.settings, self.config_error = config.load_or_defaults(self.home)
@@ -71,6 +77,8 @@ class App:
         self.store_override = store.expanduser().absolute() if store else None
         if user:
             self.store_override = Home(self.home).user_store
+        if team:
+            self.store_override = self._require_team()
 
     # -- opening ----------------------------------------------------------------------------------
 
@@ -90,6 +98,27 @@ class App:
     def is_user_scope(self) -> bool:
         """Whether the folder is that of the memories for all projects."""
         return self.store_override == Home(self.home).user_store
+
+    @property
+    def is_team(self) -> bool:
+        """Whether the folder is one that others write in too."""
+        return ownership.is_team(str(self.store_path))
+
+    @property
+    def team_path(self) -> Path | None:
+        """Return the folder of the team's memories in the one here, None when there is none."""
+        found = ownership.team_folder(str(self.store_path))
+        return Path(found) if found else None
+
+    def _require_team(self) -> Path:
+        found = self.team_path
+        if found is None:
+            raise InputError(
+                "this project has no team's folder",
+                file=f"{self.store_path}/{ownership.TEAM}",
+                fix="Claude Code makes it where a team shares memories.",
+            )
+        return found
 
     @property
     def offline(self) -> bool:
@@ -346,12 +375,14 @@ class App:
     def reindex(self) -> list[str]:
         """Rebuild every derived file from the markdown; returns the files that changed.
 
-        The search index is built anew as well, and those of stores that are gone are deleted.
+        The search index is built anew as well, the team's too, and those of stores that are gone are deleted.
         """
         self.require_settings()
         store, now = self.open_store(), self.clock.now()
         wrote = store.reindex(now=now)
         refresh_index(self.home, store, now, rebuild=True)
+        if self.team_path is not None:
+            refresh_index(self.home, open_store(self.team_path, self.settings), now, rebuild=True)
         sweep_indexes(self.home)
         return wrote
 

@@ -42,8 +42,9 @@ def embed(app: App, *, everywhere: bool = False, anew: bool = False) -> Iterator
 
 def _stores(app: App, ledger: Ledger) -> list[Store]:
     store_paths = [*map(Path, files.stores(ledger)), Home(app.home).user_store]
-    return [
+    stores = [
         open_store(store_path, app.settings)
         for store_path in dict.fromkeys(store_paths)
         if store_path.is_dir()
     ]
+    return [store for store in stores if not store.is_team]

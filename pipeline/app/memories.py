@@ -39,15 +39,15 @@ def add(
 ) -> Memory:
     """Write a memory a person dictates; without a `kind` its words tell the type (`guessed_type`).
 
-    Refuses secrets and what must never be kept; unless `force` is given also what reads like a permission or
-    an instruction, and what a memory says already.
+    Refuses secrets and what must never be kept, and for a team what is about the person; unless `force` is
+    given also what reads like a permission or an instruction, and what a memory says already.
     """
     if kind and kind not in TYPES:
         raise UsageError(f"there is no type {kind!r}", fix=f"Types: {', '.join(TYPES)}.")
     statement, why, description = (normalize("NFC", text) for text in (statement, why, description))
     _require_fit(statement, why, description, name, sure=force)
     app.require_settings()
-    store = app.open_store(create=True)
+    store = app.open_store(create=not app.is_team)
     now = app.clock.now()
     words = statement.split()
     memory = Memory(
@@ -79,7 +79,8 @@ def add(
     door = Door(store, now=now, approved=True)
     planned = door.create(memory)
     if isinstance(planned, Flaw):
-        raise _refused(planned.reason)
+        yours = app.is_team and memory.type == "user"
+        raise _refused(planned.reason, "`reverie add --user TEXT` keeps it for you alone." if yours else "")
     door.write(new_id(), f"add {planned.memory.name}")
     app.follow(store)
     return replace(planned.memory, path=planned.path)
@@ -187,5 +188,5 @@ def _title_of(statement: str) -> str:
     return one_line(sentences(statement)[0].text, _TITLE_CHARS).rstrip(".,;:")
 
 
-def _refused(reason: str) -> InputError:
-    return InputError(f"the text {reason}", fix="Memories state facts; they grant nothing.")
+def _refused(reason: str, fix: str = "") -> InputError:
+    return InputError(f"the text {reason}", fix=fix or "Memories state facts; they grant nothing.")

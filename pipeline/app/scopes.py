@@ -1,7 +1,8 @@
-"""The two scopes of memories, those of the project here and those for all projects, and which one is meant.
+"""The scopes of memories: those of the project here, of its team, and for all projects; which one is meant.
 
-Every use case acts on one store. Where a person named no folder, what they name may be in either: here it
-is found, the project's first.
+Every use case acts on one store. Where a person named no folder, what they name may be in any: here it is
+found, the project's first. A project whose own folder others write in (`hooklib.ownership.is_team`) has
+nothing but the team's.
 """
 
 from __future__ import annotations
@@ -12,21 +13,26 @@ from typing import Literal
 
 from pipeline.app import retired
 from pipeline.app.application import App
-from pipeline.core.errors import UnknownMemoryError
+from pipeline.core.errors import InputError, UnknownMemoryError
 from pipeline.core.home import Home
 from pipeline.domain.memory import Memory
 from pipeline.domain.sentences import sentences
 from pipeline.store import Document
 from pipeline.text.near import did_you_mean
 
-Scope = Literal["project", "user"]
-SHOWN = {"project": "this project", "user": "all projects", "both": "both"}
+Scope = Literal["project", "team", "user"]
+SHOWN = {"project": "this project", "team": "the team", "user": "all projects", "both": "both"}
 """How a scope is called for a person."""
+_NAMED = {
+    "project": "",
+    "team": "in the team's folder as well: --team means that one",
+    "user": "for all projects as well: --user means that one",
+}
 
 
 def scope_of(app: App) -> Scope:
-    """Return which scope `app` acts on; a folder that was named counts as a project's."""
-    return "user" if app.is_user_scope else "project"
+    """Return which scope `app` acts on; a folder that was named counts as a project's, or as a team's."""
+    return "user" if app.is_user_scope else "team" if app.is_team else "project"
 
 
 def user_scope(app: App) -> App:
@@ -36,15 +42,37 @@ def user_scope(app: App) -> App:
     return other
 
 
-def all_of(app: App) -> list[App]:
-    """Return the scopes to look at: one that was named alone, else the project's and the user's, if there.
+def _teams(app: App) -> list[App]:
+    """Return `app` as it acts on the team's folder in the project's, if there is one."""
+    if app.team_path is None:
+        return []
+    other = copy(app)
+    other.store_override = app.team_path
+    return [other]
 
-    With neither there it is `app`, whose own errors then say so.
+
+def require_meant(asked: App, app: App, name: str, command: str) -> None:
+    """Raise InputError where `name` was found in the team's folder by who did not ask for the team's.
+
+    What `command` does there it does for everybody.
+    """
+    if app is not asked and scope_of(app) == "team":
+        raise InputError(
+            f"{name} is the team's",
+            file=str(app.store_path),
+            fix=f"`reverie {command} --team {name}` does it for everyone in the team.",
+        )
+
+
+def all_of(app: App) -> list[App]:
+    """Return the scopes to look at: one that was named alone, else the project's, its team's and the user's.
+
+    Of these those that are there; with none it is `app`, whose own errors then say so.
     """
     if app.store_override is not None:
         return [app]
     everyone = user_scope(app)
-    there = [] if app.is_fresh else [app]
+    there = [] if app.is_fresh else [app, *_teams(app)]
     same = bool(there) and app.store_path.resolve() == everyone.store_path.resolve()
     return [*there, *([] if everyone.is_fresh or same else [everyone])] or [app]
 
@@ -83,11 +111,12 @@ def archive_holder(app: App, name: str) -> App:
 
 
 def namesake(app: App, found: App, name: str) -> str:
-    """Return what to tell who gets the memory `name` of scope `found` while the other has one, too."""
-    others = [scope for scope in all_of(app) if scope_of(scope) != scope_of(found)]
-    if any(scope.open_store().scan().by_name(name) is not None for scope in others):
-        return "A memory of that name is there for all projects as well: --user means that one."
-    return ""
+    """Return what to tell who gets the memory `name` of scope `found` while another has one, too."""
+    others = [scope for scope in all_of(app) if scope.store_path != found.store_path]
+    where = [
+        _NAMED[scope_of(scope)] for scope in others if scope.open_store().scan().by_name(name) is not None
+    ]
+    return f"A memory of that name is there {' and '.join(filter(None, where))}." if any(where) else ""
 
 
 def text_of(memory: Memory) -> str:
@@ -98,16 +127,19 @@ def text_of(memory: Memory) -> str:
 
 def once(
     found: Iterable[tuple[Scope, Document]],
-) -> list[tuple[Literal["project", "user", "both"], Document]]:
-    """Return `found` with what both scopes have word for word said once, as ``both``."""
+) -> list[tuple[Literal[Scope, "both"], Document]]:
+    """Return `found` with what the project and all projects have word for word said once, as ``both``.
+
+    What a team says stays apart: it is nobody's here.
+    """
     rows = list(found)
     everywhere = {text_of(document.memory) for scope, document in rows if scope == "user"}
     here = {text_of(document.memory) for scope, document in rows if scope == "project"}
-    rows_once: list[tuple[Literal["project", "user", "both"], Document]] = []
+    rows_once: list[tuple[Literal[Scope, "both"], Document]] = []
     for scope, document in rows:
         text = text_of(document.memory)
         if scope == "project":
             rows_once.append(("both" if text in everywhere else "project", document))
-        elif text not in here:
-            rows_once.append(("user", document))
+        elif scope == "team" or text not in here:
+            rows_once.append((scope, document))
     return rows_once

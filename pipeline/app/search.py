@@ -16,7 +16,7 @@ from typing import Literal
 
 from pipeline.app import scopes
 from pipeline.app.application import App
-from pipeline.app.scopes import Scope
+from pipeline.app.scopes import Scope, scope_of
 from pipeline.context import open_store
 from pipeline.core.clock import iso
 from pipeline.core.errors import ConfigError, EmbeddingError, InputError, SpendError
@@ -37,10 +37,10 @@ SNIPPET = 100
 class Hit:
     """A memory found.
 
-    `scope` is ``user`` for one of all projects, else ``project``, or ``both`` where the project here and all
-    projects have it word for word. `score` is the share of the question that it holds, from 0 to 1, rare
-    words weighing more; `said` is when it was last said (ISO 8601), or "" when nobody knows; `path` is
-    relative to `store`.
+    `scope` is ``user`` for one of all projects, ``team`` for a team's, else ``project``, or ``both`` where
+    the project here and all projects have it word for word. `score` is the share of the question that it
+    holds, from 0 to 1, rare words weighing more; `said` is when it was last said (ISO 8601), or "" when
+    nobody knows; `path` is relative to `store`.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Hit:
     store: str
     path: str
     retired: bool
-    scope: Literal["project", "user", "both"] = "project"
+    scope: Literal[Scope, "both"] = "project"
 
 
 def search(
@@ -70,10 +70,9 @@ def search(
     could not be is added to `problems`.
 
     A query of stop words and single letters, such as `R` or `WHO`, is looked for as it is written.
-    Looked at are the store here and the user-scope one, and every store the ledger knows if `everywhere`;
-    retired ones only when asked for. What the project here and all projects both say is said once, as the
-    project's. Raises InputError when `query` is empty or there is no store, and
-    SearchError.
+    Looked at are the store here, its team's and the user-scope one, and every store the ledger knows if
+    `everywhere`; retired ones only when asked for. What the project here and all projects both say is said
+    once, as the project's. Raises InputError when `query` is empty or there is no store, and SearchError.
     """
     asked = terms(query)
     if not asked:
@@ -132,7 +131,7 @@ def _literal(app: App, query: str, *, limit: int, everywhere: bool, retired: boo
 def _once(app: App, stores: Sequence[Store], hits: Sequence[Hit]) -> list[Hit]:
     """Return `hits` of `stores` with their scopes; what the project here and all projects say comes once."""
     everyone = str(Home(app.home).user_store)
-    folders: dict[str, Scope] = {str(app.store_path): "project", everyone: "user"}
+    folders: dict[str, Scope] = {str(app.store_path): scope_of(app), everyone: "user"}
     live: dict[tuple[str, str], Hit] = {(hit.store, hit.path): hit for hit in hits if not hit.retired}
     alike: list[tuple[Scope, Document]] = []
     if all(any(hit.store == folder for hit in live.values()) for folder in folders):
@@ -145,9 +144,10 @@ def _once(app: App, stores: Sequence[Store], hits: Sequence[Hit]) -> list[Hit]:
             ]
     kept = {id(document): where for where, document in scopes.once(alike)}
     scope_by_path = {(scope, document.path): kept.get(id(document)) for scope, document in alike}
+    teams = {str(store.path) for store in stores if store.is_team}
     found = []
     for hit in hits:
-        own: Scope = "user" if hit.store == everyone else "project"
+        own: Scope = "user" if hit.store == everyone else "team" if hit.store in teams else "project"
         scope = scope_by_path.get((own, hit.path), own) if hit.store in folders and not hit.retired else own
         if scope is not None:
             found.append(replace(hit, scope=scope))
@@ -166,6 +166,8 @@ def _stores(app: App, everywhere: bool) -> Iterator[Store]:
         here = app.open_store()
         seen.add(here.root)
         yield here
+    if app.store_override is None and app.team_path is not None:
+        more.insert(0, app.team_path)
     for store_path in more:
         store = open_store(store_path, app.settings)
         if store.root not in seen:
@@ -218,7 +220,7 @@ def _begins(term: str, held: set[str]) -> bool:
 
 def _likeness(app: App, store: Store, query: str, problems: list[str] | None) -> dict[str, float]:
     """Return how like `query` each memory is, by path; nothing while vectors are off or can't be had."""
-    if not semantic.is_on(app.settings.embeddings):
+    if store.is_team or not semantic.is_on(app.settings.embeddings):
         return {}
     try:
         app.require_settings()

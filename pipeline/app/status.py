@@ -39,6 +39,7 @@ from pipeline.ledger.outages import Outage
 from pipeline.llm import budget, describe
 from pipeline.llm.cassette import in_words
 from pipeline.store import undone_runs
+from pipeline.store.files.layout import memory_files
 from pipeline.store.ownership.access import owner
 from pipeline.text.humanize import count
 from pipeline.text.quotes import in_one_line
@@ -70,6 +71,8 @@ def overview(
     return {
         "home": str(home),
         "store": str(store),
+        "shared": ownership.is_team(str(store)),
+        "team": _team(store),
         "waiting_folder": folders.waiting(Path.cwd())[0],
         "moved_from": ownership.moved_from(str(store), str(paths.project_root(Path.cwd()))),
         "left_behind": left_behind(ledger, store),
@@ -214,6 +217,14 @@ def _last_event(ledger: Ledger, home: Path) -> dict[str, Any] | None:
     return {"hook": last[0], "at": last[1]} if last else None
 
 
+def _team(store: Path) -> dict[str, Any] | None:
+    """Return where the team's memories of a project are and how many, None where it has no such folder."""
+    folder = ownership.team_folder(str(store))
+    if not folder:
+        return None
+    return {"folder": folder, "memories": sum(1 for _ in memory_files(Path(folder), [], stamps=False))}
+
+
 def _dream(ledger: Ledger, settings: Settings, store: Path) -> dict[str, Any]:
     """Return when this store was last consolidated and what each gate answered last (epoch seconds)."""
     known = dreams.state(ledger, str(store))
@@ -221,7 +232,9 @@ def _dream(ledger: Ledger, settings: Settings, store: Path) -> dict[str, Any]:
     return {
         "last_success": known.last_success,
         "last_attempt": known.last_attempt,
-        "enabled": settings.dream.enabled and settings.store.mode in ("auto", "propose"),
+        "enabled": settings.dream.enabled
+        and settings.store.mode in ("auto", "propose")
+        and not ownership.is_team(str(store)),
         "not_before": None
         if known.last_success is None
         else known.last_success + settings.dream.interval_hours * 3600,

@@ -73,12 +73,12 @@ def _newest(app: App) -> list[tuple[App, str]]:
     ]
     if not standing:
         raise InputError("there is nothing to undo", file=str(app.store_path), fix="See `reverie history`.")
-    # Numbers count within one store, times across both.
-    newest: dict[Scope, tuple[App, Generation]] = {}
+    # Numbers count within one store, times across all.
+    newest: dict[Path, tuple[App, Generation]] = {}
     for scope, item in standing:
-        known = newest.get(scope_of(scope))
+        known = newest.get(scope.store_path)
         if known is None or item.number > known[1].number:
-            newest[scope_of(scope)] = (scope, item)
+            newest[scope.store_path] = (scope, item)
     last = max((item for _, item in newest.values()), key=lambda item: item.at or _EARLIEST).run
     whole = promoted_by(last) or last
     return [(scope, item.run) for scope, item in standing if item.run in (whole, promotion_of(whole))]

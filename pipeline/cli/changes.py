@@ -14,7 +14,7 @@ from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange, compare
 from pipeline.app.scopes import SHOWN, scope_of
 from pipeline.cli import output
-from pipeline.cli.options import JsonOption, StoreOption, UserOption
+from pipeline.cli.options import JsonOption, StoreOption, TeamOption, UserOption
 from pipeline.core.zone import minute
 
 _LEVELS = {"kept": "", "gone": "warning", "new": "ok"}
@@ -67,7 +67,7 @@ def diff(
                     output.verbatim(app_history.as_text(file).rstrip("\n"))
                 continue
             entry = change.entry
-            where = "all projects" if entry.scope == "user" else ""
+            where = SHOWN[entry.scope] if entry.scope != "project" else ""
             head = (entry.short, minute(entry.at), entry.by, where)
             output.line("  ".join(text for text in head if text))
             tell_changes(change.shown, change.memories)
@@ -118,11 +118,14 @@ def restore(
         str, typer.Argument(metavar="NAME", help="Name, file stem, id, or its path in the archive.")
     ],
     user: UserOption = False,
+    team: TeamOption = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Bring a retired memory back from the archive."""
-    app = scopes.archive_holder(App(store=store, user=user), name)
+    asked = App(store=store, user=user, team=team)
+    app = scopes.archive_holder(asked, name)
+    scopes.require_meant(asked, app, name, "restore")
     path = app_history.restore(app, name)
     output.data(
         {"path": path, "scope": scope_of(app)},
@@ -132,8 +135,8 @@ def restore(
 
 
 def for_all(app: App) -> str:
-    """Return what stands behind a line that is about the memories for all projects, "" for a project's."""
-    return " (for all projects)" if app.is_user_scope else ""
+    """Return what stands behind a line about memories for all projects or a team's, "" for a project's."""
+    return {"user": " (for all projects)", "team": " (the team's)"}.get(scope_of(app), "")
 
 
 def tell_changes(shown: Sequence[MemoryChange], every: Sequence[MemoryChange], more: str = "") -> None:
@@ -177,7 +180,7 @@ def _tell_undone(part: undoing.Part) -> None:
     undone = part.undone
     when = f" of {minute(undone.at)}" if undone.at else ""
     what = f"{undone.reason}{when} ({part.short})" if undone.reason else part.short
-    what += " for all projects" if part.scope == "user" else ""
+    what += f" for {SHOWN[part.scope]}" if part.scope != "project" else ""
     if undone.already:
         output.line(f"{what} was {'redone' if undone.again else 'undone'} before")
     else:

@@ -15,9 +15,17 @@ from pipeline.app.listing import Left, Listed
 from pipeline.app.scopes import SHOWN, scope_of
 from pipeline.cli import output
 from pipeline.cli.changes import for_all
-from pipeline.cli.options import TYPE_NAMES, JsonOption, NameArgument, NamesArgument, StoreOption, UserOption
+from pipeline.cli.options import (
+    TYPE_NAMES,
+    JsonOption,
+    NameArgument,
+    NamesArgument,
+    StoreOption,
+    TeamOption,
+    UserOption,
+)
 from pipeline.core.zone import day, minute
-from pipeline.hooklib.memory_format import EDITED_BY_HAND, UNVERIFIED
+from pipeline.hooklib.memory_format import EDITED_BY_HAND, THE_TEAM, UNVERIFIED
 from pipeline.hooklib.plain import one_line
 
 _LEAST_WIDE = 60
@@ -40,11 +48,12 @@ def list_memories(
         bool, typer.Option("--retired", "--archived", help="Those that left instead, with when and why.")
     ] = False,
     user: UserOption = False,
+    team: TeamOption = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the memories here and those for all projects."""
-    app = App(store=store, user=user)
+    """List memories: here, the team's, and for all projects."""
+    app = App(store=store, user=user, team=team)
     if retired:
         gone = listing.left(app, since=since)
         output.data(gone, lambda: _tell_left(gone), as_json=as_json)
@@ -60,10 +69,14 @@ def list_memories(
 
 
 def show(
-    name: NameArgument, user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False
+    name: NameArgument,
+    user: UserOption = False,
+    team: TeamOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Print one memory as it stands in its file."""
-    asked = App(store=store, user=user)
+    asked = App(store=store, user=user, team=team)
     app = scopes.holder(asked, name)
     document, problems = recall.show(app, name)
     text = document.raw.decode("utf-8", "replace")
@@ -78,10 +91,14 @@ def show(
 
 
 def why(
-    name: NameArgument, user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False
+    name: NameArgument,
+    user: UserOption = False,
+    team: TeamOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Show who said it, where, and which run and model kept it."""
-    asked = App(store=store, user=user)
+    asked = App(store=store, user=user, team=team)
     app = scopes.holder(asked, name)
     found = explained(app, name)
     output.data(
@@ -105,6 +122,7 @@ def add(
         ),
     ] = False,
     user: Annotated[bool, typer.Option("--user", help="For all projects, not only the one here.")] = False,
+    team: Annotated[bool, typer.Option("--team", help="For the team, whose others read it.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -112,7 +130,7 @@ def add(
 
     One whose text stands in a memory already is not written: exit code 1, and its name is told.
     """
-    app = App(store=store, user=user)
+    app = App(store=store, user=user, team=team)
     memory = store_memories.add(
         app, statement, kind=kind, name=name, description=description, why=why, force=force
     )
@@ -124,15 +142,22 @@ def add(
 
 
 def forget(
-    names: NamesArgument, user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False
+    names: NamesArgument,
+    user: UserOption = False,
+    team: TeamOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Retire memories so that old words never bring them back.
 
     They move to archive/. What a person says from now on can bring one back, and so can `reverie restore`.
+    One of the team's goes only with --team, and then for everyone.
     """
-    asked = App(store=store, user=user)
+    asked = App(store=store, user=user, team=team)
     # All are looked for before one is touched, so that a slip in a name forgets nothing.
     found = [(name, scopes.holder(asked, name)) for name in dict.fromkeys(names)]
+    for name, app in found:
+        scopes.require_meant(asked, app, name, "forget")
     done = []
     for name, app in found:
         note = scopes.namesake(asked, app, name)
@@ -140,7 +165,7 @@ def forget(
         done.append({"forgotten": gone, "scope": scope_of(app)})
         if not as_json:
             output.line(f"forgotten  {gone} (kept in archive/){for_all(app)}")
-            output.talk(f"`reverie restore {gone}` brings it back.")
+            output.talk(f"`reverie restore {'--team ' if team else ''}{gone}` brings it back.")
             output.talk(note)
     if as_json:
         output.data(done[0] if len(done) == 1 else done, output.line, as_json=True)
@@ -179,9 +204,12 @@ def _note(asked: App, app: App, name: str) -> None:
 
 
 def reindex(user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Rebuild MEMORY.md, all derived files and the search index."""
+    """Rebuild MEMORY.md, all derived files and the search index.
+
+    Of a team's folder the search index alone.
+    """
+    app = App(store=store, user=user)
     with output.progress("rebuilding"):
-        app = App(store=store, user=user)
         changed = app.reindex()
 
     def tell() -> None:
@@ -191,6 +219,8 @@ def reindex(user: UserOption = False, store: StoreOption = None, as_json: JsonOp
     output.data(changed, tell, as_json=as_json)
     for line in app.memories(None)[1]:
         output.talk(line)
+    if app.team_path is not None and not as_json:
+        output.talk(f"Of the team's folder the search index alone: {app.team_path}")
 
 
 def _tell_list(rows: list[Listed], kind: str | None, since: str) -> None:
@@ -259,7 +289,7 @@ def _tell_why(found: Why, app: App) -> None:
 
 def _tell_sources(found: Why) -> None:
     for number, source in enumerate(found.sources, start=1):
-        claim = "the file says that " if found.by == UNVERIFIED else ""
+        claim = "the file says that " if found.by in (UNVERIFIED, THE_TEAM) else ""
         spoken = {"person": "the person said", "pasted": "the person pasted"}
         telling = claim + spoken.get(source["speaker"], "the assistant said")
         output.line(f"\nsource {number}: {telling} at {minute(source['at'], 'an unknown time')}")
@@ -282,8 +312,8 @@ def _tell_sources(found: Why) -> None:
 def _origin(found: Why) -> str:
     """Return who says it, and what the file claims where nothing bears that out."""
     memory = found.memory
-    claimed = "added by you" if memory.dictated_at else memory.origin
-    if found.by in (UNVERIFIED, EDITED_BY_HAND):
+    claimed = "added by you" if memory.dictated_at and found.by != THE_TEAM else memory.origin
+    if found.by in (UNVERIFIED, EDITED_BY_HAND, THE_TEAM):
         return f"{found.by}; it claims to be {claimed}" if claimed else found.by
     return claimed or "unknown"
 
@@ -299,6 +329,8 @@ def _tell_runs(found: Why) -> None:
 
 def _changed_by(found: Why) -> str:
     """Return whether somebody changed the file since Reverie wrote it, if it did, and when."""
+    if found.by == THE_TEAM:
+        return "nobody can tell: others write in this folder too"
     if found.ours:
         return "no"
     if found.edit is None:

@@ -40,6 +40,7 @@ StoreOption = Annotated[
     ),
 ]
 UserOption = Annotated[bool, typer.Option("--user", help="The memories for all projects.")]
+TeamOption = Annotated[bool, typer.Option("--team", help="The memories of the project's team.")]
 LlmOption = Annotated[
     str | None,
     typer.Option(

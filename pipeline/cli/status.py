@@ -102,7 +102,14 @@ def _head(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
     waits = value["waiting_folder"]
     allow = [f"this project's settings name {_short(waits)}: `reverie allow` lets it count"] if waits else []
     moved = [f"these memories were made at {_short(value['moved_from'])}"] if value["moved_from"] else []
-    return [left + " " * gap + clock, _short(value["store"]), *allow, *moved]
+    shared = ["others write in this folder too: it is changed at your word only"] if value["shared"] else []
+    team = value["team"]
+    theirs = (
+        [f"{count(team['memories'], 'memory', 'memories')} of the team in {_short(team['folder'])}"]
+        if team
+        else []
+    )
+    return [left + " " * gap + clock, _short(value["store"]), *shared, *theirs, *allow, *moved]
 
 
 def _work(value: dict[str, Any], now: datetime, columns: int) -> list[str]:

@@ -19,6 +19,9 @@ from pipeline.config import DreamSettings
 from pipeline.core.clock import at_most_now
 from pipeline.domain.operations import Gate
 
+TEAM = "Others write in this folder too, so no dream touches what is in it."
+"""Why a team's folder sees no dream, whoever asks for one."""
+
 
 @dataclass(frozen=True, slots=True)
 class GateFacts:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.consolidation import cues, vetoes
+from pipeline.consolidation import cues, gates, vetoes
 from pipeline.consolidation.asking import ask_groups, count, last_call
 from pipeline.consolidation.choose.gather import Gathered, gather
 from pipeline.consolidation.commit import changes
@@ -42,10 +42,13 @@ def dream(phase: PhaseContext, *, home: Path, force: bool = False, dry_run: bool
 
     `force` skips the gates but not the locks; `dry_run` writes nothing, in the store or in the ledger but
     for what model calls cost and their answers, which the next dream uses. A dream that a crash
-    interrupted is finished first, and is then the one returned. Raises StoreError when the store can't be
-    written, LeaseLostError when another consolidation took over.
+    interrupted is finished first, and is then the one returned. A team's folder sees none. Raises StoreError
+    when the store can't be written, LeaseLostError when another consolidation took over.
     """
     report = DreamReport(run_id=new_id(), store=phase.store_key, at=iso(phase.clock.now()))
+    if phase.store.is_team:
+        report.word, report.reason = "closed", gates.TEAM
+        return report
     if not force and (dry_run or interrupted(phase) is None):
         report.gates = judge(phase, record=not dry_run)
         closed = first_closed(report.gates)
@@ -95,7 +98,7 @@ def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, 
     present = {document.id: document.digest for document in snapshot.documents if document.id}
     known_vetoes = vetoes.read(phase.store)
     accepted, vetoed = vetoes.sift(checked.accepted, known_vetoes, present)
-    if phase.settings.store.mode == "propose":
+    if phase.proposes_only:
         only = "this store only takes proposals"
         checked.refused += [Refused(operation, only, to_inbox=True) for operation in accepted]
         accepted = []

@@ -97,7 +97,7 @@ def extract(phase: PhaseContext, strategy: Strategy, *, window: int = 0) -> Outc
 
 
 def _fresh(phase: PhaseContext, strategy: Strategy, span: Span) -> Outcome:
-    if not span.skip and phase.settings.store.mode != "propose":
+    if not span.skip and not phase.proposes_only:
         # Before the model is paid for memories that could not be written (bug 52).
         require_writable(phase.store.root)
     run_id = _start(phase, strategy, span)
@@ -233,7 +233,7 @@ def _apply(
         provisional=answer.provisional,
         everyone=of_user_scope(phase, answer.shown),
         waiting=_waiting(phase),
-        propose_only=phase.settings.store.mode == "propose",
+        propose_only=phase.proposes_only,
     )
 
     def write(snapshot: Snapshot) -> ExtractionPlan:
@@ -256,7 +256,7 @@ def _episode(
 ) -> list[WriteFile]:
     if not diary.title or not span.last:
         return []
-    if phase.settings.store.mode == "propose":
+    if phase.proposes_only:
         return []
     day, _, clock = zone.minute(parse_time(span.ended_at) or phase.clock.now()).partition(" ")
     paths = [action.path for action in planned.actions if action.path]

@@ -69,6 +69,20 @@ def is_allowed(root: str, folder: str) -> bool:
     return [root, folder] in allowed(places.home_dir())
 
 
+def is_brought(folder: str) -> bool:
+    """Whether a repository brought the memory folder `folder` along and a person let it count.
+
+    Then whoever writes in the repository writes there too. A folder that the person's own settings name, or
+    one outside of the project, is the person's.
+    """
+    rows = allowed(places.home_dir())
+    real = os.path.realpath(folder) if rows else ""
+    return any(
+        os.path.realpath(named) == real and real.startswith(os.path.realpath(root) + "/")
+        for root, named in rows
+    )
+
+
 def allowed(home: str) -> "list[list[str]]":
     """Return root and folder of each that a person let count; what can't be read lets nothing count."""
     try:
@@ -106,9 +120,12 @@ def _can_be_a_path(named: str) -> bool:
 def host_loads_memory(root: str) -> bool:
     """Whether Claude Code loads the ``MEMORY.md`` of the project at `root`: not with its memory off.
 
+    Nor where ``CLAUDE_MEMORY_STORES`` names stores that are shared: it then shows their indexes alone.
     ``CLAUDE_CODE_DISABLE_AUTO_MEMORY`` decides, then ``autoMemoryEnabled`` in the settings files, the
     project's before the user's.
     """
+    if os.environ.get("CLAUDE_MEMORY_STORES", "").strip():
+        return False
     switch = os.environ.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "").lower()
     if switch:
         return switch not in _OFF

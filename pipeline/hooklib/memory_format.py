@@ -35,6 +35,8 @@ SPEAKERS = {
 """Who stands behind a memory of each origin, in words."""
 UNVERIFIED = "unverified file"
 EDITED_BY_HAND = "edited by hand"
+THE_TEAM = "the team"
+"""Whoever wrote a file in a folder that others write in too, whatever the file says."""
 BORNE_OUT = frozenset({"ours", "told"})
 """Whose files are believed about their origin (`hooklib.ownership.hand`)."""
 
@@ -128,6 +130,8 @@ def speaker(origin: str, hand: str) -> str:
     A file's own word for its origin counts only where Reverie wrote these very bytes, or the ledger has what
     they cite.
     """
+    if hand == "team":
+        return THE_TEAM
     if hand in BORNE_OUT:
         return SPEAKERS.get(origin, "unknown")
     return EDITED_BY_HAND if hand == "edited" else UNVERIFIED

@@ -19,13 +19,20 @@ if TYPE_CHECKING:
 OWNER = f"{places.PRIVATE}/root"
 WRITTEN = f"{places.PRIVATE}/written.jsonl"
 """What Reverie wrote: ``["path","digest"]`` a line, the last one of a path counts."""
-OURS, TOLD, EDITED, OTHER = "ours", "told", "edited", "other"
+OURS, TOLD, EDITED, OTHER, TEAMS = "ours", "told", "edited", "other", "team"
 """Whose words a memory file has: the very bytes are Reverie's; nobody knows the file, but the ledger has what
-it cites; Reverie wrote it and somebody changed it; nothing bears out what it says of itself."""
+it cites; Reverie wrote it and somebody changed it; nothing bears out what it says of itself; it lies in a
+team's folder, where others can write all of that, the notes of what Reverie wrote too."""
+TEAM = "team"
+"""Claude Code's name for the folder of a team's memories, below a project's own."""
 MOVED = f"{places.PRIVATE}/moved"
 """A JSON object a line for each time the store's project moved: ``from``, ``to``, ``at`` (epoch seconds)."""
 _LONGEST = 8192
 _MOST_WRITTEN = 8 << 20
+_TEAM_DEPTH = 3
+"""Claude Code gives each shared store a folder in the team's, and may keep its files one below that."""
+_MOST_TEAM_FOLDERS = 64
+_NOT_TEAM_MEMORIES = frozenset({"archive", "skills"})
 _MOUNTS = ("/", "/media", "/mnt", "/net", "/run/media", "/Volumes")
 """Where a disk may be missing: what ends right here is not gone for good."""
 
@@ -144,10 +151,12 @@ def project_of(cwd: str) -> "tuple[str, str]":
 
 
 def hand(store: str, path: str, digest: str) -> str:
-    """Return whose the file at `path` of `store` with that SHA-256 is: `OURS`, `EDITED` or `OTHER`.
+    """Return whose the file at `path` of `store` with that SHA-256 is: `TEAMS`, `OURS`, `EDITED` or `OTHER`.
 
     For a file that the worker has not seen yet, by the end of what was written; what is not found is `OTHER`.
     """
+    if is_team(store):
+        return TEAMS
     try:
         written = places.read_file(f"{store}/{WRITTEN}", _MOST_WRITTEN)
     except (OSError, ValueError):
@@ -161,6 +170,58 @@ def hand(store: str, path: str, digest: str) -> str:
             return OURS
     at = written.rfind(start)
     return EDITED if at >= 0 and not written.startswith(b'"', at + len(start)) else OTHER
+
+
+def is_team(store: str) -> bool:
+    """Whether others write in the folder `store` as well: a team's, or one that a repository brings along."""
+    return is_team_folder(store) or claude_settings.is_brought(store)
+
+
+def is_team_folder(store: str) -> bool:
+    """Whether `store` is the folder ``team/`` in a memory folder, or one that memories may be in below it.
+
+    A folder counts as a memory folder by its name, or by what Claude Code or Reverie keep in one.
+    """
+    folder, below = store.rstrip("/"), 0
+    while below < _TEAM_DEPTH and f"/{TEAM}" in folder:
+        above, name = os.path.split(folder)
+        if name == TEAM and _holds_memories(above):
+            return True
+        folder, below = above, below + 1
+    return False
+
+
+def team_folder(store: str) -> str:
+    """Return the team's folder in the memory folder `store`, "" when there is none; a link is none."""
+    folder = f"{store}/{TEAM}"
+    return folder if store and os.path.isdir(folder) and not os.path.islink(folder) else ""
+
+
+def team_folders(root: str) -> "list[str]":
+    """Return the folders that memories may be in below the team's folder at `root`, itself as "" first.
+
+    Links, hidden folders, the archive and skills are left out. Raises OSError.
+    """
+    found = [""]
+    for folder in found:
+        if folder.count("/") < _TEAM_DEPTH - 2 and len(found) < _MOST_TEAM_FOLDERS:
+            with os.scandir(f"{root}/{folder}") as entries:
+                names = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+            below = [name for name in names if name[0] not in ".~" and name not in _NOT_TEAM_MEMORIES]
+            found += [f"{folder}/{name}" if folder else name for name in below if _is_plain(name)]
+    return found[:_MOST_TEAM_FOLDERS]
+
+
+def _is_plain(name: str) -> bool:
+    return "\\" not in name and ":" not in name and name.isprintable()
+
+
+def _holds_memories(folder: str) -> bool:
+    if os.path.basename(folder) == places.PROJECT_STORE:
+        return True
+    from pipeline.hooklib.memory_format import INDEX
+
+    return any(os.path.lexists(f"{folder}/{name}") for name in (places.PRIVATE, INDEX))
 
 
 def _store(root: str) -> str:

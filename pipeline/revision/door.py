@@ -6,6 +6,7 @@
 - A file that Reverie did not write as it is takes the place of nothing.
 - Nothing said earlier takes the place of something said later, and no words of the assistant's that of a
   person's.
+- What others read too is changed at a person's word only, is never about that person, and quotes no session.
 - A pinned or foreign memory, and one that a person edited, is changed at a person's word only.
 - What loses a sentence leaves its former text in ``archive/``; every change set is written with a generation.
 """
@@ -56,7 +57,8 @@ class Door:
 
     def create(self, memory: Memory) -> Put | Flaw:
         """Plan a new memory, or say why it may not be kept."""
-        return barred(memory, approved=self._approved) or self._add(self.store.put(memory))
+        flaw = self._kept_from_team(memory) or barred(memory, approved=self._approved)
+        return flaw or self._add(self.store.put(self._shared(memory)))
 
     def revise(
         self, document: Document, memory: Memory, removals: Sequence[Removal] = (), *, rename: bool = False
@@ -66,9 +68,14 @@ class Door:
         `removals` are the sentences that leave it. With `rename` the file takes the name of `memory`, and the
         former one becomes an alias. Raises ConflictError where somebody else's file stands in the way.
         """
-        flaw = self._untouchable(document) or self._misses(document.memory, memory, removals)
+        flaw = (
+            self._kept_from_team(memory)
+            or self._untouchable(document)
+            or self._misses(document.memory, memory, removals)
+        )
         if flaw is not None:
             return flaw
+        memory = self._shared(memory, document.memory)
         plan = self.store.rename if rename else self._put
         planned = plan(memory, document, approved=self._approved)
         if removals:
@@ -186,6 +193,23 @@ class Door:
         self.store.drop_plans()
 
     # -- the rules ------------------------------------------------------------------------------------
+
+    def _kept_from_team(self, memory: Memory) -> Flaw | None:
+        """Say why `memory` may not stand where others read it: nobody said yes, or it is about the person."""
+        if not self.store.is_team:
+            return None
+        if memory.type_row.name == "user":
+            return Flaw("is about you yourself, and others read this folder")
+        return None if self._approved else Flaw("is for a folder that others read", to_inbox=True)
+
+    def _shared(self, memory: Memory, known: Memory | None = None) -> Memory:
+        """Return `memory` as others may read it: without what was said in sessions of this person.
+
+        Sources that the file has already, in `known`, are there to be read anyway.
+        """
+        if not self.store.is_team:
+            return memory
+        return replace(memory, sources=known.sources if known is not None else ())
 
     def _untouchable(self, document: Document) -> Flaw | None:
         if self._approved:

@@ -105,8 +105,13 @@ def refresh(
     """Give every memory of `store` a vector of its present text; see `embeddings.refresh`.
 
     With `change` another provider may take over from one that does not answer. Raises EmbeddingError when
-    nobody can make vectors, ConfigError, and StoreError or OSError for the store.
+    nobody can make vectors, and for a team's store, ConfigError, and StoreError or OSError for the store.
     """
+    if store.is_team:
+        raise EmbeddingError(
+            "vectors lie beside the memories, and others write in this folder too",
+            fix="What is in it is found by its words.",
+        )
     made_by = "" if anew else embeddings.load(store.root).provider
     embedder = embeddings.open_embedder(settings, store.root, made_by=made_by, change=change or anew)
     wanted = texts(store.scan().documents)

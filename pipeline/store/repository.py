@@ -56,7 +56,7 @@ _STALE_SHARE = 50
 
 
 class Store:
-    """The store at `path`; open it with `Store.open`. `root` is its real path."""
+    """The store at `path`, really at `root`; open it with `Store.open`. `is_team`: others write it too."""
 
     def __init__(
         self,
@@ -73,10 +73,11 @@ class Store:
         self._lock_seconds = lock_seconds
         self._generations = generations
         self._claimant: Path | None = None
-        self._written = WrittenLog(root)
-        self._index = MemoryIndexWriter(root, max_lines=index_lines, max_bytes=index_bytes)
+        self.is_team, self._bare = access.shared(path, root)
+        self._written = WrittenLog(root, team=self.is_team)
+        self._index = MemoryIndexWriter(root, max_lines=index_lines, max_bytes=index_bytes, none=self._bare)
         self._scanner = Scanner(root, self._written, self._index)
-        self._planner = Planner(root, self._scanner, self._written, self._index)
+        self._planner = Planner(root, self._scanner, self._written, self._index, flat=self._bare)
         self._journal = Journal(root, self._written)
 
     @classmethod
@@ -114,7 +115,7 @@ class Store:
             lock_seconds=lock_seconds,
             generations=generations,
         )
-        if store._journal.interrupted():
+        if store._journal.interrupted() and not store.is_team:
             with store._locked():
                 store._recover()
         return store
@@ -210,8 +211,9 @@ class Store:
 
         Without sources the sentences of `text` are known again.
         """
+        note = partial(forgotten.note, quoted=not self.is_team)
         with self._locked():
-            forgotten.note(self.root, sources, name=name, reason=reason, now=now, text=text, lifted=lifted)
+            note(self.root, sources, name=name, reason=reason, now=now, text=text, lifted=lifted)
 
     # -- planning ---------------------------------------------------------------------------------
 
@@ -340,6 +342,8 @@ class Store:
 
         With `index_lines` MEMORY.md gets no more lines than that, until it is next rebuilt.
         """
+        if self._bare:
+            return []
         with self._locked(), scanning.collector_paused(), self._index.at_most(index_lines):
             self._recover()
             snapshot = self.scan()
@@ -381,7 +385,7 @@ class Store:
         if generation:
             retention.prune(self.root, self._generations, at)
         self._settle(applied)
-        unknown = sum(not item.cached for item in snapshot.documents)
+        unknown = sum(not item.cached for item in snapshot.documents if not self._bare)
         if unknown > max(_STALE_LEAST, len(snapshot.documents) // _STALE_SHARE):
             catalog.write_index_json(self.root, self.scan().documents, now)
         return applied
@@ -428,6 +432,8 @@ class Store:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
+        if self.is_team:
+            access.require_person(self.path)
         with access.writing(self.path):
             private = access.private_dir(self.root)
             if self._claimant is not None and not access.owner(self.root):

@@ -13,6 +13,7 @@ from pipeline.core.errors import ODD_DATA, ReverieError, StoreError, cause
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job
+from pipeline.hooklib import ownership
 from pipeline.ledger import files
 from pipeline.search import index_reader, semantic
 from pipeline.search.refresh import refresh_index
@@ -41,14 +42,15 @@ class DerivedFiles:
         self._context.close_stores()
 
     def index(self) -> None:
-        """Bring the search indexes up to date: of the stores touched since, and of the user-scope store.
+        """Bring the search indexes up to date: of the stores touched since with their teams', and the user's.
 
         A store the ledger knows gets one as well when it has none that can be used, as after an upgrade.
         What goes wrong is logged and fails nothing: an index holds nothing of its own, and recall reads
         files instead.
         """
         home, touched = self._context.home, self._context.touched
-        always = {*touched, Home(home).user_store}
+        teams = {Path(team) for path in touched if (team := ownership.team_folder(str(path)))}
+        always = {*touched, *teams, Home(home).user_store}
         for store_path in sorted({*always, *map(Path, files.stores(self._context.ledger))}):
             try:
                 if store_path.is_dir() and (store_path in always or not _has_index(home, store_path)):
@@ -65,6 +67,8 @@ class DerivedFiles:
         context = self._context
         if store_path.is_dir():
             store = context.opened_store(store_path)
+            if store.is_team:
+                return  # nothing is written there but at a person's word, whose command brings all in step
             store.reindex(now=context.clock.now())
             semantic.keep_fresh(store, context.settings, context.ledger, context.clock, run_id=new_id())
 

@@ -305,6 +305,10 @@ def _count_in(context: WorkerContext, store_path: Path, found: Sequence[tuple[Lo
     if foreign_dream_running(store_path, now):
         return
     store = open_store(store_path, context.settings)
+    if store.is_team:
+        # Uses are counted in a file of the store, and what others read tells nothing of this person.
+        recalls.set_counted(context.ledger, [row.id for row, _ in found], recalls.LEFT_OUT)
+        return
     by_path = (
         {d.path: d.id for d in store.scan().documents} if any(not row.memory for row, _ in found) else {}
     )

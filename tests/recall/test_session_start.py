@@ -101,12 +101,14 @@ def test_the_projects_own_index_is_left_to_the_host(desk: Desk) -> None:
     assert start(desk) == ""
 
 
-@pytest.mark.parametrize("how", ["variable", "setting"])
+@pytest.mark.parametrize("how", ["variable", "setting", "shared stores"])
 def test_the_projects_own_index_is_given_where_the_host_does_not_load_it(desk: Desk, how: str) -> None:
     desk.store.mkdir(parents=True)
     (desk.store / "MEMORY.md").write_text("- [S](staging-deploys.md) — ship\n", encoding="utf-8")
     if how == "variable":
         desk.env["CLAUDE_CODE_DISABLE_AUTO_MEMORY"] = "1"
+    elif how == "shared stores":
+        desk.env["CLAUDE_MEMORY_STORES"] = '["/stores/harbour"]'
     else:
         (Path(places.config_dir()) / "settings.json").write_text('{"autoMemoryEnabled": false}', "utf-8")
     assert "staging-deploys.md" in start(desk)

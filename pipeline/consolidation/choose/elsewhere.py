@@ -20,7 +20,9 @@ def stands_elsewhere(phase: PhaseContext, home: Path, memory: Memory) -> bool:
         if not wanted or path.resolve() in here or not path.is_dir():
             continue
         try:
-            documents = open_store(path, phase.settings).scan().documents
+            store = open_store(path, phase.settings)
+            # What others wrote bears nothing out.
+            documents = [] if store.is_team else store.scan().documents
         except StoreError:
             # What is wrong with that store its own dream says; here it only bears nothing out.
             continue

@@ -23,7 +23,7 @@ _REINDEX = "`reverie reindex` builds it anew; until then hooks look at the files
 
 
 def check(app: App) -> Iterator[Finding]:
-    """Yield how the store of this project, and the one for all projects, are."""
+    """Yield how the store of this project, its team's, and the one for all projects, are."""
     store_path = app.store_path
     folder, file = folders.waiting(Path.cwd())
     if folder:
@@ -36,6 +36,8 @@ def check(app: App) -> Iterator[Finding]:
         yield from _left_behind(app, store_path)
     else:
         yield Finding("note", "store", f"{store_path} does not exist yet; the first memory makes it")
+    if app.team_path is not None:
+        yield from _faults("team store", open_store(app.team_path, app.settings))
     shared = Home(app.home).user_store
     if shared.is_dir() and shared != store_path:
         yield from _faults("user store", open_store(shared, app.settings))
@@ -75,7 +77,8 @@ def _faults(what: str, store: Store) -> Iterator[Finding]:
     if not findings:
         memories = len(store.scan().documents)
         counted = "1 memory" if memories == 1 else f"{memories} memories"
-        yield Finding("ok", what, f"{store.path}: {counted}, nothing wrong")
+        theirs = "; others write there too, so it is changed at your word only" if store.is_team else ""
+        yield Finding("ok", what, f"{store.path}: {counted}, nothing wrong{theirs}")
 
 
 def _secrets(app: App, store: Store) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ after the next worker pass.
 
 import os
 
+from pipeline.hooklib import ownership
 from pipeline.recall.live import store_files
 from pipeline.search import index_reader
 
@@ -27,12 +28,15 @@ MOST_READ = 50
 class Shelf:
     """The store at `root`, a real path; `everywhere` says that it holds memories for all projects.
 
+    `team` says that others write in it as well (`hooklib.ownership.is_team`).
+
     `total` counts its memories; `problems` gets a line for what can't be looked at.
     """
 
     def __init__(self, home: str, store: str, everywhere: bool, problems: "list[str]") -> None:
         self.root = os.path.realpath(store)
         self.everywhere = everywhere
+        self.team = ownership.is_team(store) or ownership.is_team(self.root)
         self.total = 0
         self._problems = problems
         self._reader: index_reader.Reader | None = None

@@ -89,22 +89,22 @@ def piece(
     *,
     now: float,
     files: str = "",
-    everywhere: bool = False,
+    scope: str = "",
     rest: str = "",
 ) -> str:
     """Return one memory in its fence.
 
     `shown` is the memory's own account (name, type, description, origin, said) and, as `hand`, whose the file
     is that says so (`hooklib.ownership.hand`); `files` tells of the files
-    it is about; `everywhere` says that it belongs to all projects; `rest` is the file that holds what was
-    cut off.
+    it is about; `scope` says to whom it belongs, if not to the project alone; `rest` is the file that holds
+    what was cut off.
     """
     facts = [
         ("name", str(shown.get("name") or "")),
         ("type", str(shown.get("type") or "")),
         ("said", age(str(shown.get("said") or ""), now)),
         ("by", memory_format.speaker(str(shown.get("origin") or ""), str(shown.get("hand") or ""))),
-        ("scope", "all projects" if everywhere else ""),
+        ("scope", scope),
         ("files", files),
     ]
     head = " ".join([f'{key}="{label(value)}"' for key, value in facts if value])

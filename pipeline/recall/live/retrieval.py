@@ -25,12 +25,16 @@ FEW_TERMS = 8
 
 
 class _Fitting:
-    """A memory that was weighed: how it fits, with what score, and why it is left out, "" if it is not."""
+    """A memory that was weighed: how it fits, with what score, and why it is left out, "" if it is not.
 
-    __slots__ = ("fit", "found", "score", "verdict")
+    `team` says that its file lies where others write as well.
+    """
 
-    def __init__(self, found: "Found", fit: rank.Fit, score: float, verdict: str) -> None:
+    __slots__ = ("fit", "found", "score", "team", "verdict")
+
+    def __init__(self, found: "Found", team: bool, fit: rank.Fit, score: float, verdict: str) -> None:
         self.found = found
+        self.team = team
         self.fit = fit
         self.score = score
         self.verdict = verdict
@@ -50,7 +54,7 @@ def retrieve(
     now: "float | None" = None,
     root: str = "",
 ) -> Recollections:
-    """Return the memories of `store`, and of `user_store`, that belong before `prompt`, usually none.
+    """Return the memories of `store`, of its team and of `user_store`, that belong before `prompt`.
 
     `home` is Reverie's own folder, where the search indexes are; `session` the session that asks, to which
     nothing it taught is told again; `context` what was said before the prompt; `sent` what the session
@@ -65,6 +69,9 @@ def retrieve(
     if not question.own or limits.memories < 1:
         return Recollections([], "", 0, [], 0, problems)
     stores = [*([(os.fspath(user_store), True)] if user_store else []), (os.fspath(store), False)]
+    team = ownership.team_folder(stores[-1][0])
+    if team:
+        stores.append((team, False))
     home_path = os.fspath(home) if home else places.home_dir()
     fitting = _weighed(
         question, _shelves(home_path, stores, problems), limits, session, sent or {}, picks, moment
@@ -97,21 +104,21 @@ def _weighed(
 ) -> "list[_Fitting]":
     asked = [*question.own, *(question.context if len(question.own) < FEW_TERMS else ())]
     try:
-        found = [item for shelf in shelves for item in shelf.find(asked)]
-        weights = _weights([*question.own, *question.context], shelves, found)
+        found = [(item, shelf.team) for shelf in shelves for item in shelf.find(asked)]
+        weights = _weights([*question.own, *question.context], shelves, [item for item, _ in found])
     finally:
         for shelf in shelves:
             shelf.close()
     floor = rank.FLOOR * (1.0 if limits.floor is None else limits.floor)
     known = set(sent.values())
     weighed = []
-    for item in found:
+    for item, team in found:
         fit = rank.relevance(question, weights, item.fields, _haystack(item) if question.exact else "")
         if not fit.words:
             continue
         fit.score *= _standing(item, now)
         verdict = rank.verdict(fit, weights, floor, str(item.shown.get("name")) in picks)
-        weighed.append(_Fitting(item, fit, fit.score, verdict or _barred(item, session, known)))
+        weighed.append(_Fitting(item, team, fit, fit.score, verdict or _barred(item, session, known)))
     return weighed
 
 
@@ -157,32 +164,35 @@ def _barred(item: "Found", session: str, known: "set[str]") -> str:
     return _IN_CONTEXT if item.digest in known else ""
 
 
-def _text(item: _Fitting, everywhere: bool) -> "set[tuple[str, bool]]":
-    """Return what tells that a memory of that scope says the same as `item`, word for word."""
+def _text(item: _Fitting) -> str:
+    """Return what tells that a memory of another scope says the same as `item`, word for word, or ""."""
     shown = item.found.shown
     if not shown.get("body") or shown.get("cut"):
         # Of a text that was cut nobody knows how it goes on.
-        return set()
-    return {(" ".join(f"{shown.get('description') or ''}\n{shown['body']}".split()), everywhere)}
+        return ""
+    return " ".join(f"{shown.get('description') or ''}\n{shown['body']}".split())
 
 
 def _drop_doubles(fitting: "list[_Fitting]") -> None:
     """Keep the best of several files that are one memory: the same id, or the same bytes.
 
-    So are two of the same words, one of the project and one for all projects, which a dream copied from it.
-    Where one of those is in the context already, so is the other.
+    So are two of the same words in two scopes, such as one for all projects, which a dream copied from the
+    project's. Where one of those is in the context already, so is the other.
     """
     seen: set[str] = set()
-    texts = {
-        text for item in fitting if item.verdict == _IN_CONTEXT for text in _text(item, item.found.everywhere)
-    }
+    texts: dict[str, set[str]] = {}
+    for item in fitting:
+        if item.verdict == _IN_CONTEXT:
+            texts.setdefault(_text(item), set()).add(item.found.store)
     for item in fitting:
         keys = {key for key in (item.found.shown.get("id"), item.found.digest) if key}
-        if not item.verdict and (keys & seen or _text(item, not item.found.everywhere) & texts):
+        text = _text(item)
+        elsewhere = texts.get(text, set()) - {item.found.store} if text else ()
+        if not item.verdict and (keys & seen or elsewhere):
             item.verdict = "the same as a better one"
         if not item.verdict:
             seen |= keys
-            texts |= _text(item, item.found.everywhere)
+            texts.setdefault(text, set()).add(item.found.store)
 
 
 def _answer(
@@ -226,10 +236,13 @@ def _recollection(
         else anchors.freshness([str(item) for item in shown.get("anchors") or ()], root)
     )
     rest = f"{found.store}/{found.path}" if was_cut or shown.get("cut") else ""
-    if found.fresh:
+    if item.team:
+        shown["hand"] = ownership.TEAMS
+    elif found.fresh:
         # The index does not know this file as it is now.
         whole = found.stamp[0] <= store_files.MOST_READ
         shown["hand"] = ownership.hand(found.store, found.path, found.digest) if whole else ownership.OTHER
+    scope = "team" if item.team else "all projects" if found.everywhere else ""
     return Recollection(
         id=str(shown.get("id") or ""),
         name=str(shown.get("name") or ""),
@@ -239,7 +252,7 @@ def _recollection(
         digest=found.digest,
         score=item.score,
         why=surface(question.text, item.fit.words) + item.fit.exact,
-        text=fence.piece(shown, body, now=now, files=files, everywhere=found.everywhere, rest=rest),
+        text=fence.piece(shown, body, now=now, files=files, scope=scope, rest=rest),
         freshness=files,
         said_at=str(shown.get("said") or ""),
         origin=str(shown.get("origin") or ""),

@@ -8,7 +8,7 @@ hook state (`pipeline.recall.prepared.hook_state`), as old as its last pass.
 import os
 
 from pipeline.hooklib import claude_settings, home_files, memory_format, places, settings
-from pipeline.hooklib.ownership import moved_from, project_of
+from pipeline.hooklib.ownership import is_team, moved_from, project_of
 from pipeline.hooklib.plain import clipped
 from pipeline.recall.live import fence, person, session_file
 from pipeline.recall.live.announced import DAY, Seen
@@ -103,7 +103,8 @@ def _context(
         blocks += _index(f"{home}/{home_files.USER_STORE}", "Memories for all projects", known)
     if store and not loaded:
         known = {_words(line) for block in blocks for line in block.lines}
-        blocks += _index(store, "Memories of this project", known)
+        shared = " (others write in it too)" if is_team(store) else ""
+        blocks += _index(store, f"Memories of this project{shared}", known)
     text = fit(_TITLE, parts, blocks, limit)
     session_file.reset(home, session, source or "unknown", now)
     if text:

@@ -7,7 +7,7 @@ that is not as the index has it is read here. Links are never followed.
 import os
 import stat
 
-from pipeline.hooklib import memory_format, places, times
+from pipeline.hooklib import memory_format, ownership, places, times
 from pipeline.hooklib.digests import sha256
 from pipeline.hooklib.memory_format import EDGES, GRAPH, MAX_FILE, VAULT
 from pipeline.hooklib.plain import is_well_formed, lines_of
@@ -59,6 +59,8 @@ class Found:
 
 def folders(root: str) -> "list[str]":
     """Return the folders of the store at `root` that hold memories, relative to it, the root as ""."""
+    if ownership.is_team_folder(root):
+        return ownership.team_folders(root)
     found = [""]
     if _is_folder(f"{root}/{VAULT}"):
         found.append(VAULT)
@@ -78,12 +80,13 @@ def listing(root: str, *, stamps: bool = True) -> "dict[str, Stamp]":
     found: dict[str, Stamp] = {}
     if not os.path.isdir(root):
         return found
+    flat = ownership.is_team_folder(root)
     for folder in folders(root):
         before = f"{folder}/" if folder else ""
         with _opened(f"{root}/{folder}") as entries:
             for entry in entries:
                 name = entry.name
-                if memory_format.is_memory(name, at_root=not folder) and _fits(entry):
+                if memory_format.is_memory(name, at_root=flat or not folder) and _fits(entry):
                     info = entry.stat(follow_symlinks=False) if stamps else None
                     found[before + name] = _stamp(info) if info else (0, 0, 0)
     return found

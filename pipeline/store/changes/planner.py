@@ -17,7 +17,7 @@ from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
 from pipeline.store.file_operations import Move, Put, Retire, WriteFile
 from pipeline.store.files import document, names
 from pipeline.store.files.frontmatter_schema import aliases_in
-from pipeline.store.files.layout import ARCHIVE, VAULT, bytes_at, inside
+from pipeline.store.files.layout import ARCHIVE, VAULT, bytes_at, inside, memory_folders
 from pipeline.store.files.scanning import Document, Snapshot
 from pipeline.store.history import episodes
 from pipeline.store.ownership.written_log import WrittenLog
@@ -25,9 +25,21 @@ from pipeline.store.scan_cache import Scanner
 
 
 class Planner:
-    """Plans for the store at `root`; what was planned and not applied yet keeps its name and path."""
+    """Plans for the store at `root`; what was planned and not applied yet keeps its name and path.
 
-    def __init__(self, root: Path, scanner: Scanner, written: WrittenLog, index: MemoryIndexWriter) -> None:
+    A `flat` store, a team's folder, has no folders by type: new files go where the team's are.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        scanner: Scanner,
+        written: WrittenLog,
+        index: MemoryIndexWriter,
+        *,
+        flat: bool = False,
+    ) -> None:
+        self._flat = flat
         self._root = root
         self._scanner = scanner
         self._written = written
@@ -49,7 +61,7 @@ class Planner:
         if existing is not None:
             return _revised(memory, existing, ours=approved or self._written.is_ours(existing))
         memory = replace(memory, id=memory.id or new_id())
-        placed = _placed(memory, self._scanner.glance(), self._planned)
+        placed = _placed(memory, self._scanner.glance(), self._planned, self._folder())
         self._planned[placed.path.lower()] = placed
         data = document.compose(placed)
         return Put(placed.path, data, None, document.parse(data, placed.path))
@@ -64,7 +76,7 @@ class Planner:
         if existing.path in self._index.links_outside():
             return put
         fresh = replace(put.memory, name=memory.name, aliases=())
-        placed = _placed(fresh, self._scanner.glance(), self._planned)
+        placed = _placed(fresh, self._scanner.glance(), self._planned, self._folder())
         if placed.name == existing.head.name:
             return put
         aliases = [*put.memory.aliases, existing.head.name]
@@ -136,6 +148,22 @@ class Planner:
             return None
         return replace(plan, expected=None if current is None else digest(current))
 
+    def _folder(self) -> str | None:
+        """Return the folder that new files go to, None where that is by their type.
+
+        The one store that a team's folder holds, or the folder itself: only what lies in a store is shared.
+        """
+        if not self._flat:
+            return None
+        stores = [folder for folder in memory_folders(self._root)[1:] if "/" not in folder]
+        if len(stores) > 1:
+            raise ConflictError(
+                f"the team has {len(stores)} folders: {', '.join(stores)}",
+                file=str(self._root),
+                fix=f"Name one of them: `--store {self._root}/{stores[0]}`.",
+            )
+        return stores[0] if stores else ""
+
     def _repin(
         self,
         document: Document,
@@ -149,8 +177,10 @@ class Planner:
         return () if plan is None else (plan,)
 
 
-def _placed(memory: Memory, snapshot: Snapshot, planned: Mapping[str, Memory | None]) -> Memory:
-    """Return `memory` with a name and path that nobody has; a merged-away name stays taken.
+def _placed(
+    memory: Memory, snapshot: Snapshot, planned: Mapping[str, Memory | None], folder: str | None
+) -> Memory:
+    """Return `memory` with a name and path in `folder` that nobody has; a merged-away name stays taken.
 
     `planned` is what this process planned and did not apply yet, as in `Planner`.
     """
@@ -160,7 +190,7 @@ def _placed(memory: Memory, snapshot: Snapshot, planned: Mapping[str, Memory | N
     taken_names = {item.name.lower() for item in others} | {item.name.lower() for item in new}
     for item in others:
         taken_names.update(alias.lower() for alias in aliases_in(item.front))
-    return names.place_new(memory, paths, taken_names)
+    return names.place_new(memory, paths, taken_names, folder)
 
 
 def _taken_paths(documents: Collection[Document], snapshot: Snapshot, more: Collection[str]) -> set[str]:

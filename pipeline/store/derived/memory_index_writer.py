@@ -27,10 +27,14 @@ from pipeline.store.files.scanning import Snapshot
 
 
 class MemoryIndexWriter:
-    """The two index files of the store at `root`, rendered from what `show` was last given."""
+    """The two index files of the store at `root`, rendered from what `show` was last given.
 
-    def __init__(self, root: Path, *, max_lines: int, max_bytes: int) -> None:
+    With `none` the store has no index of ours.
+    """
+
+    def __init__(self, root: Path, *, max_lines: int, max_bytes: int, none: bool = False) -> None:
         self._root = root
+        self._none = none
         self._lines_file = root / PRIVATE / "index-lines"
         self._limits = (max_lines, max_bytes)
         self._entries: dict[str, Entry] = {}
@@ -76,7 +80,7 @@ class MemoryIndexWriter:
     def paths(self) -> list[str]:
         """Return the real paths of the index files that can be written, MEMORY.md first."""
         path = self._index_path()
-        return [] if path is None else [path, OVERFLOW]
+        return [] if path is None or self._none else [path, OVERFLOW]
 
     def own_lines(self) -> list[str]:
         """Return the lines inside our block that we wrote, as far as that is known."""

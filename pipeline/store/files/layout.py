@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pipeline.core import system
 from pipeline.core.errors import PathEscapeError, StoreError
-from pipeline.hooklib import memory_format, places
+from pipeline.hooklib import memory_format, ownership, places
 from pipeline.hooklib.plain import is_well_formed
 
 INDEX = memory_format.INDEX
@@ -171,7 +171,9 @@ def bytes_at(root: Path, path: str) -> bytes | None:
 def is_live(path: str) -> bool:
     """Whether `path`, relative to a store, is where a memory of it lies: not in the archive or the diary."""
     folder, _, name = path.rpartition("/")
-    fits = folder in ("", VAULT) or (folder.startswith(f"{GRAPH}/") and folder != EDGES)
+    # Any folder else is one of a team's; in other stores nothing of ours lies in such a one.
+    other = folder.partition("/")[0] not in (ARCHIVE, EPISODES, GRAPH, PRIVATE)
+    fits = other or (folder.startswith(f"{GRAPH}/") and folder != EDGES)
     return fits and memory_format.is_memory(name, at_root=not folder)
 
 
@@ -192,7 +194,12 @@ def memory_files(
 
 
 def memory_folders(root: Path) -> list[str]:
-    """Return the folders that memories may be in, and ``graph``, where such folders come and go."""
+    """Return the folders that memories may be in, and ``graph``, where such folders come and go.
+
+    A team's folder has others: those of the stores that Claude Code keeps there.
+    """
+    if ownership.is_team_folder(str(root)):
+        return ownership.team_folders(str(root)) if root.is_dir() else []
     graph = root / GRAPH
     if graph.is_symlink() or not graph.is_dir():
         return ["", VAULT]
@@ -220,9 +227,10 @@ def files_in(
         return
     with os.scandir(directory) as found:
         entries = sorted(found, key=lambda entry: entry.name)
+    at_root = not folder or ownership.is_team_folder(str(root))
     for entry in entries:
         name = entry.name
-        if not memory_format.is_memory(name, at_root=not folder):
+        if not memory_format.is_memory(name, at_root=at_root):
             # A link to a folder may hide memories; one in the place of MEMORY.md is not about them.
             if not folder and entry.is_symlink() and not name.endswith(".md") and not name.startswith("."):
                 problems.append(Problem(name, 0, "a link; it is not followed"))

@@ -16,21 +16,24 @@ from pipeline.text.slugs import MAX_SLUG, slugify
 _RESERVED = frozenset(name.removesuffix(".md") for name in NOT_MEMORIES)
 
 
-def place_new(memory: Memory, taken_paths: Collection[str], taken_names: Collection[str]) -> Memory:
+def place_new(
+    memory: Memory, taken_paths: Collection[str], taken_names: Collection[str], folder: str | None = None
+) -> Memory:
     """Return `memory` with the name and path its new file gets.
 
     Both collections hold lower-case text. Root files are ``<name>.md``, graph kinds
-    ``graph/<folder>/<name>-<first 6 of id>.md``, pinned ones lie in ``vault/``.
+    ``graph/<folder>/<name>-<first 6 of id>.md``, pinned ones lie in ``vault/``. In a `folder` that
+    is named (empty: the store itself) all are ``<name>.md``.
     """
     base = slugify(memory.name or memory.title or memory.description)
     if base in _RESERVED:
         base += "-note"
     name, number = base, 1
-    while name in taken_names or _path(memory, name).lower() in taken_paths:
+    while name in taken_names or _path(memory, name, folder).lower() in taken_paths:
         number += 1
         suffix = f"-{number}"
         name = base[: MAX_SLUG - len(suffix)].rstrip("-") + suffix
-    return replace(memory, name=name, path=check_path(_path(memory, name), suffix=".md"))
+    return replace(memory, name=name, path=check_path(_path(memory, name, folder), suffix=".md"))
 
 
 def archive_path(path: str, year: int, taken_paths: Collection[str]) -> str:
@@ -63,7 +66,9 @@ def moved_path(path: str, folder: str, taken_paths: Collection[str]) -> str:
     return check_path(target, suffix=".md")
 
 
-def _path(memory: Memory, name: str) -> str:
+def _path(memory: Memory, name: str, folder: str | None) -> str:
+    if folder is not None:
+        return f"{folder}/{name}.md" if folder else f"{name}.md"
     type_row = memory.type_row
     graph_name = f"{name}-{memory.id[:6]}.md" if type_row.is_graph and memory.id else f"{name}.md"
     if memory.pinned:

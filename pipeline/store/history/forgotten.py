@@ -83,11 +83,16 @@ def note(
     now: datetime,
     text: str = "",
     lifted: bool = False,
+    quoted: bool = True,
 ) -> None:
     """Write down that what rests on `sources` is forgotten, or with `lifted` that it is not any more.
 
-    Without sources the name is kept, and what tells the sentences of `text` again.
+    Without sources the name is kept, and what tells the sentences of `text` again. So it is where others read
+    the notes, and nothing may be `quoted`: what the sources say is then known by what tells it again.
     """
+    if not quoted:
+        text = text or "\n".join(source.quote for source in sources)
+        sources = ()
     about: dict[str, Any] = {"name": name, "reason": reason, "day": iso(now)}
     if lifted:
         about["lifted"] = True

@@ -14,7 +14,7 @@ from pathlib import Path
 from pipeline.core import clock
 from pipeline.core.atomic import ensure_dir, write_atomic, write_temp
 from pipeline.core.errors import LockError, StoreError
-from pipeline.hooklib import ownership
+from pipeline.hooklib import ownership, places
 from pipeline.store.files.layout import private_folder
 
 
@@ -31,6 +31,25 @@ def writing(path: Path) -> Iterator[None]:
             file=str(error.filename or path),
             fix="Make the folder writable and see that the disk has room.",
         ) from error
+
+
+def shared(path: Path, root: Path) -> tuple[bool, bool]:
+    """Return whether others write in the store at `path`, in truth `root`, and whether it is a team's folder.
+
+    Such a folder gets nothing that a person did not ask for: no index, no files made from memories.
+    """
+    names = (str(path), str(root))
+    return any(map(ownership.is_team, names)), any(map(ownership.is_team_folder, names))
+
+
+def require_person(path: Path) -> None:
+    """Raise StoreError where Claude Code started this command: what others read waits for a person's word."""
+    if places.by_client():
+        raise StoreError(
+            "a team's folder is changed at a person's word only, and Claude Code started this command",
+            file=str(path),
+            fix="Type it in a terminal of your own.",
+        )
 
 
 def private_dir(root: Path) -> Path:

@@ -13,15 +13,19 @@ from pathlib import Path
 from pipeline.core import jsonl
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import StoreError
-from pipeline.hooklib.ownership import EDITED, OTHER, OURS, WRITTEN
+from pipeline.hooklib.ownership import EDITED, OTHER, OURS, TEAMS, WRITTEN
 from pipeline.store.files.scanning import Document
 
 
 class WrittenLog:
-    """The log of the store at `root`: read once, and again whenever its file has another size."""
+    """The log of the store at `root`: read once, and again whenever its file has another size.
 
-    def __init__(self, root: Path) -> None:
+    Of a `team`'s store it bears out nothing, since others can write it too; it only tells what changed.
+    """
+
+    def __init__(self, root: Path, *, team: bool = False) -> None:
         self._file = root / WRITTEN
+        self._team = team
         self._size = -1
         self._digests: dict[str, str] = {}
         self._all: frozenset[str] = frozenset()
@@ -39,10 +43,12 @@ class WrittenLog:
 
     def is_as_written(self, document: Document) -> bool:
         """Whether this file went through Reverie's hands and nobody else changed it since."""
-        return self.digest(document.path) == document.digest
+        return not self._team and self.digest(document.path) == document.digest
 
     def hand(self, document: Document) -> str:
         """Return whose the file of `document` is (`hooklib.ownership`); ours also where it was moved."""
+        if self._team:
+            return TEAMS
         self._load()
         if document.digest in self._all:
             return OURS
