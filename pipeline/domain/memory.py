@@ -82,7 +82,7 @@ class Untouchable(Enum):
 def why_untouchable(*, pinned: bool, ours: bool) -> Untouchable | None:
     """Return why a memory may not be changed by code, or None when it may.
 
-    `ours` says that Reverie wrote the file of itself and nobody changed it since.
+    `ours` says that Reverie wrote the file of itself, or Claude did, and nobody changed it since.
     """
     if pinned:
         return Untouchable.PINNED

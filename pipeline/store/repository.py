@@ -47,6 +47,7 @@ from pipeline.store.history.generations import FileDiff, Generation
 from pipeline.store.history.hand_edits import HandEdit
 from pipeline.store.history.undo import Undone
 from pipeline.store.ownership import access, moves
+from pipeline.store.ownership.identities import Identities
 from pipeline.store.ownership.written_log import WrittenLog
 from pipeline.store.scan_cache import Scanner
 
@@ -75,7 +76,8 @@ class Store:
         self._claimant: Path | None = None
         self._written = WrittenLog(root)
         self._index = MemoryIndexWriter(root, max_lines=index_lines, max_bytes=index_bytes)
-        self._scanner = Scanner(root, self._written, self._index)
+        self.identities = Identities(root)
+        self._scanner = Scanner(root, self._written, self.identities, self._index)
         self._planner = Planner(root, self._scanner, self._written, self._index)
         self._journal = Journal(root, self._written)
 
@@ -139,6 +141,10 @@ class Store:
     def is_ours(self, document: Document) -> bool:
         """Whether Reverie wrote this file of itself, not at a person's word, and nobody changed it since."""
         return self._written.is_ours(document)
+
+    def digest_written(self, path: str) -> str:
+        """Return the digest of what Reverie last wrote at `path`, "" when it never did."""
+        return self._written.digest(path) or ""
 
     def writable(self) -> bool:
         """Whether files can be made in the store."""
@@ -352,6 +358,7 @@ class Store:
                 scanning.INDEX_JSON: catalog.write_index_json(self.root, snapshot.documents, now),
             }
             self._written.compact()
+            self.identities.compact()
         return wrote + [path for path, written in jobs.items() if written]
 
     def count_uses(self, found: Sequence[usage.Use], ledger: str, *, now: datetime) -> int:

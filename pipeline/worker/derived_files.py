@@ -13,6 +13,7 @@ from pipeline.core.errors import ODD_DATA, ReverieError, StoreError, cause
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job
+from pipeline.intake.authors import note_authors
 from pipeline.ledger import files
 from pipeline.search import index_reader, semantic
 from pipeline.search.refresh import refresh_index
@@ -65,6 +66,7 @@ class DerivedFiles:
         context = self._context
         if store_path.is_dir():
             store = context.opened_store(store_path)
+            note_authors(context.ledger, store)
             store.reindex(now=context.clock.now())
             semantic.keep_fresh(store, context.settings, context.ledger, context.clock, run_id=new_id())
 

@@ -288,6 +288,9 @@ def _rewrite(memory: Memory, parts: Parts, data: dict[str, Any]) -> bytes:
     """Return the file with the keys that differ replaced in place; see the module's docstring."""
     before = to_memory(data, parts.body, memory.path)
     old, new = front_of(before), front_of(memory)
+    if "type" not in data and memory.type == before.type:
+        # The class alone tells the type of such a file, and who said it does not change what it is.
+        new["metadata"] = {**new["metadata"], "type": old["metadata"]["type"]}
     nested = data.get("metadata")
     below: dict[str, Any] = nested if isinstance(nested, dict) else {}
     changed: dict[str, Any] = {}

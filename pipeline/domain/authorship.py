@@ -1,0 +1,114 @@
+"""Who wrote a memory file that Reverie did not write as it is: the one rule. Pure: facts in, an answer out.
+
+In doubt the answer is `UNKNOWN`, and then a person's word is needed for any change:
+
+- A call in a transcript proves the text that it left, and no other. Where the text can't be told, as with
+  older clients, the file must have been written within the seconds of the call.
+- What front matter says of itself anybody can write. The client's stamp counts only where the file was
+  written at the very moment that the stamp names: an edit, a copy or a checkout has another time.
+- Bytes that somebody known wrote before, and that no call explains since, are a person's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+By = Literal["reverie", "claude", "person", "unknown"]
+REVERIE: By = "reverie"
+CLAUDE: By = "claude"
+PERSON: By = "person"
+UNKNOWN: By = "unknown"
+
+Sign = Literal["bytes", "call", "stamp", "dialog", "changed", "none"]
+"""By what the author is known: Reverie's own record, a call in a transcript, the client's stamp in the front
+matter, a person's change in the client's dialog, a change that nothing explains; or by nothing."""
+
+BEFORE, AFTER = 2.0, 3.0
+"""Seconds that a file's time may lie before a call and after its result; transcripts tell whole seconds."""
+STAMPED = 2.0
+"""Seconds between the client's stamp and the writing of the file, at most; really some milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileWrite:
+    """One call that wrote a memory file: `path` is absolute, `at` and `until` are epoch seconds or None.
+
+    `digest` is that of the text it left, whatever its line ends, "" where that can't be told; `changed` says
+    that a person changed the text before they let it be written.
+    """
+
+    path: str
+    uuid: str
+    tool: str
+    session: str
+    at: float | None
+    until: float | None
+    digest: str = ""
+    changed: bool = False
+
+    @property
+    def done_at(self) -> float:
+        """Return when it was done, as far as that is known (epoch seconds), else 0."""
+        return self.until or self.at or 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What the client wrote into front matter: the session a memory began in, when it was last written."""
+
+    session: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A file as it stands: the digest of its text (as in `FileWrite`), when it was written, its stamp.
+
+    `was_known` says that somebody known had written the file before, and other bytes than these.
+    """
+
+    text: str
+    mtime: float
+    stamp: Stamp | None = None
+    was_known: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who wrote a file, by what sign, and for Claude the session, record and time (epoch seconds) of it."""
+
+    by: By
+    sign: Sign = "none"
+    session: str = ""
+    uuid: str = ""
+    at: float = 0.0
+
+
+def author_of(facts: Facts, writes: Sequence[FileWrite]) -> Author:
+    """Return who wrote the file of `facts`, of which transcripts tell `writes`, oldest first."""
+    for write in reversed(writes):
+        if write.digest and write.digest == facts.text:
+            by, sign = (PERSON, "dialog") if write.changed else (CLAUDE, "call")
+            return Author(by, sign, write.session, write.uuid, write.done_at)  # type: ignore[arg-type]
+    last = writes[-1] if writes else None
+    if last is not None and not last.changed and not last.digest and _within(facts.mtime, last):
+        return Author(CLAUDE, "call", last.session, last.uuid, last.done_at)
+    stamp = facts.stamp
+    if stamp is not None and abs(facts.mtime - stamp.at) <= STAMPED and not _changed_then(stamp, last):
+        return Author(CLAUDE, "stamp", stamp.session, "", stamp.at)
+    if facts.was_known or any(write.digest for write in writes):
+        return Author(PERSON, "changed")
+    return Author(UNKNOWN)
+
+
+def _within(mtime: float, write: FileWrite) -> bool:
+    if write.at is None or write.until is None:
+        return False
+    return write.at - BEFORE <= mtime <= write.until + AFTER
+
+
+def _changed_then(stamp: Stamp, last: FileWrite | None) -> bool:
+    """Whether the stamp is that of a call whose text a person changed."""
+    return last is not None and last.changed and _within(stamp.at, last)

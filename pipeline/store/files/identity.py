@@ -1,0 +1,53 @@
+"""What a memory file that Reverie did not write is called, and who wrote it: as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pipeline.core.clock import parse_time
+from pipeline.domain.authorship import CLAUDE, UNKNOWN, By, Sign
+from pipeline.domain.memory import Evidence, Memory
+
+_ASSISTANT = "assistant-inferred"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The id of the file at `path`, and who wrote it when its bytes had `digest`.
+
+    `session`, `uuid` and `at` (ISO 8601) tell of Claude's call, "" where it is not known. `tended` says that
+    code may change it without a person's word. `written` is the digest of what Reverie had last written at
+    that path, "" for nothing.
+    """
+
+    path: str
+    id: str
+    digest: str = ""
+    by: By = UNKNOWN
+    sign: Sign = "none"
+    session: str = ""
+    uuid: str = ""
+    at: str = ""
+    tended: bool = False
+    written: str = ""
+
+    def seen_in(self, memory: Memory) -> Memory:
+        """Return `memory`, as its file says, under this id; what Claude wrote is the assistant's word only.
+
+        Whatever the file itself says of its sources: it may have been copied from anywhere.
+        """
+        named = memory if memory.id else replace(memory, id=self.id)
+        if self.by != CLAUDE:
+            return named
+        return replace(named, origin=_ASSISTANT, sources=self._sources())
+
+    def _sources(self) -> tuple[Evidence, ...]:
+        if not self.session:
+            return ()
+        at = self.at if parse_time(self.at) else None
+        # Where only the stamp is known, no record can be named but the session itself.
+        return (
+            Evidence(
+                session=self.session, uuid=self.uuid or self.session, quote="", at=at, speaker="assistant"
+            ),
+        )
