@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +18,7 @@ from pipeline.cli import output
 from pipeline.cli.changes import for_all
 from pipeline.cli.options import TYPE_NAMES, JsonOption, NameArgument, NamesArgument, StoreOption, UserOption
 from pipeline.core.zone import day, minute
+from pipeline.domain.authorship import AUTHORS, NOBODY
 from pipeline.hooklib.memory_format import EDITED_BY_HAND, UNVERIFIED
 from pipeline.hooklib.plain import one_line
 
@@ -238,6 +240,11 @@ def _tell_why(found: Why, app: App) -> None:
             "origin": _origin(found),
             "written": minute(memory.created, "unknown"),
             "changed since by someone else": _changed_by(found),
+            **(
+                {"written by": AUTHORS.get((found.author.by, found.author.sign), NOBODY)}
+                if found.author
+                else {}
+            ),
             **({"accepted by you": f"{found.accepted}, in the inbox"} if found.accepted else {}),
             **({"found as well as": ", ".join(memory.aliases)} if memory.aliases else {}),
         }
@@ -257,6 +264,9 @@ def _tell_why(found: Why, app: App) -> None:
 
 def _tell_sources(found: Why) -> None:
     for number, source in enumerate(found.sources, start=1):
+        if not source["quote"] and source["speaker"] == "assistant":
+            _tell_file_source(number, source)
+            continue
         claim = "the file says that " if found.by == UNVERIFIED else ""
         spoken = {"person": "the person said", "pasted": "the person pasted"}
         telling = claim + spoken.get(source["speaker"], "the assistant said")
@@ -275,6 +285,20 @@ def _tell_sources(found: Why) -> None:
                 output.line("  the dialogue was deleted from the ledger; the quote is all there is")
         else:
             output.line("  the ledger does not hold that entry; the quote is all there is")
+
+
+def _tell_file_source(number: int, source: Mapping[str, Any]) -> None:
+    """Tell of a source that is a file which Claude wrote, and what the person had said before."""
+    output.line(
+        f"\nsource {number}: Claude wrote it at {minute(source['at'], 'an unknown time')}"
+        f" in session {source['session']}"
+    )
+    for text in source["after"]:
+        output.line(f"  after you said: “{one_line(text, _SHOWN)}”")
+    if source["file"]:
+        output.line(f"  transcript: {source['file']}, entry {source['uuid']}")
+    elif not source["after"]:
+        output.line("  the ledger does not hold that session")
 
 
 def _origin(found: Why) -> str:

@@ -25,6 +25,16 @@ Sign = Literal["bytes", "call", "stamp", "dialog", "changed", "none"]
 """By what the author is known: Reverie's own record, a call in a transcript, the client's stamp in the front
 matter, a person's change in the client's dialog, a change that nothing explains; or by nothing."""
 
+AUTHORS: dict[tuple[str, str], str] = {
+    (REVERIE, "bytes"): "Reverie",
+    (CLAUDE, "call"): "Claude, as the session's transcript shows",
+    (CLAUDE, "stamp"): "Claude, by the stamp and the time of the file",
+    (PERSON, "dialog"): "a person, who changed Claude's text before it was written",
+    (PERSON, "changed"): "a person: it was changed, and no session did it",
+}
+"""Who wrote a file and how that is known, in words; what is not here nobody can tell (`NOBODY`)."""
+NOBODY = "nobody can tell"
+
 BEFORE, AFTER = 2.0, 3.0
 """Seconds that a file's time may lie before a call and after its result; transcripts tell whole seconds."""
 STAMPED = 2.0
