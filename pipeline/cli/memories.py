@@ -21,6 +21,7 @@ from pipeline.core.zone import day, minute
 from pipeline.domain.authorship import AUTHORS, NOBODY
 from pipeline.hooklib.memory_format import EDITED_BY_HAND, UNVERIFIED
 from pipeline.hooklib.plain import one_line
+from pipeline.store.files.identity import Identity
 
 _LEAST_WIDE = 60
 """Columns beside the longest name that type and description need to be read in a table."""
@@ -240,11 +241,7 @@ def _tell_why(found: Why, app: App) -> None:
             "origin": _origin(found),
             "written": minute(memory.created, "unknown"),
             "changed since by someone else": _changed_by(found),
-            **(
-                {"written by": AUTHORS.get((found.author.by, found.author.sign), NOBODY)}
-                if found.author
-                else {}
-            ),
+            **({"written by": _author(found.author)} if found.author else {}),
             **({"accepted by you": f"{found.accepted}, in the inbox"} if found.accepted else {}),
             **({"found as well as": ", ".join(memory.aliases)} if memory.aliases else {}),
         }
@@ -299,6 +296,10 @@ def _tell_file_source(number: int, source: Mapping[str, Any]) -> None:
         output.line(f"  transcript: {source['file']}, entry {source['uuid']}")
     elif not source["after"]:
         output.line("  the ledger does not hold that session")
+
+
+def _author(author: Identity) -> str:
+    return AUTHORS.get((author.by, author.sign), NOBODY)
 
 
 def _origin(found: Why) -> str:

@@ -304,7 +304,8 @@ def _rewrite(memory: Memory, parts: Parts, data: dict[str, Any]) -> bytes:
     ordered = {key: changed[key] for key in [*new, *old] if key in changed}
     front = _replace_keys(parts.front or "", ordered, parts.newline)
     body = parts.body
-    if memory.body != before.body:
+    # An empty line before the text is no part of it: a text that stays, stays byte for byte.
+    if memory.body.strip("\n") != before.body.strip("\n"):
         body = well_formed(memory.body if memory.body.endswith("\n") else memory.body + "\n")
         if parts.newline == "\r\n":
             body = body.replace("\r\n", "\n").replace("\n", "\r\n")

@@ -1,0 +1,57 @@
+"""Who wrote a file: what proves it, what does not, and that doubt is nobody's word."""
+
+import pytest
+
+from pipeline.domain.authorship import Facts, FileWrite, Stamp, author_of
+
+AT = 1_790_000_000.0
+
+
+def call(digest: str = "", *, at: float = AT, until: float | None = None, changed: bool = False) -> FileWrite:
+    return FileWrite("/m/a.md", "u1", "Write", "s1", at, at + 1 if until is None else until, digest, changed)
+
+
+def by(facts: Facts, *writes: FileWrite) -> tuple[str, str]:
+    found = author_of(facts, writes)
+    return found.by, found.sign
+
+
+def test_a_call_proves_the_very_text_it_left_whenever_the_file_was_touched() -> None:
+    assert by(Facts("d1", AT + 9_999), call("d1")) == ("claude", "call")
+    assert by(Facts("d1", AT + 9_999), call("d1"), call("d2", at=AT + 50)) == ("claude", "call")
+    assert by(Facts("d3", AT), call("d1")) == ("person", "changed")
+
+
+@pytest.mark.parametrize(
+    ("mtime", "expected"),
+    [(AT, "claude"), (AT - 2, "claude"), (AT + 4, "claude"), (AT - 3, "unknown"), (AT + 5, "unknown")],
+)
+def test_a_call_whose_text_is_unknown_counts_within_its_seconds(mtime: float, expected: str) -> None:
+    assert by(Facts("d1", mtime), call())[0] == expected
+
+
+def test_only_the_last_call_counts_by_its_time() -> None:
+    assert by(Facts("d9", AT), call(), call("d2", at=AT + 100))[0] == "person"
+
+
+def test_a_call_without_a_known_time_proves_nothing_by_it() -> None:
+    assert by(Facts("d1", AT), FileWrite("/m/a.md", "u", "Write", "s", None, None)) == ("unknown", "none")
+
+
+def test_what_a_person_changed_in_the_clients_dialog_is_theirs() -> None:
+    changed = call("d1", changed=True)
+    assert by(Facts("d1", AT, Stamp("s1", AT)), changed) == ("person", "dialog")
+    # Its text can't be told, and the stamp is that of the same call.
+    assert by(Facts("d1", AT, Stamp("s1", AT)), call("", changed=True))[0] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("away", "expected"), [(0.01, "claude"), (-2.0, "claude"), (2.1, "unknown"), (86_400.0, "unknown")]
+)
+def test_the_stamp_counts_at_the_moment_it_names_only(away: float, expected: str) -> None:
+    assert by(Facts("d1", AT + away, Stamp("s1", AT)))[0] == expected
+
+
+def test_bytes_nobody_explains_are_a_persons_where_somebody_known_wrote_before() -> None:
+    assert by(Facts("d1", AT, was_known=True)) == ("person", "changed")
+    assert by(Facts("d1", AT)) == ("unknown", "none")
