@@ -168,6 +168,11 @@ class Memory:
         return self.origin == "assistant-inferred"
 
     @property
+    def holds_no_persons_words(self) -> bool:
+        """Whether it is a guess to which no person's line was added either."""
+        return self.is_a_guess and not any(source.speaker == "person" for source in self.sources)
+
+    @property
     def host_class(self) -> HostClass:
         """Return what Claude Code calls it; ``feedback`` is a person's, so a guess is none."""
         found = self.type_row.host_class

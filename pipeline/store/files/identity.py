@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pipeline.core.clock import parse_time
-from pipeline.domain.authorship import CLAUDE, UNKNOWN, By, Sign
+from pipeline.domain.authorship import CLAUDE, REVERIE, UNKNOWN, By, Sign
 from pipeline.domain.memory import Evidence, Memory
 
 _ASSISTANT = "assistant-inferred"
@@ -51,3 +51,10 @@ class Identity:
                 session=self.session, uuid=self.uuid or self.session, quote="", at=at, speaker="assistant"
             ),
         )
+
+
+def of_guess(path: str, memory_id: str, digest: str) -> Identity:
+    """Return what is noted of a memory of ours that only the assistant said: should Claude write in its file
+    next, that is no person's either.
+    """
+    return Identity(path, memory_id, digest, REVERIE, "bytes", tended=True, written=digest)

@@ -14,10 +14,12 @@ from typing import Any
 
 from pipeline.core import jsonl
 from pipeline.core.atomic import write_atomic
-from pipeline.core.ids import derived_id
-from pipeline.store.files.identity import Identity
+from pipeline.core.ids import derived_id, digest
+from pipeline.store.file_operations import Move, Operation, Put
+from pipeline.store.files.identity import Identity, of_guess
 from pipeline.store.files.layout import MAX_DERIVED, PRIVATE, read_regular
 from pipeline.store.ownership.access import private_dir
+from pipeline.store.ownership.written_log import WrittenLog
 
 FILE = f"{PRIVATE}/identities.jsonl"
 
@@ -25,8 +27,9 @@ FILE = f"{PRIVATE}/identities.jsonl"
 class Identities:
     """The identities of the store at `root`: read once, and again whenever their file has another size."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, written: WrittenLog) -> None:
         self._root = root
+        self._written = written
         self._size = -1
         self._lines = 0
         self._by_path: dict[str, Identity] = {}
@@ -38,18 +41,18 @@ class Identities:
         self._load()
         return self._unkept.get(path) or self._by_path.get(path)
 
-    def of(self, path: str, digest: str, present: Collection[str]) -> Identity:
-        """Return the identity of the file at `path` with `digest`; `present` are the paths of all files.
+    def of(self, path: str, found_digest: str, present: Collection[str]) -> Identity:
+        """Return the identity of the file at `path` with that digest; `present` are the paths of all files.
 
         Who wrote other bytes than these says nothing of these: then `UNKNOWN`.
         """
         found = self.known(path)
         if found is None:
-            moved = self._by_digest.get(digest)
+            moved = self._by_digest.get(found_digest)
             if moved is not None and moved.path not in present:
                 return replace(moved, path=path)
             return Identity(path, derived_id("memory file", str(self._root), path))
-        return found if found.digest == digest else Identity(path, found.id, written=found.written)
+        return found if found.digest == found_digest else Identity(path, found.id, written=found.written)
 
     def keep(self, identities: Iterable[Identity]) -> None:
         """Add a line for each of `identities`."""
@@ -58,6 +61,23 @@ class Identities:
             self._load()
             private_dir(self._root)
             jsonl.append(self._root / FILE, values)
+
+    def keep_guesses(self, operations: Iterable[Operation], paths: Collection[str]) -> None:
+        """Note what `operations` wrote at `paths` that is the assistant's word alone: see `of_guess`."""
+        written = [
+            (operation.target if isinstance(operation, Move) else operation.path, operation)
+            for operation in operations
+            if isinstance(operation, Put | Move) and operation.path in paths
+        ]
+        self.keep(
+            of_guess(path, operation.memory.id, digest(operation.data))
+            for path, operation in written
+            if operation.memory.holds_no_persons_words and self.written(path) == digest(operation.data)
+        )
+
+    def written(self, path: str) -> str:
+        """Return the digest of what Reverie last wrote at `path`, "" when it never did."""
+        return self._written.digest(path) or ""
 
     def suppose(self, identities: Iterable[Identity]) -> None:
         """Take `identities` as known in this process, and write nothing."""
