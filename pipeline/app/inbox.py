@@ -147,8 +147,8 @@ def turned(app: App, ledger: Ledger, run: str) -> None:
     """
     base, turns = turns_of(run)
     made = promoted_by(base) or base
-    one = accepted_by(ledger, base)
-    for found in [one] if one is not None else _adopted_by(ledger, base):
+    accepted = accepted_by(ledger, base)
+    for found in [accepted] if accepted is not None else _adopted_by(ledger, base):
         if turns % 2 == 0 and found.state == "accepted" and made in (found.change_ids[-1], _with(found)):
             reopen_inbox(ledger, found)
         elif turns % 2 and found.state == "open":

@@ -5,7 +5,8 @@ In doubt the answer is `UNKNOWN`, and then a person's word is needed for any cha
 - A call in a transcript proves the text that it left, and no other. Where the text can't be told, as with
   older clients, the file must have been written within the seconds of the call.
 - What front matter says of itself anybody can write. The client's stamp counts only where the file was
-  written at the very moment that the stamp names: an edit, a copy or a checkout has another time.
+  written at the very moment that the stamp names: an edit, a copy or a checkout has another time. Where a
+  transcript has the text of that moment, only the text counts.
 - Bytes that somebody known wrote before, and that no call explains since, are a person's.
 """
 
@@ -37,8 +38,9 @@ NOBODY = "nobody can tell"
 
 BEFORE, AFTER = 2.0, 3.0
 """Seconds that a file's time may lie before a call and after its result; transcripts tell whole seconds."""
-STAMPED = 2.0
-"""Seconds between the client's stamp and the writing of the file, at most; really some milliseconds."""
+COARSE, STAMPED = 2.0, 1.0
+"""Seconds that a file's time may lie before the client's stamp, where a disk tells whole seconds only, and
+after it; the client writes within some milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ def author_of(facts: Facts, writes: Sequence[FileWrite]) -> Author:
     if last is not None and not last.changed and not last.digest and _within(facts.mtime, last):
         return Author(CLAUDE, "call", last.session, last.uuid, last.done_at)
     stamp = facts.stamp
-    if stamp is not None and abs(facts.mtime - stamp.at) <= STAMPED and not _changed_then(stamp, last):
+    if stamp is not None and -COARSE <= facts.mtime - stamp.at <= STAMPED and not _denied(stamp, writes):
         return Author(CLAUDE, "stamp", stamp.session, "", stamp.at)
     if facts.was_known or any(write.digest for write in writes):
         return Author(PERSON, "changed")
@@ -119,6 +121,6 @@ def _within(mtime: float, write: FileWrite) -> bool:
     return write.at - BEFORE <= mtime <= write.until + AFTER
 
 
-def _changed_then(stamp: Stamp, last: FileWrite | None) -> bool:
-    """Whether the stamp is that of a call whose text a person changed."""
-    return last is not None and last.changed and _within(stamp.at, last)
+def _denied(stamp: Stamp, writes: Sequence[FileWrite]) -> bool:
+    """Whether the stamp is that of a call which left another text, or one that a person changed."""
+    return any(_within(stamp.at, write) for write in writes if write.digest or write.changed)

@@ -46,10 +46,17 @@ def test_what_a_person_changed_in_the_clients_dialog_is_theirs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("away", "expected"), [(0.01, "claude"), (-2.0, "claude"), (2.1, "unknown"), (86_400.0, "unknown")]
+    ("away", "expected"),
+    [(0.01, "claude"), (-2.0, "claude"), (-2.1, "unknown"), (1.1, "unknown"), (86_400.0, "unknown")],
 )
 def test_the_stamp_counts_at_the_moment_it_names_only(away: float, expected: str) -> None:
     assert by(Facts("d1", AT + away, Stamp("s1", AT)))[0] == expected
+
+
+def test_an_edit_in_the_very_second_is_not_claudes_where_the_transcript_has_the_text() -> None:
+    assert by(Facts("d2", AT + 0.5, Stamp("s1", AT)), call("d1")) == ("person", "changed")
+    later = Stamp("s2", AT + 600)
+    assert by(Facts("d2", AT + 600, later), call("d1")) == ("claude", "stamp"), "a later session wrote it"
 
 
 def test_bytes_nobody_explains_are_a_persons_where_somebody_known_wrote_before() -> None:
