@@ -42,8 +42,9 @@ class MemoryWrite:
     """One call of the assistant's that wrote a memory file, and was neither refused nor failed.
 
     `uuid` is that of the record that called; `at` is when, and `until` when the result came (ISO 8601, None
-    when nobody knows). `digest` is that of the text it left (`transcript.memory_files.text_digest`), "" where
-    that can't be told; `changed` says that a person changed the text before they let it be written.
+    when nobody knows). `digest` is that of the text it left (`core.ids.text_digest`) and `before` of the text
+    there was (`authorship.NEW` for none), "" where that can't be told; `changed` says that a person changed
+    the text before they let it be written.
     """
 
     path: str
@@ -52,6 +53,7 @@ class MemoryWrite:
     at: str | None
     until: str | None
     digest: str = ""
+    before: str = ""
     changed: bool = False
 
 

@@ -12,12 +12,12 @@ from typing import Any
 
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import ConflictError
+from pipeline.core.ids import text_digest
 from pipeline.domain.authorship import CLAUDE, PERSON, REVERIE, Facts, FileWrite, Stamp, author_of
-from pipeline.hooklib.ownership import EDITED, OURS
+from pipeline.hooklib.ownership import OURS
 from pipeline.ledger import Ledger, file_writes
 from pipeline.store import Document, Store
 from pipeline.store.files.identity import Identity, of_guess
-from pipeline.transcript.memory_files import text_digest
 
 
 def note_authors(ledger: Ledger, store: Store, *, keep: bool = True) -> None:
@@ -55,15 +55,15 @@ def _ours(store: Store, document: Document) -> Identity | None:
 
     The store notes it when it writes; this is for what was written before it did.
     """
-    known = store.identities.known(document.path)
-    if known is not None and (known.by, known.digest) == (REVERIE, document.digest):
-        return known
     # What the front matter says is looked at first: most files are no guess, and there may be thousands.
     if document.front.get("origin") != "assistant-inferred" or not document.own_id:
         return None
+    known = store.identities.known(document.path)
+    if known is not None and (known.by, known.digest) == (REVERIE, document.digest):
+        return known
     if not document.head.holds_no_persons_words or not store.is_ours(document):
         return None
-    return of_guess(document.path, document.own_id, document.digest)
+    return of_guess(document.path, document.own_id, document.raw)
 
 
 def _theirs(store: Store, document: Document, writes: Sequence[FileWrite]) -> Identity | None:
@@ -73,20 +73,25 @@ def _theirs(store: Store, document: Document, writes: Sequence[FileWrite]) -> Id
         # Renamed, it is noted under the new name.
         return present
     settled = known is not None and known.digest == document.digest
-    stamp = stamp_of(document.front)
-    if settled and not writes and stamp is None:
+    if settled and not writes:
         return None
     try:
-        text = text_digest(document.raw.decode("utf-8", "replace")) if writes else ""
+        text = text_digest(document.raw.decode("utf-8", "replace"))
     except ConflictError:
         return None  # Written this very moment: the next look takes it.
     if known is not None and settled:
         was_known = known.by == PERSON
     else:
         was_known = not document.foreign or (known is not None and known.by in (CLAUDE, REVERIE, PERSON))
-    facts = Facts(text, document.stamp.mtime_ns / 1e9, stamp, was_known)
+    facts = Facts(
+        text,
+        document.stamp.mtime_ns / 1e9,
+        stamp_of(document.front),
+        was_seen=known is not None or not document.foreign,
+        was_known=was_known,
+        tended=known.text if known is not None and known.tended else "",
+    )
     author = author_of(facts, writes)
-    written = store.identities.written(document.path)
     return Identity(
         document.path,
         document.id,
@@ -96,15 +101,6 @@ def _theirs(store: Store, document: Document, writes: Sequence[FileWrite]) -> Id
         author.session,
         author.uuid,
         datetime.fromtimestamp(author.at, UTC).isoformat() if author.at else "",
-        tended=author.by == CLAUDE and _may_tend(document, known, written),
-        written=written,
+        tended=author.alone,
+        text=text if author.alone else "",
     )
-
-
-def _may_tend(document: Document, known: Identity | None, written: str) -> bool:
-    """Whether what Claude wrote holds nobody else's words: Claude's file from the first, or ours that was a
-    guess when Reverie last wrote it.
-    """
-    if document.hand != EDITED:
-        return True
-    return known is not None and known.tended and known.written == written

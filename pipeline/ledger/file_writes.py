@@ -13,20 +13,20 @@ from pipeline.domain.authorship import FileWrite
 from pipeline.domain.speech import Entry
 from pipeline.ledger.connection import Ledger
 
+_COLUMNS = "path, uuid, tool, session, at, until, digest, before, changed"
+
 
 def note(ledger: Ledger, entries: Iterable[Entry]) -> None:
     """Keep what `entries` say was written; within the transaction that keeps the entries themselves."""
     rows = [
-        (item.path, item.uuid, item.tool, entry.session_id, item.at, item.until, item.digest, item.changed)
+        (w.path, w.uuid, w.tool, entry.session_id, w.at, w.until, w.digest, w.before, w.changed)
         for entry in entries
         if entry.written
-        for item in entry.written
+        for w in entry.written
     ]
     if rows:
         ledger.executemany(
-            "INSERT OR IGNORE INTO file_writes (path, uuid, tool, session, at, until, digest, changed)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            rows,
+            f"INSERT OR IGNORE INTO file_writes ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows
         )
 
 
@@ -39,13 +39,13 @@ def below(ledger: Ledger, folders: Sequence[str]) -> dict[str, list[FileWrite]]:
     for folder in dict.fromkeys(folders):
         # "0" follows the slash: all that begins with the folder and a slash comes before it.
         rows = ledger.rows(
-            "SELECT path, uuid, tool, session, at, until, digest, changed FROM file_writes"
-            " WHERE path > ? AND path < ?",
+            f"SELECT {_COLUMNS} FROM file_writes WHERE path > ? AND path < ?",
             (f"{folder}/", f"{folder}0"),
         )
         for row in rows:
-            path, uuid, tool, session, at, until, digest, changed = tuple(row)
-            write = FileWrite(path, uuid, tool, session, _seconds(at), _seconds(until), digest, bool(changed))
+            path, uuid, tool, session, at, until, digest, before, changed = tuple(row)
+            times = _seconds(at), _seconds(until)
+            write = FileWrite(path, uuid, tool, session, *times, digest, before, bool(changed))
             found.setdefault(path[len(folder) + 1 :], []).append(write)
     return {path: sorted(writes, key=lambda write: write.done_at) for path, writes in found.items()}
 

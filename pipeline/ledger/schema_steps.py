@@ -381,7 +381,7 @@ def file_writes(connection: sqlite3.Connection) -> None:
     connection.execute("""
         CREATE TABLE file_writes (
           path TEXT NOT NULL, uuid TEXT NOT NULL, tool TEXT NOT NULL, session TEXT NOT NULL,
-          at TEXT, until TEXT, digest TEXT NOT NULL, changed INTEGER NOT NULL,
+          at TEXT, until TEXT, digest TEXT NOT NULL, before TEXT NOT NULL, changed INTEGER NOT NULL,
           PRIMARY KEY (path, uuid, tool)
         ) WITHOUT ROWID""")
 

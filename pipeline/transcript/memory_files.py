@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pipeline.core.ids import digest
+from pipeline.core.ids import text_digest
+from pipeline.domain.authorship import NEW
 from pipeline.domain.speech import TOUCHING, MemoryWrite
 from pipeline.transcript.tools import is_memory_path, may_be_memory
 
@@ -21,16 +22,16 @@ _LONGEST_PATH = 4096
 _MOST_OPEN = 64
 
 
-def text_digest(text: str) -> str:
-    """Return what tells a memory file's text again, whatever its line ends: 64 hex digits."""
-    return digest(text.removeprefix("\ufeff").replace("\r\n", "\n").encode("utf-8", "replace"))
-
-
 class OpenWrites:
     """The calls that would write a markdown file and have no result yet, by id, the oldest first."""
 
     def __init__(self) -> None:
         self._open: dict[str, tuple[str, str, str, str | None, object]] = {}
+
+    @property
+    def any_open(self) -> bool:
+        """Whether a call waits for its result: most sessions write no markdown file."""
+        return bool(self._open)
 
     def begin(self, blocks: list[Any], uuid: str, at: str | None) -> None:
         """Take in the calls of an assistant's record `uuid`, made at `at`."""
@@ -54,8 +55,6 @@ class OpenWrites:
 
         `until` is when the record was written.
         """
-        if not self._open:
-            return ()
         results = [b for b in blocks if isinstance(b, dict) and b.get("type") == "tool_result"]
         found = []
         for result in results:
@@ -71,10 +70,18 @@ class OpenWrites:
             held = outcome if isinstance(outcome, dict) else {}
             if is_memory_path(path) or may_be_memory(path) or held.get("memdirStamped") is True:
                 text = _written(held, whole)
-                known = "" if text is None else text_digest(text)
+                left = "" if text is None else text_digest(text)
                 changed = held.get("userModified") is True
-                found.append(MemoryWrite(path, uuid, tool, at, until, known, changed))
+                found.append(MemoryWrite(path, uuid, tool, at, until, left, _before(held), changed))
         return tuple(found)
+
+
+def _before(held: dict[str, Any]) -> str:
+    """Return the digest of what the file held before, `NEW` where there was none, "" where nobody tells."""
+    original = held.get("originalFile")
+    if isinstance(original, str):
+        return text_digest(original)
+    return NEW if held.get("type") == "create" else ""
 
 
 def _written(held: dict[str, Any], whole: object) -> str | None:

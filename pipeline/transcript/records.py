@@ -246,7 +246,8 @@ def _user(record: dict[str, Any], shared: dict[str, Any], context: Context) -> l
     before = context.worked_at
     if "toolUseResult" in record or _carries_result(record):
         _note_work(shared, context)
-        shared["written"] = context.writes.end(record, speech.content_of(record, "user"), shared["at"])
+        if context.writes.any_open:
+            shared["written"] = context.writes.end(record, speech.content_of(record, "user"), shared["at"])
     pieces = speech.from_user(record, context.dialogs)
     if any(piece.channel in PROMPTS for piece in pieces):
         context.dialogs.forget()

@@ -231,7 +231,7 @@ def test_a_guess_of_ours_that_claude_edits_stays_tended_and_a_persons_memory_doe
     claude.read()
     found = authors(bench)
     assert found["guess.md"] == ("claude", "call", True)
-    assert found["rule.md"] == ("claude", "call", False)
+    assert found["rule.md"] == ("claude", "mixed", False)
     claude.edits("guess", "a file", "Redis")
     claude.read()
     assert authors(bench)["guess.md"] == ("claude", "call", True)
@@ -247,7 +247,22 @@ def test_words_of_a_person_that_came_in_between_end_the_tending(bench: Dreaming,
     bench.store.apply(ChangeSet("add", "test", [bench.store.put(memory, existing=document)]))
     claude.edits("port", "and 9025", "only")
     claude.read()
-    assert authors(bench)["port.md"] == ("claude", "call", False)
+    assert authors(bench)["port.md"] == ("claude", "mixed", False)
+
+
+def test_claudes_edit_of_a_file_that_a_person_edited_leaves_it_the_persons(
+    bench: Dreaming, claude: Claude
+) -> None:
+    claude.writes("deploys", "Deploys go out on Mondays.")
+    file = claude.writes("linter", "The linter wants tabs.")
+    put(file, file.read_bytes() + b"Not in Makefiles.\n", claude.talk.now)
+    claude.edits("linter", "wants tabs", "wants spaces")
+    claude.edits("linter", "wants spaces", "wants two spaces")
+    claude.read()
+    assert authors(bench) == {
+        "deploys.md": ("claude", "call", True),
+        "linter.md": ("claude", "mixed", False),
+    }
 
 
 def test_what_claude_writes_between_plan_and_change_stays(bench: Dreaming, claude: Claude) -> None:

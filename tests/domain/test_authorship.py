@@ -2,13 +2,13 @@
 
 import pytest
 
-from pipeline.domain.authorship import Facts, FileWrite, Stamp, author_of
+from pipeline.domain.authorship import NEW, Facts, FileWrite, Stamp, author_of
 
 AT = 1_790_000_000.0
 
 
-def call(digest: str = "", *, at: float = AT, until: float | None = None, changed: bool = False) -> FileWrite:
-    return FileWrite("/m/a.md", "u1", "Write", "s1", at, at + 1 if until is None else until, digest, changed)
+def call(digest: str = "", *, at: float = AT, before: str = NEW, changed: bool = False) -> FileWrite:
+    return FileWrite("/m/a.md", "u1", "Write", "s1", at, at + 1, digest, before, changed)
 
 
 def by(facts: Facts, *writes: FileWrite) -> tuple[str, str]:
@@ -62,3 +62,26 @@ def test_an_edit_in_the_very_second_is_not_claudes_where_the_transcript_has_the_
 def test_bytes_nobody_explains_are_a_persons_where_somebody_known_wrote_before() -> None:
     assert by(Facts("d1", AT, was_known=True)) == ("person", "changed")
     assert by(Facts("d1", AT)) == ("unknown", "none")
+
+
+def test_what_goes_on_from_claudes_own_text_is_claudes_alone() -> None:
+    calls = call("d1"), call("d2", at=AT + 9, before="d1"), call("d3", at=AT + 18, before="d2")
+    assert by(Facts("d3", AT + 18), *calls) == ("claude", "call")
+    assert author_of(Facts("d3", AT + 18), calls).alone
+    # Reverie had merged it meanwhile, and noted that it was still nobody else's.
+    assert by(Facts("d3", AT + 18, tended="r1"), call("d3", before="r1")) == ("claude", "call")
+
+
+def test_an_edit_of_a_text_that_nobody_vouches_for_is_mixed() -> None:
+    by_hand = call("d1"), call("d3", at=AT + 9, before="by hand")
+    assert by(Facts("d3", AT + 9), *by_hand) == ("claude", "mixed")
+    assert by(Facts("d4", AT), *by_hand, call("d4", before="d3")) == ("claude", "mixed"), "and stays so"
+    assert by(Facts("d3", AT), call("d3", before="")) == ("claude", "mixed")
+    assert not author_of(Facts("d3", AT + 9), by_hand).alone
+
+
+def test_a_stamp_or_a_time_goes_on_from_what_was_seen_last() -> None:
+    stamp = Stamp("s2", AT)
+    assert by(Facts("d1", AT, stamp, was_seen=True)) == ("claude", "mixed")
+    assert by(Facts("d1", AT, stamp, was_seen=True, tended="d0")) == ("claude", "stamp")
+    assert by(Facts("d1", AT, was_seen=True), call()) == ("claude", "mixed")

@@ -82,7 +82,9 @@ class Claude:
         asked = f"---\nname: {name}\nmetadata:\n  type: {kind}\n---\n\n{text}\n" if raw is None else raw
         at = self.talk.now + timedelta(milliseconds=40)
         left = stamped(name, text, self.session, at, kind) if raw is None else raw
-        told = {"type": "create", "filePath": str(file), "content": left, "userModified": False}
+        before = file.read_text("utf-8") if file.exists() else None
+        kind_of = "create" if before is None else "update"
+        told = {"type": kind_of, "filePath": str(file), "content": left, "originalFile": before}
         self._call("Write", {"file_path": str(file), "content": asked}, told)
         put(file, left, at)
         return file

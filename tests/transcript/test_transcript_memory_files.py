@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from pipeline.core.ids import text_digest
 from pipeline.domain.speech import MemoryWrite
 from pipeline.transcript import Cursor
-from pipeline.transcript.memory_files import patched, text_digest
+from pipeline.transcript.memory_files import patched
 from pipeline.transcript.reader import read
 from tests.support.claudes import patch
 from tests.support.transcripts import Transcript, assistant, tool_result, tool_use, write_lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pipeline.core.clock import parse_time
+from pipeline.core.ids import digest, text_digest
 from pipeline.domain.authorship import CLAUDE, REVERIE, UNKNOWN, By, Sign
 from pipeline.domain.memory import Evidence, Memory
 
@@ -16,8 +17,7 @@ class Identity:
     """The id of the file at `path`, and who wrote it when its bytes had `digest`.
 
     `session`, `uuid` and `at` (ISO 8601) tell of Claude's call, "" where it is not known. `tended` says that
-    code may change it without a person's word. `written` is the digest of what Reverie had last written at
-    that path, "" for nothing.
+    code may change it without a person's word, and `text` is then the digest of its text (`ids.text_digest`).
     """
 
     path: str
@@ -29,7 +29,7 @@ class Identity:
     uuid: str = ""
     at: str = ""
     tended: bool = False
-    written: str = ""
+    text: str = ""
 
     def seen_in(self, memory: Memory) -> Memory:
         """Return `memory`, as its file says, under this id; what Claude wrote is the assistant's word only.
@@ -37,7 +37,7 @@ class Identity:
         Whatever the file itself says of its sources: it may have been copied from anywhere.
         """
         named = memory if memory.id else replace(memory, id=self.id)
-        if self.by != CLAUDE:
+        if self.by != CLAUDE or not self.tended:
             return named
         return replace(named, origin=_ASSISTANT, sources=self._sources())
 
@@ -53,8 +53,9 @@ class Identity:
         )
 
 
-def of_guess(path: str, memory_id: str, digest: str) -> Identity:
+def of_guess(path: str, memory_id: str, raw: bytes) -> Identity:
     """Return what is noted of a memory of ours that only the assistant said: should Claude write in its file
-    next, that is no person's either.
+    next, that is no person's either. `raw` are its bytes.
     """
-    return Identity(path, memory_id, digest, REVERIE, "bytes", tended=True, written=digest)
+    text = text_digest(raw.decode("utf-8", "replace"))
+    return Identity(path, memory_id, digest(raw), REVERIE, "bytes", tended=True, text=text)

@@ -52,7 +52,7 @@ class Identities:
             if moved is not None and moved.path not in present:
                 return replace(moved, path=path)
             return Identity(path, derived_id("memory file", str(self._root), path))
-        return found if found.digest == found_digest else Identity(path, found.id, written=found.written)
+        return found if found.digest == found_digest else Identity(path, found.id)
 
     def keep(self, identities: Iterable[Identity]) -> None:
         """Add a line for each of `identities`."""
@@ -70,14 +70,11 @@ class Identities:
             if isinstance(operation, Put | Move) and operation.path in paths
         ]
         self.keep(
-            of_guess(path, operation.memory.id, digest(operation.data))
+            of_guess(path, operation.memory.id, operation.data)
             for path, operation in written
-            if operation.memory.holds_no_persons_words and self.written(path) == digest(operation.data)
+            if operation.memory.holds_no_persons_words
+            and self._written.digest(path) == digest(operation.data)
         )
-
-    def written(self, path: str) -> str:
-        """Return the digest of what Reverie last wrote at `path`, "" when it never did."""
-        return self._written.digest(path) or ""
 
     def suppose(self, identities: Iterable[Identity]) -> None:
         """Take `identities` as known in this process, and write nothing."""
