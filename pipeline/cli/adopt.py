@@ -25,7 +25,7 @@ def adopt(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let Reverie tend memory files that you or others wrote, with one yes.
+    """Let Reverie tend files that others wrote: one yes.
 
     It lists each file with who wrote it, how that is known, and what would be done. `reverie undo` takes all
     of it back. Files that Claude wrote need no yes, and pinned ones stay as they are.

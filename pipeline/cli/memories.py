@@ -18,7 +18,7 @@ from pipeline.cli import output
 from pipeline.cli.changes import for_all
 from pipeline.cli.options import TYPE_NAMES, JsonOption, NameArgument, NamesArgument, StoreOption, UserOption
 from pipeline.core.zone import day, minute
-from pipeline.domain.authorship import AUTHORS, NOBODY
+from pipeline.domain.authorship import AUTHORS, CLAUDE, NOBODY
 from pipeline.hooklib.memory_format import EDITED_BY_HAND, UNVERIFIED
 from pipeline.hooklib.plain import one_line
 from pipeline.store.files.identity import Identity
@@ -327,4 +327,5 @@ def _changed_by(found: Why) -> str:
     if found.edit is None:
         return "Reverie never wrote this file"
     on = f" on {minute(found.edit.at)}" if found.edit.at else ""
-    return f"yes, by hand{on}; `reverie diff {found.memory.name}` shows how"
+    hand = "by Claude" if found.author and found.author.by == CLAUDE else "by hand"
+    return f"yes, {hand}{on}; `reverie diff {found.memory.name}` shows how"

@@ -48,6 +48,8 @@ def test_why_says_that_claude_wrote_it_after_what_the_person_said(desk, claude):
     told = desk.here("why", "deploys").out
     assert "Claude, as the session's transcript shows" in told
     assert f"Claude wrote it at 2026-11-20 09:00 in session {claude.session}" in " ".join(told.split())
+    assert "assistant-inferred" in told
+    assert "unverified" not in told
     assert "after you said: “please remember that deploys go out on Mondays only”" in " ".join(told.split())
     told = " ".join(desk.here("why", "linter").out.split())
     assert "a person: it was changed, and no session did it" in told
