@@ -9,14 +9,16 @@ from typing import Any
 from pipeline.app import retired
 from pipeline.app.application import App
 from pipeline.app.status import run_row, source_row
-from pipeline.domain.memory import Memory
+from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.sentences import sentences
 from pipeline.hooklib.memory_format import speaker
 from pipeline.hooklib.ownership import TOLD
-from pipeline.ledger import runs
+from pipeline.intake.authors import note_authors
+from pipeline.ledger import Ledger, runs, utterances
 from pipeline.search.refresh import borne_out
 from pipeline.store import Document, HandEdit, Store
 from pipeline.store.files.document import parse
+from pipeline.store.files.identity import Identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,9 @@ class Why:
     sentences that no source stands for, though there are some. `by` is who says it as far as that is borne
     out, `by_hand` are the sentences that somebody wrote into a file of ours. `note` says so where the name
     asked for was another memory's; `accepted` is the day of a person's yes in the inbox, "" without one;
-    `edit` what somebody did to its file since Reverie wrote it.
+    `edit` what somebody did to its file since Reverie wrote it. `author` is who wrote the file and by what
+    sign that is known, None for one that is as Reverie wrote it. A source without a quote is a file that
+    Claude wrote; its ``after`` are the last things the person said before.
     """
 
     memory: Memory
@@ -40,20 +44,23 @@ class Why:
     note: str = ""
     accepted: str = ""
     edit: HandEdit | None = None
+    author: Identity | None = None
     by_hand: tuple[str, ...] = ()
 
 
 def why(app: App, name: str) -> Why:
     """Return where the memory `name` of the store of `app` comes from: lines, speakers, runs, models."""
     store = app.open_store()
-    document = retired.read(store, name)
-    sources_given = document.memory.sources
-    found = sentences(document.memory.body)
     with app.ledger(to_look=True) as ledger:
+        note_authors(ledger, store, keep=False)
+        document = retired.read(store, name)
+        sources_given = document.memory.sources
+        found = sentences(document.memory.body)
         sources = tuple(
             {
                 **source_row(ledger, source),
                 "sentences": [part.text for part in found if source.bears and source.is_for(part.key)],
+                "after": () if source.quote else _said_before(ledger, source),
             }
             for source in sources_given
         )
@@ -80,7 +87,14 @@ def why(app: App, name: str) -> Why:
         accepted=retired.accepted_on(store, document),
         edit=edit,
         by_hand=_written_into(store, edit, document.memory) if edit else (),
+        author=document.identity,
     )
+
+
+def _said_before(ledger: Ledger, source: Evidence) -> tuple[str, ...]:
+    if source.speaker != "assistant":
+        return ()
+    return tuple(utterances.said_before(ledger, source.session, source.uuid, source.at))
 
 
 def _written_into(store: Store, edit: HandEdit, memory: Memory) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from pipeline.consolidation.commit.execute import promoted_by
 from pipeline.core.errors import ConflictError, InputError, UsageError
 from pipeline.hooklib.plain import clipped
 from pipeline.ledger import Ledger
-from pipeline.ledger.inbox import InboxItem, amend_inbox, decide_inbox, list_inbox, reopen_inbox
+from pipeline.ledger.inbox import ADOPTED, InboxItem, amend_inbox, decide_inbox, list_inbox, reopen_inbox
 from pipeline.recall.prepared import hook_state
 from pipeline.store import turns_of
 
@@ -146,13 +146,13 @@ def turned(app: App, ledger: Ledger, run: str) -> None:
     Where that was a yes in the inbox the proposal waits again, or is decided again.
     """
     base, turns = turns_of(run)
-    found = accepted_by(ledger, base)
-    if found is None:
-        return
-    if turns % 2 == 0 and found.state == "accepted" and (promoted_by(base) or base) == found.change_ids[-1]:
-        reopen_inbox(ledger, found)
-    elif turns % 2 and found.state == "open":
-        decide_inbox(ledger, found.id, "accepted", now=app.clock.now())
+    made = promoted_by(base) or base
+    accepted = accepted_by(ledger, base)
+    for found in [accepted] if accepted is not None else _adopted_by(ledger, base):
+        if turns % 2 == 0 and found.state == "accepted" and made in (found.change_ids[-1], _with(found)):
+            reopen_inbox(ledger, found)
+        elif turns % 2 and found.state == "open":
+            decide_inbox(ledger, found.id, "accepted", now=app.clock.now())
 
 
 def waits_again(app: App, run: str) -> int:
@@ -168,6 +168,15 @@ def accepted_by(ledger: Ledger, change_id: str) -> InboxItem | None:
     if not made.startswith("inbox-"):
         return None
     return next((item for item in list_inbox(ledger, None, None) if made in item.change_ids), None)
+
+
+def _with(item: InboxItem) -> str:
+    """Return the change set in which `item` was done together with others, "" for none."""
+    return str(item.payload.get(ADOPTED) or "")
+
+
+def _adopted_by(ledger: Ledger, change_id: str) -> list[InboxItem]:
+    return [item for item in list_inbox(ledger, None, None) if _with(item) == change_id]
 
 
 def _open(app: App, ledger: Ledger) -> list[tuple[App, InboxItem]]:

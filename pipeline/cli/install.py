@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pipeline.app import adopting, first_run, folders
+from pipeline.app import first_run, folders
 from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.diagnostics import tell_first_sight
@@ -184,18 +184,6 @@ def mode(
 
     value = {"mode": now, "changed": changed, "effect": EFFECT[now]}
     output.data(value, tell, as_json=as_json)
-
-
-def adopt(
-    former: Annotated[Path, typer.Argument(metavar="OLD-PATH", help="Where the project was before.")],
-) -> None:
-    """Take over the memories of a project that was moved here.
-
-    A project that was renamed or moved on the same disk is known again by itself, at the start of its next
-    session. This is for one that came from another disk or machine.
-    """
-    folder = adopting.adopt(App(), former)
-    output.line(f"the memories of {former} are this project's now: {folder}")
 
 
 def allow(

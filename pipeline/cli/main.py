@@ -14,6 +14,7 @@ import typer
 
 from pipeline import __version__
 from pipeline.cli import (
+    adopt,
     changes,
     demo,
     diagnostics,
@@ -55,7 +56,7 @@ COMMANDS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "install": install.install,
         "uninstall": install.uninstall,
         "mode": install.mode,
-        "adopt": install.adopt,
+        "adopt": adopt.adopt,
         "allow": install.allow,
         "config": settings.config,
         "hooks": install.hooks_snippet,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -25,8 +26,10 @@ from pipeline.cli.options import (
     UserOption,
 )
 from pipeline.core.zone import day, minute
+from pipeline.domain.authorship import AUTHORS, CLAUDE, NOBODY
 from pipeline.hooklib.memory_format import EDITED_BY_HAND, THE_TEAM, UNVERIFIED
 from pipeline.hooklib.plain import one_line
+from pipeline.store.files.identity import Identity
 
 _LEAST_WIDE = 60
 """Columns beside the longest name that type and description need to be read in a table."""
@@ -270,6 +273,7 @@ def _tell_why(found: Why, app: App) -> None:
             "origin": _origin(found),
             "written": minute(memory.created, "unknown"),
             "changed since by someone else": _changed_by(found),
+            **({"written by": _author(found.author)} if found.author else {}),
             **({"accepted by you": f"{found.accepted}, in the inbox"} if found.accepted else {}),
             **({"found as well as": ", ".join(memory.aliases)} if memory.aliases else {}),
         }
@@ -289,6 +293,9 @@ def _tell_why(found: Why, app: App) -> None:
 
 def _tell_sources(found: Why) -> None:
     for number, source in enumerate(found.sources, start=1):
+        if not source["quote"] and source["speaker"] == "assistant":
+            _tell_file_source(number, source)
+            continue
         claim = "the file says that " if found.by in (UNVERIFIED, THE_TEAM) else ""
         spoken = {"person": "the person said", "pasted": "the person pasted"}
         telling = claim + spoken.get(source["speaker"], "the assistant said")
@@ -307,6 +314,24 @@ def _tell_sources(found: Why) -> None:
                 output.line("  the dialogue was deleted from the ledger; the quote is all there is")
         else:
             output.line("  the ledger does not hold that entry; the quote is all there is")
+
+
+def _tell_file_source(number: int, source: Mapping[str, Any]) -> None:
+    """Tell of a source that is a file which Claude wrote, and what the person had said before."""
+    output.line(
+        f"\nsource {number}: Claude wrote it at {minute(source['at'], 'an unknown time')}"
+        f" in session {source['session']}"
+    )
+    for text in source["after"]:
+        output.line(f"  after you said: “{one_line(text, _SHOWN)}”")
+    if source["file"]:
+        output.line(f"  transcript: {source['file']}, entry {source['uuid']}")
+    elif not source["after"]:
+        output.line("  the ledger does not hold that session")
+
+
+def _author(author: Identity) -> str:
+    return AUTHORS.get((author.by, author.sign), NOBODY)
 
 
 def _origin(found: Why) -> str:
@@ -336,4 +361,5 @@ def _changed_by(found: Why) -> str:
     if found.edit is None:
         return "Reverie never wrote this file"
     on = f" on {minute(found.edit.at)}" if found.edit.at else ""
-    return f"yes, by hand{on}; `reverie diff {found.memory.name}` shows how"
+    hand = "by Claude" if found.author and found.author.by == CLAUDE else "by hand"
+    return f"yes, {hand}{on}; `reverie diff {found.memory.name}` shows how"

@@ -33,6 +33,7 @@ from pipeline.core import zone
 from pipeline.core.clock import iso
 from pipeline.core.ids import new_id
 from pipeline.domain.operations import Gate, Refused
+from pipeline.intake.authors import note_authors
 from pipeline.ledger.inbox import list_inbox
 from pipeline.verify.check import check_plan, retire_ceiling
 
@@ -76,6 +77,7 @@ def _closed_meanwhile(phase: PhaseContext) -> Gate | None:
 
 
 def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, dry_run: bool) -> DreamReport:
+    note_authors(phase.ledger, phase.store, keep=not dry_run)
     snapshot = phase.store.scan()
     ceiling = retire_ceiling(len(snapshot.documents), phase.settings.dream.retire_share)
     report.unread = snapshot.left_out()

@@ -25,6 +25,11 @@ def derived_id(*parts: str) -> str:
     return str(uuid.UUID(bytes=bytes(raw)))
 
 
+def text_digest(text: str) -> str:
+    """Return the digest of a file's text, whatever its line ends and with a byte order mark or without."""
+    return digest(text.removeprefix("\ufeff").replace("\r\n", "\n").encode("utf-8", "replace"))
+
+
 def digest(data: bytes | str) -> str:
     """Return the SHA-256 of `data` (text as UTF-8) in 64 hex digits."""
     raw = data.encode("utf-8") if isinstance(data, str) else data

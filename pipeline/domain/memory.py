@@ -82,7 +82,7 @@ class Untouchable(Enum):
 def why_untouchable(*, pinned: bool, ours: bool) -> Untouchable | None:
     """Return why a memory may not be changed by code, or None when it may.
 
-    `ours` says that Reverie wrote the file of itself and nobody changed it since.
+    `ours` says that Reverie wrote the file of itself, or Claude did, and nobody changed it since.
     """
     if pinned:
         return Untouchable.PINNED
@@ -166,6 +166,11 @@ class Memory:
     def is_a_guess(self) -> bool:
         """Whether only the assistant said it, and no person confirmed it."""
         return self.origin == "assistant-inferred"
+
+    @property
+    def holds_no_persons_words(self) -> bool:
+        """Whether it is a guess to which no person's line was added either."""
+        return self.is_a_guess and not any(source.speaker == "person" for source in self.sources)
 
     @property
     def host_class(self) -> HostClass:

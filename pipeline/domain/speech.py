@@ -37,11 +37,31 @@ def tally(counts: dict[str, int], record_type: str, times: int = 1) -> None:
     counts[record_type] = counts.get(record_type, 0) + times
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryWrite:
+    """One call of the assistant's that wrote a memory file, and was neither refused nor failed.
+
+    `uuid` is that of the record that called; `at` is when, and `until` when the result came (ISO 8601, None
+    when nobody knows). `digest` is that of the text it left (`core.ids.text_digest`) and `before` of the text
+    there was (`authorship.NEW` for none), "" where that can't be told; `changed` says that a person changed
+    the text before they let it be written.
+    """
+
+    path: str
+    uuid: str
+    tool: str
+    at: str | None
+    until: str | None
+    digest: str = ""
+    before: str = ""
+    changed: bool = False
+
+
 @dataclass(slots=True)
 class Entry:
     """One record of a transcript, as much of it as Reverie keeps; nobody changes one once it is made.
 
-    Not frozen, though: guarding 27 fields makes an Entry take five times as long, and transcripts have
+    Not frozen, though: guarding 28 fields makes an Entry take five times as long, and transcripts have
     hundreds of thousands.
 
     `offset` and `length` are bytes in the file (two glued records share a line but not an offset).
@@ -75,6 +95,8 @@ class Entry:
     """Paths inside a memory folder that this entry shows the assistant writing."""
     memory_reads: tuple[str, ...] = ()
     """Paths of markdown files in a folder called memory that this entry shows the assistant reading."""
+    written: tuple[MemoryWrite, ...] = ()
+    """What this entry says was done to memory files."""
     note: str = ""
     """For a record of unknown type, its first 2,000 characters; else empty."""
     branch: str = ""

@@ -248,4 +248,8 @@ def _redacted(entries: Iterator[Entry], learned: _Learned) -> Iterator[Entry]:
                 memory_reads=reads,
                 entrypoint=started,
             )
+        if entry.written:
+            entry = replace(
+                entry, written=tuple(replace(item, path=word(item.path)) for item in entry.written)
+            )
         yield entry

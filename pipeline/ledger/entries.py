@@ -23,7 +23,7 @@ from pipeline.core import faults
 from pipeline.core.clock import parse_time
 from pipeline.core.ids import digest
 from pipeline.domain.speech import Entry
-from pipeline.ledger import conversations, lineage, links, recalls
+from pipeline.ledger import conversations, file_writes, lineage, links, recalls
 from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.ledger.files import file_id, store_state
 
@@ -95,7 +95,7 @@ def commit_ingest(
         for batch in chain([first], batches):
             reached = links.add(ledger, file, batch, after=reached)
             offered += _insert(ledger, file, key, _own(ledger, batch, copies))
-            recalls.note_reads(ledger, _reads(batch, seconds(now)))
+            _note_deeds(ledger, batch, seconds(now))
         grown_after = None if links.mark_branches(ledger, file, tip, abandoned) else last_row
         conversations.rebuild(ledger, file, gap_minutes=gap_minutes, now=now, grown_after=grown_after)
         ledger.executemany(_BAD_LINE, [(file, *line) for line in bad])
@@ -162,6 +162,12 @@ def _insert(ledger: Ledger, file: int, key: str, batch: Sequence[Entry]) -> int:
     rows = [_row(entry, file, key) for entry in batch if _is_kept(entry)]
     ledger.executemany(_INSERT, rows)
     return len(rows)
+
+
+def _note_deeds(ledger: Ledger, batch: Sequence[Entry], now: float) -> None:
+    """Note which memory files a batch shows being read and written."""
+    recalls.note_reads(ledger, _reads(batch, now))
+    file_writes.note(ledger, batch)
 
 
 def _reads(batch: Sequence[Entry], now: float) -> Iterator[tuple[str, str, str, float]]:

@@ -48,6 +48,8 @@ class InboxItem:
 
 AGAIN = "again"
 """The key of a payload that counts how often a yes to it was undone."""
+ADOPTED = "adopted"
+"""The key of a payload that names the change set in which it was done together with others."""
 _COLUMNS = ", ".join(field.name for field in fields(InboxItem))
 
 

@@ -376,6 +376,16 @@ def recognised_secrets(connection: sqlite3.Connection) -> None:
         ) WITHOUT ROWID""")
 
 
+def file_writes(connection: sqlite3.Connection) -> None:
+    """Add what the assistant wrote into memory files, by path: which call of which session, and when."""
+    connection.execute("""
+        CREATE TABLE file_writes (
+          path TEXT NOT NULL, uuid TEXT NOT NULL, tool TEXT NOT NULL, session TEXT NOT NULL,
+          at TEXT, until TEXT, digest TEXT NOT NULL, before TEXT NOT NULL, changed INTEGER NOT NULL,
+          PRIMARY KEY (path, uuid, tool)
+        ) WITHOUT ROWID""")
+
+
 Step = Callable[["sqlite3.Connection"], None]
 STEPS: tuple[Step, ...] = (
     files,
@@ -396,5 +406,6 @@ STEPS: tuple[Step, ...] = (
     unsent_calls,
     outages,
     recognised_secrets,
+    file_writes,
 )
 LATEST = len(STEPS)

@@ -179,6 +179,23 @@ def find_entry(ledger: Ledger, session_id: str, uuid: str) -> EntryRow | None:
     )
 
 
+def said_before(ledger: Ledger, session_id: str, uuid: str, at: str | None, *, limit: int = 2) -> list[str]:
+    """Return the last `limit` things a person said in a session before its entry `uuid`, oldest first.
+
+    Where that entry is not here, before `at` (ISO 8601); where nobody knows when, nothing.
+    """
+    entry = find_entry(ledger, session_id, uuid)
+    if entry is None and not at:
+        return []
+    earlier, bound = ("id < ?", entry.row) if entry is not None else ("timestamp <= ?", at)
+    rows = ledger.rows(
+        "SELECT content FROM memory_transcript_entries"
+        f" WHERE session_id = ? AND speaker = 'person' AND {SPEECH} AND {earlier} ORDER BY id DESC LIMIT ?",
+        (session_id, bound, limit),
+    )
+    return [row["content"] for row in reversed(rows)]
+
+
 def was_said(ledger: Ledger, source: Evidence) -> bool:
     """Whether the entry that `source` cites is here, has its quote, and a person said it, if it says so."""
     entry = find_entry(ledger, source.session, source.uuid)

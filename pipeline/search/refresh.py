@@ -118,18 +118,23 @@ def content(item: Document) -> Content:
 
 
 def borne_out(home: Path, documents: Iterable[Document]) -> set[str]:
-    """Return the paths of files nobody knows whose every source stands in the ledger as they cite it."""
-    asked = [item for item in documents if item.hand == OTHER and item.head.origin in BY_SOURCES]
+    """Return the paths of files nobody knows whose every source stands in the ledger as they cite it.
+
+    Those of Claude's are among them: what is shown of them is the assistant's word, as the ledger has it.
+    """
+    others = [item for item in documents if item.hand == OTHER]
+    claudes = {item.path for item in others if item.tended}
+    asked = [item for item in others if item.path not in claudes and item.head.origin in BY_SOURCES]
     asked = [item for item in asked if any(source.speaker == "person" for source in item.head.sources)]
     file = Home(home).ledger
     if not asked or not file.exists():
-        return set()
+        return claudes
     try:
         with look_at_ledger(file) as ledger:
-            return {item.path for item in asked if all(was_said(ledger, s) for s in item.head.sources)}
+            return claudes | {i.path for i in asked if all(was_said(ledger, s) for s in i.head.sources)}
     except LedgerError:
         # `doctor` tells of the ledger; until it is mended nothing bears these files out.
-        return set()
+        return claudes
 
 
 def folder_times(root: Path) -> dict[str, tuple[int, int]]:

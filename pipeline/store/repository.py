@@ -10,7 +10,7 @@ what Reverie wrote, `MemoryIndexWriter` keeps MEMORY.md in step. It decides thei
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -31,14 +31,13 @@ from pipeline.store.file_operations import (
     Applied,
     Change,
     ChangeSet,
-    IndexWrite,
     Move,
     Put,
     Retire,
     WriteFile,
 )
 from pipeline.store.files import document, scanning
-from pipeline.store.files.layout import bytes_at, check_path, private_folder
+from pipeline.store.files.layout import check_path, private_folder
 from pipeline.store.files.scanning import Document, Snapshot
 from pipeline.store.history import archive, forgotten, generations, hand_edits, retention, undo
 from pipeline.store.history.archive import Retired
@@ -47,6 +46,7 @@ from pipeline.store.history.generations import FileDiff, Generation
 from pipeline.store.history.hand_edits import HandEdit
 from pipeline.store.history.undo import Undone
 from pipeline.store.ownership import access, moves
+from pipeline.store.ownership.identities import Identities
 from pipeline.store.ownership.written_log import WrittenLog
 from pipeline.store.scan_cache import Scanner
 
@@ -76,7 +76,8 @@ class Store:
         self.is_team, self._bare = access.shared(path, root)
         self._written = WrittenLog(root, team=self.is_team)
         self._index = MemoryIndexWriter(root, max_lines=index_lines, max_bytes=index_bytes, none=self._bare)
-        self._scanner = Scanner(root, self._written, self._index)
+        self.identities = Identities(root, self._written, team=self.is_team)
+        self._scanner = Scanner(root, self._written, self.identities, self._index)
         self._planner = Planner(root, self._scanner, self._written, self._index, flat=self._bare)
         self._journal = Journal(root, self._written)
 
@@ -356,6 +357,7 @@ class Store:
                 scanning.INDEX_JSON: catalog.write_index_json(self.root, snapshot.documents, now),
             }
             self._written.compact()
+            self.identities.compact()
         return wrote + [path for path, written in jobs.items() if written]
 
     def count_uses(self, found: Sequence[usage.Use], ledger: str, *, now: datetime) -> int:
@@ -371,7 +373,7 @@ class Store:
         now = SystemClock().now()
         self._index.show(snapshot, now, change.operations)
         changed = {operation.path for operation in change.operations}
-        operations = [*change.operations, *self._index_writes(but=changed)]
+        operations = [*change.operations, *self._index.writes(but=changed)]
         self._scanner.remember(snapshot, but=changed)
         at = change.at or now
         applied = self._journal.apply(
@@ -385,22 +387,11 @@ class Store:
         if generation:
             retention.prune(self.root, self._generations, at)
         self._settle(applied)
+        self.identities.keep_guesses(change.operations, applied.paths)
         unknown = sum(not item.cached for item in snapshot.documents if not self._bare)
         if unknown > max(_STALE_LEAST, len(snapshot.documents) // _STALE_SHARE):
             catalog.write_index_json(self.root, self.scan().documents, now)
         return applied
-
-    def _index_writes(self, *, but: Collection[str]) -> list[IndexWrite]:
-        """Return what brings the index files in step; those at the paths `but` are restored as they were."""
-        writes = []
-        for path in self._index.paths():
-            if path in but:
-                continue
-            current = bytes_at(self.root, path)
-            data = self._index.render(path, current)
-            if data is not None and data != current:
-                writes.append(IndexWrite(path, data, None if current is None else digest(current)))
-        return writes
 
     def _keep(self, change: ChangeSet, at: datetime, operations: Sequence[Change]) -> None:
         generations.keep(

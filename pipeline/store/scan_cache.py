@@ -6,18 +6,23 @@ from collections.abc import Collection
 from pathlib import Path
 
 from pipeline.core.clock import SystemClock
+from pipeline.hooklib.ownership import OURS
 from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
 from pipeline.store.files import scanning
 from pipeline.store.files.scanning import Document, Snapshot
+from pipeline.store.ownership.identities import Identities
 from pipeline.store.ownership.written_log import WrittenLog
 
 
 class Scanner:
     """What this process knows of the files of the store at `root`."""
 
-    def __init__(self, root: Path, written: WrittenLog, index: MemoryIndexWriter) -> None:
+    def __init__(
+        self, root: Path, written: WrittenLog, identities: Identities, index: MemoryIndexWriter
+    ) -> None:
         self._root = root
         self._written = written
+        self._identities = identities
         self._index = index
         self._trusted: dict[str, Document] | None = None
         self._seen: dict[str, Document] | None = None
@@ -29,9 +34,14 @@ class Scanner:
         now = SystemClock().now().timestamp()
         snapshot = scanning.scan(self._root, self._trusted)
         ours = self._written.paths()
+        present = {document.path for document in snapshot.documents}
         for document in snapshot.documents:
             document.foreign = document.path not in ours
             document.hand = self._written.hand(document)
+            if document.hand == OURS and document.own_id:
+                document.identity = None
+            else:
+                document.identity = self._identities.of(document.path, document.digest, present)
         snapshot.problems += self._index.problems()
         self._trusted = scanning.trusted(snapshot.documents, int(now * 1e9))
         self.remember(snapshot)

@@ -27,7 +27,7 @@ from pipeline.hooklib import jsonish
 from pipeline.transcript import kinds, lines
 from pipeline.transcript.files import unreadable
 from pipeline.transcript.queued import Queue, enqueued
-from pipeline.transcript.records import Context, entries_of, type_of
+from pipeline.transcript.records import Context, called, entries_of, type_of
 from pipeline.transcript.speech import content_of
 
 HEAD = 4096
@@ -227,6 +227,7 @@ class _Pass:
             if piece is not None and piece.record is not None:
                 blocks = content_of(piece.record, "assistant")
                 self.context.dialogs.begin(blocks, piece.offset, piece.length)
+                self.context.writes.begin(blocks, *called(piece.record, piece, self.context))
         self.context.dialogs.working = cursor.working
         self.handle.seek(cursor.offset)
 

@@ -13,10 +13,11 @@ from typing import Any, Literal
 
 from pipeline.core.clock import iso, parse_time
 from pipeline.core.ids import derived_id, digest
-from pipeline.domain.speech import PLAN_TOOL, PROMPTS, Entry
+from pipeline.domain.speech import PLAN_TOOL, PROMPTS, TOUCHING, Entry, MemoryWrite
 from pipeline.transcript import legacy, speech, tools
 from pipeline.transcript.dialogs import Dialogs, Said
 from pipeline.transcript.lines import Piece
+from pipeline.transcript.memory_files import SAVED, OpenWrites
 
 NOTE_CHARS = 2000
 TYPE_CHARS = 4096
@@ -75,7 +76,8 @@ class Context:
 
     `session` stands in for a missing sessionId; `at` is the last usable time seen, ISO 8601 or empty, and
     `worked_at` the last one at which the assistant or a tool was at work; stamps after `latest` are no time,
-    since a clock that runs ahead must not date a memory. `dialogs` are those still to be answered.
+    since a clock that runs ahead must not date a memory. `dialogs` are those still to be answered, `writes`
+    the calls that would write a memory file and have no result yet.
     """
 
     session: str
@@ -83,6 +85,7 @@ class Context:
     at: str = ""
     worked_at: str = ""
     dialogs: Dialogs = field(default_factory=Dialogs)
+    writes: OpenWrites = field(default_factory=OpenWrites)
 
 
 def text_field(record: dict[str, Any], name: str) -> str | None:
@@ -173,6 +176,8 @@ def _spoken(shared: dict[str, Any], speech_pieces: list[Said], worked_at: str = 
     if not speech_pieces:
         return [Entry(block=0, **shared)]
     tools_before = shared.pop("tool_names", ())
+    # Told once, whatever else the record holds.
+    written = shared.pop("written", ())
     return [
         Entry(
             block=number,
@@ -181,6 +186,7 @@ def _spoken(shared: dict[str, Any], speech_pieces: list[Said], worked_at: str = 
             channel=channel,
             worked_at=worked_at or None if channel in PROMPTS else None,
             tool_names=(PLAN_TOOL,) if channel == "prose" else tools_before,
+            written=() if number else written,
             **shared,
         )
         for number, (channel, words) in enumerate(speech_pieces)
@@ -204,6 +210,8 @@ def _assistant(record: dict[str, Any], shared: dict[str, Any], context: Context)
     raw_usage = message.get("usage")
     usage: dict[str, Any] = raw_usage if isinstance(raw_usage, dict) else {}
     did = tools.used(blocks, shared["cwd"])
+    if not TOUCHING.isdisjoint(did.names):
+        context.writes.begin(blocks, shared["uuid"], shared["at"])
     entry = Entry(
         block=0,
         text=text,
@@ -221,6 +229,13 @@ def _assistant(record: dict[str, Any], shared: dict[str, Any], context: Context)
     return [entry]
 
 
+def called(record: dict[str, Any], piece: Piece, context: Context) -> tuple[str, str | None]:
+    """Return uuid and time of a record that is read again for the calls in it."""
+    moment = parse_time(record.get("timestamp"))
+    own_id = text_field(record, "uuid") or derived_id(session_of(record, context), digest(piece.raw.strip()))
+    return own_id, iso(moment) if moment is not None and moment <= context.latest else None
+
+
 def _note_work(shared: dict[str, Any], context: Context) -> None:
     """Note that the assistant or a tool was at work when this record was written."""
     if shared["at_source"] == "own":
@@ -231,6 +246,8 @@ def _user(record: dict[str, Any], shared: dict[str, Any], context: Context) -> l
     before = context.worked_at
     if "toolUseResult" in record or _carries_result(record):
         _note_work(shared, context)
+        if context.writes.any_open:
+            shared["written"] = context.writes.end(record, speech.content_of(record, "user"), shared["at"])
     pieces = speech.from_user(record, context.dialogs)
     if any(piece.channel in PROMPTS for piece in pieces):
         context.dialogs.forget()
@@ -244,8 +261,10 @@ def _carries_result(record: dict[str, Any]) -> bool:
 
 def _system(record: dict[str, Any], shared: dict[str, Any]) -> list[Entry]:
     paths = record.get("writtenPaths") if record.get("subtype") == "memory_saved" else None
-    written = tuple(path for path in paths if isinstance(path, str)) if isinstance(paths, list) else ()
-    return [Entry(block=0, memory_writes=written, **shared)]
+    saved = tuple(path for path in paths if isinstance(path, str)) if isinstance(paths, list) else ()
+    at, uuid = shared["at"], shared["uuid"]
+    written = tuple(MemoryWrite(path, uuid, SAVED, at, at) for path in saved if "\0" not in path)
+    return [Entry(block=0, memory_writes=saved, written=written, **shared)]
 
 
 def _legacy(record: dict[str, Any], shared: dict[str, Any]) -> list[Entry]:

@@ -32,6 +32,11 @@ def is_memory_path(path: object) -> bool:
     return isinstance(path, str) and bool(_IN_MEMORY.search(path.replace("\\", "/")))
 
 
+def may_be_memory(path: str) -> bool:
+    """Say whether `path` is that of a markdown file in a folder called memory, wherever that lies."""
+    return bool(_MAY_BE_MEMORY.search(path.replace("\\", "/")))
+
+
 def used(blocks: list[Any], cwd: str | None) -> Used:
     """Return the tools that an assistant's record uses; paths below `cwd` are shortened to it."""
     tools = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
@@ -50,7 +55,7 @@ def used(blocks: list[Any], cwd: str | None) -> Used:
             files.append(f"{WROTE if name == 'Write' else EDITED} {_shortened(path, cwd)}")
             writes += [path] if is_memory_path(path) else []
         target = _text(fields, "file_path")
-        if name == "Read" and target and _MAY_BE_MEMORY.search(target.replace("\\", "/")):
+        if name == "Read" and target and may_be_memory(target):
             reads.append(target)
     return Used(tuple(names), tuple(files), tuple(writes), tuple(reads))
 

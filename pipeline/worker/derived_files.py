@@ -14,6 +14,7 @@ from pipeline.core.home import Home
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job
 from pipeline.hooklib import ownership
+from pipeline.intake.authors import note_authors
 from pipeline.ledger import files
 from pipeline.search import index_reader, semantic
 from pipeline.search.refresh import refresh_index
@@ -69,6 +70,7 @@ class DerivedFiles:
             store = context.opened_store(store_path)
             if store.is_team:
                 return  # nothing is written there but at a person's word, whose command brings all in step
+            note_authors(context.ledger, store)
             store.reindex(now=context.clock.now())
             semantic.keep_fresh(store, context.settings, context.ledger, context.clock, run_id=new_id())
 

@@ -15,6 +15,7 @@ from pipeline.core.errors import BusyStoreError, LedgerError, ModelError
 from pipeline.domain.job import Job, JobKind
 from pipeline.extraction.run import Outcome, extract, give_up
 from pipeline.extraction.strategies import ConversationStrategy, Strategy, TurnStrategy
+from pipeline.intake.authors import note_authors
 from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import carry_over, conversations, jobs, runs, utterances, watermarks
 from pipeline.ledger.conversations import Conversation
@@ -140,6 +141,7 @@ class ExtractionRunner:
             claim(self._ledger, key, store)
         context.enqueue("reindex", str(store_path))
         self._carry_over(store)
+        note_authors(self._ledger, store)
         return context.phase(store)
 
     def _carry_over(self, store: Store) -> None:

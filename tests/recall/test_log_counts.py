@@ -11,7 +11,7 @@ from pipeline.core import faults, paths
 from pipeline.core.clock import FixedClock
 from pipeline.ledger import open_ledger, recalls
 from pipeline.recall.live import session_file
-from pipeline.store import Store
+from pipeline.store import Store, last_uses
 from pipeline.store.derived.catalog import decay_score
 from pipeline.worker import Worker, WorkerContext, recall_log
 from tests.support.stores import kills, memory, save, tree
@@ -98,12 +98,15 @@ def test_a_file_the_assistant_read_is_an_access(shop, monkeypatch):
     assert shop.waiting() == 0
 
 
-def test_a_memory_without_an_id_is_counted_by_its_path(shop):
+def test_a_file_without_an_id_is_counted_under_its_identity(shop):
     (shop.store.root / "plain.md").write_text("Plain words.\n", "utf-8")
     shop.hook(id="", path="plain.md")
     shop.work()
     entries = orjson.loads((shop.store.root / "_state.json").read_bytes())["entries"]
-    assert entries["path:plain.md"]["injected_count"] == 1
+    (plain,) = (document for document in shop.store.scan().documents if document.path == "plain.md")
+    assert entries[plain.id]["injected_count"] == 1
+    assert plain.id in last_uses(shop.store.root)
+    assert not [key for key in entries if key.startswith("path:")]
 
 
 @pytest.mark.parametrize(("mode", "logged", "counted"), [("off", 1, 0), ("observe", 1, 0), ("propose", 1, 1)])

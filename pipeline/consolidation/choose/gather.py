@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,7 +74,7 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
     by_id = {document.id: document for document in documents}
     memories = {memory_id: by_id[memory_id].memory for memory_id in wanted}
     changeable = {memory_id for cluster in selection.clusters for memory_id in cluster.ids}
-    by_rule = _rules(phase, documents, selection, memories, max(1, ceiling // 2))
+    by_rule = _rules(phase, documents, selection, by_id, max(1, ceiling // 2))
     for operation in by_rule:
         for memory_id in operation.ids:
             memories.setdefault(memory_id, by_id[memory_id].memory)
@@ -99,12 +99,12 @@ def _rules(
     phase: PhaseContext,
     documents: list[Document],
     selection: Selection,
-    memories: dict[str, Memory],
+    by_id: Mapping[str, Document],
     most: int,
 ) -> list[Operation]:
     limits = phase.settings.dream
-    groups = [cluster.ids for cluster in selection.clusters]
-    merges = mechanical.doubles([memories[memory_id] for group in groups for memory_id in group], groups)
+    merges = _doubles([cluster.ids for cluster in selection.clusters], by_id)
+    merges += _doubles_of_others(selection, by_id, merges)
     gone = {memory_id for merge in merges for memory_id in merge.leaving}
     # What somebody brought back is not to leave again the next night.
     undone = {file.path for item in phase.store.history() if item.undone for file in item.files}
@@ -125,3 +125,26 @@ def _rules(
         task_days=limits.task_days,
     )
     return [*merges, *retirements[:most]]
+
+
+def _doubles(groups: Sequence[Sequence[str]], by_id: Mapping[str, Document]) -> list[Operation]:
+    return mechanical.doubles([by_id[memory_id].memory for group in groups for memory_id in group], groups)
+
+
+def _doubles_of_others(
+    selection: Selection, by_id: Mapping[str, Document], merges: Sequence[Operation]
+) -> list[Operation]:
+    """Return the merges of doubles of which a person's or an unknown one is a part, for a person to decide.
+
+    What one of `merges` lets go is no longer there for them.
+    """
+    gone = {memory_id for merge in merges for memory_id in merge.leaving}
+    fixed = {memory_id for cluster in selection.clusters for memory_id in cluster.fixed}
+    fixed |= {memory_id for group in selection.fixed_groups for memory_id in group}
+    groups = [*((*cluster.ids, *cluster.fixed) for cluster in selection.clusters), *selection.fixed_groups]
+    open_to_all = [
+        [memory_id for memory_id in group if memory_id not in gone and not by_id[memory_id].head.pinned]
+        for group in groups
+        if fixed & {*group}
+    ]
+    return [merge for merge in _doubles(open_to_all, by_id) if fixed & {*merge.ids}]

@@ -33,12 +33,14 @@ class Selection:
     `carried_over` are changed memories for which there was no room: they stay changed, and given as
     `first` they lead next time. One of them may still be shown as another's neighbour, but then without
     neighbours of its own, so its turn comes yet. `left_out` are changed memories that can't be shown at
-    all, each with the reason; they wait for a person, not for the next dream.
+    all, each with the reason; they wait for a person, not for the next dream. `fixed_groups` are the groups
+    in which nothing may be changed: no question is asked about them, but they may hold doubles.
     """
 
     clusters: tuple[Cluster, ...]
     carried_over: tuple[str, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
+    fixed_groups: tuple[tuple[str, ...], ...] = ()
 
 
 def clusters(
@@ -64,13 +66,15 @@ def clusters(
     room = seeds[: max_cluster * max_clusters]
     groups = _Groups(pool.sizes, max_cluster, max_chars)
     _link(groups, pool, room, neighbours)
-    worth = [group for group in groups.of(room) if not all(map(pool.is_fixed, group))]
+    found = groups.of(room)
+    worth = [group for group in found if not all(map(pool.is_fixed, group))]
     packed = _packed(worth, pool.sizes, max_cluster, max_chars)
     postponed = {memory_id for group in packed[max_clusters:] for memory_id in group}
     return Selection(
         tuple(_cluster(group, pool) for group in packed[:max_clusters]),
         tuple(memory_id for memory_id in seeds if memory_id in postponed or memory_id not in set(room)),
         left_out,
+        tuple(tuple(group) for group in found if group not in worth and len(group) > 1),
     )
 
 
@@ -119,7 +123,9 @@ class _Pool:
     def is_fixed(self, memory_id: str) -> bool:
         """Whether `memory_id` may only be read."""
         document = self.documents[memory_id]
-        untouchable = why_untouchable(pinned=document.head.pinned, ours=not document.foreign)
+        untouchable = why_untouchable(
+            pinned=document.head.pinned, ours=not document.foreign or document.tended
+        )
         return memory_id in self._fixed or untouchable is not None
 
     def shown(self, memory_id: str) -> bool:

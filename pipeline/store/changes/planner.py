@@ -20,6 +20,7 @@ from pipeline.store.files.frontmatter_schema import aliases_in
 from pipeline.store.files.layout import ARCHIVE, VAULT, bytes_at, inside, memory_folders
 from pipeline.store.files.scanning import Document, Snapshot
 from pipeline.store.history import episodes
+from pipeline.store.ownership.permission import is_tended
 from pipeline.store.ownership.written_log import WrittenLog
 from pipeline.store.scan_cache import Scanner
 
@@ -59,7 +60,7 @@ class Planner:
         person `approved` this very change.
         """
         if existing is not None:
-            return _revised(memory, existing, ours=approved or self._written.is_ours(existing))
+            return _revised(memory, existing, ours=approved or is_tended(existing, self._written))
         memory = replace(memory, id=memory.id or new_id())
         placed = _placed(memory, self._scanner.glance(), self._planned, self._folder())
         self._planned[placed.path.lower()] = placed
@@ -218,7 +219,8 @@ def _revised(memory: Memory, existing: Document, *, ours: bool) -> Put:
         aliases=tuple(dict.fromkeys([*head.aliases, *memory.aliases])),
         extra=extra,
     )
-    data = document.compose(merged, existing.raw)
+    # A file whose identity stands elsewhere stays as it is, without an id, until something changes.
+    data = existing.raw if merged == existing.memory else document.compose(merged, existing.raw)
     if data != existing.raw and not ours:
         raise ConflictError(
             "edited by hand" if not existing.foreign else "not written by Reverie",

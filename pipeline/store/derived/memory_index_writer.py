@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import DocumentError, StoreError, UnsettledError
+from pipeline.core.ids import digest
 from pipeline.hooklib.memory_format import NOT_MEMORIES
-from pipeline.store.file_operations import Move, Operation, Put, Restore, Retire, WriteFile
+from pipeline.store.file_operations import IndexWrite, Move, Operation, Put, Restore, Retire, WriteFile
 from pipeline.store.files import document, memory_index
 from pipeline.store.files.layout import (
     EDGES,
@@ -115,6 +116,18 @@ class MemoryIndexWriter:
         built = self._build(current)
         self._note(built, current)
         return built.index
+
+    def writes(self, *, but: Collection[str]) -> list[IndexWrite]:
+        """Return what brings the index files in step; those at the paths `but` are restored as they were."""
+        writes = []
+        for path in self.paths():
+            if path in but:
+                continue
+            current = bytes_at(self._root, path)
+            data = self.render(path, current)
+            if data is not None and data != current:
+                writes.append(IndexWrite(path, data, None if current is None else digest(current)))
+        return writes
 
     def _overflow(self, current: bytes | None) -> bytes | None:
         if current is not None and memory_index.OVERFLOW_MARK.encode() not in current:

@@ -211,6 +211,9 @@ def _rewrite(memory: Memory, parts: Parts, data: dict[str, Any]) -> bytes:
     """Return the file with the keys that differ replaced in place; see the module's docstring."""
     before = to_memory(data, parts.body, memory.path)
     old, new = front_of(before), front_of(memory)
+    if "type" not in data and memory.type == before.type:
+        # The class alone tells the type of such a file, and who said it does not change what it is.
+        new["metadata"] = {**new["metadata"], "type": old["metadata"]["type"]}
     nested = data.get("metadata")
     below: dict[str, Any] = nested if isinstance(nested, dict) else {}
     changed: dict[str, Any] = {}
@@ -226,7 +229,8 @@ def _rewrite(memory: Memory, parts: Parts, data: dict[str, Any]) -> bytes:
     ordered = {key: changed[key] for key in [*new, *old] if key in changed}
     front = replace_keys(parts.front or "", {**old, "metadata": below}, ordered, parts.newline)
     body = parts.body
-    if memory.body != before.body:
+    # An empty line before the text is no part of it: a text that stays, stays byte for byte.
+    if memory.body.strip("\n") != before.body.strip("\n"):
         body = _written_body(memory.body)
         if parts.newline == "\r\n":
             body = body.replace("\r\n", "\n").replace("\n", "\r\n")

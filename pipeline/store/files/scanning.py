@@ -24,12 +24,13 @@ from pipeline.hooklib.ownership import OTHER
 from pipeline.safety.invisible import visible, visible_line
 from pipeline.store.files import document
 from pipeline.store.files.frontmatter_schema import aliases_in, to_memory
+from pipeline.store.files.identity import Identity
 from pipeline.store.files.layout import MAX_DERIVED, FileStamp, Problem, inside, memory_files, read_regular
 from pipeline.store.files.memory_index import Entry, entry_of
 from pipeline.text.slugs import slugify
 
 INDEX_JSON = "_index.json"
-CACHE_KEY = "_file5"
+CACHE_KEY = "_file6"
 """Where an entry keeps what saves reading its file. Another shape of a line in it needs another name."""
 _TICK_NS = 100_000_000
 _LEAST_ID_PREFIX = 6
@@ -43,7 +44,8 @@ class Document:
 
     `path` is relative to the store; `digest` is the SHA-256 of its bytes; `head` is the memory without
     its body; `front` mirrors the front matter; `foreign` says that Reverie never wrote this file, `hand`
-    whose it is (`hooklib.ownership`); `cached` that ``_index.json`` knows it.
+    whose it is (`hooklib.ownership`), and `identity`, where it is not ours as it is, its id and its author;
+    `cached` says that ``_index.json`` knows it.
     Bytes and body are read when first asked for; ConflictError if the file changed since.
     """
 
@@ -60,6 +62,8 @@ class Document:
         "foreign",
         "front",
         "hand",
+        "identity",
+        "own_id",
         "path",
         "preview",
         "stamp",
@@ -81,6 +85,8 @@ class Document:
         self.preview = ""
         self.foreign = True
         self.hand = OTHER
+        self.own_id = str(front.get("id") or "")
+        self.identity: Identity | None = None
 
     @classmethod
     def read(cls, root: Path, path: str) -> Document:
@@ -89,7 +95,7 @@ class Document:
         memory, front = document.load(raw, path)
         found = cls(root, path, front, stamp, digest(raw))
         found._raw, found._memory, found._head = raw, memory, replace(memory, body="")
-        found._title, found.fenced = memory.title, bool(front)
+        found._title, found.fenced, found.own_id = memory.title, bool(front), memory.id
         found.preview = memory.body.strip()[:PREVIEW]
         return found
 
@@ -97,10 +103,10 @@ class Document:
     def from_entry(cls, root: Path, entry: dict[str, Any]) -> Document:
         """Return the document an ``_index.json`` entry stands for, taking the entry over."""
         path, preview = str(entry.pop("path")), str(entry.pop("content_preview"))
-        size, mtime, ctime, digest, fenced, title, line, rank = entry.pop(CACHE_KEY)
+        size, mtime, ctime, digest, fenced, title, line, rank, own_id = entry.pop(CACHE_KEY)
         found = cls(root, path, entry, FileStamp(size, mtime, ctime), digest)
         found.fenced, found.preview, found._title = fenced, preview, title
-        found.cached = True
+        found.cached, found.own_id = True, own_id
         found._entry = Entry(path, visible(line), (bool(rank[0]), bool(rank[1]), float(rank[2]), path))
         return found
 
@@ -109,6 +115,7 @@ class Document:
         stamp, shown = self.stamp, self.entry
         return {
             **(self.front if self._head is None else _mirror(self.front, self._head)),
+            **({"id": self.id} if self.id else {}),
             "path": self.path,
             "content_preview": self.preview,
             CACHE_KEY: [
@@ -120,6 +127,7 @@ class Document:
                 self._title,
                 shown.line,
                 shown.rank[:3],
+                self.own_id,
             ],
         }
 
@@ -130,8 +138,13 @@ class Document:
 
     @property
     def id(self) -> str:
-        """Return the memory's id, empty when it has none."""
-        return self._head.id if self._head else str(self.front.get("id") or "")
+        """Return the memory's id: its file's own, else that of its identity; empty before it has one."""
+        return self.own_id or (self.identity.id if self.identity else "")
+
+    @property
+    def tended(self) -> bool:
+        """Whether it is known to be Claude's, so that code may change it without a person's word."""
+        return self.identity is not None and self.identity.tended
 
     @property
     def title(self) -> str:
@@ -140,16 +153,22 @@ class Document:
 
     @property
     def head(self) -> Memory:
-        """Return the memory without its body."""
+        """Return the memory without its body, as its author lets it be taken."""
+        return self.identity.seen_in(self._as_written) if self.identity else self._as_written
+
+    @property
+    def _as_written(self) -> Memory:
+        """Return the memory without its body as the file has it."""
         if self._head is None:
-            self._head = replace(to_memory(self.front, "", self.path), title=self._title)
+            read = to_memory(self.front, "", self.path)
+            self._head = replace(read, title=self._title, id=self.own_id)
         return self._head
 
     @property
     def entry(self) -> Entry:
         """Return its line in MEMORY.md and its place in the order."""
         if self._entry is None:
-            self._entry = entry_of(self.head, self.stamp.mtime_ns / 1e9)
+            self._entry = entry_of(self._as_written, self.stamp.mtime_ns / 1e9)
         return self._entry
 
     @property
@@ -169,8 +188,9 @@ class Document:
     def memory(self) -> Memory:
         """Return the memory with its body."""
         if self._memory is None:
-            self._memory = replace(self.head, body=document.body_of(self.raw, fenced=self.fenced))
-        return self._memory
+            body = document.body_of(self.raw, fenced=self.fenced)
+            self._memory = replace(self._as_written, body=body)
+        return self.identity.seen_in(self._memory) if self.identity else self._memory
 
 
 @dataclass(slots=True)

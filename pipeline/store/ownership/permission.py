@@ -17,6 +17,11 @@ class WriteRecord(Protocol):
         ...
 
 
+def is_tended(document: Document, record: WriteRecord) -> bool:
+    """Whether code may write the file of `document`: Reverie's own as it wrote it, and what Claude wrote."""
+    return record.is_ours(document) or document.tended
+
+
 def may_change(document: Document, record: WriteRecord) -> Untouchable | None:
     """Return why the file of `document` is left to a person, or None when code may change it."""
-    return why_untouchable(pinned=document.head.pinned, ours=record.is_ours(document))
+    return why_untouchable(pinned=document.head.pinned, ours=is_tended(document, record))

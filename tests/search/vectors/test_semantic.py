@@ -51,7 +51,8 @@ def test_every_memory_gets_a_vector_of_title_and_preview(store, ledger):
         "Indentation. Indent with tabs.",
         "Port. The port is 5432.",
     ]
-    assert "path:by-hand.md" in vectors.load(store.root).entries
+    ids = {document.path: document.id for document in store.scan().documents}
+    assert ids["by-hand.md"] in vectors.load(store.root).entries
 
 
 def test_two_files_with_one_id_have_a_vector_each(store):
