@@ -53,10 +53,14 @@ _ORDINARY = re.compile(
 """Ordinary things of programs: versions, dates, paths, addresses, files, calls, variables, hosts."""
 _OWNED_UP = re.compile(r"(?i)(?<![a-z])(?:fake|dummy|sample)(?![a-z])")
 """What says of itself that it is no secret; only in prose, where nothing but its looks makes it one."""
+_PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+"""What an identifier is made of."""
+_FOREIGN = re.compile(r"(?<=[A-Za-z0-9])[!#$%&*^+](?=[A-Za-z0-9]|\Z)")
+"""A sign that no identifier has, within a word or at its end."""
 _LIKE_A_HOST = re.compile(r"(?:[a-z]+[-_/])*[a-z]+[-_]?\d{1,2}$")
 _NAME_OF_A_NAME = re.compile(
     r"(?i)(?:header|name|field|ref|path|file|url|uri|type|env|ttl|length|hint|label|policy|placeholder|algorithm|"
-    r"regex|pattern|prefix|suffix|class|error|message|title|text|input|endpoint|expiry|expires\w*|count|limit|size|"
+    r"regex|pattern|rotation|interval|period|schedule|engine|store|kind|mode|scopes?|strength|status|state|level|usage|hash_rounds|prefix|suffix|class|error|message|title|text|input|endpoint|expiry|expires\w*|count|limit|size|"
     r"version|format|provider|source|method|backend|manager|reset|enabled|required|_?(?:id|min|max))[\"']?\Z"
 )
 _FUNCTION_WORD = re.compile(
@@ -101,6 +105,20 @@ def made_up(value: str, *, sure: bool = False) -> bool:
     return _ORDINARY.match(value) is None or (_mixed(value) and "." not in value)
 
 
+def unmistakable(value: str) -> bool:
+    """Say whether `value` looks like a password wherever it stands near the name of one.
+
+    It is in letters of both cases with digits, and no identifier: either in pieces too short for words
+    (``xEKh8fzv``), or with a sign that no name has (``Lantern1993$``).
+    """
+    if len(value) < 8 or not made_up(value) or not re.search(r"[a-z]", value) or not re.search(r"[A-Z]", value):
+        return False
+    if not any(char.isdigit() for char in value):
+        return False
+    pieces = _PIECES.findall(value)
+    return _FOREIGN.search(value) is not None or sum(map(len, pieces)) < 2.8 * len(pieces)
+
+
 def random(value: str) -> bool:
     """Say whether `value` looks like a key that a program made: long, with digits among its letters."""
     if len(value) < 16 or stands_for_another(value) or _ORDINARY.match(value):
@@ -117,7 +135,7 @@ def host_like(value: str) -> bool:
 
 def plain_word(value: str) -> bool:
     """Say whether `value`, a lone word of letters after "is still", can be a password and not a quality."""
-    return value.isalpha() and value.islower() and len(value) >= 10 and not _FUNCTION_WORD.match(value)
+    return not stands_for_another(value) and value.isalpha() and value.islower() and len(value) >= 10 and not _FUNCTION_WORD.match(value)
 
 
 def _alphabetic(value: str) -> bool:

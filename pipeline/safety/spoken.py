@@ -10,7 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pipeline.safety.plausible import NOT_A_VALUE, made_up, plain_word, random, stands_for_another
+from pipeline.safety.plausible import (
+    NOT_A_VALUE,
+    made_up,
+    plain_word,
+    random,
+    stands_for_another,
+    unmistakable,
+)
 from pipeline.safety.rule import DIGIT, Span
 from pipeline.safety.secret_rules import KEY_LEAD
 from pipeline.safety.spoken_words import (
@@ -19,6 +26,7 @@ from pipeline.safety.spoken_words import (
     ASCII,
     BEFORE,
     BEFORE_WORDS,
+    BESIDE_SYLLABLES,
     CLOSING,
     FAR_PAIR_HINTS,
     FROM_TO,
@@ -30,16 +38,19 @@ from pipeline.safety.spoken_words import (
     KEYISH,
     NAMES,
     NO_SECRET_KEY,
+    NUMBER,
     OPEN,
     OPENED,
     PAIR,
     PAIR_HINTS,
+    PHRASE,
     PIN,
     PIN_HINTS,
     PRODUCT,
     QUOTE,
     SECRET_KEY,
     SHORT,
+    STILL,
     STRIP,
     SURE,
     TOKEN,
@@ -67,9 +78,9 @@ def spans(text: str, lowered: str) -> Iterator[Span]:
                 if not (lowered[at - 1 : at].isalpha() or text[at - 1 : at] == "/") or hint in FAR_PAIR_HINTS:
                     yield from _pair(text, at)
                 at = lowered.find(hint, at + len(hint))
-    if _any(lowered, PIN_HINTS):
+    if NUMBER.search(text) and _any(lowered, PIN_HINTS):
         for found in PIN.finditer(text):
-            yield (*found.span("value"), "pin")
+            yield (*found.span("value" if found["value"] else "alone"), "pin")
 
 
 def keys(text: str, lowered: str) -> Iterator[Span]:
@@ -129,11 +140,11 @@ def _named(hint: str, text: str, at: int) -> Iterator[Span]:
         yield from _told_before(text, at)
         yield from _from_to(text, name.end())
     if ord(text[name.end() - 1]) >= _FIRST_SYLLABLES:
-        yield from _in_syllables(text, name.end())
+        yield from _in_syllables(text, at, name.end())
     yield from _behind(
         text,
         name.end(),
-        phrase="phrase" in name[0].lower(),
+        pair=hint in WEAK and hint not in ("secret", "token", "key"),
         weak=hint in WEAK,
         plain=name[0].lower() != "pass",
     )
@@ -173,12 +184,17 @@ def _told_before(text: str, at: int) -> Iterator[Span]:
             group = "value" if pattern is TYPED else "quoted" if found["quoted"] else "bare"
             value = found[group].strip(STRIP)
             start = max(0, at - 140) + found.start(group) + found[group].find(value)
-            if made_up(value) or (group == "quoted" and _quotable(value, phrase=False)):
+            if made_up(value) or (group == "quoted" and _quotable(value)):
                 yield start, start + len(value), "password"
 
 
-def _in_syllables(text: str, start: int) -> Iterator[Span]:
-    """Yield the run of ASCII that follows a name of a script without blanks between words."""
+def _in_syllables(text: str, at: int, start: int) -> Iterator[Span]:
+    """Yield the run of ASCII beside the name from `at` to `start`, in a script without blanks between words."""
+    before = BESIDE_SYLLABLES.search(text, max(0, at - 110), at)
+    if before and unmistakable(before["value"].strip(STRIP)):
+        value = before["value"].strip(STRIP)
+        begin = before.start() + before["value"].find(value)
+        yield begin, begin + len(value), "password"
     lead = AFTER_CJK.match(text, start)
     found = ASCII.match(text, lead.end() if lead else start)
     if found:
@@ -187,11 +203,11 @@ def _in_syllables(text: str, start: int) -> Iterator[Span]:
             yield found.start(), found.start() + len(value), "password"
 
 
-def _behind(text: str, start: int, *, phrase: bool, weak: bool, plain: bool) -> Iterator[Span]:
+def _behind(text: str, start: int, *, pair: bool, weak: bool, plain: bool) -> Iterator[Span]:
     """Yield the first value in what is left of the sentence: beside the name, or behind what joins."""
     closing = CLOSING.match(text, start)
     start = closing.end() if closing else start
-    if start < len(text) and not text[start].isspace() and text[start] not in ":：=，-—":
+    if start < len(text) and not text[start].isspace() and text[start] not in ":=：，,-—→":
         return
     joined, beside, still, sure, before = False, not weak, False, "'" in text[start - 2 : start], ""
     for word in TOKEN.finditer(text, start, min(len(text), start + AHEAD + 120)):
@@ -203,7 +219,7 @@ def _behind(text: str, start: int, *, phrase: bool, weak: bool, plain: bool) -> 
         if joined or beside:
             quote = QUOTE.match(text, word.start()) if word.start() > start and word[0][0] in OPEN else None
             if quote:
-                given = plain and (sure or before in GIVES) and _quotable(quote["value"], phrase=phrase)
+                given = plain and (sure or before in GIVES or beside) and _quotable(quote["value"], beside=beside)
                 yield from [(*quote.span("value"), "password")] * (
                     given or made_up(quote["value"], sure=sure)
                 )
@@ -212,12 +228,17 @@ def _behind(text: str, start: int, *, phrase: bool, weak: bool, plain: bool) -> 
             if found:
                 yield found
                 return
+        bare = _untrailed(word[0].strip(STRIP))
+        if (pair or not weak) and OPENED.isdisjoint(bare) and unmistakable(bare):
+            at = word.start() + word[0].find(bare)
+            yield at, at + len(bare), "password"
+            return
         if word[0][-1] in ".!?;" and len(word[0]) > 1:
             return
-        before = word[0].lower()
+        before = word[0].lower().lstrip("([{") or word[0]
         sure = before in SURE or before[-1] in ":：=" or (sure and before in JOINS)
         joined = before in JOINS or before[-1] in ":：="
-        still = before in ("still", "now", "noch", "jetzt") and (still or joined)
+        still = before in STILL and (still or joined)
         beside = False
 
 
@@ -265,9 +286,12 @@ def _untrailed(value: str) -> str:
     return value.rstrip(".") if not value.endswith("!") else value
 
 
-def _quotable(value: str, *, phrase: bool) -> bool:
+def _quotable(value: str, *, beside: bool = False) -> bool:
+    """Say whether `value`, in quotes, can be one; right `beside` its name only several words."""
     if len(value) < 4 or stands_for_another(value) or value.lower() in NOT_A_VALUE:
         return False
     if " " in value:
-        return phrase and len(value.split()) >= 3
+        return PHRASE.fullmatch(value) is not None
+    if beside:
+        return made_up(value)
     return made_up(value) or (value.isalnum() and len(value) >= 6)
