@@ -26,6 +26,7 @@ from pipeline.safety.rule import DIGIT, Rule, Span, lower
 from pipeline.safety.secret_rules import ASSIGNED, KEY, KEY_AT, KEY_HINTS, KEY_LEAD, QUOTED, QUOTES, SHAPES
 from pipeline.safety.seed_phrases import phrases
 from pipeline.safety.unbroken import views
+from pipeline.safety.unnamed_vendors import PREFIXED, of_a_vendor
 from pipeline.safety.vendor_rules import TOKENS
 
 _TRAILING = ".)]}!?"
@@ -34,9 +35,10 @@ _LONG, _LONG_WORD = 12, re.compile(r"\S{12,}")
 """Characters without a blank that the shortest token has."""
 _MADE_UP = re.compile(r"\d|[a-z][A-Z]")
 _KEY_LONG = 16
+_PREFIXED_LONG = 24
 _NO_BLANKS = re.compile("[\u2e80-\ud7ff\uf900-\ufaff\uff00-\uffef]")
 """A character of a script without blanks between words."""
-_CARD_LIKE = re.compile(r"[2-6]\d{3}[ -]?\d\d")
+_CARD_LIKE = re.compile(r"[2-6]\d{3}[ \u00a0-]?\d\d")
 
 
 def find(text: str) -> list[Span]:
@@ -128,6 +130,11 @@ def _in_long_words(text: str) -> Iterator[Span]:
         if _MADE_UP.search(joined, start, end):
             shift = _shift(places, start)
             yield start + shift, end + shift, kind
+    for start, end in places:
+        if end - start >= _PREFIXED_LONG:
+            for found in PREFIXED.finditer(text, start, end):
+                if of_a_vendor(found):
+                    yield (*found.span(), "token")
 
 
 def _shift(places: list[tuple[int, int]], position: int) -> int:

@@ -37,8 +37,8 @@ NOT_A_VALUE = frozenset({
 })  # fmt: skip
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 ALGORITHM = re.compile(
-    r"(?i)(?:base|sha|utf|hs|rs|es|ps|md|aes|rfc|oauth|bcrypt|argon|pbkdf|ed|x|secp|ssh|tls|http)-?\d|"
-    r"\d+[- ]?[a-z]+$|v\d|\d+$"
+    r"(?i)(?:base|sha|utf|hs|rs|es|ps|md|aes|rfc|oauth|bcrypt|argon|pbkdf|ed|x|secp|ssh|tls|http)-?\d|v\d(?:[\d.]|alpha|beta|rc|$)|"
+    r"\d+[- ]?[a-z]+$|\d+$"
 )
 SYMBOL = re.compile(r"[!@#$%^&*+=~?]")
 VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|PWD|CREDENTIALS?)")
@@ -53,11 +53,13 @@ _ORDINARY = re.compile(
 """Ordinary things of programs: versions, dates, paths, addresses, files, calls, variables, hosts."""
 _OWNED_UP = re.compile(r"(?i)(?<![a-z])(?:fake|dummy|sample)(?![a-z])")
 """What says of itself that it is no secret; only in prose, where nothing but its looks makes it one."""
+_CAMEL = re.compile(r"(?:(?:[A-Z]?[a-z]{2,}|[A-Z]{1,5})\d{0,2})+[A-Z][a-z]{2,}\Z")
+"""An identifier of several words, with a number in it: ``UserAuthV2Service``."""
 _PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 """What an identifier is made of."""
 _FOREIGN = re.compile(r"(?<=[A-Za-z0-9])[!#$%&*^+](?=[A-Za-z0-9]|\Z)")
 """A sign that no identifier has, within a word or at its end."""
-_LIKE_A_HOST = re.compile(r"(?:[a-z]+[-_/])*[a-z]+[-_]?\d{1,2}$")
+_LIKE_A_HOST = re.compile(r"(?:[a-z]+(?:\d[a-z]*)?[-_/])*[a-z]+[-_]?\d{1,2}$")
 _NAME_OF_A_NAME = re.compile(
     r"(?i)(?:header|name|field|ref|path|file|url|uri|type|env|ttl|length|hint|label|policy|placeholder|algorithm|"
     r"regex|pattern|rotation|interval|period|schedule|engine|store|kind|mode|scopes?|strength|status|state|level|usage|hash_rounds|prefix|suffix|class|error|message|title|text|input|endpoint|expiry|expires\w*|count|limit|size|"
@@ -100,7 +102,7 @@ def made_up(value: str, *, sure: bool = False) -> bool:
         or _OWNED_UP.search(value)
     ):
         return False
-    if value.rstrip("!?.").isalpha() or (not sure and _LIKE_A_HOST.match(value)):
+    if value.rstrip("!?.").isalpha() or _CAMEL.match(value) or (not sure and _LIKE_A_HOST.match(value)):
         return False
     return _ORDINARY.match(value) is None or (_mixed(value) and "." not in value)
 

@@ -43,6 +43,7 @@ from pipeline.safety.spoken_words import (
     OPENED,
     PAIR,
     PAIR_HINTS,
+    PARTICLES,
     PHRASE,
     PIN,
     PIN_HINTS,
@@ -59,6 +60,8 @@ from pipeline.safety.spoken_words import (
     WORDS,
 )
 
+_FAR = 0x0370
+"""From here on scripts are not Latin, and a made-up word in Latin letters stands out."""
 _FIRST_SYLLABLES = 0x0E00
 """From here on scripts write words without blanks between them."""
 
@@ -144,6 +147,7 @@ def _named(hint: str, text: str, at: int) -> Iterator[Span]:
     yield from _behind(
         text,
         name.end(),
+        far=ord(text[name.end() - 1]) >= _FAR,
         pair=hint in WEAK and hint not in ("secret", "token", "key"),
         weak=hint in WEAK,
         plain=name[0].lower() != "pass",
@@ -191,8 +195,8 @@ def _told_before(text: str, at: int) -> Iterator[Span]:
 def _in_syllables(text: str, at: int, start: int) -> Iterator[Span]:
     """Yield the run of ASCII beside the name from `at` to `start`, in a script without blanks between words."""
     before = BESIDE_SYLLABLES.search(text, max(0, at - 110), at)
-    if before and unmistakable(before["value"].strip(STRIP)):
-        value = before["value"].strip(STRIP)
+    value = before["value"].strip(STRIP) if before else ""
+    if before and (unmistakable(value) or (before["between"].strip() in PARTICLES and made_up(value))):
         begin = before.start() + before["value"].find(value)
         yield begin, begin + len(value), "password"
     lead = AFTER_CJK.match(text, start)
@@ -203,7 +207,7 @@ def _in_syllables(text: str, at: int, start: int) -> Iterator[Span]:
             yield found.start(), found.start() + len(value), "password"
 
 
-def _behind(text: str, start: int, *, pair: bool, weak: bool, plain: bool) -> Iterator[Span]:
+def _behind(text: str, start: int, *, pair: bool, far: bool, weak: bool, plain: bool) -> Iterator[Span]:
     """Yield the first value in what is left of the sentence: beside the name, or behind what joins."""
     closing = CLOSING.match(text, start)
     start = closing.end() if closing else start
@@ -229,7 +233,7 @@ def _behind(text: str, start: int, *, pair: bool, weak: bool, plain: bool) -> It
                 yield found
                 return
         bare = _untrailed(word[0].strip(STRIP))
-        if (pair or not weak) and OPENED.isdisjoint(bare) and unmistakable(bare):
+        if (pair or not weak) and OPENED.isdisjoint(bare) and (unmistakable(bare) or (far and bare.isascii() and made_up(bare))):
             at = word.start() + word[0].find(bare)
             yield at, at + len(bare), "password"
             return

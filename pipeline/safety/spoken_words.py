@@ -215,12 +215,13 @@ AHEAD = 90
 SENTENCE = re.compile(r"[.!?;]\s|\n")
 
 BEFORE = re.compile(
-    r"(?:(?P<quoted>[\"'`“„«‘][^\n\"'`“”„«»‘’]{4,100}[\"'`”“»’])|(?P<bare>\S{6,100}))\s+(?:as|is|was|als|ist|comme|como|come|"
+    r"(?:(?P<quoted>[\"'`“„«‘][^\n\"'`“”„«»‘’]{4,100}[\"'`”“»’])|(?P<bare>\S{6,100}))\s+(?:as|is|was|als|ist|comme|como|come|for|"
     r"jako|som|как)\s+(?:[^\W\d]+['’]?\s+){0,3}(?:[^\W\d]+-)?\Z"
 )
 BEFORE_WORDS = frozenset(
     [
         "as",
+        "for",
         "is",
         "was",
         "als",
@@ -251,7 +252,9 @@ STILL = frozenset(["still", "now", "just", "only", "simply", "noch", "jetzt", "n
 """What may stand before a lone word that is a password: "is still …"."""
 PHRASE = re.compile(r"[a-z]{4,12}(?:[ -][a-z]{4,12}){3,7}")
 """Four to eight words of which none is one that only holds a sentence together."""
-BESIDE_SYLLABLES = re.compile(r"(?P<value>[!-~]{6,100})(?:[^\x00-\x7f]|\s){1,5}\Z")
+BESIDE_SYLLABLES = re.compile(r"(?P<value>[!-~]{6,100})(?P<between>(?:[^\x00-\x7f]|\s){1,5})\Z")
+PARTICLES = frozenset(["が", "を", "は", "作为", "作為", "当", "做", "是", "为", "를", "을", "이", "가"])
+"""What joins a value before such a name to it."""
 """What stands before a name of a script without blanks between words."""
 _PLACES = (
     r"(?:l['’])?(?:porte|portail|entrée|accès|alarme|immeuble|digicode|parking|coffre|carte|puerta|alarma|portón|portero|acceso|tarjeta|garaje|edificio|"
@@ -299,12 +302,12 @@ KEY_HINTS = (
     "토큰",
 )
 KEYISH = re.compile(
-    r"(?i)(?:token|secret|key|credential|pat(?![a-z])|dsn(?![a-z])|jwt|root(?=:)|schlüssel|ключ|токен|clé|llave|chave|トークン|キー|密钥|令牌|토큰)s?\d?[\"'`*)]{0,3}"
+    r"(?i)(?:token|secret|key|credential|pat(?![a-z])|dsn(?![a-z])|jwt|root(?=:)|schlüssel|ключ|токен|clé|llave|chave|トークン|キー|密钥|令牌|토큰)s?(?: ?\d{1,2}(?= ?[:=]| is))?\d?[\"'`*)]{0,3}"
     r"(?:\s+(?:of|for|from|on|in|to|für|von|de|du|para|pour|per|para)\s+[\w.-]+(?:\s+[\w.-]+)?)?"
     r"(?:\s*(?:=>?|:|：|->|→|,|—|–|は|是|：)\s*|\s+(?:is|was|are|lautet|ist|est|es|é|è|to|now|still|here|changed to|это)\s+(?:now |still |actually )?|\s+)"
     r"[\"'`*(«„“]{0,3}(?P<value>(?![0-9a-f]{8}-[0-9a-f]{4}-)(?a:[\w.~+/=:-]{16,600}))"
 )
-HEX = re.compile(r"[0-9a-f]+")
+HEX = re.compile(r"(?:0x)?(?:[0-9a-f]+|[0-9A-F]+)")
 SECRET_KEY = re.compile(
     r"(?i)(?:api|app|access|auth\w*|secret|private|account|service|client|master|licen[sc]e|server|storage|live|deploy|encryption)[ _-]*\Z"
 )
