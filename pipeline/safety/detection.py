@@ -19,8 +19,10 @@ from pipeline.safety.plausible import (
     VARIABLE,
     made_up,
     names_a_name,
+    random,
     stands_for_another,
     telling,
+    unmistakable,
 )
 from pipeline.safety.rule import DIGIT, Rule, Span, lower
 from pipeline.safety.secret_rules import ASSIGNED, KEY, KEY_AT, KEY_HINTS, KEY_LEAD, QUOTED, QUOTES, SHAPES
@@ -215,6 +217,8 @@ def names(text: str, lowered: str) -> list[int]:
 def _value(found: re.Match[str], text: str) -> Iterator[Span]:
     """Yield the span of the value that `found` gives to its name, if it is one."""
     part = "quoted" if found["quoted"] else "bare"
+    if found["more"] and names_a_name(found["more"]):
+        return
     if _quoted_value(found[part]) if part == "quoted" else _bare_value(found, text):
         start, end = found.span(part)
         if part == "bare":
@@ -241,6 +245,10 @@ def _bare_value(found: re.Match[str], text: str) -> bool:
     """Say whether what follows ``password =`` or ``token:`` is a value and not code, a type or prose."""
     value = found["bare"].rstrip(_TRAILING)
     parts = value.split(".")
+    if len(value) < 16 and found["bare"].endswith(("...", "…", "**")):
+        return False
+    if found["more"] and not (random(value) or unmistakable(value)):
+        return False
     if len(value) < 4 or stands_for_another(value) or "(" in value or "[" in value or _NO_BLANKS.match(value):
         return False
     if value.lower() in NOT_A_VALUE or (value.isdigit() and found["key"].lower() in ("token", "pass")):

@@ -62,7 +62,7 @@ _FOREIGN = re.compile(r"(?<=[A-Za-z0-9])[!#$%&*^+](?=[A-Za-z0-9]|\Z)")
 _LIKE_A_HOST = re.compile(r"(?:[a-z]+(?:\d[a-z]*)?[-_/])*[a-z]+[-_]?\d{1,2}$")
 _NAME_OF_A_NAME = re.compile(
     r"(?i)(?:header|name|field|ref|path|file|url|uri|type|env|ttl|length|hint|label|policy|placeholder|algorithm|"
-    r"regex|pattern|rotation|interval|period|schedule|engine|store|kind|mode|scopes?|strength|status|state|level|usage|hash_rounds|prefix|suffix|class|error|message|title|text|input|endpoint|expiry|expires\w*|count|limit|size|"
+    r"regex|pattern|rotation|interval|period|schedule|engine|store|kind|mode|scopes?|strength|status|state|level|usage|hash_rounds|prefix|suffix|class|error|message|title|text|input|rounds|store|cookie_name|column|table|group|role|user|owner|rule|rules|check|service|host|port|region|base64_url|seconds|minutes|days|hours|minute|second|day|hour|public|endpoint|expiry|expires\w*|count|limit|size|"
     r"version|format|provider|source|method|backend|manager|reset|enabled|required|_?(?:id|min|max))[\"']?\Z"
 )
 _FUNCTION_WORD = re.compile(

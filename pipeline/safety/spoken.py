@@ -99,10 +99,11 @@ def keys(text: str, lowered: str) -> Iterator[Span]:
 
 
 def _of_something_else(text: str, at: int, found: re.Match[str]) -> bool:
-    """Say whether the key named at `at` is a public one, or a digest by which something is looked up."""
+    """Say whether the key named at `at` is a public one, the id of one (in capitals), or a digest by which something is looked up."""
     if NO_SECRET_KEY.search(text, max(0, at - 16), at):
         return True
-    bare = found[0][:3].lower() == "key" and found[0][: -len(found["value"])].rstrip()[-1:].isalpha()
+    name = found[0][: -len(found["value"])].rstrip()
+    bare = found[0][:3].lower() == "key" and (name[-1:].isalpha() or found["value"].isupper())
     return (
         bare
         and HEX.fullmatch(found["value"]) is not None
