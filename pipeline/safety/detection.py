@@ -113,7 +113,7 @@ def _shaped(text: str, lowered: str) -> Iterator[Span]:
         yield from _by_hints(*_WITH_DIGITS, lowered, text)
         if _CARD_LIKE.search(text):
             yield from cards(text)
-    if "-" in text and (" -" in text or text.startswith("-")):
+    if "-" in text and (" -" in text or " '-" in text or ' "-' in text or text.startswith("-")):
         yield from _by_hints(*_COMMANDS, lowered, text)
     longest = max(map(len, text.split()), default=0)
     if longest >= _LONG:
@@ -247,7 +247,9 @@ def _bare_value(found: re.Match[str], text: str) -> bool:
     parts = value.split(".")
     if len(value) < 16 and found["bare"].endswith(("...", "…", "**")):
         return False
-    if found["more"] and not (random(value) or unmistakable(value)):
+    if found["more"] and not (
+        random(value) or unmistakable(value) or (found["key"].isupper() and made_up(found["bare"]))
+    ):
         return False
     if len(value) < 4 or stands_for_another(value) or "(" in value or "[" in value or _NO_BLANKS.match(value):
         return False

@@ -127,10 +127,10 @@ STATEMENTS = (
          "echo '«CORxaNe7#MHXP^B»' | sudo -S reboot", "echo done | sudo tee /etc/x"),
     Rule("password", ("<<<",),
          r"(?<![\w-])(?:sudo\b[^\n|;<]{0,20}\s-\w*S|su|passwd|chpasswd|cryptsetup|veracrypt|gpg|kinit|smbpasswd|openssl|ansible-vault|docker\s+login|gh\s+auth|age|pass\s+insert|mysql_config_editor)"
-         r"\b[^\n|;<]{0,120}<<<\s*(?P<q>[\"']?)(?:\w+:(?=\S+[\"']?\s*$))?(?P<value>[^\"'\n$]{4,200})(?P=q)",
+         r"\b[^\n|;<]{0,120}<<<\s*(?P<q>[\"']?)(?:\w+:(?=\S+[\"']?\s*$))?(?P<value>(?:[^\"'\n$]|\$(?![A-Za-z{(])){4,200})(?P=q)",
          'sudo -S apt upgrade <<< "«meadow_Velvet44»"', 'sudo -S apt upgrade <<< "$PW"'),
     Rule("password", ("echo", "printf"),
-         r"(?<![\w-])(?:echo|printf)(?:\s+-\w+|\s+['\"]%s(?:\\n)?['\"])?\s+(?:(?P<q>[\"'])(?P<value>[^\"'\n$]{4,400})(?P=q)|(?P<value2>[^\s\"'$<>|][^\s\"'<>|]{3,}))\s*"
+         r"(?<![\w-])(?:echo|printf)(?:\s+-\w+|\s+['\"]%s(?:\\n)?['\"])?\s+(?:(?P<q>[\"'])(?P<value>(?:[^\"'\n$]|\$(?![A-Za-z{(])){4,400})(?P=q)|(?P<value2>[^\s\"'$<>|][^\s\"'<>|]{3,}))\s*"
          r"(?:>>?\s*[\"']?[\w./~$-]*?(?:pass|pw|secret|token|_key|\.key|cred)[\w.-]*|\|\s*(?:sudo\s+)?(?:tee\s+\S*(?:pass|secret|token)\S*|docker\s+secret\s+create|su\b|podman\s+secret))",
          'echo "«P1donFYzaNu»" > .vault_pass && x', "echo done > passed.txt"),
     Rule("password", ("mysqladmin", "encrypt_string", "obscure", "bw ", "_pw ", "nmcli", "iwconfig", "net user", "user-secrets", "password-command"),

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 
 PLACEHOLDER = re.compile(
-    r"[$<{%(\[]|.*\[redacted:|[*x.•…_-]+$|your[-_ ]|example|change[-_ ]?(?:me|this|it)\b|"
+    r"[$<{(\[]|%(?:[A-Za-z_]+%|[sdr]$|\()|.*\[redacted:|[*x.•…_-]+$|your[-_ ]|example|change[-_ ]?(?:me|this|it)\b|"
     r"replace[-_]?(?:me|with)|"
     r"\.\.\.|"
     r"insert[-_ ]|.{0,40}(?:example(?:key)?|_here|-here|placeholder)$|.*(?:redacted|EXAMPLE)|dummy|todo\b|…|"
     r"(?:vault|op|ssm|arn|env|file|keyring|sops|secretsmanager|doppler|gsm|akv|awssm|bws|keychain|secret)://?|"
     r"(?:vault|arn|env|file|ssm|keyring|secretsmanager|sops|ref\+\w+):[\w/]|ENC\[|@Microsoft\.KeyVault|!vault|"
-    r"(?-i:(?:[~.]{0,2}/[a-z_.-]+){2,}$)|(.)\1{3,}$|.*(?:([x*•.])\2{7}|0{16})|"
+    r"(?-i:(?:[~.]{0,2}/[a-z_.-]+){2,}$)|[~.]{0,2}/[\w./-]+\.(?:json|pem|key|txt|ya?ml|crt|p12|jks|pfx|env|token)$|(.)\1{3,}$|.*(?:([x*•.])\2{7}|0{16})|"
     r"tu[-_ ]contrase|ihr[-_ ]|dein[-_ ]|votre[-_ ]|my[-_](?:password|secret|token|key)$",
     re.I,
 )

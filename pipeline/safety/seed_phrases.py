@@ -14,6 +14,8 @@ from functools import lru_cache
 from pipeline.safety.rule import Span
 
 _LEAST, _MOST_LETTERS = 12, 8
+_LENGTHS = (12, 15, 18, 21, 24)
+"""How many words a phrase has. With blanks between them there may be more: words of the sentence around it."""
 _STEP = 5
 """Every fifth word is looked at first; an odd number, since a number may stand before each word."""
 _WORD = re.compile(r"[a-z]+")
@@ -59,7 +61,7 @@ def _fits(word: str) -> int | None:
 def _may_be_joined(words: list[str]) -> bool:
     """Say whether one of `words` has so many parts that it can be a phrase without blanks."""
     return any(
-        len(word) >= _LEAST * 4 and any(word.count(sign) >= _LEAST - 1 for sign in _JOINED) for word in words
+        len(word) >= _LEAST * 4 - 1 and any(word.count(sign) >= _LEAST - 1 for sign in _JOINED) for word in words
     )
 
 
@@ -78,6 +80,8 @@ def _runs(lowered: str) -> Iterator[Span]:
 def _phrase(run: list[re.Match[str]], lowered: str) -> Iterator[Span]:
     words = [word[0] for word in run]
     if len(words) < _LEAST or len(set(words)) <= len(words) // 2 or words == sorted(words):
+        return
+    if len(words) not in _LENGTHS and "," in lowered[run[0].end() : run[1].start()]:
         return
     number = re.search(r"\d{1,2}[.):]?[ \t]*\Z", lowered[max(0, run[0].start() - 6) : run[0].start()])
     yield run[0].start() - (len(number[0]) if number else 0), run[-1].end(), "seed-phrase"
