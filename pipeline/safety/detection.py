@@ -36,6 +36,8 @@ _TRAILING = ".)]}!?"
 _LONG, _LONG_WORD = 12, re.compile(r"\S{12,}")
 """Characters without a blank that the shortest token has."""
 _MADE_UP = re.compile(r"\d|[a-z][A-Z]")
+_ARN = re.compile(r"arn:\S*\Z")
+"""What names a secret of a cloud and does not hold it."""
 _KEY_LONG = 16
 _PREFIXED_LONG = 24
 _NO_BLANKS = re.compile("[\u2e80-\ud7ff\uf900-\ufaff\uff00-\uffef]")
@@ -187,7 +189,7 @@ def _about(before: str) -> bool:
 def _assigned(text: str, lowered: str) -> Iterator[Span]:
     for start in names(text, lowered):
         found = ASSIGNED.match(text, start)
-        if found:
+        if found and not _ARN.search(text, max(0, start - 80), start):
             yield from _value(found, text)
 
 

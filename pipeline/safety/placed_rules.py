@@ -65,7 +65,7 @@ HEADERS = (
 )  # fmt: skip
 
 COMMANDS = (
-    Rule("password", ("--",),
+    Rule("password", ("--", "-storepass", "-keypass", "-token", "-secret"),
          r"(?i)(?<![\w-])--?(?:[a-z]+-){0,3}(?:password|passwd|passphrase|pass|pwd|token|secret|api-?key|auth-?key|access-?key|"
          r"account-key|secret-?key|secret-access-key|storepass|keypass|authtoken|psk|pin|otp|sas-token|"
          rf"adminpw|user-pass|rootpw)(?:[ \t]+|=){_ARGUMENT}",
@@ -96,16 +96,16 @@ COMMANDS = (
          "smbclient -U bob%«hunter2x» //h/s", "smbclient -U bob //h/s"),
     Rule("password", ("ldap", "ipmitool", "sqlcmd", "bcp", "mosquitto", "snmp", "isql", "tsql", "influx", "vncviewer"),
          _run(r"ldap\w+") + rf"{_TO}-w\s{_ARGUMENT}|" + _run(r"ipmitool|sqlcmd|bcp|mosquitto_\w+|isql|tsql")
-         + rf"{_TO}-P\s?(?P<value3>[^\s\"'$-][^\s\"']{{2,}})",
+         + rf"{_TO}-P\s?[\"']?(?P<value3>[^\s\"'$-][^\s\"']{{2,}})",
          "ldapsearch -D cn=x -w «hunter2x» -b y", "ldapsearch -D cn=x -W -b y"),
     Rule("password", ("-u ", "--user"),
-         r"\s(?:-u|--user(?:name)?)[ =](?!-)\S+\s(?:[^\n|;&]{0,120}?\s)?-p[ =](?:(?P<q>[\"'])(?P<value>[^\"'\n]{4,200})(?P=q)|"
+         r"(?m:^)(?![^\n]*(?:mysql|maria|mycli))[^\n]*?\s(?:-u|--user(?:name)?)[ =](?!-)\S+\s(?:[^\n|;&]{0,120}?\s)?-p[ =](?:(?P<q>[\"'])(?P<value>[^\"'\n]{4,200})(?P=q)|"
          r"(?P<value2>(?=[^\s]*\d)(?=[^\s]*[A-Za-z])(?![\d.:]+(?:/(?:tcp|udp))?(?:\s|$))[^\s\"'$<-][^\s\"']{3,}))",
          "cqlsh -u cass -p «Lantern2001x» db1", "docker run -u root -p 127.0.0.1:80:80 img2"),
     Rule("password", ("ssh-keygen", "plink", "pscp", "psftp", "snmp"),
          _run("ssh-keygen") + rf"{_TO}-[NP]\s{_ARGUMENT}|" + _run("plink|pscp|psftp|kitty|putty") + rf"{_TO}-pw\s[\"']?(?P<value3>[^\s\"']{{3,}})",
          "plink -pw «hunter2x» bob@h", "ssh-keygen -t ed25519 -N ''"),
-    Rule("password", ("snmp",), _run(r"snmp\w+") + r"[^\n|;]{0,300}", "snmpwalk -v3 -u bob -A «hunter2x» -X «hunter3x» h", "snmpwalk -v3 -u bob -l noAuth h",
+    Rule("password", ("snmp",), _run(r"snmp\w+") + r"[^\n|;]{0,300}", "snmpwalk -v3 -u bob -A «hunter2x» -l authNoPriv h", "snmpwalk -v3 -u bob -l noAuth h",
          inner=r"\s-[AXc]\s[\"']?(?P<value>[^\s\"'$-][^\s\"']{5,})"),
     Rule("password", ("--user", "-u "), _run("etcdctl|lftp|ncftp\\w*|ftp") + rf"{_TO}(?:-u|--user)[ =][\"']?[\w.@-]+[:,](?P<value>[^\s\"']{{3,}})",
          "lftp -u bob,«hunter2x» sftp://h", "lftp -u bob sftp://h"),
@@ -126,16 +126,16 @@ STATEMENTS = (
          r"cryptsetup|su\b|smbpasswd|gpg\b[^\n|]{0,80}passphrase-fd|openssl\b[^\n|]{0,80}stdin|veracrypt|gh\s+auth))",
          "echo '«CORxaNe7#MHXP^B»' | sudo -S reboot", "echo done | sudo tee /etc/x"),
     Rule("password", ("<<<",),
-         r"(?<![\w-])(?:sudo\b[^\n|;<]{0,20}\s-\w*S|su|passwd|chpasswd|cryptsetup|veracrypt|gpg|kinit|smbpasswd|openssl|ansible-vault|docker\s+login|gh\s+auth|age|pass\s+insert|mysql_config_editor)"
+         r"(?<![\w-])(?:sudo\b[^\n|;<]{0,20}\s-\w*S|su|passwd|chpasswd|cryptsetup|veracrypt|gpg|restic|borg|kinit|smbpasswd|openssl|ansible-vault|docker\s+login|gh\s+auth|age|pass\s+insert|mysql_config_editor)"
          r"\b[^\n|;<]{0,120}<<<\s*(?P<q>[\"']?)(?:\w+:(?=\S+[\"']?\s*$))?(?P<value>(?:[^\"'\n$]|\$(?![A-Za-z{(])){4,200})(?P=q)",
          'sudo -S apt upgrade <<< "«meadow_Velvet44»"', 'sudo -S apt upgrade <<< "$PW"'),
     Rule("password", ("echo", "printf"),
          r"(?<![\w-])(?:echo|printf)(?:\s+-\w+|\s+['\"]%s(?:\\n)?['\"])?\s+(?:(?P<q>[\"'])(?P<value>(?:[^\"'\n$]|\$(?![A-Za-z{(])){4,400})(?P=q)|(?P<value2>[^\s\"'$<>|][^\s\"'<>|]{3,}))\s*"
-         r"(?:>>?\s*[\"']?[\w./~$-]*?(?:pass|pw|secret|token|_key|\.key|cred)[\w.-]*|\|\s*(?:sudo\s+)?(?:tee\s+\S*(?:pass|secret|token)\S*|docker\s+secret\s+create|su\b|podman\s+secret))",
-         'echo "«P1donFYzaNu»" > .vault_pass && x', "echo done > passed.txt"),
+         r"(?:>>?\s*[\"']?[\w./~$-]*?(?:(?<![a-z])(?:pass(?:word|wd|phrase|file)?|pwd?|secret|token|cred|credential)s?(?![a-z])|[_.]key)[\w./-]*|\|\s*(?:sudo\s+)?(?:tee\s+\S*(?:pass|secret|token)\S*|docker\s+secret\s+create|su\b|podman\s+secret))",
+         'echo "«P1donFYzaNu»" > .vault_pass && x', "echo done2day > passed.txt"),
     Rule("password", ("mysqladmin", "encrypt_string", "obscure", "bw ", "_pw ", "nmcli", "iwconfig", "net user", "user-secrets", "password-command"),
          r"mysqladmin\b[^\n|;]{0,120}?\spassword\s+[\"']?(?P<value>[^\s\"'$]{4,})|(?:encrypt_string|rclone\s+obscure|bw\s+unlock|(?:user|owner|input)_pw|"
-         r"nmcli\b[^\n|;]{0,120}?\spassword|net\s+user\s+\w+|user-secrets\s+set\s+\S+|--password-command\s+['\"]echo)\s+[\"']?(?P<value2>(?![/-])[^\s\"'$]{4,})",
+         r"nmcli\b[^\n|;]{0,120}?(?:\spassword|psk)|net\s+user\s+\w+|user-secrets\s+set\s+\S+|--password-command\s+['\"]echo)\s+[\"']?(?P<value2>(?![/-])[^\s\"'$]{4,})",
          "nmcli dev wifi connect home password «hunter2x»", "nmcli dev wifi connect home password $PW"),
     Rule("password", ("/user:",), r"(?i)/user:\S+\s+(?!/)[\"']?(?P<value>[^\s\"'/*][^\s\"']{3,})|\bnet\s+use\b[^\n]{0,200}?\s(?!/|\\\\|[a-z]:|\*)(?P<value2>\S{4,})\s+/user:",
          r"net use Z: \\nas\data /user:CORP\pavel «winter-Winter66»", r"net use Z: \\nas\data /user:CORP\pavel /persistent:yes"),

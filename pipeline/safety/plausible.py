@@ -44,17 +44,19 @@ SYMBOL = re.compile(r"[!@#$%^&*+=~?]")
 VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|PWD|CREDENTIALS?)")
 _ORDINARY = re.compile(
     r"(?i)v?\d+(?:[.,:/-]\d+)+[\w.+-]*$|[~.]?/|\.{1,2}\\|[a-z]:\\|.*://|[\w.+-]+@[\w-]+\.[\w.]+$|"
-    r"[\w./-]*\.(?:env|ya?ml|json|txt|md|py|[jt]sx?|toml|ini|cfg|conf|pem|key|crt|sh|sql|kdbx?|gpg|html?|log|csv|go|rs|"
+    r"[\w./-]*\.(?:env|ya?ml|json|txt|md|py|[cm]?[jt]sx?|css|map|wasm|woff2?|svg|png|jpe?g|toml|ini|cfg|conf|pem|key|crt|sh|sql|kdbx?|gpg|html?|log|csv|go|rs|"
     r"java|php|rb|lock|gz|zip|com|org|net|io|dev|de|local)\d?(?::\d+)?$|"
-    r"[\w.$>-]+\(|(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$)|[#@][\w-]*$|[a-z_]+=[\w.]*$|<|\$|\d+(?:st|nd|rd|th)$|\w*\[\w*\]$|"
+    r"[\w.$>-]+\(|(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$)|[#@][\w-]*$|(?-i:[a-z_]+|[A-Z_]+)=[\w.]*$|<|\$|\d+(?:st|nd|rd|th)$|\w*\[\w*\]$|"
     r"[A-Za-z_$]\w*(?:\.[A-Za-z_]\w*)+$|(?:new|old|my|the|confirm|repeat|db|user)?_?(?:password|passwd|passphrase|token|secret|pwd|pass|key)_?\w{0,3}$|"
-    r"sha(?:1|256|384|512)[:-]|md5:|AAAA[BCE]3Nza|(?:--?|\+)[a-z]|[a-z]+(?:\d\.|\.\d)"
+    r"sha(?:1|256|384|512)[:-]|md5:|AAAA[BCE]3Nza|(?:--?|\+)[a-z][a-z-]*\d{0,5}(?:=|$)|[a-z]+(?:\d\.|\.\d)"
 )
 """Ordinary things of programs: versions, dates, paths, addresses, files, calls, variables, hosts."""
 _OWNED_UP = re.compile(r"(?i)(?<![a-z])(?:fake|dummy|sample)(?![a-z])")
 """What says of itself that it is no secret; only in prose, where nothing but its looks makes it one."""
 _CAMEL = re.compile(r"(?:(?:[A-Z]?[a-z]{2,}|[A-Z]{1,5})\d{0,2})+[A-Z][a-z]{2,}\Z")
 """An identifier of several words, with a number in it: ``UserAuthV2Service``."""
+_NAMED_SO = re.compile(r"(?i)[a-z_$.]+(?:password|passwd|token|secret|credential)\d?\Z")
+"""A variable named for what it holds."""
 _PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 """What an identifier is made of."""
 _FOREIGN = re.compile(r"(?<=[A-Za-z0-9])[!#$%&*^+](?=[A-Za-z0-9]|\Z)")
@@ -102,7 +104,9 @@ def made_up(value: str, *, sure: bool = False) -> bool:
         or _OWNED_UP.search(value)
     ):
         return False
-    if value.rstrip("!?.").isalpha() or _CAMEL.match(value) or (not sure and _LIKE_A_HOST.match(value)):
+    if value.rstrip("!?.").isalpha() or _CAMEL.match(value) or _NAMED_SO.match(value):
+        return False
+    if not sure and _LIKE_A_HOST.match(value):
         return False
     return _ORDINARY.match(value) is None or (_mixed(value) and "." not in value)
 
@@ -118,7 +122,7 @@ def unmistakable(value: str) -> bool:
     if not any(char.isdigit() for char in value):
         return False
     pieces = _PIECES.findall(value)
-    return _FOREIGN.search(value) is not None or sum(map(len, pieces)) < 2.8 * len(pieces)
+    return _FOREIGN.search(value) is not None or sum(map(len, pieces)) < 2.6 * len(pieces)
 
 
 def random(value: str) -> bool:
@@ -150,7 +154,7 @@ def _mixed(value: str) -> bool:
     return (
         any(char.isdigit() for char in value)
         and re.search(r"[a-z][A-Z]|\d[A-Z]|[!#$%^&*+=~?]", value) is not None
-        and re.match(r"(?i)v?\d|[~.]?/|[a-z]:\\|.*://|[\w.$>-]+\(|[a-z_]+=[\w.]*$|sha|--?[a-z]", value)
+        and re.match(r"(?i)v?\d|[~.]?/|[a-z]:\\|.*://|[\w.$>-]+\(|(?-i:[a-z_]+|[A-Z_]+)=[\w.]*$|sha|--?[a-z][a-z-]*\d{0,5}(?:=|$)", value)
         is None
     )
 

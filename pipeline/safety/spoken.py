@@ -21,6 +21,7 @@ from pipeline.safety.plausible import (
 from pipeline.safety.rule import DIGIT, Span
 from pipeline.safety.secret_rules import KEY_LEAD
 from pipeline.safety.spoken_words import (
+    ADMIN,
     AFTER_CJK,
     AHEAD,
     ASCII,
@@ -56,10 +57,13 @@ from pipeline.safety.spoken_words import (
     SURE,
     TOKEN,
     TYPED,
+    UUID,
     WEAK,
     WORDS,
 )
 
+_TOPIC = frozenset("はがをは是为為")
+"""What follows a name in Latin letters in Japanese or Chinese."""
 _FAR = 0x0370
 """From here on scripts are not Latin, and a made-up word in Latin letters stands out."""
 _FIRST_SYLLABLES = 0x0E00
@@ -81,6 +85,10 @@ def spans(text: str, lowered: str) -> Iterator[Span]:
                 if not (lowered[at - 1 : at].isalpha() or text[at - 1 : at] == "/") or hint in FAR_PAIR_HINTS:
                     yield from _pair(text, at)
                 at = lowered.find(hint, at + len(hint))
+    if "admin" in lowered or "root" in lowered:
+        for found in ADMIN.finditer(text):
+            if made_up(found["value"]):
+                yield (*found.span("value"), "password")
     if NUMBER.search(text) and _any(lowered, PIN_HINTS):
         for found in PIN.finditer(text):
             yield (*found.span("value" if found["value"] else "alone"), "pin")
@@ -103,6 +111,8 @@ def _of_something_else(text: str, at: int, found: re.Match[str]) -> bool:
     if NO_SECRET_KEY.search(text, max(0, at - 16), at):
         return True
     name = found[0][: -len(found["value"])].rstrip()
+    if UUID.match(found["value"]) and not SECRET_KEY.search(text, max(0, at - 16), at):
+        return True
     bare = found[0][:3].lower() == "key" and (name[-1:].isalpha() or found["value"].isupper())
     return (
         bare
@@ -143,7 +153,7 @@ def _named(hint: str, text: str, at: int) -> Iterator[Span]:
     if hint not in WEAK:
         yield from _told_before(text, at)
         yield from _from_to(text, name.end())
-    if ord(text[name.end() - 1]) >= _FIRST_SYLLABLES:
+    if ord(text[name.end() - 1]) >= _FIRST_SYLLABLES or text[name.end() : name.end() + 1] in _TOPIC:
         yield from _in_syllables(text, at, name.end())
     yield from _behind(
         text,
@@ -181,6 +191,8 @@ def _from_to(text: str, start: int) -> Iterator[Span]:
 
 def _told_before(text: str, at: int) -> Iterator[Span]:
     part = text[max(0, at - 140) : at]
+    if DIGIT.search(part):
+        yield from _stands_out(part.rpartition("\n")[2], at)
     if (part[-1:].isspace() or part[-1:] == "-") and not BEFORE_WORDS.isdisjoint(part.lower().split()[-8:]):
         for pattern in (BEFORE, TYPED):
             found = pattern.search(part)
@@ -191,6 +203,16 @@ def _told_before(text: str, at: int) -> Iterator[Span]:
             start = max(0, at - 140) + found.start(group) + found[group].find(value)
             if made_up(value) or (group == "quoted" and _quotable(value)):
                 yield start, start + len(value), "password"
+
+
+def _stands_out(line: str, end: int) -> Iterator[Span]:
+    """Yield the last word of `line`, which ends at `end` of the text, that looks like nothing but a password."""
+    for word in reversed(list(TOKEN.finditer(line))[-9:]):
+        bare = _untrailed(word[0].strip(STRIP))
+        if OPENED.isdisjoint(bare) and unmistakable(bare):
+            start = end - len(line) + word.start() + word[0].find(bare)
+            yield start, start + len(bare), "password"
+            return
 
 
 def _in_syllables(text: str, at: int, start: int) -> Iterator[Span]:
@@ -212,8 +234,9 @@ def _behind(text: str, start: int, *, pair: bool, far: bool, weak: bool, plain: 
     """Yield the first value in what is left of the sentence: beside the name, or behind what joins."""
     closing = CLOSING.match(text, start)
     start = closing.end() if closing else start
-    if start < len(text) and not text[start].isspace() and text[start] not in ":=：，,-—→":
+    if start < len(text) and not text[start].isspace() and text[start] not in ":=：，,-—→;.":
         return
+    ended = text[start : start + 1] in (";", ".")
     joined, beside, still, sure, before = False, not weak, False, "'" in text[start - 2 : start], ""
     for word in TOKEN.finditer(text, start, min(len(text), start + AHEAD + 120)):
         if word.start() - start > AHEAD or not _same_line(text, start, word):
@@ -221,7 +244,7 @@ def _behind(text: str, start: int, *, pair: bool, far: bool, weak: bool, plain: 
         if word.start() == start and word[0][0] in ":：=" and len(word[0]) > 1:
             yield from () if weak else _attached(word)
             return
-        if joined or beside:
+        if (joined or beside) and not ended:
             quote = QUOTE.match(text, word.start()) if word.start() > start and word[0][0] in OPEN else None
             if quote:
                 given = plain and (sure or before in GIVES or beside) and _quotable(quote["value"], beside=beside)
@@ -239,7 +262,9 @@ def _behind(text: str, start: int, *, pair: bool, far: bool, weak: bool, plain: 
             yield at, at + len(bare), "password"
             return
         if word[0][-1] in ".!?;" and len(word[0]) > 1:
-            return
+            if ended:
+                return
+            ended = True  # in the sentence after it only what is nothing but a password
         before = word[0].lower().lstrip("([{") or word[0]
         sure = before in SURE or before[-1] in ":：=" or (sure and before in JOINS)
         joined = before in JOINS or before[-1] in ":：="

@@ -11,13 +11,13 @@ WORDS = {
     "pwd": r"pwd", "pw": r"pw", "kennwort": r"kennwort\w{0,3}", "zugangs": r"zugangs(?:code|daten)",
     "mot de passe": r"mots? de passe", "mdp": r"mdp", "contrase": r"contrase[ñn]as?", "clave": r"claves?(?: de acceso)?",
     "senha": r"senhas?", "palavra": r"palavra[- ]passe", "parola": r"parola(?:y[ıi]|s[ıi]|m|n)?", "wachtwoord": r"wachtwoord(?:en)?",
-    "parola d": r"parola d['’]ordine", "ww": r"ww", "hasl": r"hasl(?:o|a|em|u)", "sifre": r"sifre\w{0,4}", "hesl": r"hesl(?:o|a|em|u)", "salasana": r"salasana\w{0,3}",
+    "parola d": r"parola d['’]ordine", "ww": r"ww", "hasl": r"hasl(?:o|a|em|u)", "sifre": r"sifre\w{0,4}", "hesl": r"hesl(?:o|a|em|u)", "jelsz": r"jelsz[óa]\w{0,3}", "salasana": r"salasana\w{0,3}",
     "kata sandi": r"kata sandi(?:nya)?", "adgangskode": r"adgangskode\w{0,2}",
-    "login": r"login", "log in": r"log in", "sign in": r"sign in", "logg": r"logge?d? in", "cred": r"cred(?:ential)?s", "secret": r"secret", "token": r"token", "key": r"key",
+    "login": r"login", "log in": r"log in", "wifi": r"wifi(?:[- ]?(?:key|code))?", "wi-fi": r"wi-fi(?:[- ]?(?:key|code))?", "wlan": r"wlan(?:[- ]?(?:key|code|schlüssel))?",
+    "netzwerkschl": r"netzwerkschlüssel", "network key": r"network key", "sign in": r"sign in", "logg": r"logge?d? in", "cred": r"cred(?:ential)?s", "secret": r"secret", "token": r"token", "key": r"key",
 }  # fmt: skip
 FAR_WORDS = {
-    "şifre": r"şifre\w{0,4}", "парол": r"парол\w{1,3}", "lösenord": r"lösenord\w{0,2}", "jelszó": r"jelszó\w{0,3}",
-    "mật khẩu": r"mật khẩu", "κωδικ": r"κωδικ\w{1,3}", "סיסמ": r"סיסמ\w{1,3}", "รหัสผ่าน": "รหัสผ่าน",
+    "şifre": r"şifre\w{0,4}", "парол": r"парол\w{1,3}", "lösenord": r"lösenord\w{0,2}", "mật khẩu": r"mật khẩu", "κωδικ": r"κωδικ\w{1,3}", "סיסמ": r"סיסמ\w{1,3}", "รหัสผ่าน": "รหัสผ่าน",
     "كلم": r"كلم[ةه] (?:ال)?(?:مرور|سر)", "باسورد": "باسوورد|باسورد", "پاس": "پاس ?ورڈ", "گذرواژه": "گذرواژه|رمز عبور",
     "лозинк": r"лозинк\w", "পাসওয়ার্ড": "পাসওয়ার্ড", "கடவுச்சொல்": "கடவுச்சொல்", "პაროლ": "პაროლი", "parolă": "parol[ăa]", "slaptažod": r"slaptažod\w{1,3}",
     "パスコード": "パスコード", "合言葉": "合言葉", "通行码": "通行码", "暗号": "暗号", "패스코드": "패스코드", "पासवर्ड": "पासवर्ड", "कूटशब्द": "कूटशब्द", "hasł": r"hasł(?:o|a|em|u)",
@@ -28,7 +28,7 @@ NAMES = {hint: re.compile(pattern, re.IGNORECASE) for hint, pattern in (WORDS | 
 SHORT = frozenset({"ww", "logg", "log in", "sign in", "geslo", "hesl", "parool", "pw", "pwd", "mdp", "clave", "hasl", "parola", "login", "cred", "senha"})
 """Names that are the end of other words, and so must stand alone."""
 
-WEAK = frozenset(["log in", "sign in", "logg", "login", "cred", "secret", "token", "key"])
+WEAK = frozenset(["wifi", "wi-fi", "wlan", "log in", "sign in", "logg", "login", "cred", "secret", "token", "key"])
 """Names right behind which no value stands."""
 JOINS = frozenset(
     [
@@ -38,6 +38,8 @@ JOINS = frozenset(
         "be",
         "c'est",
         "c’est",
+        "it's",
+        "it’s",
         "=",
         ":",
         ":=",
@@ -199,7 +201,7 @@ GIVES = frozenset(["to", "auf", "zu", "на", "para", "à", "as", "olarak"])
 GIVEN = re.compile(r"\s*[:=：]|\s+(?:is|was)\s|[\"'`*)]{1,2}\s*[:=]")
 """What must follow "pass", which is a verb more often than a name."""
 AFTER_CJK = re.compile(
-    r"(?:\s*(?:[はがをのもに、,]|은|는|이|가|를|을|就|现在|現在|是|为|為|คือ|换成了?|换为|改了?为|设置?为|=>|→|->|－|改成了?|改为|设为|设成|变成|換成|:|：|=)){0,3}\s*[「『“\"'`《【（(]?\s*"
+    r"(?:\s*(?:[はがをのもに、,]|은|는|이|가|를|을|就|现在|現在|是|为|為|已经?|已經|的|目前|คือ|换成了?|换为|改了?为|设置?为|=>|→|->|－|改成了?|改为|设为|设成|变成|換成|:|：|=)){0,4}\s*[「『“\"'`《【（(]?\s*"
 )
 ASCII = re.compile(r"[!-~]{4,100}")
 CLOSING = re.compile(r"[\"'`”»*)]{0,3}")
@@ -242,12 +244,13 @@ TYPED = re.compile(r"(?i)\b(?:type|enter|tippe|gib)\s+(?P<value>\S{6,100})\s+(?:
 PAIR = re.compile(
     r"(?i)(?:log(?:ging|ged)?[ -]?(?:in|on)|sign(?:ing|ed)?[ -]?in|user(?:name)?|cred(?:ential)?s|account|zugangsdaten|anmeld\w*|benutzer|"
     r"identifiants?|connexion|credenciales|usuario|usuário|utente|credenziali|логин|gebruiker|użytkownik|kullanıcı|"
-    r"アカウント|账号|아이디|계정|登录)(?![a-zA-Z_])(?:\s*[:：]|\s+(?:with|as|mit|als|con|avec|com|are|is|sind)){0,2}\s*[\"'`]?[\w.@+-]{1,60}[\"'`]?"
+    r"アカウント|ログイン|zugang|账号|아이디|계정|登录)(?![a-zA-Z_])(?:\s*[:：]|\s+(?:with|as|mit|als|con|avec|com|are|is|sind)){0,2}\s*[\"'`]?[\w.@+-]{1,60}[\"'`]?"
     r"(?:\s*[/|｜／]\s*|:|\s+(?:and|und|et|y|e|и)\s+)[\"'`]?(?P<value>[^\s\"'`<>，。]{6,100})"
 )
 FROM_TO = re.compile(
     r"(?i)\b(?:from|von|de|da|с|z|van|du)\s+(?P<value>\S{6,100})\s+(?:to|auf|in|à|a|para|на|naar|en)\s"
 )
+ADMIN = re.compile(r"(?i)(?<![\w/.@-])(?:admin|root|administrator)\s+[/|]\s+[\"'`]?(?P<value>[^\s\"'`<>]{6,100})")
 STILL = frozenset(["still", "now", "just", "only", "simply", "noch", "jetzt", "nur", "einfach"])
 """What may stand before a lone word that is a password: "is still …"."""
 PHRASE = re.compile(r"[a-z]{4,12}(?:[ -][a-z]{4,12}){3,7}")
@@ -269,16 +272,16 @@ PIN_NAME = (
     r"الرقم السري|رمز (?:المرور|الدخول|القفل)|पिन(?: कोड)?|पासकोड"
 )
 PIN = re.compile(
-    rf"(?i)(?:{PIN_NAME})[\"'*`)]{{0,3}}(?:\s+(?:for|of|on|für|der|de|du|von|vom|para|del|van)\s[^\n.,:;\d]{{1,30}}?)?"
+    rf"(?i)(?:{PIN_NAME})[\"'*`)]{{0,3}}(?:\s[^\n.,:;\d]{{1,30}}?)?"
     r"(?:\s*(?:(?:\b(?:is|ist|lautet|was|est|es|é|è|to|jest|är|er|on|je|to)\b|:|=|：|は|是|는|은|이|это|-|هو|है|→)\s*(?:now |still |jetzt |le |la |el |the )?)[\"'`*「]{0,3}(?P<value>\d{4,10}#?)"
     r"|\s?[\"'`(]?(?P<alone>\d{4,8}#?)(?=[\"'`)]?\s*(?:\Z|\n|[.,;:!?](?!\d)|[^\x00-\x7f]| [–—-] )))(?![A-Za-z0-9_]|[.,]\d)"
 )
 NUMBER = re.compile(r"\d{4}")
 PIN_HINTS = ("pin", "cod", "cód", "kod", "код", "geheimzahl", "暗証番号", "暗证", "密码", "密碼", "パスコード", "비밀번호", "비번", "핀", "пин", "пароль",
              "şifresi", "السري", "رمز", "पिन", "पासकोड")  # fmt: skip
-PAIR_HINTS = ("log", "sign", "user", "creds", "credential", "account", "zugangsdaten", "anmeld", "benutzer", "identif", "connexion", "usuario", "utente",
+PAIR_HINTS = ("log", "sign", "user", "creds", "credential", "account", "zugang", "anmeld", "benutzer", "identif", "connexion", "usuario", "utente",
                "gebruiker")  # fmt: skip
-FAR_PAIR_HINTS = ("usuário", "логин", "kullanıcı", "użytk", "アカウント", "账号", "아이디", "계정", "登录")
+FAR_PAIR_HINTS = ("usuário", "логин", "kullanıcı", "użytk", "ログイン", "アカウント", "账号", "아이디", "계정", "登录")
 
 KEY_HINTS = (
     "token",
@@ -305,11 +308,12 @@ KEYISH = re.compile(
     r"(?i)(?:token|secret|key|credential|pat(?![a-z])|dsn(?![a-z])|jwt|root(?=:)|schlüssel|ключ|токен|clé|llave|chave|トークン|キー|密钥|令牌|토큰)s?(?: ?\d{1,2}(?= ?[:=]| is))?\d?[\"'`*)]{0,3}"
     r"(?:\s+(?:of|for|from|on|in|to|für|von|de|du|para|pour|per|para)\s+[\w.-]+(?:\s+[\w.-]+)?)?"
     r"(?:\s*(?:=>?|:|：|->|→|,|—|–|は|是|：)\s*|\s+(?:is|was|are|lautet|ist|est|es|é|è|to|now|still|here|changed to|это)\s+(?:now |still |actually )?|\s+)"
-    r"[\"'`*(«„“]{0,3}(?P<value>(?![0-9a-f]{8}-[0-9a-f]{4}-)(?a:[\w.~+/=:-]{16,600}))"
+    r"[\"'`*(«„“]{0,3}(?P<value>(?a:[\w.~+/=:-]{16,600}))"
 )
-HEX = re.compile(r"(?:0x)?(?:[0-9a-f]+|[0-9A-F]+)")
+HEX = re.compile(r"(?:0x)?(?:[0-9a-f]+(?:-[0-9a-f]{4}){0,3}(?:-[0-9a-f]{12})?|[0-9A-F]+)")
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SECRET_KEY = re.compile(
-    r"(?i)(?:api|app|access|auth\w*|secret|private|account|service|client|master|licen[sc]e|server|storage|live|deploy|encryption)[ _-]*\Z"
+    r"(?i)(?:api|app(?:lication)?|admin|write|ingest|team|project|personal|root|access|auth\w*|secret|private|account|service|client|master|licen[sc]e|server|storage|live|deploy|encryption)[ _-]*\Z"
 )
 NO_SECRET_KEY = re.compile(r"(?i)(?<![a-z])(?:public|primary|foreign|cache|partition|sort|idempotency|host|object|s3|row|hash|lookup|map|dict|record|"
                             r"bucket|ssh|gpg|pgp|age|wireguard|registry|index|unique|i18n|translation|signing)[ _-]*\Z")  # fmt: skip

@@ -28,4 +28,4 @@ def of_a_vendor(found: re.Match[str]) -> bool:
         return False
     pieces = _PIECES.findall(rest)
     mixed = re.search("[a-z]", rest) and re.search("[A-Z]", rest) and re.search("[0-9]", rest)
-    return mixed is not None and len(rest) < 2.8 * len(pieces)
+    return mixed is not None and len(rest) < 2.6 * len(pieces)

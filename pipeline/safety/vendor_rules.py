@@ -94,6 +94,7 @@ VENDORS = (
 
 
 NEAR = (
+    Rule("token", ("okta",), r"(?i:okta)[^\n]{0,30}?(?<![\w-])(?P<value>00[\w-]{40})(?![\w-])", "okta: «00~yo8EqgDaLDT6kG3bCdvQKyDmB41RulE7BVl3sh4r»", "okta group 00g1abcd"),
     Rule("token", ("genkey", "genpsk"), r"\bwg\s+gen(?:key|psk)\b[^\n]{0,60}?(?<![\w+/])(?P<value>[A-Za-z0-9+/]{43}=)",
          "wg genkey gave «mPPud8wEPEDxQeYy4VaS1WSw1vzfKAai2nj8R5iHDGQ=» now", "wg genkey | wg pubkey"),
     Rule("aws", ("aws",),
