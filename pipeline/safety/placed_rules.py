@@ -164,11 +164,11 @@ STATEMENTS = (
 _SETTING = r"[\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key|encryption[_-]?key|access[_-]?key)[\w.-]*"
 _UPPER = r"[A-Z0-9_]*(?:PASS(?:WORD|WD)?|PWD|SECRET|TOKEN|KEY|CREDENTIALS?|_PW|_PSK)[A-Z0-9_]*"
 FILES = (
-    Rule("password", ("setx", "setenv", "env ", "environmentvariable", ".put(", "define("),
+    Rule("password", ("setx ", "setenv ", "env ", "environmentvariable(", ".put(", "define("),
          rf"(?:(?:(?<!\w)setx|(?<!\w)setenv|(?m:^)ENV)\s+|(?:SetEnvironmentVariable|\w\.put|\bdefine|setdefault)\(\s*)[\"']?(?P<name>{_UPPER})[\"']?\s*,?\s*"
          r"(?:(?<=[\s,])(?P<q>[\"'])(?P<value>[^\"'\n$]{6,400})(?P=q)|(?<=\s)(?P<value2>[^\s\"'$=%{(]\S{5,}))",
          "setx DB_PASSWORD «hunter2x» /M", "ENV API_TOKEN_NAME internal-token"),
-    Rule("password", ("||", "??", " or ", ":-", "getenv", "environ", "fetch("),
+    Rule("password", ("|| ", "?? ", ":-", "getenv(", "environ", "fetch("),
          rf"(?:{_UPPER})[\"'\])]{{0,3}}\s*(?:\|\||\?\?|\bor\b|,)\s*(?P<q>[\"'`])(?P<value>(?=[^\"'\n]*\d)[^\"'`\n$]{{6,400}})(?P=q)|\$\{{{_UPPER}:?-(?P<value2>[^}}\n$]{{6,200}})\}}",
          'key = process.env.API_KEY ?? "«hunter2x»"', 'key = process.env.API_KEY || ""'),
     Rule("password", ("setpassword", "setsecret", "settoken", "setapikey", "passwd=", "passwd =", "pass:", "pass =", "_pw=", "pw="),

@@ -85,7 +85,7 @@ def spans(text: str, lowered: str) -> Iterator[Span]:
                 if not (lowered[at - 1 : at].isalpha() or text[at - 1 : at] == "/") or hint in FAR_PAIR_HINTS:
                     yield from _pair(text, at)
                 at = lowered.find(hint, at + len(hint))
-    if "admin" in lowered or "root" in lowered:
+    if (" / " in text or " | " in text) and ("admin" in lowered or "root" in lowered):
         for found in ADMIN.finditer(text):
             if made_up(found["value"]):
                 yield (*found.span("value"), "password")

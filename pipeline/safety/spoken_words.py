@@ -6,15 +6,15 @@ import re
 
 WORDS = {
     "pass": r"pass(?:[ _-]?(?:word|code|phrase|key)(?:['’]?s)?|wd|wort\w{0,2}|ord\w{0,2})?(?:['’]s)?",
-    "passcode": r"passcodes?", "pswd": r"pswd|pswrd", "parool": r"parool\w?", "lozink": r"lozink[aue]", "geslo": r"geslo", "passord": r"passord\w{0,2}",
-    "kodeord": r"kodeord\w{0,2}", "contrasenya": r"contrasenya", "parole d": r"parole d['’]acc[eè]s", "losung": r"losungsw(?:ort|örter)",
+    "pswd": r"pswd|pswrd", "lozink": r"lozink[aue]", 
+    "kodeord": r"kodeord\w{0,2}", 
     "pwd": r"pwd", "pw": r"pw", "kennwort": r"kennwort\w{0,3}", "zugangs": r"zugangs(?:code|daten)",
-    "mot de passe": r"mots? de passe", "mdp": r"mdp", "contrase": r"contrase[ñn]as?", "clave": r"claves?(?: de acceso)?",
-    "senha": r"senhas?", "palavra": r"palavra[- ]passe", "parola": r"parola(?:y[ıi]|s[ıi]|m|n)?", "wachtwoord": r"wachtwoord(?:en)?",
-    "parola d": r"parola d['’]ordine", "ww": r"ww", "hasl": r"hasl(?:o|a|em|u)", "sifre": r"sifre\w{0,4}", "hesl": r"hesl(?:o|a|em|u)", "jelsz": r"jelsz[óa]\w{0,3}", "salasana": r"salasana\w{0,3}",
+    "mot de passe": r"mots? de passe", "mdp": r"mdp", "contrase": r"contrase(?:nya|[ñn]as?)", "clave": r"claves?(?: de acceso)?",
+    "senha": r"senhas?", "palavra": r"palavra[- ]passe", "parola": r"parola(?: d['’]ordine|y[ıi]|s[ıi]|m|n)?", "wachtwoord": r"wachtwoord(?:en)?",
+    "ww": r"ww", "hasl": r"hasl(?:o|a|em|u)", "sifre": r"sifre\w{0,4}", "hesl": r"hesl(?:o|a|em|u)", "jelsz": r"jelsz[óa]\w{0,3}", "salasana": r"salasana\w{0,3}",
     "kata sandi": r"kata sandi(?:nya)?", "adgangskode": r"adgangskode\w{0,2}",
     "login": r"login", "log in": r"log in", "wifi": r"wifi(?:[- ]?(?:key|code))?", "wi-fi": r"wi-fi(?:[- ]?(?:key|code))?", "wlan": r"wlan(?:[- ]?(?:key|code|schlüssel))?",
-    "netzwerkschl": r"netzwerkschlüssel", "network key": r"network key", "sign in": r"sign in", "logg": r"logge?d? in", "cred": r"cred(?:ential)?s", "secret": r"secret", "token": r"token", "key": r"key",
+    "netzwerkschl": r"netzwerkschlüssel", "network key": r"network key", "sign in": r"sign in", "cred": r"cred(?:ential)?s", "secret": r"secret", "token": r"token", "key": r"key",
 }  # fmt: skip
 FAR_WORDS = {
     "şifre": r"şifre\w{0,4}", "парол": r"парол\w{1,3}", "lösenord": r"lösenord\w{0,2}", "mật khẩu": r"mật khẩu", "κωδικ": r"κωδικ\w{1,3}", "סיסמ": r"סיסמ\w{1,3}", "รหัสผ่าน": "รหัสผ่าน",
@@ -25,10 +25,10 @@ FAR_WORDS = {
     "비밀번호": "비밀번호", "비번": "비번", "암호": "암호", "패스워드": "패스워드",
 }  # fmt: skip
 NAMES = {hint: re.compile(pattern, re.IGNORECASE) for hint, pattern in (WORDS | FAR_WORDS).items()}
-SHORT = frozenset({"ww", "logg", "log in", "sign in", "geslo", "hesl", "parool", "pw", "pwd", "mdp", "clave", "hasl", "parola", "login", "cred", "senha"})
+SHORT = frozenset({"ww", "log in", "sign in", "hesl", "pw", "pwd", "mdp", "clave", "hasl", "parola", "login", "cred", "senha"})
 """Names that are the end of other words, and so must stand alone."""
 
-WEAK = frozenset(["wifi", "wi-fi", "wlan", "log in", "sign in", "logg", "login", "cred", "secret", "token", "key"])
+WEAK = frozenset(["wifi", "wi-fi", "wlan", "log in", "sign in", "login", "cred", "secret", "token", "key"])
 """Names right behind which no value stands."""
 JOINS = frozenset(
     [
