@@ -168,7 +168,7 @@ FILES = (
          rf"(?:(?:(?<!\w)setx|(?<!\w)setenv|(?m:^)ENV)\s+|(?:SetEnvironmentVariable|\w\.put|\bdefine|setdefault)\(\s*)[\"']?(?P<name>{_UPPER})[\"']?\s*,?\s*"
          r"(?:(?<=[\s,])(?P<q>[\"'])(?P<value>[^\"'\n$]{6,400})(?P=q)|(?<=\s)(?P<value2>[^\s\"'$=%{(]\S{5,}))",
          "setx DB_PASSWORD «hunter2x» /M", "ENV API_TOKEN_NAME internal-token"),
-    Rule("password", ("|| ", "?? ", ":-", "getenv(", "environ", "fetch("),
+    Rule("password", ("|| ", "?? ", ":-", "env(", "environ", "fetch("),
          rf"(?:{_UPPER})[\"'\])]{{0,3}}\s*(?:\|\||\?\?|\bor\b|,)\s*(?P<q>[\"'`])(?P<value>(?=[^\"'\n]*\d)[^\"'`\n$]{{6,400}})(?P=q)|\$\{{{_UPPER}:?-(?P<value2>[^}}\n$]{{6,200}})\}}",
          'key = process.env.API_KEY ?? "«hunter2x»"', 'key = process.env.API_KEY || ""'),
     Rule("password", ("setpassword", "setsecret", "settoken", "setapikey", "passwd=", "passwd =", "pass:", "pass =", "_pw=", "pw="),

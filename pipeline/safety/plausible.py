@@ -37,7 +37,7 @@ NOT_A_VALUE = frozenset({
 })  # fmt: skip
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 ALGORITHM = re.compile(
-    r"(?i)(?:base|sha|utf|hs|rs|es|ps|md|aes|rfc|oauth|bcrypt|argon|pbkdf|ed|x|secp|ssh|tls|http)-?\d|v\d(?:[\d.]|alpha|beta|rc|$)|"
+    r"(?i)(?:base|sha|utf|hs|rs|es|ps|md|aes|rfc|oauth|bcrypt|argon|pbkdf|ed|x|secp|ssh|tls|http)[-$]?\d|v\d(?:[\d.]|alpha|beta|rc|$)|"
     r"\d+[- ]?[a-z]+$|\d+$"
 )
 SYMBOL = re.compile(r"[!@#$%^&*+=~?]")
@@ -117,7 +117,12 @@ def unmistakable(value: str) -> bool:
     It is in letters of both cases with digits, and no identifier: either in pieces too short for words
     (``xEKh8fzv``), or with a sign that no name has (``Lantern1993$``).
     """
-    if len(value) < 8 or not made_up(value) or not re.search(r"[a-z]", value) or not re.search(r"[A-Z]", value):
+    if (
+        len(value) < 8
+        or not made_up(value)
+        or not re.search(r"[a-z]", value)
+        or not re.search(r"[A-Z]", value)
+    ):
         return False
     if not any(char.isdigit() for char in value):
         return False
@@ -141,7 +146,13 @@ def host_like(value: str) -> bool:
 
 def plain_word(value: str) -> bool:
     """Say whether `value`, a lone word of letters after "is still", can be a password and not a quality."""
-    return not stands_for_another(value) and value.isalpha() and value.islower() and len(value) >= 10 and not _FUNCTION_WORD.match(value)
+    return (
+        not stands_for_another(value)
+        and value.isalpha()
+        and value.islower()
+        and len(value) >= 10
+        and not _FUNCTION_WORD.match(value)
+    )
 
 
 def _alphabetic(value: str) -> bool:
@@ -154,7 +165,10 @@ def _mixed(value: str) -> bool:
     return (
         any(char.isdigit() for char in value)
         and re.search(r"[a-z][A-Z]|\d[A-Z]|[!#$%^&*+=~?]", value) is not None
-        and re.match(r"(?i)v?\d|[~.]?/|[a-z]:\\|.*://|[\w.$>-]+\(|(?-i:[a-z_]+|[A-Z_]+)=[\w.]*$|sha|--?[a-z][a-z-]*\d{0,5}(?:=|$)", value)
+        and re.match(
+            r"(?i)v?\d|[~.]?/|[a-z]:\\|.*://|[\w.$>-]+\(|(?-i:[a-z_]+|[A-Z_]+)=[\w.]*$|sha|--?[a-z][a-z-]*\d{0,5}(?:=|$)",
+            value,
+        )
         is None
     )
 

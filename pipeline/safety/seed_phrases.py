@@ -61,7 +61,8 @@ def _fits(word: str) -> int | None:
 def _may_be_joined(words: list[str]) -> bool:
     """Say whether one of `words` has so many parts that it can be a phrase without blanks."""
     return any(
-        len(word) >= _LEAST * 4 - 1 and any(word.count(sign) >= _LEAST - 1 for sign in _JOINED) for word in words
+        len(word) >= _LEAST * 4 - 1 and any(word.count(sign) >= _LEAST - 1 for sign in _JOINED)
+        for word in words
     )
 
 

@@ -247,7 +247,9 @@ def _behind(text: str, start: int, *, pair: bool, far: bool, weak: bool, plain: 
         if (joined or beside) and not ended:
             quote = QUOTE.match(text, word.start()) if word.start() > start and word[0][0] in OPEN else None
             if quote:
-                given = plain and (sure or before in GIVES or beside) and _quotable(quote["value"], beside=beside)
+                given = (
+                    plain and (sure or before in GIVES or beside) and _quotable(quote["value"], beside=beside)
+                )
                 yield from [(*quote.span("value"), "password")] * (
                     given or made_up(quote["value"], sure=sure)
                 )
@@ -257,7 +259,11 @@ def _behind(text: str, start: int, *, pair: bool, far: bool, weak: bool, plain: 
                 yield found
                 return
         bare = _untrailed(word[0].strip(STRIP))
-        if (pair or not weak) and OPENED.isdisjoint(bare) and (unmistakable(bare) or (far and bare.isascii() and made_up(bare))):
+        if (
+            (pair or not weak)
+            and OPENED.isdisjoint(bare)
+            and (unmistakable(bare) or (far and bare.isascii() and made_up(bare)))
+        ):
             at = word.start() + word[0].find(bare)
             yield at, at + len(bare), "password"
             return

@@ -25,7 +25,23 @@ FAR_WORDS = {
     "비밀번호": "비밀번호", "비번": "비번", "암호": "암호", "패스워드": "패스워드",
 }  # fmt: skip
 NAMES = {hint: re.compile(pattern, re.IGNORECASE) for hint, pattern in (WORDS | FAR_WORDS).items()}
-SHORT = frozenset({"ww", "log in", "sign in", "hesl", "pw", "pwd", "mdp", "clave", "hasl", "parola", "login", "cred", "senha"})
+SHORT = frozenset(
+    {
+        "ww",
+        "log in",
+        "sign in",
+        "hesl",
+        "pw",
+        "pwd",
+        "mdp",
+        "clave",
+        "hasl",
+        "parola",
+        "login",
+        "cred",
+        "senha",
+    }
+)
 """Names that are the end of other words, and so must stand alone."""
 
 WEAK = frozenset(["wifi", "wi-fi", "wlan", "log in", "sign in", "login", "cred", "secret", "token", "key"])
@@ -143,6 +159,9 @@ JOINS = frozenset(
         "الى",
         "|",
         "wants",
+        "been",
+        "wäre",
+        "était",
         "currently",
         "derzeit",
         "aktuell",
@@ -250,7 +269,9 @@ PAIR = re.compile(
 FROM_TO = re.compile(
     r"(?i)\b(?:from|von|de|da|с|z|van|du)\s+(?P<value>\S{6,100})\s+(?:to|auf|in|à|a|para|на|naar|en)\s"
 )
-ADMIN = re.compile(r"(?i)(?<![\w/.@-])(?:admin|root|administrator)\s+[/|]\s+[\"'`]?(?P<value>[^\s\"'`<>]{6,100})")
+ADMIN = re.compile(
+    r"(?i)(?<![\w/.@-])(?:admin|root|administrator)\s+[/|]\s+[\"'`]?(?P<value>[^\s\"'`<>]{6,100})"
+)
 STILL = frozenset(["still", "now", "just", "only", "simply", "noch", "jetzt", "nur", "einfach"])
 """What may stand before a lone word that is a password: "is still …"."""
 PHRASE = re.compile(r"[a-z]{4,12}(?:[ -][a-z]{4,12}){3,7}")
@@ -263,7 +284,7 @@ _PLACES = (
     r"(?:l['’])?(?:porte|portail|entrée|accès|alarme|immeuble|digicode|parking|coffre|carte|puerta|alarma|portón|portero|acceso|tarjeta|garaje|edificio|"
     r"cancello|porta|portone|allarme|ingresso|citofono|carta|portão|alarme|prédio|cartão|bramy|domofonu|drzwi|alarmu|karty|sejfu)"
 )
-_ROOMS = r"door|gate|alarm|lock|tür|haustür|tor|zugangs|keypad|entry|entrance|access|unlock|garage|safe|building|sim|screen|deur|poort|toegangs|dörr|port|dør|kapı|giriş"
+_ROOMS = r"door|gate|alarm|lock|tür|haustür|tor|zugangs|keypad|entry|entrance|access|unlock|garage|safe|building|sim|screen|luggage|lockbox|locker|deur|poort|toegangs|dörr|port|dør|kapı|giriş"
 PIN_NAME = (
     r"(?<!\w)(?:pin(?:[ -]?(?:code|number|nummer|kod\w{0,3}|nr\.?)|kod\w{0,2})?|sim[ -]pin|passcode|"
     rf"(?:{_ROOMS})[ -]?(?:code|pin|kod(?:en|u|e|es)?|şifresi)(?: pin)?|geheimzahl|"
@@ -272,16 +293,27 @@ PIN_NAME = (
     r"الرقم السري|رمز (?:المرور|الدخول|القفل)|पिन(?: कोड)?|पासकोड"
 )
 PIN = re.compile(
-    rf"(?i)(?:{PIN_NAME})[\"'*`)]{{0,3}}(?:\s[^\n.,:;\d]{{1,30}}?)?"
-    r"(?:\s*(?:(?:\b(?:is|ist|lautet|was|est|es|é|è|to|jest|är|er|on|je|to)\b|:|=|：|は|是|는|은|이|это|-|هو|है|→)\s*(?:now |still |jetzt |le |la |el |the )?)[\"'`*「]{0,3}(?P<value>\d{4,10}#?)"
-    r"|\s?[\"'`(]?(?P<alone>\d{4,8}#?)(?=[\"'`)]?\s*(?:\Z|\n|[.,;:!?](?!\d)|[^\x00-\x7f]| [–—-] )))(?![A-Za-z0-9_]|[.,]\d)"
+    rf"(?i)(?:{PIN_NAME})[\"'*`)]{{0,3}}"
+    r"(?:(?:\s[^\n.,:;\d]{1,30}?)?\s*(?:(?:\b(?:is|ist|lautet|was|est|es|é|è|to|jest|är|er|je)\b|:|=|：|は|是|는|은|이|это|-|هو|है|→)\s*(?:now |still |jetzt |le |la |el |the )?)[\"'`*「]{0,3}(?P<value>\d{4,10}#?)"
+    r"|\s?[\"'`(]?(?P<alone>\d{4,8}#?)(?=[\"'`)]?\s*(?:\Z|\n|[.,;:!?](?!\d)|[^\x00-\x7f]| [–—-] )))(?![A-Za-z0-9_]|[.,-]\d)"
 )
 NUMBER = re.compile(r"\d{4}")
 PIN_HINTS = ("pin", "cod", "cód", "kod", "код", "geheimzahl", "暗証番号", "暗证", "密码", "密碼", "パスコード", "비밀번호", "비번", "핀", "пин", "пароль",
              "şifresi", "السري", "رمز", "पिन", "पासकोड")  # fmt: skip
 PAIR_HINTS = ("log", "sign", "user", "creds", "credential", "account", "zugang", "anmeld", "benutzer", "identif", "connexion", "usuario", "utente",
                "gebruiker")  # fmt: skip
-FAR_PAIR_HINTS = ("usuário", "логин", "kullanıcı", "użytk", "ログイン", "アカウント", "账号", "아이디", "계정", "登录")
+FAR_PAIR_HINTS = (
+    "usuário",
+    "логин",
+    "kullanıcı",
+    "użytk",
+    "ログイン",
+    "アカウント",
+    "账号",
+    "아이디",
+    "계정",
+    "登录",
+)
 
 KEY_HINTS = (
     "token",
