@@ -126,8 +126,13 @@ def unmistakable(value: str) -> bool:
         return False
     if not any(char.isdigit() for char in value):
         return False
+    return _FOREIGN.search(value) is not None or in_short_pieces(value)
+
+
+def in_short_pieces(value: str) -> bool:
+    """Say whether the words and numbers that `value` is made of are too short for an identifier's."""
     pieces = _PIECES.findall(value)
-    return _FOREIGN.search(value) is not None or sum(map(len, pieces)) < 2.6 * len(pieces)
+    return sum(map(len, pieces)) < 2.6 * len(pieces)
 
 
 def random(value: str) -> bool:

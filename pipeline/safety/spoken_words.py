@@ -6,8 +6,8 @@ import re
 
 WORDS = {
     "pass": r"pass(?:[ _-]?(?:word|code|phrase|key)(?:['’]?s)?|wd|wort\w{0,2}|ord\w{0,2})?(?:['’]s)?",
-    "pswd": r"pswd|pswrd", "lozink": r"lozink[aue]", 
-    "kodeord": r"kodeord\w{0,2}", 
+    "pswd": r"pswd|pswrd", "lozink": r"lozink[aue]",
+    "kodeord": r"kodeord\w{0,2}",
     "pwd": r"pwd", "pw": r"pw", "kennwort": r"kennwort\w{0,3}", "zugangs": r"zugangs(?:code|daten)",
     "mot de passe": r"mots? de passe", "mdp": r"mdp", "contrase": r"contrase(?:nya|[ñn]as?)", "clave": r"claves?(?: de acceso)?",
     "senha": r"senhas?", "palavra": r"palavra[- ]passe", "parola": r"parola(?: d['’]ordine|y[ıi]|s[ıi]|m|n)?", "wachtwoord": r"wachtwoord(?:en)?",

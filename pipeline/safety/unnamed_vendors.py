@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
+from pipeline.safety.plausible import in_short_pieces
+
 PREFIXED = re.compile(
     r"(?a:(?<![\w./@-])(?P<prefix>(?:[a-z][a-z0-9]{0,11}[_-]){1,4})(?P<first>[A-Za-z0-9]{8,32}_)?(?P<rest>[A-Za-z0-9]{20,200})(?![\w-]))"
 )
 _NAMED = re.compile(r"(?:^|[_-])(?:(?:api)?key|token|tok|secret|pat|live|prod|api|sk|rk|rw|auth|access)[_-]")
 _PUBLIC = re.compile(r"(?:^|[_-])(?:pk|pub|public|publishable|sha\d*|md5)[_-]")
-_PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _LONG = 32
 
 
@@ -26,6 +27,5 @@ def of_a_vendor(found: re.Match[str]) -> bool:
         return True
     if len(rest) < _LONG and not named:
         return False
-    pieces = _PIECES.findall(rest)
     mixed = re.search("[a-z]", rest) and re.search("[A-Z]", rest) and re.search("[0-9]", rest)
-    return mixed is not None and len(rest) < 2.6 * len(pieces)
+    return mixed is not None and in_short_pieces(rest)
