@@ -15,7 +15,7 @@ from pipeline.safety.rule import Span
 
 _LEAST, _MOST_LETTERS = 12, 8
 _LENGTHS = (12, 15, 18, 21, 24)
-"""How many words a phrase has. With blanks between them there may be more: words of the sentence around it."""
+"""How many words a phrase has. With blanks between them words of the sentence may be more."""
 _STEP = 5
 """Every fifth word is looked at first; an odd number, since a number may stand before each word."""
 _WORD = re.compile(r"[a-z]+")

@@ -85,13 +85,18 @@ def spans(text: str, lowered: str) -> Iterator[Span]:
                 if not (lowered[at - 1 : at].isalpha() or text[at - 1 : at] == "/") or hint in FAR_PAIR_HINTS:
                     yield from _pair(text, at)
                 at = lowered.find(hint, at + len(hint))
+    yield from _of_admin(text, lowered)
+    if NUMBER.search(text) and _any(lowered, PIN_HINTS):
+        for found in PIN.finditer(text):
+            yield (*found.span("value" if found["value"] else "alone"), "pin")
+
+
+def _of_admin(text: str, lowered: str) -> Iterator[Span]:
+    """Yield the password of ``admin / …``."""
     if (" / " in text or " | " in text) and ("admin" in lowered or "root" in lowered):
         for found in ADMIN.finditer(text):
             if made_up(found["value"]):
                 yield (*found.span("value"), "password")
-    if NUMBER.search(text) and _any(lowered, PIN_HINTS):
-        for found in PIN.finditer(text):
-            yield (*found.span("value" if found["value"] else "alone"), "pin")
 
 
 def keys(text: str, lowered: str) -> Iterator[Span]:
@@ -107,7 +112,7 @@ def keys(text: str, lowered: str) -> Iterator[Span]:
 
 
 def _of_something_else(text: str, at: int, found: re.Match[str]) -> bool:
-    """Say whether the key named at `at` is a public one, the id of one (in capitals), or a digest by which something is looked up."""
+    """Say whether the key named at `at` is a public one, an id (in capitals), or a digest to look something up by."""
     if NO_SECRET_KEY.search(text, max(0, at - 16), at):
         return True
     name = found[0][: -len(found["value"])].rstrip()
@@ -206,7 +211,7 @@ def _told_before(text: str, at: int) -> Iterator[Span]:
 
 
 def _stands_out(line: str, end: int) -> Iterator[Span]:
-    """Yield the last word of `line`, which ends at `end` of the text, that looks like nothing but a password."""
+    """Yield the last word of `line` (up to `end` of the text) that looks like nothing but a password."""
     for word in reversed(list(TOKEN.finditer(line))[-9:]):
         bare = _untrailed(word[0].strip(STRIP))
         if OPENED.isdisjoint(bare) and unmistakable(bare):
@@ -216,7 +221,7 @@ def _stands_out(line: str, end: int) -> Iterator[Span]:
 
 
 def _in_syllables(text: str, at: int, start: int) -> Iterator[Span]:
-    """Yield the run of ASCII beside the name from `at` to `start`, in a script without blanks between words."""
+    """Yield the ASCII beside the name from `at` to `start`, in a script without blanks between words."""
     before = BESIDE_SYLLABLES.search(text, max(0, at - 110), at)
     value = before["value"].strip(STRIP) if before else ""
     if before and (unmistakable(value) or (before["between"].strip() in PARTICLES and made_up(value))):
