@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 PLACEHOLDER = re.compile(
-    r"[$<{(\[]|%(?:[A-Za-z_]+%|[sdr]$|\()|.*\[redacted:|[*x.•…_-]+$|your[-_ ]|example|change[-_ ]?(?:me|this|it)\b|"
+    r"[$<{(\[]|%(?:[A-Za-z_]+%|[sdr]$|\()|.*\[redacted:|"
+    r"[*x.•…_-]+$|your[-_ ]|example|change[-_ ]?(?:me|this|it)\b|"
     r"replace[-_]?(?:me|with)|"
     r"\.\.\.|"
     r"insert[-_ ]|.{0,40}(?:example(?:key)?|_here|-here|placeholder)$|.*(?:redacted|EXAMPLE)|dummy|todo\b|…|"

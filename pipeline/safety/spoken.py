@@ -263,14 +263,8 @@ def _behind(text: str, start: int, *, pair: bool, far: bool, weak: bool, plain: 
             if found:
                 yield found
                 return
-        bare = _untrailed(word[0].strip(STRIP))
-        if (
-            (pair or not weak)
-            and OPENED.isdisjoint(bare)
-            and (unmistakable(bare) or (far and bare.isascii() and made_up(bare)))
-        ):
-            at = word.start() + word[0].find(bare)
-            yield at, at + len(bare), "password"
+        if (pair or not weak) and (found := _alone(word, far=far)):
+            yield found
             return
         if word[0][-1] in ".!?;" and len(word[0]) > 1:
             if ended:
@@ -281,6 +275,15 @@ def _behind(text: str, start: int, *, pair: bool, far: bool, weak: bool, plain: 
         joined = before in JOINS or before[-1] in ":：="
         still = before in STILL and (still or joined)
         beside = False
+
+
+def _alone(word: re.Match[str], *, far: bool) -> Span | None:
+    """Return where `word` looks like nothing but a password; in a text in a `far` script less is asked."""
+    bare = _untrailed(word[0].strip(STRIP))
+    if not OPENED.isdisjoint(bare) or not (unmistakable(bare) or (far and bare.isascii() and made_up(bare))):
+        return None
+    at = word.start() + word[0].find(bare)
+    return at, at + len(bare), "password"
 
 
 def _attached(word: re.Match[str]) -> Iterator[Span]:
