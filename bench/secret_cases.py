@@ -4,7 +4,7 @@ A template has its secrets in ``«»`` and says what goes where: ``{a:40}`` fort
 hexadecimal, ``{x:16}`` that in capitals, ``{d:6}`` digits, ``{u:16}`` capitals and digits, ``{l:4}`` small
 letters, ``{b:44}`` base64, ``{t:16}`` base32, ``{tg}`` base32 in groups, ``{p}`` a password, ``{uuid}``,
 ``{card}``, ``{card4}`` in groups, ``{bip:12}`` words of the list for seed phrases (``{bipq:12}`` in quotes,
-``{bipc:12}`` with commas, ``{bipn:12}`` one a line, ``{bip1:12}`` with numbers). ``{{`` and ``}}`` are braces.
+``{bipc:12}`` with commas, ``{bipn:12}`` one a line, ``{bip1:12}`` with numbers). ``{{`` and ``}}``: braces.
 A ``~`` is dropped: without it, scanners of this repository would take the beginnings for real.
 """
 

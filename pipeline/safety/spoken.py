@@ -112,7 +112,7 @@ def keys(text: str, lowered: str) -> Iterator[Span]:
 
 
 def _of_something_else(text: str, at: int, found: re.Match[str]) -> bool:
-    """Say whether the key named at `at` is a public one, an id (in capitals), or a digest to look something up by."""
+    """Say whether the key named at `at` is a public one, an id (in capitals), or a digest."""
     if NO_SECRET_KEY.search(text, max(0, at - 16), at):
         return True
     name = found[0][: -len(found["value"])].rstrip()
@@ -237,8 +237,7 @@ def _in_syllables(text: str, at: int, start: int) -> Iterator[Span]:
 
 def _behind(text: str, start: int, *, pair: bool, far: bool, weak: bool, plain: bool) -> Iterator[Span]:
     """Yield the first value in what is left of the sentence: beside the name, or behind what joins."""
-    closing = CLOSING.match(text, start)
-    start = closing.end() if closing else start
+    start = next(CLOSING.finditer(text, start)).end()
     if start < len(text) and not text[start].isspace() and text[start] not in ":=：，,-—→;.":
         return
     ended = text[start : start + 1] in (";", ".")
@@ -266,10 +265,10 @@ def _behind(text: str, start: int, *, pair: bool, far: bool, weak: bool, plain: 
         if (pair or not weak) and (found := _alone(word, far=far)):
             yield found
             return
-        if word[0][-1] in ".!?;" and len(word[0]) > 1:
-            if ended:
-                return
-            ended = True  # in the sentence after it only what is nothing but a password
+        ends = word[0][-1] in ".!?;" and len(word[0]) > 1
+        if ends and ended:
+            return
+        ended = ended or ends  # in the sentence after it only what is nothing but a password
         before = word[0].lower().lstrip("([{") or word[0]
         sure = before in SURE or before[-1] in ":：=" or (sure and before in JOINS)
         joined = before in JOINS or before[-1] in ":：="
