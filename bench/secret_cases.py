@@ -1,10 +1,11 @@
 """Made-up secrets in context and what only looks like one, from ``fixtures/secrets/templates.jsonl``.
 
 A template has its secrets in ``«»`` and says what goes where: ``{a:40}`` forty letters and digits, ``{h:32}``
-hexadecimal, ``{d:6}`` digits, ``{u:16}`` capitals and digits, ``{l:4}`` small letters, ``{b:44}`` base64,
-``{t:16}`` base32, ``{tg}`` base32 in groups, ``{p}`` a password, ``{uuid}``, ``{card}``, ``{bip:12}`` words
-of the list for seed phrases. ``{{`` and ``}}`` are braces. A ``~`` is dropped: without it, scanners of this
-repository would take the beginnings for real.
+hexadecimal, ``{x:16}`` that in capitals, ``{d:6}`` digits, ``{u:16}`` capitals and digits, ``{l:4}`` small
+letters, ``{b:44}`` base64, ``{t:16}`` base32, ``{tg}`` base32 in groups, ``{p}`` a password, ``{uuid}``,
+``{card}``, ``{card4}`` in groups, ``{bip:12}`` words of the list for seed phrases (``{bipq:12}`` in quotes,
+``{bipc:12}`` with commas, ``{bipn:12}`` one a line, ``{bip1:12}`` with numbers). ``{{`` and ``}}``: braces.
+A ``~`` is dropped: without it, scanners of this repository would take the beginnings for real.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from pipeline.safety.seed_phrases import beginnings
 TEMPLATES = Path(__file__).resolve().parents[1] / "fixtures" / "secrets" / "templates.jsonl"
 TURNS = 4
 """Cases made of each template with a blank in it."""
-_BLANK = re.compile(r"\{(a|h|d|u|l|b|t|tg|p|uuid|card|bip)(?::(\d+))?\}")
+_BLANK = re.compile(r"\{(a|h|x|d|u|l|b|t|tg|p|uuid|card4?|bip[qcn1]?)(?::(\d+))?\}")
 _ALPHABETS = {
     "a": string.ascii_letters + string.digits,
     "h": "0123456789abcdef",
+    "x": "0123456789ABCDEF",
     "d": string.digits,
     "u": string.ascii_uppercase + string.digits,
     "l": string.ascii_lowercase,
@@ -46,6 +48,8 @@ _WORDS = (
     "Girasol",
     "Noisette",
 )
+_LEET = {"a": "4", "e": "3", "i": "1", "o": "0", "s": "5"}
+_BETWEEN = {"": " ", "q": '", "', "c": ",", "n": "\n", "1": "\n"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +89,38 @@ def _filled(chance: random.Random, what: str, size: str | None) -> str:
         letters = _some(chance, _ALPHABETS[what], int(size or 1))
         return letters
     if what == "p":
-        first, second = chance.sample(_WORDS, 2)
-        return chance.choice(
-            [f"{first}{chance.randrange(1000, 9999)}", f"{first}-{second}{chance.randrange(10, 99)}!"]
-        )
+        return _password(chance)
     if what == "tg":
         return " ".join(_some(chance, _ALPHABETS["t"], 4).lower() for _ in range(8))
     if what == "uuid":
         return str(uuid.UUID(int=chance.getrandbits(128), version=4))
-    if what == "bip":
-        return " ".join(chance.sample([word for word in beginnings() if len(word) == 3], int(size or 12)))
+    if what.startswith("bip"):
+        words = chance.sample([word for word in beginnings() if len(word) == 3], int(size or 12))
+        if what == "bip1":
+            words = [f"{number}. {word}" for number, word in enumerate(words, 1)]
+        return _BETWEEN[what[3:]].join(words)
+    if what == "card4":
+        return chance.choice((" ", "-", "\u00a0")).join(re.findall("....", _card(chance)))
     return _card(chance)
+
+
+def _password(chance: random.Random) -> str:
+    """Return one as people choose them, or as a program makes them."""
+    first, second = chance.sample(_WORDS, 2)
+    number = chance.randrange(10, 99)
+    leet = "".join(_LEET.get(char, char) for char in first.lower()).capitalize()
+    return chance.choice(
+        [
+            f"{first}{chance.randrange(1000, 9999)}",
+            f"{first}{chance.randrange(1950, 2026)}{chance.choice('!#$')}",
+            f"{first}-{second}{number}!",
+            f"{first.lower()}_{second}{number}",
+            f"{first.lower()}+{second}{number}",
+            f"{leet}{chance.choice('._-')}{number}7{chance.choice('kqxz')}",
+            _some(chance, _ALPHABETS["a"], chance.randrange(9, 15)),
+            _some(chance, _ALPHABETS["a"] + "+*!?=_-%&^", 14),
+        ]
+    )
 
 
 def _some(chance: random.Random, alphabet: str, size: int) -> str:

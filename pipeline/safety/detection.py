@@ -19,13 +19,16 @@ from pipeline.safety.plausible import (
     VARIABLE,
     made_up,
     names_a_name,
+    random,
     stands_for_another,
     telling,
+    unmistakable,
 )
 from pipeline.safety.rule import DIGIT, Rule, Span, lower
 from pipeline.safety.secret_rules import ASSIGNED, KEY, KEY_AT, KEY_HINTS, KEY_LEAD, QUOTED, QUOTES, SHAPES
 from pipeline.safety.seed_phrases import phrases
 from pipeline.safety.unbroken import views
+from pipeline.safety.unnamed_vendors import PREFIXED, of_a_vendor
 from pipeline.safety.vendor_rules import TOKENS
 
 _TRAILING = ".)]}!?"
@@ -33,10 +36,13 @@ _TRAILING = ".)]}!?"
 _LONG, _LONG_WORD = 12, re.compile(r"\S{12,}")
 """Characters without a blank that the shortest token has."""
 _MADE_UP = re.compile(r"\d|[a-z][A-Z]")
+_ARN = re.compile(r"arn:\S*\Z")
+"""What names a secret of a cloud and does not hold it."""
 _KEY_LONG = 16
+_PREFIXED_LONG = 24
 _NO_BLANKS = re.compile("[\u2e80-\ud7ff\uf900-\ufaff\uff00-\uffef]")
 """A character of a script without blanks between words."""
-_CARD_LIKE = re.compile(r"[2-6]\d{3}[ -]?\d\d")
+_CARD_LIKE = re.compile(r"[2-6]\d{3}[ \u00a0-]?\d\d")
 
 
 def find(text: str) -> list[Span]:
@@ -109,7 +115,7 @@ def _shaped(text: str, lowered: str) -> Iterator[Span]:
         yield from _by_hints(*_WITH_DIGITS, lowered, text)
         if _CARD_LIKE.search(text):
             yield from cards(text)
-    if "-" in text and (" -" in text or text.startswith("-")):
+    if "-" in text and (" -" in text or " '-" in text or ' "-' in text or text.startswith("-")):
         yield from _by_hints(*_COMMANDS, lowered, text)
     longest = max(map(len, text.split()), default=0)
     if longest >= _LONG:
@@ -128,6 +134,11 @@ def _in_long_words(text: str) -> Iterator[Span]:
         if _MADE_UP.search(joined, start, end):
             shift = _shift(places, start)
             yield start + shift, end + shift, kind
+    for start, end in places:
+        if end - start >= _PREFIXED_LONG:
+            for found in PREFIXED.finditer(text, start, end):
+                if of_a_vendor(found):
+                    yield (*found.span(), "token")
 
 
 def _shift(places: list[tuple[int, int]], position: int) -> int:
@@ -178,7 +189,7 @@ def _about(before: str) -> bool:
 def _assigned(text: str, lowered: str) -> Iterator[Span]:
     for start in names(text, lowered):
         found = ASSIGNED.match(text, start)
-        if found:
+        if found and not _ARN.search(text, max(0, start - 80), start):
             yield from _value(found, text)
 
 
@@ -208,6 +219,8 @@ def names(text: str, lowered: str) -> list[int]:
 def _value(found: re.Match[str], text: str) -> Iterator[Span]:
     """Yield the span of the value that `found` gives to its name, if it is one."""
     part = "quoted" if found["quoted"] else "bare"
+    if found["more"] and names_a_name(found["more"]):
+        return
     if _quoted_value(found[part]) if part == "quoted" else _bare_value(found, text):
         start, end = found.span(part)
         if part == "bare":
@@ -234,6 +247,12 @@ def _bare_value(found: re.Match[str], text: str) -> bool:
     """Say whether what follows ``password =`` or ``token:`` is a value and not code, a type or prose."""
     value = found["bare"].rstrip(_TRAILING)
     parts = value.split(".")
+    if len(value) < 16 and found["bare"].endswith(("...", "…", "**")):
+        return False
+    if found["more"] and not (
+        random(value) or unmistakable(value) or (found["key"].isupper() and made_up(found["bare"]))
+    ):
+        return False
     if len(value) < 4 or stands_for_another(value) or "(" in value or "[" in value or _NO_BLANKS.match(value):
         return False
     if value.lower() in NOT_A_VALUE or (value.isdigit() and found["key"].lower() in ("token", "pass")):

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 
 from pipeline.safety.rule import Span
 
-_CARD = re.compile(r"(?a:(?<![\w.,/+-])[2-6]\d{3}(?:[ -]?\d{2,6}){2,4}(?![\w/]|[.,-]\d))")
+_CARD = re.compile(r"(?a:(?<![\w.,/+-])[2-6]\d{3}(?:[ \u00a0-]?\d{2,6}){2,4}(?![\w/]|[.,-]\d))")
 _CODE = re.compile(
-    r"(?i)\b(?:cvv2?|cvc2?|csc|kartenprüfnummer|security code|prüfziffer)\b"
-    r"[\s:=(]*(?:is |ist |est )?(?P<value>\d{3,4})(?!\d)"
+    r"(?i)(?<![a-z])(?:cvv2?|cvc2?|cvn2?|csc|cryptogramme(?: visuel)?|(?:karten)?prüf(?:nummer|ziffer)|sicherheits(?:code|nummer)|(?:card )?security[ _-]?code|"
+    r"c(?:ode|ód\.?|ódigo|odice) (?:de |di |d[ea] )?(?:sécurité|seguridad|segurança|sicurezza|verificación)|beveiligingscode|säkerhetskod|sikkerhedskode|"
+    r"kod (?:cvv|cvc|zabezpieczający)|güvenlik kodu|код (?:безопасности|cvc|cvv)|セキュリティ ?コード|安全码|安全碼|校验码|보안 ?코드)(?![a-z])"
+    r"[\s:=(\"'>：]{0,5}(?:\b(?:is|ist|est|es|è|é|jest)\b |は|是|는 )?[\"']?(?P<value>\d{3,4})(?!\d)"
 )
+_ABOUT_CARDS = ("card", "cvv", "cvc", "karte", "tarjeta", "carte", "カード", "카드", "卡")
 _ISSUERS = (
     (re.compile(r"4"), (13, 16, 19)),
     (re.compile(r"5[1-5]|2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)"), (16,)),
@@ -29,8 +32,11 @@ _PRINTED = frozenset({
 })  # fmt: skip
 """Numbers that the documentation of payment services prints."""
 _OTHER_NUMBER = re.compile(
-    r"(?i)(?:invoice|order|case|ticket|tracking|reference|ref|row|id|serial|rechnung\w*|bestell\w*|vorgang\w*|kunden\w*|factura|facture|"
-    r"fattura|fatura|nummer|número|numéro|meter|zähler\w*|seq|ts|timestamp|channel|guild|imei|isbn|iban|phone|tel)\W{0,4}(?:no|nr|number|num|id)?\W{0,3}\Z"
+    r"(?i)(?:\b(?:invoice|order|case|ticket|tracking|reference|ref|row|id|serial|rechnung\w*|bestell\w*|auftrag\w*|sendung\w*|paket\w*|vorgang\w*|kunden\w*|"
+    r"pedido|encomenda|factura|facture|commande|colis|ordine|fattura|fatura|nota fiscal|nummer|número|numéro|numero|numer\w*|zamówieni\w*|zleceni\w*|faktur\w*|"
+    r"factuur\w*|bestelling|sipariş\w*|takip|заказ\w*|сч[её]т\w*|накладн\w*|meter|zähler\w*|seq|ts|timestamp|channel|guild|imei|isbn|iban|phone|tel)"
+    r"|注文番号|伝票番号|追跡番号|订单号?|訂單編?號?|运单号|发票号?|주문 ?번호|송장 ?번호)"
+    r"\W{0,4}(?:no|nr|number|num|id|n)?\W{0,4}\Z"
 )
 
 
@@ -38,13 +44,13 @@ def cards(text: str) -> Iterator[Span]:
     """Yield start, end and kind of each card number in `text`, and of the codes that belong to them."""
     found_any = False
     for found in _CARD.finditer(text):
-        digits = re.sub(r"[ -]", "", found[0])
+        digits = re.sub(r"\D", "", found[0])
         if digits in _PRINTED or not _issued(digits) or not _checks(digits):
             continue
         if len(set(digits)) > 3 and not _OTHER_NUMBER.search(text, max(0, found.start() - 40), found.start()):
             found_any = True
             yield (*found.span(), "card")
-    if found_any or ("card" in text.lower() and _CODE.search(text)):
+    if found_any or (any(about in text.lower() for about in _ABOUT_CARDS) and _CODE.search(text)):
         for code in _CODE.finditer(text):
             yield (*code.span("value"), "card")
 

@@ -34,26 +34,30 @@ URLS = (
 
 HEADERS = (
     Rule("header", ("authorization",),
-         r"(?i)\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
+         r"(?i)\bauthorization[\"']?\s{0,3}(?:[:=,]>?|(?=[ \t][\"']?(?:basic|bearer)))\s{0,3}[\[({\"'` ]{0,4}"
          r"(?:(?:bearer|basic|token|api-?key|negotiate|ntlm|hawk|key|bot|jwt|sso-key|genie-?key|splunk|private-token|"
          r"sharedaccesssignature|shared\s?key(?:lite)?|deepl-auth-key|discogs|zoho-oauthtoken|klaviyo-api-key|dpop)"
          r"\s+|(?:digest|oauth|aws4-hmac-sha256)\b(?!\s))?(?:[\w.-]+:)?(?P<value>(?!digest\s|oauth\s|aws4)[\w.~+/=-]{8,})",
          "say 'Authorization: Token «made-up-0123»' to it", "Authorization: Bearer $TOKEN"),
-    Rule("header", ("authorization",), r"(?i)\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:digest|oauth|aws4-hmac-sha256)\s[^\n]{1,800}",
+    Rule("header", ("authorization",), r"(?i)\bauthorization[\"']?\s{0,3}[:=,]>?\s{0,3}[\[({\"'` ]{0,4}(?:digest|oauth|aws4-hmac-sha256)\s[^\n]{1,800}",
          'Authorization: Digest username="bob", response="«c32c7d9f8097fd775700e8726ded2fe3»"',
          'Authorization: Digest username="bob", realm="cam"',
          inner=r"(?i)\b(?:response|oauth_token|oauth_signature|signature)=\"?(?P<value>[\w%+/=.-]{12,})"),
+    Rule("header", ("basic ",), r"(?<![\w-])(?:Basic|basic|BASIC)[ \t]+(?P<value>(?=[A-Za-z0-9+/]*\d)(?=[A-Za-z0-9+/]*[A-Z])(?=[A-Za-z0-9+/]*[a-z])(?:[A-Za-z0-9+/]{4}){3,60}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)(?![\w+/=])",
+         "the log says Basic «dXNlcjpodW50ZXIy» there", "basic authentication2 is on", digits=True),
+    Rule("cookie", ("\ttrue\t", "\tfalse\t"), rf"(?i)\t(?:true|false)\t\d+\t[\w.-]*{_SECRET_NAME}[\w.-]*\t(?P<value>\S{{12,}})",
+         "a.example\tFALSE\t/\tTRUE\t1790000000\tsessionid\t«ze7xmm1mjf871wb0»", "a.example\tFALSE\t/\tTRUE\t1790000000\ttheme\tvery-dark-2026", digits=True),
     Rule("header", ("bearer",), r"(?i)\bbearer[ \t]+(?=[\w.~+/=-]*\d)(?P<value>[\w.~+/=-]{12,})",
          "sent as Bearer «abcdef0123456789» yesterday", "bearer of news 12345", digits=True),
     Rule("header", ("-key", "-token", "-secret", "-auth", "-password", "-session", "-signature"),
          r"(?i)(?<=[a-z0-9])(?<!idempotency)(?<!websocket)(?<!surrogate)(?<!cache)(?<!public)(?<!request)(?<!partition)"
          r"(?<!sort)(?<!foreign)(?<!primary)(?<!host)(?<!dedup)(?<!routing)(?<!map)(?<!ssh)(?<!registry)"
-         r"-(?:key|token|secret|auth|password|session|signature)[\"']?\s{0,3}[:=,]\s{0,3}[\"']?"
+         r"-(?:key|token|secret|auth|password|session|signature(?:-\d+)?)[\"']?\]?\s{0,3}[:=,]>?\s{0,3}[\"']?(?:sha\d+=)?"
          r"(?P<value>(?=[\w.~+/=-]*\d)[\w.~+/=-]{8,})",
          "curl -H 'X-Api-Key: «made-up-0123»' http://x", "Idempotency-Key: made-up-0123", digits=True),
-    Rule("cookie", ("cookie",), r"(?i)(?<![\w-])(?:set-)?cookie[\"']?\s{0,3}[:=]\s{0,3}[\"']?[^\n]{8,4000}",
+    Rule("cookie", ("cookie",), r"(?i)(?<![\w-])(?:set-)?cookies?[\"']?\s{0,3}[:=]\s{0,3}[\"']?[^\n]{8,4000}",
          "Cookie: theme=dark; sessionid=«ze7xmm1mjf871wb0» sent", "cookie: theme=dark; lang=en; consent=1",
-         inner=rf"(?i)(?<![\w.-])(?:[\w.-]*{_SECRET_NAME}[\w.-]*=(?P<value>(?=[^\s;,\"']*\d)[^\s;,\"']{{8,}})"
+         inner=rf"(?i)(?<![\w.-])(?:[\w.-]*{_SECRET_NAME}[\w.-]*(?:=|[\"']:\s?[\"'])(?P<value>(?=[^\s;,\"']*\d)[^\s;,\"']{{8,}})"
                r"|[\w.-]+=(?P<value2>(?=[^\s;,\"']*\d)(?=[^\s;,\"']*[A-Za-z])[\w%.~+/=-]{16,}))", digits=True),
     Rule("cookie", ("-b ", "--cookie"), r"(?:(?<=\s)|^|(?<=[\"'(]))(?:-b|--cookie)[ =][\"']?[\w.-]+=[^\n\"']{8,2000}",
          "curl -b 'sid=«s%3AD4MACaLkrUMUYUkE»' x", "set -b 'colour=dark-blue-as-night' x",
@@ -61,7 +65,7 @@ HEADERS = (
 )  # fmt: skip
 
 COMMANDS = (
-    Rule("password", ("--",),
+    Rule("password", ("--", "-storepass", "-keypass", "-token", "-secret"),
          r"(?i)(?<![\w-])--?(?:[a-z]+-){0,3}(?:password|passwd|passphrase|pass|pwd|token|secret|api-?key|auth-?key|access-?key|"
          r"account-key|secret-?key|secret-access-key|storepass|keypass|authtoken|psk|pin|otp|sas-token|"
          rf"adminpw|user-pass|rootpw)(?:[ \t]+|=){_ARGUMENT}",
@@ -84,7 +88,7 @@ COMMANDS = (
          "redis-cli -h x -a «l8KCqDeI9» INFO", "redis-cli -h x -p 6379 ping"),
     Rule("password", ("pass:",), r"\s-(?:pass|passin|passout|k)\s+[\"']?pass:(?P<value>[^\s\"']{3,})",
          "openssl enc -d -pass pass:«OLGtQS0v2E9» -in x", "openssl enc -d -pass pass:$PW"),
-    Rule("password", ("7z", "rar"), _run("7z[ar]?|7zz|rar|unrar") + rf"{_TO}-h?p(?:(?P<q>[\"'])(?P<value>[^\"'\n]{{3,}})(?P=q)|(?P<value2>[^\s\"'$-]\S{{2,}}))",
+    Rule("password", ("7z", "rar"), _run("7z[ar]?|7zz|rar|unrar") + rf"{_TO}(?:(?P<o>[\"'])-h?p(?P<value3>[^\"'\n]{{3,}})(?P=o)|-h?p(?:(?P<q>[\"'])(?P<value>[^\"'\n]{{3,}})(?P=q)|(?P<value2>[^\s\"'$-]\S{{2,}})))",
          "7z x a.7z -p«Po5ukVCtAduD» -oout", "7z x a.7z -p -oout"),
     Rule("password", ("zip",), _run("(?:un)?zip|zipcloak") + rf"{_TO}-P\s?{_ARGUMENT}",
          "zip -r -P «RL7QIvomwLFh» a.zip d/", "zip -r a.zip d/"),
@@ -92,8 +96,24 @@ COMMANDS = (
          "smbclient -U bob%«hunter2x» //h/s", "smbclient -U bob //h/s"),
     Rule("password", ("ldap", "ipmitool", "sqlcmd", "bcp", "mosquitto", "snmp", "isql", "tsql", "influx", "vncviewer"),
          _run(r"ldap\w+") + rf"{_TO}-w\s{_ARGUMENT}|" + _run(r"ipmitool|sqlcmd|bcp|mosquitto_\w+|isql|tsql")
-         + rf"{_TO}-P\s?(?P<value3>[^\s\"'$-][^\s\"']{{2,}})",
+         + rf"{_TO}-P\s?[\"']?(?P<value3>[^\s\"'$-][^\s\"']{{2,}})",
          "ldapsearch -D cn=x -w «hunter2x» -b y", "ldapsearch -D cn=x -W -b y"),
+    Rule("password", ("-u ", "--user"),
+         r"(?m:^)(?![^\n]*(?:mysql|maria|mycli))[^\n]*?\s(?:-u|--user(?:name)?)[ =](?!-)\S+\s(?:[^\n|;&]{0,120}?\s)?-p[ =](?:(?P<q>[\"'])(?P<value>[^\"'\n]{4,200})(?P=q)|"
+         r"(?P<value2>(?=[^\s]*\d)(?=[^\s]*[A-Za-z])(?![\d.:]+(?:/(?:tcp|udp))?(?:\s|$))[^\s\"'$<-][^\s\"']{3,}))",
+         "cqlsh -u cass -p «Lantern2001x» db1", "docker run -u root -p 127.0.0.1:80:80 img2"),
+    Rule("password", ("ssh-keygen", "plink", "pscp", "psftp", "snmp"),
+         _run("ssh-keygen") + rf"{_TO}-[NP]\s{_ARGUMENT}|" + _run("plink|pscp|psftp|kitty|putty") + rf"{_TO}-pw\s[\"']?(?P<value3>[^\s\"']{{3,}})",
+         "plink -pw «hunter2x» bob@h", "ssh-keygen -t ed25519 -N ''"),
+    Rule("password", ("snmp",), _run(r"snmp\w+") + r"[^\n|;]{0,300}", "snmpwalk -v3 -u bob -A «hunter2x» -l authNoPriv h", "snmpwalk -v3 -u bob -l noAuth h",
+         inner=r"\s-[AXc]\s[\"']?(?P<value>[^\s\"'$-][^\s\"']{5,})"),
+    Rule("password", ("--user", "-u "), _run("etcdctl|lftp|ncftp\\w*|ftp") + rf"{_TO}(?:-u|--user)[ =][\"']?[\w.@-]+[:,](?P<value>[^\s\"']{{3,}})",
+         "lftp -u bob,«hunter2x» sftp://h", "lftp -u bob sftp://h"),
+    Rule("password", ("--value", "--body", "-b "),
+         r"(?i)(?:--name|secret\s+set)[ =][\"']?\S*(?:pass|pw|secret|token|key)\S*\s[^\n|;]{0,120}?(?:--value|--body|-b)[ =](?:(?P<q>[\"'])(?P<value>[^\"'\n$]{4,400})(?P=q)|(?P<value2>[^\s\"'$<-]\S{3,}))",
+         "aws ssm put-parameter --name /x/db_password --value «hunter2x»", "gh secret set API_TOKEN --body $TOKEN"),
+    Rule("password", ("-d",), r"(?<![\w-])-[DP][\w.]*(?:[pP]assword|[pP]asswd|[tT]oken|[sS]ecret|[aA]pi[kK]ey|Pass)=[\"']?(?P<value>[^\s\"'$]{4,})",
+         "mvn deploy -Drepo.password=«hunter2x»", "mvn deploy -Drepo.password=$PW"),
     Rule("otp", ("oathtool",), r"(?i)oathtool\b[^\n]{0,80}?\s[\"']?(?P<value>[a-z2-7]{12,}=*|[0-9a-f]{20,})",
          "oathtool --totp -b «N2TDFS2GKNLY6FGC»", "oathtool --totp -b SECRET"),
 )  # fmt: skip
@@ -105,6 +125,18 @@ STATEMENTS = (
          r"(?P<value>[^\"'\n|]{3,200}?)(?:\\n)?(?P=q)\s*\|\s*(?:[^\n|]{0,80}-stdin\b|(?:sudo\s+)?(?:sudo\b[^\n|]{0,20}\s-\w*S|chpasswd|passwd\b|kinit|"
          r"cryptsetup|su\b|smbpasswd|gpg\b[^\n|]{0,80}passphrase-fd|openssl\b[^\n|]{0,80}stdin|veracrypt|gh\s+auth))",
          "echo '«CORxaNe7#MHXP^B»' | sudo -S reboot", "echo done | sudo tee /etc/x"),
+    Rule("password", ("<<<",),
+         r"(?<![\w-])(?:sudo\b[^\n|;<]{0,20}\s-\w*S|su|passwd|chpasswd|cryptsetup|veracrypt|gpg|restic|borg|kinit|smbpasswd|openssl|ansible-vault|docker\s+login|gh\s+auth|age|pass\s+insert|mysql_config_editor)"
+         r"\b[^\n|;<]{0,120}<<<\s*(?P<q>[\"']?)(?:\w+:(?=\S+[\"']?\s*$))?(?P<value>(?:[^\"'\n$]|\$(?![A-Za-z{(])){4,200})(?P=q)",
+         'sudo -S apt upgrade <<< "«meadow_Velvet44»"', 'sudo -S apt upgrade <<< "$PW"'),
+    Rule("password", ("echo", "printf"),
+         r"(?<![\w-])(?:echo|printf)(?:\s+-\w+|\s+['\"]%s(?:\\n)?['\"])?\s+(?:(?P<q>[\"'])(?P<value>(?:[^\"'\n$]|\$(?![A-Za-z{(])){4,400})(?P=q)|(?P<value2>[^\s\"'$<>|][^\s\"'<>|]{3,}))\s*"
+         r"(?:>>?\s*[\"']?[\w./~$-]*?(?:(?<![a-z])(?:pass(?:word|wd|phrase|file)?|pwd?|secret|token|cred|credential)s?(?![a-z])|[_.]key)[\w./-]*|\|\s*(?:sudo\s+)?(?:tee\s+\S*(?:pass|secret|token)\S*|docker\s+secret\s+create|su\b|podman\s+secret))",
+         'echo "«P1donFYzaNu»" > .vault_pass && x', "echo done2day > passed.txt"),
+    Rule("password", ("mysqladmin", "encrypt_string", "obscure", "bw ", "_pw ", "nmcli", "iwconfig", "net user", "user-secrets", "password-command"),
+         r"mysqladmin\b[^\n|;]{0,120}?\spassword\s+[\"']?(?P<value>[^\s\"'$]{4,})|(?:encrypt_string|rclone\s+obscure|bw\s+unlock|(?:user|owner|input)_pw|"
+         r"nmcli\b[^\n|;]{0,120}?(?:\spassword|psk)|net\s+user\s+\w+|user-secrets\s+set\s+\S+|--password-command\s+['\"]echo)\s+[\"']?(?P<value2>(?![/-])[^\s\"'$]{4,})",
+         "nmcli dev wifi connect home password «hunter2x»", "nmcli dev wifi connect home password $PW"),
     Rule("password", ("/user:",), r"(?i)/user:\S+\s+(?!/)[\"']?(?P<value>[^\s\"'/*][^\s\"']{3,})|\bnet\s+use\b[^\n]{0,200}?\s(?!/|\\\\|[a-z]:|\*)(?P<value2>\S{4,})\s+/user:",
          r"net use Z: \\nas\data /user:CORP\pavel «winter-Winter66»", r"net use Z: \\nas\data /user:CORP\pavel /persistent:yes"),
     Rule("password", ("/p:", "/pass:", "/password:"), r"(?i)\s/p(?:ass(?:word)?)?:[\"']?(?P<value>[^\s\"'$%]{4,})",
@@ -130,7 +162,23 @@ STATEMENTS = (
 )  # fmt: skip
 
 _SETTING = r"[\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key|encryption[_-]?key|access[_-]?key)[\w.-]*"
+_UPPER = r"[A-Z0-9_]*(?:PASS(?:WORD|WD)?|PWD|SECRET|TOKEN|KEY|CREDENTIALS?|_PW|_PSK)[A-Z0-9_]*"
 FILES = (
+    Rule("password", ("setx ", "setenv ", "env ", "environmentvariable(", ".put(", "define("),
+         rf"(?:(?:(?<!\w)setx|(?<!\w)setenv|(?m:^)ENV)\s+|(?:SetEnvironmentVariable|\w\.put|\bdefine|setdefault)\(\s*)[\"']?(?P<name>{_UPPER})[\"']?\s*,?\s*"
+         r"(?:(?<=[\s,])(?P<q>[\"'])(?P<value>[^\"'\n$]{6,400})(?P=q)|(?<=\s)(?P<value2>[^\s\"'$=%{(]\S{5,}))",
+         "setx DB_PASSWORD «hunter2x» /M", "ENV API_TOKEN_NAME internal-token"),
+    Rule("password", ("|| ", "?? ", ":-", "env(", "environ", "fetch("),
+         rf"(?:{_UPPER})[\"'\])]{{0,3}}\s*(?:\|\||\?\?|\bor\b|,)\s*(?P<q>[\"'`])(?P<value>(?=[^\"'\n]*\d)[^\"'`\n$]{{6,400}})(?P=q)|\$\{{{_UPPER}:?-(?P<value2>[^}}\n$]{{6,200}})\}}",
+         'key = process.env.API_KEY ?? "«hunter2x»"', 'key = process.env.API_KEY || ""'),
+    Rule("password", ("setpassword", "setsecret", "settoken", "setapikey", "passwd=", "passwd =", "pass:", "pass =", "_pw=", "pw="),
+         r"(?i)\.set(?:password|secret|token|apikey)\(\s*[\"'](?P<value>[^\"'\n$]{4,400})[\"']\s*\)|(?<![a-z])(?:passwd|[a-z]*_?pass|[a-z0-9]*_pw)\s{0,2}[=:]\s{0,2}(?:!!str\s)?[\"'](?P<value2>(?!\s)[^\"'\n${]{4,200})[\"']"
+         r"|(?<![a-z0-9])[a-z0-9]*_pw=(?P<value3>[^\s\"'$<{(]{6,})",
+         'builder.setPassword("«hunter2x»");', "builder.setPassword(getPassword())"),
+    Rule("token", ('"auth"', "'auth'"), r"[\"']auth[\"']\s{0,2}:\s{0,2}[\"'](?P<value>(?=[A-Za-z0-9+/]*\d)[A-Za-z0-9+/]{12,}={0,2})[\"']",
+         '{"auth":"«dXNlcjpodW50ZXIy»"}', '{"auth":"bearer"}', digits=True),
+    Rule("password", ("<property",), rf"(?i)<property\s+name=\"{_SETTING}\">(?P<value>[^<>\n$]{{4,400}})<",
+         '<property name="db.password">«hunter2x»</property>', '<property name="db.password">${PW}</property>'),
     Rule("password", ("auth=", "auth =", "basicauth", "securestring"),
          r"(?i)(?:\bauth\s*=\s*[(\[]|basicauth\()\s*[\"'][^\"'\n]{1,100}[\"']\s*,\s*[\"'](?P<value>[^\"'\n]{4,200})[\"']|"
          r"convertto-securestring\s+(?:-string\s+)?[\"'](?P<value2>[^\"'\n]{4,200})[\"']",
@@ -146,8 +194,8 @@ FILES = (
          'variable "db_password" {\n  default = "«marble_Thunder08»"\n}', 'variable "db_password" {\n  type = string\n default = null }'),
     Rule("password", ("wifi:",), r"WIFI:[^\n]{0,200}?;P:(?P<value>[^;\n]{4,100});", "WIFI:T:WPA;S:x;P:«hunter2x»;;", "WIFI:T:nopass;S:x;;"),
     Rule("password", ("psk",), r"(?i)(?<![a-z])(?:wpa[_-])?psk\s*[=:]\s*[\"']?(?P<value>[^\s\"']{8,64})", 'psk="«hunter2x-made»"', "psk=none"),
-    Rule("token", ("_auth", "_key", "_pat", "_salt", "_creds"),
-         r"(?<!\w)(?=\w{4,60}\s{0,3}=)(?![\w]*PUBLI(?:C|SHABLE))(?:\w*[A-Z0-9]_(?:KEY|PAT|SALT|AUTH|CREDS)|_auth)\s*=\s*[\"']?"
+    Rule("token", ("_auth", "_key", "_pat", "_salt", "_creds", "_cookie", "pepper", "_seed", "_license", "_signature"),
+         r"(?<!\w)(?=\w{4,60}\s{0,3}=)(?![\w]*PUBLI(?:C|SHABLE))(?:\w*[A-Z0-9]_(?:KEY|PAT|SALT|AUTH|CREDS|COOKIE|SEED|LICENSE|SIGNATURE|PEPPER)|PEPPER|_auth)\s*=\s*[\"']?"
          r"(?P<value>(?:base64:)?(?=[\w.~+/=-]*\d)(?=[\w.~+/=-]*[A-Za-z])[\w.~+/=-]{16,})",
          "APP_KEY=«base64:ynDtcFy1iaqBILFqQAI7fiIV»", "NEXT_PUBLIC_MAP_KEY=ynDtcFy1iaqBILFqQAI7fiIV", digits=True),
     Rule("token", ("privatekey", "private key", "private_key", "preshared", "pre-shared"), r"(?i)\b(?:private|preshared|pre-shared)[ _-]?key\s*[=:]\s*[\"']?(?P<value>[A-Za-z0-9+/]{40,}={0,2})",

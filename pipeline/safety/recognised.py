@@ -21,7 +21,9 @@ _RUN = re.compile(r"[a-z0-9]+|[^\W_a-z0-9]+")
 """Letters and digits without a break; those of ASCII apart, since other scripts put no blank between."""
 _PART = re.compile(r"%[0-9A-Fa-f]{2}|\\n|[^\w+=.]+")
 """What parts a value into pieces that may stand alone: the lines of a key, the steps of an address."""
-_SHORTEST, _SHORTEST_WORD, _SHORTEST_NUMBER = 6, 12, 12
+_NAMED = re.compile(r"[:=](?=\w)")
+"""What parts a name from the value it was taken together with (``admin:…``, ``token=…``)."""
+_SHORTEST, _SHORTEST_WORD, _SHORTEST_NUMBER = 6, 12, 8
 _MOST_RUNS = 12
 _LONG_PART = 20
 
@@ -51,7 +53,8 @@ class Recognised:
 
     def learn(self, value: str) -> list[Fingerprint]:
         """Take in `value` and its longer parts, and return what to keep of what is new and worth keeping."""
-        parts = [part for part in _PART.split(value) if len(part) >= _LONG_PART and DIGIT.search(part)]
+        parts = [part for part in _NAMED.split(value) if 8 <= len(part) < len(value) and DIGIT.search(part)]
+        parts += [part for part in _PART.split(value) if len(part) >= _LONG_PART and DIGIT.search(part)]
         found: list[Fingerprint] = []
         for text in (value, *parts):
             whole = "".join(_RUN.findall(lower(text)))
@@ -94,7 +97,7 @@ class Recognised:
             yield from self._known(text, self._spaced)
 
     def _known(self, text: str, lengths: set[int]) -> Iterator[tuple[int, int]]:
-        """Yield where letters and digits of one of `lengths`, at most two signs between runs, are known."""
+        """Yield where letters and digits of one of `lengths`, at most four signs between runs, are known."""
         lowered = lower(text)
         runs = [found.span() for found in _RUN.finditer(lowered)]
         longest = max(lengths)
@@ -102,7 +105,7 @@ class Recognised:
             whole, before = "", start
             for begin, end in runs[first : first + (_MOST_RUNS if lengths is self._lengths else 24)]:
                 whole += lowered[begin:end]
-                if len(whole) > longest or begin - before > 3:
+                if len(whole) > longest or begin - before > 4:
                     break
                 before = end
                 if len(whole) in lengths and self._digest(whole) in self._digests:

@@ -61,7 +61,8 @@ KEY_LEAD = re.compile(rf"{_LEAD}\Z")
 QUOTES = ('"', "'", "`")
 
 ASSIGNED = re.compile(
-    rf"(?P<key>{KEY})(?P<close>\\*[\"'`\])*]{{0,4}})[ \t]{{0,8}}(?P<sep>:=|={{1,3}}>?|:|：|は)"
+    rf"(?P<key>{KEY})(?P<more>(?:[_-][A-Za-z0-9]{{1,20}}){{0,3}})"
+    r"(?P<close>\\*[\"'`\])*]{0,4})[ \t]{0,8}(?P<sep>:=|={1,3}>?|:|：|は)"
     r"\*{0,2}[ \t]{0,8}\*{0,2}"
     r"(?:(?P<quote>\\*[\"'`])(?P<quoted>(?:(?!(?P=quote))[^\n]){1,400})(?P=quote)|(?P<bare>[^\s\"'`,;<>]{4,400}))",
     re.IGNORECASE,

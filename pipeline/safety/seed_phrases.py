@@ -1,83 +1,91 @@
 """Phrases of words that open a wallet (BIP-39, English): twelve to twenty-four words of its list in a row.
 
 The list is the standard's (2,048 words); the first four letters tell each of them apart, so those are what is
-kept here. In other languages a phrase is found only in quotes behind a name that says so.
+kept here. No sentence has twelve of them in a row, since the small words of a language are not in the list;
+what is in the order of the alphabet is a list of words and no phrase.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from functools import lru_cache
 
 from pipeline.safety.rule import Span
 
-_NUMBER = r"(?:\d{1,2}[.):]?[ \t]*)?"
-_RUN = re.compile(
-    rf"(?<![\w-]){_NUMBER}[a-z]{{3,8}}"
-    rf"(?:(?:[ \t]*[,;|][ \t]*|[ \t]+|[ \t]*\r?\n[ \t>]*){_NUMBER}[a-z]{{3,8}}){{11,}}(?![\w-])"
-)
-_WORD = re.compile(r"[a-z]{3,8}")
-_LENGTHS = (24, 21, 18, 15, 12)
-_ABOUT = (
-    "seed",
-    "mnemonic",
-    "wallet",
-    "phrase",
-    "wörter",
-    "recovery",
-    "words are",
-    "ledger nano",
-    "metamask",
-)
+_LEAST, _MOST_LETTERS = 12, 8
+_LENGTHS = (12, 15, 18, 21, 24)
+"""How many words a phrase has. With blanks between them words of the sentence may be more."""
+_STEP = 5
+"""Every fifth word is looked at first; an odd number, since a number may stand before each word."""
+_WORD = re.compile(r"[a-z]+")
+_GAP = re.compile(r"(?:[^\w.]|_){0,12}(?:\d{1,2}[.):\]]?(?:[^\w.]|_){0,6})?")
+_STRIP = ".,;:|\"'`[](){}>*-_!?"
+_JOINED = (",", "-", "_", "|", ";")
 
 
 def phrases(text: str, lowered: str) -> Iterator[Span]:
-    """Yield start, end and kind of each phrase in `text`; numbers before its words belong to it.
+    """Yield start, end and kind of each phrase in `text`; numbers before its words belong to it."""
+    words = lowered.split()
+    if _may_hold(words) or (len(words) < len(lowered) // 40 + 3 and _may_be_joined(words)):
+        yield from _runs(lowered)
 
-    Looked for where a word of `_ABOUT` stands in `lowered` (`text` in lower case), and on lines of just so
-    many words.
-    """
-    for about in _ABOUT:
-        if about in lowered:
-            yield from _runs(text, 0, len(text))
-            return
-    if text.count(" ") < _LENGTHS[-1] - 1:
+
+def _may_hold(words: list[str]) -> bool:
+    """Say whether ten of the list's words stand in a row; numbers and signs between them do not count."""
+    known = _known()
+    at, last = _LEAST - 1, len(words)
+    while at < last:
+        if words[at].strip(_STRIP)[:4] in known:
+            count, end = 0, at
+            while end < last and (fits := _fits(words[end])) is not None:
+                count, end = count + fits, end + 1
+            start = at - 1
+            while start >= 0 and count < _LEAST - 2 and (fits := _fits(words[start])) is not None:
+                count, start = count + fits, start - 1
+            if count >= _LEAST - 2:
+                return True
+            at = end
+        at += _STEP
+    return False
+
+
+def _fits(word: str) -> int | None:
+    """Return 1 for a word of the list, 0 for a number or signs, None for anything else."""
+    bare = word.strip(_STRIP)
+    if bare[:4] in _known():
+        return 1
+    return None if bare.rstrip(".):") and not bare.isdigit() else 0
+
+
+def _may_be_joined(words: list[str]) -> bool:
+    """Say whether one of `words` has so many parts that it can be a phrase without blanks."""
+    return any(
+        len(word) >= _LEAST * 4 - 1 and any(word.count(sign) >= _LEAST - 1 for sign in _JOINED)
+        for word in words
+    )
+
+
+def _runs(lowered: str) -> Iterator[Span]:
+    run: list[re.Match[str]] = []
+    for word in _WORD.finditer(lowered):
+        known = word[0][:4] in _known() and len(word[0]) <= _MOST_LETTERS
+        if run and not (known and _GAP.fullmatch(lowered, run[-1].end(), word.start())):
+            yield from _phrase(run, lowered)
+            run = []
+        if known:
+            run.append(word)
+    yield from _phrase(run, lowered)
+
+
+def _phrase(run: list[re.Match[str]], lowered: str) -> Iterator[Span]:
+    words = [word[0] for word in run]
+    if len(words) < _LEAST or len(set(words)) <= len(words) // 2 or words == sorted(words):
         return
-    at = 0
-    for line in text.split("\n"):
-        if line.count(" ") + 1 in _LENGTHS and line.islower():
-            yield from _runs(text, at, at + len(line))
-        at += len(line) + 1
-
-
-def _runs(text: str, start: int, end: int) -> Iterator[Span]:
-    for run in _RUN.finditer(text, start, end):
-        words = list(_WORD.finditer(text, *run.span()))
-        first = 0
-        for at, word in enumerate([*words, None]):
-            if word is not None and word[0][:4] in _known():
-                continue
-            if at - first >= _LENGTHS[-1]:
-                begin = run.start() if first == 0 else words[first].start()
-                if _opens(words[first:at], text[max(0, begin - 80) : begin].lower()):
-                    yield begin, words[at - 1].end(), "seed-phrase"
-            first = at + 1
-
-
-def _opens(words: list[re.Match[str]], before: str) -> bool:
-    """Say whether `words` are a phrase: their check bits fit, or what stands `before` says so."""
-    if len({word[0] for word in words}) <= len(words) // 2:
-        return False
-    return any(cue in before for cue in _ABOUT) or (len(words) in _LENGTHS and _checks(words))
-
-
-def _checks(words: list[re.Match[str]]) -> bool:
-    bits = "".join(f"{_known()[word[0][:4]]:011b}" for word in words)
-    size = len(bits) * 32 // 33
-    entropy = int(bits[:size], 2).to_bytes(size // 8, "big")
-    return f"{hashlib.sha256(entropy).digest()[0]:08b}"[: len(bits) - size] == bits[size:]
+    if len(words) not in _LENGTHS and "," in lowered[run[0].end() : run[1].start()]:
+        return
+    number = re.search(r"\d{1,2}[.):]?[ \t]*\Z", lowered[max(0, run[0].start() - 6) : run[0].start()])
+    yield run[0].start() - (len(number[0]) if number else 0), run[-1].end(), "seed-phrase"
 
 
 def beginnings() -> list[str]:

@@ -10,15 +10,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pipeline.safety.plausible import NOT_A_VALUE, made_up, plain_word, random, stands_for_another
+from pipeline.safety.plausible import (
+    NOT_A_VALUE,
+    made_up,
+    plain_word,
+    random,
+    stands_for_another,
+    unmistakable,
+)
 from pipeline.safety.rule import DIGIT, Span
 from pipeline.safety.secret_rules import KEY_LEAD
 from pipeline.safety.spoken_words import (
+    ADMIN,
     AFTER_CJK,
     AHEAD,
     ASCII,
     BEFORE,
     BEFORE_WORDS,
+    BESIDE_SYLLABLES,
     CLOSING,
     FAR_PAIR_HINTS,
     FROM_TO,
@@ -30,24 +39,33 @@ from pipeline.safety.spoken_words import (
     KEYISH,
     NAMES,
     NO_SECRET_KEY,
+    NUMBER,
     OPEN,
     OPENED,
     PAIR,
     PAIR_HINTS,
+    PARTICLES,
+    PHRASE,
     PIN,
     PIN_HINTS,
     PRODUCT,
     QUOTE,
     SECRET_KEY,
     SHORT,
+    STILL,
     STRIP,
     SURE,
     TOKEN,
     TYPED,
+    UUID,
     WEAK,
     WORDS,
 )
 
+_TOPIC = frozenset("はがをは是为為")
+"""What follows a name in Latin letters in Japanese or Chinese."""
+_FAR = 0x0370
+"""From here on scripts are not Latin, and a made-up word in Latin letters stands out."""
 _FIRST_SYLLABLES = 0x0E00
 """From here on scripts write words without blanks between them."""
 
@@ -67,9 +85,18 @@ def spans(text: str, lowered: str) -> Iterator[Span]:
                 if not (lowered[at - 1 : at].isalpha() or text[at - 1 : at] == "/") or hint in FAR_PAIR_HINTS:
                     yield from _pair(text, at)
                 at = lowered.find(hint, at + len(hint))
-    if _any(lowered, PIN_HINTS):
+    yield from _of_admin(text, lowered)
+    if NUMBER.search(text) and _any(lowered, PIN_HINTS):
         for found in PIN.finditer(text):
-            yield (*found.span("value"), "pin")
+            yield (*found.span("value" if found["value"] else "alone"), "pin")
+
+
+def _of_admin(text: str, lowered: str) -> Iterator[Span]:
+    """Yield the password of ``admin / …``."""
+    if (" / " in text or " | " in text) and ("admin" in lowered or "root" in lowered):
+        for found in ADMIN.finditer(text):
+            if made_up(found["value"]):
+                yield (*found.span("value"), "password")
 
 
 def keys(text: str, lowered: str) -> Iterator[Span]:
@@ -85,10 +112,13 @@ def keys(text: str, lowered: str) -> Iterator[Span]:
 
 
 def _of_something_else(text: str, at: int, found: re.Match[str]) -> bool:
-    """Say whether the key named at `at` is a public one, or a digest by which something is looked up."""
+    """Say whether the key named at `at` is a public one, an id (in capitals), or a digest."""
     if NO_SECRET_KEY.search(text, max(0, at - 16), at):
         return True
-    bare = found[0][:3].lower() == "key" and found[0][: -len(found["value"])].rstrip()[-1:].isalpha()
+    name = found[0][: -len(found["value"])].rstrip()
+    if UUID.match(found["value"]) and not SECRET_KEY.search(text, max(0, at - 16), at):
+        return True
+    bare = found[0][:3].lower() == "key" and (name[-1:].isalpha() or found["value"].isupper())
     return (
         bare
         and HEX.fullmatch(found["value"]) is not None
@@ -128,12 +158,13 @@ def _named(hint: str, text: str, at: int) -> Iterator[Span]:
     if hint not in WEAK:
         yield from _told_before(text, at)
         yield from _from_to(text, name.end())
-    if ord(text[name.end() - 1]) >= _FIRST_SYLLABLES:
-        yield from _in_syllables(text, name.end())
+    if ord(text[name.end() - 1]) >= _FIRST_SYLLABLES or text[name.end() : name.end() + 1] in _TOPIC:
+        yield from _in_syllables(text, at, name.end())
     yield from _behind(
         text,
         name.end(),
-        phrase="phrase" in name[0].lower(),
+        far=ord(text[name.end() - 1]) >= _FAR,
+        pair=hint in WEAK and hint not in ("secret", "token", "key"),
         weak=hint in WEAK,
         plain=name[0].lower() != "pass",
     )
@@ -165,6 +196,8 @@ def _from_to(text: str, start: int) -> Iterator[Span]:
 
 def _told_before(text: str, at: int) -> Iterator[Span]:
     part = text[max(0, at - 140) : at]
+    if DIGIT.search(part):
+        yield from _stands_out(part.rpartition("\n")[2], at)
     if (part[-1:].isspace() or part[-1:] == "-") and not BEFORE_WORDS.isdisjoint(part.lower().split()[-8:]):
         for pattern in (BEFORE, TYPED):
             found = pattern.search(part)
@@ -173,12 +206,27 @@ def _told_before(text: str, at: int) -> Iterator[Span]:
             group = "value" if pattern is TYPED else "quoted" if found["quoted"] else "bare"
             value = found[group].strip(STRIP)
             start = max(0, at - 140) + found.start(group) + found[group].find(value)
-            if made_up(value) or (group == "quoted" and _quotable(value, phrase=False)):
+            if made_up(value) or (group == "quoted" and _quotable(value)):
                 yield start, start + len(value), "password"
 
 
-def _in_syllables(text: str, start: int) -> Iterator[Span]:
-    """Yield the run of ASCII that follows a name of a script without blanks between words."""
+def _stands_out(line: str, end: int) -> Iterator[Span]:
+    """Yield the last word of `line` (up to `end` of the text) that looks like nothing but a password."""
+    for word in reversed(list(TOKEN.finditer(line))[-9:]):
+        bare = _untrailed(word[0].strip(STRIP))
+        if OPENED.isdisjoint(bare) and unmistakable(bare):
+            start = end - len(line) + word.start() + word[0].find(bare)
+            yield start, start + len(bare), "password"
+            return
+
+
+def _in_syllables(text: str, at: int, start: int) -> Iterator[Span]:
+    """Yield the ASCII beside the name from `at` to `start`, in a script without blanks between words."""
+    before = BESIDE_SYLLABLES.search(text, max(0, at - 110), at)
+    value = before["value"].strip(STRIP) if before else ""
+    if before and (unmistakable(value) or (before["between"].strip() in PARTICLES and made_up(value))):
+        begin = before.start() + before["value"].find(value)
+        yield begin, begin + len(value), "password"
     lead = AFTER_CJK.match(text, start)
     found = ASCII.match(text, lead.end() if lead else start)
     if found:
@@ -187,12 +235,12 @@ def _in_syllables(text: str, start: int) -> Iterator[Span]:
             yield found.start(), found.start() + len(value), "password"
 
 
-def _behind(text: str, start: int, *, phrase: bool, weak: bool, plain: bool) -> Iterator[Span]:
+def _behind(text: str, start: int, *, pair: bool, far: bool, weak: bool, plain: bool) -> Iterator[Span]:
     """Yield the first value in what is left of the sentence: beside the name, or behind what joins."""
-    closing = CLOSING.match(text, start)
-    start = closing.end() if closing else start
-    if start < len(text) and not text[start].isspace() and text[start] not in ":：=，-—":
+    start = next(CLOSING.finditer(text, start)).end()
+    if start < len(text) and not text[start].isspace() and text[start] not in ":=：，,-—→;.":
         return
+    ended = text[start : start + 1] in (";", ".")
     joined, beside, still, sure, before = False, not weak, False, "'" in text[start - 2 : start], ""
     for word in TOKEN.finditer(text, start, min(len(text), start + AHEAD + 120)):
         if word.start() - start > AHEAD or not _same_line(text, start, word):
@@ -200,10 +248,12 @@ def _behind(text: str, start: int, *, phrase: bool, weak: bool, plain: bool) -> 
         if word.start() == start and word[0][0] in ":：=" and len(word[0]) > 1:
             yield from () if weak else _attached(word)
             return
-        if joined or beside:
+        if (joined or beside) and not ended:
             quote = QUOTE.match(text, word.start()) if word.start() > start and word[0][0] in OPEN else None
             if quote:
-                given = plain and (sure or before in GIVES) and _quotable(quote["value"], phrase=phrase)
+                given = (
+                    plain and (sure or before in GIVES or beside) and _quotable(quote["value"], beside=beside)
+                )
                 yield from [(*quote.span("value"), "password")] * (
                     given or made_up(quote["value"], sure=sure)
                 )
@@ -212,13 +262,27 @@ def _behind(text: str, start: int, *, phrase: bool, weak: bool, plain: bool) -> 
             if found:
                 yield found
                 return
-        if word[0][-1] in ".!?;" and len(word[0]) > 1:
+        if (pair or not weak) and (found := _alone(word, far=far)):
+            yield found
             return
-        before = word[0].lower()
+        ends = word[0][-1] in ".!?;" and len(word[0]) > 1
+        if ends and ended:
+            return
+        ended = ended or ends  # in the sentence after it only what is nothing but a password
+        before = word[0].lower().lstrip("([{") or word[0]
         sure = before in SURE or before[-1] in ":：=" or (sure and before in JOINS)
         joined = before in JOINS or before[-1] in ":：="
-        still = before in ("still", "now", "noch", "jetzt") and (still or joined)
+        still = before in STILL and (still or joined)
         beside = False
+
+
+def _alone(word: re.Match[str], *, far: bool) -> Span | None:
+    """Return where `word` looks like nothing but a password; in a text in a `far` script less is asked."""
+    bare = _untrailed(word[0].strip(STRIP))
+    if not OPENED.isdisjoint(bare) or not (unmistakable(bare) or (far and bare.isascii() and made_up(bare))):
+        return None
+    at = word.start() + word[0].find(bare)
+    return at, at + len(bare), "password"
 
 
 def _attached(word: re.Match[str]) -> Iterator[Span]:
@@ -265,9 +329,12 @@ def _untrailed(value: str) -> str:
     return value.rstrip(".") if not value.endswith("!") else value
 
 
-def _quotable(value: str, *, phrase: bool) -> bool:
+def _quotable(value: str, *, beside: bool = False) -> bool:
+    """Say whether `value`, in quotes, can be one; right `beside` its name only several words."""
     if len(value) < 4 or stands_for_another(value) or value.lower() in NOT_A_VALUE:
         return False
     if " " in value:
-        return phrase and len(value.split()) >= 3
+        return PHRASE.fullmatch(value) is not None
+    if beside:
+        return made_up(value)
     return made_up(value) or (value.isalnum() and len(value) >= 6)

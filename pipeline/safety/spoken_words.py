@@ -6,25 +6,45 @@ import re
 
 WORDS = {
     "pass": r"pass(?:[ _-]?(?:word|code|phrase|key)(?:['’]?s)?|wd|wort\w{0,2}|ord\w{0,2})?(?:['’]s)?",
+    "pswd": r"pswd|pswrd", "lozink": r"lozink[aue]",
+    "kodeord": r"kodeord\w{0,2}",
     "pwd": r"pwd", "pw": r"pw", "kennwort": r"kennwort\w{0,3}", "zugangs": r"zugangs(?:code|daten)",
-    "mot de passe": r"mots? de passe", "mdp": r"mdp", "contrase": r"contrase[ñn]as?", "clave": r"claves?(?: de acceso)?",
-    "senha": r"senhas?", "palavra": r"palavra[- ]passe", "parola": r"parola(?:y[ıi]|s[ıi]|m|n)?", "wachtwoord": r"wachtwoord(?:en)?",
-    "hasl": r"hasl(?:o|a|em|u)", "sifre": r"sifre\w{0,4}", "heslo": r"hesl[oaeu]m?", "salasana": r"salasana\w{0,3}",
+    "mot de passe": r"mots? de passe", "mdp": r"mdp", "contrase": r"contrase(?:nya|[ñn]as?)", "clave": r"claves?(?: de acceso)?",
+    "senha": r"senhas?", "palavra": r"palavra[- ]passe", "parola": r"parola(?: d['’]ordine|y[ıi]|s[ıi]|m|n)?", "wachtwoord": r"wachtwoord(?:en)?",
+    "ww": r"ww", "hasl": r"hasl(?:o|a|em|u)", "sifre": r"sifre\w{0,4}", "hesl": r"hesl(?:o|a|em|u)", "jelsz": r"jelsz[óa]\w{0,3}", "salasana": r"salasana\w{0,3}",
     "kata sandi": r"kata sandi(?:nya)?", "adgangskode": r"adgangskode\w{0,2}",
-    "login": r"login", "cred": r"cred(?:ential)?s", "secret": r"secret", "token": r"token", "key": r"key",
+    "login": r"login", "log in": r"log in", "wifi": r"wifi(?:[- ]?(?:key|code))?", "wi-fi": r"wi-fi(?:[- ]?(?:key|code))?", "wlan": r"wlan(?:[- ]?(?:key|code|schlüssel))?",
+    "netzwerkschl": r"netzwerkschlüssel", "network key": r"network key", "sign in": r"sign in", "cred": r"cred(?:ential)?s", "secret": r"secret", "token": r"token", "key": r"key",
 }  # fmt: skip
 FAR_WORDS = {
-    "şifre": r"şifre\w{0,4}", "парол": r"парол\w{1,3}", "lösenord": r"lösenord\w{0,2}", "jelszó": r"jelszó\w{0,3}",
-    "mật khẩu": r"mật khẩu", "κωδικ": r"κωδικ\w{1,3}", "סיסמ": r"סיסמ\w{1,3}", "รหัสผ่าน": "รหัสผ่าน",
-    "كلمة": r"(?:كلمة (?:المرور|السر)|الرقم السري)", "पासवर्ड": "पासवर्ड", "कूटशब्द": "कूटशब्द", "hasł": r"hasł(?:o|a|em|u)",
+    "şifre": r"şifre\w{0,4}", "парол": r"парол\w{1,3}", "lösenord": r"lösenord\w{0,2}", "mật khẩu": r"mật khẩu", "κωδικ": r"κωδικ\w{1,3}", "סיסמ": r"סיסמ\w{1,3}", "รหัสผ่าน": "รหัสผ่าน",
+    "كلم": r"كلم[ةه] (?:ال)?(?:مرور|سر)", "باسورد": "باسوورد|باسورد", "پاس": "پاس ?ورڈ", "گذرواژه": "گذرواژه|رمز عبور",
+    "лозинк": r"лозинк\w", "পাসওয়ার্ড": "পাসওয়ার্ড", "கடவுச்சொல்": "கடவுச்சொல்", "პაროლ": "პაროლი", "parolă": "parol[ăa]", "slaptažod": r"slaptažod\w{1,3}",
+    "パスコード": "パスコード", "合言葉": "合言葉", "通行码": "通行码", "暗号": "暗号", "패스코드": "패스코드", "पासवर्ड": "पासवर्ड", "कूटशब्द": "कूटशब्द", "hasł": r"hasł(?:o|a|em|u)",
     "パスワード": "パスワード", "暗証番号": "暗証番号", "パスフレーズ": "パスフレーズ", "密码": "密码", "密碼": "密碼", "口令": "口令",
     "비밀번호": "비밀번호", "비번": "비번", "암호": "암호", "패스워드": "패스워드",
 }  # fmt: skip
 NAMES = {hint: re.compile(pattern, re.IGNORECASE) for hint, pattern in (WORDS | FAR_WORDS).items()}
-SHORT = frozenset({"pw", "pwd", "mdp", "clave", "hasl", "parola", "login", "cred", "senha"})
+SHORT = frozenset(
+    {
+        "ww",
+        "log in",
+        "sign in",
+        "hesl",
+        "pw",
+        "pwd",
+        "mdp",
+        "clave",
+        "hasl",
+        "parola",
+        "login",
+        "cred",
+        "senha",
+    }
+)
 """Names that are the end of other words, and so must stand alone."""
 
-WEAK = frozenset(["login", "cred", "secret", "token", "key"])
+WEAK = frozenset(["wifi", "wi-fi", "wlan", "log in", "sign in", "login", "cred", "secret", "token", "key"])
 """Names right behind which no value stands."""
 JOINS = frozenset(
     [
@@ -34,6 +54,8 @@ JOINS = frozenset(
         "be",
         "c'est",
         "c’est",
+        "it's",
+        "it’s",
         "=",
         ":",
         ":=",
@@ -119,6 +141,41 @@ JOINS = frozenset(
         "gib",
         "olarak",
         "şimdi",
+        "par",
+        "por",
+        "heißt",
+        "heisst",
+        "heet",
+        "hedder",
+        "heter",
+        "chiama",
+        "llama",
+        "je",
+        "este",
+        "jest",
+        "היא",
+        "הוא",
+        "إلى",
+        "الى",
+        "|",
+        "wants",
+        "been",
+        "wäre",
+        "était",
+        "currently",
+        "derzeit",
+        "aktuell",
+        "actuellement",
+        "attualmente",
+        "actualmente",
+        "momenteel",
+        "only",
+        "simply",
+        "nur",
+        "einfach",
+        "for",
+        "von",
+        "für",
         "set",
         "changed",
         "reset",
@@ -163,7 +220,7 @@ GIVES = frozenset(["to", "auf", "zu", "на", "para", "à", "as", "olarak"])
 GIVEN = re.compile(r"\s*[:=：]|\s+(?:is|was)\s|[\"'`*)]{1,2}\s*[:=]")
 """What must follow "pass", which is a verb more often than a name."""
 AFTER_CJK = re.compile(
-    r"(?:\s*(?:[はがをのもに、,]|은|는|이|가|를|을|就|现在|現在|是|为|為|改成了?|改为|设为|设成|变成|換成|:|：|=)){0,3}\s*[「『“\"'`《【（(]?\s*"
+    r"(?:\s*(?:[はがをのもに、,]|은|는|이|가|를|을|就|现在|現在|是|为|為|已经?|已經|的|目前|คือ|换成了?|换为|改了?为|设置?为|=>|→|->|－|改成了?|改为|设为|设成|变成|換成|:|：|=)){0,4}\s*[「『“\"'`《【（(]?\s*"
 )
 ASCII = re.compile(r"[!-~]{4,100}")
 CLOSING = re.compile(r"[\"'`”»*)]{0,3}")
@@ -179,12 +236,13 @@ AHEAD = 90
 SENTENCE = re.compile(r"[.!?;]\s|\n")
 
 BEFORE = re.compile(
-    r"(?:(?P<quoted>[\"'`“„«‘][^\n\"'`“”„«»‘’]{4,100}[\"'`”“»’])|(?P<bare>\S{6,100}))\s+(?:as|is|was|als|ist|comme|como|come|"
+    r"(?:(?P<quoted>[\"'`“„«‘][^\n\"'`“”„«»‘’]{4,100}[\"'`”“»’])|(?P<bare>\S{6,100}))\s+(?:as|is|was|als|ist|comme|como|come|for|"
     r"jako|som|как)\s+(?:[^\W\d]+['’]?\s+){0,3}(?:[^\W\d]+-)?\Z"
 )
 BEFORE_WORDS = frozenset(
     [
         "as",
+        "for",
         "is",
         "was",
         "als",
@@ -205,21 +263,57 @@ TYPED = re.compile(r"(?i)\b(?:type|enter|tippe|gib)\s+(?P<value>\S{6,100})\s+(?:
 PAIR = re.compile(
     r"(?i)(?:log(?:ging|ged)?[ -]?(?:in|on)|sign(?:ing|ed)?[ -]?in|user(?:name)?|cred(?:ential)?s|account|zugangsdaten|anmeld\w*|benutzer|"
     r"identifiants?|connexion|credenciales|usuario|usuário|utente|credenziali|логин|gebruiker|użytkownik|kullanıcı|"
-    r"アカウント|账号|아이디|계정|登录)(?![a-zA-Z_])(?:\s*[:：]|\s+(?:with|as|mit|als|con|avec|com|are|is|sind)){0,2}\s*[\"'`]?[\w.@+-]{1,60}[\"'`]?"
+    r"アカウント|ログイン|zugang|账号|아이디|계정|登录)(?![a-zA-Z_])(?:\s*[:：]|\s+(?:with|as|mit|als|con|avec|com|are|is|sind)){0,2}\s*[\"'`]?[\w.@+-]{1,60}[\"'`]?"
     r"(?:\s*[/|｜／]\s*|:|\s+(?:and|und|et|y|e|и)\s+)[\"'`]?(?P<value>[^\s\"'`<>，。]{6,100})"
 )
 FROM_TO = re.compile(
     r"(?i)\b(?:from|von|de|da|с|z|van|du)\s+(?P<value>\S{6,100})\s+(?:to|auf|in|à|a|para|на|naar|en)\s"
 )
-PIN = re.compile(
-    r"(?i)(?<![\w])(?:pin(?:[ -]?(?:code|number|nummer))?|(?:door|gate|alarm|lock|tür|zugangs|sim)[ -]?(?:code|pin)(?: pin)?|geheimzahl|"
-    r"code (?:pin|de la porte|d'accès)|código pin|暗証番号|暗证|密码|비밀번호|пин(?:-код)?|пинкод)(?:\s+(?:for|of|on|für|der|de|du)\s[^\n.,:;\d]{1,30}?)?"
-    r"\s*(?:is|ist|lautet|was|est|es|é|è|to|:|=|：|は|是|는|это|-)\s*(?:now |still |jetzt )?(?P<value>\d{4,10}#?)(?![\w]|[.,]\d)"
+ADMIN = re.compile(
+    r"(?i)(?<![\w/.@-])(?:admin|root|administrator)\s+[/|]\s+[\"'`]?(?P<value>[^\s\"'`<>]{6,100})"
 )
-PIN_HINTS = ("pin", "code", "geheimzahl", "暗証番号", "密码", "비밀번호", "пин")
-PAIR_HINTS = ("log", "sign", "user", "creds", "credential", "account", "zugangsdaten", "anmeld", "benutzer", "identif", "connexion", "usuario", "utente",
+STILL = frozenset(["still", "now", "just", "only", "simply", "noch", "jetzt", "nur", "einfach"])
+"""What may stand before a lone word that is a password: "is still …"."""
+PHRASE = re.compile(r"[a-z]{4,12}(?:[ -][a-z]{4,12}){3,7}")
+"""Four to eight words of which none is one that only holds a sentence together."""
+BESIDE_SYLLABLES = re.compile(r"(?P<value>[!-~]{6,100})(?P<between>(?:[^\x00-\x7f]|\s){1,5})\Z")
+PARTICLES = frozenset(["が", "を", "は", "作为", "作為", "当", "做", "是", "为", "를", "을", "이", "가"])
+"""What joins a value before such a name to it."""
+"""What stands before a name of a script without blanks between words."""
+_PLACES = (
+    r"(?:l['’])?(?:porte|portail|entrée|accès|alarme|immeuble|digicode|parking|coffre|carte|puerta|alarma|portón|portero|acceso|tarjeta|garaje|edificio|"
+    r"cancello|porta|portone|allarme|ingresso|citofono|carta|portão|alarme|prédio|cartão|bramy|domofonu|drzwi|alarmu|karty|sejfu)"
+)
+_ROOMS = r"door|gate|alarm|lock|tür|haustür|tor|zugangs|keypad|entry|entrance|access|unlock|garage|safe|building|sim|screen|luggage|lockbox|locker|deur|poort|toegangs|dörr|port|dør|kapı|giriş"
+PIN_NAME = (
+    r"(?<!\w)(?:pin(?:[ -]?(?:code|number|nummer|kod\w{0,3}|nr\.?)|kod\w{0,2})?|sim[ -]pin|passcode|"
+    rf"(?:{_ROOMS})[ -]?(?:code|pin|kod(?:en|u|e|es)?|şifresi)(?: pin)?|geheimzahl|"
+    rf"(?:code|kod|kode) (?:pin|(?:de la |de |du |d['’]|do |des ){_PLACES})|c[óo]d(?:igo|ice) (?:pin|(?:d[eao]l?l?['’]?(?: la)? ?){_PLACES})|"
+    rf"kod(?:en)? (?:pin|do {_PLACES}|till \w+)|код (?:от|для|к|на) \w+|пин(?:-?код)?(?: от \w+)?|пароль)|暗証番号|暗证|密码|密碼|パスコード|비밀번호|비번|핀 ?번호|핀|"
+    r"الرقم السري|رمز (?:المرور|الدخول|القفل)|पिन(?: कोड)?|पासकोड"
+)
+PIN = re.compile(
+    rf"(?i)(?:{PIN_NAME})[\"'*`)]{{0,3}}"
+    r"(?:(?:\s[^\n.,:;\d]{1,30}?)?\s*(?:(?:\b(?:is|ist|lautet|was|est|es|é|è|to|jest|är|er|je)\b|:|=|：|は|是|는|은|이|это|-|هو|है|→)\s*(?:now |still |jetzt |le |la |el |the )?)[\"'`*「]{0,3}(?P<value>\d{4,10}#?)"
+    r"|\s?[\"'`(]?(?P<alone>\d{4,8}#?)(?=[\"'`)]?\s*(?:\Z|\n|[.,;:!?](?!\d)|[^\x00-\x7f]| [–—-] )))(?![A-Za-z0-9_]|[.,-]\d)"
+)
+NUMBER = re.compile(r"\d{4}")
+PIN_HINTS = ("pin", "cod", "cód", "kod", "код", "geheimzahl", "暗証番号", "暗证", "密码", "密碼", "パスコード", "비밀번호", "비번", "핀", "пин", "пароль",
+             "şifresi", "السري", "رمز", "पिन", "पासकोड")  # fmt: skip
+PAIR_HINTS = ("log", "sign", "user", "creds", "credential", "account", "zugang", "anmeld", "benutzer", "identif", "connexion", "usuario", "utente",
                "gebruiker")  # fmt: skip
-FAR_PAIR_HINTS = ("usuário", "логин", "kullanıcı", "użytk", "アカウント", "账号", "아이디", "계정", "登录")
+FAR_PAIR_HINTS = (
+    "usuário",
+    "логин",
+    "kullanıcı",
+    "użytk",
+    "ログイン",
+    "アカウント",
+    "账号",
+    "아이디",
+    "계정",
+    "登录",
+)
 
 KEY_HINTS = (
     "token",
@@ -243,14 +337,15 @@ KEY_HINTS = (
     "토큰",
 )
 KEYISH = re.compile(
-    r"(?i)(?:token|secret|key|credential|pat(?![a-z])|dsn(?![a-z])|jwt|root(?=:)|schlüssel|ключ|токен|clé|llave|chave|トークン|キー|密钥|令牌|토큰)s?\d?[\"'`*)]{0,3}"
+    r"(?i)(?:token|secret|key|credential|pat(?![a-z])|dsn(?![a-z])|jwt|root(?=:)|schlüssel|ключ|токен|clé|llave|chave|トークン|キー|密钥|令牌|토큰)s?(?: ?\d{1,2}(?= ?[:=]| is))?\d?[\"'`*)]{0,3}"
     r"(?:\s+(?:of|for|from|on|in|to|für|von|de|du|para|pour|per|para)\s+[\w.-]+(?:\s+[\w.-]+)?)?"
     r"(?:\s*(?:=>?|:|：|->|→|,|—|–|は|是|：)\s*|\s+(?:is|was|are|lautet|ist|est|es|é|è|to|now|still|here|changed to|это)\s+(?:now |still |actually )?|\s+)"
-    r"[\"'`*(«„“]{0,3}(?P<value>(?![0-9a-f]{8}-[0-9a-f]{4}-)(?a:[\w.~+/=:-]{16,600}))"
+    r"[\"'`*(«„“]{0,3}(?P<value>(?a:[\w.~+/=:-]{16,600}))"
 )
-HEX = re.compile(r"[0-9a-f]+")
+HEX = re.compile(r"(?:0x)?(?:[0-9a-f]+(?:-[0-9a-f]{4}){0,3}(?:-[0-9a-f]{12})?|[0-9A-F]+)")
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SECRET_KEY = re.compile(
-    r"(?i)(?:api|app|access|auth\w*|secret|private|account|service|client|master|licen[sc]e|server|storage|live|deploy|encryption)[ _-]*\Z"
+    r"(?i)(?:api|app(?:lication)?|admin|write|ingest|team|project|personal|root|access|auth\w*|secret|private|account|service|client|master|licen[sc]e|server|storage|live|deploy|encryption)[ _-]*\Z"
 )
 NO_SECRET_KEY = re.compile(r"(?i)(?<![a-z])(?:public|primary|foreign|cache|partition|sort|idempotency|host|object|s3|row|hash|lookup|map|dict|record|"
                             r"bucket|ssh|gpg|pgp|age|wireguard|registry|index|unique|i18n|translation|signing)[ _-]*\Z")  # fmt: skip

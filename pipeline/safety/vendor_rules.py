@@ -94,6 +94,9 @@ VENDORS = (
 
 
 NEAR = (
+    Rule("token", ("okta",), r"(?i:okta)[^\n]{0,30}?(?<![\w-])(?P<value>00[\w-]{40})(?![\w-])", "okta: «00~yo8EqgDaLDT6kG3bCdvQKyDmB41RulE7BVl3sh4r»", "okta group 00g1abcd"),
+    Rule("token", ("genkey", "genpsk"), r"\bwg\s+gen(?:key|psk)\b[^\n]{0,60}?(?<![\w+/])(?P<value>[A-Za-z0-9+/]{43}=)",
+         "wg genkey gave «mPPud8wEPEDxQeYy4VaS1WSw1vzfKAai2nj8R5iHDGQ=» now", "wg genkey | wg pubkey"),
     Rule("aws", ("aws",),
          r"(?i)aws.{0,20}?(?:key|pwd|pw|password|pass|token).{0,20}?['\"](?P<value>[0-9a-z/+]{40})['\"]",
          "aws sts key is '«wJalrXUtnFEMI/K7MDENG/bPxRfiCYmadeupkey0~»'",
@@ -119,6 +122,7 @@ _MORE = (
     _more("dapi", r"dapi[0-9a-f]{32}(?:-\d)?"),
     _more("dose", r"dose[0-9a-f]{32}"),
     _more("fig", r"fig[dour]_[\w-]{36,}"),
+    _more("pk_", r"pk_\d{6,9}_[A-Z0-9]{32}(?!\w)"),
     _more("ntn_", r"ntn_[A-Za-z0-9]{40,}"),
     _more("secret_", r"secret_[A-Za-z0-9]{43}(?!\w)"),
     _more("pmak-", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}"),
