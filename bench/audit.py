@@ -1,9 +1,9 @@
 """How often an audit is right when it speaks: ``python -m bench.audit [looked_at|held_back] [--details]``.
 
-Fourteen memory folders with known contradictions, doubles, dead paths and deadlines, and with many more things
-that only look like one; see fixtures/README.md. The rules were made over the half ``looked_at``. For each kind and
-level: how many findings there are, how many of them are right (precision), and how many of all there are to
-find it names (recall). A pair counts once, whichever of its two files is named first.
+Fourteen memory folders with known contradictions, doubles, dead paths and deadlines, and with many more
+things that only look like one; see fixtures/README.md. The rules were made over the half ``looked_at``. For
+each kind and level: how many findings there are, how many of them are right (precision), and how many of
+all there are to find it names (recall). A pair counts once, whichever of its two files is named first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ CODES = {
     "contradiction": "contradiction",
     "perhaps-contradiction": "contradiction",
     "duplicate": "double",
-    "perhaps-duplicate": "double",
     "dead-path": "dead path",
     "deadline-over": "outdated",
     "front-matter": "unreadable",

@@ -1,8 +1,8 @@
 """Amounts in a text: numbers with what they count or measure, in one unit for each dimension. Pure text work.
 
-Two amounts compare only when they are of one dimension: 8 s and 30 s are, 1.5 kg and 1500 g are and are equal,
-14.99 USD and 54.99 PLN are not. A number that names rather than measures (chapter 3, v4, Q1) is no amount but
-a label, and two texts with other labels are about other things.
+Two amounts compare only when they are of one dimension: 8 s and 30 s are, 1.5 kg and 1500 g are and are
+equal, 14.99 USD and 54.99 PLN are not. A number that names rather than measures (chapter 3, v4, Q1) is no
+amount but a label, and two texts with other labels are about other things.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pipeline.text.tokens import SMALL_WORDS, stem
 
 _SCALES = {
-    "time": "ms 1 millisecond 1 s 1e3 sec 1e3 second 1e3 sekunde 1e3 min 6e4 minute 6e4 h 36e5 hour 36e5 stunde 36e5"
-    " day 864e5 tag 864e5 week 6048e5 woche 6048e5",
+    "time": "ms 1 millisecond 1 s 1e3 sec 1e3 second 1e3 sekunde 1e3 min 6e4 minute 6e4 h 36e5 hour 36e5"
+    " stunde 36e5 day 864e5 tag 864e5 week 6048e5 woche 6048e5",
     "size": "kb 1e3 mb 1e6 gb 1e9 tb 1e12 kib 1024 mib 1048576 gib 1073741824",
     "weight": "mg 1e-3 g 1 gram 1 gramm 1 kg 1e3",
     "length": "mm 1 cm 10 km 1e6",

@@ -108,7 +108,7 @@ def test_a_secret_is_not_repeated(root: Path) -> None:
         ("The staging database listens on port 5432.", "The mail relay listens on port 2525.", False),
         ("Deploys of the shop happen at 14:00.", "Deploys of the shop happen at 16:30.", True),
         ("An upload may hold 500 MB at most.", "An upload may hold 2 GB at most.", True),
-        ("The build server costs $40 a month.", "The build server costs 60 euros a month.", True),
+        ("The build server costs $40 a month.", "The build server costs 60 euros a month.", False),
         ("An upload may hold 500 MB at most.", "An upload may last 2 minutes at most.", False),
         ("Commit the generated client code.", "Never commit the generated client code.", True),
     ],

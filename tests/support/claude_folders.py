@@ -1,4 +1,4 @@
-"""The folders of `fixtures/audit`: memory folders as Claude Code leaves them, laid out beside their project."""
+"""The folders of `fixtures/audit`: memory folders as Claude Code leaves them, with their projects."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def labels(half: str) -> list[Label]:
 def lay_out(half: str, name: str, place: Path, *, config: Path | None = None) -> LaidOut:
     """Copy folder `name` of `half`, byte for byte, to where the client with folder `config` would have it.
 
-    `place` is an existing directory; the project is made in it, and the client's folder too unless it is named.
+    `place` is an existing directory; the project is made in it, and the client's folder too unless it is
+    named.
     """
     source = ROOT / half / name
     project = place / name

@@ -1,4 +1,4 @@
-"""Days by which something had to be done, and which are over: a note, since what was due may just have been done."""
+"""Days by which something had to be done and which are over: a note, as it may just have been done."""
 
 from __future__ import annotations
 
@@ -13,15 +13,21 @@ from pipeline.text.dates import parse_day
 
 LONG_OVER = 14
 """Days after which a deadline is told of."""
-_MONTHS = {
-    name: number
-    for number, row in enumerate(
-        """january januar jan|february februar feb|march märz mar|april apr|may mai|june juni jun|july juli jul
-        |august aug|september sep sept|october oktober oct okt|november nov|december dezember dec dez""".split("|"),
-        start=1,
-    )
-    for name in row.split()
-}
+_NAMES = (
+    "january januar jan",
+    "february februar feb",
+    "march märz mar",
+    "april apr",
+    "may mai",
+    "june juni jun",
+    "july juli jul",
+    "august aug",
+    "september sept sep",
+    "october oktober oct okt",
+    "november nov",
+    "december dezember dec dez",
+)
+_MONTHS = {name: number for number, row in enumerate(_NAMES, start=1) for name in row.split()}
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _DAY = (
     rf"(?P<iso>\d{{4}}-\d\d-\d\d)(?!\d)|(?P<day>\d{{1,2}})\.? (?P<month>{_MONTH})\.?,? (?P<year>\d{{4}})"
@@ -30,20 +36,26 @@ _DAY = (
 _WEEKDAY = r"(?:[^\W\d_]{2,12}[,.]? ){0,3}"
 # “slides due Tuesday 2026-04-14”, “must be uploaded by 2026-06-01” · “written by Ada on 2026-06-01”
 _BY = (
-    r"\b(?:due|deadline|until|till|by|before|no later than|not later than|at the latest|latest|expires?|ends?|closes?"
-    r"|bis|spätestens|fällig|frist|vor dem|jusqu'au|avant le|d'ici|pour le|hasta|antes del?|entro|fino al|prima del"
+    r"\b(?:due|deadline|until|till|by|before|no later than|not later than|at the latest|latest|expires?"
+    r"|ends?|closes?"
+    r"|bis|spätestens|fällig|frist|vor dem|jusqu'au|avant le|d'ici|pour le|hasta|antes del?|entro"
+    r"|fino al|prima del"
     r"|uiterlijk|vóór|tot|przed|najpóźniej|termin|prazo|até)\b"
 )
 # “goes off on Sunday 2026-08-02” · “went off on 2026-08-02”
 _DUTY = (
-    r"\b(?:must|has to|have to|is to|are to|to be|due|goes (?:off|live|out)|slot|appointment|presentation|launch(?:es)?"
+    r"\b(?:must|has to|have to|is to|are to|to be|due|goes (?:off|live|out)|slot|appointment"
+    r"|presentation|launch(?:es)?"
     r"|soll|sollen|muss|müssen|wird|werden|doit|doivent|debe|deben|deve|devono|moet)\b"
 )
 _WHEN = r"\b(?:on|after|to|is|at|for|am|an|zum|le|el|il|op)\b|:"
-_DEADLINE = re.compile(rf"(?:{_BY}:? {_WEEKDAY}|{_DUTY}[^.;!?\n]{{0,60}}?(?:{_WHEN}),? ?{_WEEKDAY})(?:{_DAY})", re.IGNORECASE)
+_DEADLINE = re.compile(
+    rf"(?:{_BY}:? {_WEEKDAY}|{_DUTY}[^.;!?\n]{{0,60}}?(?:{_WHEN}),? ?{_WEEKDAY})(?:{_DAY})", re.IGNORECASE
+)
 # “It was on MySQL until 2026-03-01.” · “It must be off MySQL until 2026-03-01.”
-_TOLD = re.compile(
-    r"\b(?:was|were|had|did|used to|ran|lasted|since|seit|war|waren|wurde|wurden|hatte|bisher|depuis|était|desde|era|od)\b",
+_HISTORY = re.compile(
+    r"\b(?:was|were|had|did|used to|ran|lasted|since|seit|war|waren|wurde|wurden|hatte|bisher|depuis"
+    r"|était|desde|era|od)\b",
     re.IGNORECASE,
 )
 
@@ -55,8 +67,8 @@ def check(file: File, now: datetime) -> Iterator[Finding]:
     for sentence in sentences(f"{file.memory.description}\n{file.body}"):
         for match in _DEADLINE.finditer(sentence):
             day = _day(match)
-            told = _TOLD.search(sentence[: match.start()])
-            if day and not told and now.date() - day > timedelta(days=LONG_OVER):
+            history = _HISTORY.search(sentence[: match.start()])
+            if day and not history and now.date() - day > timedelta(days=LONG_OVER):
                 what = f"speaks of a day to come that was {day.isoformat()}"
                 fix = "See what came of it; correct or remove it."
                 at = file.line_of(sentence.strip()[:60])

@@ -1,7 +1,8 @@
-"""A thing that one memory says is given up while another still counts on it: a service, a tool, a version, a person.
+"""What one memory says is given up while another counts on it: a service, a tool, a version, a person.
 
-The name must be the same, letter for letter, and both must be about the same matter. The memory that ends it must say
-so outright; the other must say in its description that it is in use, tell nothing of an end, and not be the younger.
+The name must be the same, letter for letter, and both must be about the same matter. The memory that ends it
+must say so outright; the other must say in its description that it is in use, tell nothing of an end, and not
+be the younger.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipeline.diagnostics.audit.subject import NEUTRAL, Told, elsewhere
+from pipeline.diagnostics.audit.subject import NEUTRAL, Compared, elsewhere
 from pipeline.text.clauses import denies, sentences
 from pipeline.text.dates import DAY
 from pipeline.text.similarity import content_words
@@ -22,43 +23,51 @@ _BELONGS = (
     "|job|jobs|setup|repo|repository|tenant|key|board|service|port|app|site|shop|vertrag|konto|abo|zugang|server"
 )
 _OVER = (
-    "closed|cancell?ed|deleted|removed|revoked|archived|retired|dropped|switched off|turned off|shut down|gone|replaced"
-    "|abandoned|decommissioned|ended|discontinued|expired|terminated|wound down|no longer (?:used|in use)|out of use"
+    "closed|cancell?ed|deleted|removed|revoked|archived|retired|dropped|switched off|turned off"
+    "|shut down|gone|replaced"
+    "|abandoned|decommissioned|ended|discontinued|expired|terminated|wound down|no longer (?:used"
+    "|in use)|out of use"
     "|gekündigt|abgeschaltet|gelöscht|abgelöst|ersetzt|entfernt|aufgegeben|stillgelegt|eingestellt|abgemeldet"
 )
 _IS = r"(?:was|were|is|are|has been|have been|got|wurde|wurden|ist|sind)"
-_STOPS = r"(?=\s*(?:[.,;:)!]|$|on\b|in\b|since\b|as of|that\b|last\b|at\b|by\b|with\b|am\b|im\b|seit\b|durch\b|and\b|for\b))"
+_STOPS = (
+    r"(?=\s*(?:[.,;:)!]|$|on\b|in\b|since\b|as of|that\b|last\b|at\b|by\b|with\b|am\b|im\b|seit\b|durch\b"
+    r"|and\b|for\b))"
+)
 _ENDS = tuple(
     re.compile(pattern)
     for pattern in (
         # “The Mollie contract ended on …”, “PagerDuty is cancelled” · “Jenkins removed the artifacts”
-        rf"\b{_N}(?:'s)?(?:[ -](?:{_BELONGS}))*(?: {_IS})?(?: (?:now|all|finally|fully|already|zum \w+|am \S+|im \w+))?"
+        rf"\b{_N}(?:'s)?(?:[ -](?:{_BELONGS}))*(?: {_IS})?(?: (?:now|all|finally|fully|already|zum \w+"
+        rf"|am \S+|im \w+))?"
         rf" (?:{_OVER}){_STOPS}",
         # “moved from FreeRTOS to Zephyr” · “imported from Excel”
         rf"\b(?:moved|migrated|switched|changed|went|ported|transferred|umgezogen|gewechselt|umgestiegen)"
         rf"(?: away| over)?(?: \w+)? (?:from|von) {_N} (?:to|onto|zu|zum|auf|nach)\b",
         # “We left Jenkins for GitHub Actions”, “gave up Zotero.” · “left Paris early”
         rf"\b(?:left|quit|dropped|ditched|abandoned) {_N} (?:for|in favou?r of)\b",
-        rf"\b(?:gave up|given up|stopped using|got rid of|said goodbye to|moved away from|moved off) {_N}{_STOPS}",
+        rf"\b(?:gave up|given up|stopped using|got rid of|said goodbye to|moved away from"
+        rf"|moved off) {_N}{_STOPS}",
         rf"\b(?:replaces|replaced|took over from|succeeds|succeeded|supersedes|superseded) {_N}{_STOPS}",
         rf"\b(?:no longer|not) (?:on|in|with|via|through|use[sd]?|using|at) {_N}{_STOPS}",
         rf"\bnicht mehr (?:bei|über|auf|mit|in|von) {_N}",
         rf"\b[Ww]eg von {_N}",
     )
 )
-# “The checkout goes through Mollie”, “Supervisor is Prof. Aldous Renner” · “compared with the price of Mollie”
+# “The checkout goes through Mollie”, “Supervisor is Prof. Aldous Renner” · “the price of Mollie”
 _IN_USE = (
     r"(?:\b(?:is|are|on|through|in|by|use|uses|using|via|over|at|with|run|runs|goes|"
     r"über|bei|auf|mit|ist|sind|läuft|durch|in|von)|:|-|–) (?:the |a |an |der |die |das |dem |our )?"
     r"(?:[A-Z][\w.]* ){0,2}"
 )
 _BEHIND = re.compile(
-    r"\b(?:was|were|used to|until|till|formerly|before|previously|back then|at first|once|bis|früher|war|zuvor|ehemals"
+    r"\b(?:was|were|used to|until|till|formerly|before|previously|back then|at first|once|bis|früher"
+    r"|war|zuvor|ehemals"
     r"|never|instead|unlike|rather)\b",
     re.IGNORECASE,
 )
 _LOG = 3
-"""So many days in one memory make it a diary: what it says ended may have come back on the next page."""
+"""So many days in one memory make it a diary."""
 _FIRST = 2
 _WORDS = re.compile(r"[A-Z][\w+#]*(?:[.-][\w+#]+)*")
 _VERSION = re.compile(r"\b(?P<name>[A-Z][A-Za-z+#]*) (?P<version>\d+(?:\.\d+)*)\b(?! ?[%€$\w])")
@@ -66,37 +75,44 @@ _CHANGED = re.compile(
     r"\b(?:upgraded|updated|moved|went|switched|migrated|raised|bumped|ported|aktualisiert|umgestellt|angehoben)\b[^.\n]*?"
     r"\b(?:to|auf) (?P<name>[A-Z][A-Za-z+#]*) (?P<version>\d+(?:\.\d+)*)\b"
 )
-_WHOLE = content_words("project game app engine version code repository team everything whole upgrade update api newer")
+_WHOLE = content_words(
+    "project game app engine version code repository team everything whole upgrade update api newer"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
     """`name`, which `by` says is given up, is still in use in `used_in`; `what` says it in words."""
 
-    by: Told
-    used_in: Told
+    by: Compared
+    used_in: Compared
     what: str
 
 
-def given_up(texts: list[Told]) -> Iterator[Ended]:
+def given_up(texts: list[Compared]) -> Iterator[Ended]:
     """Yield each pair of which one gives up what the other counts on."""
-    users: dict[str, list[Told]] = defaultdict(list)
-    for told in texts:
-        for name in set(_WORDS.findall(_claim(told))):
-            users[name].append(told)
-    for told in texts:
-        if len(set(DAY.findall(told.text))) >= _LOG:
-            continue
-        for name in sorted(_ended_in(told.text)):
-            if re.search(rf"\b(?:back|again|return\w*|wieder)\b[^.\n]*\b{re.escape(name)}\b", told.text):
-                continue
+    users: dict[str, list[Compared]] = defaultdict(list)
+    for compared in texts:
+        for name in set(_WORDS.findall(_claim(compared))):
+            users[name].append(compared)
+    for ender in texts:
+        # In a diary, what was ended on one day may have come back on another.
+        if len(set(DAY.findall(ender.text))) < _LOG:
+            yield from _by(ender, users)
+
+
+def _by(ender: Compared, users: dict[str, list[Compared]]) -> Iterator[Ended]:
+    for name in sorted(_ended_in(ender.text)):
+        back = rf"\b(?:back|again|return\w*|wieder)\b[^.\n]*\b{re.escape(name)}\b"
+        if re.search(back, ender.text) is None:
             for other in users[name]:
-                if other is not told and _counts_on(other, name, told):
-                    yield Ended(told, other, f"counts on {name}, which is given up")
-        for match in _CHANGED.finditer(told.text):
-            for other in users[match["name"]]:
-                if other is not told and _older_version(other, match, told):
-                    yield Ended(told, other, f"counts on another version than {match['name']} {match['version']}")
+                if other is not ender and _counts_on(other, name, ender):
+                    yield Ended(ender, other, f"counts on {name}, which is given up")
+    for match in _CHANGED.finditer(ender.text):
+        for other in users[match["name"]]:
+            if other is not ender and _older_version(other, match, ender):
+                what = f"counts on another version than {match['name']} {match['version']}, as"
+                yield Ended(ender, other, what)
 
 
 def _ended_in(text: str) -> set[str]:
@@ -104,30 +120,33 @@ def _ended_in(text: str) -> set[str]:
     return {match["x"] for match in found if not denies(text[max(0, match.start() - 20) : match.start()])}
 
 
-def _claim(told: Told) -> str:
+def _claim(ender: Compared) -> str:
     """Return what a memory says first: its description, or its first sentences where it has none."""
-    return told.description or " ".join(sentences(told.text)[:_FIRST])
+    return ender.description or " ".join(sentences(ender.text)[:_FIRST])
 
 
-def _counts_on(other: Told, name: str, told: Told) -> bool:
-    """Whether `other` says that `name` is in use, for the matter of `told`, and is not the younger."""
+def _counts_on(other: Compared, name: str, ender: Compared) -> bool:
+    """Whether `other` says that `name` is in use, for the matter of `ender`, and is not the younger."""
     claim = _claim(other)
     used = re.search(rf"{_IN_USE}{re.escape(name)}\b", claim)
     if used is None or _BEHIND.search(claim) or denies(claim) or name in _ended_in(other.text):
         return False
     ours = content_words(claim) - NEUTRAL - content_words(name)
-    return bool(ours & told.everything()) and not elsewhere(told, other) and not _younger(other, told)
+    return bool(ours & ender.everything()) and not elsewhere(ender, other) and not _younger(other, ender)
 
 
-def _older_version(other: Told, match: re.Match[str], told: Told) -> bool:
+def _older_version(other: Compared, match: re.Match[str], ender: Compared) -> bool:
     mine = {found["version"] for found in _VERSION.finditer(other.text) if found["name"] == match["name"]}
-    if not mine or match["version"] in other.text or _BEHIND.search(_claim(other)) or elsewhere(told, other):
+    if not mine or match["version"] in other.text or _BEHIND.search(_claim(other)) or elsewhere(ender, other):
         return False
     plain = NEUTRAL | _WHOLE | content_words(match["name"])
-    headed = (content_words(_claim(other)) - plain - told.everything(), told.heading() - plain - other.everything())
-    return not all(headed) and not _younger(other, told)
+    headed = (
+        content_words(_claim(other)) - plain - ender.everything(),
+        ender.heading() - plain - other.everything(),
+    )
+    return not all(headed) and not _younger(other, ender)
 
 
-def _younger(other: Told, told: Told) -> bool:
-    mine, theirs = other.file.dated(), told.file.dated()
+def _younger(other: Compared, ender: Compared) -> bool:
+    mine, theirs = other.file.dated(), ender.file.dated()
     return mine is not None and theirs is not None and mine > theirs

@@ -27,17 +27,23 @@ _MOST_FOLDERS = 5_000
 _SKIPPED = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", ".tox", "vendor"))
 # “A class `src/Label.php` is to be created.” · “`src/label.py` was created in May.”
 _NOT_YET = re.compile(
-    r"\b(?:(?:to|will|shall|should|must|can|could|would|might) be (?:\w+ )?(?:created|written|made|added|generated|built"
-    r"|introduced|named|called|put)|(?:not|n't|never) (?:yet |been )*(?:written|exist\w*|there|created|made)|yet to\b"
-    r"|still to\b|no longer|was (?:deleted|removed|renamed|moved)|were (?:deleted|removed|renamed|moved)|planned"
-    r"|does not exist|doesn't exist|is gone|used to|deleted|removed|renamed|will (?:write|create|add|make|get|live|go)"
+    r"\b(?:(?:to|will|shall|should|must|can|could|would|might) be (?:\w+ )?(?:created|written|made"
+    r"|added|generated|built"
+    r"|introduced|named|called|put)|(?:not|n't|never) (?:yet |been )*(?:written|exist\w*|there|created"
+    r"|made)|yet to\b"
+    r"|still to\b|no longer|was (?:deleted|removed|renamed|moved)|were (?:deleted|removed|renamed"
+    r"|moved)|planned"
+    r"|does not exist|doesn't exist|is gone|used to|deleted|removed|renamed|will (?:write|create|add"
+    r"|make|get|live|go)"
     r"|soll\w*|wird noch|noch nicht|gelöscht|entfernt|geplant|anzulegen|à créer|por crear|da creare)\b",
     re.IGNORECASE,
 )
 # “such as `docs/a.md`” · “see `docs/a.md`”
 _EXAMPLE = re.compile(
-    r"(?:\bfor (?:example|instance)|\be\.g\.|\bsuch as|\blike|\bsay|\bz\. ?B\.|\bzum Beispiel|\bpar exemple|\bp\. ?ex\."
-    r"|\bpor ejemplo|\bad esempio|\bnp\.|\bbijv\.|\bnamed|\bcalled|\bignores?|\bpattern)[\s,:]*(?:an? |the |ein\w* )?`?$",
+    r"(?:\bfor (?:example|instance)|\be\.g\.|\bsuch as|\blike|\bsay|\bz\. ?B\.|\bzum Beispiel"
+    r"|\bpar exemple|\bp\. ?ex\."
+    r"|\bpor ejemplo|\bad esempio|\bnp\.|\bbijv\.|\bnamed|\bcalled|\bignores?|\bpattern)[\s,:]*(?:an? "
+    r"|the |ein\w* )?`?$",
     re.IGNORECASE,
 )
 
@@ -112,7 +118,7 @@ def _dead(file: File, project: Path | None) -> Iterator[Finding]:
 
 
 def _in_text(body: str) -> Iterator[tuple[str, bool]]:
-    """Yield what stands in backticks and is said to be there: no example, nothing that is still to be made."""
+    """Yield what stands in backticks and is said to be there: no example, nothing yet to be made."""
     for sentence in sentences(body):
         for match in _CODE.finditer(sentence):
             if not _NOT_YET.search(sentence) and not _EXAMPLE.search(sentence[: match.start()]):
@@ -150,9 +156,9 @@ def _ends_so(end: str, project: Path) -> bool | None:
         if seen == _MOST_FOLDERS:
             return None
         folders[:] = [name for name in folders if name not in _SKIPPED]
-        if first in folders or first in names:
-            if os.path.lexists(os.path.join(here, first, below) if below else os.path.join(here, first)):
-                return True
+        found = Path(here, first, below)
+        if (first in folders or first in names) and os.path.lexists(found):
+            return True
     return False
 
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from pipeline.diagnostics.audit.ended import given_up
 from pipeline.diagnostics.audit.folder import File
 from pipeline.diagnostics.audit.rivals import rival
-from pipeline.diagnostics.audit.subject import Told, left_over
+from pipeline.diagnostics.audit.subject import Compared, elsewhere, left_over
 from pipeline.domain.finding import Finding
+from pipeline.text.clauses import denials
 from pipeline.text.similarity import LEAST_COMMON, NEAR_COPY, NEIGHBOURS, content_words, jaccard, overlap
 from pipeline.text.specifics import specifics
 
@@ -26,20 +27,20 @@ def check(files: list[File]) -> Iterator[Finding]:
     """
     yield from _same("duplicate-name", files, lambda f: f.memory.name.lower() if f.memory else "")
     yield from _same("duplicate-id", files, lambda f: f.memory.id if f.memory else "")
-    texts = [Told.of(file) for file in files]
-    told: set[frozenset[str]] = set()
+    texts = [Compared.of(file) for file in files]
+    paired: set[frozenset[str]] = set()
     for ended in given_up(texts):
         a, b = ended.by.file, ended.used_in.file
-        if (pair := frozenset((a.path, b.path))) not in told:
-            told.add(pair)
+        if (pair := frozenset((a.path, b.path))) not in paired:
+            paired.add(pair)
             what = f"{ended.what} in {a.path}"
             yield Finding("warning", "contradiction", what, _KEEP_ONE, path=b.path, line=1, other=a.path)
     for left, right in _neighbours(texts):
-        if frozenset((left.file.path, right.file.path)) not in told:
+        if frozenset((left.file.path, right.file.path)) not in paired:
             yield from _pair(left, right)
 
 
-def _pair(a: Told, b: Told) -> Iterator[Finding]:
+def _pair(a: Compared, b: Compared) -> Iterator[Finding]:
     """Yield what is wrong with two memories side by side: at most one thing."""
     first, second = a.file.path, b.file.path
     found = rival(a, b)
@@ -50,30 +51,29 @@ def _pair(a: Told, b: Told) -> Iterator[Finding]:
         else:
             fix = "See whether both hold, and say in each what it is about."
             yield Finding("note", "perhaps-contradiction", what, fix, path=second, line=line, other=first)
-    elif _same_text(a, b):
+    elif _same_text(a, b) or _alike(a, b):
         what = f"says what {first} says"
-        yield Finding("warning", "duplicate", what, "Keep one of the two.", path=second, other=first)
-    elif _alike(a, b):
-        what, fix = f"says nearly what {first} says", "Keep the fuller of the two, if it is the same."
-        yield Finding("note", "perhaps-duplicate", what, fix, path=second, other=first)
+        yield Finding("warning", "duplicate", what, "Keep the fuller of the two.", path=second, other=first)
 
 
-def _same_text(a: Told, b: Told) -> bool:
+def _same_text(a: Compared, b: Compared) -> bool:
     """Whether both say the same in the same words, of text below the front matter or of all."""
-    bodies = [" ".join(told.file.body.split()) for told in (a, b)]
+    bodies = [" ".join(compared.file.body.split()) for compared in (a, b)]
     if bodies[0] == bodies[1] and len(content_words(bodies[0])) >= LEAST_COMMON:
         return _values(a.description) == _values(b.description)
     return a.words == b.words and len(a.words) >= LEAST_COMMON and specifics(a.text) == specifics(b.text)
 
 
 def _values(text: str) -> frozenset[str]:
-    return frozenset(one for one in specifics(text) if any(char.isdigit() for char in one))
+    return frozenset(found for found in specifics(text) if any(char.isdigit() for char in found))
 
 
-def _alike(a: Told, b: Told) -> bool:
+def _alike(a: Compared, b: Compared) -> bool:
+    """Whether both say the same in nearly the same words, and nothing that may make two things of it."""
     enough = len(a.words & b.words) >= LEAST_COMMON and jaccard(a.words, b.words) >= NEAR_COPY
-    apart = left_over(a.words, b) and left_over(b.words, a)
-    return enough and not apart and _values(a.text) == _values(b.text)
+    apart = elsewhere(a, b) or (left_over(a.words, b) and left_over(b.words, a))
+    same = _values(a.text) == _values(b.text) and denials(a.text) == denials(b.text)
+    return enough and same and not apart
 
 
 def _same(code: str, files: list[File], key: Callable[[File], str]) -> Iterator[Finding]:
@@ -89,7 +89,7 @@ def _same(code: str, files: list[File], key: Callable[[File], str]) -> Iterator[
         first.setdefault(value, file.path)
 
 
-def _neighbours(texts: list[Told]) -> Iterator[tuple[Told, Told]]:
+def _neighbours(texts: list[Compared]) -> Iterator[tuple[Compared, Compared]]:
     """Yield pairs that share rare words; only those are looked up, so that many files take no square."""
     often = Counter(word for text in texts for word in text.words)
     holders: dict[str, list[int]] = defaultdict(list)
