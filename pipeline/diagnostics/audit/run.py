@@ -25,6 +25,16 @@ class Audit:
     memories: int
     findings: tuple[Finding, ...]
 
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """Return the errors and warnings: what is wrong, or nearly always is."""
+        return tuple(finding for finding in self.findings if finding.level != "note")
+
+    @property
+    def notes(self) -> tuple[Finding, ...]:
+        """Return what is good to know and often is all right."""
+        return tuple(finding for finding in self.findings if finding.level == "note")
+
     def count(self) -> dict[str, int]:
         """Return how many findings there are of each level, worst first."""
         counted = Counter(finding.level for finding in self.findings)
