@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,10 +41,9 @@ def names(half: str) -> list[str]:
     return sorted(entry.name for entry in (ROOT / half).iterdir() if entry.is_dir())
 
 
-def every_folder() -> Iterator[tuple[str, str]]:
-    """Yield half and name of each folder."""
-    for half in HALVES:
-        yield from ((half, name) for name in names(half))
+def every_folder() -> list[tuple[str, str]]:
+    """Return half and name of each folder."""
+    return [(half, name) for half in HALVES for name in names(half)]
 
 
 def labels(half: str) -> list[Label]:
