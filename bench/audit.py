@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pipeline.diagnostics.audit import audit
 from pipeline.domain.finding import Finding
-from tests.support.claude_folders import HALVES, NOW, Label, labels, lay_out, names
+from tests.support.claude_folders import HALVES, NOW, UNREADABLE, labels, lay_out, names
 
 CODES = {
     "contradiction": "contradiction",
@@ -26,7 +26,15 @@ CODES = {
     "front-matter": "unreadable",
 }
 """Which finding tells of which kind."""
-KINDS = ("contradiction", "double", "dead path", "outdated", "unreadable")
+LEVELS = {
+    "contradiction": ("warning", "note"),
+    "double": ("warning",),
+    "dead path": ("note",),
+    "outdated": ("note",),
+    "unreadable": ("error",),
+}
+"""The kinds, and at which levels each is told."""
+KINDS = tuple(LEVELS)
 
 Thing = tuple[str, str, frozenset[str]]
 """A folder, a kind, and the one or two files it is about."""
@@ -49,16 +57,18 @@ def about(folder: str, finding: Finding) -> Thing | None:
     return folder, kind, frozenset(filter(None, (finding.path, pair)))
 
 
-def truth(known: list[Label], half: str, place: Path) -> set[Thing]:
-    """Return all there is to find; what the client can't read is what its own reader makes nothing of."""
-    found = {(one.folder, one.kind.replace("_", " "), frozenset(one.files)) for one in known}
-    del half, place
+def truth(half: str) -> set[Thing]:
+    """Return all there is to find in the folders of `half`."""
+    found = {(known.folder, known.kind.replace("_", " "), frozenset(known.files)) for known in labels(half)}
+    found |= {
+        (folder, "unreadable", frozenset((file,))) for folder, file in UNREADABLE if folder in names(half)
+    }
     return {thing for thing in found if thing[1] in KINDS}
 
 
 def measured(half: str, place: Path) -> tuple[dict[tuple[str, str], Tally], set[Thing]]:
     """Audit each folder of `half`; return what was told by kind and level, and what is true."""
-    true = truth(labels(half), half, place)
+    true = truth(half)
     tallies: dict[tuple[str, str], Tally] = {}
     for name in names(half):
         laid = lay_out(half, name, place)
@@ -84,13 +94,12 @@ def main() -> None:
     print(f"{'kind':15}{'level':9}{'there':>7}{'told':>6}{'right':>7}{'precision':>11}{'recall':>8}")
     for kind in KINDS:
         there = {thing for thing in true if thing[1] == kind}
-        for level in ("error", "warning", "note"):
+        for level in LEVELS[kind]:
             tally = tallies.get((kind, level), Tally())
             told, right = len(tally.told), len(tally.right)
-            if told or level == "warning":
-                precision = f"{right / told:.2f}" if told else "-"
-                recall = f"{right / len(there):.2f}" if there else "-"
-                print(f"{kind:15}{level:9}{len(there):7}{told:6}{right:7}{precision:>11}{recall:>8}")
+            precision = f"{right / told:.2f}" if told else "-"
+            recall = f"{right / len(there):.2f}" if there else "-"
+            print(f"{kind:15}{level:9}{len(there):7}{told:6}{right:7}{precision:>11}{recall:>8}")
     if options.details:
         details(tallies, true)
 

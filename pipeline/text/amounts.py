@@ -40,7 +40,7 @@ _AMOUNT = re.compile(
 _CLOCK = re.compile(r"(?<![\d:])(\d{1,2}):(\d\d)(?![\d:])(?:\s*(?:–|—|-|to|bis)\s*\d{1,2}:\d\d)?")
 _CODE = re.compile(r"`[^`\n]*`|\b[a-z]+://\S+|\S*/\S*|\S+\.[a-z]{2,5}\b(?!\.\d)")
 _DATE = re.compile(r"\d{4}-\d\d(?:-\d\d)?|\b(?:19|20)\d\d\b")
-_LABEL = re.compile(r"\b[A-Za-z]{1,8}[-#]?\d[\w.]*|#\d+")
+_LABEL = re.compile(r"\b[A-Za-z]{1,8}[-#]?\d[\w.]*|#\d+|(?<=[a-z] )(?!I\b)[A-Z]\b")
 _NO_UNIT = frozenset(f"{SMALL_WORDS} per x times am um der die das und oder je pro".split())
 _NAMES = re.compile(
     r"\b(?:chapter|section|part|phase|step|table|figure|item|rule|level|tier|stage|line|page|version|release|room|floor"

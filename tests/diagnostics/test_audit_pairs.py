@@ -1,4 +1,5 @@
-"""Two memories side by side: what excludes each other is told as a warning, what only looks like it is not."""
+"""Two memories side by side: what excludes each other is told as a warning, what only looks like it is
+not."""
 
 from __future__ import annotations
 
@@ -157,8 +158,8 @@ DOUBLES: dict[str, tuple[str, str, bool]] = {
     "other order": ("Scan letters in grey at 400 dpi.", "At 400 dpi, scan letters in grey.", True),
     "another value": ("Scan letters in grey at 400 dpi.", "Scan letters in grey at 300 dpi.", False),
     "another place": (
-        "Northern speakers of the dialect keep the length contrast of long vowels before geminate consonants.",
-        "Southern speakers of the dialect keep the length contrast of long vowels before geminate consonants.",
+        "Northern speakers of the dialect keep the length contrast of vowels before geminate consonants.",
+        "Southern speakers of the dialect keep the length contrast of vowels before geminate consonants.",
         False,
     ),
 }

@@ -17,6 +17,14 @@ NOW = datetime(2026, 11, 27, 10, tzinfo=UTC)
 TREE = "tree.txt"
 """Beside the memories: the files of the project, one path a line."""
 
+UNREADABLE = {
+    ("law_office", "project_krause_client.md"),
+    ("law_office", "project_krause_expert.md"),
+    ("radio_station", "project_la_plaza_fest.md"),
+    ("radio_station", "project_talkshow_live.md"),
+}
+"""Folder and file of what the client's own reader makes nothing of: text behind a quoted value."""
+
 
 @dataclass(frozen=True, slots=True)
 class Label:

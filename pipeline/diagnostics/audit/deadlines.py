@@ -67,7 +67,9 @@ def check(file: File, now: datetime) -> Iterator[Finding]:
     for sentence in sentences(f"{file.memory.description}\n{file.body}"):
         for match in _DEADLINE.finditer(sentence):
             day = _day(match)
-            history = _HISTORY.search(sentence[: match.start()])
+            # “Before 2026-03-01 it was on MySQL.”
+            before = match[0].lower().startswith("before")
+            history = _HISTORY.search(sentence if before else sentence[: match.start()])
             if day and not history and now.date() - day > timedelta(days=LONG_OVER):
                 what = f"speaks of a day to come that was {day.isoformat()}"
                 fix = "See what came of it; correct or remove it."

@@ -66,6 +66,18 @@ _BEHIND = re.compile(
     r"|never|instead|unlike|rather)\b",
     re.IGNORECASE,
 )
+_EVERYDAY = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July
+        August September October November December Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag
+        Januar Februar Mai Juni Juli Oktober Dezember English German French Spanish Italian Polish Dutch Latin
+        Englisch Deutsch The All Both It They We He She Die Der Das Alle Es Sie
+        """,
+    )
+)
+"""Days, months and languages change for one thing and stay for another."""
 _LOG = 3
 """So many days in one memory make it a diary."""
 _FIRST = 2
@@ -117,7 +129,8 @@ def _by(ender: Compared, users: dict[str, list[Compared]]) -> Iterator[Ended]:
 
 def _ended_in(text: str) -> set[str]:
     found = (match for pattern in _ENDS for match in pattern.finditer(text))
-    return {match["x"] for match in found if not denies(text[max(0, match.start() - 20) : match.start()])}
+    names = {match["x"] for match in found if not denies(text[max(0, match.start() - 20) : match.start()])}
+    return names - _EVERYDAY
 
 
 def _claim(ender: Compared) -> str:

@@ -22,6 +22,8 @@ _PATH = re.compile(r"(?:~/|/|\.{1,2}/)?(?:[\w.@+-]+/)+[\w.@+-]+/?")
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
 _WIKI = re.compile(r"\[\[([^\]\n|#]{1,120})")
 _HEAD_BYTES = 1 << 16
+_STANDS_FOR = re.compile(r"YYYY|yyyy|JJJJ|(?<![A-Za-z])(?:MM|DD|NN+|XX+|xx+|nn+|N|X)(?![A-Za-z])|\.\.\.")
+"""What stands for a day or a number in a path that names many files."""
 _MOST_FOLDERS = 5_000
 """So many folders of a project are looked through for the end of a path."""
 _SKIPPED = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", ".tox", "vendor"))
@@ -39,11 +41,24 @@ _NOT_YET = re.compile(
     re.IGNORECASE,
 )
 # “such as `docs/a.md`” · “see `docs/a.md`”
+_ELSEWHERE = re.compile(
+    r"\b(?:on|from|auf|sur|en) (?:the|his|her|their|my|a|dem|der|seinem|ihrem|le|el) (?:[^\W\d_]+ ){0,2}"
+    r"(?:server|share|laptop|nas|drive|machine|desktop|stick|phone|tablet|rechner|laufwerk|serveur|ordinateur)\b"
+    r"|\bin (?:the |his |her |their |an? |our )(?:\w+[ -])*(?!the\b)\w+(?:'s)? (?:repo|repository)\b"
+    r"|\bbucket\b",
+    re.IGNORECASE,
+)
+# “The report is written to `out/report.html`.” · “`src/report.py` writes it.”
+_MADE = re.compile(
+    r"\b(?:writes?|written|exports?|exported|saves?|saved|outputs?|generates?|creates?|produces?|renders?"
+    r"|downloads?|schreibt|erzeugt|exportiert|speichert)(?: \w+){0,3} `?$",
+    re.IGNORECASE,
+)
 _EXAMPLE = re.compile(
     r"(?:\bfor (?:example|instance)|\be\.g\.|\bsuch as|\blike|\bsay|\bz\. ?B\.|\bzum Beispiel"
     r"|\bpar exemple|\bp\. ?ex\."
-    r"|\bpor ejemplo|\bad esempio|\bnp\.|\bbijv\.|\bnamed|\bcalled|\bignores?|\bpattern)[\s,:]*(?:an? "
-    r"|the |ein\w* )?`?$",
+    r"|\bpor ejemplo|\bad esempio|\bnp\.|\bbijv\.|\bnamed|\bcalled|\bignores?|\bpattern)[\s,:]*"
+    r"(?:an? |the |ein\w* )?(?:`[^`]*`(?:,|,? (?:or|and|oder|und))? )*`?$",
     re.IGNORECASE,
 )
 
@@ -121,7 +136,9 @@ def _in_text(body: str) -> Iterator[tuple[str, bool]]:
     """Yield what stands in backticks and is said to be there: no example, nothing yet to be made."""
     for sentence in sentences(body):
         for match in _CODE.finditer(sentence):
-            if not _NOT_YET.search(sentence) and not _EXAMPLE.search(sentence[: match.start()]):
+            before = sentence[: match.start()]
+            elsewhere = _NOT_YET.search(sentence) or _ELSEWHERE.search(sentence)
+            if not (elsewhere or _MADE.search(before) or _EXAMPLE.search(before)):
                 yield match[1], False
 
 
@@ -129,7 +146,7 @@ def _looks_like_a_file(path: str) -> bool:
     """Whether it surely means a file: it has an extension, and no part of it is a stand-in."""
     parts = path.split("/")
     stand_in = any(part.lower() in ("path", "to", "foo", "bar", "...", "example") for part in parts)
-    return bool(_EXTENSION.search(path)) and not stand_in
+    return bool(_EXTENSION.search(path)) and not stand_in and not _STANDS_FOR.search(path)
 
 
 def _is_there(path: str, project: Path) -> bool | None:

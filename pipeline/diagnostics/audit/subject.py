@@ -17,9 +17,10 @@ _CODE = re.compile(r"`[^`\n]*`|\S*/\S*|\d{4}-\d\d(?:-\d\d)?")
 _KINDS = re.compile(r"^(?:user|feedback|project|reference)[-_ ]")
 NEUTRAL = content_words(
     """
-    set setting use run take hold value period timeout time out limit size count number figure total max maximum
-    min minimum only exactly always every each per new current currently now already since get give go come stand
-    keep say rule definition note must shall should need want user there
+    set setting use run take hold value period timeout time out limit size count number figure total max
+    maximum
+    min minimum only exactly always every each per new current currently now already since get give go come
+    stand keep say rule definition note must shall should need want user there
     one two three four five six seven eight nine ten zwei drei vier fünf sechs sieben acht neun zehn
     """
 )
