@@ -45,7 +45,7 @@ def test_what_the_client_reads_is_listed_found_and_recalled(half: str, name: str
     assert {line.partition(":")[0] for line in listed.err.splitlines()} == unread
 
     app = App(store=laid.memory)
-    same = {}
+    same: dict[str, str] = {}
     for known in labels(half):
         if (known.folder, known.kind, known.what) == (name, "double", "same bytes under two names"):
             same |= dict(zip(known.files, reversed(known.files), strict=True))

@@ -130,6 +130,18 @@ BESIDE: dict[str, tuple[Memory, Memory]] = {
         ("proxy", "The proxy is Nginx", "The proxy is Nginx."),
         ("proxy-log", "The proxy moved from Nginx to Traefik", "In May it went back to Nginx."),
     ),
+    "another day for another thing": (
+        ("choir", "The choir meeting is on Monday", "It is on Monday."),
+        ("team", "The team meeting moved from Monday to Tuesday", "It is on Tuesday."),
+    ),
+    "two rooms": (
+        ("rent", "The rent of room A is 40 euros", "The rent of room A is 40 euros."),
+        ("rent-b", "The rent of room B is 60 euros", "The rent of room B is 60 euros."),
+    ),
+    "an active verb": (
+        ("ci", "Builds run on Jenkins", "Builds run on Jenkins."),
+        ("artifacts", "Builds: Jenkins removed the artifacts", "Jenkins removed the artifacts."),
+    ),
     "told of as history": (
         ("mail-before", "Mails were sent by Postling until May", "Mails were sent by Postling until May."),
         ("mail-now", "Mails: Postling was cancelled in May", "Mails go out by ourselves."),
