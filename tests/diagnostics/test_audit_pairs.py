@@ -90,33 +90,45 @@ BESIDE: dict[str, tuple[Memory, Memory]] = {
         ("api-prod", "Prod: the api runs 6 replicas", "The api runs 6 replicas."),
         ("api-stage", "Stage: the api runs 2 replicas", "The api runs 2 replicas."),
     ),
+    "two lists": (
+        ("cutoff-farms", "Score cutoff for farms", "The score cutoff of the call list is 62 points."),
+        ("cutoff-shops", "Score cutoff for shops", "The score cutoff of the call list is 48 points."),
+    ),
     "a range and a value in it": (
-        ("wax", "The wax is poured at 62–68 degrees", "The wax is poured at 62–68 degrees."),
-        ("wax-now", "The wax is poured at 65 degrees", "The wax is poured at 65 degrees."),
+        ("wax", "The pot of wax is poured at 62–68 degrees", "The pot of wax is poured at 62–68 degrees."),
+        ("wax-pot", "The pot of wax is poured at 65 degrees", "The pot of wax is poured at 65 degrees."),
     ),
     "a default and what overrides it": (
-        ("width", "Images are 1200 px wide by default", "Images are 1200 px wide by default."),
-        ("width-header", "Images are 2000 px wide", "The images are 2000 px wide and override it."),
+        ("width", "The gallery images are 1200 px wide", "The gallery images are 1200 px wide by default."),
+        ("width-2", "The gallery images are 2000 px wide", "The gallery images are 2000 px wide."),
     ),
     "one value in two units": (
-        ("loaf", "The loaf weighs 1.5 kg", "The loaf weighs 1.5 kg."),
-        ("loaf-grams", "The loaf weighs 1500 g", "The loaf weighs 1500 g."),
+        ("loaf", "The rye loaf weighs 1.5 kg baked", "The rye loaf weighs 1.5 kg baked."),
+        ("loaf-2", "The rye loaf weighs 1500 g baked", "The rye loaf weighs 1500 g baked."),
     ),
     "a limit and a value below it": (
-        ("mail-limit", "A mail holds at most 20 MB", "A mail holds at most 20 MB."),
-        ("mail", "A mail holds 8 MB", "A mail holds 8 MB."),
+        ("mail", "A sent shop mail holds at most 20 MB", "A sent shop mail holds at most 20 MB."),
+        ("mail-2", "A sent shop mail holds 8 MB", "A sent shop mail holds 8 MB."),
     ),
     "two currencies": (
-        ("price", "The store price is 14.99 USD", "The store price is 14.99 USD."),
-        ("price-pl", "The store price is 54.99 PLN", "The store price is 54.99 PLN."),
+        ("price", "The store price of the game is 14.99 USD", "The store price of the game is 14.99 USD."),
+        ("price-2", "The store price of the game is 54.99 PLN", "The store price of the game is 54.99 PLN."),
     ),
     "two chapters": (
-        ("chapter-3", "Length of chapter 3: 9,000 words", "Planned length of chapter 3: 9,000 words."),
-        ("chapter-5", "Length of chapter 5: 14,000 words", "Planned length of chapter 5: 14,000 words."),
+        ("length", "Planned text of chapter 3 is 9,000 words", "Planned text of chapter 3 is 9,000 words."),
+        (
+            "length-2",
+            "Planned text of chapter 5 is 14,000 words",
+            "Planned text of chapter 5 is 14,000 words.",
+        ),
     ),
     "a history of both": (
-        ("guard", "The guard fires at 20 %", "The guard fires at 5 %. It went to 20 % in May."),
-        ("guard-now", "The guard fires at 5 %", "The guard fires at 5 %."),
+        ("guard", "The import guard fires at 20 %", "The import guard fires at 20 %. It was 5 % in May."),
+        ("guard-2", "The import guard fires at 5 %", "The import guard fires at 5 %."),
+    ),
+    "an older version that knows the newer": (
+        ("engine", "Engine: Bramble 4.3", "The game is on Bramble 4.3, the demo on Bramble 4.5."),
+        ("engine-2", "Project was upgraded to Bramble 4.5 on 2026-10-10", "Files are converted."),
     ),
     "two denials are none": (
         ("hints", "Every public function has type hints", "Every public function has type hints."),
@@ -139,7 +151,7 @@ BESIDE: dict[str, tuple[Memory, Memory]] = {
         ("rent-b", "The rent of room B is 60 euros", "The rent of room B is 60 euros."),
     ),
     "an active verb": (
-        ("ci", "Builds run on Jenkins", "Builds run on Jenkins."),
+        ("builds", "Builds run on Jenkins", "Builds run on Jenkins."),
         ("artifacts", "Builds: Jenkins removed the artifacts", "Jenkins removed the artifacts."),
     ),
     "told of as history": (
