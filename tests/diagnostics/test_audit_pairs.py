@@ -100,7 +100,7 @@ BESIDE: dict[str, tuple[Memory, Memory]] = {
     ),
     "a default and what overrides it": (
         ("width", "The gallery images are 1200 px wide", "The gallery images are 1200 px wide by default."),
-        ("width-2", "The gallery images are 2000 px wide", "The gallery images are 2000 px wide."),
+        ("width-2", "The gallery images are 1600 px wide", "The gallery images are 1600 px wide."),
     ),
     "one value in two units": (
         ("loaf", "The rye loaf weighs 1.5 kg baked", "The rye loaf weighs 1.5 kg baked."),
@@ -115,11 +115,11 @@ BESIDE: dict[str, tuple[Memory, Memory]] = {
         ("price-2", "The store price of the game is 54.99 PLN", "The store price of the game is 54.99 PLN."),
     ),
     "two chapters": (
-        ("length", "Planned text of chapter 3 is 9,000 words", "Planned text of chapter 3 is 9,000 words."),
+        ("length", "Whole text of chapter 3 is 9,000 words", "Whole text of chapter 3 is 9,000 words."),
         (
             "length-2",
-            "Planned text of chapter 5 is 14,000 words",
-            "Planned text of chapter 5 is 14,000 words.",
+            "Whole text of chapter 5 is 14,000 words",
+            "Whole text of chapter 5 is 14,000 words.",
         ),
     ),
     "a history of both": (
