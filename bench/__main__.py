@@ -44,6 +44,7 @@ def rows(*, big: bool) -> list[Row]:
             5,
             lambda _, n: hooks.recall_ratio(n * 8, 10_000, "prompt, a"),
         ),
+        Row("prompt hook, 50 foreign", "bare interpreter", 5, lambda _, n: hooks.foreign_ratio(n * 8)),
         Row(
             "session hook, 10,000",
             "bare interpreter",

@@ -27,6 +27,7 @@ from pipeline.hooklib.places import sanitise
 from pipeline.install.hook_registration import hook_command
 from pipeline.search.refresh import refresh_index
 from pipeline.store import Store
+from tests.support.claude_folders import ROOT, UNREADABLE, every_folder
 
 HOOKS = Path(__file__).resolve().parent.parent / "hooks"
 FLOOR = "python -I -S -c pass"
@@ -35,6 +36,8 @@ LAUNCHER = "sh run Stop"
 COUNTS = (100, 1_000, 10_000)
 PROMPT = "how do we deploy to staging, is the vpn needed before?"
 OTHER = "rename the variable in that function to something readable"
+FOREIGN = 50
+FOREIGN_PROMPT = "which voice do product texts have, do they say du to the customer?"
 NOW = datetime(2026, 11, 27, 10, tzinfo=UTC)
 PAYLOAD = (
     b'{"session_id":"bench","transcript_path":"/x","hook_event_name":"Stop","last_assistant_message":"%s"}'
@@ -90,6 +93,41 @@ def recalling(rounds: int, count: int) -> dict[str, list[float]]:
                 times[name].append(time.perf_counter() - start)
                 assert ("answered" in name or "start" in name) == bool(done.stdout), (name, done.stdout)
     return times
+
+
+def foreign_ratio(rounds: int) -> Ratio:
+    """Compare a prompt's hook over `FOREIGN` files as Claude Code writes them with a bare interpreter.
+
+    They are of `fixtures/audit`, with those that nobody can read and those in other encodings; the prompt is
+    one that a memory answers.
+    """
+    python = os.path.realpath(sys.executable)
+    with _installation(0) as (project, env):
+        config = Path(env["CLAUDE_CONFIG_DIR"])
+        store = config / "projects" / sanitise(os.path.realpath(project)) / "memory"
+        taken = [file for half, name in every_folder() for file in sorted((ROOT / half / name).glob("*.md"))]
+        odd = [
+            ROOT / half / name / file
+            for half, name in every_folder()
+            for of, file in UNREADABLE
+            if of == name
+        ]
+        chosen = [file for file in taken if file.name != "MEMORY.md" and file not in odd]
+        for file in [*odd, *chosen[:: len(chosen) // FOREIGN + 1], *chosen][:FOREIGN]:
+            (store / file.name).write_bytes(file.read_bytes())
+        refresh_index(config / "reverie", Store.open(store), NOW)
+        command = [python, "-I", "-S", str(HOOKS / "recall.py"), "UserPromptSubmit"]
+        times: list[float] = []
+        floor: list[float] = []
+        for number in range(rounds):
+            given = _asked(project, FOREIGN_PROMPT).replace(b"bench-session", b"bench-%d" % number)
+            for taking, argv in ((floor, [python, "-I", "-S", "-c", "pass"]), (times, command)):
+                start = time.perf_counter()
+                done = subprocess.run(argv, input=given, env=env, check=True, capture_output=True)
+                taking.append(time.perf_counter() - start)
+            assert done.stdout, "the prompt is answered"
+    middle, base = statistics.median(times), statistics.median(floor)
+    return Ratio(middle / base, None, middle * 1e3, base * 1e3, rounds)
 
 
 @contextmanager

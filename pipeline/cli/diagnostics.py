@@ -15,6 +15,7 @@ from pipeline.diagnostics import doctor
 from pipeline.diagnostics.audit import Audit, FirstSight, first_sight
 from pipeline.diagnostics.audit import audit as look_through
 from pipeline.diagnostics.audit.first_sight import Row
+from pipeline.domain.finding import Finding
 from pipeline.text.humanize import count
 
 _WIDTH = 80
@@ -124,19 +125,32 @@ def _value(found: Audit) -> dict[str, object]:
         "memories": found.memories,
         "counts": found.count(),
         "findings": [
-            {field: getattr(finding, field) for field in ("level", "code", "path", "line", "message", "fix")}
+            {
+                field: getattr(finding, field)
+                for field in ("level", "code", "path", "line", "message", "fix", "other")
+            }
             for finding in found.findings
         ],
     }
 
 
 def _tell(found: Audit) -> None:
-    for finding in found.findings:
-        text = f"{finding.where}: {finding.code}: {finding.message}. {finding.fix}"
-        output.hanging(f"{finding.level:<8}", text, level=finding.level)
+    for finding in found.problems:
+        _finding(finding)
+    if found.notes:
+        if found.problems:
+            output.line()
+        output.line("Notes: to know, and often nothing is wrong.")
+        for finding in found.notes:
+            _finding(finding)
     if found.findings:
         output.line()
     counts = ", ".join(count(number, level) for level, number in found.count().items() if number)
     output.line(f"{count(found.memories, 'memory', 'memories')}: {counts or 'nothing wrong'}")
     if found.project is None:
         output.talk("relative paths were not looked for: --project names the project's directory")
+
+
+def _finding(finding: Finding) -> None:
+    text = f"{finding.where}: {finding.code}: {finding.message}. {finding.fix}"
+    output.hanging(f"{finding.level:<8}", text, level=finding.level)

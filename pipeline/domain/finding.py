@@ -14,7 +14,8 @@ class Finding:
     """What was looked at or found, in a stable `code`, and what a person can do about it.
 
     `fix` is empty when there is nothing to do. `path` is the file it is about, relative to the folder that
-    was looked at, and `line` its line (0: none in particular); without a file both are empty.
+    was looked at, and `line` its line (0: none in particular); without a file both are empty. `other` is the
+    second file, where it is about two.
     """
 
     level: Level
@@ -23,6 +24,7 @@ class Finding:
     fix: str = ""
     path: str = ""
     line: int = 0
+    other: str = ""
 
     @property
     def where(self) -> str:

@@ -37,7 +37,12 @@ class Clause:
 
 def denies(text: str) -> bool:
     """Whether `text` says that something is not so or must not be."""
-    return _NOT.search(_QUOTED.sub(" ", plain(text))) is not None
+    return denials(text) > 0
+
+
+def denials(text: str) -> int:
+    """Return how many words of `text` deny something; two may cancel each other: “never ships without”."""
+    return len(_NOT.findall(_QUOTED.sub(" ", plain(text))))
 
 
 def sentences(text: str) -> list[str]:

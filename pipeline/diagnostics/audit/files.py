@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from pipeline.core.zone import day
 from pipeline.diagnostics.audit.folder import File
-from pipeline.domain.finding import Finding
+from pipeline.domain.finding import Finding, Level
 from pipeline.domain.memory import TYPES
 from pipeline.hooklib.memory_format import conflicts
 from pipeline.hooklib.plain import lines_of
-from pipeline.safety.guard import violation
+from pipeline.safety.guard import never, violation
 from pipeline.safety.redaction import redact
 from pipeline.store.files.document import SETTLING, conflict_in_words
 from pipeline.store.files.layout import INDEX
@@ -22,6 +23,7 @@ STALE_DAYS = 90
 LONG_DESCRIPTION = 300
 _AGING = frozenset({"project", "task", "problem", "error"})
 """Types that say how things stand, which time overtakes; a preference or a decision does not go bad so."""
+_QUOTES_A_PERSON = re.compile(r"\W*(?:user|human)\s*:", re.IGNORECASE)
 
 
 def check(file: File, now: datetime) -> Iterator[Finding]:
@@ -100,14 +102,11 @@ def _words(file: File) -> Iterator[Finding]:
         barred = violation(line)
         if barred:
             what = f"reads like {barred}, and every session that loads it reads it so"
-            yield Finding(
-                "warning",
-                "not-a-fact",
-                what,
-                "State a fact instead, or remove it.",
-                path=file.path,
-                line=number,
-            )
+            fix = "State a fact instead, or remove it."
+            # What words alone read like is wrong too often; Claude quotes a person by “User: …”.
+            sure = never(line) is not None and _QUOTES_A_PERSON.match(line) is None
+            level: Level = "warning" if sure else "note"
+            yield Finding(level, "not-a-fact", what, fix, path=file.path, line=number)
         days = relative_days(line)
         if days:
             what = f"says “{days[0]}”, which is another day whenever it is read"

@@ -2,69 +2,78 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from pipeline.diagnostics.audit.ended import given_up
 from pipeline.diagnostics.audit.folder import File
+from pipeline.diagnostics.audit.rivals import rival
+from pipeline.diagnostics.audit.subject import Compared, elsewhere, left_over
 from pipeline.domain.finding import Finding
-from pipeline.text.clauses import Clause, clauses
-from pipeline.text.similarity import (
-    LEAST_COMMON,
-    NEAR_COPY,
-    NEIGHBOURS,
-    OPPOSITE,
-    SAME_MATTER,
-    content_words,
-    jaccard,
-    overlap,
-)
-from pipeline.text.specifics import is_value, kind_of
+from pipeline.text.clauses import denials
+from pipeline.text.similarity import LEAST_COMMON, NEAR_COPY, NEIGHBOURS, content_words, jaccard, overlap
+from pipeline.text.specifics import specifics
 
 _RARE = 12
 _IN_MANY = 40
 """A word that more memories than this have makes no two of them neighbours."""
-_CLAUSES = 60
-
-
-@dataclass(slots=True)
-class _Told:
-    """A memory with its words; the clauses are cut when it is first compared."""
-
-    file: File
-    words: frozenset[str]
-    cut: list[Clause] | None = None
-
-    def clauses(self) -> list[Clause]:
-        if self.cut is None:
-            self.cut = clauses(_text(self.file))[:_CLAUSES]
-        return self.cut
+_KEEP_ONE = "Keep the one that holds; a memory that was overtaken goes."
 
 
 def check(files: list[File]) -> Iterator[Finding]:
-    """Yield doubles and contradictions among `files`, each pair once, told of the later path."""
+    """Yield doubles and contradictions among `files`, each pair once, told of the later path.
+
+    What is sure enough is a warning; what may well be something else is a note under another code.
+    """
     yield from _same("duplicate-name", files, lambda f: f.memory.name.lower() if f.memory else "")
     yield from _same("duplicate-id", files, lambda f: f.memory.id if f.memory else "")
-    texts = [_Told(file, content_words(_text(file))) for file in files]
-    for a, b in _neighbours(texts):
-        rival = _contradiction(a, b)
-        if rival:
-            what = f"{rival}, against {a.file.path}"
-            fix = "Keep the one that holds; a memory that was overtaken goes."
-            yield Finding("warning", "contradiction", what, fix, path=b.file.path, line=_line(b.file, rival))
-        elif _alike(a.words, b.words) or _alike(content_words(a.file.body), content_words(b.file.body)):
-            what = f"says what {a.file.path} says"
-            yield Finding("warning", "duplicate", what, "Keep the fuller of the two.", path=b.file.path)
+    texts = [Compared.of(file) for file in files]
+    paired: set[frozenset[str]] = set()
+    for ended in given_up(texts):
+        a, b = ended.by.file, ended.used_in.file
+        if (pair := frozenset((a.path, b.path))) not in paired:
+            paired.add(pair)
+            what = f"{ended.what} in {a.path}"
+            yield Finding("warning", "contradiction", what, _KEEP_ONE, path=b.path, line=1, other=a.path)
+    for left, right in _neighbours(texts):
+        if frozenset((left.file.path, right.file.path)) not in paired:
+            yield from _pair(left, right)
 
 
-def _alike(left: frozenset[str], right: frozenset[str]) -> bool:
-    return len(left & right) >= LEAST_COMMON and jaccard(left, right) >= NEAR_COPY
+def _pair(a: Compared, b: Compared) -> Iterator[Finding]:
+    """Yield what is wrong with two memories side by side: at most one thing."""
+    first, second = a.file.path, b.file.path
+    found = rival(a, b)
+    if found:
+        what, line = f"{found.what}, against {first}", b.file.line_of(found.at)
+        if found.sure:
+            yield Finding("warning", "contradiction", what, _KEEP_ONE, path=second, line=line, other=first)
+        else:
+            fix = "See whether both hold, and say in each what it is about."
+            yield Finding("note", "perhaps-contradiction", what, fix, path=second, line=line, other=first)
+    elif _same_text(a, b) or _alike(a, b):
+        what = f"says what {first} says"
+        yield Finding("warning", "duplicate", what, "Keep the fuller of the two.", path=second, other=first)
 
 
-def _text(file: File) -> str:
-    memory = file.memory
-    return f"{memory.description}\n{memory.body}" if memory else ""
+def _same_text(a: Compared, b: Compared) -> bool:
+    """Whether both say the same in the same words, of text below the front matter or of all."""
+    bodies = [" ".join(compared.file.body.split()) for compared in (a, b)]
+    if bodies[0] == bodies[1] and len(content_words(bodies[0])) >= LEAST_COMMON:
+        return _values(a.description) == _values(b.description)
+    return a.words == b.words and len(a.words) >= LEAST_COMMON and specifics(a.text) == specifics(b.text)
+
+
+def _values(text: str) -> frozenset[str]:
+    return frozenset(found for found in specifics(text) if any(char.isdigit() for char in found))
+
+
+def _alike(a: Compared, b: Compared) -> bool:
+    """Whether both say the same in nearly the same words, and nothing that may make two things of it."""
+    enough = len(a.words & b.words) >= LEAST_COMMON and jaccard(a.words, b.words) >= NEAR_COPY
+    apart = elsewhere(a, b) or (left_over(a.words, b) and left_over(b.words, a))
+    same = _values(a.text) == _values(b.text) and denials(a.text) == denials(b.text)
+    return enough and same and not apart
 
 
 def _same(code: str, files: list[File], key: Callable[[File], str]) -> Iterator[Finding]:
@@ -80,7 +89,7 @@ def _same(code: str, files: list[File], key: Callable[[File], str]) -> Iterator[
         first.setdefault(value, file.path)
 
 
-def _neighbours(texts: list[_Told]) -> Iterator[tuple[_Told, _Told]]:
+def _neighbours(texts: list[Compared]) -> Iterator[tuple[Compared, Compared]]:
     """Yield pairs that share rare words; only those are looked up, so that many files take no square."""
     often = Counter(word for text in texts for word in text.words)
     holders: dict[str, list[int]] = defaultdict(list)
@@ -96,36 +105,3 @@ def _neighbours(texts: list[_Told]) -> Iterator[tuple[_Told, _Told]]:
             enough = len(theirs & text.words) >= least and overlap(theirs, text.words) >= NEIGHBOURS
             if shared and enough:
                 yield texts[other], text
-
-
-def _contradiction(a: _Told, b: _Told) -> str:
-    """Return what two memories say differently about the same matter, or an empty string."""
-    said_by_a = {value for clause in a.clauses() for value in clause.specifics}
-    said_by_b = {value for clause in b.clauses() for value in clause.specifics}
-    for left in a.clauses():
-        for right in b.clauses():
-            mine, theirs = {*left.words}, {*right.words}
-            common = len(mine & theirs)
-            if common < 2 or overlap(mine, theirs) < SAME_MATTER:
-                continue
-            # What the other says too, elsewhere, is no rival.
-            pair = _rivals(left.specifics - said_by_b, right.specifics - said_by_a)
-            if pair:
-                return f"says {pair[1]} where {pair[0]} stands"
-            opposite = left.denies != right.denies and jaccard(mine, theirs) >= OPPOSITE
-            if opposite and common >= LEAST_COMMON:
-                return f"says the opposite of “{' '.join(left.words[:6])}”"
-    return ""
-
-
-def _rivals(left: frozenset[str], right: frozenset[str]) -> tuple[str, str] | None:
-    by_kind = {kind_of(value): value for value in sorted(left, reverse=True) if is_value(value)}
-    for value in sorted(right):
-        if is_value(value) and kind_of(value) in by_kind:
-            return by_kind[kind_of(value)], value
-    return None
-
-
-def _line(file: File, rival: str) -> int:
-    found = re.match(r"says (-?\d[\d.,:-]*)", rival)
-    return file.line_of(found[1]) if found else 0

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from pipeline.core.errors import InputError
-from pipeline.diagnostics.audit import files, index, mentions, pairs
+from pipeline.diagnostics.audit import deadlines, files, index, mentions, pairs
 from pipeline.diagnostics.audit.folder import read
 from pipeline.diagnostics.audit.writers import Writers, writers
 from pipeline.domain.finding import Finding, Level
@@ -29,6 +29,16 @@ class Audit:
     memories: int
     writers: Writers
     findings: tuple[Finding, ...]
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """Return the errors and warnings: what is wrong, or nearly always is."""
+        return tuple(finding for finding in self.findings if finding.level != "note")
+
+    @property
+    def notes(self) -> tuple[Finding, ...]:
+        """Return what is good to know and often is all right."""
+        return tuple(finding for finding in self.findings if finding.level == "note")
 
     def count(self) -> dict[str, int]:
         """Return how many findings there are of each level, worst first."""
@@ -53,7 +63,7 @@ def audit(folder: Path, *, now: datetime, project: Path | None = None) -> Audit:
     project = project.resolve() if project else mentions.project_of(root)
     found = [*seen.findings, *index.check(seen), *files.index_secrets(seen.index)]
     for file in seen.files:
-        found += files.check(file, now)
+        found += [*files.check(file, now), *deadlines.check(file, now)]
     found += [*pairs.check(seen.memories), *mentions.check(seen, project)]
     found.sort(key=lambda finding: (ORDER.index(finding.level), finding.path, finding.line, finding.code))
     return Audit(folder, project, len(seen.files), writers(root, seen.memories), tuple(found))
