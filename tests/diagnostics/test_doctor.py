@@ -61,7 +61,7 @@ def test_as_json_a_finding_has_the_fields_of_its_command_and_no_more(lived_in, t
     assert keys == {("level", "what", "message", "fix")}
     (tmp_path / "a.md").write_text("Odd.")
     found = lived_in.here("audit", tmp_path, "--json", code=1).json["findings"]
-    assert {tuple(row) for row in found} == {("level", "code", "path", "line", "message", "fix")}
+    assert {tuple(row) for row in found} == {("level", "code", "path", "line", "message", "fix", "other")}
 
 
 def wire(change):

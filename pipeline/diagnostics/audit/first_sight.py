@@ -88,7 +88,7 @@ _KINDS = (
     # Words are compared and not understood, so this is told as what may be.
     _Kind(
         "contradictions",
-        frozenset({"contradiction"}),
+        frozenset({"contradiction", "perhaps-contradiction"}),
         "may contradict another one",
         "may contradict others",
     ),
@@ -98,6 +98,12 @@ _KINDS = (
         "path that is named is gone",
         "paths that are named are gone",
         each=True,
+    ),
+    _Kind(
+        "over",
+        frozenset({"deadline-over"}),
+        "names a day that is long over",
+        "name days that are long over",
     ),
 )
 
