@@ -158,6 +158,9 @@ def _plan(found: Audit) -> Iterator[str]:
         yield f"{count(by.held, 'file')} {stays}."
     if by.apart:
         lies = "lies" if by.apart == 1 else "lie"
-        yield f"{count(by.apart, 'file')} {lies} where Reverie changes nothing by itself, as in a team's folder."
+        yield (
+            f"{count(by.apart, 'file')} {lies} where Reverie changes nothing by itself,"
+            " as in a team's folder."
+        )
     if by.note:
         yield by.note
