@@ -28,6 +28,14 @@ def open_store(path: Path, settings: Settings, *, create: bool = False, later: b
     )
 
 
+def look_at_store(path: Path) -> Store:
+    """Open the directory at `path` as a store that is only read: nothing is finished that was cut short.
+
+    What the settings decide is of no matter to it. Errors are those of `Store.open`.
+    """
+    return Store.open(path, to_look=True)
+
+
 @dataclass(frozen=True, slots=True)
 class PhaseContext:
     """Everything extraction and the dream need. `client` is None when no model is to be asked (offline)."""

@@ -17,13 +17,12 @@ from pipeline.core.ids import new_id
 from pipeline.domain.authorship import AUTHORS, NOBODY, PERSON
 from pipeline.domain.memory import Memory
 from pipeline.domain.operations import Operation
-from pipeline.hooklib.ownership import OTHER
 from pipeline.intake.authors import note_authors
 from pipeline.ledger import Ledger, utterances
 from pipeline.ledger.inbox import ADOPTED, InboxItem, amend_inbox, decide_inbox, list_inbox
 from pipeline.recall.prepared import hook_state
 from pipeline.store import Document, Snapshot, Store
-from pipeline.store.ownership.permission import may_change
+from pipeline.store.ownership.permission import is_adoptable, is_anothers
 
 KEPT = "is kept like Reverie's own: its front matter gets an id"
 _DEEDS = frozenset({"merge", "supersede", "strike", "retire", "relate"})
@@ -94,7 +93,7 @@ def adopt(app: App, seen: Sequence[Offered]) -> str:
 
 def _plan(app: App, ledger: Ledger, store: Store, change_id: str) -> _Plan:
     snapshot, now = store.scan(), app.clock.now()
-    theirs = {document.id: document for document in snapshot.documents if _is_anothers(document, store)}
+    theirs = {document.id: document for document in snapshot.documents if is_anothers(document, store)}
     waiting = _waiting(list_inbox(ledger, str(app.store_path)), snapshot, theirs.keys())
     made = changes.plan(
         [operation for _, operation in waiting], store, snapshot, run_id=change_id, now=now, approved=True
@@ -108,17 +107,11 @@ def _plan(app: App, ledger: Ledger, store: Store, change_id: str) -> _Plan:
     ]
     taken = {row.path for row in rows}
     for document in theirs.values():
-        if document.path in taken or document.hand != OTHER:
+        if document.path in taken or not is_adoptable(document, store):
             continue
         made.door.revise(document, replace(_confirmed(document, ledger), updated=now))
         rows.append(_offered(document, KEPT))
     return _Plan(made, [item for item, _ in answered], sorted(rows, key=lambda row: row.path))
-
-
-def _is_anothers(document: Document, store: Store) -> bool:
-    """Whether only a person's word lets the file be changed, for who wrote it and not for a pin."""
-    pinned = document.head.pinned
-    return document.identity is not None and not pinned and may_change(document, store) is not None
 
 
 def _waiting(

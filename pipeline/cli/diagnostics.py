@@ -11,6 +11,7 @@ from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
 from pipeline.core import clock, paths
+from pipeline.core.home import Home
 from pipeline.diagnostics import doctor
 from pipeline.diagnostics.audit import Audit, FirstSight, first_sight
 from pipeline.diagnostics.audit import audit as look_through
@@ -73,7 +74,8 @@ def audit(
     root = folder.expanduser() if folder else App().store_path
     if folder is None and project is None:
         project = paths.project_root(Path.cwd())
-    found = look_through(root, now=clock.from_environment().now(), project=project)
+    ledger = Home(paths.home_dir()).ledger
+    found = look_through(root, now=clock.from_environment().now(), project=project, ledger=ledger)
     if short:
         seen = first_sight(found)
         whole = f"`reverie audit {folder}`" if folder else "`reverie audit`"
@@ -124,6 +126,7 @@ def _value(found: Audit) -> dict[str, object]:
         "project": found.project,
         "memories": found.memories,
         "counts": found.count(),
+        "writers": found.writers,
         "findings": [
             {
                 field: getattr(finding, field)
@@ -147,6 +150,8 @@ def _tell(found: Audit) -> None:
         output.line()
     counts = ", ".join(count(number, level) for level, number in found.count().items() if number)
     output.line(f"{count(found.memories, 'memory', 'memories')}: {counts or 'nothing wrong'}")
+    for sentence in first_sight(found).plan:
+        output.hanging("- ", sentence)
     if found.project is None:
         output.talk("relative paths were not looked for: --project names the project's directory")
 

@@ -67,7 +67,12 @@ def _tell_folder(app: App) -> None:
         return
     try:
         with output.progress("looking"):
-            found = audit(app.store_path, now=app.clock.now(), project=paths.project_root(Path.cwd()))
+            found = audit(
+                app.store_path,
+                now=app.clock.now(),
+                project=paths.project_root(Path.cwd()),
+                ledger=Home(app.home).ledger,
+            )
     except InputError as error:
         # It can't be listed; what was installed is no worse for it.
         output.talk(str(error))

@@ -20,13 +20,14 @@ from pipeline.store import Document, Store
 from pipeline.store.files.identity import Identity, of_guess
 
 
-def note_authors(ledger: Ledger, store: Store, *, keep: bool = True) -> None:
+def note_authors(ledger: Ledger | None, store: Store, *, keep: bool = True) -> None:
     """Find out who wrote what of `store`, so that its next `scan` tells; without `keep` in this process only.
 
-    Only what is new is noted. Raises StoreError or OSError where the store can't be read or written.
+    Only what is new is noted; without a `ledger` no transcript tells. Raises StoreError or OSError where the
+    store can't be read or written.
     """
     documents = store.scan().documents
-    writes = file_writes.below(ledger, [str(store.path), str(store.root)])
+    writes = calls_in(ledger, store)
     fresh = []
     for document in documents:
         if document.hand == OURS:
@@ -39,6 +40,11 @@ def note_authors(ledger: Ledger, store: Store, *, keep: bool = True) -> None:
         store.identities.keep(fresh)
     else:
         store.identities.suppose(fresh)
+
+
+def calls_in(ledger: Ledger | None, store: Store) -> dict[str, list[FileWrite]]:
+    """Return path → the calls that wrote there, as the transcripts that were read tell, oldest first."""
+    return {} if ledger is None else file_writes.below(ledger, [str(store.path), str(store.root)])
 
 
 def stamp_of(front: Mapping[str, Any]) -> Stamp | None:

@@ -4,6 +4,6 @@ Every statement of SQL is in this package. A function takes the open Ledger firs
 datetimes or epoch seconds, as the caller has them, and are kept as epoch seconds.
 """
 
-from pipeline.ledger.connection import Ledger, look_at_ledger, open_ledger
+from pipeline.ledger.connection import Ledger, look_at_ledger, open_ledger, read_ledger
 
-__all__ = ["Ledger", "look_at_ledger", "open_ledger"]
+__all__ = ["Ledger", "look_at_ledger", "open_ledger", "read_ledger"]

@@ -157,6 +157,36 @@ def look_at_ledger(path: Path) -> Ledger:
     return ledger
 
 
+def read_ledger(path: Path) -> Ledger:
+    """Open the ledger at `path` without a byte written, beside the file neither.
+
+    Raises LedgerError where there is none, where it is another version's, or where it can't be read.
+    """
+    log = path.with_name(path.name + "-wal")
+    with translated(path):
+        # Without a log the main file is the whole, and SQLite would make the log and its index to read it.
+        options = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+        connection = _connect(path, options)
+        try:
+            if migrations.version(connection, path) == migrations.LATEST:
+                return Ledger(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+        connection.close()
+    raise LedgerError(
+        "an older Reverie made it", file=str(path), fix="`reverie status` brings it up to date."
+    )
+
+
+def _connect(path: Path, options: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?{options}", uri=True, timeout=BUSY_SECONDS, isolation_level=None
+    )
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
 def _cant_write(cause: BaseException | None) -> bool:
     if isinstance(cause, OSError):
         return cause.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
@@ -170,10 +200,7 @@ def _read_only(path: Path, cause: LedgerError) -> Ledger:
         ("mode=ro", ""),
         ("mode=ro&immutable=1", ", the latest changes may be missing"),
     ):
-        connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?{options}", uri=True, timeout=BUSY_SECONDS, isolation_level=None
-        )
-        connection.row_factory = sqlite3.Row
+        connection = _connect(path, options)
         try:
             if migrations.version(connection, path) == migrations.LATEST:
                 return Ledger(connection, path, f"looked at without writing{left_out}: {cause.args[0]}")

@@ -88,6 +88,7 @@ class Store:
         *,
         create: bool = False,
         later: bool = False,
+        to_look: bool = False,
         index_lines: int = INDEX_LINES,
         index_bytes: int = INDEX_BYTES,
         lock_seconds: float = 30.0,
@@ -95,7 +96,8 @@ class Store:
     ) -> Store:
         """Open the store at `path`, which may be a link to a directory; finish an interrupted change set.
 
-        With `create` a missing directory is made, mode 0700; with `later` it is when the first change is.
+        With `create` a missing directory is made, mode 0700; with `later` it is when the first change is;
+        `to_look` at it leaves an interrupted change as it is, so that nothing is written.
         `index_lines` and `index_bytes` are the limits of MEMORY.md; a change waits `lock_seconds` for
         another process; the last `generations` of each kind are kept for undo.
         Raises StoreError when there is no directory, a link in our own folder, or an interrupted change that
@@ -116,7 +118,7 @@ class Store:
             lock_seconds=lock_seconds,
             generations=generations,
         )
-        if store._journal.interrupted() and not store.is_team:
+        if not to_look and store._journal.interrupted() and not store.is_team:
             with store._locked():
                 store._recover()
         return store

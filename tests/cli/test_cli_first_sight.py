@@ -60,7 +60,7 @@ def test_init_in_a_folder_of_our_own_shows_nothing(tmp_path):
 
 def test_as_json_it_is_counts_and_paths(known):
     value = known.here("audit", "--short", "--json", code=1).json
-    assert (value["memories"], value["more"]) == (60, 0) and len(value["plan"]) == 2
+    assert (value["memories"], value["more"]) == (60, 0) and len(value["plan"]) == 3
     assert value["rows"][0] == {
         "kind": "unreadable",
         "number": 1,

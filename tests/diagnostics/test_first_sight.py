@@ -44,24 +44,27 @@ def test_a_sound_folder_has_no_row(tmp_path: Path) -> None:
     assert (found.rows, found.more, found.memories) == ((), 0, 60)
 
 
-def test_who_wrote_it_is_told_by_our_record_and_by_the_session_it_names(root: Path, tmp_path: Path) -> None:
+def test_who_wrote_it_is_told_by_our_record_and_by_the_stamp(root: Path, tmp_path: Path) -> None:
     store = Store.open(root)
     save(store, memory("ours", extra={"originSessionId": "s"}), memory("edited-since"))
     edited = root / "edited-since.md"
     edited.write_text(edited.read_text("utf-8") + "By hand.\n", "utf-8")
     found = audit(root, now=NOW, project=tmp_path)
-    assert found.writers == Writers(reverie=1, claude=40, unknown=20)
+    assert replace(found.writers, note="") == Writers(reverie=1, claude=40, unknown=19, held=1)
     plan = first_sight(found).plan
-    assert [sentence.split(" ")[0] for sentence in plan] == ["1", "40", "20"]
+    assert [sentence.split(" ")[0] for sentence in plan] == ["1", "40", "19", "1", "This"]
     assert "`reverie undo`" in plan[1] and "wait for your yes: `reverie adopt`" in plan[2]
 
 
-def test_a_record_that_is_no_file_makes_no_file_ours(root: Path, tmp_path: Path) -> None:
+def test_where_our_record_cannot_be_read_nothing_is_claimed(root: Path, tmp_path: Path) -> None:
     save(Store.open(root), memory("ours"))
     log = root / ".reverie" / "written.jsonl"
     log.unlink()
     log.mkdir()
-    assert audit(root, now=NOW, project=tmp_path).writers == Writers(reverie=0, claude=40, unknown=20)
+    found = audit(root, now=NOW, project=tmp_path)
+    assert replace(found.writers, note="") == Writers()
+    (sentence,) = first_sight(found).plan
+    assert sentence.startswith("Who wrote them can't be told: ") and sentence.endswith("not a regular file.")
 
 
 def test_what_one_file_has_often_is_counted_where_it_counts(root: Path, tmp_path: Path) -> None:

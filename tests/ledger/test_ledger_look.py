@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import LedgerError
-from pipeline.ledger import look_at_ledger, open_ledger
+from pipeline.ledger import look_at_ledger, open_ledger, read_ledger
 from pipeline.ledger.connection import translated
 from pipeline.ledger.watermarks import set_watermark, watermark
+from tests.support.stores import tree
 
 LOOK = """
 import resource, sys
@@ -97,3 +98,32 @@ def test_a_full_disk_is_told_as_one(tmp_path: Path) -> None:
         with pytest.raises(LedgerError, match="full") as caught, translated(path):
             ledger.execute("CREATE TABLE big AS SELECT randomblob(9000000)")
     assert caught.value.fix.startswith("Make room on the disk")
+
+
+def test_reading_leaves_no_file_beside_it_and_takes_no_write(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    filled(path)
+    before = tree(tmp_path)
+    with read_ledger(path) as ledger:
+        assert watermark(ledger, "a", "s", "turn") == 7
+        with pytest.raises(LedgerError):
+            set_watermark(ledger, "a", "s", "turn", 9)
+    assert tree(tmp_path) == before
+
+
+def test_reading_sees_what_another_has_just_written(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    with open_ledger(path) as busy:
+        set_watermark(busy, "a", "s", "turn", 8)
+        with read_ledger(path) as ledger:
+            assert watermark(ledger, "a", "s", "turn") == 8
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no database" * 500])
+def test_reading_makes_no_ledger_of_what_is_none(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "ledger.sqlite"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(LedgerError):
+        read_ledger(path)
+    assert tree(tmp_path) == ({} if content is None else {path.name: content})

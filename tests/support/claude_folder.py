@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 _FACTS = Path(__file__).parents[2] / "fixtures/recall/kelpwatch.json"
+AT = datetime(2026, 11, 20, 9, tzinfo=UTC)
 SESSION = "0f3c8d1e-5b1a-4c58-9d0e-{:012d}"
 
 
@@ -13,8 +16,8 @@ def claude_folder(root: Path, *, sound: bool = False) -> Path:
     """Write 60 memory files below `root` and return it; `sound` leaves out all that is wrong.
 
     Wrong are: one file without readable front matter, one line that leads nowhere, two files without a line,
-    one double, one contradiction, one path that is gone. 40 of the readable files say which session they are
-    from.
+    one double, one contradiction, one path that is gone. 40 of the readable files have the client's
+    stamp of the very second in which they were written.
     """
     root.mkdir(parents=True, exist_ok=True)
     facts = json.loads(_FACTS.read_text("utf-8"))["memories"]
@@ -23,7 +26,9 @@ def claude_folder(root: Path, *, sound: bool = False) -> Path:
     for number, fact in enumerate(facts[: 60 - len(spoilt)]):
         name, text = f"feedback_{number}", json.dumps(fact["description"], ensure_ascii=False)
         front = f"name: {fact['name']}\ndescription: {text}\n{_below(number)}"
-        (root / f"{name}.md").write_text(f"---\n{front}---\n\n{fact['description']}\n", "utf-8")
+        file = root / f"{name}.md"
+        file.write_text(f"---\n{front}---\n\n{fact['description']}\n", "utf-8")
+        os.utime(file, (AT.timestamp(), AT.timestamp()))
         if sound or number not in (4, 5):
             lines.append(f"- [{fact['name']}]({name}.md) — {fact['description']}")
     for name, front, body in spoilt:
@@ -39,6 +44,7 @@ def _below(number: int) -> str:
     if number < 40:
         return (
             f"metadata:\n  node_type: memory\n  type: feedback\n  originSessionId: {SESSION.format(number)}\n"
+            f"  modified: {AT.isoformat()}\n"
         )
     return "type: feedback\n"
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pipeline.diagnostics.audit.run import Audit
+from pipeline.diagnostics.audit.writers import Writers
 from pipeline.domain.finding import Finding
 from pipeline.text.humanize import count
 
@@ -24,7 +25,8 @@ class Row:
 class FirstSight:
     """A folder at a glance: its memory files, what is wrong, worst first, and who may change what.
 
-    `more` counts what the audit found beside `rows`; `plan` is a sentence for each kind of writer.
+    `more` counts what the audit found beside `rows`; `plan` is a sentence for each kind of writer, of whom
+    `writers` has the numbers.
     """
 
     folder: str
@@ -32,6 +34,7 @@ class FirstSight:
     rows: tuple[Row, ...]
     more: int
     plan: tuple[str, ...]
+    writers: Writers
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,7 @@ def first_sight(found: Audit) -> FirstSight:
     known = frozenset[str]().union(*(kind.codes for kind in _KINDS))
     more = sum(finding.code not in known for finding in found.findings)
     shown = tuple(row for row in rows if row.number)
-    return FirstSight(str(found.folder), found.memories, shown, more, tuple(_plan(found)))
+    return FirstSight(str(found.folder), found.memories, shown, more, tuple(_plan(found)), found.writers)
 
 
 def _row(kind: _Kind, findings: Sequence[Finding]) -> Row:
@@ -125,7 +128,7 @@ def _row(kind: _Kind, findings: Sequence[Finding]) -> Row:
 
 
 def _plan(found: Audit) -> Iterator[str]:
-    """Yield what Reverie does with the files of each writer."""
+    """Yield what Reverie does with the files of each writer, and what could not be looked at."""
     by = found.writers
     if by.reverie:
         yield f"{count(by.reverie, 'file is', 'files are')} Reverie's own."
@@ -134,9 +137,36 @@ def _plan(found: Audit) -> Iterator[str]:
             f"{count(by.claude, 'file')} Claude wrote would take part: recalled, and merged or retired"
             " in a dream. `reverie undo` takes that back."
         )
+    if by.person:
+        stays = "stays" if by.person == 1 else "stay"
+        yield (
+            f"{count(by.person, 'file')} you wrote {stays} yours: recalled, and changed only at your yes:"
+            " `reverie adopt`."
+        )
+    if by.mixed:
+        waits = "waits" if by.mixed == 1 else "wait"
+        yield (
+            f"{count(by.mixed, 'file')} with words of Claude and of others {waits} for your yes too:"
+            " `reverie adopt`."
+        )
     if by.unknown:
         waits = "waits" if by.unknown == 1 else "wait"
         yield (
             f"{count(by.unknown, 'file')} nobody knows who wrote {waits} for your yes: `reverie adopt`."
             " Until then recalled, and never changed."
         )
+    if by.held:
+        stays = (
+            "is pinned, or was changed since Reverie wrote it: it stays as it is"
+            if by.held == 1
+            else "are pinned, or were changed since Reverie wrote them: they stay as they are"
+        )
+        yield f"{count(by.held, 'file')} {stays}."
+    if by.apart:
+        lies = "lies" if by.apart == 1 else "lie"
+        yield (
+            f"{count(by.apart, 'file')} {lies} where Reverie changes nothing by itself,"
+            " as in a team's folder."
+        )
+    if by.note:
+        yield by.note

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.errors import DocumentError, StoreError, UnsettledError
-from pipeline.core.ids import digest
 from pipeline.domain.finding import Finding
 from pipeline.domain.memory import Memory
 from pipeline.hooklib import front_matter
@@ -27,8 +26,7 @@ _APART = ("archive", "episodes", "graph/edges", "logs")
 class File:
     """One memory file: its text, where its body begins (line, from 1), and the memory if it can be read.
 
-    `front` is its front matter, None where it has none; `mtime` is in epoch seconds; `digest` is that of its
-    bytes.
+    `front` is its front matter, None where it has none; `mtime` is in epoch seconds.
     """
 
     path: str
@@ -37,7 +35,6 @@ class File:
     front: dict[str, Any] | None
     memory: Memory | None
     mtime: float
-    digest: str
 
     @property
     def body(self) -> str:
@@ -155,4 +152,4 @@ def _take(folder: Folder, path: str) -> None:
         folder.findings.append(
             Finding("error", "front-matter", message, fix, path=shown, line=error.line or 0)
         )
-    folder.files.append(File(shown, text, body_line, front, memory, stamp.mtime_ns / 1e9, digest(raw)))
+    folder.files.append(File(shown, text, body_line, front, memory, stamp.mtime_ns / 1e9))

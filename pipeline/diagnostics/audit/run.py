@@ -46,10 +46,11 @@ class Audit:
         return {level: counted[level] for level in ORDER}
 
 
-def audit(folder: Path, *, now: datetime, project: Path | None = None) -> Audit:
+def audit(folder: Path, *, now: datetime, project: Path | None = None, ledger: Path | None = None) -> Audit:
     """Look through the memory folder `folder`; relative paths are looked for in `project`, if it is known.
 
-    Raises InputError when there is no such directory or it can't be listed. Nothing is written.
+    Who wrote what is known by the file `ledger` too, where that is there. Nothing is written. Raises
+    InputError when there is no such directory or it can't be listed.
     """
     try:
         listed = any(folder.iterdir()) or True
@@ -66,4 +67,5 @@ def audit(folder: Path, *, now: datetime, project: Path | None = None) -> Audit:
         found += [*files.check(file, now), *deadlines.check(file, now)]
     found += [*pairs.check(seen.memories), *mentions.check(seen, project)]
     found.sort(key=lambda finding: (ORDER.index(finding.level), finding.path, finding.line, finding.code))
-    return Audit(folder, project, len(seen.files), writers(root, seen.memories), tuple(found))
+    by = writers(folder, [file.path for file in seen.memories], ledger)
+    return Audit(folder, project, len(seen.files), by, tuple(found))

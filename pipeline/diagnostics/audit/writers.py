@@ -1,36 +1,88 @@
-"""Who wrote the files of a folder, as far as the folder alone tells."""
+"""Who wrote the files of a folder: counted by the rule of `domain.authorship`, with nothing written."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from pipeline.core.errors import StoreError
-from pipeline.diagnostics.audit.folder import File
-from pipeline.store.ownership.written_log import WrittenLog
+from pipeline.context import look_at_store
+from pipeline.core.errors import LedgerError, ReverieError, cause
+from pipeline.domain.authorship import CLAUDE, PERSON
+from pipeline.hooklib.ownership import OURS
+from pipeline.intake.authors import calls_in, note_authors
+from pipeline.ledger import Ledger, read_ledger
+from pipeline.store import Document, Store
+from pipeline.store.ownership.permission import is_adoptable, is_tended
+
+_BY_FOLDER = "This is by the files alone: no session that was read tells of them."
+Part = Literal["reverie", "claude", "person", "mixed", "unknown", "held", "apart"]
 
 
 @dataclass(frozen=True, slots=True)
 class Writers:
-    """How many of the files that can be read Reverie wrote, Claude did, and of how many nobody can tell."""
+    """How many of the files that can be read each one wrote; each file counts once.
+
+    `reverie` and `claude` need no yes. `person`, `mixed` (Claude, in a file that held words of others) and
+    `unknown` are what `adopt` offers. `held` are pinned, or were changed since Reverie wrote them; `apart`
+    lie where Reverie changes nothing, as in a team's folder. `note` is a sentence on what could not be looked
+    at, "" for nothing; where it says so, nothing is counted.
+    """
 
     reverie: int = 0
     claude: int = 0
+    person: int = 0
+    mixed: int = 0
     unknown: int = 0
+    held: int = 0
+    apart: int = 0
+    note: str = ""
 
 
-def writers(root: Path, files: Sequence[File]) -> Writers:
-    """Return who wrote `files` of the folder `root`.
+def writers(folder: Path, paths: Iterable[str], ledger: Path | None) -> Writers:
+    """Return who wrote the files at `paths` of the directory `folder`, as `adopt` and `why` tell it.
 
-    Reverie's are those whose very bytes it noted; Claude's name the session in which the client made them.
-    What a person wrote says nothing of itself.
+    Calls in transcripts are taken from the file `ledger`, if it is there and can be read.
     """
-    log = WrittenLog(root)
     try:
-        ours = {file.path for file in files if log.digest(file.path) == file.digest}
-    except (OSError, StoreError):
-        # The record is no file that can be read; then Reverie takes its own for a stranger's as well.
-        ours = set()
-    claude = sum(file.path not in ours and bool(file.given("originSessionId")) for file in files)
-    return Writers(len(ours), claude, len(files) - len(ours) - claude)
+        store = look_at_store(folder.absolute())
+        note = _look(store, ledger)
+        found = {document.path: document for document in store.scan().documents}
+        counted = Counter[str](_part(found.get(path), store) for path in paths)
+    except (ReverieError, OSError) as error:
+        return Writers(note=f"Who wrote them can't be told: {cause(error).rstrip('.')}.")
+    # Where nothing is in doubt, what was not looked at makes no difference.
+    doubtful = counted["person"] + counted["mixed"] + counted["unknown"]
+    return Writers(**counted, note=note if doubtful else "")
+
+
+def _look(store: Store, path: Path | None) -> str:
+    """Let `store` know who wrote its files, in this process only; return what was missing for it."""
+    if path is None or not path.exists():
+        note_authors(None, store, keep=False)
+        return _BY_FOLDER
+    try:
+        with read_ledger(path) as ledger:
+            return _ask(ledger, store)
+    except LedgerError as error:
+        note_authors(None, store, keep=False)
+        return f"This is by the files alone: what was read of sessions can't be looked at ({cause(error)})."
+
+
+def _ask(ledger: Ledger, store: Store) -> str:
+    note_authors(ledger, store, keep=False)
+    return "" if calls_in(ledger, store) else _BY_FOLDER
+
+
+def _part(document: Document | None, store: Store) -> Part:
+    if document is None or store.is_team:
+        return "apart"
+    if document.identity is None or document.hand == OURS:
+        return "reverie"
+    if is_adoptable(document, store):
+        if document.identity.by == CLAUDE:
+            return "mixed"
+        return "person" if document.identity.by == PERSON else "unknown"
+    return "claude" if is_tended(document, store) and not document.head.pinned else "held"

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from pipeline.domain.memory import Untouchable, why_untouchable
+from pipeline.hooklib.ownership import OTHER
 from pipeline.store.files.scanning import Document
 
 
@@ -25,3 +26,16 @@ def is_tended(document: Document, record: WriteRecord) -> bool:
 def may_change(document: Document, record: WriteRecord) -> Untouchable | None:
     """Return why the file of `document` is left to a person, or None when code may change it."""
     return why_untouchable(pinned=document.head.pinned, ours=is_tended(document, record))
+
+
+def is_anothers(document: Document, record: WriteRecord) -> bool:
+    """Whether only a person's word lets the file be changed, for who wrote it and not for a pin."""
+    pinned = document.head.pinned
+    return document.identity is not None and not pinned and may_change(document, record) is not None
+
+
+def is_adoptable(document: Document, record: WriteRecord) -> bool:
+    """Whether one yes to all takes the file: another's that Reverie never wrote. One it wrote, and somebody
+    changed, waits for what is proposed about it; a team's is never taken.
+    """
+    return document.hand == OTHER and is_anothers(document, record)
