@@ -75,3 +75,29 @@ def test_what_can_t_be_read_is_named_in_one_line_and_the_rest_goes_on(tmp_path: 
     status = desk.here("status").out
     assert "1 file can't be read: broken.md" in status
     assert "1 file holds both sides of a merge: unsettled.md" in status
+
+
+def memory_files(folder: Path) -> dict[str, bytes]:
+    """Return path → bytes of what stands in the memory folder, but for what Reverie makes for itself."""
+    return {
+        file.relative_to(folder).as_posix(): file.read_bytes()
+        for file in folder.rglob("*")
+        if file.is_file()
+        and file.name not in ("CORE.md", "REFLECTION.md")
+        and not file.relative_to(folder).parts[0].startswith((".", "_"))
+    }
+
+
+@pytest.mark.parametrize(("half", "name"), every_folder())
+def test_adopted_and_dreamt_of_it_is_undone_to_the_byte(half: str, name: str, tmp_path: Path) -> None:
+    laid = lay_out(half, name, tmp_path, config=Path(os.environ["CLAUDE_CONFIG_DIR"]))
+    desk = Desk(laid.project, dict(os.environ))
+    desk.here("reindex")
+    before = memory_files(laid.memory)
+    desk.here("adopt", "--yes")
+    desk.here("consolidate", "--force", "--llm", "offline")
+    changes = [row["run"] for row in desk.here("history", "--json").json]
+    assert changes and memory_files(laid.memory) != before
+    for change in changes:
+        desk.here("undo", change)
+    assert memory_files(laid.memory) == before

@@ -27,7 +27,7 @@ PLAN = [
     "1 file with words of Claude and of others waits for your yes too: `reverie adopt`.",
     "3 files nobody knows who wrote wait for your yes: `reverie adopt`. Until then recalled, and never"
     " changed.",
-    "2 files are pinned, or were changed since Reverie wrote them: they stay as they are.",
+    "2 files are pinned, not UTF-8, or were changed since Reverie wrote them: they stay as they are.",
     "1 file lies where Reverie changes nothing by itself, as in a team's folder.",
 ]
 

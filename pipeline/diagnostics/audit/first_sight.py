@@ -157,9 +157,9 @@ def _plan(found: Audit) -> Iterator[str]:
         )
     if by.held:
         stays = (
-            "is pinned, or was changed since Reverie wrote it: it stays as it is"
+            "is pinned, not UTF-8, or was changed since Reverie wrote it: it stays as it is"
             if by.held == 1
-            else "are pinned, or were changed since Reverie wrote them: they stay as they are"
+            else "are pinned, not UTF-8, or were changed since Reverie wrote them: they stay as they are"
         )
         yield f"{count(by.held, 'file')} {stays}."
     if by.apart:

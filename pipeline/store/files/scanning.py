@@ -185,6 +185,16 @@ class Document:
         return self._raw
 
     @property
+    def is_text(self) -> bool:
+        """Whether its bytes are UTF-8: a file of others cannot be written again without loss of any other."""
+        try:
+            self.raw.decode("utf-8")
+        except (UnicodeDecodeError, ConflictError):
+            # One that somebody writes just now is looked at the next time.
+            return False
+        return True
+
+    @property
     def memory(self) -> Memory:
         """Return the memory with its body."""
         if self._memory is None:

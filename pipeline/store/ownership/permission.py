@@ -20,7 +20,7 @@ class WriteRecord(Protocol):
 
 def is_tended(document: Document, record: WriteRecord) -> bool:
     """Whether code may write the file of `document`: Reverie's own as it wrote it, and what Claude wrote."""
-    return record.is_ours(document) or document.tended
+    return record.is_ours(document) or (document.tended and document.is_text)
 
 
 def may_change(document: Document, record: WriteRecord) -> Untouchable | None:
@@ -29,9 +29,10 @@ def may_change(document: Document, record: WriteRecord) -> Untouchable | None:
 
 
 def is_anothers(document: Document, record: WriteRecord) -> bool:
-    """Whether only a person's word lets the file be changed, for who wrote it and not for a pin."""
-    pinned = document.head.pinned
-    return document.identity is not None and not pinned and may_change(document, record) is not None
+    """Whether only a person's word lets the file be changed, for who wrote it: not for a pin or odd bytes."""
+    if document.identity is None or document.head.pinned or not document.is_text:
+        return False
+    return may_change(document, record) is not None
 
 
 def is_adoptable(document: Document, record: WriteRecord) -> bool:
