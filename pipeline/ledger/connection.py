@@ -10,7 +10,7 @@ import errno
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -125,12 +125,8 @@ def open_ledger(path: Path) -> Ledger:
     with translated(path):
         _make_file(path)
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-    try:
-        with translated(path):
-            _prepare(connection, path)
-    except BaseException:
-        connection.close()
-        raise
+    with _closed_on_error(connection), translated(path):
+        _prepare(connection, path)
     return Ledger(connection, path)
 
 
@@ -167,16 +163,21 @@ def read_ledger(path: Path) -> Ledger:
         # Without a log the main file is the whole, and SQLite would make the log and its index to read it.
         options = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
         connection = _connect(path, options)
-        try:
+        with _closed_on_error(connection):
             if migrations.version(connection, path) == migrations.LATEST:
                 return Ledger(connection, path)
-        except BaseException:
-            connection.close()
-            raise
-        connection.close()
-    raise LedgerError(
-        "an older Reverie made it", file=str(path), fix="`reverie status` brings it up to date."
-    )
+            raise LedgerError(
+                "an older Reverie made it", file=str(path), fix="`reverie status` brings it up to date."
+            )
+
+
+@contextmanager
+def _closed_on_error(connection: sqlite3.Connection) -> Iterator[None]:
+    """Close `connection` when what is done inside fails."""
+    with ExitStack() as undo:
+        undo.callback(connection.close)
+        yield
+        undo.pop_all()
 
 
 def _connect(path: Path, options: str) -> sqlite3.Connection:
