@@ -22,7 +22,7 @@ from pipeline.ledger import Ledger, utterances
 from pipeline.ledger.inbox import ADOPTED, InboxItem, amend_inbox, decide_inbox, list_inbox
 from pipeline.recall.prepared import hook_state
 from pipeline.store import Document, Snapshot, Store
-from pipeline.store.ownership.permission import is_adoptable, is_anothers
+from pipeline.store.ownership.permission import is_anothers, was_never_ours
 
 KEPT = "is kept like Reverie's own: its front matter gets an id"
 _DEEDS = frozenset({"merge", "supersede", "strike", "retire", "relate"})
@@ -107,7 +107,7 @@ def _plan(app: App, ledger: Ledger, store: Store, change_id: str) -> _Plan:
     ]
     taken = {row.path for row in rows}
     for document in theirs.values():
-        if document.path in taken or not is_adoptable(document, store):
+        if document.path in taken or not was_never_ours(document):
             continue
         made.door.revise(document, replace(_confirmed(document, ledger), updated=now))
         rows.append(_offered(document, KEPT))

@@ -36,7 +36,13 @@ def is_anothers(document: Document, record: WriteRecord) -> bool:
 
 
 def is_adoptable(document: Document, record: WriteRecord) -> bool:
-    """Whether one yes to all takes the file: another's that Reverie never wrote. One it wrote, and somebody
-    changed, waits for what is proposed about it; a team's is never taken.
+    """Whether one yes to all takes the file: another's that Reverie never wrote."""
+    return was_never_ours(document) and is_anothers(document, record)
+
+
+def was_never_ours(document: Document) -> bool:
+    """Whether Reverie never wrote the file, and it is no team's.
+
+    One it wrote, and somebody changed, waits for what is proposed about it; a team's is never taken.
     """
-    return document.hand == OTHER and is_anothers(document, record)
+    return document.hand == OTHER
