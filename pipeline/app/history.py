@@ -191,7 +191,7 @@ def undo(app: App, run: str) -> Undone:
             raise
         inbox.turned(app, ledger, run)
         hook_state.refresh(ledger, app.home, app.settings, app.clock)
-        app.follow(store)
+        app.follow(store, begin=False)
         before = {
             file.path: file.before for item in store.history() if item.run == run for file in item.files
         }

@@ -47,6 +47,7 @@ def adopt(
     if rows and not dry_run and _agreed(len(rows), yes):
         change_id = adopted_files.adopt(app, rows)
         output.talk(f"adopted. `reverie undo {change_id}` takes it back.")
+    output.talk(app.index_trouble())
     if as_json:
         output.data({"change": change_id, "files": list(map(output.plain, rows))}, output.line, as_json=True)
 

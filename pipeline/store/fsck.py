@@ -19,6 +19,7 @@ from pipeline.store.files.scanning import Snapshot
 from pipeline.store.repository import Store
 
 MERGE_CONFLICT = "merge-conflict"
+INDEX_ENCODING = "index-encoding"
 
 
 def fsck(store: Store, *, index_lines: int = INDEX_LINES, index_bytes: int = INDEX_BYTES) -> list[Finding]:
@@ -44,7 +45,9 @@ def _files(snapshot: Snapshot) -> Iterator[Finding]:
         where = f"line {problem.line}: " if problem.line else ""
         if problem.path in snapshot.unsettled:
             continue  # `_unsettled` tells of each conflict.
-        if problem.path in snapshot.broken:
+        if problem.fix:
+            yield _fault(INDEX_ENCODING, problem.path, where + problem.message, problem.fix)
+        elif problem.path in snapshot.broken:
             fix = "Mend the front matter; the file is left as it is until then."
             yield _fault("front-matter", problem.path, where + problem.message, fix)
         elif "link" in problem.message:

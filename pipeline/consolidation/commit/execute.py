@@ -295,7 +295,7 @@ def _finish(
     now = phase.clock.now()
     report.word = "partial" if report.failed else "done" if report.actions else "nothing"
     word = "applied" if report.actions else "nothing"
-    phase.store.reindex(now=now, index_lines=INDEX_LINES)
+    phase.store.reindex(now=now, index_lines=INDEX_LINES, begin=False)
     write(report, home)
     live = phase.store.scan().documents
     if report.actions:

@@ -14,8 +14,9 @@ from pipeline.domain.finding import Finding
 from pipeline.domain.memory import Memory
 from pipeline.hooklib import front_matter
 from pipeline.hooklib.memory_format import NOT_MEMORIES, decoded, split_front_matter
-from pipeline.store.files import document
+from pipeline.store.files import document, memory_index
 from pipeline.store.files.layout import INDEX, OVERFLOW, read_regular
+from pipeline.store.fsck import INDEX_ENCODING
 
 MAX_FILES = 20_000
 _APART = ("archive", "episodes", "graph/edges", "logs")
@@ -126,7 +127,12 @@ def _take(folder: Folder, path: str) -> None:
         return
     text = decoded(raw)
     odd = _first_odd_byte(raw)
-    if odd >= 0:
+    unreadable = memory_index.unreadable(raw) if path == INDEX else None
+    if unreadable:
+        line, message = unreadable
+        fix = memory_index.SAVE_AS_UTF_8
+        folder.findings.append(Finding("error", INDEX_ENCODING, message, fix, path=shown, line=line))
+    elif odd >= 0:
         message = "bytes that are not UTF-8, which are shown as \ufffd"
         line = raw.count(b"\n", 0, odd) + 1
         fix = "Save the file as UTF-8."

@@ -34,11 +34,17 @@ MAX_DERIVED = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A file that could not be taken as it is; `line` is 0 when no line is to blame."""
+    """A file that could not be taken as it is; `line` is 0 when no line is to blame, `fix` may be empty."""
 
     path: str
     line: int
     message: str
+    fix: str = ""
+
+    def in_words(self) -> str:
+        """Return it on one line, with where it is and what to do."""
+        where = f"{self.path}:{self.line}" if self.line else self.path
+        return f"{where}: {self.message}" + (f". {self.fix}" if self.fix else "")
 
 
 @dataclass(frozen=True, slots=True)

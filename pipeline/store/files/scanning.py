@@ -25,7 +25,15 @@ from pipeline.safety.invisible import visible, visible_line
 from pipeline.store.files import document
 from pipeline.store.files.frontmatter_schema import aliases_in, to_memory
 from pipeline.store.files.identity import Identity
-from pipeline.store.files.layout import MAX_DERIVED, FileStamp, Problem, inside, memory_files, read_regular
+from pipeline.store.files.layout import (
+    INDEX,
+    MAX_DERIVED,
+    FileStamp,
+    Problem,
+    inside,
+    memory_files,
+    read_regular,
+)
 from pipeline.store.files.memory_index import Entry, entry_of
 from pipeline.text.slugs import slugify
 
@@ -242,7 +250,10 @@ class Snapshot:
         return self._names.get(slugify(wanted)) if wanted else None
 
     def left_out(self) -> list[str]:
-        """Return a line for the files that can't be read, and one for those that a merge left unsettled."""
+        """Return a line for the files that can't be read, one for those that a merge left unsettled.
+
+        A third says what keeps MEMORY.md from being written.
+        """
         lines = []
         if self.unread:
             files = "1 file" if len(self.unread) == 1 else f"{len(self.unread)} files"
@@ -250,7 +261,7 @@ class Snapshot:
         if self.unsettled:
             hold = "1 file holds" if len(self.unsettled) == 1 else f"{len(self.unsettled)} files hold"
             lines.append(f"{hold} both sides of a merge: {_first_names(self.unsettled)}")
-        return lines
+        return lines + [problem.in_words() for problem in self.problems if problem.path == INDEX]
 
     def _fill_names(self) -> None:
         for keys in (
