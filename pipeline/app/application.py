@@ -39,6 +39,7 @@ from pipeline.intake.ingest import Ingested, KnownFiles, file_key, ingest_file, 
 from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, open_ledger, runs
 from pipeline.llm import describe
+from pipeline.safety.invisible import visible_name
 from pipeline.search.refresh import refresh_index, sweep_indexes
 from pipeline.store import Document, Problem, Snapshot, Store
 from pipeline.transcript import find, scan
@@ -390,14 +391,16 @@ class App:
 def _problems(snapshot: Snapshot) -> list[str]:
     """Return what is wrong with files: of a few each where it stands, of many one line."""
     if len(snapshot.problems) > _PROBLEMS_NAMED:
-        others = [p for p in snapshot.problems if p.path not in {*snapshot.unread, *snapshot.unsettled}]
+        counted = {*snapshot.unread, *snapshot.unsettled, *snapshot.misnamed}
+        others = [problem for problem in snapshot.problems if problem.path not in counted]
         named = others[:_PROBLEMS_NAMED]
         return [*snapshot.left_out(), *map(_problem, named)]
     return [_problem(problem) for problem in snapshot.problems]
 
 
 def _problem(problem: Problem) -> str:
-    where = f"{problem.path}:{problem.line}" if problem.line else problem.path
+    path = visible_name(problem.path)
+    where = f"{path}:{problem.line}" if problem.line else path
     return f"{where}: {problem.message}"
 
 
