@@ -9,7 +9,7 @@ from pipeline.hooklib.ownership import OURS
 from pipeline.store import ChangeSet, Store
 from pipeline.store.files.document import parse
 from pipeline.store.files.identity import Identity
-from tests.support.stores import apply, memory, save
+from tests.support.stores import NOW, apply, memory, save
 
 SHARED = "11111111-1111-4111-8111-111111111111"
 
@@ -51,7 +51,7 @@ def test_from_the_index_a_copy_is_known_as_from_its_file(store: Store) -> None:
     write(store, "b", 5)
     found = ids(store)
     os.utime(store.root / "a.md")
-    store.reindex(now=memory().created)
+    store.reindex(now=NOW)
     assert ids(store)["b.md"] == SHARED, "the older one, as nothing was noted"
     os.utime(store.root / "a.md", (1_600_000_000, 1_600_000_000))
     assert ids(store) == found
