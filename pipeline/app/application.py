@@ -401,9 +401,9 @@ class App:
 def _problems(snapshot: Snapshot) -> list[str]:
     """Return what is wrong with files: of a few each where it stands, of many one line."""
     if len(snapshot.problems) > _PROBLEMS_NAMED:
-        counted = {*snapshot.unread, *snapshot.unsettled, INDEX}
-        others = [p for p in snapshot.problems if p.path not in counted]
-        return [*snapshot.left_out(), *(p.in_words() for p in others[:_PROBLEMS_NAMED])]
+        counted = {*snapshot.unread, *snapshot.unsettled, *snapshot.misnamed, INDEX}
+        others = [problem for problem in snapshot.problems if problem.path not in counted]
+        return [*snapshot.left_out(), *(problem.in_words() for problem in others[:_PROBLEMS_NAMED])]
     return [problem.in_words() for problem in snapshot.problems]
 
 

@@ -350,7 +350,7 @@ class Store:
             self._recover()
             snapshot = self.scan()
             wrote = self._rebuild(snapshot, now, begin=begin)
-            state = usage.write_state(self.root, now)
+            state = usage.carry_over(self.root, self._ids, now) or usage.write_state(self.root, now)
             jobs = {
                 usage.STATE: state,
                 catalog.CORE: catalog.write_core(self.root, snapshot.documents, now),
@@ -367,7 +367,11 @@ class Store:
         Told again, they are not counted again. No memory is touched. Raises StoreError as `apply` does.
         """
         with self._locked():
+            usage.carry_over(self.root, self._ids, now)
             return usage.count_uses(self.root, found, ledger, now)
+
+    def _ids(self) -> dict[str, str]:
+        return {document.path: document.id for document in self.scan().documents}
 
     def _apply(self, change: ChangeSet, generation: bool) -> Applied:
         snapshot = self._scanner.glance()

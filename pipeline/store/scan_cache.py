@@ -10,6 +10,7 @@ from pipeline.hooklib.ownership import OURS
 from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
 from pipeline.store.files import scanning
 from pipeline.store.files.scanning import Document, Snapshot
+from pipeline.store.ownership import twins
 from pipeline.store.ownership.identities import Identities
 from pipeline.store.ownership.written_log import WrittenLog
 
@@ -42,6 +43,7 @@ class Scanner:
                 document.identity = None
             else:
                 document.identity = self._identities.of(document.path, document.digest, present)
+        twins.part(self._root, snapshot.documents, self._written, self._identities)
         snapshot.problems += self._index.problems()
         self._trusted = scanning.trusted(snapshot.documents, int(now * 1e9))
         self.remember(snapshot)

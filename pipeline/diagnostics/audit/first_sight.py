@@ -175,5 +175,9 @@ def _plan(found: Audit) -> Iterator[str]:
             f"{count(by.apart, 'file')} {lies} where Reverie changes nothing by itself,"
             " as in a team's folder."
         )
+    if by.misnamed:
+        have = "has a name" if by.misnamed == 1 else "have names"
+        stay = "stays as it is" if by.misnamed == 1 else "stay as they are"
+        yield f"{count(by.misnamed, 'file')} {have} that no memory can have, and {stay}."
     if by.note:
         yield by.note

@@ -53,6 +53,15 @@ class Parts:
         return (self.bom + self.opening + (self.front or "") + self.closing + self.body).encode("utf-8")
 
 
+def is_utf8(raw: bytes) -> bool:
+    """Whether a file's bytes are UTF-8, so that `split` can cut it to write it again."""
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def split(raw: bytes, path: str = "") -> Parts:
     """Cut a file at its fences, to write it again. Raises DocumentError when it is not UTF-8."""
     try:

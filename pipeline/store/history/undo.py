@@ -220,6 +220,8 @@ def require_once(restores: Sequence[Restore], documents: Iterable[Document], tit
     for restore in restores:
         if restore.data is None or restore.expected is not None or not is_live(restore.path):
             continue
+        if not restore.record:
+            continue  # It was never ours: a copy, say, which has only the id of the other.
         try:
             memory_id = document.parse(restore.data, restore.path).id
         except DocumentError:
