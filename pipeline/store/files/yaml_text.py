@@ -7,6 +7,7 @@ that every generation of YAML reads so, times and yes or no stay words, and so d
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -21,6 +22,7 @@ _BASE_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _MOST_VALUES = 20_000
 """Values of one file, those that an alias repeats counted each time: a few lines may stand for gigabytes."""
 _TAG = "tag:yaml.org,2002:"
+_BREAK = re.compile("[\n\r\x85\u2028\u2029]")
 _NULL = _TAG + "null"
 _LEFT = ("timestamp", "bool", "merge", "value", "int", "float")
 
@@ -71,6 +73,18 @@ class _Dumper(_BASE_DUMPER):  # type: ignore[misc]
 _Dumper.add_representer(str, _Dumper.represent_str)
 
 
+class _InlineDumper(_BASE_DUMPER):  # type: ignore[misc]
+    """All on one line."""
+
+    def represent_str(self, data: str) -> Any:
+        """Return the node of a text, in quotes where lines or blanks would be lost."""
+        odd = data != data.strip() or _BREAK.search(data) is not None
+        return self.represent_scalar(_TAG + "str", data, style='"' if odd else None)
+
+
+_InlineDumper.add_representer(str, _InlineDumper.represent_str)
+
+
 def parse(front: str) -> dict[str, Any] | None:
     """Return the mapping that YAML text `front` holds, or None when it is no mapping but plain text.
 
@@ -92,9 +106,22 @@ def parse(front: str) -> dict[str, Any] | None:
     return data if isinstance(data, dict) else None
 
 
-def compose(front: str) -> Any:
-    """Return the root node of YAML text `front`, with the place of each value, None for no value."""
-    return yaml.compose(front, Loader=_Loader)
+def events(front: str) -> Iterator[Any]:
+    """Return what a parser meets in YAML text `front`, in order, each with its place."""
+    return iter(yaml.parse(front, Loader=_BASE_LOADER))
+
+
+def inline(value: Any) -> str:
+    """Return `value` as YAML on one line that may stand anywhere, between brackets too."""
+    text = yaml.dump(
+        [_cleaned(value)],
+        Dumper=_InlineDumper,
+        default_flow_style=True,
+        sort_keys=False,
+        width=1_000_000,
+        allow_unicode=True,
+    )
+    return str(text).strip("\n")[1:-1]
 
 
 def dump(data: Any) -> str:
