@@ -150,7 +150,7 @@ def test_flow_style_front_matter_can_be_updated():
     [
         (b"---\nname: a\ndescription: 'one' two\n---\n", 3),
         (b"---\nname: a\n  below: b\n---\nbody\n", 3),
-        (b"---\na: &x [*x]\nb: *x\n---\n", 1),
+        (b"---\na: &x [*x]\nb: *x\n---\n", 2),
     ],
 )
 def test_unreadable_front_matter_names_the_file_and_line(raw, line):

@@ -29,7 +29,8 @@ _LINE_BREAKS = re.compile(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+\s*")
 SETTLING = (
     "Keep one side, and remove the lines with <<<<<<<, ======= and >>>>>>>; until then it is not recalled."
 )
-_MENDING = "Quote the value, or remove the line; the file is left as it is until then."
+_MENDING = "Quote the value, or remove the line"
+_UNTIL_THEN = "; the file is left as it is until then."
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,8 @@ def read_front(front: str, path: str = "") -> dict[str, Any] | None:
         return front_matter.read(front, yaml_text.parse)
     except UnreadableError as error:
         message = f"front matter: {error}"
-        raise DocumentError(message, file=path, line=error.line + 1, fix=_MENDING) from error
+        fix = (error.fix or _MENDING) + _UNTIL_THEN
+        raise DocumentError(message, file=path, line=error.line + 1, fix=fix) from error
 
 
 def parse(raw: bytes, path: str) -> Memory:
@@ -103,7 +105,8 @@ def load(raw: bytes, path: str) -> tuple[Memory, dict[str, Any]]:
         return to_memory(data or {}, body, path), front
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         # One file with a value nobody thought of must not cost the others.
-        raise DocumentError(f"front matter: {error}", file=path, line=1, fix=_MENDING) from error
+        fix = _MENDING + _UNTIL_THEN
+        raise DocumentError(f"front matter: {error}", file=path, line=1, fix=fix) from error
 
 
 def conflict_in_words(marks: Sequence[int]) -> str:
