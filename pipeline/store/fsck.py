@@ -45,8 +45,7 @@ def _files(snapshot: Snapshot) -> Iterator[Finding]:
         if problem.path in snapshot.unsettled:
             continue  # `_unsettled` tells of each conflict.
         if problem.path in snapshot.broken:
-            fix = "Mend the front matter; the file is left as it is until then."
-            yield _fault("front-matter", problem.path, where + problem.message, fix)
+            yield _fault("front-matter", problem.path, where + problem.message, problem.fix)
         elif "link" in problem.message:
             yield _fault("link", problem.path, problem.message, "Replace the link by the file it names.")
         else:

@@ -29,7 +29,11 @@ WRONG: dict[str, tuple[list[str], int, str, str]] = {
     "brackets far too deep": (["team: " + "[" * 5_000 + "]" * 5_000], 3, *DEEP),
     "brackets over lines too deep": (["team:", *["  ["] * 65, *["  ]"] * 65], 67, *DEEP),
     "lines too deep": ([" " * level + f"k{level}:" for level in range(70)], 67, *DEEP),
-    "lines too deep, with a value": ([*(" " * level + f"k{level}:" for level in range(70)), " " * 70 + "v"], 67, *DEEP),
+    "lines too deep, with a value": (
+        [*(" " * level + f"k{level}:" for level in range(70)), " " * 70 + "v"],
+        67,
+        *DEEP,
+    ),
     "lines far too deep": ([" " * level + f"k{level}:" for level in range(500)], 67, *DEEP),
     "dashes too deep": (["a:", "  " + "- " * 70 + "x"], 4, *DEEP),
     "too deep by an alias": (
@@ -40,7 +44,12 @@ WRONG: dict[str, tuple[list[str], int, str, str]] = {
     "aliases of aliases": (LAUGHS, 7, *MANY),
     "a long value": (["team: " + "long " * 40_000], 1, *LARGE),
     "many long keys": ([f"{key}{'v' * 20}" for key in KEYS], 1, *LARGE),
-    "a list for a key": (["x: y", "? [a]", ": b"], 4, "a key that is a list or a table", "Write the key as a word"),
+    "a list for a key": (
+        ["x: y", "? [a]", ": b"],
+        4,
+        "a key that is a list or a table",
+        "Write the key as a word",
+    ),
     "a control character": (["x: y", "team: a\x07b"], 4, "a control character", "Take it out"),
     "an unknown escape": (
         ["x: y", 'team: "\\q"'],

@@ -39,6 +39,7 @@ class Problem:
     path: str
     line: int
     message: str
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)

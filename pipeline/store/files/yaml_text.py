@@ -171,12 +171,12 @@ def _in_words(error: Exception, front: str) -> UnreadableError:
         found = _UNPRINTED.search(front)
         line = front.count("\n", 0, found.start()) + 1 if found else 0
         return UnreadableError("a control character", line, final=True, fix="Take it out")
-    mark = getattr(error, "problem_mark", None)
+    at = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
     if str(getattr(error, "context", None) or "").startswith("while scanning"):
         # What was begun and never ended: the parser's own mark is where it gave up.
-        mark = getattr(error, "context_mark", None) or mark
-    line = mark.line + 1 if mark else 0
+        at = getattr(error, "context_mark", None) or at
+    line = at.line + 1 if at else 0
     if _PARSERS_OWN_LIMIT in problem:
         return _too_deep(line, final=False)  # In quotes, brackets that never close are a text.
     fix = "Write two backslashes for one, or single quotes around the text" if "escape" in problem else ""
@@ -191,6 +191,7 @@ def _too_deep(line: int, *, final: bool = True) -> UnreadableError:
 def _check_depth(front: str) -> None:
     """Raise UnreadableError for what is nested too deep, before any of it is built."""
     depth = 0
+    event: Any
     for event in yaml.parse(front, Loader=_BASE_LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
