@@ -229,7 +229,9 @@ def _rewrite(memory: Memory, parts: Parts, data: dict[str, Any]) -> bytes:
     body = parts.body
     # An empty line before the text is no part of it: a text that stays, stays byte for byte.
     if memory.body.strip("\n") != before.body.strip("\n"):
-        body = _written_body(memory.body)
+        # Only where one stood: a blank line below the front matter is how most others write it.
+        above = re.match(r"(?:[ \t]*\r?\n)*", parts.body)
+        body = (above[0] if above else "") + _written_body(memory.body.lstrip("\r\n"))
         if parts.newline == "\r\n":
             body = body.replace("\r\n", "\n").replace("\n", "\r\n")
     return replace(parts, front=front, body=body).join()
