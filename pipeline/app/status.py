@@ -113,7 +113,7 @@ def overview(
 def _left_out(store: Path, settings: Settings) -> list[str]:
     """Return a line for the files of the memory folder that can't be read, and one for unsettled merges."""
     try:
-        return open_store(store, settings).scan().left_out() if store.is_dir() else []
+        return open_store(store, settings).left_out() if store.is_dir() else []
     except StoreError:
         return []  # `doctor` tells what is wrong with the folder itself.
 

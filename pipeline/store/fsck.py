@@ -50,15 +50,14 @@ def _files(snapshot: Snapshot) -> Iterator[Finding]:
         where = f"line {problem.line}: " if problem.line else ""
         if problem.path in snapshot.unsettled:
             continue  # `_unsettled` tells of each conflict.
-        if problem.fix:
-            yield _fault(INDEX_ENCODING, problem.path, where + problem.message, problem.fix)
-        elif problem.path in snapshot.broken:
-            fix = "Mend the front matter; the file is left as it is until then."
-            yield _fault("front-matter", problem.path, where + problem.message, fix)
+        if problem.path in snapshot.broken:
+            yield _fault("front-matter", problem.path, where + problem.message, problem.fix)
         elif problem.by_name:
             # One that begins with a dot was hidden by somebody on purpose, most likely.
             level: Level = "note" if is_hidden_file(problem.path) else "error"
             yield Finding(level, ODD_NAME, problem.message, RENAME, problem.path)
+        elif problem.path == INDEX and problem.fix:
+            yield _fault(INDEX_ENCODING, problem.path, where + problem.message, problem.fix)
         elif "link" in problem.message:
             yield _fault("link", problem.path, problem.message, "Replace the link by the file it names.")
         else:

@@ -129,6 +129,12 @@ class Store:
         """Return every memory and every problem; only files that changed are read again."""
         return self._scanner.scan()
 
+    def left_out(self) -> list[str]:
+        """Return what `Snapshot.left_out` does, for much less than a `scan`."""
+        found = scanning.look_for_faults(self.root)
+        found.problems += self._index.problems()
+        return found.left_out()
+
     def read(self, name: str) -> Document:
         """Return the memory that `name` means (see `Snapshot.by_name`); UnknownMemoryError if none."""
         found = self.scan().by_name(name)

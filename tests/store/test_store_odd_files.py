@@ -80,7 +80,7 @@ def test_a_file_nested_too_deep_is_a_problem_of_its_own(store: Store, front: str
 def test_a_nesting_error_says_how_deep_is_too_deep() -> None:
     with pytest.raises(DocumentError, match="more than 64 deep") as caught:
         document.parse(f"---\nx: {'[' * 70}{']' * 70}\n---\n".encode(), "odd.md")
-    assert caught.value.fix and (caught.value.file, caught.value.line) == ("odd.md", 1)
+    assert caught.value.fix and (caught.value.file, caught.value.line) == ("odd.md", 2)
 
 
 def test_a_long_number_stays_in_its_file_as_it_was_written(store: Store) -> None:

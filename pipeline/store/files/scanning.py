@@ -321,7 +321,7 @@ def read_into(snapshot: Snapshot, root: Path, path: str, stamp: FileStamp | None
         (snapshot.unsettled if isinstance(error, UnsettledError) else snapshot.unread).append(path)
         if stamp is not None:
             snapshot.broken_stamps[path] = stamp
-        snapshot.problems.append(Problem(path, error.line or 0, error.args[0]))
+        snapshot.problems.append(Problem(path, error.line or 0, error.args[0], error.fix or ""))
     except (StoreError, OSError) as error:
         snapshot.unread.append(path)
         snapshot.problems.append(Problem(path, 0, str(error)))
@@ -341,19 +341,51 @@ def collector_paused() -> Iterator[None]:
 
 def trusted(documents: list[Document], seen_ns: int) -> dict[str, Document]:
     """Return by path the documents whose stamp was settled when they were looked at, at `seen_ns`."""
-    return {item.path: item for item in documents if item.stamp.ctime_ns + _TICK_NS < seen_ns}
+    return {item.path: item for item in documents if _is_settled(item.stamp, seen_ns)}
+
+
+def _is_settled(stamp: FileStamp, seen_ns: int) -> bool:
+    return stamp.ctime_ns + _TICK_NS < seen_ns
 
 
 def from_index(root: Path) -> dict[str, Document]:
     """Return what ``_index.json`` knows, by path; empty when it is missing, outdated or not ours."""
     try:
-        raw, stamp = read_regular(root / INDEX_JSON, MAX_DERIVED)
         with collector_paused():
-            entries = orjson.loads(raw)["entries"].values()
-            found = [Document.from_entry(root, entry) for entry in entries if CACHE_KEY in entry]
-    except (OSError, StoreError, ValueError, KeyError, TypeError, AttributeError):
-        return {}  # A derived file: whatever is wrong with it, the markdown has it all.
-    return trusted(found, stamp.mtime_ns)
+            entries, seen_ns = _index_entries(root)
+            found = [Document.from_entry(root, entry) for entry in entries]
+    except _NO_INDEX:
+        return {}
+    return trusted(found, seen_ns)
+
+
+def look_for_faults(root: Path) -> Snapshot:
+    """Look only for files at `root` (a real path) that can't be taken: the documents are the changed ones.
+
+    What ``_index.json`` knows, and is unchanged since, was taken then; nothing is made of it.
+    """
+    snapshot = Snapshot()
+    try:
+        with collector_paused():
+            entries, seen_ns = _index_entries(root)
+            taken = {str(entry["path"]): FileStamp(*entry[CACHE_KEY][:3]) for entry in entries}
+    except _NO_INDEX:
+        taken, seen_ns = {}, 0
+    for path, stamp in memory_files(root, snapshot.problems):
+        if taken.get(path) != stamp or not _is_settled(stamp, seen_ns):
+            read_into(snapshot, root, path, stamp)
+    return snapshot
+
+
+_NO_INDEX = (OSError, StoreError, ValueError, KeyError, TypeError, AttributeError)
+"""Whatever is wrong with a derived file, the markdown has it all."""
+
+
+def _index_entries(root: Path) -> tuple[list[dict[str, Any]], int]:
+    """Return the entries of ``_index.json`` that save reading a file, and when it was written."""
+    raw, stamp = read_regular(root / INDEX_JSON, MAX_DERIVED)
+    entries = orjson.loads(raw)["entries"].values()
+    return [entry for entry in entries if CACHE_KEY in entry], stamp.mtime_ns
 
 
 def _mirror(front: dict[str, Any], head: Memory) -> dict[str, Any]:
