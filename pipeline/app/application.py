@@ -260,7 +260,7 @@ class App:
     def to_come(self) -> dict[str, int]:
         """Return how much is read without a `process`: see `pipeline.app.status.to_come`."""
         with self.ledger(to_look=True) as ledger:
-            return to_come(ledger, self.settings)
+            return to_come(ledger, self.home, self.settings)
 
     def process(self, *, everything: bool) -> Iterator[tuple[str, list[Outcome]]]:
         """Read the ready conversations, oldest first; yields each file's key with its outcomes.
