@@ -68,7 +68,7 @@ class App:
         self.home = paths.home_dir()
         self.settings: Settings
         self.settings, self.config_error = config.load_or_defaults(self.home)
-        zone.use(self.settings.extraction.time_zone)
+        zone.use(self.settings.extraction.time_zone, self.home)
         network.use(**self.settings.network.model_dump())
         self.clock = clocks.from_environment()
         self.llm = llm or self.settings.model.provider
