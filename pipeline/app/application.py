@@ -343,11 +343,12 @@ class App:
         known = get_args(conversations.Status)
         if status is not None and status not in known:
             raise UsageError(f"there is no status {status!r}", fix=f"Statuses: {', '.join(known)}.")
-        with self.ledger() as ledger:
-            limits = self.settings.extraction
-            conversations.mark_ready(
-                ledger, now=self.clock.now(), gap_minutes=limits.conversation_gap_minutes
-            )
+        with self.ledger(to_look=True) as ledger:
+            if not ledger.note:
+                limits = self.settings.extraction
+                conversations.mark_ready(
+                    ledger, now=self.clock.now(), gap_minutes=limits.conversation_gap_minutes
+                )
             return [asdict(item) for item in conversations.list_conversations(ledger, status=status)]
 
     def memories(self, kind: str | None) -> tuple[list[Document], list[str]]:

@@ -20,6 +20,7 @@ from pipeline.core.home import Home
 from pipeline.core.ids import digest
 from pipeline.hooklib import home_files, jsonish
 from pipeline.hooklib.plain import whole_lines
+from pipeline.hooklib.settings import step_for
 from pipeline.install import claude_settings, hook_edit
 from pipeline.install import status_line as status_lines
 from pipeline.install.hook_registration import note_interpreter
@@ -265,5 +266,5 @@ def _unwritable(file: Path, error: OSError) -> InputError:
     return InputError(
         f"can't be written: {error.strerror or error}",
         file=str(error.filename or file),
-        fix="Make the file and its folder writable for yourself.",
+        fix=step_for(error.errno),
     )
