@@ -82,7 +82,7 @@ def test_what_waits_and_what_was_said_is_listed_on_a_full_disk(filled, command):
 
 @pytest.mark.parametrize(
     "command",
-    [["install", "--yes"], ["mode", "observe"], ["search", "ticket"], ["work"], ["inbox", "accept", "1"]],
+    [["install", "--yes"], ["mode", "observe"], ["search", "ticket"], ["work"]],
 )
 def test_what_needs_room_says_so(filled, command):
     said = full(filled, *command)
