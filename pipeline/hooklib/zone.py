@@ -9,7 +9,6 @@ day's. So each worker notes in ``<home>/zones`` where it is (`pipeline.core.zone
 in their order: its name and the second in which it was last seen.
 """
 
-import os
 import time
 
 from pipeline.hooklib import home_files, places, times
@@ -48,9 +47,7 @@ def use(wanted: str, home: str = "") -> bool:
     such a zone. With a name that nobody knows days are the machine's.
     """
     global name, named, former
-    if "TZ" in os.environ and places.by_client():
-        # It may be a project's, and what is told of a day would hang on the project one is in.
-        del os.environ["TZ"]
+    if places.without_a_projects_zone():
         getattr(time, "tzset", int)()
     named = find(wanted) if wanted else None
     name = wanted if named else ""
