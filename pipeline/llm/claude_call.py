@@ -119,9 +119,9 @@ def environment(program: Path, settings: ModelSettings) -> dict[str, str]:
     a login that is refused would be refused again. The program's folder is put on PATH, since a scheduler's
     PATH may lack its interpreter.
     """
-    names, prefixes = _PASSED, _PASSED_PREFIXES
-    if not places.by_client():
-        names, prefixes = names | _TYPED, (*prefixes, "XDG_")
+    typed = not places.by_client()
+    names = _PASSED | (_TYPED if typed else frozenset())
+    prefixes = (*_PASSED_PREFIXES, *(("XDG_",) if typed else ()))
     variables = {
         name: value for name, value in os.environ.items() if name in names or name.startswith(prefixes)
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -108,7 +108,7 @@ def locked(shop: Workshop, transcript: Path) -> Iterator[None]:
         other.execute("ROLLBACK")
 
 
-State = Callable[[Workshop, Path], "contextmanager[None]"]
+State = Callable[[Workshop, Path], AbstractContextManager[None]]
 STATES = {"damaged": damaged, "damaged within": damaged_within, "full": full, "unreadable": unreadable}
 SLOW = (("work",), ("status",), ("dream",))
 """What is tried with a locked ledger, as a writer waits for five seconds."""
