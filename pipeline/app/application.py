@@ -69,7 +69,7 @@ class App:
         self.home = paths.home_dir()
         self.settings: Settings
         self.settings, self.config_error = config.load_or_defaults(self.home)
-        zone.use(self.settings.extraction.time_zone)
+        zone.use(self.settings.extraction.time_zone, self.home)
         network.use(**self.settings.network.model_dump())
         self.clock = clocks.from_environment()
         self.llm = llm or self.settings.model.provider
@@ -261,7 +261,7 @@ class App:
     def to_come(self) -> dict[str, int]:
         """Return how much is read without a `process`: see `pipeline.app.status.to_come`."""
         with self.ledger(to_look=True) as ledger:
-            return to_come(ledger, self.settings)
+            return to_come(ledger, self.home, self.settings)
 
     def process(self, *, everything: bool) -> Iterator[tuple[str, list[Outcome]]]:
         """Read the ready conversations, oldest first; yields each file's key with its outcomes.
@@ -344,11 +344,12 @@ class App:
         known = get_args(conversations.Status)
         if status is not None and status not in known:
             raise UsageError(f"there is no status {status!r}", fix=f"Statuses: {', '.join(known)}.")
-        with self.ledger() as ledger:
-            limits = self.settings.extraction
-            conversations.mark_ready(
-                ledger, now=self.clock.now(), gap_minutes=limits.conversation_gap_minutes
-            )
+        with self.ledger(to_look=True) as ledger:
+            if not ledger.note:
+                limits = self.settings.extraction
+                conversations.mark_ready(
+                    ledger, now=self.clock.now(), gap_minutes=limits.conversation_gap_minutes
+                )
             return [asdict(item) for item in conversations.list_conversations(ledger, status=status)]
 
     def memories(self, kind: str | None) -> tuple[list[Document], list[str]]:

@@ -74,6 +74,21 @@ def test_what_was_injected_is_shown_on_a_full_disk(filled):
     assert said.returncode == 0 and said.stdout == "recall has put nothing into any session yet\n"
 
 
+@pytest.mark.parametrize("command", [["inbox"], ["conversations"]])
+def test_what_waits_and_what_was_said_is_listed_on_a_full_disk(filled, command):
+    said = full(filled, *command)
+    assert said.returncode == 0 and said.stdout == filled.here(*command).out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["install", "--yes"], ["mode", "observe"], ["search", "ticket"], ["work"]],
+)
+def test_what_needs_room_says_so(filled, command):
+    said = full(filled, *command)
+    assert said.returncode == 1 and "Make room" in said.stderr, said.stderr
+
+
 def test_why_needs_no_room(filled):
     said = full(filled, "why", "from-now-on-name-branches-after-the-ticket")
     assert said.returncode == 0 and "the person said at" in said.stdout
