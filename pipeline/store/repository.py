@@ -131,9 +131,7 @@ class Store:
 
     def left_out(self) -> list[str]:
         """Return what `Snapshot.left_out` does, for much less than a `scan`."""
-        found = scanning.look_for_faults(self.root)
-        found.problems += self._index.problems()
-        return found.left_out()
+        return self._scanner.left_out()
 
     def read(self, name: str) -> Document:
         """Return the memory that `name` means (see `Snapshot.by_name`); UnknownMemoryError if none."""

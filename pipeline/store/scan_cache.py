@@ -49,6 +49,12 @@ class Scanner:
         self.remember(snapshot)
         return snapshot
 
+    def left_out(self) -> list[str]:
+        """Return what `Snapshot.left_out` does, for much less than a `scan`."""
+        found = scanning.look_for_faults(self._root)
+        found.problems += self._index.problems()
+        return found.left_out()
+
     def glance(self) -> Snapshot:
         """Return the store by its file names; what this object saw before is not looked at again.
 
