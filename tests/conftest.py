@@ -32,13 +32,19 @@ settings.register_profile(
 settings.load_profile("reverie")
 
 TOGETHER = (
-    "tests/architecture/",
-    "tests/docs/",
-    "tests/packaging/test_wheel.py",
-    "tests/worker/test_worker_kill_matrix.py",
-    "tests/consolidation/test_dream_kills.py",
-    "tests/consolidation/test_dream_cost.py",
-    "tests/store/test_store_kills.py",
+    ("tests/architecture/",),
+    ("tests/docs/",),
+    ("tests/packaging/test_wheel.py",),
+    ("tests/worker/test_worker_kill_matrix.py",),
+    ("tests/consolidation/test_dream_kills.py",),
+    ("tests/consolidation/test_dream_cost.py",),
+    ("tests/store/test_store_kills.py",),
+    # The readings of the recorded sessions (support/readings.py).
+    (
+        "tests/app/test_estimate.py",
+        "tests/evaluation/test_recorded_sessions.py",
+        "tests/evaluation/test_recordings.py::test_every_recording_of_a_session",
+    ),
 )
 """What shares a costly set-up: run by one process, it is set up once (``pytest --dist loadgroup``)."""
 
@@ -47,9 +53,9 @@ TOGETHER = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what stays together."""
     for item in items:
-        for start in TOGETHER:
-            if item.nodeid.startswith(start):
-                item.add_marker(pytest.mark.xdist_group(start))
+        for starts in TOGETHER:
+            if item.nodeid.startswith(starts):
+                item.add_marker(pytest.mark.xdist_group(starts[0]))
 
 
 @pytest.fixture(autouse=True)
