@@ -17,18 +17,32 @@ from pipeline.safety.plausible import (
     IDENTIFIER,
     NOT_A_VALUE,
     VARIABLE,
+    constant,
+    identifiers,
+    long_name,
     made_up,
     names_a_name,
     stands_for_another,
+    strong,
     telling,
 )
 from pipeline.safety.rule import Rule, Span, lower
-from pipeline.safety.secret_rules import ASSIGNED, KEY, KEY_AT, KEY_HINTS, KEY_LEAD, QUOTED, QUOTES, SHAPES
+from pipeline.safety.secret_rules import (
+    ASSIGNED,
+    FAR_KEY_HINTS,
+    KEY,
+    KEY_AT,
+    KEY_HINTS,
+    KEY_LEAD,
+    QUOTED,
+    QUOTES,
+    SHAPES,
+)
 from pipeline.safety.seed_phrases import phrases
 from pipeline.safety.unbroken import views
 from pipeline.safety.vendor_rules import TOKENS
 
-_TRAILING = ".)]}!?"
+_TRAILING = ".)]}!?:"
 """Punctuation after a bare value that belongs to the sentence or the code around it."""
 _LONG, _LONG_WORD = 12, re.compile(r"\S{12,}")
 """Characters without a blank that the shortest token has."""
@@ -161,7 +175,8 @@ def _quoted(text: str, lowered: str) -> Iterator[Span]:
                     start, end = found.span("value")
                     before = line[found.start() : start]
                     # In brackets stands the name to look it up by: `password = environ["X"];`.
-                    if _quoted_value(found["value"]) and "[" not in before and not _about(before):
+                    about = _about(before) and not strong(found["value"])
+                    if _quoted_value(found["value"]) and "[" not in before and not about:
                         yield at + start, at + end, rule.kind
         at += len(line) + 1
 
@@ -185,7 +200,7 @@ def names(text: str, lowered: str) -> list[int]:
     took half of all redaction's time. `lowered` is `text` in lower case.
     """
     positions: set[int] = set()
-    for hint in KEY_HINTS:
+    for hint in KEY_HINTS if lowered.isascii() else KEY_HINTS + FAR_KEY_HINTS:
         at = lowered.find(hint)
         while at >= 0:
             lead = KEY_LEAD.search(lowered, max(0, at - 12), at) if hint == "key" else None
@@ -204,11 +219,24 @@ def names(text: str, lowered: str) -> list[int]:
 def _value(found: re.Match[str], text: str) -> Iterator[Span]:
     """Yield the span of the value that `found` gives to its name, if it is one."""
     part = "quoted" if found["quoted"] else "bare"
-    if _quoted_value(found[part]) if part == "quoted" else _bare_value(found, text):
+    if _given(found) if part == "quoted" else _bare_value(found, text):
         start, end = found.span(part)
         if part == "bare":
             end = start + len(_ended(found[part], text, start).rstrip(_TRAILING))
         yield start, end, "token" if "token" in found["key"].lower() else "password"
+
+
+def _given(found: re.Match[str]) -> bool:
+    """Say whether the quoted text that `found` gives to its name is its value.
+
+    Behind a comma stands a default or the next of a list, and no key is a lone word: ``"token": "Zeichen"``.
+    """
+    value = found["quoted"]
+    if found["sep"] == "," and not (found["close"] and made_up(value)):
+        return False
+    if found["key"].lower().endswith(("token", "key")) and value.isalpha() and len(value) < _KEY_LONG:
+        return False
+    return _quoted_value(value)
 
 
 def _ended(value: str, text: str, start: int) -> str:
@@ -229,12 +257,18 @@ def _quoted_value(value: str) -> bool:
 def _bare_value(found: re.Match[str], text: str) -> bool:
     """Say whether what follows ``password =`` or ``token:`` is a value and not code, a type or prose."""
     value = found["bare"].rstrip(_TRAILING)
-    parts = value.split(".")
+    elided = found["bare"].endswith(("...", "…")) and value[-1:] in ("_", "-")
+    if elided or constant(value) or found["sep"] == ",":
+        return False
     if len(value) < 4 or stands_for_another(value) or "(" in value or "[" in value or _NO_BLANKS.match(value):
         return False
     if value.lower() in NOT_A_VALUE or (value.isdigit() and found["key"].lower() in ("token", "pass")):
         return False
-    if all(IDENTIFIER.fullmatch(part) for part in parts) and (len(parts) > 1 or re.search(KEY, value, re.I)):
+    if "." in value and identifiers(value):
+        return False
+    if IDENTIFIER.fullmatch(value) and re.search(KEY, value, re.I) and sum(map(str.isdigit, value)) < 3:
+        return False
+    if long_name(value) and (found["sep"] == ":" or text[found.end("sep")].isspace()):
         return False
     if found["sep"] in (":", "：", "は"):
         rest = text[found.end() : text.find("\n", found.end()) % (len(text) + 1)].strip(" \t\r.*`'\"")

@@ -9,8 +9,9 @@ from pipeline.safety.rule import Span
 
 _CARD = re.compile(r"(?a:(?<![\w.,/+-])[2-6]\d{3}(?:[ -]?\d{2,6}){2,4}(?![\w/]|[.,-]\d))")
 _CODE = re.compile(
-    r"(?i)\b(?:cvv2?|cvc2?|csc|kartenprüfnummer|security code|prüfziffer)\b"
-    r"[\s:=(]*(?:is |ist |est )?(?P<value>\d{3,4})(?!\d)"
+    r"(?i)\b(?:cvv2?|cvc2?|csc|cvn|(?:karten)?prüfnummer|security code|prüfziffer|cryptogramme|código de seguridad|"
+    r"codice di sicurezza|kod cvv|セキュリティコード)(?![a-z])"
+    r"[\s:=(\"']*(?:is |ist |est )?(?P<value>\d{3,4})(?!\d)"
 )
 _ISSUERS = (
     (re.compile(r"4"), (13, 16, 19)),
@@ -29,8 +30,8 @@ _PRINTED = frozenset({
 })  # fmt: skip
 """Numbers that the documentation of payment services prints."""
 _OTHER_NUMBER = re.compile(
-    r"(?i)(?:invoice|order|case|ticket|tracking|reference|ref|row|id|serial|rechnung\w*|bestell\w*|vorgang\w*|kunden\w*|factura|facture|"
-    r"fattura|fatura|nummer|número|numéro|meter|zähler\w*|seq|ts|timestamp|channel|guild|imei|isbn|iban|phone|tel)\W{0,4}(?:no|nr|number|num|id)?\W{0,3}\Z"
+    r"(?i)(?:invoice|order|請求書|注文|発票|发票|订单|송장|주문|счёт|счет|заказ|zamówieni\w|faktur\w*|sipariş|case|ticket|tracking|reference|ref|row|id|serial|rechnung\w*|bestell\w*|vorgang\w*|kunden\w*|factura|facture|"
+    r"fattura|fatura|nummer|número|numéro|meter|zähler\w*|seq|ts|timestamp|channel|guild|imei|isbn|iban|phone|tel)\W{0,4}(?:no|nr|number|num|id|n[ºo]?|番号|号|번호|номер)?\W{0,3}(?:(?:is|ist|es|est|é|è|de|factura|facture|fattura|fatura|n|nº|№)\W{1,2}){0,3}\Z"
 )
 
 

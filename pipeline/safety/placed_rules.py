@@ -25,6 +25,8 @@ URLS = (
          "postgres://bob:«s3cr3t»@db.local/shop", "https://example.com:8080/a@b and ssh://git@github.com:foo/bar"),
     Rule("url-password", ("://",), r"://(?P<value>[A-Za-z0-9_-]{20,200})(?::x-oauth-basic)?@",
          "git clone https://«0123456789abcdefghijABCD»@git.example.org/x.git", "https://git@git.example.org/x.git"),
+    Rule("url-password", ("@//", "thin:"), r"(?<![\w/.])[A-Za-z][\w$.]{0,40}/[\"']?(?P<value>[^\s/@\"']{4,64})[\"']?@(?://)?[\w.-]+",
+         "jdbc:oracle:thin:scott/«TDAeT0ZJs»@//ora1:1521/XE", "jdbc:oracle:thin:@//ora1:1521/XE"),
     Rule("url-secret", ("?", "&", ";"),
          r"(?i)[?&;](?:[\w-]*(?:token|secret|passw(?:or)?d|password|pwd)|(?:x-(?:amz|goog)-|oauth_)?sig(?:nature)?|"
          r"[\w-]*api[_-]?key|app_?(?:id|key)|(?:auth|access|subscription|function|account|shared)[_-]?key|key|auth|"
@@ -39,11 +41,11 @@ HEADERS = (
          r"sharedaccesssignature|shared\s?key(?:lite)?|deepl-auth-key|discogs|zoho-oauthtoken|klaviyo-api-key|dpop)"
          r"\s+|(?:digest|oauth|aws4-hmac-sha256)\b(?!\s))?(?:[\w.-]+:)?(?P<value>(?!digest\s|oauth\s|aws4)[\w.~+/=-]{8,})",
          "say 'Authorization: Token «made-up-0123»' to it", "Authorization: Bearer $TOKEN"),
-    Rule("header", ("authorization",), r"(?i)\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:digest|oauth|aws4-hmac-sha256)\s[^\n]{1,800}",
+    Rule("header", ("authorization",), r"(?i)\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"'\[]?(?:digest|oauth|aws4-hmac-sha256)\s[^\n]{1,800}",
          'Authorization: Digest username="bob", response="«c32c7d9f8097fd775700e8726ded2fe3»"',
          'Authorization: Digest username="bob", realm="cam"',
          inner=r"(?i)\b(?:response|oauth_token|oauth_signature|signature)=\"?(?P<value>[\w%+/=.-]{12,})"),
-    Rule("header", ("bearer",), r"(?i)\bbearer[ \t]+(?=[\w.~+/=-]*\d)(?P<value>[\w.~+/=-]{12,})",
+    Rule("header", ("bearer", "ssws"), r"(?i)\b(?:bearer|ssws)[ \t]+(?=[\w.~+/=-]*\d)(?P<value>[\w.~+/=-]{12,})",
          "sent as Bearer «abcdef0123456789» yesterday", "bearer of news 12345"),
     Rule("header", ("-key", "-token", "-secret", "-auth", "-password", "-session", "-signature"),
          r"(?i)(?<=[a-z0-9])(?<!idempotency)(?<!websocket)(?<!surrogate)(?<!cache)(?<!public)(?<!request)(?<!partition)"
@@ -61,7 +63,7 @@ HEADERS = (
 )  # fmt: skip
 
 COMMANDS = (
-    Rule("password", ("--",),
+    Rule("password", ("--", "-pass", "pass ", "token", "secret", "key", "-psk", "-pin"),
          r"(?i)(?<![\w-])--?(?:[a-z]+-){0,3}(?:password|passwd|passphrase|pass|pwd|token|secret|api-?key|auth-?key|access-?key|"
          r"account-key|secret-?key|secret-access-key|storepass|keypass|authtoken|psk|pin|otp|sas-token|"
          rf"adminpw|user-pass|rootpw)(?:[ \t]+|=){_ARGUMENT}",
@@ -84,7 +86,7 @@ COMMANDS = (
          "redis-cli -h x -a «l8KCqDeI9» INFO", "redis-cli -h x -p 6379 ping"),
     Rule("password", ("pass:",), r"\s-(?:pass|passin|passout|k)\s+[\"']?pass:(?P<value>[^\s\"']{3,})",
          "openssl enc -d -pass pass:«OLGtQS0v2E9» -in x", "openssl enc -d -pass pass:$PW"),
-    Rule("password", ("7z", "rar"), _run("7z[ar]?|7zz|rar|unrar") + rf"{_TO}-h?p(?:(?P<q>[\"'])(?P<value>[^\"'\n]{{3,}})(?P=q)|(?P<value2>[^\s\"'$-]\S{{2,}}))",
+    Rule("password", ("7z", "rar"), _run("7z[ar]?|7zz|rar|unrar") + rf"{_TO}[\"']?-h?p(?:(?P<q>[\"'])(?P<value>[^\"'\n]{{3,}})(?P=q)|(?P<value2>[^\s\"'$-][^\s\"']{{2,}}))",
          "7z x a.7z -p«Po5ukVCtAduD» -oout", "7z x a.7z -p -oout"),
     Rule("password", ("zip",), _run("(?:un)?zip|zipcloak") + rf"{_TO}-P\s?{_ARGUMENT}",
          "zip -r -P «RL7QIvomwLFh» a.zip d/", "zip -r a.zip d/"),
@@ -92,8 +94,14 @@ COMMANDS = (
          "smbclient -U bob%«hunter2x» //h/s", "smbclient -U bob //h/s"),
     Rule("password", ("ldap", "ipmitool", "sqlcmd", "bcp", "mosquitto", "snmp", "isql", "tsql", "influx", "vncviewer"),
          _run(r"ldap\w+") + rf"{_TO}-w\s{_ARGUMENT}|" + _run(r"ipmitool|sqlcmd|bcp|mosquitto_\w+|isql|tsql")
-         + rf"{_TO}-P\s?(?P<value3>[^\s\"'$-][^\s\"']{{2,}})",
+         + rf"{_TO}-P\s?[\"']?(?P<value3>[^\s\"'$-][^\s\"']{{2,}})",
          "ldapsearch -D cn=x -w «hunter2x» -b y", "ldapsearch -D cn=x -W -b y"),
+    Rule("password", (" -p", " -a ", " -w "), r"(?<=\s)-[pPaw][ =]?(?P<q>[\"']?)(?=\S*\d)(?=\S*[A-Za-z])(?=\S*[!#%^&*?~+])(?P<value>[^\s\"'/\\{}()<>|;=:,]{8,64})(?P=q)(?=\s|$)",
+         "az sql server create -u boss -p «Gl4sbruch!x» -n s", "mkdir -p build/x2+y && cut -w 'a b'"),
+    Rule("password", ("encrypt_string", "setx", "secret set"),
+         r"\bencrypt_string\s+(?P<q>[\"'])(?P<value>[^\"'\n]{4,200})(?P=q)|(?i:\bsetx\s+\w*(?:key|token|pass\w*|secret)\s+[\"']?(?P<value2>[^\s\"'%$]{6,200}))|"
+         r"\bsecret\s+set\s+\S+[^\n|]{0,80}?\s(?:--body|-b)[ =]?[\"']?(?P<value3>[^\s\"'$]{6,200})",
+         "ansible-vault encrypt_string '«FgECh?%7»' --name db", "ansible-vault encrypt_string --stdin-name db"),
     Rule("otp", ("oathtool",), r"(?i)oathtool\b[^\n]{0,80}?\s[\"']?(?P<value>[a-z2-7]{12,}=*|[0-9a-f]{20,})",
          "oathtool --totp -b «N2TDFS2GKNLY6FGC»", "oathtool --totp -b SECRET"),
 )  # fmt: skip
@@ -105,6 +113,16 @@ STATEMENTS = (
          r"(?P<value>[^\"'\n|]{3,200}?)(?:\\n)?(?P=q)\s*\|\s*(?:[^\n|]{0,80}-stdin\b|(?:sudo\s+)?(?:sudo\b[^\n|]{0,20}\s-\w*S|chpasswd|passwd\b|kinit|"
          r"cryptsetup|su\b|smbpasswd|gpg\b[^\n|]{0,80}passphrase-fd|openssl\b[^\n|]{0,80}stdin|veracrypt|gh\s+auth))",
          "echo '«CORxaNe7#MHXP^B»' | sudo -S reboot", "echo done | sudo tee /etc/x"),
+    Rule("password", ("<<<",), r"(?<![\w-])(?:sudo|passwd|chpasswd|cryptsetup|kinit|su|gpg|openssl|veracrypt|docker|podman|smbpasswd)\b[^\n|]{0,120}?<<<\s*[\"']?(?P<value>[^\s\"'$][^\n\"']{2,200})",
+         'sudo -S apt upgrade <<< "«meadow_Velvet44»"', 'grep -c x <<< "sudo is here"'),
+    Rule("password", ("echo", "printf"),
+         r"(?<![\w-])(?:echo|printf)(?:\s+-\w+)?\s+(?P<q>[\"']?)(?P<value>[^\"'\n|$<>\s]{6,200})(?P=q)\s*(?:>{1,2}\s*[\"']?[\w./~-]*(?:pass|secret|token|cred|psk)[\w.-]*"
+         r"|\|\s*(?:kubectl\s+create\s+secret|docker\s+secret\s+create|podman\s+secret\s+create|gh\s+secret\s+set|wg\s+set|pass\s+insert|vault\s+kv\s+put)\b)",
+         'echo "«P1donFYzaNu»" > .vault_pass', "echo $PW > .vault_pass"),
+    Rule("token", ("private-key", "genkey"), r"(?i)(?:\bgenkey\b|private-key)[^\n]{0,60}?(?<![\w+/])(?P<value>[A-Za-z0-9+/]{43}=)(?![\w+/=])",
+         "wg genkey gave «P0ML0zx+wr68GBnzPjNB8aIjMIsUxbuS7KRdysReM2s=»", "wg genkey | tee private.key"),
+    Rule("password", ("net user",), r"(?i)\bnet\s+user\s+\S+\s+(?!/|\*)[\"']?(?P<value>[^\s\"'/]{4,100})[\"']?(?=\s+/|\s*$)",
+         "net user kasse «Pause!2026» /add", "net user kasse /delete"),
     Rule("password", ("/user:",), r"(?i)/user:\S+\s+(?!/)[\"']?(?P<value>[^\s\"'/*][^\s\"']{3,})|\bnet\s+use\b[^\n]{0,200}?\s(?!/|\\\\|[a-z]:|\*)(?P<value2>\S{4,})\s+/user:",
          r"net use Z: \\nas\data /user:CORP\pavel «winter-Winter66»", r"net use Z: \\nas\data /user:CORP\pavel /persistent:yes"),
     Rule("password", ("/p:", "/pass:", "/password:"), r"(?i)\s/p(?:ass(?:word)?)?:[\"']?(?P<value>[^\s\"'$%]{4,})",
@@ -146,10 +164,12 @@ FILES = (
          'variable "db_password" {\n  default = "«marble_Thunder08»"\n}', 'variable "db_password" {\n  type = string\n default = null }'),
     Rule("password", ("wifi:",), r"WIFI:[^\n]{0,200}?;P:(?P<value>[^;\n]{4,100});", "WIFI:T:WPA;S:x;P:«hunter2x»;;", "WIFI:T:nopass;S:x;;"),
     Rule("password", ("psk",), r"(?i)(?<![a-z])(?:wpa[_-])?psk\s*[=:]\s*[\"']?(?P<value>[^\s\"']{8,64})", 'psk="«hunter2x-made»"', "psk=none"),
-    Rule("token", ("_auth", "_key", "_pat", "_salt", "_creds"),
-         r"(?<!\w)(?=\w{4,60}\s{0,3}=)(?![\w]*PUBLI(?:C|SHABLE))(?:\w*[A-Z0-9]_(?:KEY|PAT|SALT|AUTH|CREDS)|_auth)\s*=\s*[\"']?"
-         r"(?P<value>(?:base64:)?(?=[\w.~+/=-]*\d)(?=[\w.~+/=-]*[A-Za-z])[\w.~+/=-]{16,})",
+    Rule("token", ("_auth", "_key", "_pat", "_salt", "_creds", "_cookie"),
+         r"(?<!\w)(?=\w{4,60}\s{0,3}=)(?![\w]*PUBLI(?:C|SHABLE))(?:\w*[A-Z0-9]_(?:KEY|PAT|SALT|AUTH|CREDS|COOKIE)|_auth)\s*=\s*[\"']?"
+         r"(?P<value>(?=[\w.~+/=:-]*\d)(?:base64:)?(?=[\w.~+/=-]*[A-Za-z])[\w.~+/=-]{16,})",
          "APP_KEY=«base64:ynDtcFy1iaqBILFqQAI7fiIV»", "NEXT_PUBLIC_MAP_KEY=ynDtcFy1iaqBILFqQAI7fiIV"),
+    Rule("token", ("auth",), r"[\"']auth[\"']\s*:\s*[\"'](?P<value>(?=[^\"']*[A-Z])(?=[^\"']*\d)[A-Za-z0-9+/]{12,400}={0,2})[\"']",
+         '{"auths":{"r.example.org":{"auth":"«Ym9iOmh1bnRlcjJ4»"}}}', '{"auth": "oauth2"}'),
     Rule("token", ("privatekey", "private key", "private_key", "preshared", "pre-shared"), r"(?i)\b(?:private|preshared|pre-shared)[ _-]?key\s*[=:]\s*[\"']?(?P<value>[A-Za-z0-9+/]{40,}={0,2})",
          "PresharedKey = «P0ML0zx+wr68GBnzPjNB8aIjMIsUxbuS7KRdysReM2s=»", "PrivateKey = /etc/wireguard/private.key"),
     Rule("otp", ("otpauth",), r"(?i)otpauth(?:-migration)?://[^\s\"'<>]{0,400}?(?:secret|data)=(?P<value>[A-Za-z0-9%+/=]{8,})",

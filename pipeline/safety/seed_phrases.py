@@ -16,8 +16,10 @@ from pipeline.safety.rule import Span
 _NUMBER = r"(?:\d{1,2}[.):]?[ \t]*)?"
 _RUN = re.compile(
     rf"(?<![\w-]){_NUMBER}[a-z]{{3,8}}"
-    rf"(?:(?:[ \t]*[,;|][ \t]*|[ \t]+|[ \t]*\r?\n[ \t>]*){_NUMBER}[a-z]{{3,8}}){{11,}}(?![\w-])"
+    rf"(?:(?:[\"']?[ \t]*[,;|][ \t\n]*[\"']?|[ \t]+|[ \t]*\r?\n[ \t>]*){_NUMBER}[a-z]{{3,8}}){{11,}}(?![\w-])"
 )
+_COLUMN = re.compile(rf"(?m)(?:^[ \t>]*{_NUMBER}[a-z]{{3,8}}[ \t]*\r?(?:\n|\Z)){{12,}}")
+"""A word a line."""
 _WORD = re.compile(r"[a-z]{3,8}")
 _LENGTHS = (24, 21, 18, 15, 12)
 _ABOUT = (
@@ -30,6 +32,14 @@ _ABOUT = (
     "words are",
     "ledger nano",
     "metamask",
+    "semilla",
+    "semente",
+    "bip39",
+    "bip-39",
+    "助记词",
+    "シード",
+    "시드",
+    "сид-фраз",
 )
 
 
@@ -43,6 +53,9 @@ def phrases(text: str, lowered: str) -> Iterator[Span]:
         if about in lowered:
             yield from _runs(text, 0, len(text))
             return
+    if text.count("\n") >= _LENGTHS[-1] - 1:
+        for column in _COLUMN.finditer(text):
+            yield from _runs(text, *column.span())
     if text.count(" ") < _LENGTHS[-1] - 1:
         return
     at = 0
@@ -61,16 +74,17 @@ def _runs(text: str, start: int, end: int) -> Iterator[Span]:
                 continue
             if at - first >= _LENGTHS[-1]:
                 begin = run.start() if first == 0 else words[first].start()
-                if _opens(words[first:at], text[max(0, begin - 80) : begin].lower()):
+                after = words[at - 1].end()
+                if _opens(words[first:at], (text[max(0, begin - 80) : begin] + text[after : after + 80]).lower()):
                     yield begin, words[at - 1].end(), "seed-phrase"
             first = at + 1
 
 
-def _opens(words: list[re.Match[str]], before: str) -> bool:
-    """Say whether `words` are a phrase: their check bits fit, or what stands `before` says so."""
+def _opens(words: list[re.Match[str]], around: str) -> bool:
+    """Say whether `words` are a phrase: their check bits fit, or what stands `around` them says so."""
     if len({word[0] for word in words}) <= len(words) // 2:
         return False
-    return any(cue in before for cue in _ABOUT) or (len(words) in _LENGTHS and _checks(words))
+    return any(cue in around or cue == words[0][0] for cue in _ABOUT) or (len(words) in _LENGTHS and _checks(words))
 
 
 def _checks(words: list[re.Match[str]]) -> bool:

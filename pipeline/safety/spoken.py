@@ -10,15 +10,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pipeline.safety.plausible import NOT_A_VALUE, made_up, plain_word, random, stands_for_another
+from pipeline.safety.codes import codes
+from pipeline.safety.plausible import (
+    NOT_A_VALUE,
+    made_up,
+    plain_word,
+    random,
+    stands_for_another,
+    strong,
+)
 from pipeline.safety.rule import Span
 from pipeline.safety.secret_rules import KEY_LEAD
 from pipeline.safety.spoken_words import (
+    ACCOUNT,
     AFTER_CJK,
     AHEAD,
+    ASIDE,
     ASCII,
     BEFORE,
     BEFORE_WORDS,
+    BESIDE,
     CLOSING,
     DIGIT,
     FAR_PAIR_HINTS,
@@ -26,6 +37,7 @@ from pipeline.safety.spoken_words import (
     GIVEN,
     GIVES,
     HEX,
+    CHANGES,
     JOINS,
     KEY_HINTS,
     KEYISH,
@@ -34,17 +46,19 @@ from pipeline.safety.spoken_words import (
     OPEN,
     OPENED,
     PAIR,
+    PARTS,
+    POLICY,
     PAIR_HINTS,
-    PIN,
-    PIN_HINTS,
     PRODUCT,
     QUOTE,
     SECRET_KEY,
     SHORT,
+    STILL,
     STRIP,
     SURE,
     TOKEN,
     TYPED,
+    UUID,
     WEAK,
     WORDS,
 )
@@ -65,9 +79,7 @@ def spans(text: str, lowered: str) -> Iterator[Span]:
                 if not (lowered[at - 1 : at].isalpha() or text[at - 1 : at] == "/") or hint in FAR_PAIR_HINTS:
                     yield from _pair(text, at)
                 at = lowered.find(hint, at + len(hint))
-    if _any(lowered, PIN_HINTS):
-        for found in PIN.finditer(text):
-            yield (*found.span("value"), "pin")
+    yield from codes(text, lowered)
 
 
 def keys(text: str, lowered: str) -> Iterator[Span]:
@@ -76,9 +88,9 @@ def keys(text: str, lowered: str) -> Iterator[Span]:
         at = lowered.find(hint)
         while at >= 0:
             found = KEYISH.match(text, at)
-            if found and random(found["value"].rstrip(".,:")) and not _of_something_else(text, at, found):
-                start = found.start("value")
-                yield start, start + len(found["value"].rstrip(".,:")), "token"
+            value = found["value"].rstrip(".,:") if found else ""
+            if found and random(value) and not _of_something_else(text, at, found):
+                yield found.start("value"), found.start("value") + len(value), "token"
             at = lowered.find(hint, at + len(hint))
 
 
@@ -86,6 +98,8 @@ def _of_something_else(text: str, at: int, found: re.Match[str]) -> bool:
     """Say whether the key named at `at` is a public one, or a digest by which something is looked up."""
     if NO_SECRET_KEY.search(text, max(0, at - 16), at):
         return True
+    if UUID.match(found["value"]):
+        return not SECRET_KEY.search(text, max(0, at - 16), at)
     bare = found[0][:3].lower() == "key" and found[0][: -len(found["value"])].rstrip()[-1:].isalpha()
     return (
         bare
@@ -94,19 +108,18 @@ def _of_something_else(text: str, at: int, found: re.Match[str]) -> bool:
     )
 
 
-def _any(lowered: str, hints: tuple[str, ...]) -> bool:
-    for hint in hints:  # noqa: SIM110 - any() takes three times as long
-        if hint in lowered:
-            return True
-    return False
-
-
 def _pair(text: str, at: int) -> Iterator[Span]:
     """Yield the password of a name and password told together: ``login: bob / …``."""
     found = PAIR.match(text, at)
     value = found["value"].rstrip(".,;:)") if found else ""
     if found and made_up(value):
         yield found.start("value"), found.start("value") + len(value), "password"
+    elif ACCOUNT.match(text, at):
+        start, end = max(text.rfind("\n", 0, at), at - 100), text.find("\n", at, at + AHEAD)
+        for other in BESIDE.finditer(text, max(start, 0), end if end >= 0 else at + AHEAD):
+            value = other["value"].rstrip(".,;:)")
+            if strong(value) and OPENED.isdisjoint(value):
+                yield other.start("value"), other.start("value") + len(value), "password"
 
 
 def _named(hint: str, text: str, at: int) -> Iterator[Span]:
@@ -162,17 +175,27 @@ def _from_to(text: str, start: int) -> Iterator[Span]:
 
 
 def _told_before(text: str, at: int) -> Iterator[Span]:
+    """Yield the value told before its name: "use X as the password", "X is the password", "X (the password)"."""
     part = text[max(0, at - 140) : at]
-    if (part[-1:].isspace() or part[-1:] == "-") and not BEFORE_WORDS.isdisjoint(part.lower().split()[-8:]):
-        for pattern in (BEFORE, TYPED):
-            found = pattern.search(part)
-            if found is None:
-                continue
-            group = "value" if pattern is TYPED else "quoted" if found["quoted"] else "bare"
-            value = found[group].strip(STRIP)
-            start = max(0, at - 140) + found.start(group) + found[group].find(value)
-            if made_up(value) or (group == "quoted" and _quotable(value, phrase=False)):
-                yield start, start + len(value), "password"
+    if not (part[-1:].isspace() or part[-1:] in "-(") or "\n" in part[-1:]:
+        return
+    part = part[part.rfind("\n") + 1 :]
+    shift = at - len(part)
+    words = list(TOKEN.finditer(part))[-9:]
+    lowered = [word[0].lower() for word in words]
+    if BEFORE_WORDS.isdisjoint(lowered) and "(" not in part:
+        return
+    for pattern in (BEFORE, TYPED, ASIDE):
+        found = pattern.search(part)
+        if found is None:
+            continue
+        group = "quoted" if pattern is BEFORE and found["quoted"] else "value"
+        value = found[group].strip(STRIP)
+        start = shift + found.start(group) + found[group].find(value)
+        quotable = group == "quoted" and _quotable(value, phrase=True)
+        if quotable or (made_up(value) and OPENED.isdisjoint(value)):
+            yield start, start + len(value), "password"
+            return
 
 
 def _in_syllables(text: str, start: int) -> Iterator[Span]:
@@ -186,37 +209,62 @@ def _in_syllables(text: str, start: int) -> Iterator[Span]:
 
 
 def _behind(text: str, start: int, *, phrase: bool, weak: bool, plain: bool) -> Iterator[Span]:
-    """Yield the first value in what is left of the sentence: beside the name, or behind what joins."""
+    """Yield the values in what is left of the sentence: beside the name, behind what joins, or plain to see.
+
+    Behind the first one only what a word of change leads to is another: "was X, but now it's Y".
+    """
+    foreign = text[start - 1] > "\u0250"
     closing = CLOSING.match(text, start)
     start = closing.end() if closing else start
-    if start < len(text) and not text[start].isspace() and text[start] not in ":：=，-—":
+    if start < len(text) and not text[start].isspace() and text[start] not in ":：=，,?-—|":
         return
     joined, beside, still, sure, before = False, not weak, False, "'" in text[start - 2 : start], ""
+    told = changed = False
     for word in TOKEN.finditer(text, start, min(len(text), start + AHEAD + 120)):
         if word.start() - start > AHEAD or not _same_line(text, start, word):
             return
         if word.start() == start and word[0][0] in ":：=" and len(word[0]) > 1:
             yield from () if weak else _attached(word)
             return
-        if joined or beside:
-            quote = QUOTE.match(text, word.start()) if word.start() > start and word[0][0] in OPEN else None
-            if quote:
-                given = plain and (sure or before in GIVES) and _quotable(quote["value"], phrase=phrase)
-                yield from [(*quote.span("value"), "password")] * (
-                    given or made_up(quote["value"], sure=sure)
-                )
+        quote = (
+            QUOTE.match(text, word.start()) if word.start() > start and word[0][0] in OPEN and not weak or (word[0][0] in OPEN and joined) else None
+        )
+        if quote and (not told or changed):
+            value = quote["value"]
+            given = plain and (sure or beside or before in GIVES) and _quotable(value, phrase=phrase or before in SURE)
+            if (given and (joined or " " in value or foreign)) or made_up(value, sure=sure or foreign):
+                yield (*quote.span("value"), "password")
+                told, changed = True, False
+            elif joined or beside:
                 return
-            found = _bare(word, joined=joined, still=still, sure=sure, weak=weak)
+        elif (joined or beside) and (not told or changed):
+            found = _bare(word, joined=joined, still=still, sure=sure or (foreign and beside), weak=weak, phrase=phrase)
             if found:
                 yield found
-                return
+                told, changed = True, False
+        if not told and not weak and not quote:
+            bare = _untrailed(word[0].strip(STRIP))
+            if strong(bare) and OPENED.isdisjoint(bare):
+                at = word.start() + word[0].find(bare)
+                yield at, at + len(bare), "password"
+                told = True
         if word[0][-1] in ".!?;" and len(word[0]) > 1:
-            return
+            if word[0][-1] != "?" or word[0][:-1].isalpha() is False or not _last_on_line(text, word.end()):
+                return
+            before, joined, sure = ":", True, True
+            continue
         before = word[0].lower()
+        changed = changed or before in CHANGES or before in ("but", "aber", "mais", "pero")
         sure = before in SURE or before[-1] in ":：=" or (sure and before in JOINS)
         joined = before in JOINS or before[-1] in ":：="
-        still = before in ("still", "now", "noch", "jetzt") and (still or joined)
+        still = before in STILL and (still or joined)
         beside = False
+
+
+def _last_on_line(text: str, at: int) -> bool:
+    """Say whether one word alone is left of the line at `at`."""
+    end = text.find("\n", at)
+    return len(text[at : end if end >= 0 else len(text)].split()) == 1
 
 
 def _attached(word: re.Match[str]) -> Iterator[Span]:
@@ -227,14 +275,24 @@ def _attached(word: re.Match[str]) -> Iterator[Span]:
         yield at, at + len(_untrailed(bare)), "password"
 
 
-def _bare(word: re.Match[str], *, joined: bool, still: bool, sure: bool, weak: bool) -> Span | None:
+def _bare(
+    word: re.Match[str], *, joined: bool, still: bool, sure: bool, weak: bool, phrase: bool
+) -> Span | None:
     bare = word[0].strip(STRIP)
     if not bare or (weak and (not sure or PRODUCT.fullmatch(bare))):
         return None
-    if not _fits(bare, joined=joined, still=still, sure=sure):
+    number = sure and not weak and bare.isdigit() and 4 <= len(bare) <= 12 and _closes(word)
+    phrased = phrase and joined and "-" in bare and _quotable(bare, phrase=True)
+    if not (number or phrased) and not _fits(bare, joined=joined, still=still, sure=sure):
         return None
     at = word.start() + word[0].find(bare)
     return at, at + len(_untrailed(bare)), "password"
+
+
+def _closes(word: re.Match[str]) -> bool:
+    """Say whether no other word goes on behind `word`, as "characters" does behind a number."""
+    after = word.string[word.end() : word.end() + 2].strip(" \t")
+    return not word[0][-1].isdigit() or not after[:1].isalpha()
 
 
 def _same_line(text: str, start: int, word: re.Match[str]) -> bool:
@@ -266,6 +324,9 @@ def _untrailed(value: str) -> str:
 def _quotable(value: str, *, phrase: bool) -> bool:
     if len(value) < 4 or stands_for_another(value) or value.lower() in NOT_A_VALUE:
         return False
+    words = PARTS.split(value)
+    if len(words) >= 3 and all(word.isalpha() and len(word) >= 3 for word in words):
+        return phrase and POLICY.isdisjoint(value.lower().split())
     if " " in value:
-        return phrase and len(value.split()) >= 3
+        return False
     return made_up(value) or (value.isalnum() and len(value) >= 6)

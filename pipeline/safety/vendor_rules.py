@@ -179,6 +179,7 @@ _MORE = (
     _more("e2b_", r"e2b_[0-9a-f]{40}"),
     _more("sk_", r"sk_[0-9a-f]{48}(?!\w)"),
     _more("bb_live_", r"bb_live_[\w-]{20,}"),
+    _more("vercel_blob_rw_", r"vercel_blob_rw_[A-Za-z0-9]{10,}_[A-Za-z0-9]{20,}"),
     _more("vc", r"vc[kpiar]_[A-Za-z0-9]{24,}"),
     _more("rnd_", r"rnd_[A-Za-z0-9]{28,}"),
     _more("phx_", r"phx_[A-Za-z0-9]{32,}"),
