@@ -67,21 +67,33 @@ _DIGITS = re.compile(r"\d[\d-]{3}|\d\d[ ]\d\d|[A-Z*#]\d{3}")
 
 def codes(text: str, lowered: str) -> Iterator[Span]:
     """Yield start, end and kind of each code told in `text`; `lowered` is `text` in lower case, as long."""
-    if not (_holds(lowered, _HINTS) or (not text.isascii() and _holds(lowered, _FAR_HINTS))):
-        return
-    if not _DIGITS.search(text):
-        return
-    for word in _WORD.finditer(text):
-        if word["sure"] is None and _OTHER_CODE.search(text, max(0, word.start() - 12), word.start()):
+    hints = _HINTS if lowered.isascii() else _HINTS + _FAR_HINTS
+    seen = -1
+    for at in sorted([at for hint in hints if hint in lowered for at in _all(lowered, hint)]):
+        if at < seen or not _DIGITS.search(text, max(0, at - _REACH), at + _REACH + 12):
             continue
-        before = _BEFORE.search(text, max(0, word.start() - 60), word.start())
+        word = _WORD.search(text, max(0, at - 14, seen), at + 20)
+        if word is None or (word["sure"] is None and _of_another(text, word)):
+            continue
+        seen = word.end()
+        before = _BEFORE.search(text, max(0, word.start() - _REACH), word.start())
         if before and (word["sure"] or _PLACE.search(text, before.end("value"), word.end() + 30)):
             yield (*before.span("value"), "pin")
         pattern = _GLUED if text[word.end() - 1] >= "\u0e00" else _VALUE
         found = pattern.search(text, word.end(), word.end() + _REACH)
-        if found is None or not _belongs(text, word, found.start()):
-            continue
-        yield (*found.span(), "pin")
+        if found and _belongs(text, word, found.start()):
+            yield (*found.span(), "pin")
+
+
+def _all(text: str, hint: str) -> Iterator[int]:
+    at = text.find(hint)
+    while at >= 0:
+        yield at
+        at = text.find(hint, at + len(hint))
+
+
+def _of_another(text: str, word: re.Match[str]) -> bool:
+    return _OTHER_CODE.search(text, max(0, word.start() - 12), word.start()) is not None
 
 
 def _belongs(text: str, word: re.Match[str], start: int) -> bool:
@@ -90,10 +102,3 @@ def _belongs(text: str, word: re.Match[str], start: int) -> bool:
     if _ENDS.search(between) or (word[0].lower() == "pin" and _PINNED.match(between)):
         return False
     return word["sure"] is not None or _PLACE.search(text, max(0, word.start() - 30), start) is not None
-
-
-def _holds(lowered: str, hints: tuple[str, ...]) -> bool:
-    for hint in hints:  # noqa: SIM110 - any() takes three times as long
-        if hint in lowered:
-            return True
-    return False

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from pipeline.safety import spoken
 from pipeline.safety.numbers import cards
-from pipeline.safety.placed_rules import COMMANDS
+from pipeline.safety.placed_rules import COMMANDS, SIGNED
 from pipeline.safety.plausible import (
     ALGORITHM,
     IDENTIFIER,
@@ -50,6 +50,7 @@ _MADE_UP = re.compile(r"\d|[a-z][A-Z]")
 _KEY_LONG = 16
 _NO_BLANKS = re.compile("[\u2e80-\ud7ff\uf900-\ufaff\uff00-\uffef]")
 """A character of a script without blanks between words."""
+_OPTION = re.compile(r"\s[\"']?--?[A-Za-z]")
 _CARD_LIKE = re.compile(r"[2-6]\d{3}[ -]?\d\d")
 
 
@@ -106,7 +107,8 @@ def _grouped(rules: tuple[Rule, ...]) -> tuple[tuple[Rule, ...], tuple[_Group, .
 
 
 _COMMON = ("pass", "auth", "key", "token", "login", "factor", "value", "sql")
-_SHAPES, _COMMANDS, _TOKENS = _grouped(SHAPES), _grouped(COMMANDS), _grouped(TOKENS)
+_SHAPES, _SIGNED = _grouped(SHAPES), _grouped(SIGNED)
+_COMMANDS, _TOKENS = _grouped(COMMANDS), _grouped(TOKENS)
 
 
 def _by_hints(rules: tuple[Rule, ...], groups: tuple[_Group, ...], lowered: str, text: str) -> Iterator[Span]:
@@ -119,7 +121,9 @@ def _by_hints(rules: tuple[Rule, ...], groups: tuple[_Group, ...], lowered: str,
 
 def _shaped(text: str, lowered: str) -> Iterator[Span]:
     yield from _by_hints(*_SHAPES, lowered, text)
-    if "-" in text and (" -" in text or text.startswith("-")):
+    if ":" in text or "=" in text or "<" in text:
+        yield from _by_hints(*_SIGNED, lowered, text)
+    if " -" in text and _OPTION.search(text):
         yield from _by_hints(*_COMMANDS, lowered, text)
     longest = max(map(len, text.split()), default=0)
     if longest >= _LONG:
@@ -200,7 +204,8 @@ def names(text: str, lowered: str) -> list[int]:
     took half of all redaction's time. `lowered` is `text` in lower case.
     """
     positions: set[int] = set()
-    for hint in KEY_HINTS if lowered.isascii() else KEY_HINTS + FAR_KEY_HINTS:
+    hints = KEY_HINTS if lowered.isascii() else KEY_HINTS + FAR_KEY_HINTS
+    for hint in [hint for hint in hints if hint in lowered]:
         at = lowered.find(hint)
         while at >= 0:
             lead = KEY_LEAD.search(lowered, max(0, at - 12), at) if hint == "key" else None
@@ -232,7 +237,7 @@ def _given(found: re.Match[str]) -> bool:
     Behind a comma stands a default or the next of a list, and no key is a lone word: ``"token": "Zeichen"``.
     """
     value = found["quoted"]
-    if found["sep"] == "," and not (found["close"] and made_up(value)):
+    if found["sep"] == "," and not (found["close"] and made_up(value) and " " not in value):
         return False
     if found["key"].lower().endswith(("token", "key")) and value.isalpha() and len(value) < _KEY_LONG:
         return False

@@ -45,14 +45,6 @@ HEADERS = (
          'Authorization: Digest username="bob", response="«c32c7d9f8097fd775700e8726ded2fe3»"',
          'Authorization: Digest username="bob", realm="cam"',
          inner=r"(?i)\b(?:response|oauth_token|oauth_signature|signature)=\"?(?P<value>[\w%+/=.-]{12,})"),
-    Rule("header", ("bearer", "ssws"), r"(?i)\b(?:bearer|ssws)[ \t]+(?=[\w.~+/=-]*\d)(?P<value>[\w.~+/=-]{12,})",
-         "sent as Bearer «abcdef0123456789» yesterday", "bearer of news 12345"),
-    Rule("header", ("-key", "-token", "-secret", "-auth", "-password", "-session", "-signature"),
-         r"(?i)(?<=[a-z0-9])(?<!idempotency)(?<!websocket)(?<!surrogate)(?<!cache)(?<!public)(?<!request)(?<!partition)"
-         r"(?<!sort)(?<!foreign)(?<!primary)(?<!host)(?<!dedup)(?<!routing)(?<!map)(?<!ssh)(?<!registry)"
-         r"-(?:key|token|secret|auth|password|session|signature)[\"']?\s{0,3}[:=,]\s{0,3}[\"']?"
-         r"(?P<value>(?=[\w.~+/=-]*\d)[\w.~+/=-]{8,})",
-         "curl -H 'X-Api-Key: «made-up-0123»' http://x", "Idempotency-Key: made-up-0123"),
     Rule("cookie", ("cookie",), r"(?i)(?<![\w-])(?:set-)?cookie[\"']?\s{0,3}[:=]\s{0,3}[\"']?[^\n]{8,4000}",
          "Cookie: theme=dark; sessionid=«ze7xmm1mjf871wb0» sent", "cookie: theme=dark; lang=en; consent=1",
          inner=rf"(?i)(?<![\w.-])(?:[\w.-]*{_SECRET_NAME}[\w.-]*=(?P<value>(?=[^\s;,\"']*\d)[^\s;,\"']{{8,}})"
@@ -66,7 +58,7 @@ COMMANDS = (
     Rule("password", ("--", "-pass", "pass ", "token", "secret", "key", "-psk", "-pin"),
          r"(?i)(?<![\w-])--?(?:[a-z]+-){0,3}(?:password|passwd|passphrase|pass|pwd|token|secret|api-?key|auth-?key|access-?key|"
          r"account-key|secret-?key|secret-access-key|storepass|keypass|authtoken|psk|pin|otp|sas-token|"
-         rf"adminpw|user-pass|rootpw)(?:[ \t]+|=){_ARGUMENT}",
+         rf"adminpw|user-pass|rootpw)(?:[ \t]+|=)(?!pass:|env:|file:|fd:){_ARGUMENT}",
          "mysql --password «hunter2» shop", "mysql --password --host db"),
     Rule("password", ("curl", "wget", "http", "xh "),
          _run("curl|wget|https?|xh") + rf"{_TO}(?:-u|--user|--proxy-user|-U|-a|--auth)[ =]?\s*[\"']?[\w.@-]+:(?P<value>[^\s\"']+)",
@@ -96,7 +88,7 @@ COMMANDS = (
          _run(r"ldap\w+") + rf"{_TO}-w\s{_ARGUMENT}|" + _run(r"ipmitool|sqlcmd|bcp|mosquitto_\w+|isql|tsql")
          + rf"{_TO}-P\s?[\"']?(?P<value3>[^\s\"'$-][^\s\"']{{2,}})",
          "ldapsearch -D cn=x -w «hunter2x» -b y", "ldapsearch -D cn=x -W -b y"),
-    Rule("password", (" -p", " -a ", " -w "), r"(?<=\s)-[pPaw][ =]?(?P<q>[\"']?)(?=\S*\d)(?=\S*[A-Za-z])(?=\S*[!#%^&*?~+])(?P<value>[^\s\"'/\\{}()<>|;=:,]{8,64})(?P=q)(?=\s|$)",
+    Rule("password", (" -p", " -a ", " -w "), r"(?<=\s)-[pPaw][ =]?(?P<q>[\"']?)(?=\S*\d)(?=\S*[A-Za-z])(?=\S*[!#%^&*?~+])(?P<value>[^\s\"'/\\{}()\[\]<>|;=:,]{8,64})(?P=q)(?=\s|$)",
          "az sql server create -u boss -p «Gl4sbruch!x» -n s", "mkdir -p build/x2+y && cut -w 'a b'"),
     Rule("password", ("encrypt_string", "setx", "secret set"),
          r"\bencrypt_string\s+(?P<q>[\"'])(?P<value>[^\"'\n]{4,200})(?P=q)|(?i:\bsetx\s+\w*(?:key|token|pass\w*|secret)\s+[\"']?(?P<value2>[^\s\"'%$]{6,200}))|"
@@ -149,10 +141,6 @@ STATEMENTS = (
 
 _SETTING = r"[\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key|encryption[_-]?key|access[_-]?key)[\w.-]*"
 FILES = (
-    Rule("password", ("auth=", "auth =", "basicauth", "securestring"),
-         r"(?i)(?:\bauth\s*=\s*[(\[]|basicauth\()\s*[\"'][^\"'\n]{1,100}[\"']\s*,\s*[\"'](?P<value>[^\"'\n]{4,200})[\"']|"
-         r"convertto-securestring\s+(?:-string\s+)?[\"'](?P<value2>[^\"'\n]{4,200})[\"']",
-         "get(u, auth=('bob', '«Sommer2026»'))", "get(u, auth=('bob', get_pass()))"),
     Rule("password", ("value=", "value\"", "value:", "value ="), rf"(?i)(?:key|name)\s*[=:]\s*[\"']?(?P<name>{_SETTING}|\w+_(?:KEY|PASS|PAT|AUTH))[\"']?\s*,?\s+[\"']?value[\"']?\s*[=:]\s*"
          r"(?:(?P<q>[\"'])(?P<value>[^\"'\n]{4,400})(?P=q)|(?P<value2>[^\s\"'{<$]\S{3,}))",
          '<add key="EncryptionKey" value="«mQoI+lM15VyILB0S»" />', '- name: DB_PASSWORD\n  value: ${DB_PASSWORD}'),
@@ -174,6 +162,21 @@ FILES = (
          "PresharedKey = «P0ML0zx+wr68GBnzPjNB8aIjMIsUxbuS7KRdysReM2s=»", "PrivateKey = /etc/wireguard/private.key"),
     Rule("otp", ("otpauth",), r"(?i)otpauth(?:-migration)?://[^\s\"'<>]{0,400}?(?:secret|data)=(?P<value>[A-Za-z0-9%+/=]{8,})",
          "otpauth://totp/x:bob?secret=«6IQNDB5QNRLQZLVA»&issuer=x", "otpauth://totp/ begins it"),
+)  # fmt: skip
+
+ANYWHERE = (
+    Rule("password", ("auth=", "auth =", "basicauth", "securestring"),
+         r"(?i)(?:\bauth\s*=\s*[(\[]|basicauth\()\s*[\"'][^\"'\n]{1,100}[\"']\s*,\s*[\"'](?P<value>[^\"'\n]{4,200})[\"']|"
+         r"convertto-securestring\s+(?:-string\s+)?[\"'](?P<value2>[^\"'\n]{4,200})[\"']",
+         "get(u, auth=('bob', '«Sommer2026»'))", "get(u, auth=('bob', get_pass()))"),
+    Rule("header", ("bearer", "ssws"), r"(?i)\b(?:bearer|ssws)[ \t]+(?=[\w.~+/=-]*\d)(?P<value>[\w.~+/=-]{12,})",
+         "sent as Bearer «abcdef0123456789» yesterday", "bearer of news 12345"),
+    Rule("header", ("-key", "-token", "-secret", "-auth", "-password", "-session", "-signature"),
+         r"(?i)(?<=[a-z0-9])(?<!idempotency)(?<!websocket)(?<!surrogate)(?<!cache)(?<!public)(?<!request)(?<!partition)"
+         r"(?<!sort)(?<!foreign)(?<!primary)(?<!host)(?<!dedup)(?<!routing)(?<!map)(?<!ssh)(?<!registry)"
+         r"-(?:key|token|secret|auth|password|session|signature)[\"']?\s{0,3}[:=,]\s{0,3}[\"']?"
+         r"(?P<value>(?=[\w.~+/=-]*\d)[\w.~+/=-]{8,})",
+         "curl -H 'X-Api-Key: «made-up-0123»' http://x", "Idempotency-Key: made-up-0123"),
     Rule("otp", ("otp", "2fa", "mfa", "authentic", "scan the", "setup key", "factor", "faktor", "二段階", "двухфактор"),
          r"(?is)(?=[to2masdzqд二])(?:totp|otp|2fa|mfa|authenticator|scan the|setup key|two-factor|qr[ -]?code|zwei-?faktor|doble factor|double facteur|二段階|двухфактор).{0,160}",
          "the TOTP seed: «JBSWY3DPEHPK3PXPJBSWY3DP» ok", "the OTP window is 30 seconds and the CODE follows",
@@ -188,6 +191,9 @@ FILES = (
          "AKI~AFL3TAJ3VAYOIDMHU and «AKCWAVukNq7aHyfC4YO8OMlrrqFaeIEBhiRAEm0E»", "AKIA begins it and 40 letters follow",
          inner=r"(?<![\w+/=-])(?P<value>(?=[^\s]*[a-z])(?=[^\s]*[A-Z0-9])(?:[A-Za-z0-9+/]{40}|[A-Za-z0-9+/]{100,}={0,2}))(?![\w+/=-])"),
 )  # fmt: skip
+"""What needs none of the signs that `SIGNED` needs."""
 
-PLACED = (*HEADERS, *FILES, *STATEMENTS, *URLS)
-"""What needs no option of a command."""
+SIGNED = (*HEADERS, *FILES, *URLS)
+"""What has a colon, a sign of equality or a tag in it."""
+PLACED = (*ANYWHERE, *STATEMENTS)
+"""What needs neither these nor an option of a command."""

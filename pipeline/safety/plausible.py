@@ -68,11 +68,15 @@ _SAME_THING = re.compile(
 )
 """What may follow the word for a secret in a name, and leaves it the name of one."""
 _OF_SOMETHING = re.compile(r"(?i)(?<=_)(?:of|for|in|on|from|to|de|del|für|pour|para|per)(?=_)")
-_SECRET_HEAD = re.compile(rf"(?i)(?:\w*(?:password|passwd|passphrase|passwort|token|secret|{SECRET_WORD})|auth|psk|pat|salt|creds|cookie)")
+_SECRET_HEAD = re.compile(
+    rf"(?i)(?:\w*(?:password|passwd|passphrase|passwort|token|secret|{SECRET_WORD})|auth|psk|pat|salt|creds|cookie)"
+)
 _ITS_OWN_NAME = re.compile(rf"(?i)(?:[^\W\d_]+[-_. ])*(?:{SECRET_WORD})(?:[-_. ](?:[^\W\d_]+|v?\d{{1,2}}))*")
 _HUMP = r"(?:[A-Z]?(?:[a-z]{2,3}(?![a-z])|(?=[a-z]*[aeiouy])[a-z]{2,})|[A-Z]{2,5}(?![a-z]))"
 """A word within a name: one with a vowel, a short one, or an abbreviation."""
-_HUMPS = re.compile(rf"[_$]*(?:(?:{_HUMP}|[A-Z]{{2,}}(?![a-z])|[A-Z](?=[A-Z][a-z])|[vV](?=\d))\d{{0,2}}[_$]*)+")
+_HUMPS = re.compile(
+    rf"[_$]*(?:(?:{_HUMP}|[A-Z]{{2,}}(?![a-z])|[A-Z](?=[A-Z][a-z])|[vV](?=\d))\d{{0,2}}[_$]*)+"
+)
 _LONG_NAME = re.compile(rf"{_HUMP}(?:(?=[A-Z]){_HUMP})+\d?")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
 _CAPITALS = re.compile(r"[^\W\d_a-zß-ÿ]+(?:[_-][^\W\d_a-zß-ÿ]+)+_?")
@@ -86,9 +90,7 @@ _FUNCTION_WORD = re.compile(
 
 def stands_for_another(value: str) -> bool:
     """Say whether `value` is a placeholder, an example or a place where the value is kept."""
-    return (
-        PLACEHOLDER.match(value) is not None or value.lower() in ORDINARY_PASSWORDS or names_itself(value)
-    )
+    return PLACEHOLDER.match(value) is not None or value.lower() in ORDINARY_PASSWORDS or names_itself(value)
 
 
 def names_a_name(name: str) -> bool:
@@ -170,7 +172,11 @@ def random(value: str) -> bool:
         return False
     if _GROUPS.fullmatch(value) and any(char.isalpha() for char in value):
         return True
-    if _BASE64.fullmatch(value) and ("=" in value or "+" in value) and re.search("[a-z].*[A-Z]|[A-Z].*[a-z]", value):
+    if (
+        _BASE64.fullmatch(value)
+        and ("=" in value or "+" in value)
+        and re.search("[a-z].*[A-Z]|[A-Z].*[a-z]", value)
+    ):
         return True
     if _ORDINARY.match(value) or ("." in value and identifiers(value)):
         return False

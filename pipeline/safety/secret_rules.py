@@ -45,7 +45,9 @@ QUOTED = (
 )  # fmt: skip
 """What is a secret in quotes beside a name that says so; tried on one line at a time."""
 
-_LEAD = r"(?:api|access|auth|private|secret|encryption|signing|account|service|client|master|admin|license)[ _-]?"
+_LEAD = (
+    r"(?:api|access|auth|private|secret|encryption|signing|account|service|client|master|admin|license)[ _-]?"
+)
 KEY = (
     r"(?:pass[_-]?word|passwd|passphrase|passwort|(?<=de[_-])passe|pwd|secret|(?<!\w)pass|(?<=_)pass|token|credentials?|"
     rf"{_LEAD}key|contrase[nñ]a|(?<![^\W_])(?:pw|psk|mdp|clave|senha)|kennwort|wachtwoord|haslo|hasło|sifre|şifre|"

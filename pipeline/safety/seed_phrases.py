@@ -18,8 +18,9 @@ _RUN = re.compile(
     rf"(?<![\w-]){_NUMBER}[a-z]{{3,8}}"
     rf"(?:(?:[\"']?[ \t]*[,;|][ \t\n]*[\"']?|[ \t]+|[ \t]*\r?\n[ \t>]*){_NUMBER}[a-z]{{3,8}}){{11,}}(?![\w-])"
 )
-_COLUMN = re.compile(rf"(?m)(?:^[ \t>]*{_NUMBER}[a-z]{{3,8}}[ \t]*\r?(?:\n|\Z)){{12,}}")
-"""A word a line."""
+_ROW = rf"\n[ \t>]*{_NUMBER}[a-z]{{3,8}}[ \t]*\r?(?=\n|\Z)"
+_COLUMN = re.compile(rf"{_ROW}(?:{_ROW}){{10,}}")
+"""A word a line, behind the first one."""
 _WORD = re.compile(r"[a-z]{3,8}")
 _LENGTHS = (24, 21, 18, 15, 12)
 _ABOUT = (
@@ -49,13 +50,19 @@ def phrases(text: str, lowered: str) -> Iterator[Span]:
     Looked for where a word of `_ABOUT` stands in `lowered` (`text` in lower case), and on lines of just so
     many words.
     """
+    if (
+        text.count(" ") < _LENGTHS[-1] - 1
+        and text.count("\n") < _LENGTHS[-1] - 1
+        and text.count(",") < _LENGTHS[-1] - 1
+    ):
+        return
     for about in _ABOUT:
         if about in lowered:
             yield from _runs(text, 0, len(text))
             return
     if text.count("\n") >= _LENGTHS[-1] - 1:
         for column in _COLUMN.finditer(text):
-            yield from _runs(text, *column.span())
+            yield from _runs(text, text.rfind("\n", 0, column.start()) + 1, column.end())
     if text.count(" ") < _LENGTHS[-1] - 1:
         return
     at = 0
@@ -75,7 +82,9 @@ def _runs(text: str, start: int, end: int) -> Iterator[Span]:
             if at - first >= _LENGTHS[-1]:
                 begin = run.start() if first == 0 else words[first].start()
                 after = words[at - 1].end()
-                if _opens(words[first:at], (text[max(0, begin - 80) : begin] + text[after : after + 80]).lower()):
+                if _opens(
+                    words[first:at], (text[max(0, begin - 80) : begin] + text[after : after + 80]).lower()
+                ):
                     yield begin, words[at - 1].end(), "seed-phrase"
             first = at + 1
 
@@ -84,7 +93,9 @@ def _opens(words: list[re.Match[str]], around: str) -> bool:
     """Say whether `words` are a phrase: their check bits fit, or what stands `around` them says so."""
     if len({word[0] for word in words}) <= len(words) // 2:
         return False
-    return any(cue in around or cue == words[0][0] for cue in _ABOUT) or (len(words) in _LENGTHS and _checks(words))
+    return any(cue in around or cue == words[0][0] for cue in _ABOUT) or (
+        len(words) in _LENGTHS and _checks(words)
+    )
 
 
 def _checks(words: list[re.Match[str]]) -> bool:

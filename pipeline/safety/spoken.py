@@ -67,13 +67,14 @@ from pipeline.safety.spoken_words import (
 def spans(text: str, lowered: str) -> Iterator[Span]:
     """Yield start, end and kind of what `text` tells in words; `lowered` is `text` in lower case, as long."""
     ascii_only = lowered.isascii()
-    for hint in WORDS if ascii_only else NAMES:
+    for hint in [hint for hint in (WORDS if ascii_only else NAMES) if hint in lowered]:
         at = lowered.find(hint)
         while at >= 0:
             yield from _named(hint, text, at)
             at = lowered.find(hint, at + len(hint))
     if "/" in text or ":" in text or "|" in text or not ascii_only:
-        for hint in PAIR_HINTS if ascii_only else PAIR_HINTS + FAR_PAIR_HINTS:
+        hints = PAIR_HINTS if ascii_only else PAIR_HINTS + FAR_PAIR_HINTS
+        for hint in [hint for hint in hints if hint in lowered]:
             at = lowered.find(hint)
             while at >= 0:
                 if not (lowered[at - 1 : at].isalpha() or text[at - 1 : at] == "/") or hint in FAR_PAIR_HINTS:
@@ -84,12 +85,13 @@ def spans(text: str, lowered: str) -> Iterator[Span]:
 
 def keys(text: str, lowered: str) -> Iterator[Span]:
     """Yield start, end and kind of the keys in `text` that look made by a program, each told by its name."""
-    for hint in KEY_HINTS:
+    for hint in [hint for hint in KEY_HINTS if hint in lowered]:
         at = lowered.find(hint)
         while at >= 0:
             found = KEYISH.match(text, at)
             value = found["value"].rstrip(".,:") if found else ""
-            if found and random(value) and not _of_something_else(text, at, found):
+            called = found and text[found.end() : found.end() + 1] == "("
+            if found and not called and random(value) and not _of_something_else(text, at, found):
                 yield found.start("value"), found.start("value") + len(value), "token"
             at = lowered.find(hint, at + len(hint))
 
@@ -227,18 +229,35 @@ def _behind(text: str, start: int, *, phrase: bool, weak: bool, plain: bool) -> 
             yield from () if weak else _attached(word)
             return
         quote = (
-            QUOTE.match(text, word.start()) if word.start() > start and word[0][0] in OPEN and not weak or (word[0][0] in OPEN and joined) else None
+            QUOTE.match(text, word.start())
+            if word.start() > start and word[0][0] in OPEN and not weak or (word[0][0] in OPEN and joined)
+            else None
         )
         if quote and (not told or changed):
             value = quote["value"]
-            given = plain and (sure or beside or before in GIVES) and _quotable(value, phrase=phrase or before in SURE)
-            if (given and (joined or " " in value or foreign)) or made_up(value, sure=sure or foreign):
+            given = (
+                plain
+                and (sure or beside or before in GIVES)
+                and _quotable(value, phrase=phrase or before in SURE)
+            )
+            near = joined or beside or foreign or DIGIT.search(value)
+            if (given and (joined or " " in value or foreign)) or (
+                near and made_up(value, sure=sure or foreign)
+            ):
                 yield (*quote.span("value"), "password")
                 told, changed = True, False
             elif joined or beside:
                 return
         elif (joined or beside) and (not told or changed):
-            found = _bare(word, joined=joined, still=still, sure=sure or (foreign and beside), weak=weak, phrase=phrase)
+            found = _bare(
+                word,
+                joined=joined,
+                still=still,
+                sure=sure or (foreign and beside),
+                weak=weak,
+                phrase=phrase,
+                plain=plain,
+            )
             if found:
                 yield found
                 told, changed = True, False
@@ -276,12 +295,12 @@ def _attached(word: re.Match[str]) -> Iterator[Span]:
 
 
 def _bare(
-    word: re.Match[str], *, joined: bool, still: bool, sure: bool, weak: bool, phrase: bool
+    word: re.Match[str], *, joined: bool, still: bool, sure: bool, weak: bool, phrase: bool, plain: bool
 ) -> Span | None:
     bare = word[0].strip(STRIP)
     if not bare or (weak and (not sure or PRODUCT.fullmatch(bare))):
         return None
-    number = sure and not weak and bare.isdigit() and 4 <= len(bare) <= 12 and _closes(word)
+    number = sure and plain and not weak and bare.isdigit() and 4 <= len(bare) <= 12 and _closes(word)
     phrased = phrase and joined and "-" in bare and _quotable(bare, phrase=True)
     if not (number or phrased) and not _fits(bare, joined=joined, still=still, sure=sure):
         return None

@@ -24,7 +24,9 @@ FAR_WORDS = {
     "비밀번호": "비밀번호", "비번": "비번", "암호": "암호", "패스워드": "패스워드",
 }  # fmt: skip
 NAMES = {hint: re.compile(pattern, re.IGNORECASE) for hint, pattern in (WORDS | FAR_WORDS).items()}
-SHORT = frozenset({"pw", "pwd", "mdp", "clave", "has", "parola", "login", "cred", "senha", "ww", "psk", "gesl", "heslo"})
+SHORT = frozenset(
+    {"pw", "pwd", "mdp", "clave", "has", "parola", "login", "cred", "senha", "ww", "psk", "gesl", "heslo"}
+)
 """Names that are the end of other words, and so must stand alone."""
 
 WEAK = frozenset(["login", "cred", "secret", "token", "key"])
@@ -39,10 +41,14 @@ CHANGES = frozenset(
     "artık olarak şimdi إلى ในตอนนี้ maintenant ahora agora ora adesso nu teraz mostantól sekarang".split()
 )
 """What leads to a new value, behind the old one too."""
-JOINS = SURE | CHANGES | frozenset(
-    "－ - – — в as als с z von from de still actually currently again just simply noch immer einfach toujours "
-    "type typing enter use using try named called tippe gib set changed reset mit with avec com nastavené есть будет "
-    "बदलकर which".split()
+JOINS = (
+    SURE
+    | CHANGES
+    | frozenset(
+        "－ - – — в as als с z von from de still actually currently again just simply noch immer einfach toujours "
+        "type typing enter use using try named called tippe gib set changed reset mit with avec com nastavené есть будет "
+        "बदलकर which".split()
+    )
 )
 STILL = frozenset("still now noch jetzt just simply actually einfach".split())
 """Behind which a lone plain word may be the value."""
