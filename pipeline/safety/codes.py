@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pipeline.safety.rule import Span
 
 _SURE = (
-    r"(?<![a-z])(?:pins?(?:[ -]?(?:code|number|nummer|kod|kód))?|puk|pincodes?|passcodes?|lock ?code|combo)(?![a-z])|geheimzahl|digicode|"
+    r"(?<![a-z])(?:pin(?:[ -]?(?:code|number|nummer|kod|kód))?|puk|pincodes?|passcodes?|lock ?code|combo)(?![a-z])|geheimzahl|digicode|"
     r"(?<![a-z])(?:sms|otp|tan|2fa|mfa|verification|one-time|access|entry|unlock|security|login)[ -]codes?|"
     r"(?:verifizierungs|bestätigungs|sicherheits|zugangs|freischalt|entsperr)-?code|"
     r"(?<!\w)пин(?:-?код)?\w?(?!\w)|暗証番号|暗证|ロック番号|パスコード|핀 ?번호|핀 ?코드|비밀번호|비번|密码|密碼|口令|"
@@ -21,7 +21,7 @@ _SURE = (
 )
 _CODE = (
     r"codes?|código|codigo|codice|kode|kod|koden|kód|код\w{0,2}|combination|kombination|combinaison|combinación|"
-    r"combinação|combinazione|combinatie|コード|代码|코드|कोड|رمز|opens with"
+    r"combinação|combinazione|combinatie|コード|代码|코드|कोड|رمز|كود|番号|번호|opens with"
 )
 _WHOLE_PLACES = (
     "door gate safe vault alarm lock garage entrance locker intercom card phone voicemail keypad keybox barrier sim "
@@ -32,19 +32,19 @@ _WHOLE_PLACES = (
 )
 _PLACE_STEMS = (
     "drzwi bram sejf kłódk furtk domofon двер ворот сейф сигнализац домофон замк подъезд калитк kapı kasa kilit dveř "
-    "ajtó 金庫 ドア 玄関 扉 ロッカー オートロック 门 門 保险 报警 현관 도어락 금고 사물함 باب بوابة خزنة إنذار दरवाज गेट तिजोरी अलार्म"
+    "ajtó 金庫 ドア 玄関 扉 ロッカー オートロック 门 門 保险 报警 현관 도어락 금고 사물함 باب بوابة خزنة إنذار الباب البوابة الخزنة الإنذار दरवाज गेट तिजोरी अलार्म"
 )
 _PLACE = re.compile(
-    rf"(?i)(?<![^\W\d])(?:(?:{'|'.join(_WHOLE_PLACES.split())})(?:['’]?s|n|en|code)?(?!\w)|(?:{'|'.join(_PLACE_STEMS.split())}))"
+    rf"(?i)(?<![^\W\d])(?:(?:{'|'.join(_WHOLE_PLACES.split())})(?:['’]?s|n|en|-?code|-?pin|-?kombination)?(?!\w)|(?:{'|'.join(_PLACE_STEMS.split())}))"
     r"|(?:tür|tor|alarm|tresor|garagen?|haus|spind|safe|deur|kluis)-?code"
 )
-_WORD = re.compile(rf"(?i)(?P<sure>{_SURE})|(?<![a-z_.])(?:\w+(?=code))?(?:{_CODE})(?![a-z_(])")
+_WORD = re.compile(rf"(?i)(?P<sure>{_SURE})|(?<![a-z_.])(?:\w+(?=code|kombination))?(?:{_CODE})(?![a-z_(])")
 _OTHER_CODE = re.compile(
     r"(?i)(?:error|exit|status|response|return|country|area|zip|postal|product|item|promo|discount|coupon|fault|reason|"
     r"event|source|fehler|rückgabe|post)[ -]?\Z"
 )
 _NUMBER = (
-    r"(?:\d{4,10}[A-Z]?[#*]?|\d{2}(?:[- ]\d{2}){1,3}|\d{3}[- ]\d{3}|[A-Z]\d{3,6}|[*#]\d{3,8}[#*]?)"
+    r"(?:\d{4,10}[A-Z]?[#*]?|\d(?:-\d){3,5}|\d{2}(?:[- ]\d{2}){1,3}|\d{3}[- ]\d{3}|[A-Z]\d{3,6}|[*#]\d{3,8}[#*]?)"
     r"(?a:(?![\w%°$/]|[.,:-]\d|-\w|€|\s(?:means|bedeutet|signifie|significa|times|lines|layers|characters|chars|zeilen|"
     r"zeichen|pages|people|pins|steps|users|ms|kb|mb|gb|px|mm|km)\b))"
 )
@@ -59,7 +59,7 @@ _ENDS = re.compile(r"(?:[.!?;]\s|\n)|\d{3}|(?i:\b(?:version|line|port|error|page
 _PINNED = re.compile(r"\s(?!(?:for|of|on|from|is|was|changed|the|my|our)\s)\S+\s(?:to|at|auf|on)\s\Z")
 _HINTS = ("pin", "code", "puk", "kod", "códi", "kód", "codi", "combin", "kombin", "geheimzahl", "opens with")
 _FAR_HINTS = (
-    "пин", "код", "番号", "コード", "暗证", "密码", "密碼", "口令", "代码", "번호", "코드", "비번", "पिन", "कोड", "رمز", "السري", "şifresi",
+    "пин", "код", "番号", "コード", "暗证", "密码", "密碼", "口令", "代码", "번호", "코드", "비번", "पिन", "कोड", "رمز", "كود", "السري", "şifresi",
 )  # fmt: skip
 _REACH = 60
 _DIGITS = re.compile(r"\d[\d-]{3}|\d\d[ ]\d\d|[A-Z*#]\d{3}")

@@ -22,6 +22,7 @@ from pipeline.safety.plausible import (
     long_name,
     made_up,
     names_a_name,
+    random,
     stands_for_another,
     strong,
     telling,
@@ -48,6 +49,10 @@ _LONG, _LONG_WORD = 12, re.compile(r"\S{12,}")
 """Characters without a blank that the shortest token has."""
 _MADE_UP = re.compile(r"\d|[a-z][A-Z]")
 _KEY_LONG = 16
+_PAIRED = re.compile(
+    r"\s?(?:\+|/|,|:|&|and|und|et|y|e|plus)\s(?:(?:the\s)?secret:?\s)?(?P<value>(?=[^\sA-Z]{0,60}[A-Z])[A-Za-z0-9+/]{24,64})(?!\w)"
+)
+"""What is told together with a token: the secret that belongs to an id."""
 _NO_BLANKS = re.compile("[\u2e80-\ud7ff\uf900-\ufaff\uff00-\uffef]")
 """A character of a script without blanks between words."""
 _OPTION = re.compile(r"\s[\"']?--?[A-Za-z]")
@@ -142,6 +147,9 @@ def _in_long_words(text: str) -> Iterator[Span]:
         if _MADE_UP.search(joined, start, end):
             shift = _shift(places, start)
             yield start + shift, end + shift, kind
+            other = _PAIRED.match(text, end + shift)
+            if other and random(other["value"]):
+                yield (*other.span("value"), "token")
 
 
 def _shift(places: list[tuple[int, int]], position: int) -> int:
@@ -263,7 +271,9 @@ def _bare_value(found: re.Match[str], text: str) -> bool:
     """Say whether what follows ``password =`` or ``token:`` is a value and not code, a type or prose."""
     value = found["bare"].rstrip(_TRAILING)
     elided = found["bare"].endswith(("...", "…")) and value[-1:] in ("_", "-")
-    if elided or constant(value) or found["sep"] == ",":
+    if elided or constant(value) or found["sep"] == "," or value.startswith("?"):
+        return False
+    if found["sep"] == "=" and value.isalpha() and value.istitle() and text[found.end("sep")] == " ":
         return False
     if len(value) < 4 or stands_for_another(value) or "(" in value or "[" in value or _NO_BLANKS.match(value):
         return False

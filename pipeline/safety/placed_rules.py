@@ -94,6 +94,8 @@ COMMANDS = (
          r"\bencrypt_string\s+(?P<q>[\"'])(?P<value>[^\"'\n]{4,200})(?P=q)|(?i:\bsetx\s+\w*(?:key|token|pass\w*|secret)\s+[\"']?(?P<value2>[^\s\"'%$]{6,200}))|"
          r"\bsecret\s+set\s+\S+[^\n|]{0,80}?\s(?:--body|-b)[ =]?[\"']?(?P<value3>[^\s\"'$]{6,200})",
          "ansible-vault encrypt_string '«FgECh?%7»' --name db", "ansible-vault encrypt_string --stdin-name db"),
+    Rule("password", ("openssl", "snmp"), _run("openssl") + rf"{_TO}-k\s(?!\S*/){_ARGUMENT}|" + _run(r"snmp\w+") + rf"{_TO}-[AX]\s(?P<value3>[^\s\"'$-][^\s\"']{{5,}})",
+         "openssl enc -aes-256-cbc -k «Sanctus-3ach» -in a", "openssl enc -aes-256-cbc -kfile pass.txt"),
     Rule("otp", ("oathtool",), r"(?i)oathtool\b[^\n]{0,80}?\s[\"']?(?P<value>[a-z2-7]{12,}=*|[0-9a-f]{20,})",
          "oathtool --totp -b «N2TDFS2GKNLY6FGC»", "oathtool --totp -b SECRET"),
 )  # fmt: skip
@@ -111,6 +113,11 @@ STATEMENTS = (
          r"(?<![\w-])(?:echo|printf)(?:\s+-\w+)?\s+(?P<q>[\"']?)(?P<value>[^\"'\n|$<>\s]{6,200})(?P=q)\s*(?:>{1,2}\s*[\"']?[\w./~-]*(?:pass|secret|token|cred|psk)[\w.-]*"
          r"|\|\s*(?:kubectl\s+create\s+secret|docker\s+secret\s+create|podman\s+secret\s+create|gh\s+secret\s+set|wg\s+set|pass\s+insert|vault\s+kv\s+put)\b)",
          'echo "«P1donFYzaNu»" > .vault_pass', "echo $PW > .vault_pass"),
+    Rule("token", ("bitlocker", "recovery key", "recovery password", "wiederherstellungsschl"), r"(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])",
+         "the recovery key is «526018-159083-016613-186091-390996-030824-628194-821993»", "the recovery key of drive 526018-159083"),
+    Rule("private-key", ("private-lines", "openvpn static"),
+         r"(?s)(?:Private-Lines: \d{1,3}\r?\n|BEGIN OpenVPN Static key V1-----\r?\n)(?P<value>[A-Za-z0-9+/=\s]{40,8000}?)(?=\n(?:Private-MAC|-----END)|\Z)",
+         "Private-Lines: 1\n«6+iYplGODlYx5uVECweGThdgH9hmsOazM4n8PVGXpV9Wv4Es»\nPrivate-MAC: x", "Private-Lines: 1"),
     Rule("token", ("private-key", "genkey"), r"(?i)(?:\bgenkey\b|private-key)[^\n]{0,60}?(?<![\w+/])(?P<value>[A-Za-z0-9+/]{43}=)(?![\w+/=])",
          "wg genkey gave «P0ML0zx+wr68GBnzPjNB8aIjMIsUxbuS7KRdysReM2s=»", "wg genkey | tee private.key"),
     Rule("password", ("net user",), r"(?i)\bnet\s+user\s+\S+\s+(?!/|\*)[\"']?(?P<value>[^\s\"'/]{4,100})[\"']?(?=\s+/|\s*$)",
@@ -151,11 +158,12 @@ FILES = (
     Rule("password", ("default",), r"(?is)variable\s+\"(?P<name>[^\"\n]*(?:password|secret|token|key)[^\"\n]*)\"\s*\{[^{}]{0,400}?default\s*=\s*\"(?P<value>[^\"\n]{4,})\"",
          'variable "db_password" {\n  default = "«marble_Thunder08»"\n}', 'variable "db_password" {\n  type = string\n default = null }'),
     Rule("password", ("wifi:",), r"WIFI:[^\n]{0,200}?;P:(?P<value>[^;\n]{4,100});", "WIFI:T:WPA;S:x;P:«hunter2x»;;", "WIFI:T:nopass;S:x;;"),
-    Rule("password", ("psk",), r"(?i)(?<![a-z])(?:wpa[_-])?psk\s*[=:]\s*[\"']?(?P<value>[^\s\"']{8,64})", 'psk="«hunter2x-made»"', "psk=none"),
     Rule("token", ("_auth", "_key", "_pat", "_salt", "_creds", "_cookie"),
          r"(?<!\w)(?=\w{4,60}\s{0,3}=)(?![\w]*PUBLI(?:C|SHABLE))(?:\w*[A-Z0-9]_(?:KEY|PAT|SALT|AUTH|CREDS|COOKIE)|_auth)\s*=\s*[\"']?"
          r"(?P<value>(?=[\w.~+/=:-]*\d)(?:base64:)?(?=[\w.~+/=-]*[A-Za-z])[\w.~+/=-]{16,})",
          "APP_KEY=«base64:ynDtcFy1iaqBILFqQAI7fiIV»", "NEXT_PUBLIC_MAP_KEY=ynDtcFy1iaqBILFqQAI7fiIV"),
+    Rule("private-key", ("kty",), r"[\"'](?:d|dp|dq|qi|p|q|k)[\"']\s*:\s*[\"'](?P<value>[\w-]{40,})[\"']",
+         '{"kty":"OKP","d":"«6R5aDT6mZck71oe7N3x4ViXC9g77y1bOeCvu0oEhOxj»"}', '{"kty":"OKP","x":"6R5aDT6mZck71oe7N3x4ViXC9g77y1bOeCvu0oEhOxj"}'),
     Rule("token", ("auth",), r"[\"']auth[\"']\s*:\s*[\"'](?P<value>(?=[^\"']*[A-Z])(?=[^\"']*\d)[A-Za-z0-9+/]{12,400}={0,2})[\"']",
          '{"auths":{"r.example.org":{"auth":"«Ym9iOmh1bnRlcjJ4»"}}}', '{"auth": "oauth2"}'),
     Rule("token", ("privatekey", "private key", "private_key", "preshared", "pre-shared"), r"(?i)\b(?:private|preshared|pre-shared)[ _-]?key\s*[=:]\s*[\"']?(?P<value>[A-Za-z0-9+/]{40,}={0,2})",
@@ -165,6 +173,7 @@ FILES = (
 )  # fmt: skip
 
 ANYWHERE = (
+    Rule("password", ("psk",), r"(?i)(?<![a-z])(?:wpa[_-]|wifi-sec\.)?psk(?:\s*[=:]\s*|(?<=\.psk)\s+)[\"']?(?P<value>[^\s\"']{8,64})", 'psk="«hunter2x-made»"', "psk=none"),
     Rule("password", ("auth=", "auth =", "basicauth", "securestring"),
          r"(?i)(?:\bauth\s*=\s*[(\[]|basicauth\()\s*[\"'][^\"'\n]{1,100}[\"']\s*,\s*[\"'](?P<value>[^\"'\n]{4,200})[\"']|"
          r"convertto-securestring\s+(?:-string\s+)?[\"'](?P<value2>[^\"'\n]{4,200})[\"']",
@@ -186,7 +195,7 @@ ANYWHERE = (
          r"códigos? de (?:recuperación|recuperação)|codici di (?:recupero|backup)|herstelcodes?).{0,600}",
          "recovery codes:\n«6wysy-ueg74»", "recovery codes are printed on paper-sheets",
          inner=r"(?<![\w-])(?P<value>(?=[a-z-]*\d)[a-z0-9]{4,8}(?:-[a-z0-9]{4,8}){1,3}|(?=[A-Z-]*\d)(?=[0-9-]*[A-Z])[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){1,3}|\d{4}[ -]\d{4}|(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{8,12}|\d{8,10})(?![\w-])",
-         gate="codes"),
+         gate="code"),
     Rule("token", ("akia", "asia"), r"(?<![A-Z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Z0-9])[^\n]{1,2000}",
          "AKI~AFL3TAJ3VAYOIDMHU and «AKCWAVukNq7aHyfC4YO8OMlrrqFaeIEBhiRAEm0E»", "AKIA begins it and 40 letters follow",
          inner=r"(?<![\w+/=-])(?P<value>(?=[^\s]*[a-z])(?=[^\s]*[A-Z0-9])(?:[A-Za-z0-9+/]{40}|[A-Za-z0-9+/]{100,}={0,2}))(?![\w+/=-])"),

@@ -16,7 +16,7 @@ PLACEHOLDER = re.compile(
     r"(?:vault|op|ssm|arn|env|file|keyring|sops|secretsmanager|doppler|gsm|akv|awssm|bws|keychain|secret)://?|"
     r"(?:vault|arn|env|file|ssm|keyring|secretsmanager|sops|ref\+\w+):[\w/]|ENC\[|@Microsoft\.KeyVault|!vault|"
     r"(?-i:(?:[~.]{0,2}/[a-z_.-]+){2,}$)|(.)\1{3,}$|.*(?:([x*•.])\2{7}|0{16})|"
-    r".*[\w]\.{3}$|ihr[-_ ]|deine?[-_ ]|votre[-_ ]|[àa][-_ ](?:remplir|remplacer|changer|compléter)|(?:hier|bitte)[-_ ](?:ein|aus)|"
+    r".*[\w]\.{3}$|[a-z_]+(?:[:=][\w,.]+)?(?:\|[a-z_]+(?:[:=][\w,.]+)?)+$|ihr[-_ ]|deine?[-_ ]|votre[-_ ]|[àa][-_ ](?:remplir|remplacer|changer|compléter)|(?:hier|bitte)[-_ ](?:ein|aus)|"
     r"(?:por|a)[-_ ](?:definir|rellenar|preencher)|da[-_ ](?:compilare|inserire)|(?:in|aan)[-_ ]?(?:te[-_ ]vullen|vullen)",
     re.I,
 )
@@ -44,7 +44,7 @@ ALGORITHM = re.compile(
 SYMBOL = re.compile(r"[!@#$%^&*+=~?]")
 VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|PWD|CREDENTIALS?)")
 _ORDINARY = re.compile(
-    r"(?i)v?\d+(?:[.,:/-]\d+)+[\w.+-]*$|[~.]?/|\.{1,2}\\|[a-z]:\\|.*://|[\w.+-]+@[\w-]+\.[\w.]+$|"
+    r"(?i)0x[0-9a-f]{1,20}$|v?\d+(?:[.,:/-]\d+)+[\w.+-]*$|[~.]?/|\.{1,2}\\|[a-z]:\\|.*://|[\w.+-]+@[\w-]+\.[\w.]+$|"
     r"[\w./-]*\.(?:env|ya?ml|json|txt|md|py|[jt]sx?|toml|ini|cfg|conf|pem|key|crt|sh|sql|kdbx?|gpg|html?|log|csv|go|rs|"
     r"java|php|rb|lock|gz|zip|com|org|net|io|dev|de|local)\d?(?::\d+)?$|"
     r"[\w.$>-]+\(|(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$)|[#@][\w-]*$|[a-z_]+=[\w.]*$|<|\$|\d+(?:st|nd|rd|th)$|\w*\[\w*\]$|"
@@ -155,6 +155,7 @@ def made_up(value: str, *, sure: bool = False) -> bool:
         or not telling(value)
         or ALGORITHM.match(value)
         or value.isdigit()
+        or value[0] == "?"
         or _OWNED_UP.search(value)
     ):
         return False

@@ -30,6 +30,7 @@ from pipeline.safety.spoken_words import (
     BEFORE,
     BEFORE_WORDS,
     BESIDE,
+    CALL,
     CLOSING,
     DIGIT,
     FAR_PAIR_HINTS,
@@ -100,7 +101,7 @@ def _of_something_else(text: str, at: int, found: re.Match[str]) -> bool:
     """Say whether the key named at `at` is a public one, or a digest by which something is looked up."""
     if NO_SECRET_KEY.search(text, max(0, at - 16), at):
         return True
-    if UUID.match(found["value"]):
+    if UUID.match(found["value"]) and found[0][:5].lower() != "token":
         return not SECRET_KEY.search(text, max(0, at - 16), at)
     bare = found[0][:3].lower() == "key" and found[0][: -len(found["value"])].rstrip()[-1:].isalpha()
     return (
@@ -114,7 +115,7 @@ def _pair(text: str, at: int) -> Iterator[Span]:
     """Yield the password of a name and password told together: ``login: bob / …``."""
     found = PAIR.match(text, at)
     value = found["value"].rstrip(".,;:)") if found else ""
-    if found and made_up(value):
+    if found and made_up(value) and "/" not in value:
         yield found.start("value"), found.start("value") + len(value), "password"
     elif ACCOUNT.match(text, at):
         start, end = max(text.rfind("\n", 0, at), at - 100), text.find("\n", at, at + AHEAD)
@@ -237,6 +238,7 @@ def _behind(text: str, start: int, *, phrase: bool, weak: bool, plain: bool) -> 
             value = quote["value"]
             given = (
                 plain
+                and not weak
                 and (sure or beside or before in GIVES)
                 and _quotable(value, phrase=phrase or before in SURE)
             )
@@ -263,7 +265,7 @@ def _behind(text: str, start: int, *, phrase: bool, weak: bool, plain: bool) -> 
                 told, changed = True, False
         if not told and not weak and not quote:
             bare = _untrailed(word[0].strip(STRIP))
-            if strong(bare) and OPENED.isdisjoint(bare):
+            if (strong(bare) or (foreign and bare.isascii() and made_up(bare))) and OPENED.isdisjoint(bare):
                 at = word.start() + word[0].find(bare)
                 yield at, at + len(bare), "password"
                 told = True
@@ -298,6 +300,8 @@ def _bare(
     word: re.Match[str], *, joined: bool, still: bool, sure: bool, weak: bool, phrase: bool, plain: bool
 ) -> Span | None:
     bare = word[0].strip(STRIP)
+    if CALL.search(word[0]):
+        return None
     if not bare or (weak and (not sure or PRODUCT.fullmatch(bare))):
         return None
     number = sure and plain and not weak and bare.isdigit() and 4 <= len(bare) <= 12 and _closes(word)

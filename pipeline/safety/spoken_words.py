@@ -17,7 +17,7 @@ WORDS = {
     "login": r"login", "cred": r"cred(?:ential)?s", "secret": r"secret", "token": r"token", "key": r"key",
 }  # fmt: skip
 FAR_WORDS = {
-    "şifre": r"şifre\w{0,4}", "парол": r"парол\w{1,3}", "lösenord": r"lösenord\w{0,2}", "jelszó": r"jelszó\w{0,3}", "лозинк": r"лозинк\w{1,2}",
+    "şifre": r"şifre\w{0,4}", "парол": r"парол\w{1,3}", "lösen": r"lösen(?:ord)?\w{0,2}", "jelszó": r"jelszó\w{0,3}", "лозинк": r"лозинк\w{1,2}",
     "mật khẩu": r"mật khẩu", "κωδικ": r"κωδικ\w{1,3}", "סיסמ": r"סיסמ\w{1,3}", "รหัสผ่าน": "รหัสผ่าน",
     "كلمة": r"(?:كلمة (?:المرور|السر)|الرقم السري)", "पासवर्ड": "पासवर्ड", "कूटशब्द": "कूटशब्द", "hasł": r"hasł(?:o|a|em|u)",
     "パスワード": "パスワード", "暗証番号": "暗証番号", "パスフレーズ": "パスフレーズ", "密码": "密码", "密碼": "密碼", "口令": "口令",
@@ -33,7 +33,7 @@ WEAK = frozenset(["login", "cred", "secret", "token", "key"])
 """Names right behind which no value stands."""
 SURE = frozenset(
     "is was are be = : := -> → => c'est c’est ist lautet lauten war waren est es é è era sont jest było byl brzmi er är "
-    "este je jsou on είναι это है हैं هي هو là adalah it's it’s that's that’s reads equals".split()
+    "este je jsou on είναι это है हैं هي هو היא הוא là adalah it's it’s that's that’s reads equals".split()
 )
 """What says that a value follows."""
 CHANGES = frozenset(
@@ -54,7 +54,9 @@ STILL = frozenset("still now noch jetzt just simply actually einfach".split())
 """Behind which a lone plain word may be the value."""
 GIVES = frozenset("to auf zu на para por par à as olarak إلى naar na till til".split())
 """What joins a new value to a name; a plain word in quotes may follow."""
-GIVEN = re.compile(r"\s*[:=：]|\s+(?:is|was)\s|[\"'`*)]{1,2}\s*[:=]")
+GIVEN = re.compile(
+    r"\s*[:=：]|\s+(?:(?:for|of|to|on)\s(?:[\w'’-]+\s){1,4})?(?:is|was)\s|[\"'`*)]{1,2}\s*[:=]"
+)
 """What must follow "pass", which is a verb more often than a name."""
 AFTER_CJK = re.compile(
     r"(?:\s*(?:[はがをのもに、,]|은|는|이|가|를|을|就|现在|現在|是|为|為|改成了?|改为|设为|设成|变成|換成|:|：|=)){0,3}\s*[「『“\"'`《【（(]?\s*"
@@ -85,6 +87,7 @@ BEFORE_WORDS = frozenset(
     "c’est type enter tippe gib".split()
 )
 TYPED = re.compile(r"(?i)\b(?:type|enter|tippe|gib)\s+(?P<value>\S{6,100})\s+(?:[^\W\d]+\s+){1,8}\Z")
+CALL = re.compile(r"[A-Za-z_]\(")
 PARTS = re.compile(r"[ ._-]")
 POLICY = frozenset(
     "the must should characters character least needs need not too long short wrong empty missing invalid required expired "
@@ -93,11 +96,13 @@ POLICY = frozenset(
 """Words of sentences about passwords, which no passphrase has."""
 _ACCOUNT = (
     r"(?:log(?:ging|ged)?[ -]?(?:in|on)|sign(?:ing|ed)?[ -]?in|user(?:name)?|cred(?:ential)?s|account|zugangsdaten|anmeld\w*|benutzer|"
-    r"identifiants?|connexion|credenciales|usuario|usuário|utente|credenziali|логин|gebruiker|użytkownik|kullanıcı|"
+    r"identifiants?|connexion|admin|root|credenciales|usuario|usuário|utente|credenziali|логин|gebruiker|użytkownik|kullanıcı|"
     r"アカウント|账号|아이디|계정|登录)(?![a-zA-Z_])"
 )
 ACCOUNT = re.compile(rf"(?i){_ACCOUNT}")
-BESIDE = re.compile(r"\w(?:\s?[/|]\s?|\s(?:and|und|et|y|e|и|i|en)\s)[\"'`]?(?P<value>[^\s\"'`<>，。]{7,100})")
+BESIDE = re.compile(
+    r"\w(?:\s[/|]\s|[/|]|(?<=\.\w\w),\s|(?<=\.\w\w\w),\s|\s(?:and|und|et|y|e|и|i|en)\s)[\"'`]?(?P<value>[^\s\"'`<>，。]{7,100})"
+)
 """What stands behind a sign or word that parts a name from its password."""
 PAIR = re.compile(
     rf"(?i){_ACCOUNT}(?:\s*[:：]|\s+(?:with|as|mit|als|con|avec|com|are|is|sind)){{0,2}}\s*[\"'`]?[\w.@+-]{{1,60}}[\"'`]?"
@@ -106,7 +111,7 @@ PAIR = re.compile(
 FROM_TO = re.compile(
     r"(?i)\b(?:from|von|de|da|с|z|van|du)\s+(?P<value>\S{6,100})\s+(?:to|auf|in|à|a|para|на|naar|en)\s"
 )
-PAIR_HINTS = ("log", "sign", "user", "creds", "credential", "account", "zugangsdaten", "anmeld", "benutzer", "identif", "connexion", "usuario", "utente",
+PAIR_HINTS = ("log", "admin", "root", "sign", "user", "creds", "credential", "account", "zugangsdaten", "anmeld", "benutzer", "identif", "connexion", "usuario", "utente",
                "gebruiker")  # fmt: skip
 FAR_PAIR_HINTS = ("usuário", "логин", "kullanıcı", "użytk", "アカウント", "账号", "아이디", "계정", "登录")
 
