@@ -15,7 +15,7 @@ PLACEHOLDER = re.compile(
     r"insert[-_ ]|.{0,40}(?:example(?:key)?|_here|-here|placeholder)$|.*(?:redacted|EXAMPLE)|dummy|todo\b|…|"
     r"(?:vault|op|ssm|arn|env|file|keyring|sops|secretsmanager|doppler|gsm|akv|awssm|bws|keychain|secret)://?|"
     r"(?:vault|arn|env|file|ssm|keyring|secretsmanager|sops|ref\+\w+):[\w/]|ENC\[|@Microsoft\.KeyVault|!vault|"
-    r"(?-i:(?:[~.]{0,2}/[a-z_.-]+){2,}$)|(.)\1{3,}$|.*(?:([x*•.])\2{7}|0{16})|"
+    r"(?-i:[a-z_.-]+(?:/[a-z0-9_.-]+){2,}$)|(?-i:(?:[~.]{0,2}/[a-z_.-]+){2,}$)|(.)\1{3,}$|.*(?:([x*•.])\2{7}|0{16})|"
     r".*[\w]\.{3}$|[a-z_]+(?:[:=][\w,.]+)?(?:\|[a-z_]+(?:[:=][\w,.]+)?)+$|ihr[-_ ]|deine?[-_ ]|votre[-_ ]|[àa][-_ ](?:remplir|remplacer|changer|compléter)|(?:hier|bitte)[-_ ](?:ein|aus)|"
     r"(?:por|a)[-_ ](?:definir|rellenar|preencher)|da[-_ ](?:compilare|inserire)|(?:in|aan)[-_ ]?(?:te[-_ ]vullen|vullen)",
     re.I,
@@ -54,6 +54,9 @@ _ORDINARY = re.compile(
 """Ordinary things of programs: versions, dates, paths, addresses, files, calls, variables, hosts."""
 _OWNED_UP = re.compile(r"(?i)(?<![a-z])(?:fake|dummy|sample)(?![a-z])")
 """What says of itself that it is no secret; only in prose, where nothing but its looks makes it one."""
+_PRODUCT = re.compile(r"[A-Z][a-z]+\d{1,2}$|[A-Z]{2,6}-?\d{1,6}$")
+"""What a product, a standard or a ticket is called: ``Windows11``, ``ISO27001``, ``OPS-4471``."""
+_UNLIKELY = frozenset("[]{}()^$|\\/")
 _LIKE_A_HOST = re.compile(r"(?:[a-z]+[-_/])*[a-z]+[-_]?\d{1,2}$")
 SECRET_WORD = (
     r"pass(?:word|wort|phrase|code|wd|ord\w{0,2})?s?|pwd|pw|secrets?|tokens?|keys?|credentials?|kennwort|wachtwoord|ww|contrase[ñn]a|clave|"
@@ -64,7 +67,7 @@ SECRET_WORD = (
 _WORDS_OF_A_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 _SAME_THING = re.compile(
     r"(?i)(?:prod(?:uction)?|stag(?:e|ing)|dev|test|live|base|old|new|current|backup|main|default|value|api|db|data|"
-    r"admin|root|\d+)"
+    r"admin|root|bdd|wifi|wlan|smtp|mail|ftp|ssh|sql|mysql|postgres|redis|mongo|app|web|nas|vpn|ldap|\d+)"
 )
 """What may follow the word for a secret in a name, and leaves it the name of one."""
 _OF_SOMETHING = re.compile(r"(?i)(?<=_)(?:of|for|in|on|from|to|de|del|für|pour|para|per)(?=_)")
@@ -165,6 +168,14 @@ def made_up(value: str, *, sure: bool = False) -> bool:
     if "." in bare and identifiers(bare):
         return False
     return _ORDINARY.match(value) is None or (_mixed(value) and "." not in value)
+
+
+def likely(value: str) -> bool:
+    """Say whether `value` is a password where only its name in the same clause says so: made up of letters
+    and digits, and no product, standard, ticket or pattern."""
+    if not made_up(value) or _PRODUCT.match(value.rstrip("!?.,")) or not _UNLIKELY.isdisjoint(value):
+        return False
+    return re.search(r"[^\W\d_A-Z]{2}", value) is not None and any(char.isdigit() for char in value)
 
 
 def random(value: str) -> bool:

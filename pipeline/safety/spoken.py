@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pipeline.safety.codes import codes
 from pipeline.safety.plausible import (
     NOT_A_VALUE,
+    likely,
     made_up,
     plain_word,
     random,
@@ -28,6 +29,7 @@ from pipeline.safety.spoken_words import (
     ASIDE,
     ASCII,
     BEFORE,
+    BEFORE_OTHERS,
     BEFORE_WORDS,
     BESIDE,
     CALL,
@@ -48,6 +50,7 @@ from pipeline.safety.spoken_words import (
     OPENED,
     PAIR,
     PARTS,
+    PHRASE,
     POLICY,
     PAIR_HINTS,
     PRODUCT,
@@ -226,6 +229,10 @@ def _behind(text: str, start: int, *, phrase: bool, weak: bool, plain: bool) -> 
     for word in TOKEN.finditer(text, start, min(len(text), start + AHEAD + 120)):
         if word.start() - start > AHEAD or not _same_line(text, start, word):
             return
+        rest = PHRASE.match(text, word.end()) if phrase and word[0] in (":", "=", "is") else None
+        if rest and POLICY.isdisjoint(rest["value"].split()):
+            yield (*rest.span("value"), "password")
+            return
         if word.start() == start and word[0][0] in ":：=" and len(word[0]) > 1:
             yield from () if weak else _attached(word)
             return
@@ -265,7 +272,16 @@ def _behind(text: str, start: int, *, phrase: bool, weak: bool, plain: bool) -> 
                 told, changed = True, False
         if not told and not weak and not quote:
             bare = _untrailed(word[0].strip(STRIP))
-            if (strong(bare) or (foreign and bare.isascii() and made_up(bare))) and OPENED.isdisjoint(bare):
+            if (
+                strong(bare)
+                or (foreign and bare.isascii() and likely(bare))
+                or (
+                    before not in BEFORE_OTHERS
+                    and _ends(text, word.end())
+                    and likely(bare)
+                    and "=" not in bare
+                )
+            ) and OPENED.isdisjoint(bare):
                 at = word.start() + word[0].find(bare)
                 yield at, at + len(bare), "password"
                 told = True
@@ -280,6 +296,11 @@ def _behind(text: str, start: int, *, phrase: bool, weak: bool, plain: bool) -> 
         joined = before in JOINS or before[-1] in ":：="
         still = before in STILL and (still or joined)
         beside = False
+
+
+def _ends(text: str, at: int) -> bool:
+    """Say whether a clause ends at `at`."""
+    return text[at - 1] in ".,;!?" or text[at : at + 1] in ("", "\n", "\r")
 
 
 def _last_on_line(text: str, at: int) -> bool:

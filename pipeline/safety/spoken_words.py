@@ -12,14 +12,14 @@ WORDS = {
     "has": r"has(?:ł|l)(?:o|a|em|u)", "sifre": r"sifre\w{0,4}", "heslo": r"hesl[oaeu]m?", "salasana": r"salasana\w{0,3}",
     "kata sandi": r"kata sandi(?:nya)?", "adgangskode": r"adgangskode\w{0,2}", "ww": r"ww", "losenord": r"losenord\w{0,2}",
     "lozink": r"lozink\w{1,2}", "gesl": r"gesl[oaeu]", "jelsz": r"jelsz[oó]\w{0,3}", "psk": r"psk", "wlan": r"wlan[- ]?(?:schlüssel|key|code|pw)",
-    "wifi": r"wifi[- ]?(?:key|code|sleutel|schlüssel|pw)", "wi-fi": r"wi-fi[- ]?(?:key|code|sleutel|schlüssel|pw)",
+    "wifi": r"(?:(?<=code )|(?<=clé )|(?<=clave )|(?<=chave )|(?<=codice ))wifi|wifi[- ]?(?:key|code|sleutel|schlüssel|pw)", "wi-fi": r"wi-fi[- ]?(?:key|code|sleutel|schlüssel|pw)",
     "palabra": r"palabra clave", "unlock": r"unlocks? with", "opens with": r"opens with",
     "login": r"login", "cred": r"cred(?:ential)?s", "secret": r"secret", "token": r"token", "key": r"key",
 }  # fmt: skip
 FAR_WORDS = {
     "şifre": r"şifre\w{0,4}", "парол": r"парол\w{1,3}", "lösen": r"lösen(?:ord)?\w{0,2}", "jelszó": r"jelszó\w{0,3}", "лозинк": r"лозинк\w{1,2}",
     "mật khẩu": r"mật khẩu", "κωδικ": r"κωδικ\w{1,3}", "סיסמ": r"סיסמ\w{1,3}", "รหัสผ่าน": "รหัสผ่าน",
-    "كلمة": r"(?:كلمة (?:المرور|السر)|الرقم السري)", "पासवर्ड": "पासवर्ड", "कूटशब्द": "कूटशब्द", "hasł": r"hasł(?:o|a|em|u)",
+    "كلمة": r"(?:كلمة (?:المرور|السر|مرور|سر)|الرقم السري)", "पासवर्ड": "पासवर्ड", "कूटशब्द": "कूटशब्द", "hasł": r"hasł(?:o|a|em|u)",
     "パスワード": "パスワード", "暗証番号": "暗証番号", "パスフレーズ": "パスフレーズ", "密码": "密码", "密碼": "密碼", "口令": "口令",
     "비밀번호": "비밀번호", "비번": "비번", "암호": "암호", "패스워드": "패스워드",
 }  # fmt: skip
@@ -52,15 +52,20 @@ JOINS = (
 )
 STILL = frozenset("still now noch jetzt just simply actually einfach".split())
 """Behind which a lone plain word may be the value."""
+BEFORE_OTHERS = frozenset(
+    "in on at of by with for from per via user account login host server table version ticket file called named and or than "
+    "im am bei von für mit und oder dans sur avec pour par et ou en con por y o e di su op voor van na w z i в на с и для "
+    "column field section chapter page line error policy manager".split()
+)
+"""Behind which something else is told than the value."""
 GIVES = frozenset("to auf zu на para por par à as olarak إلى naar na till til".split())
 """What joins a new value to a name; a plain word in quotes may follow."""
 GIVEN = re.compile(
     r"\s*[:=：]|\s+(?:(?:for|of|to|on)\s(?:[\w'’-]+\s){1,4})?(?:is|was)\s|[\"'`*)]{1,2}\s*[:=]"
 )
 """What must follow "pass", which is a verb more often than a name."""
-AFTER_CJK = re.compile(
-    r"(?:\s*(?:[はがをのもに、,]|은|는|이|가|를|을|就|现在|現在|是|为|為|改成了?|改为|设为|设成|变成|換成|:|：|=)){0,3}\s*[「『“\"'`《【（(]?\s*"
-)
+AFTER_CJK = re.compile(r"[^\x00-\x7f。！？]{0,14}[「『“\"'`《【（(:=,]{0,2}\s?[「『“\"'`《【（(]?")
+"""What may stand between a name and its value where no blanks stand between words."""
 ASCII = re.compile(r"[!-~]{4,100}")
 CLOSING = re.compile(r"[\"'`”»*)]{0,3}")
 OPEN, CLOSE = "\"'`“”„«»‘‚「『《‹", "\"'`“”«»’‘」』》›"
@@ -89,9 +94,11 @@ BEFORE_WORDS = frozenset(
 TYPED = re.compile(r"(?i)\b(?:type|enter|tippe|gib)\s+(?P<value>\S{6,100})\s+(?:[^\W\d]+\s+){1,8}\Z")
 CALL = re.compile(r"[A-Za-z_]\(")
 PARTS = re.compile(r"[ ._-]")
+PHRASE = re.compile(r"\s+(?P<value>[a-z]{3,9}(?: [a-z]{3,9}){3,9})[.!]?(?=\n|\Z)")
+"""A passphrase of plain words, which fills its line."""
 POLICY = frozenset(
     "the must should characters character least needs need not too long short wrong empty missing invalid required expired "
-    "please enter your does match and are for with same changed reset you".split()
+    "please enter your does match and are for with same changed reset you ask see stored kept look none unknown from inside written known only was has been can will may our this that".split()
 )
 """Words of sentences about passwords, which no passphrase has."""
 _ACCOUNT = (
@@ -101,7 +108,7 @@ _ACCOUNT = (
 )
 ACCOUNT = re.compile(rf"(?i){_ACCOUNT}")
 BESIDE = re.compile(
-    r"\w(?:\s[/|]\s|[/|]|(?<=\.\w\w),\s|(?<=\.\w\w\w),\s|\s(?:and|und|et|y|e|и|i|en)\s)[\"'`]?(?P<value>[^\s\"'`<>，。]{7,100})"
+    r"\w(?:\s[/|]\s|[/|:]|(?<=\.\w\w),\s|(?<=\.\w\w\w),\s|\s(?:and|und|et|y|e|и|i|en)\s)[\"'`]?(?P<value>[^\s\"'`<>，。]{7,100})"
 )
 """What stands behind a sign or word that parts a name from its password."""
 PAIR = re.compile(
@@ -145,7 +152,7 @@ KEYISH = re.compile(
 UUID = re.compile(r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-")
 HEX = re.compile(r"[0-9a-f]+")
 SECRET_KEY = re.compile(
-    r"(?i)(?:api|app|application|admin|license|access|auth\w*|secret|private|account|service|client|master|licen[sc]e|server|storage|live|deploy|encryption)[ _-]*\Z"
+    r"(?i)(?:api|app|application|admin|global|license|access|auth\w*|secret|private|account|service|client|master|licen[sc]e|server|storage|live|deploy|encryption)[ _-]*\Z"
 )
 NO_SECRET_KEY = re.compile(r"(?i)(?<![a-z])(?:public|primary|foreign|cache|partition|sort|idempotency|host|object|s3|row|hash|lookup|map|dict|record|"
                             r"bucket|ssh|gpg|pgp|age|wireguard|registry|index|unique|i18n|translation|signing|default)[ _-]*\Z")  # fmt: skip
