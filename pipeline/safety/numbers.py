@@ -9,8 +9,8 @@ from pipeline.safety.rule import Span
 
 _CARD = re.compile(r"(?a:(?<![\w.,/+-])[2-6]\d{3}(?:[ -]?\d{2,6}){2,4}(?![\w/]|[.,-]\d))")
 _CODE = re.compile(
-    r"(?i)\b(?:cvv2?|cvc2?|csc|cvn|(?:karten)?prüfnummer|security code|prüfziffer|cryptogramme|código de seguridad|"
-    r"codice di sicurezza|kod cvv|セキュリティコード)(?![a-z])"
+    r"(?i)\b(?:cvv2?|cvc2?|csc|cvn|(?:karten)?prüfnummer|security code|prüfziffer|cryptogramme|"
+    r"código de seguridad|codice di sicurezza|kod cvv|セキュリティコード)(?![a-z])"
     r"[\s:=(\"']*(?:is |ist |est )?(?P<value>\d{3,4})(?!\d)"
 )
 _ISSUERS = (

@@ -56,7 +56,7 @@ _OWNED_UP = re.compile(r"(?i)(?<![a-z])(?:fake|dummy|sample)(?![a-z])")
 """What says of itself that it is no secret; only in prose, where nothing but its looks makes it one."""
 _PRODUCT = re.compile(r"[A-Z][a-z]+\d{1,2}$|[A-Z]{2,6}-?\d{1,6}$")
 """What a product, a standard or a ticket is called: ``Windows11``, ``ISO27001``, ``OPS-4471``."""
-_UNLIKELY = frozenset("[]{}()^$|\\/")
+_UNLIKELY = frozenset("[]{}()\\/")
 _LIKE_A_HOST = re.compile(r"(?:[a-z]+[-_/])*[a-z]+[-_]?\d{1,2}$")
 SECRET_WORD = (
     r"pass(?:word|wort|phrase|code|wd|ord\w{0,2})?s?|pwd|pw|secrets?|tokens?|keys?|credentials?|kennwort|wachtwoord|ww|contrase[ñn]a|clave|"
@@ -65,11 +65,12 @@ SECRET_WORD = (
 )
 """A word of a name that says what it names is a secret."""
 _WORDS_OF_A_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
-_SAME_THING = re.compile(
-    r"(?i)(?:prod(?:uction)?|stag(?:e|ing)|dev|test|live|base|old|new|current|backup|main|default|value|api|db|data|"
-    r"admin|root|bdd|wifi|wlan|smtp|mail|ftp|ssh|sql|mysql|postgres|redis|mongo|app|web|nas|vpn|ldap|\d+)"
+SAME_THING = (
+    r"prod(?:uction)?|stag(?:e|ing)|dev|test|live|base|old|new|current|backup|main|default|value|api|data|db|bdd|"
+    r"admin|root|wifi|wlan|smtp|mail|ftp|ssh|sql|mysql|postgres|redis|mongo|app|web|nas|vpn|ldap"
 )
 """What may follow the word for a secret in a name, and leaves it the name of one."""
+_SAME_THING = re.compile(rf"(?i)(?:{SAME_THING}|\d+)")
 _OF_SOMETHING = re.compile(r"(?i)(?<=_)(?:of|for|in|on|from|to|de|del|für|pour|para|per)(?=_)")
 _SECRET_HEAD = re.compile(
     rf"(?i)(?:\w*(?:password|passwd|passphrase|passwort|token|secret|{SECRET_WORD})|auth|psk|pat|salt|creds|cookie)"
@@ -163,7 +164,7 @@ def made_up(value: str, *, sure: bool = False) -> bool:
     ):
         return False
     bare = value.rstrip("!?.,")
-    if bare.isalpha() or (not sure and (_LIKE_A_HOST.match(value) or long_name(bare))):
+    if bare.isalpha() or long_name(bare) or (not sure and _LIKE_A_HOST.match(value)):
         return False
     if "." in bare and identifiers(bare):
         return False

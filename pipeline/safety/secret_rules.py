@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from pipeline.safety.placed_rules import PLACED
+from pipeline.safety.plausible import SAME_THING
 from pipeline.safety.rule import Rule
 from pipeline.safety.vendor_rules import NEAR
 
@@ -66,8 +67,9 @@ KEY_LEAD = re.compile(rf"{_LEAD}\Z")
 QUOTES = ('"', "'", "`")
 
 ASSIGNED = re.compile(
-    rf"(?P<key>{KEY})(?:[_-]?(?:prod(?:uction)?|stag(?:e|ing)|dev|test|live|base|old|new|backup|main|default|value|api|db|admin|root|bdd|wifi|wlan|smtp|mail|ftp|ssh|sql|mysql|postgres|redis|mongo|app|web|nas|vpn|ldap|\d{{1,2}})(?![a-z0-9]))?"
-    rf"(?P<close>\\*[\"'`\])*]{{0,4}})[ \t]{{0,8}}(?P<sep>:=|={{1,3}}>?|:-|:(?!:)|：|は|\|\||\?\?|,(?=[ \t]*[\"'`]))"
+    rf"(?P<key>{KEY})(?:[_-]?(?:{SAME_THING}|\d{{1,2}})(?![a-z0-9]))?"
+    rf"(?P<close>\\*[\"'`\])*]{{0,4}})[ \t]{{0,8}}"
+    rf"(?P<sep>:=|={{1,3}}>?|:-|:(?!:)|：|は|\|\||\?\?|,(?=[ \t]*[\"'`]))"
     r"\*{0,2}[ \t]{0,8}\*{0,2}(?:[|>][+-]?[ \t]*\n[ \t]+)?"
     r"(?:(?P<quote>\\*[\"'`])(?P<quoted>(?:(?!(?P=quote))[^\n]){1,400})(?P=quote)|(?P<bare>[^\s\"'`,;<>]{4,400}))",
     re.IGNORECASE,

@@ -26,13 +26,14 @@ from pipeline.safety.spoken_words import (
     ACCOUNT,
     AFTER_CJK,
     AHEAD,
-    ASIDE,
     ASCII,
+    ASIDE,
     BEFORE,
     BEFORE_OTHERS,
     BEFORE_WORDS,
     BESIDE,
     CALL,
+    CHANGES,
     CLOSING,
     DIGIT,
     FAR_PAIR_HINTS,
@@ -40,7 +41,6 @@ from pipeline.safety.spoken_words import (
     GIVEN,
     GIVES,
     HEX,
-    CHANGES,
     JOINS,
     KEY_HINTS,
     KEYISH,
@@ -49,10 +49,10 @@ from pipeline.safety.spoken_words import (
     OPEN,
     OPENED,
     PAIR,
+    PAIR_HINTS,
     PARTS,
     PHRASE,
     POLICY,
-    PAIR_HINTS,
     PRODUCT,
     QUOTE,
     SECRET_KEY,
@@ -104,7 +104,7 @@ def _of_something_else(text: str, at: int, found: re.Match[str]) -> bool:
     """Say whether the key named at `at` is a public one, or a digest by which something is looked up."""
     if NO_SECRET_KEY.search(text, max(0, at - 16), at):
         return True
-    if UUID.match(found["value"]) and found[0][:5].lower() != "token":
+    if UUID.match(found["value"]) and found[0][:5].lower() != "token" and not found["value"].endswith(":fx"):
         return not SECRET_KEY.search(text, max(0, at - 16), at)
     bare = found[0][:3].lower() == "key" and found[0][: -len(found["value"])].rstrip()[-1:].isalpha()
     return (
@@ -181,7 +181,7 @@ def _from_to(text: str, start: int) -> Iterator[Span]:
 
 
 def _told_before(text: str, at: int) -> Iterator[Span]:
-    """Yield the value told before its name: "use X as the password", "X is the password", "X (the password)"."""
+    """Yield the value told before its name: "use X as the password", "X is the password"."""
     part = text[max(0, at - 140) : at]
     if not (part[-1:].isspace() or part[-1:] in "-(") or "\n" in part[-1:]:
         return
@@ -215,87 +215,131 @@ def _in_syllables(text: str, start: int) -> Iterator[Span]:
 
 
 def _behind(text: str, start: int, *, phrase: bool, weak: bool, plain: bool) -> Iterator[Span]:
-    """Yield the values in what is left of the sentence: beside the name, behind what joins, or plain to see.
-
-    Behind the first one only what a word of change leads to is another: "was X, but now it's Y".
-    """
+    """Yield the values in what is left of the sentence behind the name."""
     foreign = text[start - 1] > "\u0250"
     closing = CLOSING.match(text, start)
     start = closing.end() if closing else start
     if start < len(text) and not text[start].isspace() and text[start] not in ":：=，,?-—|":
         return
-    joined, beside, still, sure, before = False, not weak, False, "'" in text[start - 2 : start], ""
-    told = changed = False
+    clause = _Clause(text, start, phrase=phrase, weak=weak, plain=plain, foreign=foreign)
     for word in TOKEN.finditer(text, start, min(len(text), start + AHEAD + 120)):
         if word.start() - start > AHEAD or not _same_line(text, start, word):
             return
-        rest = PHRASE.match(text, word.end()) if phrase and word[0] in (":", "=", "is") else None
-        if rest and POLICY.isdisjoint(rest["value"].split()):
-            yield (*rest.span("value"), "password")
-            return
+        if word[0][0] in "\"'" and word[0][-2:] in ('":', "':"):
+            return  # the next name of a list of them
         if word.start() == start and word[0][0] in ":：=" and len(word[0]) > 1:
             yield from () if weak else _attached(word)
             return
-        quote = (
-            QUOTE.match(text, word.start())
-            if word.start() > start and word[0][0] in OPEN and not weak or (word[0][0] in OPEN and joined)
-            else None
-        )
-        if quote and (not told or changed):
-            value = quote["value"]
-            given = (
-                plain
-                and not weak
-                and (sure or beside or before in GIVES)
-                and _quotable(value, phrase=phrase or before in SURE)
-            )
-            near = joined or beside or foreign or DIGIT.search(value)
-            if (given and (joined or " " in value or foreign)) or (
-                near and made_up(value, sure=sure or foreign)
-            ):
-                yield (*quote.span("value"), "password")
-                told, changed = True, False
-            elif joined or beside:
-                return
-        elif (joined or beside) and (not told or changed):
-            found = _bare(
-                word,
-                joined=joined,
-                still=still,
-                sure=sure or (foreign and beside),
-                weak=weak,
-                phrase=phrase,
-                plain=plain,
-            )
-            if found:
-                yield found
-                told, changed = True, False
-        if not told and not weak and not quote:
-            bare = _untrailed(word[0].strip(STRIP))
-            if (
-                strong(bare)
-                or (foreign and bare.isascii() and likely(bare))
-                or (
-                    before not in BEFORE_OTHERS
-                    and _ends(text, word.end())
-                    and likely(bare)
-                    and "=" not in bare
-                )
-            ) and OPENED.isdisjoint(bare):
-                at = word.start() + word[0].find(bare)
-                yield at, at + len(bare), "password"
-                told = True
+        yield from clause.values(word)
+        if not clause.goes_on(word):
+            return
+
+
+class _Clause:
+    """What has been read of a clause behind a name, and so whether its next word can be a value.
+
+    Behind a first value only what a word of change leads to is another: "was X, but now it's Y".
+    """
+
+    def __init__(
+        self, text: str, start: int, *, phrase: bool, weak: bool, plain: bool, foreign: bool
+    ) -> None:
+        self._text, self._start = text, start
+        self._phrase, self._weak, self._plain, self._foreign = phrase, weak, plain, foreign
+        self._joined = self._still = self._told = self._changed = self._over = False
+        self._beside, self._before = not weak, ""
+        self._sure = "'" in text[start - 2 : start]
+
+    def values(self, word: re.Match[str]) -> Iterator[Span]:
+        """Yield the value that `word` is or begins, if any."""
+        span = self._line(word) or self._quoted(word) or self._joined_to(word) or self._alone(word)
+        if span:
+            self._told, self._changed = True, False
+            yield (*span, "password")
+
+    def goes_on(self, word: re.Match[str]) -> bool:
+        """Take `word` in, and say whether the clause goes on behind it."""
+        if self._over:
+            return False
         if word[0][-1] in ".!?;" and len(word[0]) > 1:
-            if word[0][-1] != "?" or word[0][:-1].isalpha() is False or not _last_on_line(text, word.end()):
-                return
-            before, joined, sure = ":", True, True
-            continue
-        before = word[0].lower()
-        changed = changed or before in CHANGES or before in ("but", "aber", "mais", "pero")
-        sure = before in SURE or before[-1] in ":：=" or (sure and before in JOINS)
-        joined = before in JOINS or before[-1] in ":：="
-        still = before in STILL and (still or joined)
-        beside = False
+            self._before, self._joined, self._sure = ":", True, True
+            return word[0][-1] == "?" and word[0][:-1].isalpha() and _last_on_line(self._text, word.end())
+        before = self._before = word[0].lower()
+        self._changed = self._changed or before in CHANGES or before in ("but", "aber", "mais", "pero")
+        self._sure = before in SURE or before[-1] in ":：=" or (self._sure and before in JOINS)
+        self._joined = before in JOINS or before[-1] in ":：="
+        self._still = before in STILL and (self._still or self._joined)
+        self._beside = False
+        return True
+
+    def _line(self, word: re.Match[str]) -> tuple[int, int] | None:
+        """Return a passphrase of plain words, which fills the line behind `word`."""
+        rest = PHRASE.match(self._text, word.end()) if self._phrase and word[0] in (":", "=", "is") else None
+        if rest is None or not POLICY.isdisjoint(rest["value"].split()):
+            return None
+        self._over = True
+        return rest.span("value")
+
+    def _quoted(self, word: re.Match[str]) -> tuple[int, int] | None:
+        if word.start() == self._start or word[0][0] not in OPEN or (self._weak and not self._joined):
+            return None
+        quote = QUOTE.match(self._text, word.start())
+        if quote is None or (self._told and not self._changed):
+            return None
+        value, near = quote["value"], self._joined or self._beside
+        fit = self._foreign or (near or DIGIT.search(value) is not None)
+        if self._given(value) or (fit and made_up(value, sure=self._sure or self._foreign)):
+            return quote.span("value")
+        self._over = near
+        return None
+
+    def _given(self, value: str) -> bool:
+        """Say whether a quoted text of plain letters or words is the value."""
+        if self._weak or not self._plain or not (self._joined or self._foreign or " " in value):
+            return False
+        if not (self._sure or self._beside or self._before in GIVES):
+            return False
+        return _quotable(value, phrase=self._phrase or self._before in SURE)
+
+    def _joined_to(self, word: re.Match[str]) -> tuple[int, int] | None:
+        """Return `word` as the value, if it stands beside the name or behind what joins the two."""
+        if self._over or not (self._joined or self._beside) or (self._told and not self._changed):
+            return None
+        sure = self._sure or (self._foreign and self._beside)
+        if (self._before in BEFORE_OTHERS and not self._sure and not likely(_plain(word))) or CALL.search(
+            word[0]
+        ):
+            return None
+        bare = word[0].strip(STRIP)
+        if not bare or (self._weak and (not sure or PRODUCT.fullmatch(bare))):
+            return None
+        if not (
+            self._number(bare, word, sure=sure)
+            or self._words(bare)
+            or _fits(bare, joined=self._joined, still=self._still, sure=sure)
+        ):
+            return None
+        at = word.start() + word[0].find(bare)
+        return at, at + len(_untrailed(bare))
+
+    def _number(self, bare: str, word: re.Match[str], *, sure: bool) -> bool:
+        digits = bare.isdigit() and 4 <= len(bare) <= 12
+        return digits and sure and self._plain and not self._weak and _closes(word)
+
+    def _words(self, bare: str) -> bool:
+        return self._phrase and self._joined and "-" in bare and _quotable(bare, phrase=True)
+
+    def _alone(self, word: re.Match[str]) -> tuple[int, int] | None:
+        """Return `word` as the value, if it looks like nothing else, or ends the clause and looks made up."""
+        if self._over or self._told or self._weak:
+            return None
+        bare = _plain(word)
+        last = self._before not in BEFORE_OTHERS and "=" not in bare and _ends(self._text, word.end())
+        known = strong(bare) or (((self._foreign and bare.isascii()) or last) and likely(bare))
+        if not known or not OPENED.isdisjoint(bare):
+            return None
+        at = word.start() + word[0].find(bare)
+        return at, at + len(bare)
 
 
 def _ends(text: str, at: int) -> bool:
@@ -309,28 +353,16 @@ def _last_on_line(text: str, at: int) -> bool:
     return len(text[at : end if end >= 0 else len(text)].split()) == 1
 
 
+def _plain(word: re.Match[str]) -> str:
+    return _untrailed(word[0].strip(STRIP))
+
+
 def _attached(word: re.Match[str]) -> Iterator[Span]:
     """Yield the value of ``=value``, which follows its name without a blank."""
     bare = re.split(r"[&;，。]", word[0].lstrip(STRIP + "="))[0].rstrip(STRIP)
     if _fits(bare, joined=True, still=False, sure=True):
         at = word.start() + word[0].find(bare)
         yield at, at + len(_untrailed(bare)), "password"
-
-
-def _bare(
-    word: re.Match[str], *, joined: bool, still: bool, sure: bool, weak: bool, phrase: bool, plain: bool
-) -> Span | None:
-    bare = word[0].strip(STRIP)
-    if CALL.search(word[0]):
-        return None
-    if not bare or (weak and (not sure or PRODUCT.fullmatch(bare))):
-        return None
-    number = sure and plain and not weak and bare.isdigit() and 4 <= len(bare) <= 12 and _closes(word)
-    phrased = phrase and joined and "-" in bare and _quotable(bare, phrase=True)
-    if not (number or phrased) and not _fits(bare, joined=joined, still=still, sure=sure):
-        return None
-    at = word.start() + word[0].find(bare)
-    return at, at + len(_untrailed(bare)), "password"
 
 
 def _closes(word: re.Match[str]) -> bool:
