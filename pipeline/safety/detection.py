@@ -38,6 +38,7 @@ from pipeline.safety.secret_rules import (
     QUOTED,
     QUOTES,
     SHAPES,
+    SHORT_KEYS,
 )
 from pipeline.safety.seed_phrases import phrases
 from pipeline.safety.unbroken import views
@@ -278,6 +279,8 @@ def _bare_value(found: re.Match[str], text: str) -> bool:
     if len(value) < 4 or stands_for_another(value) or "(" in value or "[" in value or _NO_BLANKS.match(value):
         return False
     if value.lower() in NOT_A_VALUE or (value.isdigit() and found["key"].lower() in ("token", "pass")):
+        return False
+    if found["key"].lower() in SHORT_KEYS and not made_up(value, sure=True):
         return False
     if "." in value and identifiers(value):
         return False

@@ -58,6 +58,8 @@ KEY_HINTS = (
     "pass", "pwd", "secret", "token", "credential", "key", "contrase", "pw", "psk", "mdp", "clave", "senha",
     "kennwort", "wachtwoord", "haslo", "sifre",
 )  # fmt: skip
+SHORT_KEYS = frozenset({"pw", "psk", "mdp", "clave", "senha"})
+"""Names that mean other things as well, so that what they are given must look made up."""
 FAR_KEY_HINTS = ("パスワード", "暗証番号", "密码", "hasło", "şifre")
 """Those that only text beyond ASCII can hold."""
 KEY_AT = re.compile(rf"(?=[ptscaemwkhlş\u30d1\u6697\u5bc6]){KEY}", re.IGNORECASE)
