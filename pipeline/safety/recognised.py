@@ -21,6 +21,8 @@ _RUN = re.compile(r"[a-z0-9]+|[^\W_a-z0-9]+")
 """Letters and digits without a break; those of ASCII apart, since other scripts put no blank between."""
 _PART = re.compile(r"%[0-9A-Fa-f]{2}|\\n|[^\w+=.]+")
 """What parts a value into pieces that may stand alone: the lines of a key, the steps of an address."""
+_NAMED = re.compile(r"([:=])(?!/|$)")
+"""What parts a value from the name or kind that was found with it: ``admin:…``, ``base64:…``, ``token=…``."""
 _DIGIT = re.compile(r"\d")
 _SHORTEST, _SHORTEST_WORD, _SHORTEST_NUMBER = 6, 12, 12
 _MOST_RUNS = 12
@@ -53,6 +55,8 @@ class Recognised:
     def learn(self, value: str) -> list[Fingerprint]:
         """Take in `value` and its longer parts, and return what to keep of what is new and worth keeping."""
         parts = [part for part in _PART.split(value) if len(part) >= _LONG_PART and _DIGIT.search(part)]
+        head, sign, tail = _NAMED.split(value, 1) if _NAMED.search(value) else ("", "", "")
+        parts += [part for part in (head, tail) if sign and len(part) >= _SHORTEST and _DIGIT.search(part)]
         found: list[Fingerprint] = []
         for text in (value, *parts):
             whole = "".join(_RUN.findall(lower(text)))

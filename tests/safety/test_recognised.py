@@ -92,3 +92,10 @@ def test_a_quoted_value_is_known_without_its_quotes(marks: str) -> None:
     known = knowing(*told.values)
     assert known.mask("sommer-2026x again") == "[redacted:known] again"
     assert known.mask(f"{marks[0]}Sommer-2026x{marks[1]}") == f"{marks[0]}[redacted:known]{marks[1]}"
+
+
+@pytest.mark.parametrize(
+    "value", ["admin:Marble1995!", "base64:Marble1995!", "token=Marble1995!", "Marble1995!:fx"]
+)
+def test_a_value_found_with_its_name_is_known_without_it(value: str) -> None:
+    assert knowing(value).mask("so Marble1995 it is") == "so [redacted:known] it is"
