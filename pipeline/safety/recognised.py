@@ -23,7 +23,7 @@ _PART = re.compile(r"%[0-9A-Fa-f]{2}|\\n|[^\w+=.]+")
 """What parts a value into pieces that may stand alone: the lines of a key, the steps of an address."""
 _NAMED = re.compile(r"[:=](?=\w)")
 """What parts a name from the value it was taken together with (``admin:…``, ``token=…``)."""
-_SHORTEST, _SHORTEST_WORD, _SHORTEST_NUMBER = 6, 12, 8
+_SHORTEST, _SHORTEST_WORD, _SHORTEST_NUMBER = 6, 12, 12
 _MOST_RUNS = 12
 _LONG_PART = 20
 

@@ -10,26 +10,40 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from pipeline.safety.codes import codes
 from pipeline.safety.plausible import (
     NOT_A_VALUE,
+    identifiers,
+    likely,
     made_up,
     plain_word,
+    plain_words,
     random,
     stands_for_another,
-    unmistakable,
+    strong,
 )
 from pipeline.safety.rule import DIGIT, Span
 from pipeline.safety.secret_rules import KEY_LEAD
 from pipeline.safety.spoken_words import (
+    ACCOUNT,
     ADMIN,
     AFTER_CJK,
     AHEAD,
+    AS,
     ASCII,
+    ASIDE,
     BEFORE,
+    BEFORE_OTHERS,
     BEFORE_WORDS,
+    BESIDE,
     BESIDE_SYLLABLES,
+    CALL,
+    CHANGED,
+    CHANGES,
     CLOSING,
+    ENGLISH,
     FAR_PAIR_HINTS,
+    FOR,
     FROM_TO,
     GIVEN,
     GIVES,
@@ -37,88 +51,84 @@ from pipeline.safety.spoken_words import (
     JOINS,
     KEY_HINTS,
     KEYISH,
+    LINE_ENDS,
     NAMES,
     NO_SECRET_KEY,
-    NUMBER,
     OPEN,
     OPENED,
+    OWNED,
     PAIR,
     PAIR_HINTS,
     PARTICLES,
-    PHRASE,
-    PIN,
-    PIN_HINTS,
+    PARTS,
+    POLICY,
     PRODUCT,
     QUOTE,
+    RUN,
     SECRET_KEY,
     SHORT,
+    SMALL,
     STILL,
     STRIP,
     SURE,
     TOKEN,
+    TOPIC,
     TYPED,
     UUID,
     WEAK,
+    WHERE,
     WORDS,
+    WORDS_JOINED,
 )
 
-_TOPIC = frozenset("はがをは是为為")
-"""What follows a name in Latin letters in Japanese or Chinese."""
-_FAR = 0x0370
-"""From here on scripts are not Latin, and a made-up word in Latin letters stands out."""
-_FIRST_SYLLABLES = 0x0E00
+_FIRST_SYLLABLES = "\u0e00"
 """From here on scripts write words without blanks between them."""
+_LEAST_WORDS = 4
 
 
 def spans(text: str, lowered: str) -> Iterator[Span]:
     """Yield start, end and kind of what `text` tells in words; `lowered` is `text` in lower case, as long."""
     ascii_only = lowered.isascii()
-    for hint in WORDS if ascii_only else NAMES:
+    for hint in [hint for hint in (WORDS if ascii_only else NAMES) if hint in lowered]:
         at = lowered.find(hint)
         while at >= 0:
             yield from _named(hint, text, at)
             at = lowered.find(hint, at + len(hint))
-    if "/" in text or ":" in text or "|" in text or not ascii_only:
-        for hint in PAIR_HINTS if ascii_only else PAIR_HINTS + FAR_PAIR_HINTS:
+    if DIGIT.search(text):
+        hints = PAIR_HINTS if ascii_only else PAIR_HINTS + FAR_PAIR_HINTS
+        for hint in [hint for hint in hints if hint in lowered]:
             at = lowered.find(hint)
             while at >= 0:
                 if not (lowered[at - 1 : at].isalpha() or text[at - 1 : at] == "/") or hint in FAR_PAIR_HINTS:
                     yield from _pair(text, at)
                 at = lowered.find(hint, at + len(hint))
-    yield from _of_admin(text, lowered)
-    if NUMBER.search(text) and _any(lowered, PIN_HINTS):
-        for found in PIN.finditer(text):
-            yield (*found.span("value" if found["value"] else "alone"), "pin")
-
-
-def _of_admin(text: str, lowered: str) -> Iterator[Span]:
-    """Yield the password of ``admin / …``."""
     if (" / " in text or " | " in text) and ("admin" in lowered or "root" in lowered):
         for found in ADMIN.finditer(text):
             if made_up(found["value"]):
                 yield (*found.span("value"), "password")
+    yield from codes(text, lowered)
 
 
 def keys(text: str, lowered: str) -> Iterator[Span]:
     """Yield start, end and kind of the keys in `text` that look made by a program, each told by its name."""
-    for hint in KEY_HINTS:
+    for hint in [hint for hint in KEY_HINTS if hint in lowered]:
         at = lowered.find(hint)
         while at >= 0:
             found = KEYISH.match(text, at)
-            if found and random(found["value"].rstrip(".,:")) and not _of_something_else(text, at, found):
-                start = found.start("value")
-                yield start, start + len(found["value"].rstrip(".,:")), "token"
+            value = found["value"].rstrip(".,:") if found else ""
+            called = found and text[found.end() : found.end() + 1] == "("
+            if found and not called and random(value) and not _of_something_else(text, at, found):
+                yield found.start("value"), found.start("value") + len(value), "token"
             at = lowered.find(hint, at + len(hint))
 
 
 def _of_something_else(text: str, at: int, found: re.Match[str]) -> bool:
-    """Say whether the key named at `at` is a public one, an id (in capitals), or a digest."""
+    """Say whether the key named at `at` is a public one, or a digest by which something is looked up."""
     if NO_SECRET_KEY.search(text, max(0, at - 16), at):
         return True
-    name = found[0][: -len(found["value"])].rstrip()
-    if UUID.match(found["value"]) and not SECRET_KEY.search(text, max(0, at - 16), at):
-        return True
-    bare = found[0][:3].lower() == "key" and (name[-1:].isalpha() or found["value"].isupper())
+    if UUID.match(found["value"]) and found[0][:5].lower() != "token" and not found["value"].endswith(":fx"):
+        return not SECRET_KEY.search(text, max(0, at - 16), at)
+    bare = found[0][:3].lower() == "key" and found[0][: -len(found["value"])].rstrip()[-1:].isalpha()
     return (
         bare
         and HEX.fullmatch(found["value"]) is not None
@@ -126,19 +136,18 @@ def _of_something_else(text: str, at: int, found: re.Match[str]) -> bool:
     )
 
 
-def _any(lowered: str, hints: tuple[str, ...]) -> bool:
-    for hint in hints:  # noqa: SIM110 - any() takes three times as long
-        if hint in lowered:
-            return True
-    return False
-
-
 def _pair(text: str, at: int) -> Iterator[Span]:
     """Yield the password of a name and password told together: ``login: bob / …``."""
     found = PAIR.match(text, at)
     value = found["value"].rstrip(".,;:)") if found else ""
-    if found and made_up(value):
+    if found and made_up(value) and "/" not in value:
         yield found.start("value"), found.start("value") + len(value), "password"
+    elif ACCOUNT.match(text, at):
+        start, end = max(text.rfind("\n", 0, at), at - 100), text.find("\n", at, at + AHEAD)
+        for other in BESIDE.finditer(text, max(start, 0), end if end >= 0 else at + AHEAD):
+            value = other["value"].rstrip(".,;:)")
+            if strong(value) and OPENED.isdisjoint(value):
+                yield other.start("value"), other.start("value") + len(value), "password"
 
 
 def _named(hint: str, text: str, at: int) -> Iterator[Span]:
@@ -158,16 +167,9 @@ def _named(hint: str, text: str, at: int) -> Iterator[Span]:
     if hint not in WEAK:
         yield from _told_before(text, at)
         yield from _from_to(text, name.end())
-    if ord(text[name.end() - 1]) >= _FIRST_SYLLABLES or text[name.end() : name.end() + 1] in _TOPIC:
+    if text[name.end() - 1] >= _FIRST_SYLLABLES or text[name.end() : name.end() + 1] in TOPIC:
         yield from _in_syllables(text, at, name.end())
-    yield from _behind(
-        text,
-        name.end(),
-        far=ord(text[name.end() - 1]) >= _FAR,
-        pair=hint in WEAK and hint not in ("secret", "token", "key"),
-        weak=hint in WEAK,
-        plain=name[0].lower() != "pass",
-    )
+    yield from _behind(text, name, weak=hint in WEAK)
 
 
 def _stands_alone(hint: str, name: re.Match[str], text: str) -> bool:
@@ -177,9 +179,11 @@ def _stands_alone(hint: str, name: re.Match[str], text: str) -> bool:
         return False
     if name[0].lower() != "pass":
         return True
+    before = text[max(0, name.start() - 40) : name.start()].lower()
     return (
         GIVEN.match(text, name.end()) is not None
-        or "user" in text[max(0, name.start() - 40) : name.start()].lower()
+        or "user" in before
+        or (OWNED.search(before) is not None and text[name.end() : name.end() + 4] == " to ")
     )
 
 
@@ -195,28 +199,44 @@ def _from_to(text: str, start: int) -> Iterator[Span]:
 
 
 def _told_before(text: str, at: int) -> Iterator[Span]:
+    """Yield the value told before its name: "use X as the password", "X is the password"."""
     part = text[max(0, at - 140) : at]
+    if "\n" in part[-1:]:
+        return
+    part = part[part.rfind("\n") + 1 :]
+    shift = at - len(part)
+    words = list(TOKEN.finditer(part))[-9:]
     if DIGIT.search(part):
-        yield from _stands_out(part.rpartition("\n")[2], at)
-    if (part[-1:].isspace() or part[-1:] == "-") and not BEFORE_WORDS.isdisjoint(part.lower().split()[-8:]):
-        for pattern in (BEFORE, TYPED):
-            found = pattern.search(part)
-            if found is None:
-                continue
-            group = "value" if pattern is TYPED else "quoted" if found["quoted"] else "bare"
-            value = found[group].strip(STRIP)
-            start = max(0, at - 140) + found.start(group) + found[group].find(value)
-            if made_up(value) or (group == "quoted" and _quotable(value)):
-                yield start, start + len(value), "password"
+        yield from _stands_out(words, shift)
+    if not (part[-1:].isspace() or part[-1:] in "-("):
+        return
+    lowered = [word[0].lower() for word in words]
+    if BEFORE_WORDS.isdisjoint(lowered) and "(" not in part:
+        return
+    for pattern in (BEFORE, TYPED, ASIDE):
+        found = pattern.search(part)
+        if found is None:
+            continue
+        group = "quoted" if pattern is BEFORE and found["quoted"] else "value"
+        value = found[group].strip(STRIP)
+        start = shift + found.start(group) + found[group].find(value)
+        quotable = group == "quoted" and _quotable(value, phrase=True)
+        behind = part[found.start(group) + len(found[group]) - 1 :]
+        fit = likely(value) if FOR.search(behind) else made_up(value, sure=AS.search(behind) is not None)
+        if quotable or (fit and OPENED.isdisjoint(value)):
+            yield start, start + len(value), "password"
+            return
 
 
-def _stands_out(line: str, end: int) -> Iterator[Span]:
-    """Yield the last word of `line` (up to `end` of the text) that looks like nothing but a password."""
-    for word in reversed(list(TOKEN.finditer(line))[-9:]):
-        bare = _untrailed(word[0].strip(STRIP))
-        if OPENED.isdisjoint(bare) and unmistakable(bare):
-            start = end - len(line) + word.start() + word[0].find(bare)
+def _stands_out(words: list[re.Match[str]], shift: int) -> Iterator[Span]:
+    """Yield the last of `words` before a name, in its sentence, that can be nothing but a password."""
+    for word in reversed(words):
+        bare = _plain(word)
+        if OPENED.isdisjoint(bare) and strong(bare):
+            start = shift + word.start() + word[0].find(bare)
             yield start, start + len(bare), "password"
+            return
+        if word[0][-1] in ".!?;":
             return
 
 
@@ -224,65 +244,193 @@ def _in_syllables(text: str, at: int, start: int) -> Iterator[Span]:
     """Yield the ASCII beside the name from `at` to `start`, in a script without blanks between words."""
     before = BESIDE_SYLLABLES.search(text, max(0, at - 110), at)
     value = before["value"].strip(STRIP) if before else ""
-    if before and (unmistakable(value) or (before["between"].strip() in PARTICLES and made_up(value))):
+    if before and (strong(value) or (before["between"].strip() in PARTICLES and made_up(value, sure=True))):
         begin = before.start() + before["value"].find(value)
         yield begin, begin + len(value), "password"
     lead = AFTER_CJK.match(text, start)
     found = ASCII.match(text, lead.end() if lead else start)
     if found:
         value = found[0].rstrip("\"'`),;:")
-        if made_up(value):
+        if made_up(value, sure=lead is not None and bool(lead[0].strip())):
             yield found.start(), found.start() + len(value), "password"
 
 
-def _behind(text: str, start: int, *, pair: bool, far: bool, weak: bool, plain: bool) -> Iterator[Span]:
-    """Yield the first value in what is left of the sentence: beside the name, or behind what joins."""
-    start = next(CLOSING.finditer(text, start)).end()
-    if start < len(text) and not text[start].isspace() and text[start] not in ":=：，,-—→;.":
+def _behind(text: str, name: re.Match[str], *, weak: bool) -> Iterator[Span]:
+    """Yield the values in what is left of the sentence behind `name`, and the plainest in the next one."""
+    closing = CLOSING.match(text, name.end())
+    start = closing.end() if closing else name.end()
+    if start < len(text) and not text[start].isspace() and text[start] not in ":：=，,?-—|→;.":
         return
-    ended = text[start : start + 1] in (";", ".")
-    joined, beside, still, sure, before = False, not weak, False, "'" in text[start - 2 : start], ""
+    if text[start : start + 1] == "-" and text[start + 1 : start + 2].isalpha():
+        return  # the first half of another name: "password-protected"
+    clause = _Clause(text, start, name[0].lower(), weak=weak)
     for word in TOKEN.finditer(text, start, min(len(text), start + AHEAD + 120)):
         if word.start() - start > AHEAD or not _same_line(text, start, word):
             return
+        if word[0][0] in "\"'" and word[0][-2:] in ('":', "':"):
+            return  # the next name of a list of them
         if word.start() == start and word[0][0] in ":：=" and len(word[0]) > 1:
             yield from () if weak else _attached(word)
             return
-        if (joined or beside) and not ended:
-            quote = QUOTE.match(text, word.start()) if word.start() > start and word[0][0] in OPEN else None
-            if quote:
-                given = (
-                    plain and (sure or before in GIVES or beside) and _quotable(quote["value"], beside=beside)
-                )
-                yield from [(*quote.span("value"), "password")] * (
-                    given or made_up(quote["value"], sure=sure)
-                )
-                return
-            found = _bare(word, joined=joined, still=still, sure=sure, weak=weak)
-            if found:
-                yield found
-                return
-        if (pair or not weak) and (found := _alone(word, far=far)):
-            yield found
+        yield from clause.values(word)
+        if not clause.goes_on(word):
             return
-        ends = word[0][-1] in ".!?;" and len(word[0]) > 1
-        if ends and ended:
-            return
-        ended = ended or ends  # in the sentence after it only what is nothing but a password
-        before = word[0].lower().lstrip("([{") or word[0]
-        sure = before in SURE or before[-1] in ":：=" or (sure and before in JOINS)
-        joined = before in JOINS or before[-1] in ":：="
-        still = before in STILL and (still or joined)
-        beside = False
 
 
-def _alone(word: re.Match[str], *, far: bool) -> Span | None:
-    """Return where `word` looks like nothing but a password; in a text in a `far` script less is asked."""
-    bare = _untrailed(word[0].strip(STRIP))
-    if not OPENED.isdisjoint(bare) or not (unmistakable(bare) or (far and bare.isascii() and made_up(bare))):
+class _Clause:
+    """What has been read of a clause behind a name, and so whether its next word can be a value.
+
+    Behind a first value only what a word of change leads to is another: "was X, but now it's Y".
+    """
+
+    def __init__(self, text: str, start: int, name: str, *, weak: bool) -> None:
+        self._text, self._start, self._weak = text, start, weak
+        self._phrase, self._plain, self._foreign = "phrase" in name, name != "pass", name[-1] > "\u0250"
+        self._own = self._foreign or ENGLISH.match(name) is None
+        # A key, a token and a secret have rules of their own; behind a login stands its password.
+        self._pair = not weak or name not in ("secret", "token", "key")
+        self._network = name.startswith("w") and weak
+        self._joined = self._still = self._told = self._changed = self._over = False
+        self._ended = text[start : start + 1] in (";", ".")
+        self._beside, self._before, self._last = not weak and not self._ended, "", ""
+        self._sure = "'" in text[start - 2 : start]
+
+    def values(self, word: re.Match[str]) -> Iterator[Span]:
+        """Yield the value that `word` is or begins, if any."""
+        span = self._line(word) or self._quoted(word) or self._joined_to(word) or self._alone(word)
+        if span:
+            self._told, self._changed = True, False
+            yield (*span, "password")
+
+    def goes_on(self, word: re.Match[str]) -> bool:
+        """Take `word` in, and say whether the clause goes on behind it."""
+        if self._over:
+            return False
+        if word[0][-1] in ".!?;" and len(word[0]) > 1:
+            asked = word[0][-1] == "?" and word[0][:-1].isalpha() and _last_on_line(self._text, word.end())
+            ended, self._ended = self._ended, not asked
+            self._before, self._joined, self._sure, self._beside = ":", asked, asked, False
+            return asked or not ended
+        self._last = self._before
+        before = self._before = word[0].lower().lstrip("([{") or word[0]
+        self._changed = self._changed or before in CHANGES or before in ("but", "aber", "mais", "pero")
+        self._sure = before in SURE or before[-1] in ":：=" or before == "?" or (self._sure and before in JOINS)
+        self._joined = (before in JOINS or before[-1] in ":：=" or before == "?") and not self._ended
+        if before in GIVES and CHANGED.search(self._text, max(0, self._start - 60), word.start()):
+            self._sure = True
+        self._still = before in STILL and (self._still or self._joined)
+        self._beside = False
+        return True
+
+    def _line(self, word: re.Match[str]) -> tuple[int, int] | None:
+        """Return a passphrase of plain words, which fills the line behind `word`."""
+        if self._weak or self._ended or self._told or not self._plain:
+            return None
+        if word[0].lower() in SURE:
+            rest = RUN.match(self._text, word.end())
+        else:
+            near = self._phrase and self._beside and word.start() > self._start
+            rest = RUN.match(self._text, word.start() - 1) if near else None
+        if rest is None:
+            return None
+        words, start = rest[0].split(), rest.end() - len(rest[0].lstrip())
+        whole = LINE_ENDS.match(self._text, rest.end()) is not None and POLICY.isdisjoint(words)
+        if not (whole and self._phrase):
+            words = _words_alone(words, whole=not self._phrase)
+            if len(words) < _LEAST_WORDS or not plain_words(words):
+                return None
+        self._over = True
+        return start, start + len(" ".join(words))
+
+    def _quoted(self, word: re.Match[str]) -> tuple[int, int] | None:
+        if word.start() == self._start or word[0][0] not in OPEN or (self._weak and not self._joined):
+            return None
+        if self._ended:
+            return None
+        quote = QUOTE.match(self._text, word.start())
+        if quote is None or (self._told and not self._changed):
+            return None
+        value, near = quote["value"], self._joined or self._beside
+        fit = self._foreign or (near or DIGIT.search(value) is not None)
+        if self._given(value) or (fit and made_up(value, sure=self._sure or self._foreign)):
+            return quote.span("value")
+        self._over = near
         return None
-    at = word.start() + word[0].find(bare)
-    return at, at + len(bare), "password"
+
+    def _given(self, value: str) -> bool:
+        """Say whether a quoted text of plain letters or words is the value."""
+        if self._weak or not self._plain or not (self._joined or self._foreign or " " in value):
+            return False
+        if not (self._sure or self._beside or self._before in GIVES):
+            return False
+        return _quotable(value, phrase=self._phrase or self._before in SURE)
+
+    def _joined_to(self, word: re.Match[str]) -> tuple[int, int] | None:
+        """Return `word` as the value, if it stands beside the name or behind what joins the two."""
+        if self._over or not (self._joined or self._beside) or (self._told and not self._changed):
+            return None
+        sure = self._sure or (self._own and self._beside)
+        if (self._before in BEFORE_OTHERS and not self._sure and not likely(_plain(word))) or CALL.search(
+            word[0]
+        ):
+            return None
+        bare = word[0].strip(STRIP)
+        # What a network is called stands behind "is"; its key behind a colon.
+        sure_of_key = sure and (self._before[-1:] in ":：=" or not self._network)
+        if not bare or (self._weak and (not sure_of_key or PRODUCT.fullmatch(bare))):
+            return None
+        if not (
+            self._number(bare, word, sure=sure)
+            or self._words(bare, sure=sure)
+            or _fits(bare, joined=self._joined, still=self._still, sure=sure)
+        ):
+            return None
+        at = word.start() + word[0].find(bare)
+        return at, at + len(_untrailed(bare))
+
+    def _number(self, bare: str, word: re.Match[str], *, sure: bool) -> bool:
+        digits = bare.isdigit() and 4 <= len(bare) <= 12
+        return digits and sure and self._plain and not self._weak and _closes(word)
+
+    def _words(self, bare: str, *, sure: bool) -> bool:
+        """Say whether `bare` is words with a sign between them: ``kaktus-lampe-pinguin``."""
+        if self._phrase and self._joined and "-" in bare and _quotable(bare, phrase=True):
+            return True
+        return sure and self._joined and not self._weak and WORDS_JOINED.fullmatch(bare) is not None and plain_words(re.split("[._-]", bare.lower()))
+
+    def _alone(self, word: re.Match[str]) -> tuple[int, int] | None:
+        """Return `word` as the value, if it looks like nothing else, or ends the clause and looks made up."""
+        if self._over or self._told or not self._pair:
+            return None
+        bare = _plain(word)
+        known = strong(bare) or (not self._weak and not self._ended and self._may_be(bare, word))
+        if not known or not OPENED.isdisjoint(bare):
+            return None
+        at = word.start() + word[0].find(bare)
+        return at, at + len(bare)
+
+    def _may_be(self, bare: str, word: re.Match[str]) -> bool:
+        """Say whether `bare` ends the clause, or stands out in a far script, and looks made up."""
+        last = self._before not in BEFORE_OTHERS and "=" not in bare and _ends(self._text, word.end())
+        if not last and not (self._foreign and bare.isascii()):
+            return False
+        lone = last and self._own and WHERE.isdisjoint((self._before, self._last))
+        return likely(bare, sure=lone)
+
+
+def _ends(text: str, at: int) -> bool:
+    """Say whether a clause ends at `at`."""
+    return text[at - 1] in ".,;!?)" or text[at : at + 1] in ("", "\n", "\r")
+
+
+def _last_on_line(text: str, at: int) -> bool:
+    """Say whether one word alone is left of the line at `at`."""
+    end = text.find("\n", at)
+    return len(text[at : end if end >= 0 else len(text)].split()) == 1
+
+
+def _plain(word: re.Match[str]) -> str:
+    return _untrailed(word[0].strip(STRIP))
 
 
 def _attached(word: re.Match[str]) -> Iterator[Span]:
@@ -293,14 +441,16 @@ def _attached(word: re.Match[str]) -> Iterator[Span]:
         yield at, at + len(_untrailed(bare)), "password"
 
 
-def _bare(word: re.Match[str], *, joined: bool, still: bool, sure: bool, weak: bool) -> Span | None:
-    bare = word[0].strip(STRIP)
-    if not bare or (weak and (not sure or PRODUCT.fullmatch(bare))):
-        return None
-    if not _fits(bare, joined=joined, still=still, sure=sure):
-        return None
-    at = word.start() + word[0].find(bare)
-    return at, at + len(_untrailed(bare)), "password"
+def _words_alone(words: list[str], *, whole: bool) -> list[str]:
+    """Return `words` up to the first that only a sentence has; with `whole` none, if there is one."""
+    end = next((at for at, word in enumerate(words) if word in SMALL), len(words))
+    return [] if whole and end < len(words) else words[:end]
+
+
+def _closes(word: re.Match[str]) -> bool:
+    """Say whether no other word goes on behind `word`, as "characters" does behind a number."""
+    after = word.string[word.end() : word.end() + 2].strip(" \t")
+    return not word[0][-1].isdigit() or not after[:1].isalpha()
 
 
 def _same_line(text: str, start: int, word: re.Match[str]) -> bool:
@@ -320,7 +470,7 @@ def _fits(value: str, *, joined: bool, still: bool, sure: bool) -> bool:
     value = _untrailed(value)
     if not OPENED.isdisjoint(value):
         return False
-    return (made_up(value, sure=sure) and not (not joined and "=" in value)) or (
+    return (made_up(value, sure=sure) and (joined or not identifiers(value.partition("=")[0]) or "=" not in value)) or (
         still and plain_word(value) and value not in NOT_A_VALUE
     )
 
@@ -329,12 +479,12 @@ def _untrailed(value: str) -> str:
     return value.rstrip(".") if not value.endswith("!") else value
 
 
-def _quotable(value: str, *, beside: bool = False) -> bool:
-    """Say whether `value`, in quotes, can be one; right `beside` its name only several words."""
+def _quotable(value: str, *, phrase: bool) -> bool:
     if len(value) < 4 or stands_for_another(value) or value.lower() in NOT_A_VALUE:
         return False
+    words = PARTS.split(value)
+    if len(words) >= 3 and all(word.isalpha() and len(word) >= 3 for word in words):
+        return phrase and POLICY.isdisjoint(value.lower().split())
     if " " in value:
-        return PHRASE.fullmatch(value) is not None
-    if beside:
-        return made_up(value)
+        return False
     return made_up(value) or (value.isalnum() and len(value) >= 6)

@@ -23,14 +23,17 @@ _MARKUP = (
 _CONTINUED = r"[ \t]?\\\r?\n[ \t>]*(?=\S)"
 _JOINED = (
     r"(?P<q>[\"'`])(?<=[\w+/=.~!?@#$%^&*-][\"'`])"
-    r"(?:\s*(?:\+|\.{1,2}|&|~|\|\||<>|,?\s*\\)\s*(?:\r?\n\s*)?|[ \t]*\r?\n[ \t]*)"
+    r"(?:\s*(?:\+|\.{1,2}|&(?:[ \t]*_(?=[ \t]*\r?\n))?|~|\|\||<>|,?\s*\\)\s*(?:\r?\n\s*)?|[ \t]*\r?\n[ \t]*|[ \t])"
     r"(?P=q)(?=[\w+/=.~!?@#$%^&*-])"
 )
 _SOFT = r"(?<=[\w+/-])=\r?\n(?=[\w+/=-])(?![A-Za-z_][\w.-]*\s?[:=])"
 _ESCAPED = re.compile("|".join((_COLOUR, _MARKUP, _CONTINUED, _SOFT)))
 _STRINGS = re.compile(_JOINED)
+_LISTED = re.compile(r"(?P<q>[\"'])(?<=[\w+/=-][\"']),[ \t]*(?P=q)(?=[\w+/=-])")
+"""What joins two strings that a call puts together: ``"".join(["…", "…"])``."""
+_JOINS = (".join(", ".concat(", "concat(", "implode(", "join(''")
 _LINE_END = re.compile(
-    r"(?P<break>(?:[ \t]{0,3}|<br\s?/?>)\r?\n[ \t]*(?:[>|#*+-][ \t]+|//[ \t]*)*)"
+    r"(?P<break>(?:[ \t]{0,3}|<br\s?/?>)\r?\n[ \t]*(?:[>|#*+-][ \t]+|//[ \t]*|\d{4}-\d\d-\d\d[T ][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?[ \t]+(?:[\w./-]+[ \t]+\|[ \t]+)?|[\w./-]+[ \t]+\|[ \t]+)*)"
     r"(?![A-Za-z_][\w.-]*\s?[:=]\s?\S)(?P<tail>[\w+/=.-]{3,})(?=[\s\"'`,;)]|$)"
 )
 _HEAD = re.compile(r"[\w+/=.-]{7,}\Z")
@@ -62,6 +65,8 @@ def views(text: str) -> Iterator[View]:
             break
     if '"' in text or "'" in text or "`" in text:
         broken += [found.span() for found in _STRINGS.finditer(text)]
+        if any(call in text for call in _JOINS):
+            broken += [found.span() for found in _LISTED.finditer(text)]
     if not text.isascii():
         hidden = {char for char in set(text) if char > "~" and is_hidden(char)}
         broken += [(at, at + 1) for at, char in enumerate(text) if char in hidden] if hidden else []

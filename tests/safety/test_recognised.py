@@ -64,3 +64,40 @@ def test_a_value_found_across_breaks_is_known_without_them() -> None:
 
 def test_a_value_is_in_no_picture_of_what_was_found() -> None:
     assert "swordfish" not in repr(redact("password = swordfish-22"))
+
+
+@pytest.mark.parametrize("value", ["2024", "4471", "339805", "19840316", "48291374", "61930275"])
+@pytest.mark.parametrize("quoted", ["{}", '"{}"', "`{}`", "„{}“"])
+def test_a_short_number_is_masked_where_it_is_told_and_nowhere_else(value: str, quoted: str) -> None:
+    told = redact(f"the PIN is {quoted.format(value)}")
+    assert value not in told.text and told.values == (value,)
+    known = Recognised(SALT)
+    assert known.learn(value) == []
+    for text in (
+        f"In {value} it began.",
+        f"order {value}, line {value}",
+        f"took {value} ms",
+        f"/a/{value}.log",
+    ):
+        assert known.mask(text) == text
+
+
+@pytest.mark.parametrize("value", ["482913740056", "4829-1374-0056"])
+def test_a_long_number_is_known_again(value: str) -> None:
+    assert knowing(value).mask(f"so {value} it is") == "so [redacted:known] it is"
+
+
+@pytest.mark.parametrize("marks", ['""', "''", "``", "„“", "«»", "「」", "“”"])
+def test_a_quoted_value_is_known_without_its_quotes(marks: str) -> None:
+    told = redact(f"the password is {marks[0]}Sommer-2026x{marks[1]}")
+    assert told.values == ("Sommer-2026x",)
+    known = knowing(*told.values)
+    assert known.mask("sommer-2026x again") == "[redacted:known] again"
+    assert known.mask(f"{marks[0]}Sommer-2026x{marks[1]}") == f"{marks[0]}[redacted:known]{marks[1]}"
+
+
+@pytest.mark.parametrize(
+    "value", ["admin:Marble1995!", "base64:Marble1995!", "token=Marble1995!", "Marble1995!:fx"]
+)
+def test_a_value_found_with_its_name_is_known_without_it(value: str) -> None:
+    assert knowing(value).mask("so Marble1995 it is") == "so [redacted:known] it is"

@@ -94,5 +94,9 @@ def test_a_view_says_where_its_characters_stand(pieces: list[str]) -> None:
 
 
 def test_nothing_gets_through_the_whole_path(tmp_path: Path) -> None:
-    cases = [case for case in SECRET if secrets.learnable(case.secrets) == list(case.secrets)]
+    cases = [
+        case
+        for case in SECRET
+        if secrets.right(case) and secrets.learnable(case.secrets) == list(case.secrets)
+    ]
     assert secrets.leaks(cases[:: len(cases) // 40], tmp_path) == {}
