@@ -21,7 +21,7 @@ _SURE = (
 )
 _CODE = (
     r"codes?|código|codigo|codice|kode|kod|koden|kód|код\w{0,2}|combination|kombination|combinaison|combinación|"
-    r"combinação|combinazione|combinatie|コード|代码|코드|कोड|رمز|كود|番号|번호|opens with"
+    r"combinação|combinazione|combinatie|コード|代码|코드|कोड|رمز|كود|番号|번호|opens with|geht (?:auf )?mit|s['’]ouvre avec|se abre con|si apre con"
 )
 _WHOLE_PLACES = (
     "door gate safe vault luggage suitcase lockbox bike koffer alarm lock garage entrance locker intercom card phone voicemail keypad keybox barrier sim box "
@@ -57,7 +57,10 @@ _BEFORE = re.compile(
 _ENDS = re.compile(r"(?:[.!?;]\s|\n)|\d{3}|(?i:\b(?:version|line|port|error|page|since|seit|depuis|desde)\b)|^[_(\[/@.]")
 """What ends the clause, or says that the number is that of something else."""
 _PINNED = re.compile(r"\s(?!(?:for|of|on|from|is|was|changed|the|my|our)\s)\S+\s(?:to|at|auf|on)\s\Z")
-_HINTS = ("pin", "code", "puk", "kod", "códi", "kód", "codi", "combin", "kombin", "geheimzahl", "opens with")
+_LONE = re.compile(r"\d{4,6}[#*]?[\"'`)\]]{0,2}(?:\s*(?:[.,;:!?–—-]|[^\x00-\x7f]|\Z|\n)|\s(?:for|and|but|or|is|works|und|für|aber|ist)\s)")
+"""A number right behind "pin", which means contacts and versions too: nothing else goes on behind it."""
+_HINTS = ("pin", "code", "puk", "kod", "códi", "kód", "codi", "combin", "kombin", "geheimzahl", "opens with",
+          "geht mit", "geht auf mit", "ouvre avec", "abre con", "apre con")
 _FAR_HINTS = (
     "пин", "код", "番号", "コード", "暗证", "密码", "密碼", "口令", "代码", "번호", "코드", "비번", "पिन", "कोड", "رمز", "كود", "السري", "şifre",
 )  # fmt: skip
@@ -100,5 +103,7 @@ def _belongs(text: str, word: re.Match[str], start: int) -> bool:
     """Say whether the number at `start`, the first one behind `word`, is the code that `word` tells of."""
     between = text[word.end() : start]
     if _ENDS.search(between) or (word[0].lower() == "pin" and _PINNED.match(between)):
+        return False
+    if word[0].lower() == "pin" and not between.strip() and not _LONE.match(text, start):
         return False
     return word["sure"] is not None or _PLACE.search(text, max(0, word.start() - 30), start) is not None

@@ -41,6 +41,8 @@ from pipeline.safety.secret_rules import (
     SHORT_KEYS,
 )
 from pipeline.safety.seed_phrases import phrases
+from pipeline.safety.spoken_words import PAGES
+from pipeline.safety.tables import columns
 from pipeline.safety.unbroken import views
 from pipeline.safety.unnamed_vendors import PREFIXED, of_a_vendor
 from pipeline.safety.vendor_rules import TOKENS
@@ -90,6 +92,7 @@ def _found(text: str) -> Iterator[Span]:
     yield from _quoted(text, lowered)
     yield from _assigned(text, lowered)
     yield from spoken.spans(text, lowered)
+    yield from columns(text, lowered)
     yield from phrases(text, lowered)
 
 
@@ -219,6 +222,8 @@ def _about(before: str) -> bool:
 def _assigned(text: str, lowered: str) -> Iterator[Span]:
     for start in names(text, lowered):
         found = ASSIGNED.match(text, start)
+        if found and found["key"].lower() == "token" and PAGES.search(text, max(0, start - 16), start):
+            continue
         if found and not _ARN.search(text, max(0, start - 80), start):
             yield from _value(found, text)
 

@@ -56,14 +56,18 @@ from pipeline.safety.spoken_words import (
     NO_SECRET_KEY,
     OPEN,
     OPENED,
+    OPENS,
     OWNED,
+    PAGES,
     PAIR,
     PAIR_HINTS,
+    PAIRED,
     PARTICLES,
     PARTS,
     POLICY,
     PRODUCT,
     QUOTE,
+    RELEASE,
     RUN,
     SECRET_KEY,
     SHORT,
@@ -84,29 +88,41 @@ from pipeline.safety.spoken_words import (
 _FIRST_SYLLABLES = "\u0e00"
 """From here on scripts write words without blanks between them."""
 _LEAST_WORDS = 4
+_OPENING = ("unlock", "decrypt")
+_NAMED = {
+    (ascii_only, digits): tuple(hint for hint in (WORDS if ascii_only else NAMES) if digits or hint not in WEAK)
+    for ascii_only in (True, False)
+    for digits in (True, False)
+}
+"""What names to look for in a text, by whether it is ASCII and has a digit, as each value of `WEAK` has."""
 
 
 def spans(text: str, lowered: str) -> Iterator[Span]:
     """Yield start, end and kind of what `text` tells in words; `lowered` is `text` in lower case, as long."""
-    ascii_only = lowered.isascii()
-    for hint in [hint for hint in (WORDS if ascii_only else NAMES) if hint in lowered]:
+    ascii_only, digits = lowered.isascii(), DIGIT.search(text) is not None
+    for hint in [hint for hint in _NAMED[ascii_only, digits] if hint in lowered]:
         at = lowered.find(hint)
         while at >= 0:
             yield from _named(hint, text, at)
             at = lowered.find(hint, at + len(hint))
-    if DIGIT.search(text):
-        hints = PAIR_HINTS if ascii_only else PAIR_HINTS + FAR_PAIR_HINTS
-        for hint in [hint for hint in hints if hint in lowered]:
-            at = lowered.find(hint)
-            while at >= 0:
-                if not (lowered[at - 1 : at].isalpha() or text[at - 1 : at] == "/") or hint in FAR_PAIR_HINTS:
-                    yield from _pair(text, at)
-                at = lowered.find(hint, at + len(hint))
+    if digits:
+        yield from _pairs(text, lowered, ascii_only=ascii_only)
+        yield from codes(text, lowered)
+
+
+def _pairs(text: str, lowered: str, *, ascii_only: bool) -> Iterator[Span]:
+    """Yield the passwords told together with whose they are: ``login: bob / …``, ``admin / …``."""
+    hints = PAIR_HINTS if ascii_only else PAIR_HINTS + FAR_PAIR_HINTS
+    for hint in [hint for hint in hints if hint in lowered]:
+        at = lowered.find(hint)
+        while at >= 0:
+            if not (lowered[at - 1 : at].isalpha() or text[at - 1 : at] == "/") or hint in FAR_PAIR_HINTS:
+                yield from _pair(text, at)
+            at = lowered.find(hint, at + len(hint))
     if (" / " in text or " | " in text) and ("admin" in lowered or "root" in lowered):
         for found in ADMIN.finditer(text):
             if made_up(found["value"]):
                 yield (*found.span("value"), "password")
-    yield from codes(text, lowered)
 
 
 def keys(text: str, lowered: str) -> Iterator[Span]:
@@ -124,14 +140,15 @@ def keys(text: str, lowered: str) -> Iterator[Span]:
 
 def _of_something_else(text: str, at: int, found: re.Match[str]) -> bool:
     """Say whether the key named at `at` is a public one, or a digest by which something is looked up."""
-    if NO_SECRET_KEY.search(text, max(0, at - 16), at):
+    if NO_SECRET_KEY.search(text, max(0, at - 16), at) or PAGES.search(text, max(0, at - 16), at):
         return True
-    if UUID.match(found["value"]) and found[0][:5].lower() != "token" and not found["value"].endswith(":fx"):
+    value = found["value"].rstrip(".,:")
+    if UUID.match(value) and found[0][:5].lower() != "token" and not found["value"].endswith(":fx"):
         return not SECRET_KEY.search(text, max(0, at - 16), at)
     bare = found[0][:3].lower() == "key" and found[0][: -len(found["value"])].rstrip()[-1:].isalpha()
     return (
         bare
-        and HEX.fullmatch(found["value"]) is not None
+        and HEX.fullmatch(value) is not None
         and not SECRET_KEY.search(text, max(0, at - 16), at)
     )
 
@@ -155,6 +172,8 @@ def _named(hint: str, text: str, at: int) -> Iterator[Span]:
     before = text[at - 1 : at]
     if before == "$" or (hint in WEAK and not DIGIT.search(text, at, at + AHEAD)):
         return
+    if hint == "token" and PAGES.search(text, max(0, at - 16), at):
+        return
     if hint == "secret" and not GIVEN.match(text, at + 6):
         return
     if hint == "key" and not KEY_LEAD.search(text[max(0, at - 12) : at].lower()):
@@ -164,6 +183,12 @@ def _named(hint: str, text: str, at: int) -> Iterator[Span]:
     name = NAMES[hint].match(text, at)
     if name is None or not _stands_alone(hint, name, text):
         return
+    if hint in _OPENING:
+        found = OPENS.search(text, max(0, at - 120), at)
+        value = found["value"].strip(STRIP) if found else ""
+        if found and likely(value):
+            start = found.start("value") + found["value"].find(value)
+            yield start, start + len(value), "password"
     if hint not in WEAK:
         yield from _told_before(text, at)
         yield from _from_to(text, name.end())
@@ -263,7 +288,8 @@ def _behind(text: str, name: re.Match[str], *, weak: bool) -> Iterator[Span]:
         return
     if text[start : start + 1] == "-" and text[start + 1 : start + 2].isalpha():
         return  # the first half of another name: "password-protected"
-    clause = _Clause(text, start, name[0].lower(), weak=weak)
+    paired = PAIRED.search(text, max(0, name.start() - 90), name.start()) is not None
+    clause = _Clause(text, start, name[0].lower(), weak=weak, paired=paired)
     for word in TOKEN.finditer(text, start, min(len(text), start + AHEAD + 120)):
         if word.start() - start > AHEAD or not _same_line(text, start, word):
             return
@@ -283,12 +309,13 @@ class _Clause:
     Behind a first value only what a word of change leads to is another: "was X, but now it's Y".
     """
 
-    def __init__(self, text: str, start: int, name: str, *, weak: bool) -> None:
+    def __init__(self, text: str, start: int, name: str, *, weak: bool, paired: bool) -> None:
         self._text, self._start, self._weak = text, start, weak
         self._phrase, self._plain, self._foreign = "phrase" in name, name != "pass", name[-1] > "\u0250"
-        self._own = self._foreign or ENGLISH.match(name) is None
+        self._own = self._foreign or ENGLISH.match(name) is None or paired
         # A key, a token and a secret have rules of their own; behind a login stands its password.
         self._pair = not weak or name not in ("secret", "token", "key")
+        self._finnish = name.startswith("salasana")
         self._network = name.startswith("w") and weak
         self._joined = self._still = self._told = self._changed = self._over = False
         self._ended = text[start : start + 1] in (";", ".")
@@ -314,8 +341,9 @@ class _Clause:
         self._last = self._before
         before = self._before = word[0].lower().lstrip("([{") or word[0]
         self._changed = self._changed or before in CHANGES or before in ("but", "aber", "mais", "pero")
-        self._sure = before in SURE or before[-1] in ":：=" or before == "?" or (self._sure and before in JOINS)
-        self._joined = (before in JOINS or before[-1] in ":：=" or before == "?") and not self._ended
+        told = before in SURE or before[-1] in ":：=" or before == "?" or (before == "on" and self._finnish)
+        self._sure = told or (self._sure and before in JOINS)
+        self._joined = (told or before in JOINS) and not self._ended
         if before in GIVES and CHANGED.search(self._text, max(0, self._start - 60), word.start()):
             self._sure = True
         self._still = before in STILL and (self._still or self._joined)
@@ -370,7 +398,7 @@ class _Clause:
         if self._over or not (self._joined or self._beside) or (self._told and not self._changed):
             return None
         sure = self._sure or (self._own and self._beside)
-        if (self._before in BEFORE_OTHERS and not self._sure and not likely(_plain(word))) or CALL.search(
+        if (self._before in BEFORE_OTHERS and not self._sure and not _likely(_plain(word))) or CALL.search(
             word[0]
         ):
             return None
@@ -403,6 +431,8 @@ class _Clause:
         if self._over or self._told or not self._pair:
             return None
         bare = _plain(word)
+        if RELEASE.fullmatch(bare) and (self._weak or self._before in BEFORE_OTHERS):
+            return None
         known = strong(bare) or (not self._weak and not self._ended and self._may_be(bare, word))
         if not known or not OPENED.isdisjoint(bare):
             return None
@@ -416,6 +446,10 @@ class _Clause:
             return False
         lone = last and self._own and WHERE.isdisjoint((self._before, self._last))
         return likely(bare, sure=lone)
+
+
+def _likely(bare: str) -> bool:
+    return likely(bare) and RELEASE.fullmatch(bare) is None
 
 
 def _ends(text: str, at: int) -> bool:
@@ -470,9 +504,9 @@ def _fits(value: str, *, joined: bool, still: bool, sure: bool) -> bool:
     value = _untrailed(value)
     if not OPENED.isdisjoint(value):
         return False
-    return (made_up(value, sure=sure) and (joined or not identifiers(value.partition("=")[0]) or "=" not in value)) or (
-        still and plain_word(value) and value not in NOT_A_VALUE
-    )
+    if made_up(value, sure=sure) and (joined or "=" not in value or not identifiers(value.partition("=")[0])):
+        return True
+    return still and plain_word(value) and value not in NOT_A_VALUE
 
 
 def _untrailed(value: str) -> str:

@@ -16,7 +16,7 @@ WORDS = {
     "lozink": r"lozink\w{1,2}", "gesl": r"gesl[oaeu]", "jelsz": r"jelsz[oóa]\w{0,3}", "psk": r"psk", "wlan": r"wlan[- ]?(?:schlüssel|key|code|pw)",
     "wifi": r"(?:(?<=code )|(?<=clé )|(?<=clave )|(?<=chave )|(?<=codice ))wifi|wifi[- ]?(?:key|code|sleutel|schlüssel|pw)", "wi-fi": r"wi-fi[- ]?(?:key|code|sleutel|schlüssel|pw)",
     "wi-fi ": r"wi-fi", "wifi ": r"wifi", "wlan ": r"wlan", "ed with": r"(?:(?<=protect)|(?<=encrypt)|(?<=lock)|(?<=secur))ed with", "log in": r"log in", "sign in": r"sign in",
-    "palabra": r"palabra clave", "unlock": r"unlocks? with", "opens with": r"opens with",
+    "palabra": r"palabra clave", "unlock": r"unlock(?:s with|s)?", "decrypt": r"decrypt(?: with)?", "opens with": r"opens with",
     "login": r"login", "cred": r"cred(?:ential)?s", "secret": r"secret", "token": r"token", "key": r"key",
 }  # fmt: skip
 FAR_WORDS = {
@@ -34,11 +34,11 @@ SHORT = frozenset(
 )
 """Names that are the end of other words, and so must stand alone."""
 
-WEAK = frozenset(["wifi ", "wi-fi ", "wlan ", "ed with", "log in", "sign in", "login", "cred", "secret", "token", "key"])
+WEAK = frozenset(["decrypt", "wifi ", "wi-fi ", "wlan ", "ed with", "log in", "sign in", "login", "cred", "secret", "token", "key"])
 """Names right behind which no value stands."""
 SURE = frozenset(
     "is was are be = : := -> → => c'est c’est ist lautet lauten war waren est es é è era sont jest było byl brzmi er är "
-    "este je jsou on είναι это है हैं هي هو היא הוא là adalah it's it’s that's that’s reads equals been heißt heisst heet hedder heter chiama llama היא wäre était".split()
+    "este je jsou είναι это है हैं هي هو היא הוא là adalah it's it’s that's that’s reads equals been heißt heisst heet hedder heter chiama llama היא wäre était".split()
 )
 """What says that a value follows."""
 CHANGES = frozenset(
@@ -60,7 +60,7 @@ STILL = frozenset("still now noch jetzt just simply actually einfach only nur".s
 BEFORE_OTHERS = frozenset(
     "in on at of by with for from per via user account login host server table version ticket file called named and or than "
     "im am bei von für mit und oder dans sur avec pour par et ou en con por y o e di su op voor van na w z i в на с и для "
-    "column field section chapter page line error policy manager id since seit depuis desde sinds od del della dal из у від від k ke do od".split()
+    "unter under sous bajo sotto sob onder pod под see siehe voir column field section chapter page line error policy manager id since seit depuis desde sinds od del della из у від від k ke do od".split()
 )
 """Behind which something else is told than the value."""
 GIVES = frozenset("to auf zu на para por par à as olarak إلى naar na till til".split())
@@ -75,6 +75,8 @@ ASCII = re.compile(r"[!-~]{4,100}")
 CLOSING = re.compile(r"[\"'`”»*)]{0,3}")
 OPEN, CLOSE = "\"'`“”„«»‘‚「『《‹", "\"'`“”«»’‘」』》›"
 OPENED = frozenset("\"'`(\\")
+RELEASE = re.compile(r"[A-Z][a-z]+(?:\d{1,2}|20\d\d)[a-z]?")
+"""What a release or a product is called, and what many take for a password."""
 PRODUCT = re.compile(r"[A-Za-z]+[-.]?\d{1,2}")
 STRIP = OPEN + CLOSE + "()[]{},;:，。、！"
 TOKEN = re.compile(r"\S+")
@@ -98,6 +100,12 @@ WHERE = frozenset(
     "in im on at auf an am bei aus dans sur en su nel nella na v ve z ze w we i på hos op bij uit в на из с у із з da em no".split()
 )
 """Behind which a place stands, up to two words on."""
+PAIRED = re.compile(
+    r"(?i)(?:user(?: ?name)?|log[ -]?in|account|benutzer(?:name)?|usuario|utente|identifiant|konto)\s?[:=]?\s[\w.@+-]{2,60}[,/;]?\s(?:(?:and|und|y|et|e)\s)?(?:(?:the|das|la|le|el)\s)?\Z"
+)
+"""Whose password is named next: "username bob, password …"."""
+OPENS = re.compile(r"(?i)\b(?:use|using|with|enter|type)\s+(?P<value>\S{6,100})\s+to\s+\Z")
+"""A value, and that it is for what follows: "use … to unlock"."""
 OWNED = re.compile(r"(?<!\w)(?:my|our|your|his|her|their|the)\s(?:[\w-]+\s){0,2}\Z")
 """What stands before "pass" where it is a name."""
 WORDS_JOINED = re.compile(r"[A-Za-z]{4,12}(?:([._-])[A-Za-z]{4,12})(?:\1[A-Za-z]{4,12})+")
@@ -140,7 +148,7 @@ SMALL = POLICY | frozenset(
 )
 """These, and the small words that hold a sentence together: where one stands, a phrase is over."""
 _ACCOUNT = (
-    r"(?:log(?:ging|ged)?[ -]?(?:in|on)|sign(?:ing|ed)?[ -]?in|user(?:name)?|cred(?:ential)?s|account|zugang(?:sdaten)?|anmeld\w*|benutzer|"
+    r"(?:log(?:ging|ged|s)?[ -]?(?:in(?:to)?|on)|sign(?:ing|ed)?[ -]?in|user(?:name)?|cred(?:ential)?s|account|zugang(?:sdaten)?|anmeld\w*|benutzer|"
     r"identifiants?|connexion|admin|root|credenciales|usuario|usuário|utente|credenziali|логин|gebruiker|użytkownik|kullanıcı|"
     r"アカウント|ログイン|账号|아이디|계정|登录)(?![a-zA-Z_])"
 )
@@ -150,7 +158,7 @@ BESIDE = re.compile(
 )
 """What stands behind a sign or word that parts a name from its password."""
 PAIR = re.compile(
-    rf"(?i){_ACCOUNT}(?:\s*[:：]|\s+(?:with|as|mit|als|con|avec|com|are|is|sind)){{0,2}}\s*[\"'`]?[\w.@+-]{{1,60}}[\"'`]?"
+    rf"(?i){_ACCOUNT}(?:\s(?:für|for|to|on|of|zum|zur|del?|du|pour|per|do|for the|für den|für die|für das)\s[\w.-]{{2,20}}(?=\s?[:：]))?(?:\s*[:：]|\s+(?:with|as|mit|als|con|avec|com|are|is|sind)){{0,2}}\s*[\"'`]?[\w.@+-]{{1,60}}[\"'`]?"
     r"(?:\s*[/|｜／]\s*|:|\s+(?:and|und|et|y|e|и)\s+)[\"'`]?(?P<value>[^\s\"'`<>，。]{6,100})"
 )
 ADMIN = re.compile(
@@ -195,5 +203,7 @@ HEX = re.compile(r"(?:0x)?(?:[0-9a-f]+|[0-9A-F]+)")
 SECRET_KEY = re.compile(
     r"(?i)(?:api|app|application|admin|global|license|access|auth\w*|secret|private|account|service|client|master|licen[sc]e|server|storage|live|deploy|encryption)[ _-]*\Z"
 )
+PAGES = re.compile(r"(?i)(?:next|page|paging|pagination|continuation|cursor|sync)[ _-]?\Z")
+"""What makes a token the place in a list."""
 NO_SECRET_KEY = re.compile(r"(?i)(?<![a-z])(?:public(?:able)?|publishable|site|measurement|client-side|verification|host[- ]key|primary|foreign|cache|partition|sort|idempotency|host|object|s3|row|hash|lookup|map|dict|record|"
                             r"bucket|ssh|gpg|pgp|age|wireguard|registry|index|unique|i18n|translation|signing|default)[ _-]*\Z")  # fmt: skip

@@ -54,7 +54,7 @@ PREFIXED = (
          "join with «tskey-~auth-k123456CNTRL-abcdef»", "tskey-auth-short"),
     Rule("token", ("akcp",), token(r"AKCp[A-Za-z0-9]{10,}"),
          "artifacts «AKC~p5abcdefghij01» upload", "AKCp begins it"),
-    Rule("token", ("eyj",), token(r"(?<!pk\.)eyJ[\w-]{10,}(?:\.[\w-]{6,}){1,4}"),
+    Rule("token", ("eyj",), token(r"eyJ(?<!pk\.eyJ)[\w-]{10,}(?:\.[\w-]{6,}){1,4}"),
          "header «ey~JhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.made_up» ends", "eyJhbGciOiJIUzI1NiJ9 decodes"),
 )  # fmt: skip
 
@@ -100,6 +100,8 @@ NEAR = (
          "openweather appid=«9c4d1f1e0b7a4c3d8e2f5a6b7c8d9e0f»", "openweather answers 401"),
     Rule("token", ("cloudflared", "tunnel"), r"(?i:cloudflared|tunnel)[^\n]{0,80}?(?<![\w.-])(?P<value>eyJ[\w+/-]{80,}={0,2})(?![\w.])",
          "cloudflared service install «eyJ~" + "hIjoiYTNjNzE5MjBh" * 6 + "»", "the tunnel eyJhIjoiYTNjNzE5MjBh"),
+    Rule("private-key", ("wif", "bitcoin", "btc", "priv"), r"(?<!\w)[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51}(?!\w)",
+         "bitcoin wif «5HueCGU8rMjxEXx~" + "iPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ»", "bitcoin address 1BoatSLRHtKNngkdXEeobR76b53LETtpyT", digits=True),
     Rule("private-key", ("stellar", "secret", "seed", "lumen"), r"(?<![A-Z0-9])S[A-Z2-7]{55}(?![A-Z0-9])",
          "stellar secret «SBE3N5~" + "K4SERZYY2SZM" * 4 + "AB»", "stellar account GBE3N5K4SERZYY2SZM", digits=True),
     Rule("token", ("okta",), r"(?i:okta)[^\n]{0,30}?(?<![\w-])(?P<value>00[\w-]{40})(?![\w-])", "okta: «00~yo8EqgDaLDT6kG3bCdvQKyDmB41RulE7BVl3sh4r»", "okta group 00g1abcd"),
@@ -231,6 +233,7 @@ _MORE = (
     _more("rdme_", r"rdme_[0-9a-z]{70}"),
     _more("aio_", r"aio_[A-Za-z0-9]{28}(?!\w)"),
     _more("mlsn.", r"mlsn\.[0-9a-f]{64}"),
+    _more(":fx", rf"{_UUID}:fx(?!\w)"),
     _more("npg_", r"npg_[A-Za-z0-9]{12,}"),
     _more("napi_", r"napi_[a-z0-9]{60,}"),
     _more("xau_", r"xau_[A-Za-z0-9]{32,}"),
