@@ -54,13 +54,33 @@ _GLUED = re.compile(rf"(?a:(?<![\w.,/:#$+-])){_NUMBER}")
 _BEFORE = re.compile(
     rf"(?<![\w.,/:#$€£+%-])(?P<value>{_NUMBER})\s(?:is|ist|est|es|é|è|as|als|это)\s(?:[^\W\d]+['’]?s?\s){{0,4}}(?:[^\W\d]+)?\Z"
 )
-_ENDS = re.compile(r"(?:[.!?;]\s|\n)|\d{3}|(?i:\b(?:version|line|port|error|page|since|seit|depuis|desde)\b)|^[_(\[/@.]")
+_ENDS = re.compile(
+    r"(?:[.!?;]\s|\n)|\d{3}|(?i:\b(?:version|line|port|error|page|since|seit|depuis|desde)\b)|^[_(\[/@.]"
+)
 """What ends the clause, or says that the number is that of something else."""
 _PINNED = re.compile(r"\s(?!(?:for|of|on|from|is|was|changed|the|my|our)\s)\S+\s(?:to|at|auf|on)\s\Z")
-_LONE = re.compile(r"\d{4,6}[#*]?[\"'`)\]]{0,2}(?:\s*(?:[.,;:!?–—-]|[^\x00-\x7f]|\Z|\n)|\s(?:for|and|but|or|is|works|und|für|aber|ist)\s)")
+_LONE = re.compile(
+    r"\d{4,6}[#*]?[\"'`)\]]{0,2}(?:\s*(?:[.,;:!?–—-]|[^\x00-\x7f]|\Z|\n)|\s(?:for|and|but|or|is|works|und|für|aber|ist)\s)"
+)
 """A number right behind "pin", which means contacts and versions too: nothing else goes on behind it."""
-_HINTS = ("pin", "code", "puk", "kod", "códi", "kód", "codi", "combin", "kombin", "geheimzahl", "opens with",
-          "geht mit", "geht auf mit", "ouvre avec", "abre con", "apre con")
+_HINTS = (
+    "pin",
+    "code",
+    "puk",
+    "kod",
+    "códi",
+    "kód",
+    "codi",
+    "combin",
+    "kombin",
+    "geheimzahl",
+    "opens with",
+    "geht mit",
+    "geht auf mit",
+    "ouvre avec",
+    "abre con",
+    "apre con",
+)
 _FAR_HINTS = (
     "пин", "код", "番号", "コード", "暗证", "密码", "密碼", "口令", "代码", "번호", "코드", "비번", "पिन", "कोड", "رمز", "كود", "السري", "şifre",
 )  # fmt: skip

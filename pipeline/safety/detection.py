@@ -27,7 +27,7 @@ from pipeline.safety.plausible import (
     strong,
     telling,
 )
-from pipeline.safety.rule import DIGIT, Rule, Span, lower
+from pipeline.safety.rule import DIGIT, MIXED, Rule, Span, lower
 from pipeline.safety.secret_rules import (
     ASSIGNED,
     FAR_KEY_HINTS,
@@ -51,7 +51,6 @@ _TRAILING = ".)]}!?:"
 """Punctuation after a bare value that belongs to the sentence or the code around it."""
 _LONG, _LONG_WORD = 12, re.compile(r"\S{12,}")
 """Characters without a blank that the shortest token has."""
-_MADE_UP = re.compile(r"\d|[a-z][A-Z]")
 _ARN = re.compile(r"arn:\S*\Z")
 """What names a secret of a cloud and does not hold it."""
 _KEY_LONG = 16
@@ -155,12 +154,12 @@ def _shaped(text: str, lowered: str) -> Iterator[Span]:
 
 def _in_long_words(text: str) -> Iterator[Span]:
     """Yield the tokens in `text`, of which only the long words are looked at."""
-    places = [found.span() for found in _LONG_WORD.finditer(text) if _MADE_UP.search(found[0])]
+    places = [found.span() for found in _LONG_WORD.finditer(text) if MIXED.search(found[0])]
     if not places:
         return
     joined = " ".join([text[start:end] for start, end in places])
     for start, end, kind in _by_hints(*_TOKENS, joined.lower(), joined):
-        if _MADE_UP.search(joined, start, end):
+        if MIXED.search(joined, start, end):
             shift = _shift(places, start)
             yield start + shift, end + shift, kind
             other = _PAIRED.match(text, end + shift)

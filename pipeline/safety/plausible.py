@@ -190,7 +190,11 @@ def in_short_pieces(value: str, *, most: float = 2.6) -> bool:
 def likely(value: str, *, sure: bool = False) -> bool:
     """Say whether `value` is a password where only its name in the same clause says so: made up of letters
     and digits, and no product, standard, ticket or pattern; `sure` as for `made_up`."""
-    if not made_up(value, sure=sure) or _PRODUCT.match(value.rstrip("!?.,")) or not _UNLIKELY.isdisjoint(value):
+    if (
+        not made_up(value, sure=sure)
+        or _PRODUCT.match(value.rstrip("!?.,"))
+        or not _UNLIKELY.isdisjoint(value)
+    ):
         return False
     letters = re.search(r"[^\W\d_A-Z]{2}", value) or (re.search("[a-z]", value) and re.search("[A-Z]", value))
     return letters is not None and any(char.isdigit() for char in value)
@@ -247,7 +251,10 @@ def _mixed(value: str) -> bool:
     return (
         any(char.isdigit() for char in value)
         and re.search(r"[a-z][A-Z]|\d[A-Z]|[!#$%^&*+=~?]", value) is not None
-        and re.match(r"(?i)v?\d|[~.]?/|[a-z]:\\|.*://|[\w.$>-]+\(|(?-i:[a-z_]+|[A-Z_]+)=[\w.]*$|sha|--?[a-z][a-z-]*\d{0,5}(?:=|$)", value)
+        and re.match(
+            r"(?i)v?\d|[~.]?/|[a-z]:\\|.*://|[\w.$>-]+\(|(?-i:[a-z_]+|[A-Z_]+)=[\w.]*$|sha|--?[a-z][a-z-]*\d{0,5}(?:=|$)",
+            value,
+        )
         is None
     )
 

@@ -57,7 +57,8 @@ def redact(text: str) -> Redacted:
             break
         found += len(spans)
         kinds.update(kind for _, _, kind in spans)
-        values += [clean(text[start:end]) for start, end, _ in spans]
+        for start, end, _ in spans:
+            values += clean(text[start:end])
         text = _without(text, spans)
     return Redacted(text, found, tuple(sorted(kinds)), tuple(values))
 

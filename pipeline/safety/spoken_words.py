@@ -30,11 +30,42 @@ FAR_WORDS = {
 }  # fmt: skip
 NAMES = {hint: re.compile(pattern, re.IGNORECASE) for hint, pattern in (WORDS | FAR_WORDS).items()}
 SHORT = frozenset(
-    {"pw", "pwd", "mdp", "clave", "has", "parola", "login", "cred", "senha", "ww", "psk", "gesl", "heslo", "log in", "sign in"}
+    {
+        "pw",
+        "pwd",
+        "mdp",
+        "clave",
+        "has",
+        "parola",
+        "login",
+        "cred",
+        "senha",
+        "ww",
+        "psk",
+        "gesl",
+        "heslo",
+        "log in",
+        "sign in",
+    }
 )
 """Names that are the end of other words, and so must stand alone."""
 
-WEAK = frozenset(["decrypt", "wifi ", "wi-fi ", "wlan ", "ed with", "log in", "sign in", "login", "cred", "secret", "token", "key"])
+WEAK = frozenset(
+    [
+        "decrypt",
+        "wifi ",
+        "wi-fi ",
+        "wlan ",
+        "ed with",
+        "log in",
+        "sign in",
+        "login",
+        "cred",
+        "secret",
+        "token",
+        "key",
+    ]
+)
 """Names right behind which no value stands."""
 SURE = frozenset(
     "is was are be = : := -> → => c'est c’est ist lautet lauten war waren est es é è era sont jest było byl brzmi er är "
@@ -89,7 +120,9 @@ PARTICLES = frozenset(["が", "を", "は", "作为", "作為", "当", "做", "�
 """What joins a value before such a name to it."""
 TOPIC = frozenset("はがをは是为為")
 """What follows a name in Latin letters in Japanese or Chinese."""
-ENGLISH = re.compile(r"(?i)pass(?!wort|ord|e)|p(?:s|as)?w|log|sign|cred|secret|token|key|psk|wi-?fi|wlan|unlock|open|network")
+ENGLISH = re.compile(
+    r"(?i)pass(?!wort|ord|e)|p(?:s|as)?w|log|sign|cred|secret|token|key|psk|wi-?fi|wlan|unlock|open|network"
+)
 """Names that may be the first half of another's: "password manager"; in other languages the value follows."""
 CHANGED = re.compile(
     r"(?i)(?<![^\W\d_])(?:chang|re?set|updat|rotat|geänder|änder|gesetzt|setz|gestellt|stell|cambi|mudei|mudou|alter|modifi|zmien|změn|"
@@ -169,7 +202,18 @@ FROM_TO = re.compile(
 )
 PAIR_HINTS = ("log", "admin", "root", "sign", "user", "creds", "credential", "account", "zugang", "anmeld", "benutzer", "identif", "connexion", "usuario", "utente",
                "gebruiker")  # fmt: skip
-FAR_PAIR_HINTS = ("usuário", "логин", "kullanıcı", "użytk", "アカウント", "ログイン", "账号", "아이디", "계정", "登录")
+FAR_PAIR_HINTS = (
+    "usuário",
+    "логин",
+    "kullanıcı",
+    "użytk",
+    "アカウント",
+    "ログイン",
+    "账号",
+    "아이디",
+    "계정",
+    "登录",
+)
 
 KEY_HINTS = (
     "token",

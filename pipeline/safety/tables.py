@@ -30,7 +30,8 @@ def columns(text: str, lowered: str) -> Iterator[Span]:
         return
     if not any(hint in lowered for hint in (HINTS if lowered.isascii() else HINTS + FAR_HINTS)):
         return
-    at, head, sign = 0, [], ""
+    at, sign = 0, ""
+    head: list[int] = []
     rows = 0
     for line in text.split("\n"):
         if head and sign in line and rows < _MOST_ROWS:
