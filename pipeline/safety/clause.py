@@ -27,6 +27,7 @@ from pipeline.safety.spoken_words import (
     GIVES,
     JOINS,
     LINE_ENDS,
+    NEW,
     OPEN,
     OPENED,
     PAIRED,
@@ -110,9 +111,9 @@ class Clause:
         self._last = self._before
         before = self._before = word[0].lower().lstrip("([{") or word[0]
         self._changed = self._changed or before in CHANGES or before in ("but", "aber", "mais", "pero")
-        told = before in SURE or before[-1] in ":：=" or before == "?" or (before == "on" and self._finnish)
-        self._sure = told or (self._sure and before in JOINS)
-        self._joined = (told or before in JOINS) and not self._ended
+        leads = before in SURE or before[-1] in ":：=" or before == "?" or (before == "on" and self._finnish)
+        self._sure = leads or (self._sure and before in JOINS)
+        self._joined = (leads or before in JOINS) and not self._ended
         if before in GIVES and CHANGED.search(self._text, max(0, self._start - 60), word.start()):
             self._sure = True
         self._still = before in STILL and (self._still or self._joined)
@@ -209,6 +210,7 @@ class Clause:
         if RELEASE.fullmatch(bare) and (self._weak or self._before in BEFORE_OTHERS):
             return None
         known = strong(bare) or (not self._weak and not self._ended and self._may_be(bare, word))
+        known = known or (self._before in NEW and likely(bare))
         if not known or not OPENED.isdisjoint(bare):
             return None
         at = word.start() + word[0].find(bare)

@@ -59,8 +59,9 @@ _ENDS = re.compile(
 )
 """What ends the clause, or says that the number is that of something else."""
 _PINNED = re.compile(r"\s(?!(?:for|of|on|from|is|was|changed|the|my|our)\s)\S+\s(?:to|at|auf|on)\s\Z")
+_BESIDE = re.compile(r"(?is)(?:.*\bpin)?\s*")
 _LONE = re.compile(
-    r"\d{4,6}[#*]?[\"'`)\]]{0,2}(?:\s*(?:[.,;:!?–—-]|[^\x00-\x7f]|\Z|\n)|\s(?:for|and|but|or|is|works|und|für|aber|ist)\s)"
+    r"\d{4,6}[#*]?[\"'`)\]]{0,2}(?:\s*(?:[.,;:!?–—-]|[^\x00-\x7f]|\Z|\n)|\s(?:for|to|and|but|or|is|works|und|für|aber|ist)\s)"
 )
 """A number right behind "pin", which means contacts and versions too: nothing else goes on behind it."""
 _HINTS = (
@@ -124,6 +125,6 @@ def _belongs(text: str, word: re.Match[str], start: int) -> bool:
     between = text[word.end() : start]
     if _ENDS.search(between) or (word[0].lower() == "pin" and _PINNED.match(between)):
         return False
-    if word[0].lower() == "pin" and not between.strip() and not _LONE.match(text, start):
+    if word[0].lower() == "pin" and _BESIDE.fullmatch(between) and not _LONE.match(text, start):
         return False
     return word["sure"] is not None or _PLACE.search(text, max(0, word.start() - 30), start) is not None

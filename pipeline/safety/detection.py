@@ -273,7 +273,7 @@ def _given(found: re.Match[str]) -> bool:
     Behind a comma stands a default or the next of a list, and no key is a lone word: ``"token": "Zeichen"``.
     """
     value = found["quoted"]
-    if found["sep"] == "," and not (found["close"] and made_up(value) and " " not in value):
+    if found["sep"] in (",", "or") and not (found["close"] and made_up(value) and " " not in value):
         return False
     if found["key"].lower().endswith(("token", "key")) and value.isalpha() and len(value) < _KEY_LONG:
         return False

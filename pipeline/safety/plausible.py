@@ -91,7 +91,7 @@ _HUMPS = re.compile(
 _LONG_NAME = re.compile(rf"{_HUMP}(?:(?=[A-Z]){_HUMP})+\d?")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
 _CAPITALS = re.compile(r"[^\W\d_a-zß-ÿ]+(?:[_-][^\W\d_a-zß-ÿ]+)+_?")
-_ONE_NAME = re.compile(r"[\w.-]+")
+_ONE_NAME = re.compile(r"(?:[^\W\d]|[.-])+\d?")
 _GROUPS = re.compile(r"(?=[A-Z-]*\d)(?:[A-Z0-9]{4,6}-){3,}[A-Z0-9]{4,6}")
 _WITH_BREAKS = re.compile(r"\w+(?:[._-]\w+)*")
 _STRONG_SIGN = re.compile(r"\w[!#$%^&*?~+@]+\w|\w[!#%^&*]{1,2}$|^[A-Za-z]\w*\d\$$")
@@ -120,7 +120,7 @@ def names_itself(value: str) -> bool:
     """Say whether `value` is made of words, one of which is a word for a secret: ``your_token``, "Kennwort"."""
     if _ITS_OWN_NAME.fullmatch(value):
         return True
-    if not _ONE_NAME.fullmatch(value) or sum(map(str.isdigit, value)) > 1:
+    if not _ONE_NAME.fullmatch(value):
         return False
     words = [word for word in _WORDS_OF_A_NAME.findall(value) if word.isalpha()]
     return len(words) > 1 and any(_SECRET_HEAD.fullmatch(word) for word in words)

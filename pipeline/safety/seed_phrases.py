@@ -19,7 +19,7 @@ _LENGTHS = (12, 15, 18, 21, 24)
 _STEP = 5
 """Every fifth word is looked at first; an odd number, since a number may stand before each word."""
 _WORD = re.compile(r"[a-z]+")
-_GAP = re.compile(r"(?:[^\w.]|_){0,12}(?:\d{1,2}[.):\]]?(?:[^\w.]|_){0,6})?")
+_GAP = re.compile(r"(?:[^\w.=(]|_){0,12}(?:\d{1,2}[.):\]]?(?:[^\w.=(]|_){0,6})?")
 _STRIP = ".,;:|\"'`[](){}>*-_!?"
 _NAMES = frozenset({"seed", "word", "words", "secret", "wallet", "key", "code", "recall", "paper", "vault"})
 _JOINED = (",", "-", "_", "|", ";")

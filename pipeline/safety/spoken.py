@@ -166,6 +166,8 @@ def _around(hint: str, text: str, name: re.Match[str]) -> Iterator[Span]:
         if found and likely(value):
             start = found.start("value") + found["value"].find(value)
             yield start, start + len(value), "password"
+        if not name[0].endswith("with"):
+            return
     if hint not in WEAK:
         yield from _told_before(text, at)
         yield from _from_to(text, name.end())

@@ -129,6 +129,10 @@ CHANGED = re.compile(
     r"поменя|смени|измени|зміни|постав|ustaw|nastav|değiş|ayarla|wijzig|verander|ændr|ändr|bytt|byt|endr|megváltoz|schimb|remplac|mis\b)"
 )
 """A word for a change, behind which "to" leads to the new value."""
+NEW = frozenset(
+    "new: neu: now: jetzt: nouveau: nuevo: nueva: nuovo: nuova: novo: nova: новый: nieuw: nowe:".split()
+)
+"""What leads to a value in the sentence after the one with its name."""
 WHERE = frozenset(
     "in im on at auf an am bei aus dans sur en su nel nella na v ve z ze w we i på hos op bij uit в на из с у із з da em no".split()
 )

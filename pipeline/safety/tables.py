@@ -15,13 +15,13 @@ from pipeline.safety.rule import Span
 HINTS = ("pass", "pw", "kennwort", "mdp", "contrase", "senha", "wachtwoord", "secret", "api")
 FAR_HINTS = ("hasł", "парол", "şifre", "密码", "パスワード", "비밀번호")
 _HEAD = re.compile(
-    r"(?i)[\W_]*(?:(?:user|db|admin|wifi|login|initial|temp(?:orary)?|new|old)[ _-]?)?(?:password|passwd|passcode|passphrase|pass|pwd?|passwort|kennwort|mdp|"
-    r"mot de passe|contrase[ñn]a|senha|wachtwoord|has[lł]o|пароль|şifre|密码|パスワード|비밀번호|(?:client[ _-]?)?secret|api[ _-]?key)[\W_]*"
+    r"(?i)[\s\"'`*_]*(?:(?:user|db|admin|wifi|login|initial|temp(?:orary)?|new|old)[ _-]?)?(?:password|passwd|passcode|passphrase|pass|pwd?|passwort|kennwort|mdp|"
+    r"mot de passe|contrase[ñn]a|senha|wachtwoord|has[lł]o|пароль|şifre|密码|パスワード|비밀번호|(?:client[ _-]?)?secret|api[ _-]?key)[\s\"'`*_]*"
 )
 _RULE = re.compile(r"[\s|:+-]+")
 _STRIP = " \t\r\"'`*_"
 _SIGNS = ("|", "\t", ";", ",")
-_MOST_ROWS = 200
+_MOST_ROWS, _LONGEST_HEAD = 200, 30
 
 
 def columns(text: str, lowered: str) -> Iterator[Span]:
@@ -47,7 +47,7 @@ def _heads(line: str) -> tuple[list[int], str]:
     for sign in _SIGNS:
         if sign in line:
             cells = line.split(sign)
-            if max(map(len, cells)) <= 30:
+            if max(map(len, cells)) <= _LONGEST_HEAD and sum(1 for cell in cells if cell.strip()) > 1:
                 return [at for at, cell in enumerate(cells) if _HEAD.fullmatch(cell)], sign
             return [], ""
     return [], ""

@@ -102,3 +102,27 @@ def test_a_quoted_value_is_known_without_its_quotes(marks: str) -> None:
 )
 def test_a_value_found_with_its_name_is_known_without_it(value: str) -> None:
     assert knowing(value).mask("so Marble1995 it is") == "so [redacted:known] it is"
+
+
+def test_each_line_of_a_key_is_known_alone() -> None:
+    lines = ("MHcCAQEEIPnOi5kGs0b/dr0bLvRgQV70Tas", "ItuksU8DZB1b9ksuoAoGCCqGSM49AwEHoUQD")
+    for sign in ("\n", "\\n"):
+        key = sign.join(("-----BEGIN EC PRIVATE KEY-----", *lines, "-----END EC PRIVATE KEY-----"))
+        known = knowing(*redact(f"see {key} there").values)
+        for line in lines:
+            assert known.mask(f"so {line} it is") == "so [redacted:known] it is"
+        assert known.mask("a BEGIN EC PRIVATE KEY line") == "a BEGIN EC PRIVATE KEY line"
+
+
+def test_a_value_without_its_beginning_is_known() -> None:
+    known = knowing("base64:nXyhghIdKBQRpApyaRFQSzmMbx", "0x" + "9515df12defe0260" * 4)
+    for value in ("nXyhghIdKBQRpApyaRFQSzmMbx", "9515df12defe0260" * 4):
+        assert known.mask(f"so {value} it is") == "so [redacted:known] it is"
+
+
+@pytest.mark.parametrize("before", ["seed words: ", "seed words\n", "secret seed: ", ""])
+def test_a_seed_phrase_is_known_without_the_words_before_it(before: str) -> None:
+    words = "garbage initial appear trust left bicycle ecology dial document story segment figure"
+    known = knowing(*redact(before + words).values)
+    assert known.mask(f"it is {words} then") == "it is [redacted:known] then"
+    assert known.mask("it is " + words.replace(" ", ", ") + " then") == "it is [redacted:known] then"
