@@ -117,10 +117,18 @@ def _grouped(rules: tuple[Rule, ...]) -> tuple[tuple[Rule, ...], tuple[_Group, .
 
 
 _COMMON = ("pass", "auth", "key", "token", "login", "factor", "value", "sql")
-_SHAPES = _grouped(tuple(rule for rule in SHAPES if not rule.digits))
-_WITH_DIGITS = _grouped(tuple(rule for rule in SHAPES if rule.digits))
-_SIGNED = _grouped(tuple(rule for rule in SIGNED if not rule.digits))
-_SIGNED_WITH_DIGITS = _grouped(tuple(rule for rule in SIGNED if rule.digits))
+_SHAPES = {
+    (signed, digits): _grouped(
+        tuple(
+            rule
+            for rule, sign in (*((rule, False) for rule in SHAPES), *((rule, True) for rule in SIGNED))
+            if (signed or not sign) and (digits or not rule.digits)
+        )
+    )
+    for signed in (True, False)
+    for digits in (True, False)
+}
+"""What to try on a text, by whether it has a sign as `SIGNED` has, and a digit."""
 _COMMANDS, _TOKENS = _grouped(COMMANDS), _grouped(TOKENS)
 
 
@@ -134,15 +142,9 @@ def _by_hints(rules: tuple[Rule, ...], groups: tuple[_Group, ...], lowered: str,
 
 def _shaped(text: str, lowered: str) -> Iterator[Span]:
     signed, digits = ":" in text or "=" in text or "<" in text, DIGIT.search(text) is not None
-    yield from _by_hints(*_SHAPES, lowered, text)
-    if signed:
-        yield from _by_hints(*_SIGNED, lowered, text)
-    if digits:
-        yield from _by_hints(*_WITH_DIGITS, lowered, text)
-        if signed:
-            yield from _by_hints(*_SIGNED_WITH_DIGITS, lowered, text)
-        if _CARD_LIKE.search(text):
-            yield from cards(text)
+    yield from _by_hints(*_SHAPES[signed, digits], lowered, text)
+    if digits and _CARD_LIKE.search(text):
+        yield from cards(text)
     if "-" in text and _OPTION.search(text):
         yield from _by_hints(*_COMMANDS, lowered, text)
     longest = max(map(len, text.split()), default=0)

@@ -141,7 +141,7 @@ STATEMENTS = (
     Rule("password", ("%3a%2f%2f", "&#61;", "&#x3d;", "&quot;"),
          r"(?i)%3A%2F%2F[\w.-]*%3A(?P<value>(?:[^\s%&\"'<>]|%(?!40|3A|2F)[0-9a-f]{2}){4,200})%40|(?<![a-z])(?:pass(?:word|wd)?|pwd|secret|(?:[a-z]+_)?token|api_?key)&#(?:61|x3d);(?P<value2>[^&\s\"'<>]{4,200})|"
          r"&quot;(?:password|passwd|pwd|secret|[a-z_]*token|api_?key)&quot;\s?:\s?&quot;(?P<value3>[^&\s\"'<>]{4,200})&quot;",
-         "url=postgres%3A%2F%2Fapp%3A«hunter2x»%40db%2Fshop", "see https%3A%2F%2Fexample.org%3A8080%2Fx"),
+         "url=postgres%3A%2F%2Fapp%3A«hunter2x»%40db%2Fshop", "see https%3A%2F%2Fexample.org%3A8080%2Fx", digits=True),
     Rule("token", ("bitlocker", "recovery key", "recovery password", "wiederherstellungsschl"), r"(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])",
          "the recovery key is «526018-159083-016613-186091-390996-030824-628194-821993»", "the recovery key of drive 526018-159083", digits=True),
     Rule("private-key", ("private-lines", "openvpn static"),

@@ -26,10 +26,15 @@ _MOST_ROWS, _LONGEST_HEAD = 200, 30
 
 def columns(text: str, lowered: str) -> Iterator[Span]:
     """Yield start, end and kind of each password in a table of `text`; `lowered` is it in lower case."""
-    if "\n" not in text or not any(sign in text for sign in _SIGNS):
+    if "\n" not in text:
         return
-    if not any(hint in lowered for hint in (HINTS if lowered.isascii() else HINTS + FAR_HINTS)):
-        return
+    for hint in HINTS if lowered.isascii() else HINTS + FAR_HINTS:
+        if hint in lowered:
+            yield from _below_heads(text)
+            return
+
+
+def _below_heads(text: str) -> Iterator[Span]:
     at, sign = 0, ""
     head: list[int] = []
     rows = 0

@@ -33,7 +33,6 @@ _ESCAPED = re.compile("|".join((_COLOUR, _MARKUP, _CONTINUED, _SOFT)))
 _STRINGS = re.compile(_JOINED)
 _LISTED = re.compile(r"(?P<q>[\"'])(?<=[\w+/=-][\"']),[ \t]*(?P=q)(?=[\w+/=-])")
 """What joins two strings that a call puts together: ``"".join(["…", "…"])``."""
-_JOINS = (".join(", ".concat(", "concat(", "implode(", "join(''")
 _LINE_END = re.compile(
     r"(?P<break>(?:[ \t]{0,3}|<br\s?/?>)\r?\n[ \t]*(?:[>|#*+-][ \t]+|//[ \t]*|"
     r"\d{4}-\d\d-\d\d[T ][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?[ \t]+|[\w./-]+[ \t]+\|[ \t]+)*)"
@@ -79,7 +78,7 @@ def views(text: str, *, found: bool = False) -> Iterator[View]:
             break
     if '"' in text or "'" in text or "`" in text:
         broken += [part.span() for part in _STRINGS.finditer(text)]
-        if found or any(call in text for call in _JOINS):
+        if found or "join(" in text or "concat(" in text or "implode(" in text:
             broken += [part.span() for part in _LISTED.finditer(text)]
     if not text.isascii():
         hidden = {char for char in set(text) if char > "~" and is_hidden(char)}

@@ -95,12 +95,12 @@ VENDORS = (
 
 NEAR = (
     Rule("token", ("heroku",), r"(?i:heroku)[^\n]{0,40}?(?i:key|token)[^\n]{0,20}?(?<![\w-])(?P<value>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])",
-         "heroku key «9c4d1f1e-0b7a-4c3d-8e2f-5a6b7c8d9e0f»", "heroku app 9c4d1f1e-0b7a-4c3d-8e2f-5a6b7c8d9e0f"),
+         "heroku key «9c4d1f1e-0b7a-4c3d-8e2f-5a6b7c8d9e0f»", "heroku app 9c4d1f1e-0b7a-4c3d-8e2f-5a6b7c8d9e0f", digits=True),
     Rule("token", ("openweather",), r"(?i:openweather)[^\n]{0,60}?(?<!\w)(?P<value>[0-9a-f]{32})(?!\w)",
-         "openweather appid=«9c4d1f1e0b7a4c3d8e2f5a6b7c8d9e0f»", "openweather answers 401"),
+         "openweather appid=«9c4d1f1e0b7a4c3d8e2f5a6b7c8d9e0f»", "openweather answers 401", digits=True),
     Rule("token", ("cloudflared", "tunnel"), r"(?i:cloudflared|tunnel)[^\n]{0,80}?(?<![\w.-])(?P<value>eyJ[\w+/-]{80,}={0,2})(?![\w.])",
-         "cloudflared service install «eyJ~" + "hIjoiYTNjNzE5MjBh" * 6 + "»", "the tunnel eyJhIjoiYTNjNzE5MjBh"),
-    Rule("private-key", ("wif", "bitcoin", "btc", "priv"), r"(?<!\w)[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51}(?!\w)",
+         "cloudflared service install «eyJ~" + "hIjoiYTNjNzE5MjBh" * 6 + "»", "the tunnel eyJhIjoiYTNjNzE5MjBh", digits=True),
+    Rule("private-key", ("wif ", "wif:", "bitcoin", "btc", "private key"), r"(?<!\w)[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51}(?!\w)",
          "bitcoin wif «5HueCGU8rMjxEXx~" + "iPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ»", "bitcoin address 1BoatSLRHtKNngkdXEeobR76b53LETtpyT", digits=True),
     Rule("private-key", ("stellar", "secret", "seed", "lumen"), r"(?<![A-Z0-9])S[A-Z2-7]{55}(?![A-Z0-9])",
          "stellar secret «SBE3N5~" + "K4SERZYY2SZM" * 4 + "AB»", "stellar account GBE3N5K4SERZYY2SZM", digits=True),
