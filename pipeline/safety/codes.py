@@ -24,7 +24,7 @@ _CODE = (
     r"combinação|combinazione|combinatie|コード|代码|코드|कोड|رمز|كود|番号|번호|opens with|geht (?:auf )?mit|s['’]ouvre avec|se abre con|si apre con"
 )
 _WHOLE_PLACES = (
-    "door gate safe vault luggage suitcase lockbox bike koffer alarm lock garage entrance locker intercom card phone voicemail keypad keybox barrier sim box "
+    "door gate safe vault luggage suitcase lockbox bike cabinet koffer alarm lock garage entrance locker intercom card phone voicemail keypad keybox barrier sim box "
     "tür tor tresor schloss schließfach eingang haustür keller spind handy karte schranke porte portail coffre cadenas "
     "immeuble entrée carte barrière puerta portal portón caja candado garaje taquilla tarjeta porta portão cofre cadeado "
     "garagem cartão portone cancello cassaforte allarme lucchetto bancomat deur poort kluis slot hek kapı kasa kilit "

@@ -45,7 +45,7 @@ ALGORITHM = re.compile(
 SYMBOL = re.compile(r"[!@#$%^&*+=~?]")
 VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|PWD|CREDENTIALS?)")
 _ORDINARY = re.compile(
-    r"(?i)0x[0-9a-f]{1,20}$|v?\d+(?:[.,:/-]\d+)+[\w.+-]*$|[~.]?/|\.{1,2}\\|[a-z]:\\|.*://|[\w.+-]+@[\w-]+\.[\w.]+$|"
+    r"(?i)0x[0-9a-f]{1,20}$|\d+(?:_[a-z]+)+$|v?\d+(?:[.,:/-]\d+)+[\w.+-]*$|[~.]?/|\.{1,2}\\|[a-z]:\\|.*://|[\w.+-]+@[\w-]+\.[\w.]+$|"
     r"[\w./-]*\.(?:env|ya?ml|json|txt|md|py|[cm]?[jt]sx?|css|map|wasm|woff2?|svg|png|jpe?g|toml|ini|cfg|conf|pem|key|crt|sh|sql|kdbx?|gpg|html?|log|csv|go|rs|"
     r"java|php|rb|lock|gz|zip|com|org|net|io|dev|de|local)\d?(?::\d+)?$|"
     r"[\w.$>-]+\(|(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$)|[#@][\w-]*$|(?-i:[a-z_]+|[A-Z_]+)=[\w.]*$|<|\$|\d+(?:st|nd|rd|th)$|\w*\[\w*\]$|"

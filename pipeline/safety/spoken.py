@@ -1,8 +1,9 @@
 """Passwords, PINs and keys told in plain words, in many languages: "the password is …", 密码是…, пароль: ….
 
-No grammar of any language is kept: a name is looked for, then a value that looks made up, right behind the
-name, behind a word or sign that joins the two ("is", "to", ":", "lautet", は), or before the name ("… as the
-password"). A word without digits or symbols is a value only in quotes or behind "is still".
+No grammar of any language is kept: a name is looked for, then a value. How made up that must look hangs on
+what says that it is one: right behind a name of most languages, behind a word or sign that joins the two
+("is", "to", ":", "lautet", は), or before "as the password", little; at the end of the clause or elsewhere in
+the sentence, much. What stands behind a name is read by `clause`, pairs of a login and its password here.
 """
 
 from __future__ import annotations

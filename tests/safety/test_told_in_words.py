@@ -86,6 +86,7 @@ LEFT = [
     "el número de factura es 6520317732657701",
     "the password for web01 is kept by ops",
     "the password on web01 differs",
+    "the password column came with migration 0042_add_hash",
     "Das Passwort steht im Wiki unter Onboarding2024",
     "Passwort ist Pflichtfeld seit Release2024",
     "Das Passwort-Feld hat jetzt aria-label2",
