@@ -91,8 +91,6 @@ _DIGITS = re.compile(r"\d[\d-]{3}|\d\d[ ]\d\d|[A-Z*#]\d{3}")
 
 def codes(text: str, lowered: str) -> Iterator[Span]:
     """Yield start, end and kind of each code told in `text`; `lowered` is `text` in lower case, as long."""
-    if not _DIGITS.search(text):
-        return
     hints = _HINTS if lowered.isascii() else _HINTS + _FAR_HINTS
     seen = -1
     for at in sorted([at for hint in hints if hint in lowered for at in _all(lowered, hint)]):
