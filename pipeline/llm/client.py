@@ -37,6 +37,7 @@ from pipeline.llm.request import (
 )
 from pipeline.llm.retry import retrying
 from pipeline.safety.redaction import redact
+from pipeline.safety.unbroken import written_out
 
 _REPLY_CHARS = 1_000
 
@@ -126,7 +127,7 @@ class Client:
         usage, dollars, sent = Usage(), 0.0, True
         try:
             raw = self.provider.send(request, wanted)
-            raw = replace(raw, text=self._mask(raw.text))
+            raw = replace(raw, text=self._mask(written_out(raw.text)))
             usage, dollars = raw.usage, _cost(raw)
             _check_stop(raw)
         except ModelError as error:

@@ -11,37 +11,57 @@ from collections.abc import Iterator
 
 from pipeline.safety import spoken
 from pipeline.safety.numbers import cards
-from pipeline.safety.placed_rules import COMMANDS
+from pipeline.safety.placed_rules import COMMANDS, SIGNED
 from pipeline.safety.plausible import (
     ALGORITHM,
     IDENTIFIER,
     NOT_A_VALUE,
     VARIABLE,
+    constant,
+    identifiers,
+    long_name,
     made_up,
     names_a_name,
     random,
     stands_for_another,
+    strong,
     telling,
-    unmistakable,
 )
-from pipeline.safety.rule import DIGIT, Rule, Span, lower
-from pipeline.safety.secret_rules import ASSIGNED, KEY, KEY_AT, KEY_HINTS, KEY_LEAD, QUOTED, QUOTES, SHAPES
+from pipeline.safety.rule import DIGIT, MIXED, Rule, Span, lower
+from pipeline.safety.secret_rules import (
+    ASSIGNED,
+    FAR_KEY_HINTS,
+    KEY,
+    KEY_AT,
+    KEY_HINTS,
+    KEY_LEAD,
+    QUOTED,
+    QUOTES,
+    SHAPES,
+    SHORT_KEYS,
+)
 from pipeline.safety.seed_phrases import phrases
+from pipeline.safety.spoken_words import PAGES
+from pipeline.safety.tables import columns
 from pipeline.safety.unbroken import views
 from pipeline.safety.unnamed_vendors import PREFIXED, of_a_vendor
 from pipeline.safety.vendor_rules import TOKENS
 
-_TRAILING = ".)]}!?"
+_TRAILING = ".)]}!?:"
 """Punctuation after a bare value that belongs to the sentence or the code around it."""
 _LONG, _LONG_WORD = 12, re.compile(r"\S{12,}")
 """Characters without a blank that the shortest token has."""
-_MADE_UP = re.compile(r"\d|[a-z][A-Z]")
 _ARN = re.compile(r"arn:\S*\Z")
 """What names a secret of a cloud and does not hold it."""
 _KEY_LONG = 16
 _PREFIXED_LONG = 24
+_PAIRED = re.compile(
+    r"\s?(?:\+|/|,|:|&|and|und|et|y|e|plus)\s(?:(?:the\s)?secret:?\s)?(?P<value>(?=[^\sA-Z]{0,60}[A-Z])[A-Za-z0-9+/]{24,64})(?!\w)"
+)
+"""What is told together with a token: the secret that belongs to an id."""
 _NO_BLANKS = re.compile("[\u2e80-\ud7ff\uf900-\ufaff\uff00-\uffef]")
 """A character of a script without blanks between words."""
+_OPTION = re.compile(r"(?:\s[\"']?|^)--?[A-Za-z]")
 _CARD_LIKE = re.compile(r"[2-6]\d{3}[ \u00a0-]?\d\d")
 
 
@@ -71,6 +91,7 @@ def _found(text: str) -> Iterator[Span]:
     yield from _quoted(text, lowered)
     yield from _assigned(text, lowered)
     yield from spoken.spans(text, lowered)
+    yield from columns(text, lowered)
     yield from phrases(text, lowered)
 
 
@@ -96,8 +117,18 @@ def _grouped(rules: tuple[Rule, ...]) -> tuple[tuple[Rule, ...], tuple[_Group, .
 
 
 _COMMON = ("pass", "auth", "key", "token", "login", "factor", "value", "sql")
-_SHAPES = _grouped(tuple(rule for rule in SHAPES if not rule.digits))
-_WITH_DIGITS = _grouped(tuple(rule for rule in SHAPES if rule.digits))
+_SHAPES = {
+    (signed, digits): _grouped(
+        tuple(
+            rule
+            for rule, sign in (*((rule, False) for rule in SHAPES), *((rule, True) for rule in SIGNED))
+            if (signed or not sign) and (digits or not rule.digits)
+        )
+    )
+    for signed in (True, False)
+    for digits in (True, False)
+}
+"""What to try on a text, by whether it has a sign as `SIGNED` has, and a digit."""
 _COMMANDS, _TOKENS = _grouped(COMMANDS), _grouped(TOKENS)
 
 
@@ -110,12 +141,11 @@ def _by_hints(rules: tuple[Rule, ...], groups: tuple[_Group, ...], lowered: str,
 
 
 def _shaped(text: str, lowered: str) -> Iterator[Span]:
-    yield from _by_hints(*_SHAPES, lowered, text)
-    if DIGIT.search(text):
-        yield from _by_hints(*_WITH_DIGITS, lowered, text)
-        if _CARD_LIKE.search(text):
-            yield from cards(text)
-    if "-" in text and (" -" in text or " '-" in text or ' "-' in text or text.startswith("-")):
+    signed, digits = ":" in text or "=" in text or "<" in text, DIGIT.search(text) is not None
+    yield from _by_hints(*_SHAPES[signed, digits], lowered, text)
+    if digits and _CARD_LIKE.search(text):
+        yield from cards(text)
+    if "-" in text and _OPTION.search(text):
         yield from _by_hints(*_COMMANDS, lowered, text)
     longest = max(map(len, text.split()), default=0)
     if longest >= _LONG:
@@ -126,14 +156,17 @@ def _shaped(text: str, lowered: str) -> Iterator[Span]:
 
 def _in_long_words(text: str) -> Iterator[Span]:
     """Yield the tokens in `text`, of which only the long words are looked at."""
-    places = [found.span() for found in _LONG_WORD.finditer(text) if _MADE_UP.search(found[0])]
+    places = [found.span() for found in _LONG_WORD.finditer(text) if MIXED.search(found[0])]
     if not places:
         return
     joined = " ".join([text[start:end] for start, end in places])
     for start, end, kind in _by_hints(*_TOKENS, joined.lower(), joined):
-        if _MADE_UP.search(joined, start, end):
+        if MIXED.search(joined, start, end):
             shift = _shift(places, start)
             yield start + shift, end + shift, kind
+            other = _PAIRED.match(text, end + shift)
+            if other and random(other["value"]):
+                yield (*other.span("value"), "token")
     for start, end in places:
         if end - start >= _PREFIXED_LONG:
             for found in PREFIXED.finditer(text, start, end):
@@ -159,7 +192,7 @@ def _matches(rule: Rule, text: str) -> Iterator[Span]:
         for found in re.finditer(rule.inner, outer[0]) if rule.inner else (outer,):
             shift = outer.start() if rule.inner else 0
             group = next((name for name in ("value", "value2", "value3") if found.groupdict().get(name)), 0)
-            if not stands_for_another(found[group]):
+            if not stands_for_another(found[group]) and found[group].lower() not in NOT_A_VALUE:
                 yield found.start(group) + shift, found.end(group) + shift, rule.kind
 
 
@@ -176,7 +209,8 @@ def _quoted(text: str, lowered: str) -> Iterator[Span]:
                     start, end = found.span("value")
                     before = line[found.start() : start]
                     # In brackets stands the name to look it up by: `password = environ["X"];`.
-                    if _quoted_value(found["value"]) and "[" not in before and not _about(before):
+                    about = _about(before) and not strong(found["value"])
+                    if _quoted_value(found["value"]) and "[" not in before and not about:
                         yield at + start, at + end, rule.kind
         at += len(line) + 1
 
@@ -189,6 +223,8 @@ def _about(before: str) -> bool:
 def _assigned(text: str, lowered: str) -> Iterator[Span]:
     for start in names(text, lowered):
         found = ASSIGNED.match(text, start)
+        if found and found["key"].lower() == "token" and PAGES.search(text, max(0, start - 16), start):
+            continue
         if found and not _ARN.search(text, max(0, start - 80), start):
             yield from _value(found, text)
 
@@ -200,7 +236,8 @@ def names(text: str, lowered: str) -> list[int]:
     took half of all redaction's time. `lowered` is `text` in lower case.
     """
     positions: set[int] = set()
-    for hint in KEY_HINTS:
+    hints = KEY_HINTS if lowered.isascii() else KEY_HINTS + FAR_KEY_HINTS
+    for hint in [hint for hint in hints if hint in lowered]:
         at = lowered.find(hint)
         while at >= 0:
             lead = KEY_LEAD.search(lowered, max(0, at - 12), at) if hint == "key" else None
@@ -219,13 +256,30 @@ def names(text: str, lowered: str) -> list[int]:
 def _value(found: re.Match[str], text: str) -> Iterator[Span]:
     """Yield the span of the value that `found` gives to its name, if it is one."""
     part = "quoted" if found["quoted"] else "bare"
-    if found["more"] and names_a_name(found["more"]):
+    if found["more"] and names_a_name(found["key"] + found["more"]) and not _fits_any_name(found[part]):
         return
-    if _quoted_value(found[part]) if part == "quoted" else _bare_value(found, text):
+    if _given(found) if part == "quoted" else _bare_value(found, text):
         start, end = found.span(part)
         if part == "bare":
             end = start + len(_ended(found[part], text, start).rstrip(_TRAILING))
         yield start, end, "token" if "token" in found["key"].lower() else "password"
+
+
+def _fits_any_name(value: str) -> bool:
+    return random(value) or strong(value)
+
+
+def _given(found: re.Match[str]) -> bool:
+    """Say whether the quoted text that `found` gives to its name is its value.
+
+    Behind a comma stands a default or the next of a list, and no key is a lone word: ``"token": "Zeichen"``.
+    """
+    value = found["quoted"]
+    if found["sep"] in (",", "or") and not (found["close"] and made_up(value) and " " not in value):
+        return False
+    if found["key"].lower().endswith(("token", "key")) and value.isalpha() and len(value) < _KEY_LONG:
+        return False
+    return _quoted_value(value)
 
 
 def _ended(value: str, text: str, start: int) -> str:
@@ -246,18 +300,22 @@ def _quoted_value(value: str) -> bool:
 def _bare_value(found: re.Match[str], text: str) -> bool:
     """Say whether what follows ``password =`` or ``token:`` is a value and not code, a type or prose."""
     value = found["bare"].rstrip(_TRAILING)
-    parts = value.split(".")
-    if len(value) < 16 and found["bare"].endswith(("...", "…", "**")):
+    elided = found["bare"].endswith(("...", "…")) and value[-1:] in ("_", "-")
+    if elided or constant(value) or found["sep"] == "," or value.startswith("?"):
         return False
-    if found["more"] and not (
-        random(value) or unmistakable(value) or (found["key"].isupper() and made_up(found["bare"]))
-    ):
+    if found["sep"] == "=" and value.isalpha() and value.istitle() and text[found.end("sep")] == " ":
         return False
     if len(value) < 4 or stands_for_another(value) or "(" in value or "[" in value or _NO_BLANKS.match(value):
         return False
     if value.lower() in NOT_A_VALUE or (value.isdigit() and found["key"].lower() in ("token", "pass")):
         return False
-    if all(IDENTIFIER.fullmatch(part) for part in parts) and (len(parts) > 1 or re.search(KEY, value, re.I)):
+    if found["key"].lower() in SHORT_KEYS and not made_up(value, sure=True):
+        return False
+    if "." in value and identifiers(value):
+        return False
+    if IDENTIFIER.fullmatch(value) and re.search(KEY, value, re.I) and sum(map(str.isdigit, value)) < 3:
+        return False
+    if long_name(value) and (found["sep"] == ":" or text[found.end("sep")].isspace()):
         return False
     if found["sep"] in (":", "：", "は"):
         rest = text[found.end() : text.find("\n", found.end()) % (len(text) + 1)].strip(" \t\r.*`'\"")

@@ -22,7 +22,7 @@ _ISSUERS = (
     (re.compile(r"3(?:0[0-5]|[689])"), (14,)),
     (re.compile(r"35(?:2[89]|[3-8])"), (16,)),
     (re.compile(r"6(?:011|5|4[4-9]|2|0)"), (16, 17, 18, 19)),
-    (re.compile(r"5[06-9]|6"), (12, 13, 14, 15, 16, 17, 18, 19)),
+    (re.compile(r"5[06-9]|6"), (16, 17, 18, 19)),
 )
 _PRINTED = frozenset({
     "4242424242424242", "4111111111111111", "4012888888881881", "4000056655665556", "5555555555554444",
@@ -35,8 +35,8 @@ _OTHER_NUMBER = re.compile(
     r"(?i)(?:\b(?:invoice|order|case|ticket|tracking|reference|ref|row|id|serial|rechnung\w*|bestell\w*|auftrag\w*|sendung\w*|paket\w*|vorgang\w*|kunden\w*|"
     r"pedido|encomenda|factura|facture|commande|colis|ordine|fattura|fatura|nota fiscal|nummer|número|numéro|numero|numer\w*|zamówieni\w*|zleceni\w*|faktur\w*|"
     r"factuur\w*|bestelling|sipariş\w*|takip|заказ\w*|сч[её]т\w*|накладн\w*|meter|zähler\w*|seq|ts|timestamp|channel|guild|imei|isbn|iban|phone|tel)"
-    r"|注文番号|伝票番号|追跡番号|订单号?|訂單編?號?|运单号|发票号?|주문 ?번호|송장 ?번호)"
-    r"\W{0,4}(?:no|nr|number|num|id|n)?\W{0,4}\Z"
+    r"|注文(?:番号)?|伝票番号|追跡番号|請求書(?:番号)?|订单号?|訂單編?號?|运单号|[发發]票号?|주문(?: ?번호)?|송장(?: ?번호)?)"
+    r"\W{0,4}(?:no|nr|number|num|id|n[ºo]?|番号|号|번호|номер)?\W{0,4}(?:(?:is|ist|es|est|é|è|de|factura|facture|fattura|fatura|n|nº|№)\W{1,2}){0,3}\Z"
 )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from pipeline.safety.plausible import host_like, stands_for_another
-from pipeline.safety.rule import DIGIT, lower
+from pipeline.safety.rule import DIGIT, MIXED, lower
 from pipeline.safety.unbroken import views
 
 KIND = "known"
@@ -21,9 +21,11 @@ _RUN = re.compile(r"[a-z0-9]+|[^\W_a-z0-9]+")
 """Letters and digits without a break; those of ASCII apart, since other scripts put no blank between."""
 _PART = re.compile(r"%[0-9A-Fa-f]{2}|\\n|[^\w+=.]+")
 """What parts a value into pieces that may stand alone: the lines of a key, the steps of an address."""
-_NAMED = re.compile(r"[:=](?=\w)")
+_LINE = re.compile(r"\s+|\\[nr]")
+"""What parts the lines of a key, each of which may stand alone as a whole."""
+_NAMED = re.compile(r"[:=](?=\w)|\A0x")
 """What parts a name from the value it was taken together with (``admin:…``, ``token=…``)."""
-_SHORTEST, _SHORTEST_WORD, _SHORTEST_NUMBER = 6, 12, 8
+_SHORTEST, _SHORTEST_WORD, _SHORTEST_NUMBER = 6, 12, 12
 _MOST_RUNS = 12
 _LONG_PART = 20
 
@@ -53,8 +55,9 @@ class Recognised:
 
     def learn(self, value: str) -> list[Fingerprint]:
         """Take in `value` and its longer parts, and return what to keep of what is new and worth keeping."""
-        parts = [part for part in _NAMED.split(value) if 8 <= len(part) < len(value) and DIGIT.search(part)]
-        parts += [part for part in _PART.split(value) if len(part) >= _LONG_PART and DIGIT.search(part)]
+        parts = [part for part in _NAMED.split(value) if 8 <= len(part) < len(value) and MIXED.search(part)]
+        longer = [*_PART.split(value), *_LINE.split(value)]
+        parts += [part for part in longer if _LONG_PART <= len(part) < len(value) and MIXED.search(part)]
         found: list[Fingerprint] = []
         for text in (value, *parts):
             whole = "".join(_RUN.findall(lower(text)))

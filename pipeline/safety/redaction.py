@@ -3,9 +3,10 @@
 ``redact`` works in two steps: ``<private>`` blocks vanish; then what `detection` finds is replaced: shapes
 that are secrets wherever they stand (vendors' tokens, PEM blocks, JWTs, cards, seed phrases) or by their
 place (URLs, headers, command lines, settings), values given to a name that says ``password``, ``secret`` and
-the like, and what is told in plain words. Each is looked for in the text and in the text without what breaks
-a word (hidden characters, colours, line ends, joined strings). The sentence around a value stays, with
-``[redacted:<kind>]`` in its place. Nothing found is ever logged; `recognised` keeps digests.
+the like, what is told in plain words, and what stands in a table under such a name. Each is looked for in the
+text and in the text without what breaks a word (hidden characters, colours, line ends, joined strings). The
+sentence around a value stays, with ``[redacted:<kind>]`` in its place. Nothing found is ever logged;
+`recognised` keeps digests.
 
 The rules are data of our own (`vendor_rules`, `placed_rules`, `secret_rules`, `spoken_words`), each with an
 example that it finds and one that it leaves, or with made-up values of its pattern. The vendors' formats are
@@ -57,7 +58,8 @@ def redact(text: str) -> Redacted:
             break
         found += len(spans)
         kinds.update(kind for _, _, kind in spans)
-        values += [clean(text[start:end]) for start, end, _ in spans]
+        for start, end, _ in spans:
+            values += clean(text[start:end])
         text = _without(text, spans)
     return Redacted(text, found, tuple(sorted(kinds)), tuple(values))
 

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 
 DIGIT = re.compile(r"\d")
+MIXED = re.compile(r"\d|[a-z][A-Z]")
+"""What every made-up word has somewhere: a digit, or a capital behind a small letter."""
 Span = tuple[int, int, str]
 """Where a secret starts and ends in a text, and its kind."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from pipeline.safety.placed_rules import PLACED
+from pipeline.safety.plausible import SAME_THING
 from pipeline.safety.rule import Rule
 from pipeline.safety.vendor_rules import NEAR
 
@@ -19,7 +20,7 @@ PRIVATE_TAG = re.compile(r"<(/?)private\b[^<>]{0,200}>", re.IGNORECASE)
 PRIVATE_KEY = Rule(
     "private-key",
     ("-----begin ",),
-    r"(?s)-----BEGIN (?P<label>[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?)-----"
+    r"(?s)-----BEGIN (?P<label>[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?)-----(?![\s.…<>*xX\[\]]*-----END)"
     r"(?:.*?-----END (?P=label)-----|(?:(?:\\r)?\\n|\s|[A-Za-z0-9+/=:,_-])*)",
     "see «-----BEGIN ~RSA PRIVATE KEY-----\nMIIBmadeup\n-----END RSA PRIVATE KEY-----» above",
     "-----BEGIN PUBLIC KEY-----\nMIIBmadeup\n-----END PUBLIC KEY-----",
@@ -45,25 +46,33 @@ QUOTED = (
 )  # fmt: skip
 """What is a secret in quotes beside a name that says so; tried on one line at a time."""
 
-_LEAD = r"(?:api|access|auth|private|secret|encryption|signing|account|service|client|master)[ _-]?"
+_LEAD = (
+    r"(?:api|access|auth|private|secret|encryption|signing|account|service|client|master|admin|license)[ _-]?"
+)
 KEY = (
-    r"(?:pass[_-]?word|passwd|passphrase|passwort|pwd|secret|(?<!\w)pass|(?<=_)pass|token|credentials?|"
-    rf"{_LEAD}key|"
-    r"パスワード|暗証番号|密码|contraseña)"
+    r"(?:pass[_-]?word|passwd|passphrase|passwort|(?<=de[_-])passe|pwd|secret|(?<!\w)pass|(?<=_)pass|token|credentials?|"
+    rf"{_LEAD}key|contrase[nñ]a|(?<![^\W_])(?:pw|psk|mdp|clave|senha)|kennwort|wachtwoord|haslo|hasło|sifre|şifre|"
+    r"парол[ьяю]|パスワード|暗証番号|密码)"
 )
 KEY_HINTS = (
-    "pass", "pwd", "secret", "token", "credential", "key", "パスワード", "暗証番号", "密码", "contraseña",
+    "pass", "pwd", "secret", "token", "credential", "key", "contrase", "pw", "psk", "mdp", "clave", "senha",
+    "kennwort", "wachtwoord", "haslo", "sifre",
 )  # fmt: skip
-KEY_AT = re.compile(rf"(?=[ptscaem\u30d1\u6697\u5bc6]){KEY}", re.IGNORECASE)
+SHORT_KEYS = frozenset({"pw", "psk", "mdp", "clave", "senha"})
+"""Names that mean other things as well, so that what they are given must look made up."""
+FAR_KEY_HINTS = ("парол", "パスワード", "暗証番号", "密码", "hasło", "şifre")
+"""Those that only text beyond ASCII can hold."""
+KEY_AT = re.compile(rf"(?=[ptscaemwkhlşп\u30d1\u6697\u5bc6]){KEY}", re.IGNORECASE)
 """Finds the names: the charset in front saves trying every alternative everywhere."""
 KEY_LEAD = re.compile(rf"{_LEAD}\Z")
 """What stands before the word ``key`` in a name, in lower case."""
 QUOTES = ('"', "'", "`")
 
 ASSIGNED = re.compile(
-    rf"(?P<key>{KEY})(?P<more>(?:[_-][A-Za-z0-9]{{1,20}}){{0,3}})"
-    r"(?P<close>\\*[\"'`\])*]{0,4})[ \t]{0,8}(?P<sep>:=|={1,3}>?|:|：|は)"
-    r"\*{0,2}[ \t]{0,8}\*{0,2}"
+    rf"(?P<key>{KEY})(?:[_-]?(?:{SAME_THING}|\d{{1,2}})(?![a-z0-9]))?(?P<more>(?:_[^\W_]{{1,20}}){{0,3}})"
+    rf"(?P<close>\\*[\"'`\])*]{{0,4}})[ \t]{{0,8}}"
+    rf"(?P<sep>:=|={{1,3}}>?|:-|:(?!:)|：|は|\|\||\?\?|or(?=[ \t]+[\"'`])|,(?=[ \t]*[\"'`]))"
+    r"\*{0,2}[ \t]{0,8}\*{0,2}(?:[|>][+-]?[ \t]*\n[ \t]+)?"
     r"(?:(?P<quote>\\*[\"'`])(?P<quoted>(?:(?!(?P=quote))[^\n]){1,400})(?P=quote)|(?P<bare>[^\s\"'`,;<>]{4,400}))",
     re.IGNORECASE,
 )

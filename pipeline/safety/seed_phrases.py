@@ -19,8 +19,9 @@ _LENGTHS = (12, 15, 18, 21, 24)
 _STEP = 5
 """Every fifth word is looked at first; an odd number, since a number may stand before each word."""
 _WORD = re.compile(r"[a-z]+")
-_GAP = re.compile(r"(?:[^\w.]|_){0,12}(?:\d{1,2}[.):\]]?(?:[^\w.]|_){0,6})?")
+_GAP = re.compile(r"(?:[^\w.=(]|_){0,12}(?:\d{1,2}[.):\]]?(?:[^\w.=(]|_){0,6})?")
 _STRIP = ".,;:|\"'`[](){}>*-_!?"
+_NAMES = frozenset({"seed", "word", "words", "secret", "wallet", "key", "code", "recall", "paper", "vault"})
 _JOINED = (",", "-", "_", "|", ";")
 
 
@@ -79,6 +80,8 @@ def _runs(lowered: str) -> Iterator[Span]:
 
 
 def _phrase(run: list[re.Match[str]], lowered: str) -> Iterator[Span]:
+    while len(run) > _LEAST and len(run) not in _LENGTHS and _says_so(run, lowered):
+        del run[0]
     words = [word[0] for word in run]
     if len(words) < _LEAST or len(set(words)) <= len(words) // 2 or words == sorted(words):
         return
@@ -86,6 +89,11 @@ def _phrase(run: list[re.Match[str]], lowered: str) -> Iterator[Span]:
         return
     number = re.search(r"\d{1,2}[.):]?[ \t]*\Z", lowered[max(0, run[0].start() - 6) : run[0].start()])
     yield run[0].start() - (len(number[0]) if number else 0), run[-1].end(), "seed-phrase"
+
+
+def _says_so(run: list[re.Match[str]], lowered: str) -> bool:
+    """Say whether the first word of `run` only says that a phrase follows: "seed" is in the list itself."""
+    return run[0][0] in _NAMES or ":" in lowered[run[0].end() : run[1].start()]
 
 
 def beginnings() -> list[str]:

@@ -1,8 +1,9 @@
 """Passwords, PINs and keys told in plain words, in many languages: "the password is …", 密码是…, пароль: ….
 
-No grammar of any language is kept: a name is looked for, then a value that looks made up, right behind the
-name, behind a word or sign that joins the two ("is", "to", ":", "lautet", は), or before the name ("… as the
-password"). A word without digits or symbols is a value only in quotes or behind "is still".
+No grammar of any language is kept: a name is looked for, then a value. How made up that must look hangs on
+what says that it is one: right behind a name of most languages, behind a word or sign that joins the two
+("is", "to", ":", "lautet", は), or before "as the password", little; at the end of the clause or elsewhere in
+the sentence, much. What stands behind a name is read by `clause`, pairs of a login and its password here.
 """
 
 from __future__ import annotations
@@ -10,89 +11,91 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from pipeline.safety.clause import behind, plain, quotable
+from pipeline.safety.codes import codes
 from pipeline.safety.plausible import (
-    NOT_A_VALUE,
+    likely,
     made_up,
-    plain_word,
     random,
-    stands_for_another,
-    unmistakable,
+    strong,
 )
 from pipeline.safety.rule import DIGIT, Span
 from pipeline.safety.secret_rules import KEY_LEAD
 from pipeline.safety.spoken_words import (
+    ACCOUNT,
     ADMIN,
     AFTER_CJK,
     AHEAD,
+    AS,
     ASCII,
+    ASIDE,
     BEFORE,
     BEFORE_WORDS,
+    BESIDE,
     BESIDE_SYLLABLES,
-    CLOSING,
     FAR_PAIR_HINTS,
+    FOR,
     FROM_TO,
     GIVEN,
-    GIVES,
     HEX,
-    JOINS,
     KEY_HINTS,
     KEYISH,
     NAMES,
     NO_SECRET_KEY,
-    NUMBER,
-    OPEN,
     OPENED,
+    OPENS,
+    OWNED,
+    PAGES,
     PAIR,
     PAIR_HINTS,
     PARTICLES,
-    PHRASE,
-    PIN,
-    PIN_HINTS,
-    PRODUCT,
-    QUOTE,
     SECRET_KEY,
     SHORT,
-    STILL,
     STRIP,
-    SURE,
     TOKEN,
+    TOPIC,
     TYPED,
     UUID,
     WEAK,
     WORDS,
 )
 
-_TOPIC = frozenset("はがをは是为為")
-"""What follows a name in Latin letters in Japanese or Chinese."""
-_FAR = 0x0370
-"""From here on scripts are not Latin, and a made-up word in Latin letters stands out."""
-_FIRST_SYLLABLES = 0x0E00
+_FIRST_SYLLABLES = "\u0e00"
 """From here on scripts write words without blanks between them."""
+_OPENING = ("unlock", "decrypt")
+"""What a value told before it opens."""
+_NAMED = {
+    (ascii_only, digits): tuple(
+        hint for hint in (WORDS if ascii_only else NAMES) if digits or hint not in WEAK
+    )
+    for ascii_only in (True, False)
+    for digits in (True, False)
+}
+"""What names to look for in a text, by whether it is ASCII and has a digit, as each value of `WEAK` has."""
 
 
 def spans(text: str, lowered: str) -> Iterator[Span]:
     """Yield start, end and kind of what `text` tells in words; `lowered` is `text` in lower case, as long."""
-    ascii_only = lowered.isascii()
-    for hint in WORDS if ascii_only else NAMES:
+    ascii_only, digits = lowered.isascii(), DIGIT.search(text) is not None
+    for hint in [hint for hint in _NAMED[ascii_only, digits] if hint in lowered]:
         at = lowered.find(hint)
         while at >= 0:
             yield from _named(hint, text, at)
             at = lowered.find(hint, at + len(hint))
-    if "/" in text or ":" in text or "|" in text or not ascii_only:
-        for hint in PAIR_HINTS if ascii_only else PAIR_HINTS + FAR_PAIR_HINTS:
-            at = lowered.find(hint)
-            while at >= 0:
-                if not (lowered[at - 1 : at].isalpha() or text[at - 1 : at] == "/") or hint in FAR_PAIR_HINTS:
-                    yield from _pair(text, at)
-                at = lowered.find(hint, at + len(hint))
-    yield from _of_admin(text, lowered)
-    if NUMBER.search(text) and _any(lowered, PIN_HINTS):
-        for found in PIN.finditer(text):
-            yield (*found.span("value" if found["value"] else "alone"), "pin")
+    if digits:
+        yield from _pairs(text, lowered, ascii_only=ascii_only)
+        yield from codes(text, lowered)
 
 
-def _of_admin(text: str, lowered: str) -> Iterator[Span]:
-    """Yield the password of ``admin / …``."""
+def _pairs(text: str, lowered: str, *, ascii_only: bool) -> Iterator[Span]:
+    """Yield the passwords told together with whose they are: ``login: bob / …``, ``admin / …``."""
+    hints = PAIR_HINTS if ascii_only else PAIR_HINTS + FAR_PAIR_HINTS
+    for hint in [hint for hint in hints if hint in lowered]:
+        at = lowered.find(hint)
+        while at >= 0:
+            if not (lowered[at - 1 : at].isalpha() or text[at - 1 : at] == "/") or hint in FAR_PAIR_HINTS:
+                yield from _pair(text, at)
+            at = lowered.find(hint, at + len(hint))
     if (" / " in text or " | " in text) and ("admin" in lowered or "root" in lowered):
         for found in ADMIN.finditer(text):
             if made_up(found["value"]):
@@ -101,50 +104,48 @@ def _of_admin(text: str, lowered: str) -> Iterator[Span]:
 
 def keys(text: str, lowered: str) -> Iterator[Span]:
     """Yield start, end and kind of the keys in `text` that look made by a program, each told by its name."""
-    for hint in KEY_HINTS:
+    for hint in [hint for hint in KEY_HINTS if hint in lowered]:
         at = lowered.find(hint)
         while at >= 0:
             found = KEYISH.match(text, at)
-            if found and random(found["value"].rstrip(".,:")) and not _of_something_else(text, at, found):
-                start = found.start("value")
-                yield start, start + len(found["value"].rstrip(".,:")), "token"
+            value = found["value"].rstrip(".,:") if found else ""
+            called = found and text[found.end() : found.end() + 1] == "("
+            if found and not called and random(value) and not _of_something_else(text, at, found):
+                yield found.start("value"), found.start("value") + len(value), "token"
             at = lowered.find(hint, at + len(hint))
 
 
 def _of_something_else(text: str, at: int, found: re.Match[str]) -> bool:
-    """Say whether the key named at `at` is a public one, an id (in capitals), or a digest."""
-    if NO_SECRET_KEY.search(text, max(0, at - 16), at):
+    """Say whether the key named at `at` is a public one, or a digest by which something is looked up."""
+    if NO_SECRET_KEY.search(text, max(0, at - 16), at) or PAGES.search(text, max(0, at - 16), at):
         return True
-    name = found[0][: -len(found["value"])].rstrip()
-    if UUID.match(found["value"]) and not SECRET_KEY.search(text, max(0, at - 16), at):
-        return True
-    bare = found[0][:3].lower() == "key" and (name[-1:].isalpha() or found["value"].isupper())
-    return (
-        bare
-        and HEX.fullmatch(found["value"]) is not None
-        and not SECRET_KEY.search(text, max(0, at - 16), at)
-    )
-
-
-def _any(lowered: str, hints: tuple[str, ...]) -> bool:
-    for hint in hints:  # noqa: SIM110 - any() takes three times as long
-        if hint in lowered:
-            return True
-    return False
+    value = found["value"].rstrip(".,:")
+    if UUID.match(value) and found[0][:5].lower() != "token" and not found["value"].endswith(":fx"):
+        return not SECRET_KEY.search(text, max(0, at - 16), at)
+    bare = found[0][:3].lower() == "key" and found[0][: -len(found["value"])].rstrip()[-1:].isalpha()
+    return bare and HEX.fullmatch(value) is not None and not SECRET_KEY.search(text, max(0, at - 16), at)
 
 
 def _pair(text: str, at: int) -> Iterator[Span]:
     """Yield the password of a name and password told together: ``login: bob / …``."""
     found = PAIR.match(text, at)
     value = found["value"].rstrip(".,;:)") if found else ""
-    if found and made_up(value):
+    if found and made_up(value) and "/" not in value:
         yield found.start("value"), found.start("value") + len(value), "password"
+    elif ACCOUNT.match(text, at):
+        start, end = max(text.rfind("\n", 0, at), at - 100), text.find("\n", at, at + AHEAD)
+        for other in BESIDE.finditer(text, max(start, 0), end if end >= 0 else at + AHEAD):
+            value = other["value"].rstrip(".,;:)")
+            if strong(value) and OPENED.isdisjoint(value):
+                yield other.start("value"), other.start("value") + len(value), "password"
 
 
 def _named(hint: str, text: str, at: int) -> Iterator[Span]:
     """Yield the values told of the name at `at`, before it and behind it."""
     before = text[at - 1 : at]
     if before == "$" or (hint in WEAK and not DIGIT.search(text, at, at + AHEAD)):
+        return
+    if hint == "token" and PAGES.search(text, max(0, at - 16), at):
         return
     if hint == "secret" and not GIVEN.match(text, at + 6):
         return
@@ -153,21 +154,27 @@ def _named(hint: str, text: str, at: int) -> Iterator[Span]:
     if hint in SHORT and (before.isalnum() or before in ("_", "-", "/", ".")):
         return
     name = NAMES[hint].match(text, at)
-    if name is None or not _stands_alone(hint, name, text):
-        return
+    if name and _stands_alone(hint, name, text):
+        yield from _around(hint, text, name)
+
+
+def _around(hint: str, text: str, name: re.Match[str]) -> Iterator[Span]:
+    """Yield the values told before `name`, beside it and behind it."""
+    at = name.start()
+    if hint in _OPENING:
+        found = OPENS.search(text, max(0, at - 120), at)
+        value = found["value"].strip(STRIP) if found else ""
+        if found and likely(value):
+            start = found.start("value") + found["value"].find(value)
+            yield start, start + len(value), "password"
+        if not name[0].endswith("with"):
+            return
     if hint not in WEAK:
         yield from _told_before(text, at)
         yield from _from_to(text, name.end())
-    if ord(text[name.end() - 1]) >= _FIRST_SYLLABLES or text[name.end() : name.end() + 1] in _TOPIC:
+    if text[name.end() - 1] >= _FIRST_SYLLABLES or text[name.end() : name.end() + 1] in TOPIC:
         yield from _in_syllables(text, at, name.end())
-    yield from _behind(
-        text,
-        name.end(),
-        far=ord(text[name.end() - 1]) >= _FAR,
-        pair=hint in WEAK and hint not in ("secret", "token", "key"),
-        weak=hint in WEAK,
-        plain=name[0].lower() != "pass",
-    )
+    yield from behind(text, name, weak=hint in WEAK)
 
 
 def _stands_alone(hint: str, name: re.Match[str], text: str) -> bool:
@@ -177,9 +184,11 @@ def _stands_alone(hint: str, name: re.Match[str], text: str) -> bool:
         return False
     if name[0].lower() != "pass":
         return True
+    before = text[max(0, name.start() - 40) : name.start()].lower()
     return (
         GIVEN.match(text, name.end()) is not None
-        or "user" in text[max(0, name.start() - 40) : name.start()].lower()
+        or "user" in before
+        or (OWNED.search(before) is not None and text[name.end() : name.end() + 4] == " to ")
     )
 
 
@@ -195,28 +204,44 @@ def _from_to(text: str, start: int) -> Iterator[Span]:
 
 
 def _told_before(text: str, at: int) -> Iterator[Span]:
+    """Yield the value told before its name: "use X as the password", "X is the password"."""
     part = text[max(0, at - 140) : at]
+    if "\n" in part[-1:]:
+        return
+    part = part[part.rfind("\n") + 1 :]
+    shift = at - len(part)
+    words = list(TOKEN.finditer(part))[-9:]
     if DIGIT.search(part):
-        yield from _stands_out(part.rpartition("\n")[2], at)
-    if (part[-1:].isspace() or part[-1:] == "-") and not BEFORE_WORDS.isdisjoint(part.lower().split()[-8:]):
-        for pattern in (BEFORE, TYPED):
-            found = pattern.search(part)
-            if found is None:
-                continue
-            group = "value" if pattern is TYPED else "quoted" if found["quoted"] else "bare"
-            value = found[group].strip(STRIP)
-            start = max(0, at - 140) + found.start(group) + found[group].find(value)
-            if made_up(value) or (group == "quoted" and _quotable(value)):
-                yield start, start + len(value), "password"
+        yield from _stands_out(words, shift)
+    if not (part[-1:].isspace() or part[-1:] in "-("):
+        return
+    lowered = [word[0].lower() for word in words]
+    if BEFORE_WORDS.isdisjoint(lowered) and "(" not in part:
+        return
+    for pattern in (BEFORE, TYPED, ASIDE):
+        found = pattern.search(part)
+        if found is None:
+            continue
+        group = "quoted" if pattern is BEFORE and found["quoted"] else "value"
+        value = found[group].strip(STRIP)
+        start = shift + found.start(group) + found[group].find(value)
+        in_quotes = group == "quoted" and quotable(value, phrase=True)
+        rest = part[found.start(group) + len(found[group]) - 1 :]
+        fit = likely(value) if FOR.search(rest) else made_up(value, sure=AS.search(rest) is not None)
+        if in_quotes or (fit and OPENED.isdisjoint(value)):
+            yield start, start + len(value), "password"
+            return
 
 
-def _stands_out(line: str, end: int) -> Iterator[Span]:
-    """Yield the last word of `line` (up to `end` of the text) that looks like nothing but a password."""
-    for word in reversed(list(TOKEN.finditer(line))[-9:]):
-        bare = _untrailed(word[0].strip(STRIP))
-        if OPENED.isdisjoint(bare) and unmistakable(bare):
-            start = end - len(line) + word.start() + word[0].find(bare)
+def _stands_out(words: list[re.Match[str]], shift: int) -> Iterator[Span]:
+    """Yield the last of `words` before a name, in its sentence, that can be nothing but a password."""
+    for word in reversed(words):
+        bare = plain(word)
+        if OPENED.isdisjoint(bare) and strong(bare):
+            start = shift + word.start() + word[0].find(bare)
             yield start, start + len(bare), "password"
+            return
+        if word[0][-1] in ".!?;":
             return
 
 
@@ -224,117 +249,12 @@ def _in_syllables(text: str, at: int, start: int) -> Iterator[Span]:
     """Yield the ASCII beside the name from `at` to `start`, in a script without blanks between words."""
     before = BESIDE_SYLLABLES.search(text, max(0, at - 110), at)
     value = before["value"].strip(STRIP) if before else ""
-    if before and (unmistakable(value) or (before["between"].strip() in PARTICLES and made_up(value))):
+    if before and (strong(value) or (before["between"].strip() in PARTICLES and made_up(value, sure=True))):
         begin = before.start() + before["value"].find(value)
         yield begin, begin + len(value), "password"
     lead = AFTER_CJK.match(text, start)
     found = ASCII.match(text, lead.end() if lead else start)
     if found:
         value = found[0].rstrip("\"'`),;:")
-        if made_up(value):
+        if made_up(value, sure=lead is not None and bool(lead[0].strip())):
             yield found.start(), found.start() + len(value), "password"
-
-
-def _behind(text: str, start: int, *, pair: bool, far: bool, weak: bool, plain: bool) -> Iterator[Span]:
-    """Yield the first value in what is left of the sentence: beside the name, or behind what joins."""
-    start = next(CLOSING.finditer(text, start)).end()
-    if start < len(text) and not text[start].isspace() and text[start] not in ":=：，,-—→;.":
-        return
-    ended = text[start : start + 1] in (";", ".")
-    joined, beside, still, sure, before = False, not weak, False, "'" in text[start - 2 : start], ""
-    for word in TOKEN.finditer(text, start, min(len(text), start + AHEAD + 120)):
-        if word.start() - start > AHEAD or not _same_line(text, start, word):
-            return
-        if word.start() == start and word[0][0] in ":：=" and len(word[0]) > 1:
-            yield from () if weak else _attached(word)
-            return
-        if (joined or beside) and not ended:
-            quote = QUOTE.match(text, word.start()) if word.start() > start and word[0][0] in OPEN else None
-            if quote:
-                given = (
-                    plain and (sure or before in GIVES or beside) and _quotable(quote["value"], beside=beside)
-                )
-                yield from [(*quote.span("value"), "password")] * (
-                    given or made_up(quote["value"], sure=sure)
-                )
-                return
-            found = _bare(word, joined=joined, still=still, sure=sure, weak=weak)
-            if found:
-                yield found
-                return
-        if (pair or not weak) and (found := _alone(word, far=far)):
-            yield found
-            return
-        ends = word[0][-1] in ".!?;" and len(word[0]) > 1
-        if ends and ended:
-            return
-        ended = ended or ends  # in the sentence after it only what is nothing but a password
-        before = word[0].lower().lstrip("([{") or word[0]
-        sure = before in SURE or before[-1] in ":：=" or (sure and before in JOINS)
-        joined = before in JOINS or before[-1] in ":：="
-        still = before in STILL and (still or joined)
-        beside = False
-
-
-def _alone(word: re.Match[str], *, far: bool) -> Span | None:
-    """Return where `word` looks like nothing but a password; in a text in a `far` script less is asked."""
-    bare = _untrailed(word[0].strip(STRIP))
-    if not OPENED.isdisjoint(bare) or not (unmistakable(bare) or (far and bare.isascii() and made_up(bare))):
-        return None
-    at = word.start() + word[0].find(bare)
-    return at, at + len(bare), "password"
-
-
-def _attached(word: re.Match[str]) -> Iterator[Span]:
-    """Yield the value of ``=value``, which follows its name without a blank."""
-    bare = re.split(r"[&;，。]", word[0].lstrip(STRIP + "="))[0].rstrip(STRIP)
-    if _fits(bare, joined=True, still=False, sure=True):
-        at = word.start() + word[0].find(bare)
-        yield at, at + len(_untrailed(bare)), "password"
-
-
-def _bare(word: re.Match[str], *, joined: bool, still: bool, sure: bool, weak: bool) -> Span | None:
-    bare = word[0].strip(STRIP)
-    if not bare or (weak and (not sure or PRODUCT.fullmatch(bare))):
-        return None
-    if not _fits(bare, joined=joined, still=still, sure=sure):
-        return None
-    at = word.start() + word[0].find(bare)
-    return at, at + len(_untrailed(bare)), "password"
-
-
-def _same_line(text: str, start: int, word: re.Match[str]) -> bool:
-    """Say whether `word` goes on the line at `start`, or stands alone on the one after a colon."""
-    between = text[start : word.start()]
-    if "\n" not in between:
-        return True
-    end = word.end()
-    return (
-        between.strip() in (":", "：", "")
-        and ":" in between + text[start - 1]
-        and text[end : end + 1] in ("", "\n", "\r")
-    )
-
-
-def _fits(value: str, *, joined: bool, still: bool, sure: bool) -> bool:
-    value = _untrailed(value)
-    if not OPENED.isdisjoint(value):
-        return False
-    return (made_up(value, sure=sure) and not (not joined and "=" in value)) or (
-        still and plain_word(value) and value not in NOT_A_VALUE
-    )
-
-
-def _untrailed(value: str) -> str:
-    return value.rstrip(".") if not value.endswith("!") else value
-
-
-def _quotable(value: str, *, beside: bool = False) -> bool:
-    """Say whether `value`, in quotes, can be one; right `beside` its name only several words."""
-    if len(value) < 4 or stands_for_another(value) or value.lower() in NOT_A_VALUE:
-        return False
-    if " " in value:
-        return PHRASE.fullmatch(value) is not None
-    if beside:
-        return made_up(value)
-    return made_up(value) or (value.isalnum() and len(value) >= 6)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipeline.safety.invisible import is_hidden
+from pipeline.safety.rule import MIXED
 
 _COLOUR = (
     r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|(?:\\x1b|\\u001b|\\033|\\e)\[[0-9;]*m"
@@ -23,16 +24,21 @@ _MARKUP = (
 _CONTINUED = r"[ \t]?\\\r?\n[ \t>]*(?=\S)"
 _JOINED = (
     r"(?P<q>[\"'`])(?<=[\w+/=.~!?@#$%^&*-][\"'`])"
-    r"(?:\s*(?:\+|\.{1,2}|&|~|\|\||<>|,?\s*\\)\s*(?:\r?\n\s*)?|[ \t]*\r?\n[ \t]*)"
+    r"(?:\s*(?:\+|\.{1,2}|&(?:[ \t]*_(?=[ \t]*\r?\n))?|~|\|\||<>|,?\s*\\)\s*(?:\r?\n\s*)?|"
+    r"[ \t]*\r?\n[ \t]*|[ \t])"
     r"(?P=q)(?=[\w+/=.~!?@#$%^&*-])"
 )
 _SOFT = r"(?<=[\w+/-])=\r?\n(?=[\w+/=-])(?![A-Za-z_][\w.-]*\s?[:=])"
 _ESCAPED = re.compile("|".join((_COLOUR, _MARKUP, _CONTINUED, _SOFT)))
 _STRINGS = re.compile(_JOINED)
+_LISTED = re.compile(r"(?P<q>[\"'])(?<=[\w+/=-][\"']),[ \t]*(?P=q)(?=[\w+/=-])")
+"""What joins two strings that a call puts together: ``"".join(["…", "…"])``."""
 _LINE_END = re.compile(
-    r"(?P<break>(?:[ \t]{0,3}|<br\s?/?>)\r?\n[ \t]*(?:[>|#*+-][ \t]+|//[ \t]*)*)"
+    r"(?P<break>(?:[ \t]{0,3}|<br\s?/?>)\r?\n[ \t]*(?:[>|#*+-][ \t]+|//[ \t]*|"
+    r"\d{4}-\d\d-\d\d[T ][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?[ \t]+|[\w./-]+[ \t]+\|[ \t]+)*)"
     r"(?![A-Za-z_][\w.-]*\s?[:=]\s?\S)(?P<tail>[\w+/=.-]{3,})(?=[\s\"'`,;)]|$)"
 )
+_JSON_ESCAPE = re.compile(r"(?<!\\)(?P<before>(?:\\\\)*)\\(?:u(?P<code>[0-9a-fA-F]{4})|/)")
 _HEAD = re.compile(r"[\w+/=.-]{7,}\Z")
 _HIDES = ("\x1b", "\\x1b", "\\u", "\\0", "\\e", "&", "<wbr", "\\\n", "\\\r", "=\n", "=\r")
 
@@ -49,19 +55,31 @@ class View:
         """Return where `start` to `end` of the view stands in the whole text."""
         return self._at(start), self._at(end - 1) + 1
 
+    def pieces(self) -> list[str]:
+        """Return what stood between the breaks."""
+        return [
+            self.text[start:end]
+            for start, end in zip(self._starts, (*self._starts[1:], len(self.text)), strict=True)
+        ]
+
     def _at(self, position: int) -> int:
         return position + self._shifts[bisect_right(self._starts, position) - 1]
 
 
-def views(text: str) -> Iterator[View]:
-    """Yield what to search beside `text` itself: nothing where nothing breaks a word, else up to two."""
+def views(text: str, *, found: bool = False) -> Iterator[View]:
+    """Yield what to search beside `text` itself: nothing where nothing breaks a word, else up to two.
+
+    `found` says that it is a secret found across breaks, without what stands around.
+    """
     broken: list[tuple[int, int]] = []
     for sign in _HIDES:
         if sign in text:
-            broken = [found.span() for found in _ESCAPED.finditer(text)]
+            broken = [part.span() for part in _ESCAPED.finditer(text)]
             break
     if '"' in text or "'" in text or "`" in text:
-        broken += [found.span() for found in _STRINGS.finditer(text)]
+        broken += [part.span() for part in _STRINGS.finditer(text)]
+        if found or "join(" in text or "concat(" in text or "implode(" in text:
+            broken += [part.span() for part in _LISTED.finditer(text)]
     if not text.isascii():
         hidden = {char for char in set(text) if char > "~" and is_hidden(char)}
         broken += [(at, at + 1) for at, char in enumerate(text) if char in hidden] if hidden else []
@@ -73,9 +91,25 @@ def views(text: str) -> Iterator[View]:
             yield _without(text, broken + wrapped)
 
 
-def clean(value: str) -> str:
-    """Return `value`, found across breaks, without them."""
-    return next(reversed([view.text for view in views(value)]), value)
+def clean(value: str) -> list[str]:
+    """Return `value`, found across breaks, without them, and behind it each piece that is no plain word."""
+    shown = list(views(value, found=True))
+    if not shown:
+        return [value]
+    return [shown[-1].text, *(piece for piece in shown[-1].pieces() if MIXED.search(piece))]
+
+
+def written_out(text: str) -> str:
+    """Return `text`, which is JSON, with escapes of letters, digits and slashes written out.
+
+    It says the same, and what is looked for in it is not hidden by ``\\u00fc``.
+    """
+    return _JSON_ESCAPE.sub(_written, text) if "\\u" in text or "\\/" in text else text
+
+
+def _written(escape: re.Match[str]) -> str:
+    char = chr(int(escape["code"], 16)) if escape["code"] else "/"
+    return escape["before"] + char if char.isalnum() or char == "/" else escape[0]
 
 
 def _wraps(text: str) -> Iterator[tuple[int, int]]:

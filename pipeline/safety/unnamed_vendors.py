@@ -11,7 +11,9 @@ PREFIXED = re.compile(
 )
 _NAMED = re.compile(r"(?:^|[_-])(?:(?:api)?key|token|tok|secret|pat|live|prod|api|sk|rk|rw|auth|access)[_-]")
 _PUBLIC = re.compile(r"(?:^|[_-])(?:pk|pub|public|publishable|sha\d*|md5)[_-]")
-_LONG = 32
+_LONG, _LONGER = 32, 40
+_OF_ANY, _OF_NAMED = 2.6, 3.2
+"""How many characters the words and numbers of a random end have at most, on the average."""
 
 
 def of_a_vendor(found: re.Match[str]) -> bool:
@@ -27,5 +29,7 @@ def of_a_vendor(found: re.Match[str]) -> bool:
         return True
     if len(rest) < _LONG and not named:
         return False
+    if len(rest) >= _LONGER and re.fullmatch("[0-9A-Z]+", rest):
+        return not rest.isdigit() and not rest.isalpha()
     mixed = re.search("[a-z]", rest) and re.search("[A-Z]", rest) and re.search("[0-9]", rest)
-    return mixed is not None and in_short_pieces(rest)
+    return mixed is not None and in_short_pieces(rest, most=_OF_NAMED if named else _OF_ANY)

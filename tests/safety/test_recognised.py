@@ -58,9 +58,71 @@ def test_what_is_kept_tells_nothing_without_the_salt() -> None:
 
 
 def test_a_value_found_across_breaks_is_known_without_them() -> None:
-    (value,) = redact('password = "correct-" + "horse2024"').values
+    value, piece = redact('password = "correct-" + "horse2024"').values
+    assert piece == "horse2024"
     assert knowing(value).mask("so correct-horse2024 it is") == "so [redacted:known] it is"
 
 
 def test_a_value_is_in_no_picture_of_what_was_found() -> None:
     assert "swordfish" not in repr(redact("password = swordfish-22"))
+
+
+@pytest.mark.parametrize("value", ["2024", "4471", "339805", "19840316", "48291374", "61930275"])
+@pytest.mark.parametrize("quoted", ["{}", '"{}"', "`{}`", "„{}“"])
+def test_a_short_number_is_masked_where_it_is_told_and_nowhere_else(value: str, quoted: str) -> None:
+    told = redact(f"the PIN is {quoted.format(value)}")
+    assert value not in told.text and told.values == (value,)
+    known = Recognised(SALT)
+    assert known.learn(value) == []
+    for text in (
+        f"In {value} it began.",
+        f"order {value}, line {value}",
+        f"took {value} ms",
+        f"/a/{value}.log",
+    ):
+        assert known.mask(text) == text
+
+
+@pytest.mark.parametrize("value", ["482913740056", "4829-1374-0056"])
+def test_a_long_number_is_known_again(value: str) -> None:
+    assert knowing(value).mask(f"so {value} it is") == "so [redacted:known] it is"
+
+
+@pytest.mark.parametrize("marks", ['""', "''", "``", "„“", "«»", "「」", "“”"])
+def test_a_quoted_value_is_known_without_its_quotes(marks: str) -> None:
+    told = redact(f"the password is {marks[0]}Sommer-2026x{marks[1]}")
+    assert told.values == ("Sommer-2026x",)
+    known = knowing(*told.values)
+    assert known.mask("sommer-2026x again") == "[redacted:known] again"
+    assert known.mask(f"{marks[0]}Sommer-2026x{marks[1]}") == f"{marks[0]}[redacted:known]{marks[1]}"
+
+
+@pytest.mark.parametrize(
+    "value", ["admin:Marble1995!", "base64:Marble1995!", "token=Marble1995!", "Marble1995!:fx"]
+)
+def test_a_value_found_with_its_name_is_known_without_it(value: str) -> None:
+    assert knowing(value).mask("so Marble1995 it is") == "so [redacted:known] it is"
+
+
+def test_each_line_of_a_key_is_known_alone() -> None:
+    lines = ("MHcCAQEEIPnOi5kGs0b/dr0bLvRgQV70Tas", "ItuksU8DZB1b9ksuoAoGCCqGSM49AwEHoUQD")
+    for sign in ("\n", "\\n"):
+        key = sign.join(("-----BEGIN EC PRIVATE KEY-----", *lines, "-----END EC PRIVATE KEY-----"))
+        known = knowing(*redact(f"see {key} there").values)
+        for line in lines:
+            assert known.mask(f"so {line} it is") == "so [redacted:known] it is"
+        assert known.mask("a BEGIN EC PRIVATE KEY line") == "a BEGIN EC PRIVATE KEY line"
+
+
+def test_a_value_without_its_beginning_is_known() -> None:
+    known = knowing("base64:nXyhghIdKBQRpApyaRFQSzmMbx", "0x" + "9515df12defe0260" * 4)
+    for value in ("nXyhghIdKBQRpApyaRFQSzmMbx", "9515df12defe0260" * 4):
+        assert known.mask(f"so {value} it is") == "so [redacted:known] it is"
+
+
+@pytest.mark.parametrize("before", ["seed words: ", "seed words\n", "secret seed: ", ""])
+def test_a_seed_phrase_is_known_without_the_words_before_it(before: str) -> None:
+    words = "garbage initial appear trust left bicycle ecology dial document story segment figure"
+    known = knowing(*redact(before + words).values)
+    assert known.mask(f"it is {words} then") == "it is [redacted:known] then"
+    assert known.mask("it is " + words.replace(" ", ", ") + " then") == "it is [redacted:known] then"

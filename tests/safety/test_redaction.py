@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.safety.detection import names
-from pipeline.safety.placed_rules import COMMANDS
+from pipeline.safety.placed_rules import COMMANDS, SIGNED
 from pipeline.safety.redaction import has_secret, redact
 from pipeline.safety.rule import Rule, lower
 from pipeline.safety.secret_rules import KEY_AT, QUOTED, SHAPES
@@ -101,7 +101,7 @@ HARMLESS = [
 
 
 SHAPED = (*PREFIXED, *VENDORS)
-SHOWN = (*SHAPES, *COMMANDS, *PREFIXED, *VENDORS, *QUOTED)
+SHOWN = (*SHAPES, *SIGNED, *COMMANDS, *PREFIXED, *VENDORS, *QUOTED)
 
 
 def named(rule: Rule) -> str:

@@ -1,5 +1,6 @@
 """The corpus of made-up secrets in context and look-alikes, and what breaks a secret in two."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,24 @@ def test_a_view_says_where_its_characters_stand(pieces: list[str]) -> None:
         assert all(text[slice(*view.span(at, at + 1))] == char for at, char in enumerate(view.text))
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        (r'{"a": "\u00dcb3rfl13g3r"}', '{"a": "Üb3rfl13g3r"}'),
+        (r'{"a": "x\/\u0079"}', '{"a": "x/y"}'),
+        (r'{"a": "\\u0079 \\\u0079"}', r'{"a": "\\u0079 \\y"}'),
+        (r'{"a": "\" \n \u0022 \u000a \ud83d\ude00"}', r'{"a": "\" \n \u0022 \u000a \ud83d\ude00"}'),
+    ],
+)
+def test_escapes_are_written_out_and_say_the_same(text: str, read: str) -> None:
+    assert unbroken.written_out(text) == read
+    assert json.loads(read) == json.loads(text)
+
+
 def test_nothing_gets_through_the_whole_path(tmp_path: Path) -> None:
-    cases = [case for case in SECRET if secrets.learnable(case.secrets) == list(case.secrets)]
+    cases = [
+        case
+        for case in SECRET
+        if secrets.right(case) and secrets.learnable(case.secrets) == list(case.secrets)
+    ]
     assert secrets.leaks(cases[:: len(cases) // 40], tmp_path) == {}

@@ -1,5 +1,6 @@
 """A value that was recognised is masked where it stood before, where it stands later, in other sessions."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,26 @@ def test_a_value_is_known_in_the_next_session(shop: Workshop) -> None:
             shop.fire(session, last_assistant_message=f"It is {VALUE} then")
             assert shop.work() == 0
         assert api.prompts and readable(shop, api) == []
+
+
+def test_a_value_is_masked_in_a_reply_that_escapes_its_letters(shop: Workshop) -> None:
+    value = "Üb3rfl13g3r!06"
+
+    def tell(prompt: str) -> str:
+        told = [fact(f"n-{at}", text, at, quote=text, why=value) for at, text in person_lines(prompt)]
+        reply = json.dumps({"memories": told, "episode": {"title": value, "summary": value}})
+        assert value not in reply
+        return reply
+
+    session = shop.session()
+    with serving(tell) as api:
+        shop.env.update(api.environment)
+        session.user(f"the password of the nas is {value}")
+        session.assistant("Noted, I keep that in mind for the backup.")
+        shop.fire(session)
+        assert shop.work() == 0 and api.prompts
+    for file in shop.home.rglob("*"):
+        assert not file.is_file() or value.lower() not in file.read_bytes().decode("utf-8", "replace").lower()
 
 
 def test_doctor_names_a_memory_that_holds_what_was_recognised_later(shop: Workshop) -> None:
