@@ -9,6 +9,7 @@ import os
 from pipeline.hooklib import home_files, jsonish
 from pipeline.hooklib.digests import sha256
 from pipeline.hooklib.plain import is_well_formed
+from pipeline.text.tokens import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,22 +24,24 @@ try:
 except ImportError:
     import sqlite3 as sqlite  # type: ignore[no-redef]
 
-VERSION = 4
+VERSION = 5
 CANDIDATES = 1_000
 """Documents the terms of one question may lead to, counted per term; its rarest term always counts."""
 MOST_TERMS = 24
+BETWEEN = ".."
+"""What stands between two cues of a memory in the index: a term that no text has."""
 WAIT_SECONDS = 0.05
 """How long a reader waits for a process that has the file to itself, which is while it is being made."""
 
-_WEIGHTS = "4.0, 3.0, 2.0, 1.0"
+_WEIGHTS = "4.0, 3.0, 2.0, 1.0, 1.0"
 _RANKED = (
     f"SELECT d.id, d.path, -bm25(words, {_WEIGHTS}) AS score"
     " FROM words JOIN documents d ON d.id = words.rowid"
     " WHERE words MATCH ? ORDER BY score DESC, d.path LIMIT ?"
 )
 _ROW = (
-    "SELECT d.path, d.digest, d.size, d.mtime_ns, d.ctime_ns, d.shown, w.name, w.description, w.tags, w.body"
-    " FROM documents d JOIN words w ON w.rowid = d.id"
+    "SELECT d.path, d.digest, d.size, d.mtime_ns, d.ctime_ns, d.shown, d.vector,"
+    " w.name, w.description, w.tags, w.body, w.cues FROM documents d JOIN words w ON w.rowid = d.id"
 )
 
 
@@ -51,11 +54,12 @@ class Row:
 
     `path` is relative to the store; `digest` is the SHA-256 of the file's bytes; `stamp` is the size, mtime
     and ctime (ns) it had; `score` is BM25, 0.0 where nothing was asked; `fields` are the indexed terms of
-    name with title, description, tags, and body, each joined by spaces; `shown` is what a person would be
-    told of the memory (see ``pipeline.search.fts``).
+    name with title, description, tags, body and cues, each joined by spaces, with `BETWEEN` between two cues;
+    `shown` is what a person would be told of the memory (see ``pipeline.search.fts``); `vector` is what it
+    means (``pipeline.search.meaning``), or empty.
     """
 
-    __slots__ = ("_shown", "_text", "digest", "fields", "path", "score", "stamp")
+    __slots__ = ("_shown", "_text", "digest", "fields", "path", "score", "stamp", "vector")
 
     def __init__(
         self,
@@ -63,14 +67,16 @@ class Row:
         digest: str,
         stamp: "Stamp",
         score: float,
-        fields: "tuple[str, str, str, str]",
+        fields: "tuple[str, ...]",
         text: str,
+        vector: bytes = b"",
     ) -> None:
         self.path = path
         self.digest = digest
         self.stamp = stamp
         self.score = score
         self.fields = fields
+        self.vector = vector
         self._text = text
         self._shown: dict[str, Any] | None = None
 
@@ -99,8 +105,8 @@ class Lookup:
     def ranked(self, terms: "Sequence[str]", limit: int) -> "list[tuple[int, str, float]]":
         """Return row, path and BM25 score of up to `limit` documents that hold `terms`, best first.
 
-        A name weighs more than a description, that more than tags, and they more than a body. Equal scores
-        stand in path order.
+        A name weighs more than a description, that more than tags, and they more than a body or a cue. Equal
+        scores stand in path order.
         """
         chosen = self._rarest(terms)
         if not chosen or limit < 1:
@@ -235,8 +241,10 @@ class Reader:
         for at in range(0, len(values), 500):
             chunk = values[at : at + 500]
             sql = f"{_ROW} WHERE {key} IN ({','.join('?' * len(chunk))})"
-            for path, digest, size, mtime, ctime, text, *fields in self._connection.execute(sql, chunk):
-                found[path] = Row(path, digest, (size, mtime, ctime), 0.0, tuple(fields), text)
+            for path, digest, size, mtime, ctime, text, vector, *fields in self._connection.execute(
+                sql, chunk
+            ):
+                found[path] = Row(path, digest, (size, mtime, ctime), 0.0, tuple(fields), text, vector)
         return found
 
     def _all(self, sql: str) -> "list[Any]":
@@ -289,3 +297,9 @@ def _is_at_rest(file: str) -> bool:
 def is_lone(term: str) -> bool:
     """Whether `term` is a single character, which only scripts without spaces make."""
     return len(term) == 1
+
+
+def cue_terms(cues: "Iterable[str]") -> str:
+    """Return the terms of `cues` as the index has them, `BETWEEN` between two."""
+    phrases = [" ".join(terms(cue)) for cue in cues]
+    return f" {BETWEEN} ".join(phrase for phrase in phrases if phrase)

@@ -12,6 +12,7 @@ from typing import Any
 from pipeline.core.clock import iso
 from pipeline.core.errors import LedgerError
 from pipeline.core.home import Home
+from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
 from pipeline.hooklib.front_matter import field, text_of
 from pipeline.hooklib.ownership import OTHER, TOLD
@@ -21,7 +22,11 @@ from pipeline.search import index_reader
 from pipeline.search.fts import SearchIndex
 from pipeline.search.rows import NO_STAMP, Content, SearchRow
 from pipeline.store import ARCHIVE, Document, Snapshot, Store, is_retired, memory_folders, scan_archive
+from pipeline.store.derived import cues
 from pipeline.verify.provenance import said_at
+
+Beside = tuple[str, tuple[str, ...]]
+"""A digest of a text and the cues made for it (`store.derived.cues`)."""
 
 BY_SOURCES = frozenset({"user-stated", "user-confirmed"})
 """Origins for which the lines that a file cites can speak."""
@@ -46,7 +51,7 @@ def refresh_index(home: Path, store: Store, now: datetime, *, rebuild: bool = Fa
         folders = folder_times(store.root)
         snapshot = store.scan()
         documents = snapshot.documents
-        rows = search_rows(documents, moment, borne_out(home, documents))
+        rows = search_rows(documents, moment, borne_out(home, documents), cues.read(store.root))
         return index.sync(
             [*rows, *_unreadable_rows(snapshot, moment)],
             folders={p: (0, 0) if _is_hot(times[1], moment) else times for p, times in folders.items()},
@@ -80,11 +85,15 @@ def sweep_indexes(home: Path) -> list[Path]:
 
 
 def search_rows(
-    documents: Iterable[Document], moment: int | None = None, proved: Collection[str] = ()
+    documents: Iterable[Document],
+    moment: int | None = None,
+    proved: Collection[str] = (),
+    beside: Mapping[str, Beside] | None = None,
 ) -> Iterator[SearchRow]:
     """Yield `documents` as `SearchIndex.sync` takes them; one is read only where its digest is new.
 
-    `proved` are the paths of files of which the ledger has what they cite.
+    `proved` are the paths of files of which the ledger has what they cite; `beside` cues that stand
+    in no file.
 
     `moment` is the file system's time in ns before they were looked at, without which they have no stamps. A
     file that changed just then may do so once more with the same stamp, so its is of zeros.
@@ -94,7 +103,9 @@ def search_rows(
         if stamp is not None and moment is not None and _is_hot(stamp[2], moment):
             stamp = NO_STAMP
         hand = TOLD if item.path in proved else item.hand
-        yield SearchRow(item.path, item.digest, partial(content, item), stamp, hand)
+        told = (beside or {}).get(item.path)
+        more = digest("\x1f".join((told[0], *told[1])))[:16] if told else ""
+        yield SearchRow(item.path, item.digest, partial(content, item, told), stamp, hand, more)
 
 
 def _unreadable_rows(snapshot: Snapshot, moment: int) -> Iterator[SearchRow]:
@@ -109,11 +120,20 @@ def _nothing() -> Content:
     return Content("", about={"archived": True, "unreadable": True})
 
 
-def content(item: Document) -> Content:
-    """Return what the index keeps of a memory, which is read for it. Raises ConflictError."""
+def content(item: Document, beside: Beside | None = None) -> Content:
+    """Return what the index keeps of a memory, which is read for it, with its cues or those `beside` it.
+
+    Raises ConflictError.
+    """
     memory = item.memory
     return Content(
-        memory.name, memory.title, memory.description, memory.tags, memory.body, _about(memory, item.front)
+        memory.name,
+        memory.title,
+        memory.description,
+        memory.tags,
+        memory.body,
+        _about(memory, item.front),
+        cues.cues_of(memory, {memory.path: beside} if beside else {}),
     )
 
 

@@ -9,7 +9,7 @@ import logging
 from pathlib import Path
 
 from pipeline.context import open_store
-from pipeline.core.errors import ODD_DATA, ReverieError, StoreError, cause
+from pipeline.core.errors import ODD_DATA, EmbeddingError, ReverieError, SearchError, StoreError, cause
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job
@@ -18,6 +18,7 @@ from pipeline.intake.authors import note_authors
 from pipeline.ledger import files
 from pipeline.search import index_reader, semantic
 from pipeline.search.refresh import refresh_index
+from pipeline.search.vectors import word_table
 from pipeline.worker import retry
 from pipeline.worker.context import WorkerContext, log_fields
 
@@ -52,7 +53,10 @@ class DerivedFiles:
         home, touched = self._context.home, self._context.touched
         teams = {Path(team) for path in touched if (team := ownership.team_folder(str(path)))}
         always = {*touched, *teams, Home(home).user_store}
-        for store_path in sorted({*always, *map(Path, files.stores(self._context.ledger))}):
+        known = {*always, *map(Path, files.stores(self._context.ledger))}
+        if self._make_words():
+            always = known
+        for store_path in sorted(known):
             try:
                 if store_path.is_dir() and (store_path in always or not _has_index(home, store_path)):
                     refresh_index(
@@ -63,6 +67,19 @@ class DerivedFiles:
             except ODD_DATA:
                 LOG.exception("no search index of %s", store_path)
         touched.clear()
+
+    def _make_words(self) -> bool:
+        """Make the table of word vectors where it is due; return whether it is new."""
+        home = self._context.home
+        if not word_table.is_due(home):
+            return False
+        try:
+            pieces = word_table.make(home)
+        except (EmbeddingError, SearchError) as error:
+            LOG.warning("%s", error)
+            return False
+        LOG.info("the table of word vectors has %d pieces", pieces)
+        return True
 
     def _rebuild(self, store_path: Path) -> None:
         context = self._context

@@ -120,7 +120,15 @@ class Shelf:
 
     def _from_row(self, row: "index_reader.Row") -> "Found":
         return store_files.Found(
-            self.root, row.path, row.digest, row.stamp, row.fields, row.shown, False, self.everywhere
+            self.root,
+            row.path,
+            row.digest,
+            row.stamp,
+            row.fields,
+            row.shown,
+            False,
+            self.everywhere,
+            row.vector,
         )
 
     def _drop(self, cause: str) -> None:

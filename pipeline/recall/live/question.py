@@ -5,6 +5,7 @@ question. What memories are looked up by is the question.
 """
 
 import re
+from unicodedata import normalize
 
 from pipeline.hooklib.host_commands import is_command
 from pipeline.hooklib.plain import lines_of
@@ -15,6 +16,8 @@ LONGEST = 4_000
 """Characters of a prompt that count."""
 MOST_TERMS = 40
 MOST_CONTEXT = 24
+FEW_TERMS = 3
+"""A prompt of fewer words of its own is also looked up by what was said before it."""
 MOST_LINES = 12
 """Of a prompt with more typed lines than this only the first and last are looked up."""
 KEPT_LINES = 4
@@ -103,6 +106,29 @@ class Question:
         self.exact = exact
         self.text = text
 
+    def apart(self, found: "list[str]") -> "list[str]":
+        """Return `found`, terms of the prompt, without the pairs of characters that overlap an earlier one.
+
+        A word in a script without spaces makes several pairs: what stands together there counts once.
+        """
+        if all(term.isascii() for term in found):
+            return found
+        text = normalize("NFKC", self.text)
+        at = {term: text.find(term) for term in found if len(term) == 2 and not term.isascii()}
+        places = {place for place in at.values() if place >= 0}
+        once, taken = [], set[int]()
+        for term in found:
+            place = at.get(term, -1)
+            if place in taken:
+                continue
+            once.append(term)
+            for step in (-1, 1):
+                beside = place
+                while beside in places:
+                    taken.add(beside)
+                    beside += step
+        return once
+
 
 def parse_question(prompt: str, context: str = "", cwd: str = "") -> Question:
     """Return what `prompt` asks for, with `context` (what was said before) to understand it by.
@@ -113,6 +139,8 @@ def parse_question(prompt: str, context: str = "", cwd: str = "") -> Question:
     own = [term for term in dict.fromkeys(terms(text)) if term not in NOISE][:MOST_TERMS]
     if not own:
         return Question([], [], [], text)
+    if len(own) >= FEW_TERMS:
+        return Question(own, [], exact_in(text), text)
     before = dict.fromkeys(terms(own_words(context[-LONGEST:])))
     others = [term for term in before if term not in NOISE and term not in own]
     return Question(own, others[-MOST_CONTEXT:], exact_in(text), text)

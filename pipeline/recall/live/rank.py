@@ -36,12 +36,17 @@ UNKNOWN = 0.2
 """The weight of a word of the prompt that no memory holds."""
 CONTEXT_FACTOR = 0.35
 """What a word counts that was only said before the prompt."""
-MOST_COUNTED = 10
-"""Words of a prompt that coverage is measured by: the heaviest ones."""
 HALF_EVIDENCE = 1.6
 """Evidence worth half of what any amount of it can be worth."""
 COVERAGE_SHARE = 0.5
 """The part of the score that hangs on coverage."""
+MEANING_SHARE = 0.6
+MEANING_FROM = 0.3
+"""What nearness in meaning adds: so much of the cosine of prompt and memory above this one."""
+CUE_SHARE = 0.6
+"""The part of a cue that the prompt must say."""
+CUE_BONUS = 0.5
+"""What a cue adds that is said whole, in words of full weight."""
 EXACT_BONUS = 0.12
 EXACT_MOST = 2
 """Bonus for each specific of the prompt, such as a path or a flag, found word for word; how many count."""
@@ -119,27 +124,33 @@ def weight(term: str, documents: int, total: int) -> float:
 
 
 def relevance(
-    question: "Question", weights: "dict[str, float]", fields: "Sequence[str]", haystack: str
+    question: "Question",
+    weights: "dict[str, float]",
+    fields: "Sequence[str]",
+    haystack: str,
+    near: float = 0.0,
 ) -> Fit:
     """Return how the memory whose tokenised columns are `fields` fits `question`, apart from what it is.
 
     `weights` has the weight of every term of the question; `haystack` is the memory's text in lower case, for
-    specifics.
+    specifics; `near` how near the two are in meaning, from -1 to 1.
     """
-    held = _held(fields)
+    held = _held(fields[: len(FIELDS)])
     own = [(weights[term] * held[term], term) for term in question.own if term in held]
     own.sort(key=lambda found: (-found[0], found[1]))
     if not own:
         return Fit(0.0, [], [], "none of the prompt's words")
     evidence = sum(value for value, _ in own)
-    counted = sum(sorted([weights[term] for term in question.own], reverse=True)[:MOST_COUNTED])
+    counted = sum(weights[term] for term in question.own)
     coverage = min(1.0, evidence / counted) if counted else 0.0
     evidence += CONTEXT_FACTOR * sum(weights[term] * held[term] for term in question.context if term in held)
     exact = [text for text in question.exact if text in haystack]
     score = evidence / (evidence + HALF_EVIDENCE) * (1 - COVERAGE_SHARE + COVERAGE_SHARE * coverage)
     score += EXACT_BONUS * min(EXACT_MOST, len(exact))
+    score += MEANING_SHARE * max(0.0, near - MEANING_FROM)
     words = [term for _, term in own]
-    return Fit(score, words, exact, "" if exact or _enough(words, weights, held) else "too few shared words")
+    enough = exact or _enough(question.apart(words), weights, held)
+    return Fit(score, words, exact, "" if enough else "too few shared words")
 
 
 def standing(

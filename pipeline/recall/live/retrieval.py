@@ -10,6 +10,7 @@ from pipeline.recall.live import anchors, fence, rank, store_files
 from pipeline.recall.live.candidates import Shelf
 from pipeline.recall.live.question import parse_question, surface
 from pipeline.recall.live.values import Budget, Recollection, Recollections
+from pipeline.search.meaning import WordTable, nearness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from pipeline.recall.live.store_files import Found
 
 _IN_CONTEXT = "already in the context"
-FEW_TERMS = 8
-"""A prompt with fewer words than this is also looked up by the words before it."""
 
 
 class _Fitting:
@@ -73,9 +72,8 @@ def retrieve(
     if team:
         stores.append((team, False))
     home_path = os.fspath(home) if home else places.home_dir()
-    fitting = _weighed(
-        question, _shelves(home_path, stores, problems), limits, session, sent or {}, picks, moment
-    )
+    shelves = _shelves(home_path, stores, problems)
+    fitting = _weighed(home_path, question, shelves, limits, session, sent or {}, picks, moment)
     fitting.sort(key=lambda item: (-item.score, item.found.store, item.found.path))
     _drop_doubles(fitting)
     chosen = [item for item in fitting if not item.verdict]
@@ -94,6 +92,7 @@ def _shelves(home: str, stores: "list[tuple[str, bool]]", problems: "list[str]")
 
 
 def _weighed(
+    home: str,
     question: "Question",
     shelves: "list[Shelf]",
     limits: Budget,
@@ -102,7 +101,7 @@ def _weighed(
     picks: "Collection[str]",
     now: float,
 ) -> "list[_Fitting]":
-    asked = [*question.own, *(question.context if len(question.own) < FEW_TERMS else ())]
+    asked = [*question.own, *question.context]
     try:
         found = [(item, shelf.team) for shelf in shelves for item in shelf.find(asked)]
         weights = _weights([*question.own, *question.context], shelves, [item for item, _ in found])
@@ -111,9 +110,16 @@ def _weighed(
             shelf.close()
     floor = rank.FLOOR * (1.0 if limits.floor is None else limits.floor)
     known = set(sent.values())
+    meant = b""
+    if any(item.vector for item, _ in found):
+        table = WordTable(home)
+        meant = table.vector(question.text)
+        table.close()
     weighed = []
     for item, team in found:
-        fit = rank.relevance(question, weights, item.fields, _haystack(item) if question.exact else "")
+        haystack = _haystack(item) if question.exact else ""
+        near = nearness(meant, item.vector) if item.vector else 0.0
+        fit = rank.relevance(question, weights, item.fields, haystack, near)
         if not fit.words:
             continue
         fit.score *= _standing(item, now)

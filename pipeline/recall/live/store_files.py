@@ -11,6 +11,7 @@ from pipeline.hooklib import memory_format, ownership, places, times
 from pipeline.hooklib.digests import sha256
 from pipeline.hooklib.memory_format import EDGES, GRAPH, MAX_FILE, VAULT
 from pipeline.hooklib.plain import is_well_formed, lines_of
+from pipeline.search.index_reader import cue_terms
 from pipeline.text.tokens import terms
 
 TYPE_CHECKING = False
@@ -29,12 +30,12 @@ MOST_BODY = 16_000
 class Found:
     """A memory that may be recalled.
 
-    `path` is relative to `store`; `fields` are its four tokenised columns (name, description, tags, body);
+    `path` is relative to `store`; `fields` are its tokenised columns (name, description, tags, body, cues);
     `shown` is what a person would be told of it, the body included; `stamp` is the file's; `fresh` says that
-    it was read from its file just now and not taken from the index.
+    it was read from its file just now and not taken from the index, and has no `vector` (`search.meaning`).
     """
 
-    __slots__ = ("digest", "everywhere", "fields", "fresh", "path", "shown", "stamp", "store")
+    __slots__ = ("digest", "everywhere", "fields", "fresh", "path", "shown", "stamp", "store", "vector")
 
     def __init__(
         self,
@@ -46,6 +47,7 @@ class Found:
         shown: "dict[str, Any]",
         fresh: bool,
         everywhere: bool,
+        vector: bytes = b"",
     ) -> None:
         self.store = store
         self.path = path
@@ -55,6 +57,7 @@ class Found:
         self.shown = shown
         self.fresh = fresh
         self.everywhere = everywhere
+        self.vector = vector
 
 
 def folders(root: str) -> "list[str]":
@@ -142,6 +145,7 @@ def read(root: str, path: str, everywhere: bool) -> "Found | None":
             shown["body"],
         )
     ]
+    fields.append(cue_terms(shown.pop("cues")))
     return Found(root, path, digest, _stamp(info), fields, shown, True, everywhere)
 
 
@@ -184,6 +188,7 @@ def describe(text: str, path: str) -> "dict[str, Any]":
         "type": fields.text_of(get("type")),
         "description": fields.text_of(get("description")),
         "tags": fields.texts_of(get("tags")),
+        "cues": fields.texts_of(get("cues")),
         "origin": origin,
         "said": max(moments, key=_first)[1] if moments else _first_time(get, origin),
         "importance": fields.share_of(get("importance"), 0.5),
