@@ -13,7 +13,7 @@ from typing import Any
 from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.search import index_reader
-from pipeline.search.meaning import path_in
+from pipeline.search.meaning import words_file
 from pipeline.search.refresh import refresh_index
 from pipeline.search.vectors import word_table
 from pipeline.search.vectors.embedded import has_wordllama
@@ -99,10 +99,10 @@ def laid_out(place: Path, *, together: bool = False, words: bool = True) -> list
 
 def _put_table(place: Path, home: Path) -> None:
     """Put the table of word vectors into `home`; it is made once for all that lie below `place`."""
-    made = Path(path_in(str(place)))
+    made = Path(words_file(str(place)))
     if not made.exists():
         word_table.make(place)
-    file = Path(path_in(str(home)))
+    file = Path(words_file(str(home)))
     file.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(made, file)
 

@@ -6,7 +6,6 @@ A word that the table lacks is put together from the longest pieces that it has.
 """
 
 import re
-from array import array
 from math import sqrt
 from operator import mul
 
@@ -18,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-VERSION = 1
+WORDS_VERSION = 1
 NUMBERS = 128
 """How many numbers a vector has; all of the model's 256 find no more."""
 LARGEST = 127
@@ -46,9 +45,9 @@ class WordTable:
             return
         try:
             self._connection = sqlite.connect(
-                uri(path_in(home), "mode=ro"), timeout=WAIT_SECONDS, isolation_level=None, uri=True
+                uri(words_file(home), "mode=ro"), timeout=WAIT_SECONDS, isolation_level=None, uri=True
             )
-            if self._connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
+            if self._connection.execute("PRAGMA user_version").fetchone()[0] == WORDS_VERSION:
                 self.made_by = self._connection.execute("SELECT made_by FROM made").fetchone()[0]
         except sqlite.Error:
             # It was not made, or is being made: words alone decide, as they do without the model.
@@ -68,9 +67,9 @@ class WordTable:
             return b""
         sums = [0.0] * NUMBERS
         for word in words:
-            sums = [one + other for one, other in zip(sums, self._known[word], strict=True)]
+            sums = [a + b for a, b in zip(sums, self._known[word], strict=True)]
         largest = max(map(abs, sums))
-        return array("b", [round(one * LARGEST / largest) for one in sums]).tobytes() if largest else b""
+        return bytes([round(value * LARGEST / largest) & 0xFF for value in sums]) if largest else b""
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""
@@ -109,11 +108,11 @@ class WordTable:
             chunk = wanted[at : at + _ASKED_AT_ONCE]
             sql = f"SELECT piece, scale, numbers FROM pieces WHERE piece IN ({','.join('?' * len(chunk))})"
             for piece, scale, numbers in self._connection.execute(sql, chunk):
-                found[piece] = [scale * one for one in memoryview(numbers).cast("b")]
+                found[piece] = [scale * value for value in memoryview(numbers).cast("b")]
         return found
 
 
-def path_in(home: str) -> str:
+def words_file(home: str) -> str:
     """Return the table's file in the home at `home`."""
     return f"{home}/{home_files.WORDS}"
 
@@ -124,10 +123,10 @@ def words_of(text: str) -> "list[str]":
     return [word for word in words if word not in STOP_WORDS][:MOST_WORDS]
 
 
-def nearness(one: bytes, other: bytes) -> float:
+def nearness(left: bytes, right: bytes) -> float:
     """Return the cosine of two vectors, -1 to 1; 0 where there is none."""
-    if not one or len(one) != len(other):
+    if not left or len(left) != len(right):
         return 0.0
-    a, b = memoryview(one).cast("b"), memoryview(other).cast("b")
+    a, b = memoryview(left).cast("b"), memoryview(right).cast("b")
     norms = sum(map(mul, a, a)) * sum(map(mul, b, b))
     return sum(map(mul, a, b)) / sqrt(norms) if norms else 0.0

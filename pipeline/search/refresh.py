@@ -103,9 +103,9 @@ def search_rows(
         if stamp is not None and moment is not None and _is_hot(stamp[2], moment):
             stamp = NO_STAMP
         hand = TOLD if item.path in proved else item.hand
-        told = (beside or {}).get(item.path)
-        more = digest("\x1f".join((told[0], *told[1])))[:16] if told else ""
-        yield SearchRow(item.path, item.digest, partial(content, item, told), stamp, hand, more)
+        found = (beside or {}).get(item.path)
+        more = digest("\x1f".join((found[0], *found[1])))[:16] if found else ""
+        yield SearchRow(item.path, item.digest, partial(content, item, found), stamp, hand, more)
 
 
 def _unreadable_rows(snapshot: Snapshot, moment: int) -> Iterator[SearchRow]:

@@ -50,6 +50,7 @@ PROMPT = {
         for name in ("anchors", "candidates", "question", "rank", "retrieval", "store_files")
     ),
     *("pipeline.hooklib.host_commands", "pipeline.search", "pipeline.search.index_reader"),
+    "pipeline.search.meaning",
     *("pipeline.text", "pipeline.text.pasted", "pipeline.text.scripts", "pipeline.text.tokens"),
     *("_sha256", "_sha2", "_sqlite3", "math", "unicodedata"),
 }

@@ -115,17 +115,17 @@ class Question:
             return found
         text = normalize("NFKC", self.text)
         at = {term: text.find(term) for term in found if len(term) == 2 and not term.isascii()}
-        places = {place for place in at.values() if place >= 0}
-        once, taken = [], set[int]()
+        starts = {start for start in at.values() if start >= 0}
+        once, counted = [], set[int]()
         for term in found:
-            place = at.get(term, -1)
-            if place in taken:
+            start = at.get(term, -1)
+            if start in counted:
                 continue
             once.append(term)
             for step in (-1, 1):
-                beside = place
-                while beside in places:
-                    taken.add(beside)
+                beside = start
+                while beside in starts:
+                    counted.add(beside)
                     beside += step
         return once
 

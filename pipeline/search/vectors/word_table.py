@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from pipeline.core.atomic import ensure_dir
+from pipeline.core.atomic import ensure_dir, write_atomic
 from pipeline.core.errors import SearchError
-from pipeline.search.meaning import LARGEST, LONGEST_PIECE, NUMBERS, VERSION, WordTable, path_in
+from pipeline.search.meaning import LARGEST, LONGEST_PIECE, NUMBERS, WORDS_VERSION, WordTable, words_file
 from pipeline.search.vectors.embedded import WordLlamaEmbedder, has_wordllama, token_vectors
 
 MADE_BY = f"wordllama {WordLlamaEmbedder.model}"
@@ -36,24 +35,23 @@ def make(home: Path) -> int:
         largest = max(map(abs, numbers[:NUMBERS]))
         if largest:
             scale = largest / LARGEST
-            rows.append((piece, scale, bytes(round(one / scale) & 0xFF for one in numbers[:NUMBERS])))
-    file = Path(path_in(str(home)))
-    part = file.with_name(f"{file.name}.{os.getpid()}.part")
+            rows.append((piece, scale, bytes(round(value / scale) & 0xFF for value in numbers[:NUMBERS])))
+    file = Path(words_file(str(home)))
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(
+            "CREATE TABLE pieces (piece TEXT PRIMARY KEY, scale REAL NOT NULL, numbers BLOB NOT NULL)"
+            " WITHOUT ROWID"
+        )
+        connection.execute("CREATE TABLE made (made_by TEXT NOT NULL)")
+        connection.executemany("INSERT INTO pieces VALUES (?, ?, ?)", sorted(rows))
+        connection.execute("INSERT INTO made VALUES (?)", (MADE_BY,))
+        connection.execute(f"PRAGMA user_version = {WORDS_VERSION}")
+        connection.commit()
+        whole = connection.serialize()
     try:
         ensure_dir(file.parent)
-        os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600))
-        with closing(sqlite3.connect(part)) as connection, connection:
-            connection.execute(
-                "CREATE TABLE pieces (piece TEXT PRIMARY KEY, scale REAL NOT NULL, numbers BLOB NOT NULL)"
-                " WITHOUT ROWID"
-            )
-            connection.execute("CREATE TABLE made (made_by TEXT NOT NULL)")
-            connection.executemany("INSERT OR REPLACE INTO pieces VALUES (?, ?, ?)", sorted(rows))
-            connection.execute("INSERT INTO made VALUES (?)", (MADE_BY,))
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-        part.replace(file)
-    except (OSError, sqlite3.Error) as error:
-        part.unlink(missing_ok=True)
+        write_atomic(file, whole)
+    except OSError as error:
         raise SearchError(
             f"the table of word vectors can't be made: {error}",
             file=str(file),
