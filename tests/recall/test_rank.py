@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pipeline.recall.live import rank
 from pipeline.recall.live.question import Question, parse_question
 
-FIELDS = ("deploy stag", "deploy to the stag server with make ship", "ops", "ship vpn first friday")
+FIELDS = ("deploy stag", "deploy to the stag server with make ship", "ops", "ship vpn first friday", "")
 
 
 def fit(prompt, fields=FIELDS, weights=None, haystack="", context=""):

@@ -12,6 +12,7 @@ did not. The other half was not untouched when that measure was settled: see ``d
 
 import math
 
+from pipeline.search.index_reader import BETWEEN
 from pipeline.text.tokens import terms
 
 TYPE_CHECKING = False
@@ -40,13 +41,16 @@ HALF_EVIDENCE = 1.6
 """Evidence worth half of what any amount of it can be worth."""
 COVERAGE_SHARE = 0.5
 """The part of the score that hangs on coverage."""
-MEANING_SHARE = 0.6
+MEANING_SHARE = 0.4
 MEANING_FROM = 0.3
 """What nearness in meaning adds: so much of the cosine of prompt and memory above this one."""
 CUE_SHARE = 0.6
-"""The part of a cue that the prompt must say."""
-CUE_BONUS = 0.5
-"""What a cue adds that is said whole, in words of full weight."""
+"""The part of a cue's words that the prompt must say, more than one of them unless that is `RARE`."""
+CUE_FIELD = 0.8
+"""What a word of such a cue counts that stands nowhere else in the memory."""
+CUE_BONUS = 0.15
+HALF_CUE = 1.0
+"""The most that a cue adds, and the weight of said words that is worth half of it."""
 EXACT_BONUS = 0.12
 EXACT_MOST = 2
 """Bonus for each specific of the prompt, such as a path or a flag, found word for word; how many count."""
@@ -136,6 +140,9 @@ def relevance(
     specifics; `near` how near the two are in meaning, from -1 to 1.
     """
     held = _held(fields[: len(FIELDS)])
+    cued, spoken = _best_cue(question, weights, fields[len(FIELDS)])
+    for term in spoken:
+        held[term] = max(CUE_FIELD, held.get(term, 0.0))
     own = [(weights[term] * held[term], term) for term in question.own if term in held]
     own.sort(key=lambda found: (-found[0], found[1]))
     if not own:
@@ -148,8 +155,9 @@ def relevance(
     score = evidence / (evidence + HALF_EVIDENCE) * (1 - COVERAGE_SHARE + COVERAGE_SHARE * coverage)
     score += EXACT_BONUS * min(EXACT_MOST, len(exact))
     score += MEANING_SHARE * max(0.0, near - MEANING_FROM)
+    score += CUE_BONUS * cued / (cued + HALF_CUE)
     words = [term for _, term in own]
-    enough = exact or _enough(question.apart(words), weights, held)
+    enough = exact or spoken or _enough(question.apart(words), weights, held)
     return Fit(score, words, exact, "" if enough else "too few shared words")
 
 
@@ -187,6 +195,24 @@ def _held(fields: "Sequence[str]") -> "dict[str, float]":
     for value, column in sorted(zip(FIELDS, fields, strict=True)):
         held.update(dict.fromkeys(column.split(), value))
     return held
+
+
+def _best_cue(question: "Question", weights: "dict[str, float]", column: str) -> "tuple[float, list[str]]":
+    """Return what the best of a memory's cues is worth, and the words of it that the prompt says.
+
+    One word of a longer cue says nothing: cues are what somebody might type, so most of one must be typed.
+    """
+    worth, spoken = 0.0, []
+    for cue in column.split(f" {BETWEEN} ") if column else ():
+        words = cue.split()
+        found = [term for term in dict.fromkeys(words) if term in weights and term in question.own]
+        share = len(found) / len(words) if words else 0.0
+        if share < CUE_SHARE or (len(found) == 1 and weights[found[0]] < RARE):
+            continue
+        value = share * sum(weights[term] for term in found)
+        if value > worth:
+            worth, spoken = value, found
+    return worth, spoken
 
 
 def _enough(words: "list[str]", weights: "dict[str, float]", held: "dict[str, float]") -> bool:
