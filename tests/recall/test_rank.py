@@ -108,3 +108,52 @@ def test_a_pick_still_needs_a_word_of_the_prompt():
 
 def test_a_question_of_nothing_fits_nothing():
     assert rank.relevance(Question([], [], [], ""), {}, FIELDS, "").words == []
+
+
+CUED = (*FIELDS[:4], "push new version liv .. which server for tester .. zebra")
+
+
+def test_a_cue_that_is_said_counts_and_its_words_are_enough():
+    found = fit("push the new version live please", CUED)
+    assert found.failing == "" and set(found.words) == {"push", "version", "liv"}
+    assert fit("push the new version live please").words == []
+
+
+def test_a_whole_cue_is_worth_more_than_its_words_apart():
+    both = "deploy server to push version live"
+    assert (
+        fit(both, CUED).score
+        > fit(both, (*FIELDS[:4], "push apple pear .. version plum fig .. live kiwi")).score
+    )
+
+
+def test_one_word_of_a_longer_cue_says_nothing():
+    assert fit("is the version right", CUED).words == []
+    assert fit("zebra", CUED).failing == ""
+    assert fit("zebra", CUED, weights={"zebra": rank.RARE - 0.01}).words == []
+
+
+def test_words_of_two_cues_do_not_make_one():
+    assert fit("live server", CUED).words == fit("live server").words
+
+
+def test_words_that_everybody_says_make_no_cue():
+    common = dict.fromkeys(["push", "version", "liv"], rank.INFORMATIVE - 0.01)
+    assert fit("push version live", CUED, weights=common).failing != ""
+
+
+def test_nearness_in_meaning_adds_above_its_least_and_decides_nothing_alone():
+    asked = parse_question("deploy staging")
+    weights = dict.fromkeys(asked.own, 1.0)
+    scores = [
+        rank.relevance(asked, weights, FIELDS, "", near).score for near in (-1.0, 0.0, rank.MEANING_FROM, 0.6)
+    ]
+    assert scores[0] == scores[1] == scores[2] < scores[3]
+    other = parse_question("bread recipe")
+    assert rank.relevance(other, dict.fromkeys(other.own, 1.0), FIELDS, "", 1.0).score == 0
+
+
+def test_each_word_of_a_long_prompt_counts_against_a_match():
+    long = "staging deploy " + " ".join(f"word{number}" for number in range(30))
+    shorter = "staging deploy " + " ".join(f"word{number}" for number in range(12))
+    assert fit(long).score < fit(shorter).score

@@ -207,7 +207,8 @@ def _best_cue(question: "Question", weights: "dict[str, float]", column: str) ->
         words = cue.split()
         found = [term for term in dict.fromkeys(words) if term in weights and term in question.own]
         share = len(found) / len(words) if words else 0.0
-        if share < CUE_SHARE or (len(found) == 1 and weights[found[0]] < RARE):
+        telling = sum(weights[term] >= INFORMATIVE for term in found)
+        if share < CUE_SHARE or (telling < NEEDED and all(weights[term] < RARE for term in found)):
             continue
         value = share * sum(weights[term] for term in found)
         if value > worth:
