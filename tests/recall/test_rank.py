@@ -157,3 +157,15 @@ def test_each_word_of_a_long_prompt_counts_against_a_match():
     long = "staging deploy " + " ".join(f"word{number}" for number in range(30))
     shorter = "staging deploy " + " ".join(f"word{number}" for number in range(12))
     assert fit(long).score < fit(shorter).score
+
+
+def test_a_word_of_a_long_body_counts_less():
+    scores = [
+        fit("ship vpn", (*FIELDS[:3], "ship vpn" + " word" * more, "")).score for more in (0, 38, 200, 4000)
+    ]
+    assert scores[0] == scores[1] > scores[2] > scores[3] > 0
+
+
+def test_the_words_of_one_path_count_like_little_more_than_one():
+    apart = fit("lib util group", ("lib util group", "", "", "", ""))
+    assert apart.score > fit("lib/util/group.ts", ("lib util group", "", "", "", "")).score

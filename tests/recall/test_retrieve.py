@@ -143,7 +143,7 @@ def test_bug_107_the_old_and_the_new_carry_their_dates_and_the_retired_stays_awa
     desk.write("release-gone", "The release is blocked.", "", store=desk.store / "archive" / "2026")
     if indexed:
         desk.index()
-    found = ask(desk, "what is the state of the release, is it blocked?")
+    found = ask(desk, "is the release blocked?")
     assert sorted(item.name for item in found.items) == ["release-blocked", "release-friday"]
     assert 'said="2026-05-11, 200 days ago"' in found.text and 'said="2026-11-27, today"' in found.text
     assert "outdated" in found.text.splitlines()[0]
@@ -177,7 +177,7 @@ def test_bug_108_the_text_stays_below_the_hosts_limit(desk: Desk, filler: str, c
         desk.write(f"staging-deploy-{at}", "Deploy to staging.", FILLERS[filler] * 800)
     weaker: dict[str, Any] = {"more": "pinned: true\n", "said": "2020-01-01T00:00:00Z"}
     desk.write("staging-vpn-4", "Deploy over the vpn, says the wiki.", FILLERS[filler] * 800, **weaker)
-    found = ask(desk, budget=Budget(chars=chars))
+    found = ask(desk, budget=Budget(chars=chars, floor=0.5))
     assert max(len(found.text), len(found.text.encode("utf-16-le")) // 2) <= chars
     assert found.text.count("</recollection>") == len(found.items) == 5 - found.left_out
     assert found.items == [] or found.items[0].name == "staging-vpn-4", "pinned come first"

@@ -98,13 +98,27 @@ class Question:
     identifiers, numbers; `text` is what the person typed.
     """
 
-    __slots__ = ("context", "exact", "own", "text")
+    __slots__ = ("_pieces", "context", "exact", "own", "text")
 
     def __init__(self, own: "list[str]", context: "list[str]", exact: "list[str]", text: str) -> None:
         self.own = own
         self.context = context
         self.exact = exact
         self.text = text
+        self._pieces: dict[str, int] | None = None
+
+    def piece_of(self, term: str) -> "int | str":
+        """Return which piece of the prompt `term` was typed in, or `term` itself where none is known.
+
+        The words of one path, name or call (``lib/util/group.ts``) were typed as one thing.
+        """
+        if self._pieces is None:
+            self._pieces = {}
+            for number, piece in enumerate(self.text.split()):
+                for part in terms(piece):
+                    if part.isascii():
+                        self._pieces.setdefault(part, number)
+        return self._pieces.get(term, term)
 
     def apart(self, found: "list[str]") -> "list[str]":
         """Return `found`, terms of the prompt, without the pairs of characters that overlap an earlier one.

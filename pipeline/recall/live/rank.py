@@ -21,10 +21,17 @@ if TYPE_CHECKING:
 
     from pipeline.recall.live.question import Question
 
-FLOOR = 0.38
+FLOOR = 0.42
 """The score below which a memory is left out."""
 FIELDS = (1.0, 1.0, 0.9, 0.8)
 """What a word found in name, description, tags or body counts."""
+SHORT_BODY = 40
+LONG_BODY = 150
+LEAST_IN_BODY = 0.2
+"""A body of more words than the first counts less: half where it is longer by the second, and never less
+than the third."""
+SAME_PIECE = 0.3
+"""What further words count of one piece of the prompt, such as a path: it was typed as one thing."""
 RARE_SHARE = 60
 """A word in one of so many memories, or fewer, has the full weight of 1."""
 LEAST_TOTAL = 60
@@ -41,7 +48,7 @@ HALF_EVIDENCE = 1.6
 """Evidence worth half of what any amount of it can be worth."""
 COVERAGE_SHARE = 0.5
 """The part of the score that hangs on coverage."""
-MEANING_SHARE = 0.4
+MEANING_SHARE = 0.5
 MEANING_FROM = 0.3
 """What nearness in meaning adds: so much of the cosine of prompt and memory above this one."""
 CUE_SHARE = 0.6
@@ -147,8 +154,8 @@ def relevance(
     own.sort(key=lambda found: (-found[0], found[1]))
     if not own:
         return Fit(0.0, [], [], "none of the prompt's words")
-    evidence = sum(value for value, _ in own)
-    counted = sum(weights[term] for term in question.own)
+    evidence = _pooled(question, own)
+    counted = _pooled(question, [(weights[term], term) for term in question.own])
     coverage = min(1.0, evidence / counted) if counted else 0.0
     evidence += CONTEXT_FACTOR * sum(weights[term] * held[term] for term in question.context if term in held)
     exact = [text for text in question.exact if text in haystack]
@@ -192,9 +199,20 @@ def verdict(fit: Fit, weights: "dict[str, float]", floor: float, picked: bool) -
 def _held(fields: "Sequence[str]") -> "dict[str, float]":
     """Return what each term of the memory counts by the best place it stands in."""
     held: dict[str, float] = {}
-    for value, column in sorted(zip(FIELDS, fields, strict=True)):
+    longer = len(fields[-1].split()) - SHORT_BODY
+    body = max(LEAST_IN_BODY, FIELDS[-1] / (1 + max(0, longer) / LONG_BODY))
+    for value, column in sorted(zip((*FIELDS[:-1], body), fields, strict=True)):
         held.update(dict.fromkeys(column.split(), value))
     return held
+
+
+def _pooled(question: "Question", found: "list[tuple[float, str]]") -> float:
+    """Return the sum of what terms count, those of one piece of the prompt beyond its best one less."""
+    pieces: dict[int | str, list[float]] = {}
+    for value, term in found:
+        pieces.setdefault(question.piece_of(term), []).append(value)
+    whole, best = sum(map(sum, pieces.values())), sum(map(max, pieces.values()))
+    return SAME_PIECE * whole + (1 - SAME_PIECE) * best
 
 
 def _best_cue(question: "Question", weights: "dict[str, float]", column: str) -> "tuple[float, list[str]]":
