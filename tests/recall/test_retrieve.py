@@ -201,7 +201,7 @@ def test_a_session_has_its_own_budget(full: Desk, left: int, count: int) -> None
 def test_the_best_come_and_the_others_are_counted(desk: Desk) -> None:
     for at in range(8):
         desk.write(f"staging-deploy-{at}", "Deploy to staging.", str(at))
-    found = ask(desk, budget=Budget(memories=3))
+    found = ask(desk, budget=Budget(memories=3, floor=0.8))
     assert len(found.items) == 3 and found.left_out == 5
     assert found.text.endswith("5 more match; `reverie recall` with a question shows them.")
     assert names(desk, budget=Budget(memories=0)) == []
