@@ -13,13 +13,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from pipeline.cli import output
 from pipeline.config import Settings
+from pipeline.evaluation.reading import read_session
 from pipeline.evaluation.report import Table, tables
 from pipeline.evaluation.scoring import Score
-from pipeline.evaluation.suite_run import Choice, evaluate
+from pipeline.evaluation.suite_run import Choice, Reader, evaluate
 
 ROOT = Path(__file__).resolve().parents[1]
 _RANDOM = re.compile(
@@ -28,8 +30,9 @@ _RANDOM = re.compile(
 )
 
 
+@cache
 def reverie(*arguments: str) -> str:
-    """Return what ``reverie ARGUMENTS`` prints."""
+    """Return what ``reverie ARGUMENTS`` prints, asked once for all parts that show it."""
     command = [sys.executable, "-m", "pipeline.cli.main", *arguments]
     # The demo shows where its home is: the same place on every machine.
     env = {**os.environ, "TMPDIR": "/tmp"} if Path("/tmp").is_dir() else None
@@ -84,10 +87,10 @@ def configuration() -> str:
     return "\n".join(lines).rstrip()
 
 
-def evaluation() -> str:
+def evaluation(read: Reader = read_session) -> str:
     """Return the tables of ``reverie eval`` as Markdown, and which sessions have no score."""
     scores, lines = [], []
-    for found in evaluate(ROOT / "fixtures" / "eval", Choice()):
+    for found in evaluate(ROOT / "fixtures" / "eval", Choice(), read):
         if isinstance(found, Score):
             scores.append(found)
         else:

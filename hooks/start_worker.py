@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LOG_LIMIT = 1 << 20
 PASSED = (
-    *("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TMPDIR"),
+    *("HOME", "LANG", "LANGUAGE", "LC_*", "TMPDIR"),
     *("CLAUDE_CONFIG_DIR", "CLAUDE_CODE_PROJECT_DIR_NAME"),
     *(
         "APPDATA",
@@ -103,6 +103,7 @@ def environment(home: str, path: str, system: str = os.name) -> dict[str, str]:
             seen.append(name)
     values["PATH"] = search_path(home, system)
     values.update({"REVERIE_HOME": home, "REVERIE_SEEN": " ".join(seen), "PYTHONSAFEPATH": "1"})
+    values["PYTHONUTF8"] = "1"  # the names of files are what they are, whatever LC_ALL says
     config = values.get("CLAUDE_CONFIG_DIR")
     if config and config[0] != "~":
         values["CLAUDE_CONFIG_DIR"] = os.path.abspath(config)  # the worker runs elsewhere

@@ -1,5 +1,6 @@
 """What every test gets: a temporary home, a clean environment, and no live model calls."""
 
+import itertools
 import os
 import time
 from pathlib import Path
@@ -15,6 +16,7 @@ os.environ["TZ"] = "UTC"
 if hasattr(time, "tzset"):
     time.tzset()
 
+_HOMES = itertools.count()
 _FOREIGN = ("ANTHROPIC_", "CLAUDE", "REVERIE_", "XDG_")
 
 # No property fails because the machine is busy. CI draws the same examples each time, so that a failure
@@ -30,13 +32,19 @@ settings.register_profile(
 settings.load_profile("reverie")
 
 TOGETHER = (
-    "tests/architecture/",
-    "tests/docs/",
-    "tests/packaging/test_wheel.py",
-    "tests/worker/test_worker_kill_matrix.py",
-    "tests/consolidation/test_dream_kills.py",
-    "tests/consolidation/test_dream_cost.py",
-    "tests/store/test_store_kills.py",
+    ("tests/architecture/",),
+    ("tests/docs/",),
+    ("tests/packaging/test_wheel.py",),
+    ("tests/worker/test_worker_kill_matrix.py",),
+    ("tests/consolidation/test_dream_kills.py",),
+    ("tests/consolidation/test_dream_cost.py",),
+    ("tests/store/test_store_kills.py",),
+    # The readings of the recorded sessions (support/readings.py).
+    (
+        "tests/app/test_estimate.py",
+        "tests/evaluation/test_recorded_sessions.py",
+        "tests/evaluation/test_recordings.py::test_every_recording_of_a_session",
+    ),
 )
 """What shares a costly set-up: run by one process, it is set up once (``pytest --dist loadgroup``)."""
 
@@ -45,9 +53,9 @@ TOGETHER = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what stays together."""
     for item in items:
-        for start in TOGETHER:
-            if item.nodeid.startswith(start):
-                item.add_marker(pytest.mark.xdist_group(start))
+        for starts in TOGETHER:
+            if item.nodeid.startswith(starts):
+                item.add_marker(pytest.mark.xdist_group(starts[0]))
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +67,9 @@ def sealed_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: py
     for name in list(os.environ):
         if name.startswith(_FOREIGN) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
-    home = tmp_path_factory.mktemp("home")
+    # Not by `mktemp`, which looks at all folders before: with thousands of tests that takes longer than they.
+    home = tmp_path_factory.getbasetemp() / "homes" / str(next(_HOMES))
+    home.mkdir(mode=0o700, parents=True)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / ".claude"))
     monkeypatch.setenv("REVERIE_HOME", str(home / "reverie"))

@@ -33,6 +33,7 @@ from pipeline.core.home import Home
 from pipeline.domain.memory import TYPES
 from pipeline.extraction.run import Outcome
 from pipeline.hooklib import ownership
+from pipeline.hooklib.memory_format import INDEX
 from pipeline.install import claude_settings
 from pipeline.install.hook_registration import note_interpreter
 from pipeline.intake.ingest import Ingested, KnownFiles, file_key, ingest_file, stat_of
@@ -40,7 +41,7 @@ from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, open_ledger, runs
 from pipeline.llm import describe
 from pipeline.search.refresh import refresh_index, sweep_indexes
-from pipeline.store import Document, Problem, Snapshot, Store
+from pipeline.store import Document, Snapshot, Store
 from pipeline.transcript import find, scan
 from pipeline.worker import Pass, Worker, WorkerContext, check_owner, store_for
 from pipeline.worker.mending import renew_ledger
@@ -68,7 +69,7 @@ class App:
         self.home = paths.home_dir()
         self.settings: Settings
         self.settings, self.config_error = config.load_or_defaults(self.home)
-        zone.use(self.settings.extraction.time_zone)
+        zone.use(self.settings.extraction.time_zone, self.home)
         network.use(**self.settings.network.model_dump())
         self.clock = clocks.from_environment()
         self.llm = llm or self.settings.model.provider
@@ -260,7 +261,7 @@ class App:
     def to_come(self) -> dict[str, int]:
         """Return how much is read without a `process`: see `pipeline.app.status.to_come`."""
         with self.ledger(to_look=True) as ledger:
-            return to_come(ledger, self.settings)
+            return to_come(ledger, self.home, self.settings)
 
     def process(self, *, everything: bool) -> Iterator[tuple[str, list[Outcome]]]:
         """Read the ready conversations, oldest first; yields each file's key with its outcomes.
@@ -343,11 +344,12 @@ class App:
         known = get_args(conversations.Status)
         if status is not None and status not in known:
             raise UsageError(f"there is no status {status!r}", fix=f"Statuses: {', '.join(known)}.")
-        with self.ledger() as ledger:
-            limits = self.settings.extraction
-            conversations.mark_ready(
-                ledger, now=self.clock.now(), gap_minutes=limits.conversation_gap_minutes
-            )
+        with self.ledger(to_look=True) as ledger:
+            if not ledger.note:
+                limits = self.settings.extraction
+                conversations.mark_ready(
+                    ledger, now=self.clock.now(), gap_minutes=limits.conversation_gap_minutes
+                )
             return [asdict(item) for item in conversations.list_conversations(ledger, status=status)]
 
     def memories(self, kind: str | None) -> tuple[list[Document], list[str]]:
@@ -360,12 +362,22 @@ class App:
         found = [d for d in snapshot.documents if kind is None or d.memory.type == kind]
         return sorted(found, key=lambda d: (d.memory.type, d.memory.name)), _problems(snapshot)
 
+    def index_trouble(self) -> str:
+        """Return in one line what keeps MEMORY.md from being written, and the fix; "" for nothing."""
+        if self.is_fresh:
+            return ""
+        found = self.open_store().scan().problems
+        return next((problem.in_words() for problem in found if problem.path == INDEX), "")
+
     # -- changing ---------------------------------------------------------------------------------
 
-    def follow(self, store: Store) -> None:
-        """Bring the derived files and the search index of `store` in step with a change a person made."""
+    def follow(self, store: Store, *, begin: bool = True) -> None:
+        """Bring the derived files and the search index of `store` in step with a change a person made.
+
+        Unless it may `begin` one, MEMORY.md gets no first block where no memory is Reverie's.
+        """
         now = self.clock.now()
-        store.reindex(now=now)
+        store.reindex(now=now, begin=begin)
         try:
             refresh_index(self.home, store, now)
         except SearchError:
@@ -390,15 +402,10 @@ class App:
 def _problems(snapshot: Snapshot) -> list[str]:
     """Return what is wrong with files: of a few each where it stands, of many one line."""
     if len(snapshot.problems) > _PROBLEMS_NAMED:
-        others = [p for p in snapshot.problems if p.path not in {*snapshot.unread, *snapshot.unsettled}]
-        named = others[:_PROBLEMS_NAMED]
-        return [*snapshot.left_out(), *map(_problem, named)]
-    return [_problem(problem) for problem in snapshot.problems]
-
-
-def _problem(problem: Problem) -> str:
-    where = f"{problem.path}:{problem.line}" if problem.line else problem.path
-    return f"{where}: {problem.message}"
+        counted = {*snapshot.unread, *snapshot.unsettled, *snapshot.misnamed, INDEX}
+        others = [problem for problem in snapshot.problems if problem.path not in counted]
+        return [*snapshot.left_out(), *(problem.in_words() for problem in others[:_PROBLEMS_NAMED])]
+    return [problem.in_words() for problem in snapshot.problems]
 
 
 def _is_in(item: conversations.Conversation, run: runs.Run) -> bool:

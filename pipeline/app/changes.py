@@ -41,6 +41,15 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class _Read:
+    """One file before and after a change set, each None where no memory can be read there."""
+
+    path: str
+    before: Memory | None
+    after: Memory | None
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryChange:
     """One memory before and after a change set, None where it was not in the live store.
 
@@ -87,20 +96,45 @@ def memory_changes(files: Iterable[FileDiff]) -> list[MemoryChange]:
     before: dict[str, Memory] = {}
     after: dict[str, Memory] = {}
     elsewhere: set[str] = set()
-    for change in files:
-        for raw, live in ((change.before, before), (change.after, after)):
-            memory = None if raw is None else _read(raw, change.path)
+    read = [_Read(item.path, _read(item.before, item.path), _read(item.after, item.path)) for item in files]
+    stayed = _stayed(read)
+    for item in read:
+        for memory, live in ((item.before, before), (item.after, after)):
             if memory is None:
                 continue
-            key = memory.id or change.path
-            if is_live(change.path):
+            key = item.path if item.path in stayed else memory.id or item.path
+            if is_live(item.path):
                 live[key] = memory
-            elif change.path.startswith(f"{ARCHIVE}/"):
+            elif item.path.startswith(f"{ARCHIVE}/"):
                 elsewhere.add(key)
     return [
         MemoryChange(before.get(key), after.get(key), key in elsewhere)
         for key in dict.fromkeys((*before, *after))
     ]
+
+
+def _stayed(read: Sequence[_Read]) -> set[str]:
+    """Return the paths of files that hold one memory before and after: the same, or under an id it got there.
+
+    Not so where the memory that was there is at another path now, or the one that is there came from one.
+    """
+    came = {
+        item.after.id for item in read if item.after and not (item.before and item.before.id == item.after.id)
+    }
+    went = {
+        item.before.id
+        for item in read
+        if item.before and not (item.after and item.after.id == item.before.id)
+    }
+    return {
+        item.path
+        for item in read
+        if item.before
+        and item.after
+        and (
+            item.before.id == item.after.id or not ({item.before.id} & came or {item.after.id} & went) - {""}
+        )
+    }
 
 
 def compare(change: MemoryChange, others: Sequence[MemoryChange]) -> list[Line]:
@@ -151,7 +185,9 @@ def _words(sentence: Sentence) -> str:
     return text if sentence.part == "statement" else f"{sentence.part.capitalize()}: {text}"
 
 
-def _read(raw: bytes, path: str) -> Memory | None:
+def _read(raw: bytes | None, path: str) -> Memory | None:
+    if raw is None:
+        return None
     try:
         return document.parse(raw, path)
     except DocumentError:

@@ -35,10 +35,17 @@ from pipeline.store import (
     undo_id,
 )
 from pipeline.store.files import document
+from pipeline.text.humanize import count
 
 _MOST_NAMES = 3
 _BY = {"extraction": "extraction", "dream": "dream", "promoted": "dream", "inbox": "you, inbox"}
 """Who made a change, by the first word of its reason; else it was a person."""
+_ADOPTED = "adopted"
+_OWN_WORDS: dict[tuple[str, str], str] = {
+    ("forget", "retired"): "forgot",
+    ("adopt", "changed"): _ADOPTED,
+}
+"""How what happened to a memory is called in a change whose reason begins so."""
 BY_HAND = "by hand"
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
@@ -191,7 +198,7 @@ def undo(app: App, run: str) -> Undone:
             raise
         inbox.turned(app, ledger, run)
         hook_state.refresh(ledger, app.home, app.settings, app.clock)
-        app.follow(store)
+        app.follow(store, begin=False)
         before = {
             file.path: file.before for item in store.history() if item.run == run for file in item.files
         }
@@ -295,13 +302,14 @@ def _what(store: Store, item: Generation, short: Mapping[str, str], kept: list[G
         return f"{item.reason} ({error})"
     done: dict[str, list[str]] = {}
     for memory in changes:
-        word: str = "forgot" if memory.word == "retired" and _is_forget(item) else memory.word
+        word = _OWN_WORDS.get((item.reason.partition(" ")[0], memory.word), memory.word)
         done.setdefault(word, []).append(_named(memory))
-    return "; ".join(f"{word} {_listed(names)}" for word, names in done.items()) or item.reason
+    return "; ".join(_done(word, names) for word, names in done.items()) or item.reason
 
 
-def _is_forget(item: Generation) -> bool:
-    return item.reason.partition(" ")[0] == "forget"
+def _done(word: str, names: list[str]) -> str:
+    files = f"{count(len(names), 'file')}: " if word == _ADOPTED else ""
+    return f"{word} {files}{_listed(names)}"
 
 
 def _named(change: MemoryChange) -> str:

@@ -24,19 +24,19 @@ _LONGEST_RANGE = 40
 
 def waiting(app: App) -> list[dict[str, Any]]:
     """Return what waits in the inboxes of the scopes here, oldest first."""
-    with app.ledger() as ledger:
+    with app.ledger(to_look=True) as ledger:
         return [_row(scope, item) for scope, item in _open(app, ledger)]
 
 
 def item(app: App, number: int) -> dict[str, Any]:
     """Return one inbox item; InputError when nothing waits under that number."""
-    with app.ledger() as ledger:
+    with app.ledger(to_look=True) as ledger:
         return _row(*_item(app, ledger, number))
 
 
 def shown(app: App, number: int) -> tuple[dict[str, Any], Preview]:
     """Return one inbox item, and what a yes would do to the memories as they are now."""
-    with app.ledger() as ledger:
+    with app.ledger(to_look=True) as ledger:
         scope, found = _item(app, ledger, number)
     return _row(scope, found), preview(scope, found)
 

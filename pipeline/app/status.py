@@ -105,7 +105,7 @@ def overview(
         "last_event": _last_event(ledger, home),
         "files": files.counts(ledger),
         "dialogue": {"bytes": retention.size(ledger), "keep_days": retention.keep_days(settings.dialogue)},
-        "to_come": to_come(ledger, settings),
+        "to_come": to_come(ledger, home, settings),
         "unread": unread.reasons(ledger, print_sessions=settings.extraction.include_print_sessions),
     }
 
@@ -113,16 +113,21 @@ def overview(
 def _left_out(store: Path, settings: Settings) -> list[str]:
     """Return a line for the files of the memory folder that can't be read, and one for unsettled merges."""
     try:
-        return open_store(store, settings).scan().left_out() if store.is_dir() else []
+        return open_store(store, settings).left_out() if store.is_dir() else []
     except StoreError:
         return []  # `doctor` tells what is wrong with the folder itself.
 
 
-def to_come(ledger: Ledger, settings: Settings) -> dict[str, int]:
-    """Return how many turns of how many sessions are to be read, and after how many minutes of silence."""
+def to_come(ledger: Ledger, home: Path, settings: Settings) -> dict[str, int]:
+    """Return how many turns of how many sessions are to be read, and after how many minutes of silence.
+
+    `events` are those of which no worker has seen yet what was said.
+    """
     limits = settings.extraction
     turns, sessions = unread.to_come(ledger, print_sessions=limits.include_print_sessions)
-    return {"turns": turns, "sessions": sessions, "minutes": round(limits.conversation_gap_minutes)}
+    events = sum(1 for _ in spool.pending(home))
+    minutes = round(limits.conversation_gap_minutes)
+    return {"turns": turns, "sessions": sessions, "minutes": minutes, "events": events}
 
 
 def obstacles(queued: Sequence[Job], down: Outage | None) -> list[dict[str, str]]:

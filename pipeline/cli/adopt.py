@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from pipeline.app import adopted_files, adopting
-from pipeline.app.adopted_files import Offered
+from pipeline.app.adopted_files import Offer
 from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, StoreOption
 from pipeline.core.errors import InputError, UsageError
+from pipeline.safety.invisible import visible_name
 
 
 def adopt(
@@ -40,23 +41,37 @@ def adopt(
         output.line(f"the memories of {former} are this project's now: {folder}")
         return
     app = App(store=store)
-    rows = adopted_files.offered(app)
+    offer = adopted_files.offered(app)
+    rows = offer.files
     change_id = ""
     if not as_json:
-        _tell(rows)
+        _tell(offer)
     if rows and not dry_run and _agreed(len(rows), yes):
         change_id = adopted_files.adopt(app, rows)
-        output.talk(f"adopted. `reverie undo {change_id}` takes it back.")
+        undo = f"adopted. `reverie undo {change_id}` takes it back."
+        output.talk(undo if change_id else "another command has adopted these files: nothing is left to do")
+    output.talk(app.index_trouble())
     if as_json:
-        output.data({"change": change_id, "files": list(map(output.plain, rows))}, output.line, as_json=True)
+        value = {
+            "change": change_id,
+            "files": list(map(output.plain, rows)),
+            "left": list(map(output.plain, offer.left)),
+        }
+        output.data(value, output.line, as_json=True)
 
 
-def _tell(rows: list[Offered]) -> None:
+def _tell(offer: Offer) -> None:
+    here = "other memory here" if offer.left else "memory here"
     output.table(
         ["file", "who wrote it", "what a yes does"],
-        [[row.path, row.author, row.deed] for row in rows],
-        empty="nothing to adopt: Reverie may tend every memory here, or it is pinned",
+        [[visible_name(row.path), row.author, row.deed] for row in offer.files],
+        empty=f"nothing to adopt: Reverie may tend every {here}",
     )
+    if offer.left:
+        output.line()
+        output.line("These stay as they are:")
+        for item in offer.left:
+            output.hanging("- ", f"{item.path}: {item.why}")
 
 
 def _agreed(count: int, yes: bool) -> bool:

@@ -187,4 +187,5 @@ def _tell_undone(part: undoing.Part) -> None:
         output.line(f"{'redid' if undone.again else 'undid'} {what}")
     for path in undone.paths:
         word = "removed" if path in undone.removed else "as before"
-        output.line(f"{'restored' if path in undone.restored else word:<10} {path}")
+        but = ", but for what came into it since" if path in undone.partly else ""
+        output.line(f"{'restored' if path in undone.restored else word:<10} {path}{but}")

@@ -188,10 +188,13 @@ def _tell(outcomes: list[Outcome], store_path: Path | None) -> None:
 def _tell_estimate(backlog: list[dict[str, Any]], waiting: dict[str, int]) -> None:
     columns = ["conversation", "from", "messages", "calls", "tokens", "dollars", "file"]
     shown = [{**row, "from": minute(row["from"])} for row in backlog]
-    empty = "no finished conversation is left" if waiting["turns"] else "nothing is left to read"
+    more = waiting["turns"] or waiting["events"]
+    empty = "no finished conversation is left" if more else "nothing is left to read"
     output.table(columns, [[row[name] for name in columns] for row in shown], empty=empty)
     if waiting["turns"]:
         output.line(to_come(waiting))
+    if waiting["events"]:
+        output.line(f"{count(waiting['events'], 'new event')} not looked at yet: `reverie work` does it now")
     calls = count(sum(row["calls"] for row in backlog), "call")
     dollars = sum(row["dollars"] for row in backlog)
     output.line(f"about {calls}, ${dollars:.2f} (estimated from characters)")

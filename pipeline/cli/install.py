@@ -20,7 +20,7 @@ from pipeline.diagnostics.audit import audit, first_sight
 from pipeline.hooklib.settings import MODES
 from pipeline.install import claude_settings, commands, hooks, purging
 from pipeline.install import status_line as status_lines
-from pipeline.install.hook_registration import note_home, note_interpreter, settings_snippet
+from pipeline.install.hook_registration import former_homes, note_home, note_interpreter, settings_snippet
 from pipeline.install.hooks import Edit
 from pipeline.install.mode import EFFECT, set_mode
 
@@ -131,11 +131,14 @@ def uninstall(
     if with_memories and not purge:
         raise UsageError("--with-memories goes with --purge", fix="Add --purge.")
     home, root = paths.home_dir(), paths.project_root(Path.cwd())
-    edits = hooks.plan_removal(home, claude_settings.files(root))
+    homes = [home, *former_homes(home)]
+    edits = hooks.plan_removal(homes, claude_settings.files(root))
     scheduled = purging.scheduled(home)
     _tell_removal(edits, scheduled, claude_settings.wiring(root).plugin, whole=dry_run)
-    if purge:
-        _tell_purge(home, with_memories, dry_run=dry_run)
+    # The present one last: what it notes of the others must not go before them.
+    emptied = homes[::-1] if purge else []
+    for each in emptied:
+        _tell_purge(each, with_memories, dry_run=dry_run, former=each != home)
     if edits and not (dry_run or yes):
         output.talk(_LINE_BY_LINE)
     if dry_run or not (edits or purge or scheduled):
@@ -144,24 +147,25 @@ def uninstall(
         raise InputError(
             "nothing was changed: --purge deletes, and here nobody can be asked", fix="Add --yes."
         )
-    if not _agreed(_question(edits, home, purge, with_memories), yes):
+    if not _agreed(_question(edits, emptied, with_memories), yes):
         output.talk("nothing was changed")
         return
-    _remove(home, edits, scheduled)
-    if purge:
-        _purge(home, with_memories)
+    _remove(homes, edits, scheduled)
+    made = purging.made_for(emptied)
+    for each in emptied:
+        _purge(each, with_memories, made)
     output.talk(_OPEN)
 
 
-def _remove(home: Path, edits: list[Edit], scheduled: Sequence[str]) -> None:
-    hooks.remove(home, edits)
+def _remove(homes: Sequence[Path], edits: list[Edit], scheduled: Sequence[str]) -> None:
+    hooks.remove(homes, edits)
     for edit in edits:
         if not commands.is_ours(edit.file):
             output.line(f"{'removed' if edit.after is None else 'hooks taken out of'} {edit.file}")
     if any(commands.is_ours(edit.file) for edit in edits):
         output.line(f"removed the commands in {commands.folder()}")
     if scheduled:
-        purging.unschedule(home)
+        purging.unschedule(homes[0])
         output.line("the scheduler no longer looks for a dream")
 
 
@@ -336,14 +340,14 @@ def _tell_removal(edits: list[Edit], scheduled: Sequence[str], plugin: str, *, w
         output.talk(f"The plugin runs still: `claude plugin uninstall {plugin}` takes it out.")
 
 
-def _purge(home: Path, with_memories: bool) -> None:
+def _purge(home: Path, with_memories: bool, made: Sequence[str]) -> None:
     with output.progress("waiting for the background worker"):
-        left = purging.purge(home, with_memories=with_memories)
+        left = purging.purge(home, with_memories=with_memories, made=made)
     output.line(f"removed {home}" if not (left.memories or left.strange) else f"emptied {home}")
     _tell_kept("kept", left)
 
 
-def _tell_purge(home: Path, with_memories: bool, *, dry_run: bool) -> None:
+def _tell_purge(home: Path, with_memories: bool, *, dry_run: bool, former: bool) -> None:
     """Say what a purge deletes; after a dry run also what stays."""
     try:
         gone = purging.would_go(home, with_memories=with_memories)
@@ -352,7 +356,8 @@ def _tell_purge(home: Path, with_memories: bool, *, dry_run: bool) -> None:
         output.talk(str(error))
         return
     names = ", ".join(f"{path.name}/" if path.is_dir() else path.name for path in gone)
-    output.line(f"to delete in {home}:\n  {names}" if gone else f"nothing to delete in {home}")
+    which = f"{home}, where Reverie's home was before" if former else str(home)
+    output.line(f"to delete in {which}:\n  {names}" if gone else f"nothing to delete in {which}")
     if dry_run:
         _tell_kept("stays", purging.left_by(home, gone))
 
@@ -366,12 +371,12 @@ def _tell_kept(word: str, left: purging.Purged) -> None:
         output.line(f"{word} {path}: memories of a project, in Claude Code's own folder")
 
 
-def _question(edits: list[Edit], home: Path, purge: bool, with_memories: bool) -> str:
+def _question(edits: list[Edit], homes: Sequence[Path], with_memories: bool) -> str:
     taken = "Take Reverie out of Claude Code" if edits else "Take Reverie out"
-    if not purge:
+    if not homes:
         return f"{taken}? Memories, settings and the ledger stay."
     kept = "Memories of projects stay" if with_memories else "All memories stay"
-    return f"{taken}, and delete what it keeps in {home}? {kept}."
+    return f"{taken}, and delete what it keeps in {' and '.join(map(str, homes))}? {kept}."
 
 
 def _agreed(question: str, yes: bool) -> bool:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -136,6 +137,12 @@ def main(
     context.params["command"] = context.invoked_subcommand or ""
 
 
+@cache
+def program() -> Any:
+    """Return the command tree, made once in a process: making it takes longer than most commands."""
+    return typer.main.get_command(cli)
+
+
 def _is_somewhere() -> bool:
     """Whether this process stands in a directory; one that was removed is no project's and has no path."""
     try:
@@ -158,7 +165,7 @@ def run() -> None:
     if "doctor" not in sys.argv[1:2]:  # it looks only
         note_if_none(paths.home_dir())
     try:
-        cli()
+        program()()
     except ReverieError as error:
         output.failure(error)
         sys.exit(2 if isinstance(error, UsageError) else 1)

@@ -142,6 +142,7 @@ def add(
         lambda: output.line(f"created    {memory.name} ({memory.path}){for_all(app)}"),
         as_json=as_json,
     )
+    output.talk(app.index_trouble())
 
 
 def forget(

@@ -18,6 +18,8 @@
     ├── EmbeddingError         no vectors could be made; nothing else depends on them
     ├── StoreError             the memory folder can't be used
     │   ├── DocumentError      one memory file can't be read as a memory
+    │   │   ├── KeptAsItIsError  it can't be changed without changing more of it than was asked
+    │   │   └── UnsettledError   it holds both sides of a conflict that a merge could not settle
     │   ├── ConflictError      a file changed since it was read
     │   ├── BusyStoreError     Claude Code's own dream is at work in it
     │   ├── PathEscapeError    a name leads outside the store
@@ -168,6 +170,10 @@ class StoreError(ReverieError):
 
 class DocumentError(StoreError):
     """The file can't be read as a memory."""
+
+
+class KeptAsItIsError(DocumentError):
+    """The file can't be changed without changing more of it than was asked."""
 
 
 class UnsettledError(DocumentError):

@@ -65,6 +65,11 @@ class Home:
         return self.path / home_files.SETUP_LOG
 
     @property
+    def zones(self) -> Path:
+        """Return the time zones in which this machine was."""
+        return self.path / home_files.ZONES
+
+    @property
     def user_store(self) -> Path:
         """Return the store of the memories meant for all projects."""
         return self.path / home_files.USER_STORE

@@ -82,8 +82,9 @@ def folded(text: str) -> str:
     it is, so do brackets and straight quotes. A question stays one, ``.env`` is not “env”, ``10⁶`` not “106”,
     ``2**3`` not “23”, and „Maßen“ are not „Massen“.
     """
-    wide = "".join(unicodedata.normalize("NFKC", char) if _is_wide(char) else char for char in text)
-    plain = _BOLD.sub(r"\1", unicodedata.normalize("NFC", wide))
+    if not text.isascii():
+        text = "".join(unicodedata.normalize("NFKC", char) if _is_wide(char) else char for char in text)
+    plain = _BOLD.sub(r"\1", unicodedata.normalize("NFC", text))
     codes = _CODE.findall(plain)
     words = [_word(word) for word in _CODE.sub(" \0 ", plain).split(" ") for word in word.split()]
     found = " ".join(word for word in words if word)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from pipeline.core.errors import ModelError, SpendError, UsageError
-from pipeline.evaluation.reading import read_session
+from pipeline.evaluation.reading import Reading, read_session
 from pipeline.evaluation.scoring import Score, score
 from pipeline.evaluation.suite import MANNERS, Session, sessions
 
@@ -37,7 +38,15 @@ class Unscored:
     failed: bool = False
 
 
-def evaluate(suite: Path, choice: Choice) -> Iterator[Score | Unscored]:
+class Reader(Protocol):
+    """What reads a session, as `read_session` does."""
+
+    def __call__(self, session: Session, *, llm: str, pieces: int, manner: str) -> Reading:
+        """Return what came of reading `session`."""
+        ...
+
+
+def evaluate(suite: Path, choice: Choice, read: Reader = read_session) -> Iterator[Score | Unscored]:
     """Read the chosen sessions of `suite`, each in a scratch home, and yield how they came out."""
     _check(choice)
     manners = [choice.manner]
@@ -45,7 +54,7 @@ def evaluate(suite: Path, choice: Choice) -> Iterator[Score | Unscored]:
         manners += MANNERS
     for session in sessions(suite, only=choice.only, half=choice.half):
         for manner in manners:
-            found = _evaluate(session, manner, choice)
+            found = _evaluate(session, manner, choice, read)
             if found is not None:
                 yield found
 
@@ -60,7 +69,7 @@ def _check(choice: Choice) -> None:
         )
 
 
-def _evaluate(session: Session, manner: str, choice: Choice) -> Score | Unscored | None:
+def _evaluate(session: Session, manner: str, choice: Choice, read: Reader) -> Score | Unscored | None:
     """Return how one session came out; None where nobody asked for what is not recorded."""
     asked = not manner or bool(choice.manner)
     if not session.transcript.exists():
@@ -73,7 +82,7 @@ def _evaluate(session: Session, manner: str, choice: Choice) -> Score | Unscored
     if gold is None and choice.llm != "record":
         return Unscored(session.name, manner, "there is no gold list") if asked else None
     try:
-        reading = read_session(session, llm=choice.llm, pieces=choice.pieces, manner=manner)
+        reading = read(session, llm=choice.llm, pieces=choice.pieces, manner=manner)
     except (ModelError, SpendError) as error:
         return Unscored(session.name, manner, str(error.args[0]), failed=True)
     if gold is None:

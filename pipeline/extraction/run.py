@@ -138,7 +138,7 @@ def _ask(phase: PhaseContext, strategy: Strategy, span: Span, run_id: str) -> tu
     else:
         now = phase.clock.now()
         prompt = load(strategy.prompt).render(
-            today=f"{zone.day(now)} ({zone.zone_name(now)}, as are all times here)",
+            today=f"{zone.day(now)} ({zone.zone_name(now)}, as are all times here{_elsewhere(span)})",
             full=shown.text,
             existing=shown.listing,
             waiting=shown.waiting,
@@ -249,6 +249,13 @@ def _apply(
         return planned
 
     return steadily(phase.store, write)
+
+
+def _elsewhere(span: Span) -> str:
+    """Return what a request adds to its zone where its lines began in another."""
+    began = next((utterance.at for utterance in [*span.context, *span.new] if utterance.at), None)
+    found = zone.elsewhere(began)
+    return f"; {found}" if found else ""
 
 
 def _episode(

@@ -38,7 +38,8 @@ def read(front: str, other: "Callable[[str], Table | None] | None" = None) -> "T
     UnreadableError. Raises UnreadableError, and without `other` UnsureError.
     """
     if len(front) > MAX_FRONT:
-        raise UnreadableError(f"it has over {MAX_FRONT:,} characters", final=True)
+        fix = "Move what is long into the text below the front matter"
+        raise UnreadableError(f"it has over {MAX_FRONT:,} characters", final=True, fix=fix)
     text = front.replace("\r\n", "\n")
     try:
         return _table(text, other)

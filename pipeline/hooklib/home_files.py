@@ -21,6 +21,8 @@ ENVIRONMENT = "environment"
 """The packages that Reverie installed for itself, where a machine had none."""
 TOLD_PYTHON = "told-python"
 """The day on which a person was last told that no Python can run the hooks."""
+ZONES = "zones"
+"""The time zones in which this machine was, and until when."""
 USER_STORE = "memory"
 """The store of the memories meant for all projects."""
 

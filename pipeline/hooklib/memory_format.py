@@ -4,7 +4,7 @@ Which files are looked at, which bytes are which text, where front matter ends, 
 What front matter says is read by `front_matter`.
 """
 
-from pipeline.hooklib.plain import lines_of
+from pipeline.hooklib.plain import is_well_formed, lines_of
 
 INDEX = "MEMORY.md"
 OVERFLOW = "MEMORY-more.md"
@@ -44,8 +44,35 @@ _TRUE = frozenset({"true", "yes", "y", "on", "1"})
 _RETIRED = frozenset({"archived", "superseded", "retired", "deleted"})
 
 
+def is_hidden_file(path: str) -> bool:
+    """Whether the file at `path` has a name that begins with a dot."""
+    return path.rpartition("/")[2].startswith(".")
+
+
+def odd_name(name: str) -> str:
+    """Return why no memory can lie in a file or folder called `name`, "" when one can."""
+    if name.isprintable() and name.isascii() and not ("\\" in name or ":" in name or name[:1] in (".", "~")):
+        return ""
+    if not is_well_formed(name):
+        return "its name is not UTF-8, so nothing can link to it"
+    if name.startswith((".", "~")):
+        return f"its name begins with a {'dot, so it is hidden' if name[0] == '.' else 'tilde'}"
+    for sign, what in (
+        ("\\", "a backslash"),
+        (":", "a colon"),
+        ("\n", "a line break"),
+        ("\r", "a line break"),
+    ):
+        if sign in name:
+            return f"its name has {what} in it"
+    return "its name has a control character in it" if min(name) < " " else ""
+
+
 def is_memory(name: str, *, at_root: bool) -> bool:
-    """Whether a file called `name` is meant to be a memory; `at_root` is one in the store itself."""
+    """Whether a file called `name` is meant to be a memory; `at_root` is one in the store itself.
+
+    That it can be one says `odd_name`.
+    """
     if not name.endswith(".md") or name.startswith("."):
         return False
     return not (at_root and name.lower() in NOT_MEMORIES)

@@ -37,6 +37,14 @@ def variable(name: str) -> str:
     return "" if by_client() else os.environ.get(name, "")
 
 
+def without_a_projects_zone() -> bool:
+    """Take ``TZ`` away if Claude Code started this process; return whether there was one.
+
+    It may be a project's, and the days that are told would hang on the project one is in.
+    """
+    return by_client() and os.environ.pop("TZ", None) is not None
+
+
 def config_dir() -> str:
     """Return Claude Code's configuration directory: ``$CLAUDE_CONFIG_DIR``, else ``~/.claude``."""
     return os.path.expanduser(os.environ.get("CLAUDE_CONFIG_DIR") or "~/.claude")

@@ -38,6 +38,7 @@ PROJECTS = ("only", "ignore")
 _OURS = ("REVERIE_RECALL__", "REVERIE_STORE__", "REVERIE_EXTRACTION__", "REVERIE_PROJECTS__")
 _NO_ROOM = (28, 122, 69, 27)
 """ENOSPC, EDQUOT of Linux and macOS, EFBIG; the module that names them costs a hook time."""
+NO_ROOM = "Make room on the disk."
 WRITING = frozenset({*_NO_ROOM, 1, 13, 30})
 """And EPERM, EACCES, EROFS: what `step_for` knows a step for."""
 _WORDS = {
@@ -223,7 +224,7 @@ def home_fault(home: str) -> str:
 
 def step_for(number: "int | None") -> str:
     """Return what a person can do about an error of the system's when something is written."""
-    return "Make room on the disk." if number in _NO_ROOM else "Make the folder writable for you."
+    return NO_ROOM if number in _NO_ROOM else "Make the folder writable for you."
 
 
 def _checked(sections: "dict[str, Any]", problems: "list[str]") -> "dict[str, Any]":

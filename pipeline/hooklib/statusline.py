@@ -28,7 +28,7 @@ def line(data: bytes, home: str, now: "float | None" = None) -> str:
     cwd = _cwd(data)
     store = stores.get(ownership.project_store(cwd)) if isinstance(stores, dict) else None
     values = settings.hook_settings(home)
-    zone.use(values["time_zone"])
+    zone.use(values["time_zone"], home)
     mode = values["mode"]
     fault = settings.config_fault(home) or settings.home_fault(home) or settings.noted(board, "trouble")
     if mode == "off" and not fault:

@@ -55,13 +55,14 @@ class _DeepError(UnsureError):
 class UnreadableError(ValueError):
     """Front matter that is no YAML. `line` counts from its first, 1, or is 0 for the whole.
 
-    `final` says that quotes don't help.
+    `final` says that quotes don't help, `fix` what does.
     """
 
-    def __init__(self, message: str, line: int = 0, *, final: bool = False) -> None:
+    def __init__(self, message: str, line: int = 0, *, final: bool = False, fix: str = "") -> None:
         super().__init__(message)
         self.line = line
         self.final = final
+        self.fix = fix
 
 
 def parse(text: str) -> "Table | None":
@@ -122,7 +123,7 @@ def _unescaped(found: "re.Match[str]") -> str:
     code = found.group(1)
     if len(code) == 1:
         if code not in _ESCAPES:
-            raise UnreadableError(f"\\{code} is no escape")
+            raise UnsureError("no escape")
         return _ESCAPES[code]
     number = int(code[1:], 16)
     if 0xD800 <= number < 0xE000 or number > 0x10FFFF:

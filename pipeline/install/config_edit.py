@@ -19,7 +19,7 @@ from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import ConfigError, LockError, UsageError
 from pipeline.core.home import Home
 from pipeline.hooklib.plain import clipped
-from pipeline.hooklib.settings import config_text, parsed
+from pipeline.hooklib.settings import config_text, parsed, step_for
 from pipeline.safety.redaction import redact
 
 _UNSET = object()
@@ -179,7 +179,7 @@ def _written(home: Path, section: str, name: str, value: Any) -> Edited:
             write_atomic(file, new.encode("utf-8"))
     except OSError as error:
         message = f"can't be written: {error.strerror or error}"
-        raise ConfigError(message, file=str(file), fix="Make the file writable for you.") from error
+        raise ConfigError(message, file=str(file), fix=step_for(error.errno)) from error
     now = getattr(getattr(Settings(), section, None), name, None) if value is _UNSET else value
     line = None if value is _UNSET else config_lines.line_of(file, section, name)
     return Edited(f"{section}.{name}", now, file, new != old, line, config.problem(after, file))

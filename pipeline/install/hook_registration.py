@@ -15,8 +15,9 @@ from pipeline.core.atomic import write_atomic
 from pipeline.core.home import Home
 from pipeline.core.paths import bundled
 from pipeline.core.tools import background_path
-from pipeline.hooklib import places
+from pipeline.hooklib import home_files, places
 from pipeline.hooklib.events import ANSWERED, EVENTS
+from pipeline.hooklib.plain import lines_of
 
 TIMEOUT_SECONDS = 10
 
@@ -96,19 +97,51 @@ def _note_path(home: Path) -> None:
 def note_home(home: Path) -> None:
     """Note `home` where the hooks look for it, as they go by no variables; the usual one needs no note.
 
+    Homes that it was before stand below it, as long as they are there: what is in them is Reverie's as well.
     What Claude Code starts notes nothing: there ``REVERIE_HOME`` does not count either.
     """
-    note = paths.config_dir() / places.HOME_NOTE
-    if places.by_client() or home.absolute() == Path(places.hooks_home()):
+    here = home.absolute()
+    if places.by_client() or here == Path(places.hooks_home()):
         return
-    if home.absolute() == paths.config_dir().absolute() / "reverie":
-        note.unlink(missing_ok=True)
+    former = former_homes(home)
+    note = _home_note()
+    if former or here != _usual_home():
+        write_atomic(note, b"".join(os.fsencode(f"{path}\n") for path in [here, *former]))
     else:
-        write_atomic(note, os.fsencode(f"{home.absolute()}\n"))
+        note.unlink(missing_ok=True)
+
+
+def former_homes(home: Path) -> list[Path]:
+    """Return the other homes of Reverie that are known and still there, when `home` is the present one."""
+    try:
+        noted = lines_of(os.fsdecode(_home_note().read_bytes()))
+    except OSError:
+        noted = []
+    known = [Path(line) for line in noted if Path(line).is_absolute()] + [_usual_home()]
+    resolved = {home.resolve()}
+    found = []
+    for path in known:
+        if path.resolve() not in resolved and _is_home(path):
+            resolved.add(path.resolve())
+            found.append(path)
+    return found
 
 
 def forget_home(home: Path) -> None:
     """Take away the note that `home` is where the hooks keep all."""
-    note = paths.config_dir() / places.HOME_NOTE
+    note = _home_note()
     if places.first_line(str(note)) == str(home.absolute()):
         note.unlink()
+
+
+def _home_note() -> Path:
+    return paths.config_dir() / places.HOME_NOTE
+
+
+def _usual_home() -> Path:
+    return paths.config_dir().absolute() / "reverie"
+
+
+def _is_home(path: Path) -> bool:
+    """Whether there is anything at `path` that only a home of Reverie's has."""
+    return any((path / name).exists() for name in (home_files.LEDGER, home_files.SPOOL, home_files.INSTALLED))

@@ -20,6 +20,7 @@ from pipeline.core.home import Home
 from pipeline.core.ids import digest
 from pipeline.hooklib import home_files, jsonish
 from pipeline.hooklib.plain import whole_lines
+from pipeline.hooklib.settings import step_for
 from pipeline.install import claude_settings, hook_edit
 from pipeline.install import status_line as status_lines
 from pipeline.install.hook_registration import note_interpreter
@@ -134,22 +135,28 @@ def install(home: Path, edit: Edit) -> None:
         raise _unwritable(edit.file, error) from error
 
 
-def plan_removal(home: Path, files: Iterable[Path]) -> list[Edit]:
-    """Return what would change so that our hooks are gone from `files` and from every file noted in `home`.
+def plan_removal(homes: Sequence[Path], files: Iterable[Path]) -> list[Edit]:
+    """Return what would change so that our hooks are gone from `files` and from every file noted in `homes`.
 
-    Raises InputError when one of them can't be used.
+    The first of these is the present home, the others are of before: how a file was is noted where it was
+    changed. Raises InputError when one of them can't be used.
     """
-    record = read_record(home)
-    names = dict.fromkeys([*(Path(kept.file) for kept in record.files), *files])
-    return [edit for file in names if (edit := _removal(home, record, file)).changes]
+    records = {home: read_record(home) for home in homes}
+    names = dict.fromkeys(
+        [*(Path(kept.file) for record in records.values() for kept in record.files), *files]
+    )
+    edits = []
+    for file in names:
+        home = next((home for home in homes if records[home].of(file)), homes[0])
+        edits.append(_removal(home, records[home], file))
+    return [edit for edit in edits if edit.changes]
 
 
-def remove(home: Path, edits: Sequence[Edit]) -> None:
+def remove(homes: Sequence[Path], edits: Sequence[Edit]) -> None:
     """Make `edits`, which `plan_removal` returned; then the folders we made for them go, where empty.
 
     Raises InputError when a file changed since or can't be written; those before it are done then.
     """
-    record = read_record(home)
     for edit in edits:
         _require_unchanged(edit)
         target = _target(edit.file)
@@ -160,10 +167,12 @@ def remove(home: Path, edits: Sequence[Edit]) -> None:
                 write_atomic(target, edit.after.encode("utf-8"))
         except OSError as error:
             raise _unwritable(edit.file, error) from error
-    if record.files:
-        record.files = []
-        _write_record(home, record)
-    remove_empty_dirs(map(Path, record.made))
+    for home in homes:
+        record = read_record(home)
+        if record.files:
+            record.files = []
+            _write_record(home, record)
+        remove_empty_dirs(map(Path, record.made))
 
 
 def read_record(home: Path) -> Record:
@@ -257,5 +266,5 @@ def _unwritable(file: Path, error: OSError) -> InputError:
     return InputError(
         f"can't be written: {error.strerror or error}",
         file=str(error.filename or file),
-        fix="Make the file and its folder writable for yourself.",
+        fix=step_for(error.errno),
     )

@@ -64,9 +64,17 @@ def left_by(home: Path, gone: Sequence[Path]) -> Purged:
     return Purged(memories if memories in left else None, _stores(home), strange)
 
 
-def purge(home: Path, *, with_memories: bool = False, wait: float = WAIT_SECONDS) -> Purged:
+def made_for(homes: Sequence[Path]) -> list[str]:
+    """Return the folders that installing made, as `homes` note them."""
+    return [folder for home in homes for folder in read_record(home).made]
+
+
+def purge(
+    home: Path, *, with_memories: bool = False, wait: float = WAIT_SECONDS, made: Sequence[str] = ()
+) -> Purged:
     """Remove the scheduled look for a dream, then all of Reverie's own in `home`, then `home` if it is empty.
 
+    So do the folders that were made for it go, and those of `made`, where they are empty.
     Waits `wait` seconds for a worker that is at work. Raises SpoolError when it does not end, InputError when
     something can't be removed; what was removed until then stays so, and doing it again goes on.
     """
@@ -89,7 +97,7 @@ def purge(home: Path, *, with_memories: bool = False, wait: float = WAIT_SECONDS
         if not any(home.iterdir()) and not home.is_symlink() and record.had is None:
             home.rmdir()
     forget_home(home)
-    remove_empty_dirs(map(Path, record.made))
+    remove_empty_dirs(map(Path, [*record.made, *made]))
     return replace(left_by(home, ()), stores=stores)
 
 

@@ -80,8 +80,8 @@ def claim(
     One in which a provider failed comes after all others: what is at fault may be in it.
 
     Due is what waits with its time come (or none set), and what is leased with the lease run out (or none
-    set). A job whose owners died `max_crashes` times is parked instead: it may be what kills them. When no
-    job is due, the answer says why.
+    set). A job whose owners died `max_crashes` times without coming further (see `note_progress`) is parked
+    instead: it may be what kills them. When no job is due, the answer says why.
     """
     at = seconds(now)
     ledger.execute(
@@ -128,6 +128,14 @@ def heartbeat(ledger: Ledger, job: Job, *, lease_seconds: float, now: Moment) ->
         (at + lease_seconds, at, job.id, job.token),
     )
     return changed.rowcount == 1
+
+
+def note_progress(ledger: Ledger) -> None:
+    """Let the deaths of its owners no longer count for what is being done: it has come further.
+
+    One worker does one job at a time, so that is the job that is leased.
+    """
+    ledger.execute("UPDATE jobs SET crashes = 0 WHERE state = 'leased' AND crashes > 0")
 
 
 def finish(ledger: Ledger, job: Job, *, now: Moment, again_after: float = 0.0) -> None:

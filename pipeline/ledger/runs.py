@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from pipeline.core.errors import LedgerError
 from pipeline.domain.action import RunSummary
 from pipeline.ledger.connection import Ledger, Moment, seconds
+from pipeline.ledger.jobs import note_progress
 
 _OUTCOMES = ("applied", "proposed", "known", "nothing", "skipped")
 
@@ -94,6 +95,7 @@ def commit_reply(
     )
     if not changed.rowcount:
         raise _refusal(ledger, run_id, "take a reply")
+    note_progress(ledger)
 
 
 def extend_reply(ledger: Ledger, run_id: str, reply_json: str, *, now: Moment) -> None:
@@ -105,6 +107,7 @@ def extend_reply(ledger: Ledger, run_id: str, reply_json: str, *, now: Moment) -
     )
     if not changed.rowcount:
         raise _refusal(ledger, run_id, "take more of a reply")
+    note_progress(ledger)
 
 
 def pending_run(ledger: Ledger, key: str, store: str, strategy: str) -> Run | None:
@@ -134,6 +137,8 @@ def finish_run(ledger: Ledger, run_id: str, *, outcome: str, summary: RunSummary
         )
         if not changed.rowcount:
             raise _refusal(ledger, run_id, f"end as {outcome}")
+        if outcome in _DONE:
+            note_progress(ledger)
         for memory_id in summary.memory_ids:
             ledger.execute(
                 "INSERT OR IGNORE INTO run_memories (memory, run) VALUES (?, ?)", (memory_id, run_id)

@@ -34,12 +34,14 @@ _NEWER_FLAGS = (
     "--disable-slash-commands",
 )
 _PASSED = frozenset(
-    {"PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TERM", "USER", "LOGNAME", "SHELL", "TMPDIR", "TMP", "TEMP"}
-    | {"CLAUDE_CONFIG_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"}
-    | {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"}
-    | {"http_proxy", "https_proxy", "no_proxy", "all_proxy"}
+    {"PATH", "HOME", "LANG", "LANGUAGE", "TMPDIR", "CLAUDE_CONFIG_DIR"}
+    # In what Claude Code starts these are the settings' own (`core.network`).
+    | {"SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}
+    | {"http_proxy", "https_proxy", "no_proxy"}
 )
-_PASSED_PREFIXES = ("LC_", "XDG_")
+_PASSED_PREFIXES = ("LC_",)
+_TYPED = frozenset({"TZ", "TERM", "TMP", "TEMP", "SSL_CERT_DIR", "ALL_PROXY", "all_proxy"})
+"""What passes besides where a person typed the command in a shell of their own; so does ``XDG_``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +119,13 @@ def environment(program: Path, settings: ModelSettings) -> dict[str, str]:
     a login that is refused would be refused again. The program's folder is put on PATH, since a scheduler's
     PATH may lack its interpreter.
     """
+    typed = not places.by_client()
+    names = _PASSED | (_TYPED if typed else frozenset())
+    prefixes = (*_PASSED_PREFIXES, *(("XDG_",) if typed else ()))
     variables = {
-        name: value
-        for name, value in os.environ.items()
-        if name in _PASSED or name.startswith(_PASSED_PREFIXES)
-    } | logins.passed(settings)
+        name: value for name, value in os.environ.items() if name in names or name.startswith(prefixes)
+    }
+    variables |= _user() | logins.passed(settings)
     searched = places.search_path(places.home_dir()).split(os.pathsep)
     variables["PATH"] = os.pathsep.join(dict.fromkeys([*filter(None, searched), str(program.parent)]))
     variables |= {
@@ -141,6 +145,21 @@ def environment(program: Path, settings: ModelSettings) -> dict[str, str]:
     if settings.base_url:
         variables[logins.URL] = settings.base_url
     return variables
+
+
+def _user() -> dict[str, str]:
+    """Return who runs this, as the system knows it: the client looks for its login under that name.
+
+    No variable says it, nor which shell there is: a project can set them, and none is needed without tools.
+    """
+    try:
+        # Not on every system.
+        import pwd
+
+        name = pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):
+        return {}
+    return {"USER": name, "LOGNAME": name}
 
 
 def _fits(text: str) -> bool:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-from pipeline.core.errors import ConflictError
+from pipeline.core.errors import ConflictError, KeptAsItIsError
 from pipeline.core.zone import day
 from pipeline.domain.memory import Memory, Replaced
 from pipeline.domain.sentences import folded, sentences
@@ -76,8 +76,9 @@ class Door:
         if flaw is not None:
             return flaw
         memory = self._shared(memory, document.memory)
-        plan = self.store.rename if rename else self._put
-        planned = plan(memory, document, approved=self._approved)
+        planned = self._put(memory, document, rename=rename)
+        if isinstance(planned, Flaw):
+            return planned
         if removals:
             self._keep_former(document)
         return self._add(planned)
@@ -142,17 +143,12 @@ class Door:
                 return flaw
         if self._untouchable(winner) is None:
             memory = winner.memory
-            self._add(
-                self._put(
-                    replace(
-                        memory,
-                        replaces=tuple(dict.fromkeys([*memory.replaces, *map(_replaced_by, others)])),
-                        aliases=aliases_of(memory, [other.memory for other in others]),
-                    ),
-                    winner,
-                    approved=self._approved,
-                )
-            )
+            replaces = tuple(dict.fromkeys([*memory.replaces, *map(_replaced_by, others)]))
+            aliases = aliases_of(memory, [other.memory for other in others])
+            planned = self._put(replace(memory, replaces=replaces, aliases=aliases), winner)
+            if isinstance(planned, Flaw):
+                return planned
+            self._add(planned)
         for other in others:
             self.retire(other, reason, superseded_by=winner.id)
         return None
@@ -166,9 +162,13 @@ class Door:
         same = ("target", "type", "direction")
         others = [known for known in memory.relations if any(known.get(key) != link[key] for key in same)]
         changed = replace(memory, relations=(*others, dict(link)), updated=self._now)
-        if document.path in self._texts:
+        was_planned = document.path in self._texts
+        planned = self._put(changed, document)
+        if isinstance(planned, Flaw):
+            return planned
+        if was_planned:
             self.operations = [item for item in self.operations if item.path != document.path]
-        self._add(self._put(changed, document, approved=self._approved))
+        self._add(planned)
         return None
 
     def bring(self, operations: Iterable[Move | Put | Restore | WriteFile]) -> None:
@@ -273,8 +273,13 @@ class Door:
 
     # -- planning -------------------------------------------------------------------------------------
 
-    def _put(self, memory: Memory, document: Document, *, approved: bool) -> Put:
-        planned = self.store.put(memory, existing=document, approved=approved)
+    def _put(self, memory: Memory, document: Document, *, rename: bool = False) -> Put | Move | Flaw:
+        try:
+            if rename:
+                return self.store.rename(memory, document, approved=self._approved)
+            planned = self.store.put(memory, existing=document, approved=self._approved)
+        except KeptAsItIsError as error:
+            return Flaw(str(error.args[0]), to_inbox=True)
         self._texts[planned.path] = memory
         return planned
 

@@ -28,6 +28,7 @@ _TEXT_STYLE, _EMOJI_STYLE = "\ufe0e", "\ufe0f"
 _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 _KEYCAP, _KEYS = "\u20e3", "#*0123456789"
 _VOWEL_SEPARATOR, _MONGOLIAN_SELECTORS = "\u180e", "\u180b\u180c\u180d\u180f"
+_LINE_ENDS = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029"
 _END_OF_TAGS = "\U000e007f"
 _FLAGS = tuple(
     "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in region) + _END_OF_TAGS
@@ -144,6 +145,24 @@ def visible_line(text: str) -> str:
     """
     # Lines first: some ends of a line are characters that nobody sees, and their words must stay apart.
     return " ".join(visible(" ".join(text.split())).split())
+
+
+def visible_name(path: str) -> str:
+    """Return the name or path of a file on one line, on which all can be seen, for a person to read.
+
+    What is no UTF-8, ends a line or is seen by nobody stands as its escape: ``\\n``, ``\\xe9``, ``\\u200b``.
+    """
+    shown = visible(path)
+    if shown == path and path.isprintable():
+        return path
+    kept = {char for char in shown if char.isprintable() or (char.isspace() and char not in _LINE_ENDS)}
+    return "".join([char if char in kept else _escaped(char) for char in path])
+
+
+def _escaped(char: str) -> str:
+    # The odd byte of a name, as Python has it.
+    byte = ord(char) - 0xDC00
+    return f"\\x{byte:02x}" if 0x80 <= byte <= 0xFF else char.encode("unicode_escape").decode("ascii")
 
 
 def _suspects(text: str) -> list[str]:

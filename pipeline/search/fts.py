@@ -19,7 +19,8 @@ from typing import Self
 
 from pipeline.core import system
 from pipeline.core.atomic import ensure_dir
-from pipeline.core.errors import SearchError
+from pipeline.core.errors import SearchError, cause
+from pipeline.hooklib.settings import NO_ROOM, step_for
 from pipeline.search.index_reader import CANDIDATES, VERSION, Lookup, cue_terms, index_path, is_lone
 from pipeline.search.meaning import WordTable
 from pipeline.search.rows import NO_STAMP, SearchRow, shown
@@ -280,9 +281,9 @@ class SearchIndex:
             yield
         except kinds as error:
             raise SearchError(
-                f"the search index can't be used: {error}",
+                f"the search index can't be used: {cause(error) if isinstance(error, OSError) else error}",
                 file=str(self.path),
-                fix="It holds nothing of its own: delete the file, and the next dream builds it again.",
+                fix=_step(error),
             ) from error
 
 
@@ -305,6 +306,16 @@ def _bring_up_to_date(connection: sqlite3.Connection) -> None:
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
+
+
+def _step(error: OSError | sqlite3.Error) -> str:
+    """Return what a person can do about `error`."""
+    if isinstance(error, OSError):
+        return step_for(error.errno)
+    name = getattr(error, "sqlite_errorname", None) or ""
+    if name.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
+        return NO_ROOM
+    return "It holds nothing of its own: delete the file, and the next dream builds it again."
 
 
 def _turn_wal_on(connection: sqlite3.Connection) -> None:

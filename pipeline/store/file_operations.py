@@ -95,13 +95,15 @@ Change = Operation | IndexWrite
 class ChangeSet:
     """Operations that happen together or not at all; the same `id` is applied once, ever.
 
-    `at` is the moment the records give it; None means the time of the writing.
+    `at` is the moment the records give it; None means the time of the writing. Unless it may `begin` one, a
+    MEMORY.md without a block of ours gets none.
     """
 
     id: str
     reason: str
     operations: Sequence[Operation]
     at: datetime | None = None
+    begin: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,22 @@ from collections.abc import Iterator
 from pipeline.core import jsonl
 from pipeline.core.atomic import TEMP_MARK
 from pipeline.core.errors import StoreError
-from pipeline.domain.finding import Finding
-from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, conflicts
+from pipeline.domain.finding import Finding, Level
+from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, conflicts, is_hidden_file
 from pipeline.hooklib.plain import lines_of
+from pipeline.safety.invisible import visible_name
 from pipeline.store.files.document import SETTLING, conflict_in_words
 from pipeline.store.files.layout import INDEX, MAX_DERIVED, OVERFLOW, PRIVATE, read_regular
 from pipeline.store.files.memory_index import linked_paths
+from pipeline.store.files.names import common_form
 from pipeline.store.files.scanning import Snapshot
 from pipeline.store.repository import Store
 
 MERGE_CONFLICT = "merge-conflict"
+INDEX_ENCODING = "index-encoding"
+ODD_NAME = "file-name"
+RENAME = "Rename it; until then it takes part in nothing, and stays as it is."
+SHARED_ID = "A copy? `reverie adopt` gives it an id of its own; or remove the line `id`, or the file."
 
 
 def fsck(store: Store, *, index_lines: int = INDEX_LINES, index_bytes: int = INDEX_BYTES) -> list[Finding]:
@@ -45,8 +51,13 @@ def _files(snapshot: Snapshot) -> Iterator[Finding]:
         if problem.path in snapshot.unsettled:
             continue  # `_unsettled` tells of each conflict.
         if problem.path in snapshot.broken:
-            fix = "Mend the front matter; the file is left as it is until then."
-            yield _fault("front-matter", problem.path, where + problem.message, fix)
+            yield _fault("front-matter", problem.path, where + problem.message, problem.fix)
+        elif problem.by_name:
+            # One that begins with a dot was hidden by somebody on purpose, most likely.
+            level: Level = "note" if is_hidden_file(problem.path) else "error"
+            yield Finding(level, ODD_NAME, problem.message, RENAME, problem.path)
+        elif problem.path == INDEX and problem.fix:
+            yield _fault(INDEX_ENCODING, problem.path, where + problem.message, problem.fix)
         elif "link" in problem.message:
             yield _fault("link", problem.path, problem.message, "Replace the link by the file it names.")
         else:
@@ -68,15 +79,16 @@ def _unsettled(store: Store, snapshot: Snapshot) -> Iterator[Finding]:
 
 def _doubles(snapshot: Snapshot) -> Iterator[Finding]:
     names: dict[str, list[str]] = defaultdict(list)
-    idents: dict[str, list[str]] = defaultdict(list)
     for item in snapshot.documents:
-        names[item.name.lower()].append(item.path)
-        if item.id:
-            idents[item.id].append(item.path)
-    for code, groups in (("duplicate-name", names), ("duplicate-id", idents)):
-        for key, paths in groups.items():
-            for path in paths[1:]:
-                yield _fault(code, path, f"{key} is also in {paths[0]}", "Rename or merge one of the two.")
+        names[common_form(item.name)].append(item.path)
+        if item.twin:
+            yield _fault(
+                "duplicate-id", item.path, f"{item.own_id} is also in {visible_name(item.twin)}", SHARED_ID
+            )
+    for key, paths in names.items():
+        for path in paths[1:]:
+            what = f"{visible_name(key)} is also in {visible_name(paths[0])}"
+            yield _fault("duplicate-name", path, what, "Rename or merge one of the two.")
 
 
 def _modes(store: Store, snapshot: Snapshot) -> Iterator[Finding]:

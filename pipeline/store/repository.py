@@ -129,6 +129,10 @@ class Store:
         """Return every memory and every problem; only files that changed are read again."""
         return self._scanner.scan()
 
+    def left_out(self) -> list[str]:
+        """Return what `Snapshot.left_out` does, for much less than a `scan`."""
+        return self._scanner.left_out()
+
     def read(self, name: str) -> Document:
         """Return the memory that `name` means (see `Snapshot.by_name`); UnknownMemoryError if none."""
         found = self.scan().by_name(name)
@@ -326,32 +330,31 @@ class Store:
         undo.require_once(restores, self.scan().documents, undo.title(chosen, history))
         with self._locked():
             self._index.remember(generations.own_lines(self.root, chosen.run))
-        change_id = generations.undo_id(chosen.run)
-        applied = self.apply(ChangeSet(change_id, f"undo of {chosen.run}", restores, at), generation=True)
-        return Undone(
-            run_id,
-            tuple(item.path for item in restores),
-            applied.already,
-            known.reason,
-            known.at,
-            removed=tuple(item.path for item in restores if item.data is None),
-            restored=tuple(item.path for item in restores if item.expected is None),
-            again=again,
-            by=change_id,
+        stays = undo.leaves_ours(self.root, restores, self._written.paths())
+        index = next(iter(self._index.paths()), "")
+        if not stays:
+            restores += undo.without_block(
+                self.root, chosen.run, history, restores, index, self._index.without_block
+            )
+        change = ChangeSet(
+            generations.undo_id(chosen.run), f"undo of {chosen.run}", restores, at, begin=stays
         )
+        applied = self.apply(change, generation=True)
+        return undo.undone(run_id, chosen, history, restores, applied, again=again)
 
-    def reindex(self, *, now: datetime, index_lines: int | None = None) -> list[str]:
+    def reindex(self, *, now: datetime, index_lines: int | None = None, begin: bool = True) -> list[str]:
         """Rebuild every derived file; return the paths written, which are none when nothing changed.
 
-        With `index_lines` MEMORY.md gets no more lines than that, until it is next rebuilt.
+        With `index_lines` MEMORY.md gets no more lines than that, until it is next rebuilt. Unless it may
+        `begin` one, it gets no first block where no memory is ours.
         """
         if self._bare:
             return []
         with self._locked(), scanning.collector_paused(), self._index.at_most(index_lines):
             self._recover()
             snapshot = self.scan()
-            wrote = self._rebuild(snapshot, now)
-            state = usage.write_state(self.root, now)
+            wrote = self._rebuild(snapshot, now, begin=begin)
+            state = usage.carry_over(self.root, self._ids, now) or usage.write_state(self.root, now)
             jobs = {
                 usage.STATE: state,
                 catalog.CORE: catalog.write_core(self.root, snapshot.documents, now),
@@ -368,12 +371,16 @@ class Store:
         Told again, they are not counted again. No memory is touched. Raises StoreError as `apply` does.
         """
         with self._locked():
+            usage.carry_over(self.root, self._ids, now)
             return usage.count_uses(self.root, found, ledger, now)
+
+    def _ids(self) -> dict[str, str]:
+        return {document.path: document.id for document in self.scan().documents}
 
     def _apply(self, change: ChangeSet, generation: bool) -> Applied:
         snapshot = self._scanner.glance()
         now = SystemClock().now()
-        self._index.show(snapshot, now, change.operations)
+        self._index.show(snapshot, now, change.operations, begin=change.begin)
         changed = {operation.path for operation in change.operations}
         operations = [*change.operations, *self._index.writes(but=changed)]
         self._scanner.remember(snapshot, but=changed)
@@ -419,8 +426,9 @@ class Store:
         if applied is not None and applied.conflicts:
             self._rebuild(self.scan(), SystemClock().now())
 
-    def _rebuild(self, snapshot: Snapshot, now: datetime) -> list[str]:
-        self._index.show(snapshot, now)
+    def _rebuild(self, snapshot: Snapshot, now: datetime, *, begin: bool = True) -> list[str]:
+        begin = begin or any(not document.foreign for document in snapshot.documents)
+        self._index.show(snapshot, now, begin=begin)
         return [path for path in self._index.paths() if self._journal.replace_index(path, self._index.render)]
 
     @contextmanager

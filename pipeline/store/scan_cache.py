@@ -10,6 +10,7 @@ from pipeline.hooklib.ownership import OURS
 from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
 from pipeline.store.files import scanning
 from pipeline.store.files.scanning import Document, Snapshot
+from pipeline.store.ownership import twins
 from pipeline.store.ownership.identities import Identities
 from pipeline.store.ownership.written_log import WrittenLog
 
@@ -42,10 +43,17 @@ class Scanner:
                 document.identity = None
             else:
                 document.identity = self._identities.of(document.path, document.digest, present)
+        twins.part(self._root, snapshot.documents, self._written, self._identities)
         snapshot.problems += self._index.problems()
         self._trusted = scanning.trusted(snapshot.documents, int(now * 1e9))
         self.remember(snapshot)
         return snapshot
+
+    def left_out(self) -> list[str]:
+        """Return what `Snapshot.left_out` does, for much less than a `scan`."""
+        found = scanning.look_for_faults(self._root)
+        found.problems += self._index.problems()
+        return found.left_out()
 
     def glance(self) -> Snapshot:
         """Return the store by its file names; what this object saw before is not looked at again.

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeGuard
 from pipeline.domain.speech import FORMS, MENU_TOOL, PLAN_TOOL, Channel
 from pipeline.hooklib.plain import lines_of
 from pipeline.transcript import client_texts, decided
+from pipeline.transcript.tools import may_be_plan
 
 MOST_OPEN = 8
 _MOST_TOOLS = 64
@@ -27,7 +28,6 @@ SENT_BACK = "[refused the plan, unless it was taken up afterwards]"
 _LEFT_OPEN = "[left this open; chosen until then:]"
 _MORE = "[wants further questions first]"
 
-_PLAN_FILE = re.compile(r"(?:\A|/)plans/[^/]+\.md\Z")
 _ASKED_AGAIN = (
     "The user wants to clarify these questions",
     "The user has indicated they have provided enough",
@@ -88,7 +88,7 @@ class Dialogs:
     def _note_draft(self, name: str, given: dict[str, Any]) -> None:
         """Follow the file that a plan is written into, for clients whose ExitPlanMode does not repeat it."""
         path = given.get("file_path")
-        if not isinstance(path, str) or not _PLAN_FILE.search(path.replace("\\", "/")):
+        if not isinstance(path, str) or not may_be_plan(path):
             return
         content, old, new = given.get("content"), given.get("old_string"), given.get("new_string")
         if name == "Write" and isinstance(content, str):

@@ -10,7 +10,7 @@ from pipeline.domain.speech import EDITED, TOUCHING, WROTE
 _IN_MEMORY = re.compile(r"(?:\A|/)projects/[^/]+/memory/(?!(?:.*/)?\.\.(?:/|\Z)).+", re.DOTALL)
 _MAY_BE_MEMORY = re.compile(r"\A[^\0]{0,4000}/memory/[^\0]{1,1000}\.md\Z")
 _PLAN = re.compile(r"/\.claude/plans/[^/]+\.md\Z")
-"""The file of a plan, which is shown as such."""
+_MAY_BE_PLAN = re.compile(r"(?:\A|/)plans/[^/]+\.md\Z")
 _LONGEST_PATH = 160
 _UNPRINTED = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]+")
 
@@ -37,6 +37,16 @@ def may_be_memory(path: str) -> bool:
     return bool(_MAY_BE_MEMORY.search(path.replace("\\", "/")))
 
 
+def is_plan(path: str) -> bool:
+    """Say whether `path` is that of a plan, which is shown as such, where the client keeps them usually."""
+    return bool(_PLAN.search(path.replace("\\", "/")))
+
+
+def may_be_plan(path: str) -> bool:
+    """Say whether `path` may be that of a plan: the client's own folder can lie anywhere."""
+    return bool(_MAY_BE_PLAN.search(path.replace("\\", "/")))
+
+
 def used(blocks: list[Any], cwd: str | None) -> Used:
     """Return the tools that an assistant's record uses; paths below `cwd` are shortened to it."""
     tools = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
@@ -48,7 +58,7 @@ def used(blocks: list[Any], cwd: str | None) -> Used:
         name = _text(tool, "name")
         fields = given if isinstance(given, dict) else {}
         path = _text(fields, "file_path") or _text(fields, "notebook_path") or _text(fields, "path")
-        if _PLAN.search(path.replace("\\", "/")):
+        if is_plan(path):
             continue
         names += [name] if name else []
         if path and name in TOUCHING:

@@ -16,6 +16,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import cached_property, lru_cache
 
 from pipeline.domain.memory import TYPES
 from pipeline.text.dates import absolute
@@ -85,9 +86,9 @@ class Ground:
     """
 
     def __init__(self, lines: Sequence[Line], *, old: str = "", dialogue: str = "") -> None:
-        self._all = _Words([*(line.text for line in lines), old])
-        self._persons = _Words([*(line.text for line in lines if line.by_person), old])
-        self._dialogue = _Words([dialogue])
+        self._all = _Words("\n".join([*(line.text for line in lines), old]))
+        self._persons = _Words("\n".join([*(line.text for line in lines if line.by_person), old]))
+        self._dialogue = _whole(dialogue)
         # A day that a relative word gave counts as said.
         self._dated = plain(" ".join(absolute(line.text, line.at) for line in lines))
         self._days = [line.at.date() for line in lines if line.at]
@@ -141,16 +142,34 @@ class Ground:
 
 
 class _Words:
-    """Texts in the forms in which something is looked for in them."""
+    """A text in the forms in which something is looked for in it, each made when first it is asked for."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        whole = unicodedata.normalize("NFKC", "\n".join(texts))
-        self.exact = _spaced(whole)
-        self.folded = plain(whole)
-        self._plain_words = frozenset(re.findall(r"[^\W\d_]{3,}", self.folded))
-        self._values = {form for match in _VALUE.findall(whole) for form in _forms(match)}
-        self._groups = frozenset(str(int(group)) for group in re.findall(r"\d+", whole) if len(group) < 19)
-        self._numbers = {words for kind, words in shapes(whole) if kind == "number"}
+    def __init__(self, text: str) -> None:
+        self._text = unicodedata.normalize("NFKC", text)
+
+    @cached_property
+    def exact(self) -> str:
+        return _spaced(self._text)
+
+    @cached_property
+    def folded(self) -> str:
+        return plain(self._text)
+
+    @cached_property
+    def _plain_words(self) -> frozenset[str]:
+        return frozenset(re.findall(r"[^\W\d_]{3,}", self.folded))
+
+    @cached_property
+    def _values(self) -> frozenset[str]:
+        return frozenset(form for match in _VALUE.findall(self._text) for form in _forms(match))
+
+    @cached_property
+    def _groups(self) -> frozenset[str]:
+        return frozenset(str(int(group)) for group in re.findall(r"\d+", self._text) if len(group) < 19)
+
+    @cached_property
+    def _numbers(self) -> frozenset[str]:
+        return frozenset(words for kind, words in shapes(self._text) if kind == "number")
 
     def has_exactly(self, words: str) -> bool:
         return _spaced(words) in self.exact
@@ -175,6 +194,12 @@ class _Words:
             if same and not same & {"", unit}:
                 return False
         return bool(_forms(digits) & self._values) or digits in self._groups
+
+
+@lru_cache(maxsize=2)
+def _whole(dialogue: str) -> _Words:
+    """Return the words of a dialogue, which are the same for all candidates of a reply."""
+    return _Words(dialogue)
 
 
 _LETTER = rf"[^\W\d_{UNSPACED}]"

@@ -100,9 +100,13 @@ def _passes(home: Path, left: set[str]) -> bool:
     """
     try:
         settings = config.load(home)
-        zone.use(settings.extraction.time_zone)
         network.use(**settings.network.model_dump())
         clock = clocks.from_environment()
+        try:
+            zone.note(home, clock.now())
+        except OSError as error:
+            LOG.warning("the zone of this machine can't be noted: %s", cause(error))
+        zone.use(settings.extraction.time_zone, home)
         try:
             return _pass_by_pass(home, settings, clock, left)
         except DamagedLedgerError as error:

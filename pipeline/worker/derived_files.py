@@ -94,7 +94,7 @@ class DerivedFiles:
             if store.is_team:
                 return  # nothing is written there but at a person's word, whose command brings all in step
             note_authors(context.ledger, store)
-            store.reindex(now=context.clock.now())
+            store.reindex(now=context.clock.now(), begin=False)
             semantic.keep_fresh(store, context.settings, context.ledger, context.clock, run_id=new_id())
 
     def _put_back(self, job: Job, error: Exception) -> None:

@@ -14,6 +14,7 @@ from pipeline.intake.ingest import file_key, ingest_file
 from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import Ledger, open_ledger, recovery
 from pipeline.recall.prepared import hook_state
+from pipeline.text.humanize import count
 from pipeline.transcript import scan
 
 LOG = logging.getLogger("reverie.worker")
@@ -30,10 +31,10 @@ def renew_ledger(home: Path, settings: Settings, clock: Clock) -> str:
     if renewed is None:
         return ""
     with open_ledger(Home(home).ledger) as ledger:
-        count = _read_again(ledger, settings, clock)
+        read = count(_read_again(ledger, settings, clock), "transcript")
     spent = "" if renewed.spend_is_whole else "; what was spent before is not known any more"
     notice = (
-        f"the ledger was damaged, so a new one was made from {count} transcripts of the last"
+        f"the ledger was damaged, so a new one was made from {read} of the last"
         f" {settings.extraction.first_sight_days} days{spent}. The damaged one is {renewed.aside.name}"
     )
     LOG.warning("%s", notice)

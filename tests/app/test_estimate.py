@@ -7,11 +7,11 @@ import pytest
 from pipeline.app.status import estimate
 from pipeline.config import Settings
 from pipeline.core.clock import SystemClock
-from pipeline.evaluation.reading import read_session
 from pipeline.evaluation.suite import HALVES, Session, sessions
 from pipeline.intake.ingest import ingest_file
 from pipeline.ledger import conversations
 from tests.support.ledgers import new_ledger
+from tests.support.readings import recorded
 
 SUITE = Path(__file__).resolve().parents[2] / "fixtures" / "eval"
 
@@ -28,10 +28,10 @@ def estimated(session: Session, home: Path) -> tuple[int, int]:
 
 @pytest.mark.parametrize("half", HALVES)
 def test_an_estimate_is_right_to_a_fifth_over_a_backlog(half: str, tmp_path: Path) -> None:
-    recorded = [each for each in sessions(SUITE, half=half) if list(each.recordings().glob("*.json"))]
-    readings = [read_session(each) for each in recorded]
+    suite = [each for each in sessions(SUITE, half=half) if list(each.recordings().glob("*.json"))]
+    readings = [recorded(each) for each in suite]
     calls = sum(reading.first.calls + reading.second.calls for reading in readings)
     tokens = sum(reading.first.tokens + reading.second.tokens for reading in readings)
-    told = [estimated(each, tmp_path / each.name) for each in recorded]
+    told = [estimated(each, tmp_path / each.name) for each in suite]
     assert abs(sum(count for count, _ in told) / calls - 1) <= 0.2
     assert abs(sum(count for _, count in told) / tokens - 1) <= 0.2

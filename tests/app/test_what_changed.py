@@ -268,3 +268,28 @@ def test_damaged_bytes_are_named_in_the_history(bench: Bench, app: App) -> None:
     (item,) = history.history(app)
     assert item.what.startswith("extraction of x (") and "not the bytes" in item.what
     assert Store.open(bench.store.path).history()
+
+
+def seen(*changes: tuple[str, str | None, str | None]) -> list[tuple[str, str]]:
+    """What is told of files, each by path, its text before and after: the id, "" for none at all."""
+
+    def raw(path: str, ident: str | None) -> bytes | None:
+        line = f"id: {ident}\n" if ident else ""
+        return None if ident is None else f"---\nname: {path[0]}\n{line}---\n\nSays.\n".encode()
+
+    diffs = [FileDiff(path, raw(path, before), raw(path, after)) for path, before, after in changes]
+    return [(change.word, change.memory.path) for change in memory_changes(diffs)]
+
+
+def test_a_memory_that_gets_an_id_is_changed_and_not_another() -> None:
+    assert seen(("a.md", "", "one")) == [("changed", "a.md")]
+    assert seen(("a.md", "one", "")) == [("changed", "a.md")], "taken back"
+    assert seen(("a.md", "same", "same"), ("b.md", "same", "own")) == [
+        ("changed", "a.md"),
+        ("changed", "b.md"),
+    ]
+
+
+def test_one_that_took_the_place_of_another_is_another() -> None:
+    moved = seen(("a.md", "one", "two"), ("b.md", "two", None), ("vault/a.md", None, "one"))
+    assert {word for word, _ in moved} == {"pinned", "renamed"}

@@ -101,7 +101,6 @@ BREAKS_EVERYWHERE = {
     "pipeline/evaluation/demo.py": "bytes, which break at LF and CR alone",
     "pipeline/evaluation/reading.py": "bytes, too",
     "pipeline/hooklib/plain.py": "bytes, too",
-    "pipeline/store/files/rewriting.py": "front matter: YAML breaks lines there, too",
     "pipeline/store/ownership/host_lock.py": "a file of the kernel's",
 }
 

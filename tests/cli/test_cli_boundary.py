@@ -26,11 +26,11 @@ def test_bug_017_text_is_utf_8_whatever_the_locale(desk, tmp_path):
     note_python(desk.project.parent / ".claude" / "reverie")
     payload = json.dumps({**event, "hook_event_name": "Stop", "note": SAID}, ensure_ascii=False).encode()
     subprocess.run([sys.executable, HOOKS / "capture.py", "Stop"], input=payload, env=env, check=True)
-    done = desk.run(
+    done = desk.anew(
         "work", **ASCII, REVERIE_NOW="2026-11-20T12:00:00+00:00", REVERIE_WORKER__FLUSH_WAIT_SECONDS="0"
     )
     assert done.out.startswith("1 event, 1 run, 0 failures")
-    assert SAID in desk.run("list", **ASCII).out
+    assert SAID in desk.anew("list", **ASCII).out
     assert SAID in (desk.store / "MEMORY.md").read_text("utf-8")
 
 

@@ -1,11 +1,7 @@
 """History, diff, undo, why: what was changed by whom, old beside new, and how it comes back."""
 
 import json
-import os
-import pty
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -20,6 +16,7 @@ from pipeline.revision import Door, Replacement, amended
 from pipeline.store import Store
 from tests.cli.conftest import session
 from tests.support.stores import NOW, memory
+from tests.support.terminals import on_terminals
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = "Three retries it is for the payment gateway, since at five it bans the shop for an hour and more."
@@ -80,16 +77,8 @@ def test_a_page_of_the_diary_alone_is_no_change_that_anybody_would_undo(desk):
 def test_diff_and_history_fit_eighty_columns(changed):
     desk, _, run = changed
     for command in (["diff", run], ["history"]):
-        ours, theirs = pty.openpty()
-        code = "import fcntl,struct,termios;"
-        code += "fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 80, 0, 0));"
-        code += f"import sys; sys.argv = ['reverie', *{command!r}];"
-        code += "from pipeline.cli.main import run; run()"
-        env = {**desk.env, "TERM": "xterm", "NO_COLOR": "1"}
-        subprocess.run([sys.executable, "-c", code], cwd=desk.project, env=env, stdout=theirs, timeout=60)
-        os.close(theirs)
-        text = re.sub(r"\x1b\[[0-9;]*m", "", os.read(ours, 100_000).decode())
-        os.close(ours)
+        shown, _ = on_terminals(command, desk.env, desk.project, 80)
+        text = re.sub(r"\x1b\[[0-9;]*m", "", shown)
         assert "retries" in text
         assert max(len(line) for line in text.splitlines()) <= 80, text
 

@@ -13,7 +13,9 @@ import pytest
 
 from pipeline.app.application import App
 from pipeline.app.search import search
+from pipeline.hooklib import places
 from pipeline.hooklib.memory_format import NOT_MEMORIES
+from pipeline.recall.live import hook
 from pipeline.text.tokens import terms
 from tests.cli.conftest import Desk
 from tests.support.claude_folders import UNREADABLE, LaidOut, every_folder, labels, lay_out
@@ -23,15 +25,29 @@ BROKEN = "---\nname: a\ndescription: 'b' c\n---\nThe crane stands in bay four.\n
 UNSETTLED = "---\nname: b\n---\n<<<<<<< HEAD\nThe crane is red.\n=======\nThe crane is blue.\n>>>>>>> main\n"
 
 
+EVENT = "UserPromptSubmit"
+
+
 def recalled(laid: LaidOut, prompt: str, session: str) -> set[str]:
-    """Return the names of the memories that the real hook puts before `prompt`."""
-    payload = {"session_id": session, "cwd": str(laid.project), "prompt": prompt}
-    command = [sys.executable, "-I", "-S", str(HOOKS / "recall.py"), "UserPromptSubmit"]
+    """Return the names of the memories that the hook, run in this process, puts before `prompt`."""
+    problems: list[str] = []
+    printed = hook.run(EVENT, payload(laid, prompt, session), places.hooks_home(), problems)
+    assert problems == []
+    return set(re.findall(r'name="([^"]+)"', context_of(printed.encode())))
+
+
+def recalled_by_the_host(laid: LaidOut, prompt: str, session: str) -> set[str]:
+    """Return the same with the hook run as the host runs it."""
     done = subprocess.run(
-        command, input=json.dumps(payload).encode(), cwd=laid.project, capture_output=True, timeout=LIMIT
-    )
+        [sys.executable, "-I", "-S", str(HOOKS / "recall.py"), EVENT],
+        input=payload(laid, prompt, session), cwd=laid.project, capture_output=True, timeout=LIMIT,
+    )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, b"")
     return set(re.findall(r'name="([^"]+)"', context_of(done.stdout)))
+
+
+def payload(laid: LaidOut, prompt: str, session: str) -> bytes:
+    return json.dumps({"session_id": session, "cwd": str(laid.project), "prompt": prompt}).encode()
 
 
 @pytest.mark.parametrize(("half", "name"), every_folder())
@@ -61,7 +77,10 @@ def test_what_the_client_reads_is_listed_found_and_recalled(half: str, name: str
         assert row["path"] in {hit.path for hit in search(app, words)}
         # What two files say in the same words is said once.
         either = {row["name"], names[same.get(row["path"], row["path"])]}
-        assert recalled(laid, words, f"s-{number}") & either, row
+        found = recalled(laid, words, f"s-{number}")
+        assert found & either, row
+        if number % 12 == 0:
+            assert recalled_by_the_host(laid, words, f"h-{number}") == found, row
 
 
 def test_what_can_t_be_read_is_named_in_one_line_and_the_rest_goes_on(tmp_path: Path) -> None:

@@ -198,8 +198,8 @@ def test_doctor_fails_when_a_memory_cannot_be_read(desk):
     desk.here("add", "Deploys happen on Tuesdays.", "--name", "deploy-day")
     (desk.store / "broken.md").write_text("---\nname: 'a\n---\nbody\n")
     told = desk.here("doctor", code=1).out
-    assert "error store front-matter: broken.md: line 3" in told
-    assert "Mend the front matter" in told
+    assert "error store front-matter: broken.md: line 2" in told
+    assert "Quote the value, or remove the line" in told
 
 
 def test_a_broken_memory_is_told_on_stderr_and_hides_no_other(desk):
@@ -207,7 +207,7 @@ def test_a_broken_memory_is_told_on_stderr_and_hides_no_other(desk):
     (desk.store / "broken.md").write_text("---\nname: 'a\n---\nbody\n")
     told = desk.here("list", "--json")
     assert [row["name"] for row in told.json] == ["deploy-day"]
-    assert told.err.startswith("broken.md:3: front matter")
+    assert told.err.startswith("broken.md:2: front matter")
 
 
 @pytest.mark.parametrize(

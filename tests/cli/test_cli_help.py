@@ -10,6 +10,7 @@ import typer
 
 from pipeline.cli import groups
 from pipeline.cli.main import COMMANDS, cli
+from tests.support.warm import shared_workers
 
 
 def test_help_shows_every_command_under_a_heading(desk):
@@ -52,10 +53,7 @@ def complete(desk, *words, shell="bash"):
         "_TYPER_COMPLETE_ARGS": " ".join(("reverie", *words)),
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
     }
-    code = "import sys; sys.argv = ['reverie']; from pipeline.cli.main import run; run()"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=desk.project, env=env, capture_output=True, text=True
-    )
+    done = shared_workers().reverie([], env, desk.project)
     assert "Traceback" not in done.stderr
     return done.stdout
 
@@ -69,7 +67,11 @@ def test_a_shell_completes_commands_names_and_settings(desk, shell):
         found = complete(desk, command, "dep", shell=shell)
         assert "deploy-day" in found and "deploy-tersely" in found
     assert "spend.dollars_per_day" in complete(desk, "config", "set", "spend.d", shell=shell)
-    script = desk.here("--show-completion", shell, _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1").out
+    # Asked of a Python started for it: whether the shell is looked for is decided with the command tree.
+    env = {**desk.env, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    code = "import sys; sys.argv[0] = 'reverie'; from pipeline.cli.main import run; run()"
+    ask = [sys.executable, "-c", code, "--show-completion", shell]
+    script = subprocess.run(ask, env=env, capture_output=True, text=True, check=True).stdout
     assert f"complete_{shell}" in script and "reverie" in script
 
 

@@ -3,7 +3,6 @@
 import json
 import os
 import pty
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from pipeline.ledger.inbox import list_inbox
 from pipeline.revision import Door
 from pipeline.store import Store
 from tests.support.stores import NOW, memory
+from tests.support.warm import shared_workers
 
 OLD = "Three retries for the gateway. Log each.\n\n**Why:** At five it bans us.\n"
 SOURCE = Evidence(session="s", uuid="a", quote="three retries", at="2026-01-05T10:00:00+00:00")
@@ -296,14 +296,13 @@ class Terminal:
         ours, theirs = pty.openpty()
         try:
             os.write(ours, "".join(f"{answer}\n" for answer in answers).encode())
-            done = subprocess.run(
-                [sys.executable, "-m", "pipeline.cli.main", "inbox", "edit", str(number)],
-                cwd=self.desk.project, env={**self.env, **env}, stdin=theirs, capture_output=True, timeout=60,
-            )  # fmt: skip
+            words = ["inbox", "edit", str(number)]
+            place = self.desk.project
+            done = shared_workers().reverie(words, {**self.env, **env}, place, stdin=os.ttyname(theirs))
         finally:
             os.close(ours)
             os.close(theirs)
-        said = done.stderr.decode()
+        said = done.stderr
         assert done.returncode == code and "fault" not in said and "Errno" not in said, said
         return said
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,7 +49,8 @@ def test_a_few_are_told_where_they_stand(desk) -> None:
     desk.here("add", "Deploys happen on Tuesdays.", "--name", "deploy-day")
     (desk.store / "merged.md").write_text(f"---\nname: merged\n---\n{BOTH}")
     assert desk.here("list").err.splitlines()[-1] == (
-        "merged.md:4: a merge left both sides of a conflict, from line 4 to 8"
+        "merged.md:4: a merge left both sides of a conflict, from line 4 to 8. Keep one side, and remove the"
+        " lines with <<<<<<<, ======= and >>>>>>>; until then it is not recalled."
     )
 
 
@@ -54,6 +58,37 @@ def test_status_says_so_on_its_screen_and_as_json(spoilt) -> None:
     said = " ".join(spoilt.here("status").out.split())
     assert UNREAD in said and UNSETTLED in said
     assert spoilt.here("status", "--json").json["left_out"] == [UNREAD, UNSETTLED]
+
+
+OPENED = """
+import atexit, sys
+opened = set()
+sys.addaudithook(lambda event, told: event == "open" and opened.add(str(told[0])))
+atexit.register(lambda: print(*(file for file in opened if file.endswith(".md")), sep="\\n", file=sys.stderr))
+sys.argv = ["reverie", "status"]
+from pipeline.cli.main import run
+run()
+"""
+
+
+def test_status_opens_no_memory_that_the_index_knows(spoilt) -> None:
+    for number in range(20):
+        (spoilt.store / f"known-{number}.md").write_text(LENIENT)
+    spoilt.here("reindex")
+    # Dated later, as an index is that was not made in the same moment as the files.
+    os.utime(spoilt.store / "_index.json", (4_000_000_000, 4_000_000_000))
+    (spoilt.store / "known-7.md").write_text(BROKEN)
+    done = subprocess.run(
+        [sys.executable, "-c", OPENED],
+        cwd=spoilt.project,
+        env=spoilt.env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert UNREAD.replace("4 files", "5 files") in " ".join(done.stdout.split())
+    opened = {Path(line).name for line in done.stderr.splitlines() if Path(line).parent == spoilt.store}
+    assert opened - {"MEMORY.md"} == {*(f"broken-{name}.md" for name in "abcd"), "merged.md", "known-7.md"}
 
 
 def test_a_dreams_report_says_so(spoilt) -> None:
@@ -66,7 +101,8 @@ def test_a_dreams_report_says_so(spoilt) -> None:
 def test_doctor_names_each(spoilt) -> None:
     said = spoilt.here("doctor", code=1).out
     for name in "abcd":
-        assert f"broken-{name}.md: line 3: front matter" in said
+        assert f"broken-{name}.md: line 3: front matter: text behind the value" in said
+    assert "Quote the value, or remove the line; the file is left as it is until then." in said
     assert "merged.md: a merge left both sides of a conflict, from line 4 to 8" in said
     assert said.count("merged.md") == 1
 

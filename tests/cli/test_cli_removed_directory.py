@@ -10,6 +10,7 @@ import pytest
 import typer
 
 from pipeline.cli.main import cli
+from tests.support.warm import shared_workers
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM: Any = typer.main.get_command(cli)
@@ -20,14 +21,23 @@ STARTS = {
 }
 
 
+def environment(folder: Path) -> dict[str, str]:
+    """Return the whole environment of a person whose folder is `folder`."""
+    return {"HOME": str(folder), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+
+
 def run(folder: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
     """Run `command` in a directory that is gone; `folder` is the person's."""
     gone = folder / "gone"
     gone.mkdir()
-    env = {"HOME": str(folder), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    env = environment(folder)
     script = f'cd "{gone}" && rmdir "{gone}" && exec "$@"'
     return subprocess.run(
-        ["sh", "-c", script, "sh", *command], env=env, capture_output=True, text=True, timeout=60
+        ["sh", "-c", script, "sh", *command],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
 
 
@@ -43,6 +53,8 @@ def test_bug_cases_14_the_error_is_clear_however_it_is_started(tmp_path: Path, s
 
 @pytest.mark.parametrize("name", sorted(PROGRAM.commands))
 def test_bug_cases_14_so_does_every_command(tmp_path: Path, name: str) -> None:
-    done = run(tmp_path, [*STARTS["module"], name])
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    done = shared_workers().reverie([name], environment(tmp_path), gone, gone=True)
     assert done.returncode == 1 and "the directory you are in was removed" in done.stderr
     assert not any(word in done.stderr for word in ("Traceback", "Errno", "fault in Reverie"))

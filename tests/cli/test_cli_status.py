@@ -17,6 +17,7 @@ from pipeline.app.status import next_step
 from pipeline.cli.status import screen
 from pipeline.ledger import conversations, open_ledger
 from tests.cli.conftest import session
+from tests.support.terminals import on_terminals
 from tests.support.transcripts import Transcript
 
 LONG = "a-name-so-long-that-no-narrow-table-can-have-it-whole"
@@ -176,16 +177,8 @@ def test_a_pinned_memory_is_marked(desk):
 
 def test_a_name_stays_whole_on_a_narrow_terminal(desk):
     desk.here("add", "Deploys happen on Tuesdays.", "--name", LONG)
-    ours, theirs = pty.openpty()
-    code = (
-        "import fcntl,struct,termios; fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 80, 0, 0));"
-    )
-    code += "import sys; sys.argv = ['reverie', 'list']; from pipeline.cli.main import run; run()"
-    env = {**desk.env, "TERM": "xterm"}
-    subprocess.run([sys.executable, "-c", code], cwd=desk.project, env=env, stdout=theirs, timeout=60)
-    os.close(theirs)
-    assert LONG.encode() in read_until(ours, b"Tuesdays")
-    os.close(ours)
+    shown, _ = on_terminals(["list"], desk.env, desk.project, 80)
+    assert LONG in shown and "Tuesdays" in shown
 
 
 def test_undo_says_what_it_undid_and_why_it_can_not(desk):

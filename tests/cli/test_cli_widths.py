@@ -1,14 +1,6 @@
 """On a terminal no word is broken at its edge: in data, in talk, in errors, in tables."""
 
-import fcntl
-import os
-import pty
 import re
-import struct
-import subprocess
-import sys
-import termios
-import threading
 
 import pytest
 from hypothesis import given
@@ -17,6 +9,7 @@ from rich.cells import cell_len
 
 from pipeline.cli.output import wrapped
 from tests.cli.conftest import make_desk, session
+from tests.support.terminals import on_terminals
 
 RULE = "We count gulls by wing tags, never by colour rings, since those fade in the sun within two years."
 NAME = "we-count-gulls-by-wing-tags-never-by-colour-rings-since"
@@ -54,41 +47,9 @@ def lived_in(tmp_path_factory):
     return desk
 
 
-def read_all(fd, into):
-    while True:
-        try:
-            data = os.read(fd, 65536)
-        except OSError:
-            return
-        if not data:
-            return
-        into.append(data)
-
-
 def on_terminal(desk, columns, *command):
     """Return what `command` prints to a terminal of so many columns: data and talk, each by itself."""
-    ends: list[tuple[int, int]] = []
-    texts: list[list[bytes]] = []
-    readers: list[threading.Thread] = []
-    for _ in range(2):
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        ends.append((ours, theirs))
-    running = subprocess.Popen(
-        [sys.executable, "-m", "pipeline.cli.main", *command],
-        cwd=desk.project, env={**desk.env, "TERM": "xterm", "NO_COLOR": "1"},
-        stdin=subprocess.DEVNULL, stdout=ends[0][1], stderr=ends[1][1],
-    )  # fmt: skip
-    for ours, theirs in ends:
-        os.close(theirs)
-        texts.append([])
-        readers.append(threading.Thread(target=read_all, args=(ours, texts[-1])))
-        readers[-1].start()
-    running.wait(60)
-    for reader, (ours, _) in zip(readers, ends, strict=True):
-        reader.join(60)
-        os.close(ours)
-    return ["".join(part.decode() for part in text).replace("\r\n", "\n") for text in texts]
+    return on_terminals(command, desk.env, desk.project, columns)
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])

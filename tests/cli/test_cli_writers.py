@@ -18,7 +18,17 @@ OFFERED = {
     "mixed": "Claude, in a file that held words of others",
     "unknown": "nobody can tell",
 }
-EACH = {"reverie": 1, "claude": 2, "person": 1, "mixed": 1, "unknown": 3, "held": 2, "apart": 1, "note": ""}
+EACH = {
+    "reverie": 1,
+    "claude": 2,
+    "person": 1,
+    "mixed": 1,
+    "unknown": 3,
+    "held": 2,
+    "apart": 1,
+    "misnamed": 0,
+    "note": "",
+}
 PLAN = [
     "1 file is Reverie's own.",
     "2 files Claude wrote would take part: recalled, and merged or retired in a dream. `reverie undo` takes"

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ ROWS = list(ROW.finditer((ROOT / "docs" / "glossary.md").read_text("utf-8")))
 SOURCE = modules("pipeline")
 
 
+@cache
 def identifiers():
     """Every name the code gives: modules, classes, functions, parameters, attributes, variables."""
     found = {part for module in SOURCE for part in module.name.split(".")}
@@ -35,6 +37,7 @@ def identifiers():
     return found
 
 
+@cache
 def prose():
     """The documents but the glossary itself, in one text."""
     pages = [ROOT / "README.md", ROOT / "pipeline" / "README.md", *ROOT.glob("docs/*.md")]

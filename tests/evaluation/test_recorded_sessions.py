@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.util
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from pipeline.domain.memory import Memory
-from pipeline.evaluation.reading import read_session
 from pipeline.evaluation.scoring import score
-from pipeline.evaluation.suite import Session, gold_of, sessions
+from pipeline.evaluation.suite import gold_of, sessions
 from pipeline.transcript import read
+from tests.support.readings import recorded
 
-SUITE = Path(__file__).resolve().parents[2] / "fixtures" / "eval"
+ROOT = Path(__file__).resolve().parents[2]
+SUITE = ROOT / "fixtures" / "eval"
+SESSIONS = {session.name: session for session in sessions(SUITE)}
 
 PROVES: dict[str, list[tuple[str, ...]]] = {
     "workday": [
@@ -83,11 +86,11 @@ def folded(text: str) -> str:
 
 @cache
 def memories(session: str) -> dict[str, Memory]:
-    return {memory.name: memory for memory in read_session(Session(SUITE / session)).memories}
+    return {memory.name: memory for memory in recorded(SESSIONS[session]).memories}
 
 
 def test_the_sessions_proved_here_are_of_the_suite() -> None:
-    assert set(PROVES) <= {session.name for session in sessions(SUITE)}
+    assert set(PROVES) <= set(SESSIONS)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +122,16 @@ def test_every_memory_has_a_date_and_a_quote_that_stands_in_its_entry(session: s
             assert source.at and folded(source.quote) in texts[source.uuid]
 
 
+def test_the_tables_in_the_documentation_are_those_of_the_recorded_replies() -> None:
+    spec = importlib.util.spec_from_file_location("docs_build", ROOT / "docs" / "build.py")
+    assert spec and spec.loader
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    told = build.part((ROOT / "docs" / "evaluation.md").read_text("utf-8"), "evaluation")
+    assert told == build.evaluation(recorded), "run `python docs/build.py evaluation`"
+
+
 @pytest.mark.parametrize("session", ["longmess", "mindchange"])
 def test_reading_in_pieces_keeps_nothing_twice_and_the_last_value_wins(session: str) -> None:
-    result = score(read_session(Session(SUITE / session), pieces=3), gold_of(SUITE / session))
+    result = score(recorded(SESSIONS[session], pieces=3), gold_of(SUITE / session))
     assert (result.doubled, result.outdated, result.missed) == ([], [], [])

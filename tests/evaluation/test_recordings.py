@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 
 from pipeline.evaluation.manner import SECOND_READER
-from pipeline.evaluation.reading import read_session
 from pipeline.evaluation.suite import MANNERS, Session, sessions
-from pipeline.llm import providers
-from pipeline.llm.cassette import ReplayProvider, cassette_name, load
+from pipeline.llm.cassette import cassette_name, load
 from pipeline.llm.request import Message, Request, request_digest
 from tests.support import dream_cases, select_cases
+from tests.support.readings import played
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CASSETTES = sorted(FIXTURES.rglob("cassettes*/**/*.json"))
@@ -46,6 +45,12 @@ def place(file: Path) -> str:
     return file.relative_to(FIXTURES).as_posix()
 
 
+FOLDERS: dict[str, list[Path]] = {}
+for _file in CASSETTES:
+    FOLDERS.setdefault(place(_file.parent), []).append(_file)
+"""Each folder of recordings and its files."""
+
+
 def request_of(value: dict[str, Any]) -> Request:
     """Return the request that a cassette holds, as it was sent."""
     sent = value["request"]
@@ -53,46 +58,41 @@ def request_of(value: dict[str, Any]) -> Request:
     return Request(value["purpose"], sent["model"], "\n".join(sent["system"]), messages, sent["max_tokens"])
 
 
-@pytest.mark.parametrize("file", CASSETTES, ids=place)
-def test_a_cassette_stands_under_the_digest_of_its_own_request(file: Path) -> None:
-    value = json.loads(file.read_bytes())
-    assert value["digest"] == request_digest(request_of(value), value["request"]["schema"])
-    assert file.name == cassette_name(value["purpose"], value["digest"])
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_cassette_stands_under_the_digest_of_its_own_request(folder: str) -> None:
+    for file in FOLDERS[folder]:
+        value = json.loads(file.read_bytes())
+        assert value["digest"] == request_digest(request_of(value), value["request"]["schema"]), file
+        assert file.name == cassette_name(value["purpose"], value["digest"])
 
 
-@pytest.mark.parametrize("file", CASSETTES, ids=place)
-def test_a_cassette_says_truly_who_replied(file: Path) -> None:
-    origin = json.loads(file.read_bytes())["origin"]
-    assert origin in ("api", "transcribed", "synthetic")
-    assert (origin == "api") == place(file).startswith(AT_THE_API)
-    # Only the API counts its tokens; whoever stands in for it can but estimate them.
-    assert load(file).reply.usage.estimated == (origin != "api")
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_cassette_says_truly_who_replied(folder: str) -> None:
+    for file in FOLDERS[folder]:
+        origin = json.loads(file.read_bytes())["origin"]
+        assert origin in ("api", "transcribed", "synthetic"), file
+        assert (origin == "api") == place(file).startswith(AT_THE_API), file
+        # Only the API counts its tokens; whoever stands in for it can but estimate them.
+        assert load(file).reply.usage.estimated == (origin != "api"), file
 
 
-@pytest.mark.parametrize("file", CASSETTES, ids=place)
-def test_a_reply_that_is_wrong_on_purpose_says_so(file: Path) -> None:
-    value = json.loads(file.read_bytes())
-    folder_manner = file.parent.name.removeprefix("cassettes-")
-    first_reader = value["purpose"].startswith("extract.") and value["purpose"] != SECOND_READER
-    wanted = folder_manner if folder_manner in MANNERS and first_reader else None
-    assert value.get("manner") == wanted
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_reply_that_is_wrong_on_purpose_says_so(folder: str) -> None:
+    for file in FOLDERS[folder]:
+        value = json.loads(file.read_bytes())
+        folder_manner = file.parent.name.removeprefix("cassettes-")
+        first_reader = value["purpose"].startswith("extract.") and value["purpose"] != SECOND_READER
+        wanted = folder_manner if folder_manner in MANNERS and first_reader else None
+        assert value.get("manner") == wanted, file
 
 
 def test_every_folder_of_recordings_is_played_by_a_test() -> None:
-    assert {place(file.parent) for file in CASSETTES} == {*PLAYED, *PLAYED_ELSEWHERE}
+    assert set(FOLDERS) == {*PLAYED, *PLAYED_ELSEWHERE}
 
 
 @pytest.mark.parametrize("folder", PLAYED)
-def test_every_recording_of_a_session_is_played(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[ReplayProvider] = []
-
-    class Watched(ReplayProvider):
-        def __init__(self, folder: Path) -> None:
-            super().__init__(folder)
-            opened.append(self)
-
-    monkeypatch.setattr(providers, "ReplayProvider", Watched)
+def test_every_recording_of_a_session_is_played(folder: str) -> None:
     session, manner, pieces = PLAYED[folder]
-    outcomes = read_session(session, manner=manner, pieces=pieces).outcomes
-    assert [outcome.word for outcome in outcomes if outcome.word.startswith("failed")] == []
-    assert [provider.unplayed() for provider in opened] == [[]]
+    found = played(session, manner=manner, pieces=pieces)
+    assert [item.word for item in found.reading.outcomes if item.word.startswith("failed")] == []
+    assert found.unplayed == [[]]

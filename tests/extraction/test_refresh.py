@@ -21,7 +21,7 @@ class Broken(Store):
 
     error: Exception = TypeError("no idea")
 
-    def reindex(self, *, now: datetime, index_lines: int | None = None) -> list[str]:
+    def reindex(self, *, now: datetime, index_lines: int | None = None, begin: bool = True) -> list[str]:
         raise self.error
 
 

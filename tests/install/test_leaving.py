@@ -309,3 +309,64 @@ def test_a_purge_that_nobody_can_be_asked_about_changes_nothing(machine: Machine
     before = machine.everything()
     assert "Add --yes" in machine.reverie("uninstall", "--purge", code=1)
     assert machine.everything() == before
+
+
+def moved(machine: Machine, *places: str) -> list[Path]:
+    """Let Reverie be installed and used with its home at each of `places` in turn, "" for the usual one."""
+    homes = [machine.home / place if place else machine.state for place in places]
+    for home in homes:
+        machine.env["REVERIE_HOME"] = str(home)
+        machine.reverie("install")
+        machine.reverie("status")
+    return homes
+
+
+@pytest.mark.parametrize("places", [("", "one"), ("one", ""), ("", "one", "two"), ("one", "two", "one")])
+@pytest.mark.parametrize("before", [bare, lived_in])
+def test_homes_of_before_are_named_and_go_with_a_purge(
+    machine: Machine, before: Callable[[Machine], None], places: tuple[str, ...]
+) -> None:
+    before(machine)
+    as_it_was = machine.everything()
+    homes = moved(machine, *places)
+    assert all((home / "ledger.sqlite").exists() for home in homes)
+    former = [home for home in dict.fromkeys(homes) if home != homes[-1]]
+    said = machine.reverie("uninstall", "--purge", "--dry-run")
+    assert all(f"to delete in {home}, where Reverie's home was before" in said for home in former)
+    assert f"to delete in {homes[-1]}:" in said
+    assert "Add --yes" in machine.reverie("uninstall", "--purge", code=1)
+    assert all((home / "ledger.sqlite").exists() for home in homes)
+    said = machine.reverie("uninstall", "--purge", "--yes")
+    assert all(f"removed {home}" in said for home in former)
+    assert machine.everything() == as_it_was
+
+
+def test_a_home_of_before_keeps_its_memories_and_what_is_not_reveries(machine: Machine) -> None:
+    usual, _ = moved(machine, "", "one")
+    (usual / "memory").mkdir()
+    (usual / "memory" / "likes-tea.md").write_text("---\nname: likes-tea\n---\nTea.\n")
+    (usual / "notes.txt").write_text("mine")
+    said = machine.reverie("uninstall", "--purge", "--yes")
+    assert f"kept {usual / 'memory'}" in said and f"kept {usual / 'notes.txt'}" in said
+    assert {*everything(usual)} == {".", "memory", "memory/likes-tea.md", "notes.txt"}
+    assert not (machine.home / "one").exists()
+
+
+def test_hooks_and_commands_find_the_present_home_above_those_of_before(machine: Machine) -> None:
+    *_, present = moved(machine, "one", "two")
+    machine.env.pop("REVERIE_HOME")
+    machine.reverie("status", "--json")
+    assert json.loads(machine.out)["home"] == str(present)
+    transcript = silent_session(machine)
+    machine.env["REVERIE_HOME"] = str(present)  # only so that the helper knows whose lock is held
+    hook(machine, "Stop", transcript)
+    assert len(list((present / "spool").glob("*.json"))) == 1
+
+
+def test_a_folder_that_only_has_the_name_of_the_usual_home_is_left_alone(machine: Machine) -> None:
+    machine.state.mkdir(parents=True)
+    (machine.state / "notes.txt").write_text("mine")
+    moved(machine, "one")
+    assert str(machine.state) not in machine.reverie("uninstall", "--purge", "--dry-run")
+    machine.reverie("uninstall", "--purge", "--yes")
+    assert (machine.state / "notes.txt").exists()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import pwd
 import re
 import shutil
 import subprocess
@@ -19,6 +21,7 @@ from pipeline.config import Settings
 from pipeline.core import network
 from pipeline.core.clock import SystemClock, iso
 from pipeline.hooklib import places
+from pipeline.llm import claude_call
 from pipeline.safety.redaction import has_secret
 from tests.support.hooks import HOOKS, LIMIT, Stage, note_home, settings_of
 from tests.support.loopback import LoopbackApi, keep_each_line, serving
@@ -27,7 +30,7 @@ from tests.support.workshop import Workshop
 ROOT = HOOKS.parent
 OF_THE_SHELL = {"PWD", "OLDPWD", "SHLVL", "_"}
 """What the shell that plays the worker sets by itself."""
-SET = {"PATH", "REVERIE_HOME", "REVERIE_SEEN", "PYTHONSAFEPATH", "PYTHONPATH"}
+SET = {"PATH", "REVERIE_HOME", "REVERIE_SEEN", "PYTHONSAFEPATH", "PYTHONPATH", "PYTHONUTF8"}
 """What the hook sets for the worker, whatever it was given."""
 PLANTED = {
     "REVERIE_MODEL__BASE_URL": "http://127.0.0.1:9/evil",
@@ -55,7 +58,23 @@ PLANTED = {
     "ENV": "/evil",
     "TZ": "Asia/Tokyo",
     "GIT_DIR": "/evil",
+    "GIT_SSH_COMMAND": "/evil",
     "EDITOR": "/evil",
+    "SHELL": "/evil",
+    "USER": "evil",
+    "LOGNAME": "evil",
+    "TERM": "evil",
+    "TMP": "/evil",
+    "TEMP": "/evil",
+    "ALL_PROXY": "http://127.0.0.1:9/evil",
+    "SSL_CERT_DIR": "/evil",
+    "XDG_RUNTIME_DIR": "/evil",
+    "IFS": "evil",
+    "LOCPATH": "/evil",
+    "PERL5LIB": "/evil",
+    "DYLD_INSERT_LIBRARIES": "/evil",
+    "PYTHONUTF8": "0",
+    "PYTHONIOENCODING": "ascii",
 }
 
 
@@ -92,6 +111,51 @@ def test_security_a7_nothing_that_a_project_sets_reaches_the_worker(
     planted = {"evil", "made-up", "2099", "127.0.0.1", "Tokyo"}
     assert not [name for name, value in got.items() if any(word in value for word in planted)]
     assert (got["PATH"], got["PYTHONPATH"]) == (places.FOLDERS, str(ROOT))
+    assert got["PYTHONUTF8"] == "1"
+
+
+def test_a_worker_reads_names_of_files_as_they_are_in_any_locale(stage: Stage) -> None:
+    """Python's own rule would take them for Latin-1 where such a locale is installed and set."""
+    got = variables(stage, LC_ALL="de_DE.ISO-8859-1", LANG="de_DE.ISO-8859-1")
+    code = "import os, sys; print(sys.getfilesystemencoding(), os.fsencode('日本').hex())"
+    done = subprocess.run([sys.executable, "-c", code], env=got, capture_output=True, text=True, check=True)
+    assert done.stdout == "utf-8 e697a5e69cac\n" and got["LC_ALL"] == "de_DE.ISO-8859-1"
+
+
+@pytest.mark.parametrize("mark", places.CLIENT)
+def test_what_a_project_sets_does_not_reach_the_program_that_a_command_in_a_session_runs(
+    monkeypatch: pytest.MonkeyPatch, mark: str
+) -> None:
+    for name, value in {**PLANTED, mark: "1"}.items():
+        monkeypatch.setenv(name, value)
+    network.use(proxy="", no_proxy="", ca_file="")
+    got = claude_call.environment(Path("/opt/own/claude"), Settings().model)
+    planted = {"evil", "made-up", "2099", "127.0.0.1", "Tokyo"}
+    assert not [name for name, value in got.items() if any(word in value for word in planted)]
+    assert {got["USER"], got["LOGNAME"]} == {pwd.getpwuid(os.getuid()).pw_name} and "SHELL" not in got
+
+
+def test_of_a_shell_of_ones_own_the_program_gets_what_it_goes_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in places.CLIENT:
+        monkeypatch.delenv(name, raising=False)
+    for name in ("XDG_CONFIG_HOME", "ALL_PROXY", "TMP", "SHELL", "USER"):
+        monkeypatch.setenv(name, "/own")
+    got = claude_call.environment(Path("/opt/own/claude"), Settings().model)
+    assert {name for name, value in got.items() if value == "/own"} == {"XDG_CONFIG_HOME", "ALL_PROXY", "TMP"}
+
+
+def test_a_projects_zone_moves_no_day() -> None:
+    def day(**env: str) -> str:
+        code = "from pipeline.hooklib import zone; zone.use(''); print(zone.day(1772492400.0))"
+        env["PYTHONPATH"] = str(ROOT)
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    assert day(TZ="Asia/Tokyo") == "2026-03-03" and day(TZ="America/New_York") == "2026-03-02"
+    inside = {places.CLIENT[0]: "1"}
+    assert {day(TZ=name, **inside) for name in ("Asia/Tokyo", "America/New_York")} == {day()}
 
 
 def test_of_a_login_in_the_shell_the_worker_hears_the_name_alone(stage: Stage) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.core.errors import LeaseLostError, LedgerError
+from pipeline.domain.action import RunSummary
 from pipeline.domain.job import Job
 from pipeline.ledger.connection import Ledger
 from pipeline.ledger.jobs import (
@@ -24,6 +25,7 @@ from pipeline.ledger.jobs import (
     settle_clock,
     unpark,
 )
+from pipeline.ledger.runs import commit_reply, extend_reply, finish_run, start_run
 
 
 def put(
@@ -255,6 +257,36 @@ def test_a_job_that_kills_its_workers_is_parked(led: Ledger) -> None:
     assert "died 3 times" in only(led).last_error
     unpark(led, None, now=900)
     assert taken(led, 900, max_crashes=3).state == "leased"
+
+
+def test_deaths_count_only_where_a_job_comes_no_further(led: Ledger) -> None:
+    put(led)
+    start_run(
+        led, id="r", kind="extract", key="a", store="s", strategy="turn", from_row=1, through_row=1, now=0
+    )
+    steps = [
+        lambda: commit_reply(led, "r", "{}", prompt_digest="", model="", provider="p", now=0),
+        lambda: extend_reply(led, "r", "{}", now=0),
+        lambda: finish_run(led, "r", outcome="applied", summary=RunSummary(""), now=0),
+    ]
+    for number, step in enumerate(steps):
+        for death in range(2):
+            taken(led, (number * 2 + death) * 300, max_crashes=3)
+        step()
+    for death in range(2):
+        taken(led, 1_800 + death * 300, max_crashes=3)
+    assert take(led, 2_400, max_crashes=3) is None and "died 3 times" in only(led).last_error
+
+
+def test_a_run_that_failed_is_no_step_further(led: Ledger) -> None:
+    put(led)
+    start_run(
+        led, id="r", kind="extract", key="a", store="s", strategy="turn", from_row=1, through_row=1, now=0
+    )
+    for death in range(3):
+        taken(led, death * 300, max_crashes=3)
+    finish_run(led, "r", outcome="failed:timeout", summary=RunSummary(""), now=0)
+    assert take(led, 900, max_crashes=3) is None and only(led).state == "parked"
 
 
 def test_leases_of_the_dead_can_be_released_at_once(led: Ledger) -> None:

@@ -229,6 +229,22 @@ def test_one_memory_in_two_places_comes_once(full: Desk) -> None:
     assert len(found.considered) == 1 and 'scope="all projects"' in found.text
 
 
+@pytest.mark.parametrize("indexed", [True, False])
+def test_two_that_give_one_id_are_two_memories(desk: Desk, indexed: bool) -> None:
+    """A copy that was written on, here or in another scope, hides nothing of the first."""
+    first = desk.write("staging-deploys", "Deploys to staging need the vpn on.", "Ask Mara for it.")
+    copy = first.read_text("utf-8").replace("staging-deploys", "staging-windows")
+    copy = copy.replace("need the vpn on", "start at noon").replace("Ask Mara for it", "Ben calls first")
+    (desk.store / "staging-windows.md").write_text(copy, "utf-8")
+    everywhere = desk.user_store / "staging-nights.md"
+    everywhere.parent.mkdir(parents=True)
+    everywhere.write_text(copy.replace("windows", "nights").replace("at noon", "at midnight"), "utf-8")
+    if indexed:
+        desk.index()
+    found = names(desk, user_store=desk.user_store)
+    assert sorted(found) == ["staging-deploys", "staging-nights", "staging-windows"]
+
+
 def test_links_are_never_followed(desk: Desk, tmp_path: Path) -> None:
     outside = desk.write("secret", "Deploy to staging with the secret.", "", store=tmp_path / "outside")
     desk.write("other", "x", "y")

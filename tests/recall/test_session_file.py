@@ -28,9 +28,15 @@ def test_what_was_given_is_read_again(home):
     assert session_file.append(home, "s-1", line("d1", "d2"))
     assert session_file.append(home, "s-1", {"k": "start", "chars": 50, "items": []})
     given = session_file.read(home, "s-1")
-    assert given.sent == {"id-d1": "d1", "id-d2": "d2"}
+    assert given.sent == {"id-d1 /s/a.md": "d1", "id-d2 /s/a.md": "d2"}
     assert given.chars == 150
     assert given.end == os.path.getsize(session_file.session_path(home, "s-1"))
+
+
+def test_two_that_give_one_id_are_both_known(home):
+    both = [{"id": "same", "store": "/s", "path": f"{name}.md", "digest": name} for name in ("a", "b")]
+    session_file.append(home, "s", {"k": "sent", "chars": 1, "items": both})
+    assert sorted(session_file.read(home, "s").sent.values()) == ["a", "b"]
 
 
 def test_a_reset_empties_the_context(home):
@@ -38,7 +44,7 @@ def test_a_reset_empties_the_context(home):
     session_file.reset(home, "s", "compact", 2.0)
     session_file.append(home, "s", line("d2", chars=7))
     given = session_file.read(home, "s")
-    assert (given.sent, given.chars) == ({"id-d2": "d2"}, 7)
+    assert (given.sent, given.chars) == ({"id-d2 /s/a.md": "d2"}, 7)
 
 
 def test_a_memory_without_id_is_known_by_its_place(home):

@@ -121,3 +121,21 @@ def test_a_line_has_no_blanks_where_something_hidden_was(text: str) -> None:
 def test_nothing_that_can_be_seen_is_lost(text: str) -> None:
     seen = [char for char in text if not invisible.is_hidden(char)]
     assert [char for char in invisible.visible(text) if not invisible.is_hidden(char)] == seen
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("a.md", "a.md"),
+        ("graph/Ärger 日本\u3000x.md", "graph/Ärger 日本\u3000x.md"),
+        ("a\nb\tc\r.md", "a\\nb\\tc\\r.md"),
+        ("e\x1b[31m.md", "e\\x1b[31m.md"),
+        ("caf\udce9.md", "caf\\xe9.md"),
+        ("a\u202eb\u200bc\u2028d\x85.md", "a\\u202eb\\u200bc\\u2028d\\x85.md"),
+        ("tag\U000e0041.md", "tag\\U000e0041.md"),
+        ("lone\ud800.md", "lone\\ud800.md"),
+    ],
+)
+def test_a_files_name_stands_on_one_line_and_all_of_it_is_seen(name: str, shown: str) -> None:
+    assert invisible.visible_name(name) == shown
+    assert len(shown.splitlines()) == 1 and not invisible.has_hidden(shown)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.core.errors import KeptAsItIsError
 from pipeline.domain.memory import Evidence
 from pipeline.store.files import document
 
@@ -88,7 +89,7 @@ def test_c_04_a_block_list_keeps_the_items_that_stay() -> None:
 
 def test_a_list_in_brackets_keeps_the_quotes_of_its_items() -> None:
     text = "---\nname: a\ntags: [ \"a\", 'b' ]  # why\nw: é\n---\nBody.\n"
-    assert rewritten(text, tags=("a", "b", "c: d")) == text.replace("[ \"a\", 'b' ]", "[\"a\", 'b', 'c: d']")
+    assert rewritten(text, tags=("a", "b", "c: d")) == text.replace("'b' ]", "'b', 'c: d' ]")
 
 
 @pytest.mark.parametrize(
@@ -96,11 +97,11 @@ def test_a_list_in_brackets_keeps_the_quotes_of_its_items() -> None:
     [
         (
             "metadata:\n  node_type: 'memory'\n  # theirs\n  tags: [a]\n  n: 010\n",
-            "metadata:\n  node_type: 'memory'\n  # theirs\n  tags: [a, b]\n  n: 010\n  type: project\n",
+            "metadata:\n  node_type: 'memory'\n  # theirs\n  tags: [a, b]\n  n: 010\n",
         ),
         (
             "metadata: {node_type: 'memory', tags: [a], n: 010}\n",
-            "metadata: {node_type: 'memory', tags: [a, b], n: 010, type: project}\n",
+            "metadata: {node_type: 'memory', tags: [a, b], n: 010}\n",
         ),
     ],
     ids=["block", "brackets"],
@@ -128,6 +129,40 @@ def test_what_an_alias_stands_for_is_kept_when_its_anchor_goes() -> None:
     found = document.parse(text.encode(), "a.md")
     again = document.parse(document.compose(replace(found, tags=("c",)), text.encode()), "a.md")
     assert (again.tags, again.extra) == (("c",), {"also": ["a", "b"]})
+
+
+def test_items_that_nobody_can_read_stay_where_they_are() -> None:
+    text = (
+        "---\nname: a\ntags: [b, {odd: one}, 'c', 12]\nsources:\n- {session: s0}  # cites nothing\n"
+        "- session: s1\n  uuid: 'u1'\n  mine: kept\n---\nBody.\n"
+    )
+    more = tuple(Evidence(session=f"s{n}", uuid=f"u{n}", quote="") for n in (1, 2))
+    assert rewritten(text, tags=("b", "12", "d"), sources=more) == (
+        text.replace("'c', 12]", "12, d]").replace("kept\n", "kept\n- {session: s2, uuid: u2, quote: ''}\n")
+    )
+
+
+def test_a_key_that_goes_does_not_come_back_from_below() -> None:
+    text = "---\nname: a\naliases:  # moved\nmetadata:\n  aliases: [b]\n  team: x\n---\nBody.\n"
+    found = document.parse(text.encode(), "a.md")
+    assert found.aliases == ("b",)
+    raw = document.compose(replace(found, aliases=()), text.encode())
+    assert raw.decode() == text.replace("aliases:  # moved\n", "").replace("  aliases: [b]\n", "")
+
+
+def test_a_word_where_a_table_is_due_stays() -> None:
+    text = "---\nname: a\ntype: user\nmetadata: 'theirs'\n---\nBody.\n"
+    assert rewritten(text, type="project") == text.replace("user", "project")
+
+
+def test_what_can_not_be_changed_alone_is_left_with_a_reason() -> None:
+    text = "---\n? description\n? name\n: a\n---\nBody.\n"
+    found = document.parse(text.encode(), "a.md")
+    with pytest.raises(KeptAsItIsError, match="without touching other lines") as caught:
+        document.compose(replace(found, description="new"), text.encode())
+    assert caught.value.file == "a.md" and "a line of its own" in (caught.value.fix or "")
+    raw = document.compose(replace(found, body="New.\n"), text.encode())
+    assert raw.decode() == text.replace("Body.", "New.")
 
 
 LINES = [

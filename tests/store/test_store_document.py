@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pipeline.core.errors import DocumentError
@@ -121,7 +121,7 @@ body\n\n\n"""
 def test_bug_080_an_update_touches_only_its_own_line():
     found = document.parse(OWN, "keep-order.md")
     raw = document.compose(replace(found, description="new: one"), OWN)
-    assert raw == OWN.replace(b"description: old   # why", b"description: 'new: one'")
+    assert raw == OWN.replace(b"old   # why", b"'new: one'   # why")
 
 
 def test_bug_080_comments_below_a_changed_line_stay():
@@ -150,7 +150,7 @@ def test_flow_style_front_matter_can_be_updated():
     [
         (b"---\nname: a\ndescription: 'one' two\n---\n", 3),
         (b"---\nname: a\n  below: b\n---\nbody\n", 3),
-        (b"---\na: &x [*x]\nb: *x\n---\n", 1),
+        (b"---\na: &x [*x]\nb: *x\n---\n", 2),
     ],
 )
 def test_unreadable_front_matter_names_the_file_and_line(raw, line):
@@ -202,6 +202,7 @@ def test_what_is_composed_is_read_back(description, type_name, body, importance,
     assert document.compose(found, raw) == raw
 
 
+@example(b"\xff\xfe", b"")
 @settings(max_examples=100)
 @given(st.binary(max_size=200), st.sampled_from([b"", b"---\n", b"\xef\xbb\xbf---\r\n"]))
 def test_any_file_that_can_be_read_is_written_back_unchanged(tail, start):
@@ -210,7 +211,7 @@ def test_any_file_that_can_be_read_is_written_back_unchanged(tail, start):
         found = document.parse(raw, "any.md")
     except DocumentError:
         return
-    if decoded(raw).encode() not in (raw, raw[3:]):
+    if decoded(raw).encode() not in (raw, raw.removeprefix(b"\xef\xbb\xbf")):
         assert document.compose(found, raw) == raw
         with pytest.raises(DocumentError, match="not UTF-8"):
             document.compose(replace(found, name="other"), raw)

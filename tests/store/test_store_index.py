@@ -1,6 +1,7 @@
 """MEMORY.md: limits, order, and the lines of others."""
 
 import os
+import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -66,7 +67,7 @@ def test_order_is_pinned_then_people_then_worth_and_age():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 def test_what_a_person_wrote_stays_byte_for_byte(newline):
     theirs = newline.join(["\ufeff---", "x: 1", "---", "# Mine", "", "- [A](other.md) - y", "| t |", "end"])
     built = build(theirs.encode(), entries(3))
@@ -75,13 +76,9 @@ def test_what_a_person_wrote_stays_byte_for_byte(newline):
     assert again.index.startswith(theirs.encode()) and again.index.endswith(
         f"{END}{newline}after{newline}".encode()
     )
-    assert again.index.count(newline.encode()) == again.index.count(b"\n")
+    ends = set(re.findall(rb"\r\n|\n|\r", again.index))
+    assert ends == {newline.encode()}
     assert (b"m-0001.md" in again.index, b"m-0002.md" in again.index) == (True, False)
-
-
-def test_bytes_that_are_not_utf_8_outside_our_block_stay():
-    built = build(b"caf\xe9\n", entries(1))
-    assert built.index.startswith(b"caf\xe9\n\n" + BEGIN.encode())
 
 
 def test_a_file_linked_outside_is_not_listed_twice():
@@ -104,11 +101,25 @@ def test_lines_added_inside_our_block_move_below_it_and_stay():
     assert built.index.endswith(END.encode() + b"\n- [Claude's](claude.md) note\nprose\n")
 
 
-def test_without_our_record_lines_of_our_shape_count_as_ours():
+def test_without_our_record_only_lines_that_we_would_write_now_are_ours():
     first = build(None, entries(3))
-    built = build(first.index.replace(END.encode(), b"prose\n" + END.encode()), entries(1), ours=None)
-    assert built.index.endswith(END.encode() + b"\nprose\n")
-    assert built.index.count(b"](m-") == 1
+    theirs = b"- [Mine, of our shape](m-0000.md)\nprose\n"
+    built = build(first.index.replace(END.encode(), theirs + END.encode()), entries(2))
+    assert built.lines == first.lines[1:2]
+    assert built.index.endswith(END.encode() + f"\n{first.lines[2]}\n".encode() + theirs)
+
+
+def test_the_line_that_counts_the_rest_is_ours_whatever_it_counts():
+    first = build(None, entries(9), max_lines=8)
+    assert first.lines[-1].startswith("- 6 more in [MEMORY-more.md]")
+    built = build(first.index, entries(9))
+    assert b"more in" not in built.index and len(built.lines) == 9
+
+
+def test_a_byte_order_mark_before_our_block_hides_no_mark():
+    first = build(b"", entries(2))
+    again = build(b"\xef\xbb\xbf" + first.index, entries(2))
+    assert again.index == b"\xef\xbb\xbf" + first.index
 
 
 @pytest.mark.parametrize("damage", [BEGIN, END])

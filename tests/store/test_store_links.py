@@ -25,6 +25,7 @@ FILES = [
     "retired.jsonl",
     "forgotten.jsonl",
     "index-lines",
+    "merged-lines",
     "root",
     "root-id",
     "moved",

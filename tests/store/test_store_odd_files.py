@@ -80,7 +80,7 @@ def test_a_file_nested_too_deep_is_a_problem_of_its_own(store: Store, front: str
 def test_a_nesting_error_says_how_deep_is_too_deep() -> None:
     with pytest.raises(DocumentError, match="more than 64 deep") as caught:
         document.parse(f"---\nx: {'[' * 70}{']' * 70}\n---\n".encode(), "odd.md")
-    assert caught.value.fix and (caught.value.file, caught.value.line) == ("odd.md", 1)
+    assert caught.value.fix and (caught.value.file, caught.value.line) == ("odd.md", 2)
 
 
 def test_a_long_number_stays_in_its_file_as_it_was_written(store: Store) -> None:
@@ -156,3 +156,15 @@ def test_an_index_made_before_is_shown_without_what_can_not_be_seen(store: Store
 def test_a_link_target_is_one_word_that_leads_back(path: str) -> None:
     target = link_target(path)
     assert linked_paths(f"[x]({target})") == {path} and unseen(target) == []
+
+
+def test_whether_a_file_is_text_is_known_from_the_last_look(tmp_path):
+    """A dream asks it of every file of Claude's; none is read anew for it."""
+    store = Store.open(tmp_path / "store", create=True)
+    (store.root / "good.md").write_bytes("---\nname: good\n---\n\ncafé\n".encode())
+    (store.root / "latin.md").write_bytes(b"---\nname: latin\n---\n\ncaf\xe9\n")
+    entries = [document.to_entry() for document in store.scan().documents]
+    for name in ("good.md", "latin.md"):
+        (store.root / name).unlink()
+    found = [Document.from_entry(store.root, entry) for entry in entries]
+    assert {document.path: document.is_text for document in found} == {"good.md": True, "latin.md": False}

@@ -115,3 +115,44 @@ def test_since_when_uses_are_counted_without_a_pause(store, days, since, togethe
 def test_last_use_is_the_later_of_both(store):
     count(store, (1, "a", 3, True), (2, "a", 1, False), (3, "b", 2, True), (4, "b", 8, False))
     assert last_uses(store.root) == {"a": NOW - DAY, "b": NOW - 2 * DAY}
+
+
+def test_what_was_counted_by_path_is_carried_over_once(store):
+    """A file of others had no id when it was used; by now it has one, in the file or beside it."""
+    (store.root / "theirs.md").write_text("---\nname: theirs\n---\n\nSays theirs.\n")
+    (put,) = save(store, memory("ours"))
+    theirs = store.read("theirs").id
+    early, late = "2026-11-02T10:00:00+00:00", "2026-11-20T10:00:00+00:00"
+    entries = {
+        "path:theirs.md": {"access_count": 2, "last_accessed": late, "more": 1},
+        f"path:{put.path}": {"injected_count": 4, "last_injected": early},
+        put.memory.id: {
+            "injected_count": 3,
+            "last_injected": late,
+            "access_count": 1,
+            "last_accessed": early,
+        },
+        "path:gone.md": {"access_count": 7},
+        "path:odd.md": 5,
+    }
+    write(store, {"version": 1, "updated": early, "entries": entries})
+    assert count(store, (1, theirs, 0, True)) == 1
+    expected = {
+        theirs: {"access_count": 3, "last_accessed": "2026-11-27T10:00:00+00:00", "more": 1},
+        put.memory.id: {
+            "injected_count": 7, "last_injected": late, "access_count": 1, "last_accessed": early,
+        },
+        "path:gone.md": {"access_count": 7},
+        "path:odd.md": 5,
+    }  # fmt: skip
+    assert state(store)["entries"] == expected
+    store.reindex(now=NOW)
+    assert state(store)["entries"] == expected, "once"
+
+
+def test_a_rebuild_carries_uses_over_too(store):
+    (store.root / "theirs.md").write_text("---\nname: theirs\n---\n\nSays theirs.\n")
+    write(store, {"version": 1, "entries": {"path:theirs.md": {"access_count": 2}}})
+    assert "_state.json" in store.reindex(now=NOW)
+    assert state(store)["entries"] == {store.read("theirs").id: {"access_count": 2}}
+    assert "_state.json" not in store.reindex(now=NOW)

@@ -2,7 +2,8 @@
 
 Importing takes a worker longer than its work, and the tests run hundreds of them. Each is still a process of
 its own, runs the main function of ``pipeline.worker`` or of ``reverie`` with the environment it is given and
-under the ordinary rules of file permissions, and dies by the signal it sends itself.
+under the ordinary rules of file permissions, and dies by the signal it sends itself. What the interpreter
+itself reads at its start (the locale, ``PYTHONUTF8``) it can't be given: that takes a process started anew.
 
 Run as a program, it takes one JSON object a line (`Order`) and prints the exit status (negative: the signal
 that killed it).
@@ -12,6 +13,8 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
+import gc
 import json
 import os
 import resource
@@ -19,6 +22,8 @@ import select
 import socket
 import subprocess
 import sys
+import tempfile
+import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,12 +41,15 @@ LIMIT = 60
 class Order(TypedDict, total=False):
     """What to run: the worker, or `reverie` with `arguments`, which prints to the files `out` and `err`.
 
-    No file may grow beyond `longest_file` bytes, as on a disk that is full.
+    They and `stdin` may be terminals. `cwd` is removed before it starts if it is `gone`. No file may grow
+    beyond `longest_file` bytes, as on a disk that is full.
     """
 
     env: dict[str, str]
     arguments: list[str]
     cwd: str
+    gone: bool
+    stdin: str
     out: str
     err: str
     longest_file: int
@@ -62,20 +70,28 @@ class WarmWorkers:
         arguments: Sequence[str],
         env: Mapping[str, str],
         cwd: Path,
-        scratch: Path,
         *,
+        stdin: str = os.devnull,
+        gone: bool = False,
         longest_file: int = -1,
     ) -> subprocess.CompletedProcess[str]:
-        """Run ``reverie ARGUMENTS`` in `cwd`; its output passes through files in `scratch`."""
-        scratch.mkdir(exist_ok=True)
-        out, err = scratch / "out", scratch / "err"
-        values: Order = {"cwd": str(cwd), "out": str(out), "err": str(err)}
-        status = self._order(
-            {"env": dict(env), "arguments": [*arguments], "longest_file": longest_file, **values}
-        )
-        return subprocess.CompletedProcess(
-            [*arguments], status, out.read_text("utf-8"), err.read_text("utf-8")
-        )
+        """Run ``reverie ARGUMENTS`` in `cwd`, which is removed first if it is to be `gone`."""
+        with tempfile.TemporaryDirectory() as scratch:
+            out, err = Path(scratch, "out"), Path(scratch, "err")
+            pipes = [_pipe(place) for place in (out, err)] if longest_file >= 0 else []
+            values: Order = {"cwd": str(cwd), "stdin": stdin, "out": str(out), "err": str(err)}
+            values |= {"env": dict(env), "arguments": [*arguments], "gone": gone}
+            status = self._order({**values, "longest_file": longest_file})
+            found = [_drained(pipe) for pipe in pipes] or [out.read_bytes(), err.read_bytes()]
+        printed, told = (text.decode("utf-8") for text in found)
+        return subprocess.CompletedProcess([*arguments], status, printed, told)
+
+    def on_terminals(
+        self, arguments: Sequence[str], env: Mapping[str, str], cwd: Path, out: str, err: str
+    ) -> int:
+        """Run ``reverie ARGUMENTS`` in `cwd`, which prints to the terminals `out` and `err`; its status."""
+        values: Order = {"cwd": str(cwd), "out": out, "err": err}
+        return self._order({"env": dict(env), "arguments": [*arguments], **values})
 
     def _order(self, order: Order) -> int:
         stdin, stdout = self._process.stdin, self._process.stdout
@@ -86,6 +102,23 @@ class WarmWorkers:
             self._process.kill()
             raise AssertionError(f"still running after {LIMIT} s: {order.get('arguments', 'the worker')}")
         return int(stdout.readline())
+
+
+def _pipe(place: Path) -> int:
+    """Make a pipe with a name, which no limit on files is for, and return the end to read from.
+
+    What is written into it waits there, up to a megabyte.
+    """
+    os.mkfifo(place)
+    reader = os.open(place, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 1 << 20)
+    return reader
+
+
+def _drained(pipe: int) -> bytes:
+    """Return all that waits in `pipe`, into which nobody writes any more, and close it."""
+    with os.fdopen(pipe, "rb") as reader:
+        return reader.read()
 
 
 @contextmanager
@@ -114,19 +147,22 @@ def serve() -> None:
     import frontmatter  # noqa: F401 - imported for the children, as is what follows
     import tenacity  # noqa: F401
 
-    import pipeline.cli.main  # noqa: F401
+    import pipeline.cli.main
     import pipeline.worker.__main__  # noqa: F401
     from pipeline.core.errors import UnavailableError
     from pipeline.llm.anthropic_client import AnthropicProvider
     from pipeline.llm.request import Message, Request
     from pipeline.safety.redaction import redact
 
+    pipeline.cli.main.program()
     redact("warm up: the rules are compiled at the first use, and so is the scanner")
     with contextlib.suppress(UnavailableError), socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # and not listening: what the client loads at its first call is loaded
         address = f"http://127.0.0.1:{nobody.getsockname()[1]}"
         request = Request("warm-up", "none", "", (Message("user", "Hello."),), 1)
         AnthropicProvider("made-up", base_url=address).send(request, {"type": "object"})
+    gc.collect()
+    gc.freeze()  # no child looks for garbage in, and so copies, what it shares with the others
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
@@ -143,18 +179,26 @@ def _become(order: Order) -> None:
 
     status = 1
     try:
-        _redirect(0, os.devnull, os.O_RDONLY)
+        _redirect(0, order.get("stdin", os.devnull), os.O_RDONLY)
         _redirect(1, order.get("out", os.devnull), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         if "err" in order:
             _redirect(2, order["err"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        # As at an interpreter's start: those of the parent go by what its own streams were.
+        sys.stdin = os.fdopen(0, encoding="utf-8")
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8")
+        sys.stderr = os.fdopen(2, "w", 1, encoding="utf-8", errors="backslashreplace")
         if order.get("longest_file", -1) >= 0:
             hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
             resource.setrlimit(resource.RLIMIT_FSIZE, (order["longest_file"], hard))
         os.chdir(order.get("cwd", ROOT))
+        if order.get("gone"):
+            os.rmdir(order["cwd"])
         os.environ.clear()
         os.environ.update(order["env"])
+        time.tzset()
         if "arguments" in order:
             sys.argv = ["reverie", *order["arguments"]]
+            sys.modules["__main__"].__package__ = None  # or click takes the program's name from this module
             command.run()
             status = 0
         else:
@@ -171,7 +215,7 @@ def _become(order: Order) -> None:
 
 
 def _redirect(number: int, path: str, flags: int) -> None:
-    opened = os.open(path, flags, 0o600)
+    opened = os.open(path, flags | os.O_NOCTTY, 0o600)
     os.dup2(opened, number)
     os.close(opened)
 

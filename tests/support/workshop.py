@@ -144,9 +144,8 @@ class Workshop:
 
     def reverie(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
         """Run a `reverie` command in the project."""
-        scratch, longest = self.place / "printed", self.longest_file
         return shared_workers().reverie(
-            arguments, {**self.env, **env}, self.project, scratch, longest_file=longest
+            arguments, {**self.env, **env}, self.project, longest_file=self.longest_file
         )
 
     @contextmanager

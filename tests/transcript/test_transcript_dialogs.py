@@ -123,9 +123,10 @@ def test_an_approval_of_a_tool_that_nobody_saw_used_is_nobodys(path: Path, more:
     assert said(path, session) == []
 
 
-def test_a_plan_file_is_followed_for_clients_that_do_not_repeat_it(path: Path) -> None:
+@pytest.mark.parametrize("folder", ["/home/dev/.claude", "/srv/claude-settings", "C:\\claude"])
+def test_a_plan_file_is_followed_for_clients_that_do_not_repeat_it(path: Path, folder: str) -> None:
     session = Transcript()
-    file = "/home/dev/.claude/plans/a-b-c.md"
+    file = f"{folder}/plans/a-b-c.md"
     session.tool("Write", {"file_path": file, "content": PLAN.replace("lib/", "src/")})
     session.tool("Edit", {"file_path": file, "old_string": "src/", "new_string": "lib/"})
     session.tool(PLAN_TOOL, {}, REFUSED_SAID + "not yet", is_error=True)

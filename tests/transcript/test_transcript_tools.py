@@ -47,3 +47,10 @@ def test_the_file_of_a_plan_is_shown_as_a_plan_only(tmp_path: Path) -> None:
     session.assistant([tool_use("Write", {"file_path": "/home/dev/.claude/plans/a-b.md", "content": "x"})])
     [entry] = read(session.write(tmp_path)).entries
     assert (entry.tool_names, entry.files) == ((), ())
+
+
+def test_a_projects_own_plans_are_files_like_any_other(tmp_path: Path) -> None:
+    session = Transcript()
+    session.assistant([tool_use("Write", {"file_path": "/srv/docs/plans/a-b.md", "content": "x"})])
+    [entry] = read(session.write(tmp_path)).entries
+    assert (entry.tool_names, entry.files) == (("Write",), ("wrote /srv/docs/plans/a-b.md",))

@@ -215,7 +215,8 @@ def _fits(operation: Operation, plan: Committed, store: Store, snapshot: Snapsho
     """Whether every memory `operation` is about is where and as it was, and may still be changed."""
     found = [document for document in snapshot.documents if document.id in operation.about]
     # Neither gone nor copied: of two files with one id nobody can say which was meant.
-    alone = len(found) == len(operation.about) == len({document.id for document in found})
+    copied = any(item.own_id in operation.about for item in snapshot.documents if item.twin)
+    alone = not copied and len(found) == len(operation.about)
     touched = {*operation.leaving, *operation.written}
     return alone and all(
         document.digest == plan.digests.get(document.id)
@@ -295,7 +296,7 @@ def _finish(
     now = phase.clock.now()
     report.word = "partial" if report.failed else "done" if report.actions else "nothing"
     word = "applied" if report.actions else "nothing"
-    phase.store.reindex(now=now, index_lines=INDEX_LINES)
+    phase.store.reindex(now=now, index_lines=INDEX_LINES, begin=False)
     write(report, home)
     live = phase.store.scan().documents
     if report.actions:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pipeline.diagnostics.audit.run import Audit
 from pipeline.diagnostics.audit.writers import Writers
 from pipeline.domain.finding import Finding
+from pipeline.store.fsck import INDEX_ENCODING
 from pipeline.text.humanize import count
 
 
@@ -82,6 +83,12 @@ _KINDS = (
         "are not in MEMORY.md, so no session is told of them",
     ),
     _Kind("unlisted", frozenset({"no-index"}), "index is missing", "indexes are missing"),
+    _Kind(
+        "encoding",
+        frozenset({INDEX_ENCODING}),
+        "index is not UTF-8: save it as UTF-8, until then Reverie leaves it as it is",
+        "indexes are not UTF-8: save them as UTF-8, until then Reverie leaves them as they are",
+    ),
     _Kind(
         "doubles",
         frozenset({"duplicate", "duplicate-name", "duplicate-id"}),
@@ -168,5 +175,9 @@ def _plan(found: Audit) -> Iterator[str]:
             f"{count(by.apart, 'file')} {lies} where Reverie changes nothing by itself,"
             " as in a team's folder."
         )
+    if by.misnamed:
+        have = "has a name" if by.misnamed == 1 else "have names"
+        stay = "stays as it is" if by.misnamed == 1 else "stay as they are"
+        yield f"{count(by.misnamed, 'file')} {have} that no memory can have, and {stay}."
     if by.note:
         yield by.note

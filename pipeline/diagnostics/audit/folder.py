@@ -10,12 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.errors import DocumentError, StoreError, UnsettledError
-from pipeline.domain.finding import Finding
+from pipeline.domain.finding import Finding, Level
 from pipeline.domain.memory import Memory
 from pipeline.hooklib import front_matter
-from pipeline.hooklib.memory_format import NOT_MEMORIES, decoded, split_front_matter
-from pipeline.store.files import document
+from pipeline.hooklib.memory_format import (
+    NOT_MEMORIES,
+    decoded,
+    is_hidden_file,
+    odd_name,
+    split_front_matter,
+)
+from pipeline.safety.invisible import visible_name
+from pipeline.store.files import document, memory_index
 from pipeline.store.files.layout import INDEX, OVERFLOW, read_regular
+from pipeline.store.fsck import INDEX_ENCODING, ODD_NAME, RENAME
 
 MAX_FILES = 20_000
 _APART = ("archive", "episodes", "graph/edges", "logs")
@@ -92,15 +100,14 @@ def _paths(root: Path, findings: list[Finding]) -> Iterator[str]:
         for name in sorted([*folders, *names]):
             if (Path(here) / name).is_symlink() and not name.startswith("."):
                 fix = "Replace the link by the file it names."
-                findings.append(
-                    Finding("warning", "link", "a link; it is not followed", fix, path=start + name)
-                )
+                shown = visible_name(start + name)
+                findings.append(Finding("warning", "link", "a link; it is not followed", fix, path=shown))
                 if name in folders:
                     folders.remove(name)
         folders[:] = sorted(f for f in folders if not f.startswith(".") and start + f not in _APART)
         for name in sorted(names):
             file = Path(here) / name
-            if name.endswith(".md") and not name.startswith(".") and not file.is_symlink():
+            if name.endswith(".md") and not name.startswith("._") and not file.is_symlink():
                 yield start + name
 
 
@@ -116,7 +123,13 @@ def _first_odd_byte(raw: bytes) -> int:
 
 
 def _take(folder: Folder, path: str) -> None:
-    shown = os.fsencode(path).decode("utf-8", "backslashreplace")
+    shown = visible_name(path)
+    reason = next(filter(None, map(odd_name, path.split("/"))), "")
+    if reason:
+        level: Level = "note" if is_hidden_file(path) else "warning"
+        folder.findings.append(Finding(level, ODD_NAME, reason, RENAME, path=shown))
+    if is_hidden_file(path):
+        return
     try:
         raw, stamp = read_regular(folder.root / path)
     except (OSError, StoreError) as error:
@@ -126,7 +139,12 @@ def _take(folder: Folder, path: str) -> None:
         return
     text = decoded(raw)
     odd = _first_odd_byte(raw)
-    if odd >= 0:
+    unreadable = memory_index.unreadable(raw) if path == INDEX else None
+    if unreadable:
+        line, message = unreadable
+        fix = memory_index.SAVE_AS_UTF_8
+        folder.findings.append(Finding("error", INDEX_ENCODING, message, fix, path=shown, line=line))
+    elif odd >= 0:
         message = "bytes that are not UTF-8, which are shown as \ufffd"
         line = raw.count(b"\n", 0, odd) + 1
         fix = "Save the file as UTF-8."

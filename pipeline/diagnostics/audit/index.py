@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from pipeline.diagnostics.audit.files import unsettled
 from pipeline.diagnostics.audit.folder import Folder
 from pipeline.domain.finding import Finding
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, split_front_matter
 from pipeline.hooklib.plain import lines_of
+from pipeline.store.derived.memory_index_writer import merged_lines
 from pipeline.store.files.layout import INDEX, OVERFLOW
-from pipeline.store.files.memory_index import LINE_LIMIT, linked_paths
+from pipeline.store.files.memory_index import LINE_LIMIT, block_lines, linked_paths
 
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
@@ -25,6 +27,7 @@ def check(folder: Folder) -> Iterator[Finding]:
         return
     yield from unsettled(INDEX, folder.index)
     yield from unsettled(OVERFLOW, folder.overflow)
+    yield from _merged(folder.root, folder.index)
     yield from _links(folder, INDEX, folder.index)
     yield from _links(folder, OVERFLOW, folder.overflow)
     yield from _orphans(folder, linked_paths(folder.index + "\n" + folder.overflow))
@@ -35,6 +38,17 @@ def check(folder: Folder) -> Iterator[Finding]:
             yield Finding(
                 "note", "long-line", what, "Move the detail into the memory's file.", path=INDEX, line=number
             )
+
+
+def _merged(root: Path, text: str) -> Iterator[Finding]:
+    """Find the lines that a merge had left within our block, and that are not ours."""
+    merged = merged_lines(root)
+    within = set(block_lines(text.encode("utf-8", "surrogatepass")))
+    for number, line in enumerate(lines_of(text) if merged else (), start=1):
+        if line in merged and line not in within:
+            what = "a merge had left this line within Reverie's block, and Reverie did not write it"
+            fix = "Remove it if it no longer holds: what it links to is not listed a second time."
+            yield Finding("note", "merged-line", what, fix, path=INDEX, line=number)
 
 
 def _links(folder: Folder, name: str, text: str) -> Iterator[Finding]:

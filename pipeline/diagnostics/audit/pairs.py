@@ -10,6 +10,9 @@ from pipeline.diagnostics.audit.folder import File
 from pipeline.diagnostics.audit.rivals import rival
 from pipeline.diagnostics.audit.subject import Compared, elsewhere, left_over
 from pipeline.domain.finding import Finding
+from pipeline.safety.invisible import visible_name
+from pipeline.store.files.names import common_form
+from pipeline.store.fsck import SHARED_ID
 from pipeline.text.clauses import denials
 from pipeline.text.similarity import LEAST_COMMON, NEAR_COPY, NEIGHBOURS, content_words, jaccard, overlap
 from pipeline.text.specifics import specifics
@@ -17,6 +20,7 @@ from pipeline.text.specifics import specifics
 _RARE = 12
 _IN_MANY = 40
 """A word that more memories than this have makes no two of them neighbours."""
+_RENAME = "Rename one, or make them one memory."
 _KEEP_ONE = "Keep the one that holds; a memory that was overtaken goes."
 
 
@@ -25,8 +29,10 @@ def check(files: list[File]) -> Iterator[Finding]:
 
     What is sure enough is a warning; what may well be something else is a note under another code.
     """
-    yield from _same("duplicate-name", files, lambda f: f.memory.name.lower() if f.memory else "")
-    yield from _same("duplicate-id", files, lambda f: f.memory.id if f.memory else "")
+    yield from _same(
+        "duplicate-name", files, lambda f: common_form(f.memory.name) if f.memory else "", _RENAME
+    )
+    yield from _same("duplicate-id", files, lambda f: f.memory.id if f.memory else "", SHARED_ID)
     texts = [Compared.of(file) for file in files]
     paired: set[frozenset[str]] = set()
     for ended in given_up(texts):
@@ -76,16 +82,14 @@ def _alike(a: Compared, b: Compared) -> bool:
     return enough and same and not apart
 
 
-def _same(code: str, files: list[File], key: Callable[[File], str]) -> Iterator[Finding]:
+def _same(code: str, files: list[File], key: Callable[[File], str], fix: str) -> Iterator[Finding]:
     first: dict[str, str] = {}
     for file in files:
         value = key(file)
         if value and value in first:
-            what = f"{value} is also in {first[value]}"
+            what = f"{visible_name(value)} is also in {first[value]}"
             line = file.line_of(f"{code.removeprefix('duplicate-')}:")
-            yield Finding(
-                "warning", code, what, "Rename one, or make them one memory.", path=file.path, line=line
-            )
+            yield Finding("warning", code, what, fix, path=file.path, line=line, other=first[value])
         first.setdefault(value, file.path)
 
 

@@ -14,11 +14,12 @@ from pipeline.domain.authorship import CLAUDE, PERSON
 from pipeline.hooklib.ownership import OURS
 from pipeline.intake.authors import calls_in, note_authors
 from pipeline.ledger import Ledger, read_ledger
+from pipeline.safety.invisible import visible_name
 from pipeline.store import Document, Store
 from pipeline.store.ownership.permission import is_adoptable, is_tended
 
 _BY_FOLDER = "This is by the files alone: no session that was read tells of them."
-Part = Literal["reverie", "claude", "person", "mixed", "unknown", "held", "apart"]
+Part = Literal["reverie", "claude", "person", "mixed", "unknown", "held", "apart", "misnamed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,8 @@ class Writers:
 
     `reverie` and `claude` need no yes. `person`, `mixed` (Claude, in a file that held words of others) and
     `unknown` are what `adopt` offers. `held` are pinned, or were changed since Reverie wrote them; `apart`
-    lie where Reverie changes nothing, as in a team's folder. `note` is a sentence on what could not be looked
-    at, "" for nothing; where it says so, nothing is counted.
+    lie where Reverie changes nothing, as in a team's folder; `misnamed` have names that no memory can have.
+    `note` is a sentence on what could not be looked at, "" for nothing; where it says so, nothing is counted.
     """
 
     reverie: int = 0
@@ -38,19 +39,23 @@ class Writers:
     unknown: int = 0
     held: int = 0
     apart: int = 0
+    misnamed: int = 0
     note: str = ""
 
 
 def writers(folder: Path, paths: Iterable[str], ledger: Path | None) -> Writers:
     """Return who wrote the files at `paths` of the directory `folder`, as `adopt` and `why` tell it.
 
-    Calls in transcripts are taken from the file `ledger`, if it is there and can be read.
+    Each path is as a person can read it (`visible_name`). Calls in transcripts are taken from the file
+    `ledger`, if it is there and can be read.
     """
     try:
         store = look_at_store(folder.absolute())
         note = _look(store, ledger)
-        found = {document.path: document for document in store.scan().documents}
-        counted = Counter[str](_part(found.get(path), store) for path in paths)
+        snapshot = store.scan()
+        found = {visible_name(document.path): document for document in snapshot.documents}
+        odd = {*snapshot.misnamed}
+        counted = Counter[str]("misnamed" if path in odd else _part(found.get(path), store) for path in paths)
     except (ReverieError, OSError) as error:
         return Writers(note=f"Who wrote them can't be told: {cause(error).rstrip('.')}.")
     # Where nothing is in doubt, what was not looked at makes no difference.
@@ -79,10 +84,10 @@ def _ask(ledger: Ledger, store: Store) -> str:
 def _part(document: Document | None, store: Store) -> Part:
     if document is None or store.is_team:
         return "apart"
-    if document.identity is None or document.hand == OURS:
-        return "reverie"
-    if is_adoptable(document, store):
+    if is_adoptable(document, store) and document.identity is not None:
         if document.identity.by == CLAUDE:
             return "mixed"
         return "person" if document.identity.by == PERSON else "unknown"
+    if document.identity is None or document.hand == OURS:
+        return "reverie"
     return "claude" if is_tended(document, store) and not document.head.pinned else "held"

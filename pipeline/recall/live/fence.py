@@ -66,6 +66,8 @@ def age(said_at: str, now: float) -> str:
     day = zone.day(moment)
     # From day to day: what was said late last night was said yesterday.
     days = int(((times.parse(zone.day(now)) or now) - (times.parse(day) or moment)) // times.DAY)
+    if days < 0 and moment <= now:
+        days = 0  # said further east, where that day had begun
     distance = (
         f"{days} days ago" if days > 1 else ("today", "1 day ago")[days] if days >= 0 else "a date to come"
     )

@@ -42,7 +42,7 @@ def run(event: str, data: bytes, home: str, problems: "list[str] | None" = None)
     if cwd and projects.why_ignored(cwd, values["only"], values["ignore"]):
         return ""
     name = values["time_zone"]
-    if not zone.use(name):
+    if not zone.use(name, home):
         log_lines.append(f"extraction.time_zone: there is no zone {name!r}; days are the machine's")
     begins = event == events.SESSION_START
     return _printed(event, *(_at_start if begins else _at_prompt)(fields, home, values, log_lines))

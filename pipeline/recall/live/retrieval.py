@@ -180,7 +180,7 @@ def _text(item: _Fitting) -> str:
 
 
 def _drop_doubles(fitting: "list[_Fitting]") -> None:
-    """Keep the best of several files that are one memory: the same id, or the same bytes.
+    """Keep the best of several files that are one memory: the same bytes, for an id may be a copy's too.
 
     So are two of the same words in two scopes, such as one for all projects, which a dream copied from the
     project's. Where one of those is in the context already, so is the other.
@@ -191,13 +191,12 @@ def _drop_doubles(fitting: "list[_Fitting]") -> None:
         if item.verdict == _IN_CONTEXT:
             texts.setdefault(_text(item), set()).add(item.found.store)
     for item in fitting:
-        keys = {key for key in (item.found.shown.get("id"), item.found.digest) if key}
         text = _text(item)
         elsewhere = texts.get(text, set()) - {item.found.store} if text else ()
-        if not item.verdict and (keys & seen or elsewhere):
+        if not item.verdict and (item.found.digest in seen or elsewhere):
             item.verdict = "the same as a better one"
         if not item.verdict:
-            seen |= keys
+            seen.add(item.found.digest)
             texts.setdefault(text, set()).add(item.found.store)
 
 

@@ -23,7 +23,7 @@ _MOST_STARTS = 50
 class Given:
     """What the context of a session holds since it was last made anew.
 
-    `sent` maps each memory (its id, or store and path) to the digest it had; `chars` counts what was put
+    `sent` maps each memory (its id, store and path) to the digest it had; `chars` counts what was put
     in; `end` is the size of the file that tells it, in bytes.
     """
 
@@ -214,5 +214,7 @@ def _take(found: Given, line: bytes) -> None:
     items = value.get("items")
     for item in items if isinstance(items, list) else ():
         if isinstance(item, dict) and isinstance(item.get("digest"), str):
-            key = item.get("id") or f"{item.get('store')}/{item.get('path')}"
+            # A copy has the same id, so that the id alone would not do.
+            where = f"{item.get('store')}/{item.get('path')}"
+            key = f"{item['id']} {where}" if item.get("id") else where
             found.sent[str(key)] = item["digest"]

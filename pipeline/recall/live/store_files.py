@@ -10,7 +10,7 @@ import stat
 from pipeline.hooklib import memory_format, ownership, places, times
 from pipeline.hooklib.digests import sha256
 from pipeline.hooklib.memory_format import EDGES, GRAPH, MAX_FILE, VAULT
-from pipeline.hooklib.plain import is_well_formed, lines_of
+from pipeline.hooklib.plain import lines_of
 from pipeline.search.index_reader import cue_terms
 from pipeline.text.tokens import terms
 
@@ -223,7 +223,7 @@ class _opened:  # noqa: N801 - used like a function; contextlib would cost a hoo
 
 
 def _fits(entry: "os.DirEntry[str]") -> bool:
-    return is_well_formed(entry.name) and entry.is_file(follow_symlinks=False)
+    return not memory_format.odd_name(entry.name) and entry.is_file(follow_symlinks=False)
 
 
 def _is_folder(path: str) -> bool:

@@ -13,6 +13,7 @@ go to ``.reverie/conflicts/``. The caller holds the store's lock throughout.
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,8 @@ from pipeline.core.errors import ConflictError, PathEscapeError, StoreError
 from pipeline.core.ids import digest
 from pipeline.store import journal_entry
 from pipeline.store.file_operations import Applied, Change, IndexWrite, Move, Restore, Retire
-from pipeline.store.files.layout import PRIVATE, bytes_at, inside, private_folder
+from pipeline.store.files.layout import PRIVATE, bytes_at, inside, is_same_file, private_folder
+from pipeline.store.files.names import common_form
 from pipeline.store.history import archive, generations
 from pipeline.store.journal_entry import digest_of, file_id, install, mode_of
 from pipeline.store.ownership.written_log import WrittenLog
@@ -153,11 +155,12 @@ class Journal:
         )
 
     def _check(self, operations: Sequence[Change]) -> None:
-        seen: set[str] = set()
+        seen: dict[str, list[str]] = defaultdict(list)
         for operation in operations:
-            if operation.path.lower() in seen:
+            before = seen[common_form(operation.path)]
+            if any(is_same_file(self._root, operation.path, path) for path in before):
                 raise StoreError(f"two operations on {operation.path}", fix="Plan one operation per file.")
-            seen.add(operation.path.lower())
+            before.append(operation.path)
             if isinstance(operation, IndexWrite):
                 continue
             if digest_of(self._root, operation.path) != operation.expected:

@@ -18,6 +18,7 @@ from pipeline.store.file_operations import Move, Put, Retire, WriteFile
 from pipeline.store.files import document, names
 from pipeline.store.files.frontmatter_schema import aliases_in
 from pipeline.store.files.layout import ARCHIVE, VAULT, bytes_at, inside, memory_folders
+from pipeline.store.files.names import common_form
 from pipeline.store.files.scanning import Document, Snapshot
 from pipeline.store.history import episodes
 from pipeline.store.ownership.permission import is_tended
@@ -45,7 +46,7 @@ class Planner:
         self._scanner = scanner
         self._written = written
         self._index = index
-        # By path in lower case; None for a path in the archive or in the vault.
+        # By path in its common form; None for a path in the archive or in the vault.
         self._planned: dict[str, Memory | None] = {}
 
     def drop(self) -> None:
@@ -63,7 +64,7 @@ class Planner:
             return _revised(memory, existing, ours=approved or is_tended(existing, self._written))
         memory = replace(memory, id=memory.id or new_id())
         placed = _placed(memory, self._scanner.glance(), self._planned, self._folder())
-        self._planned[placed.path.lower()] = placed
+        self._planned[common_form(placed.path)] = placed
         data = document.compose(placed)
         return Put(placed.path, data, None, document.parse(data, placed.path))
 
@@ -83,7 +84,7 @@ class Planner:
         aliases = [*put.memory.aliases, existing.head.name]
         aliases = [alias for alias in dict.fromkeys(aliases) if alias != placed.name]
         moved = replace(placed, aliases=tuple(aliases))
-        self._planned[moved.path.lower()] = moved
+        self._planned[common_form(moved.path)] = moved
         data = document.compose(moved, existing.raw)
         made = document.parse(data, moved.path)
         return Move(existing.path, moved.path, existing.digest, data, digest(data), made)
@@ -95,9 +96,9 @@ class Planner:
         """
         folder = inside(self._root, f"{ARCHIVE}/{year}")
         files = folder.iterdir() if folder.is_dir() else ()
-        taken = {f"{ARCHIVE}/{year}/{file.name}".lower() for file in files}
+        taken = {common_form(f"{ARCHIVE}/{year}/{file.name}") for file in files}
         target = names.archive_path(document.path, year, taken | set(self._planned))
-        self._planned[target.lower()] = None
+        self._planned[common_form(target)] = None
         return Retire(document.path, target, document.digest, reason, document.id, superseded_by)
 
     def pin(self, document: Document) -> tuple[Put | Move, ...]:
@@ -174,7 +175,7 @@ class Planner:
         taken = _taken_paths(snapshot.documents, snapshot, self._planned)
         plan = plan_move(document, taken, self._index.links_outside(), self._written.digest(document.path))
         if isinstance(plan, Move):
-            self._planned[plan.target.lower()] = None
+            self._planned[common_form(plan.target)] = None
         return () if plan is None else (plan,)
 
 
@@ -188,16 +189,16 @@ def _placed(
     others = [item for item in snapshot.documents if not memory.id or item.id != memory.id]
     new = [item for item in planned.values() if item and item.id != memory.id]
     paths = _taken_paths(others, snapshot, [item.path for item in new])
-    taken_names = {item.name.lower() for item in others} | {item.name.lower() for item in new}
+    taken_names = {common_form(item.name) for item in others} | {common_form(item.name) for item in new}
     for item in others:
-        taken_names.update(alias.lower() for alias in aliases_in(item.front))
+        taken_names.update(map(common_form, aliases_in(item.front)))
     return names.place_new(memory, paths, taken_names, folder)
 
 
 def _taken_paths(documents: Collection[Document], snapshot: Snapshot, more: Collection[str]) -> set[str]:
-    """Return in lower case the paths of `documents`, of files that can't be read, and `more`."""
-    paths = {item.path.lower() for item in documents} | {path.lower() for path in snapshot.broken}
-    return paths | {problem.path.lower() for problem in snapshot.problems} | {path.lower() for path in more}
+    """Return the common forms of the paths of `documents`, of files that can't be read, and of `more`."""
+    found = [item.path for item in documents] + [problem.path for problem in snapshot.problems]
+    return {common_form(path) for path in (*found, *snapshot.broken, *more)}
 
 
 def _revised(memory: Memory, existing: Document, *, ours: bool) -> Put:
@@ -220,7 +221,9 @@ def _revised(memory: Memory, existing: Document, *, ours: bool) -> Put:
         extra=extra,
     )
     # A file whose identity stands elsewhere stays as it is, without an id, until something changes.
-    data = existing.raw if merged == existing.memory else document.compose(merged, existing.raw)
+    # But that of another's copy is written: as ours it would keep the id that it shares.
+    same = merged == existing.memory and not existing.twin
+    data = existing.raw if same else document.compose(merged, existing.raw)
     if data != existing.raw and not ours:
         raise ConflictError(
             "edited by hand" if not existing.foreign else "not written by Reverie",
@@ -235,7 +238,7 @@ def _pinned(
 ) -> Put | Move | None:
     """Plan the move of a memory into ``vault/``, with ``pinned: true`` when the file is ours.
 
-    `taken` are paths in use, in lower case; `linked` are paths that lines outside our block of MEMORY.md
+    `taken` are the common forms of paths in use; `linked` are paths that lines outside our block of MEMORY.md
     link to: such a file of ours is pinned where it is. `record` is the digest we last wrote. None when it
     is pinned already. ConflictError when the move would break a link or lose the type.
     """

@@ -11,33 +11,42 @@ from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import DocumentError, StoreError, UnsettledError
 from pipeline.core.ids import digest
 from pipeline.hooklib.memory_format import NOT_MEMORIES
+from pipeline.store.derived.own_lines import OwnLines
 from pipeline.store.file_operations import IndexWrite, Move, Operation, Put, Restore, Retire, WriteFile
 from pipeline.store.files import document, memory_index
 from pipeline.store.files.layout import (
     EDGES,
     GRAPH,
     INDEX,
+    MAX_DERIVED,
     OVERFLOW,
     PRIVATE,
     VAULT,
     Problem,
     bytes_at,
+    read_regular,
 )
 from pipeline.store.files.memory_index import Built, Entry
 from pipeline.store.files.scanning import Snapshot
+
+MERGED_LINES = f"{PRIVATE}/merged-lines"
+"""Lines that a merge left within our block, that are not ours, and that stand below it since."""
 
 
 class MemoryIndexWriter:
     """The two index files of the store at `root`, rendered from what `show` was last given.
 
-    With `none` the store has no index of ours.
+    With `none` the store has no index of ours. A MEMORY.md that is not UTF-8 is left alone, and its overflow
+    page with it.
     """
 
     def __init__(self, root: Path, *, max_lines: int, max_bytes: int, none: bool = False) -> None:
         self._root = root
         self._none = none
         self._lines_file = root / PRIVATE / "index-lines"
+        self._merged_file = root / MERGED_LINES
         self._limits = (max_lines, max_bytes)
+        self._begin = True
         self._entries: dict[str, Entry] = {}
         self._built: tuple[bytes | None, Built] | None = None
         self._broken: dict[str, str] = {}
@@ -51,15 +60,18 @@ class MemoryIndexWriter:
         now: datetime,
         operations: Sequence[Operation] = (),
         *,
+        begin: bool = True,
         rescan: Callable[[], Snapshot] | None = None,
     ) -> None:
         """Take the memories to list: those of `snapshot` after `operations`.
 
+        Unless it may `begin` one, an index without a block of ours gets none.
         With `rescan` instead of a snapshot the store is looked at when an index is first rendered, as
         recovery needs: it renders only after the files are in place.
         """
         self._now = now.timestamp()
         self._rescan = rescan
+        self._begin = begin
         self._built = None
         self._gone.clear()
         if snapshot is not None:
@@ -85,22 +97,30 @@ class MemoryIndexWriter:
 
     def own_lines(self) -> list[str]:
         """Return the lines inside our block that we wrote, as far as that is known."""
-        return sorted(self._own_lines() or ())
+        return sorted(self._recorded() or ())
 
     def remember(self, lines: Sequence[str]) -> None:
         """Take `lines` for ours too; for those of an index that is about to be brought back."""
-        known = self._own_lines()
+        known = self._recorded()
         if known is not None and not known.issuperset(lines):
             self._write_lines([*sorted(known), *lines])
 
     def links_outside(self) -> set[str]:
-        """Return every path that a line of MEMORY.md outside our block links to."""
+        """Return every path that a line of MEMORY.md which is not ours links to."""
         path = self._index_path()
-        return memory_index.linked_outside(self._read(path) or b"") if path else set()
+        return memory_index.linked_outside(self._read(path) or b"", self._ours()) if path else set()
 
     def problems(self) -> list[Problem]:
         """Return what keeps MEMORY.md from being written."""
-        return [] if self._index_path() else [Problem(INDEX, 0, "a link that leads out of the store")]
+        path = self._index_path()
+        if path is None:
+            return [Problem(INDEX, 0, "a link that leads out of the store")]
+        why = None if self._none else memory_index.unreadable(self._read(path) or b"")
+        return [Problem(INDEX, *why, memory_index.SAVE_AS_UTF_8)] if why else []
+
+    def without_block(self, current: bytes, former: bytes | None) -> bytes | None:
+        """Return the index `current` without our block: see `memory_index.without_block`."""
+        return memory_index.without_block(current, self._ours(), former)
 
     def render(self, path: str, current: bytes | None) -> bytes | None:
         """Return the new bytes of an index file from its present ones, None to leave it as it is.
@@ -113,9 +133,16 @@ class MemoryIndexWriter:
             self._rescan = self._built = None
         if path == OVERFLOW:
             return self._overflow(current)
+        if self._is_left_alone(current):
+            return None
         built = self._build(current)
         self._note(built, current)
         return built.index
+
+    def _is_left_alone(self, current: bytes | None) -> bool:
+        if current is not None and memory_index.unreadable(current):
+            return True
+        return not self._begin and not memory_index.has_block(current)
 
     def writes(self, *, but: Collection[str]) -> list[IndexWrite]:
         """Return what brings the index files in step; those at the paths `but` are restored as they were."""
@@ -134,7 +161,10 @@ class MemoryIndexWriter:
             # Someone else's file of that name: theirs.
             return None
         index = self._index_path()
-        built = self._build(self._read(index) if index else None)
+        listed = self._read(index) if index else None
+        if self._is_left_alone(listed):
+            return None
+        built = self._build(listed)
         if built.overflow is None and current is None:
             return None
         return built.overflow or memory_index.empty_overflow()
@@ -147,7 +177,7 @@ class MemoryIndexWriter:
             current,
             self._entries.values(),
             broken=self._broken,
-            ours=self._own_lines(),
+            ours=self._ours(),
             gone=self._gone - self._entries.keys(),
             max_lines=max_lines,
             max_bytes=max_bytes,
@@ -159,6 +189,10 @@ class MemoryIndexWriter:
         self._entries = {item.path: item.entry for item in snapshot.documents}
         self._broken = dict.fromkeys(snapshot.broken, memory_index.BROKEN)
         self._broken |= dict.fromkeys(snapshot.unsettled, memory_index.UNSETTLED)
+
+    def _ours(self) -> OwnLines:
+        unsettled = [path for path, why in self._broken.items() if why == memory_index.UNSETTLED]
+        return OwnLines(self._root, self._recorded() or set(), unsettled)
 
     def _change(self, operation: Operation) -> None:
         if isinstance(operation, Retire):
@@ -193,7 +227,7 @@ class MemoryIndexWriter:
         real = file.resolve()
         return real.relative_to(self._root).as_posix() if real.is_relative_to(self._root) else None
 
-    def _own_lines(self) -> set[str] | None:
+    def _recorded(self) -> set[str] | None:
         try:
             text = self._lines_file.read_bytes().decode("utf-8", "surrogateescape")
         except FileNotFoundError:
@@ -201,16 +235,18 @@ class MemoryIndexWriter:
         return set(text.split("\n"))
 
     def _note(self, built: Built, current: bytes | None) -> None:
-        known = self._own_lines()
+        if built.merged:
+            self._write_lines([*merged_lines(self._root), *built.merged], self._merged_file)
+        known = self._recorded()
         if known is not None and known.issuperset(built.lines):
             return
         present = memory_index.block_lines(current) if current is not None else []
         own_present = [line for line in present if known is not None and line in known]
         self._write_lines([*own_present, *built.lines])
 
-    def _write_lines(self, lines: Sequence[str]) -> None:
+    def _write_lines(self, lines: Sequence[str], file: Path | None = None) -> None:
         text = "\n".join(dict.fromkeys(lines))
-        write_atomic(self._lines_file, text.encode("utf-8", "surrogateescape"))
+        write_atomic(file or self._lines_file, text.encode("utf-8", "surrogateescape"))
 
     def _read(self, path: str) -> bytes | None:
         try:
@@ -218,6 +254,19 @@ class MemoryIndexWriter:
         except StoreError:
             # No regular file: it is not read, and writing it says what is wrong.
             return None
+
+
+def merged_lines(root: Path) -> list[str]:
+    """Return the lines that were moved out of our block of MEMORY.md, where a merge had left them.
+
+    `root` is the store. Empty where nothing is noted, or what is there can't be read.
+    """
+    try:
+        text = read_regular(root / MERGED_LINES, MAX_DERIVED)[0].decode("utf-8", "surrogateescape")
+    except (OSError, StoreError):
+        # It only tells a person where to look: without it, those lines stand where they stand.
+        return []
+    return [line for line in text.split("\n") if line]
 
 
 def _is_memory_path(path: str) -> bool:

@@ -7,7 +7,7 @@ before a prompt is no access, so it keeps nothing young. Keys we don't know stay
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -22,6 +22,10 @@ from pipeline.hooklib.jsonish import MOST_EXACT
 from pipeline.store.files.layout import MAX_DERIVED, read_regular
 
 STATE = "_state.json"
+_BY_PATH = "path:"
+"""What the key of a file begins with that had no id when its use was counted."""
+_KINDS = (("access_count", "last_accessed"), ("injected_count", "last_injected"))
+"""How often, and when last: asked for, and put before a prompt."""
 PAUSE = timedelta(days=30)
 """Nothing put before a prompt for so long: recall was off, or nobody was there, and nothing could be used."""
 
@@ -104,10 +108,46 @@ def count_uses(root: Path, uses: Sequence[Use], ledger: str, now: datetime) -> i
     return len(fresh)
 
 
+def carry_over(root: Path, look: Callable[[], Mapping[str, str]], now: datetime) -> bool:
+    """Count under its id what was counted under the path of a file that had none; True if there was such.
+
+    `look` gives the id of each path, and is asked only where it is needed. Uses of a path that is not in it
+    stay where they are. Raises StoreError as `count_uses` does.
+    """
+    state = _read_file(root)
+    entries = dict(state.get("entries", {}))
+    by_path = [key for key in entries if key.startswith(_BY_PATH)]
+    ids = look() if by_path else {}
+    moving = {key: memory for key in by_path if (memory := ids.get(key.removeprefix(_BY_PATH)))}
+    for key, memory in moving.items():
+        old = entries.pop(key)
+        known = entries.get(memory)
+        entries[memory] = _joined(
+            known if isinstance(known, dict) else {}, old if isinstance(old, dict) else {}
+        )
+    if moving:
+        write_atomic(root / STATE, orjson.dumps({**state, "updated": iso(now), "entries": entries}))
+    return bool(moving)
+
+
+def _joined(entry: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Return the uses of `entry` and of `more`, which tell of one memory."""
+    found = {**more, **entry}
+    for count, last in _KINDS:
+        number = _number(entry.get(count)) + _number(more.get(count))
+        times = [moment for each in (entry, more) if (moment := parse_time(each.get(last))) is not None]
+        found |= {count: min(number, MOST_EXACT)} if number else {}
+        found |= {last: iso(max(times))} if times else {}
+    return found
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and 0 <= value < MOST_EXACT else 0
+
+
 def _counted(entry: dict[str, Any], use: Use, at: datetime) -> dict[str, Any]:
-    count, last = ("access_count", "last_accessed") if use.asked else ("injected_count", "last_injected")
-    number, before = entry.get(count), parse_time(entry.get(last))
-    known = number if isinstance(number, int) and 0 <= number < MOST_EXACT else 0
+    count, last = _KINDS[0] if use.asked else _KINDS[1]
+    known, before = _number(entry.get(count)), parse_time(entry.get(last))
     return {**entry, count: known + 1, last: iso(at if before is None else max(before, at))}
 
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from pipeline.core.clock import iso
-from pipeline.core.errors import DocumentError, UnsettledError
+from pipeline.core.errors import DocumentError, KeptAsItIsError, UnsettledError
 from pipeline.domain.memory import Memory
 from pipeline.hooklib import front_matter
 from pipeline.hooklib.jsonish import BOM
@@ -23,13 +23,14 @@ from pipeline.hooklib.plain import lines_of, well_formed, whole_lines
 from pipeline.hooklib.yaml_lines import UnreadableError
 from pipeline.store.files import yaml_text
 from pipeline.store.files.frontmatter_schema import KNOWN, plain, to_memory
-from pipeline.store.files.rewriting import replace_keys
+from pipeline.store.files.rewriting import NotAloneError, rewrite
 
 _LINE_BREAKS = re.compile(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+\s*")
 SETTLING = (
     "Keep one side, and remove the lines with <<<<<<<, ======= and >>>>>>>; until then it is not recalled."
 )
-_MENDING = "Quote the value, or remove the line; the file is left as it is until then."
+_MENDING = "Quote the value, or remove the line"
+_UNTIL_THEN = "; the file is left as it is until then."
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,15 @@ class Parts:
     def join(self) -> bytes:
         """Return the file's bytes."""
         return (self.bom + self.opening + (self.front or "") + self.closing + self.body).encode("utf-8")
+
+
+def is_utf8(raw: bytes) -> bool:
+    """Whether a file's bytes are UTF-8, so that `split` can cut it to write it again."""
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def split(raw: bytes, path: str = "") -> Parts:
@@ -79,7 +89,8 @@ def read_front(front: str, path: str = "") -> dict[str, Any] | None:
         return front_matter.read(front, yaml_text.parse)
     except UnreadableError as error:
         message = f"front matter: {error}"
-        raise DocumentError(message, file=path, line=error.line + 1, fix=_MENDING) from error
+        fix = (error.fix or _MENDING) + _UNTIL_THEN
+        raise DocumentError(message, file=path, line=error.line + 1, fix=fix) from error
 
 
 def parse(raw: bytes, path: str) -> Memory:
@@ -103,7 +114,8 @@ def load(raw: bytes, path: str) -> tuple[Memory, dict[str, Any]]:
         return to_memory(data or {}, body, path), front
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         # One file with a value nobody thought of must not cost the others.
-        raise DocumentError(f"front matter: {error}", file=path, line=1, fix=_MENDING) from error
+        fix = _MENDING + _UNTIL_THEN
+        raise DocumentError(f"front matter: {error}", file=path, line=1, fix=fix) from error
 
 
 def conflict_in_words(marks: Sequence[int]) -> str:
@@ -214,24 +226,73 @@ def _rewrite(memory: Memory, parts: Parts, data: dict[str, Any]) -> bytes:
     if "type" not in data and memory.type == before.type:
         # The class alone tells the type of such a file, and who said it does not change what it is.
         new["metadata"] = {**new["metadata"], "type": old["metadata"]["type"]}
-    nested = data.get("metadata")
-    below: dict[str, Any] = nested if isinstance(nested, dict) else {}
-    changed: dict[str, Any] = {}
-    for key in old.keys() | new.keys():
-        # Compared as JSON has them: a memory that comes from _index.json holds them so.
-        if plain(old.get(key)) != plain(new.get(key)):
-            changed[key] = new.get(key)
-    moved = {key: changed.pop(key) for key in list(changed) if key in below and key not in data}
-    if moved or "metadata" in changed:
-        kept = {key: value for key, value in below.items() if key not in moved}
-        added = {key: value for key, value in moved.items() if value is not None}
-        changed["metadata"] = {**kept, **new["metadata"], **added}
-    ordered = {key: changed[key] for key in [*new, *old] if key in changed}
-    front = replace_keys(parts.front or "", {**old, "metadata": below}, ordered, parts.newline)
+    wanted = _wanted(data, old, new, memory.path)
+    try:
+        front = rewrite(parts.front or "", data, wanted, parts.newline)
+    except NotAloneError as error:
+        raise KeptAsItIsError(
+            f"its front matter can't be changed without touching other lines: {error}",
+            file=memory.path,
+            fix="Write each of its keys on a line of its own, or make the change yourself.",
+        ) from error
     body = parts.body
     # An empty line before the text is no part of it: a text that stays, stays byte for byte.
     if memory.body.strip("\n") != before.body.strip("\n"):
-        body = _written_body(memory.body)
+        # Only where one stood: a blank line below the front matter is how most others write it.
+        above = re.match(r"(?:[ \t]*\r?\n)*", parts.body)
+        body = (above[0] if above else "") + _written_body(memory.body.lstrip("\r\n"))
         if parts.newline == "\r\n":
             body = body.replace("\r\n", "\n").replace("\n", "\r\n")
     return replace(parts, front=front, body=body).join()
+
+
+def _wanted(data: dict[str, Any], old: dict[str, Any], new: dict[str, Any], path: str) -> dict[str, Any]:
+    """Return front matter `data`, which means `old` (`front_of`), with what makes it mean `new`.
+
+    A key below ``metadata`` stays there. What is not understood stays where it is.
+    """
+    wanted, nested = dict(data), data.get("metadata")
+    below: dict[str, Any] = dict(nested) if isinstance(nested, dict) else {}
+    for key in [*new, *(key for key in old if key not in new)]:
+        value = new.get(key)
+        # Compared as JSON has them: a memory that comes from _index.json holds them so.
+        if key == "metadata" or plain(old.get(key)) == plain(value):
+            continue
+        if value is None:
+            # A blank one at the top lets that below count: neither may stay.
+            wanted.pop(key, None)
+            below.pop(key, None)
+            continue
+        at = below if key in below and key not in data else wanted
+        at[key] = _with_unread_items(key, at.get(key), old.get(key), value, path)
+    was, is_now = old["metadata"], new["metadata"]
+    for key in [*is_now, *(key for key in was if key not in is_now)]:
+        if key not in is_now:
+            below.pop(key, None)
+        elif key not in was or plain(was[key]) != plain(is_now[key]):
+            below[key] = is_now[key]
+    if below != (nested or {}) and (nested is None or isinstance(nested, dict)):
+        wanted["metadata"] = below
+    return wanted
+
+
+def _with_unread_items(key: str, raw: Any, old: Any, new: Any, path: str) -> Any:
+    """Return the list `new` for `key` with its items as list `raw` has them, and those nobody could read.
+
+    `old` is what was read of `raw`, so that an odd item (a source that cites nothing) is left out of it.
+    """
+    if not isinstance(raw, list) or not isinstance(new, list) or plain(raw) == plain(old):
+        return new
+    seen = [plain(front_of(to_memory({key: [item]}, "", path)).get(key) or []) for item in raw]
+    left = list(range(len(raw)))
+    placed: list[tuple[int | None, Any]] = []
+    for item in new:
+        at = next((number for number in left if seen[number] == [plain(item)]), None)
+        if at is not None:
+            left.remove(at)
+        placed.append((at, item if at is None else raw[at]))
+    for number, item in enumerate(raw):
+        if not seen[number]:
+            before = [order for order, (at, _) in enumerate(placed) if at is not None and at < number]
+            placed.insert(before[-1] + 1 if before else 0, (number, item))
+    return [item for _, item in placed]

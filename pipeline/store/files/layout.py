@@ -7,7 +7,6 @@ a link is skipped and reported, since the check and the later write could see tw
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +15,8 @@ from pathlib import Path
 from pipeline.core import system
 from pipeline.core.errors import PathEscapeError, StoreError
 from pipeline.hooklib import memory_format, ownership, places
-from pipeline.hooklib.plain import is_well_formed
+from pipeline.hooklib.memory_format import odd_name
+from pipeline.safety.invisible import visible_name
 
 INDEX = memory_format.INDEX
 OVERFLOW = memory_format.OVERFLOW
@@ -34,11 +34,22 @@ MAX_DERIVED = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A file that could not be taken as it is; `line` is 0 when no line is to blame."""
+    """A file that could not be taken as it is; `line` is 0 when no line is to blame, `fix` may be empty.
+
+    `by_name` says that its name is: then `path` has it as a person can read it (`visible_name`).
+    """
 
     path: str
     line: int
     message: str
+    fix: str = ""
+    by_name: bool = False
+
+    def in_words(self) -> str:
+        """Return it on one line, with where it is and what to do."""
+        path = visible_name(self.path)
+        where = f"{path}:{self.line}" if self.line else path
+        return f"{where}: {self.message}" + (f". {self.fix}" if self.fix else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +67,17 @@ class FileStamp:
 
 
 _UNSEEN = FileStamp(0, 0, 0)
-_NEVER_IN_PATHS = re.compile(r"[\\:\x00-\x1f]")
+_LINK = "a link; it is not followed"
 
 
 def check_path(path: str, *, suffix: str = "") -> str:
     """Return `path` if it is a plain visible relative path, else raise PathEscapeError.
 
-    Refused: absolute paths, ``..``, backslashes, colons, control characters, hidden parts, and names
-    that do not end in `suffix`.
+    Refused: absolute paths, ``..``, what `odd_name` tells of, and names that do not end in `suffix`.
     """
     parts = path.split("/")
     bad = (
-        not path
-        or any(not part or part.startswith((".", "~")) for part in parts)
-        or _NEVER_IN_PATHS.search(path) is not None
+        any(not part or odd_name(part) for part in parts)
         or (len(path) > 63 and any(len(os.fsencode(part)) > 255 for part in parts))
         or not path.endswith(suffix)
     )
@@ -168,6 +176,28 @@ def bytes_at(root: Path, path: str) -> bytes | None:
         return None
 
 
+def is_same_file(root: Path, path: str, other: str) -> bool:
+    """Whether the file system takes both paths, which are the same in their common form, for one file.
+
+    Of two where nothing is yet it does not say; whoever makes the second one then finds the first.
+    """
+    if path == other:
+        return True
+    here, there = root / path, root / other
+    if not (os.path.lexists(here) and os.path.lexists(there)):
+        return False
+    # Where both are listed there are two files. One that is there and not listed goes by another's name.
+    return not (_is_listed(here) and _is_listed(there))
+
+
+def _is_listed(file: Path) -> bool:
+    try:
+        return any(item.name == file.name for item in file.parent.iterdir())
+    except OSError:
+        # Not to be looked into: then it is taken for the same, and nothing is done twice.
+        return False
+
+
 def is_live(path: str) -> bool:
     """Whether `path`, relative to a store, is where a memory of it lies: not in the archive or the diary."""
     folder, _, name = path.rpartition("/")
@@ -187,7 +217,7 @@ def memory_files(
     listed only, with a stamp of zeros.
     """
     if (root / GRAPH).is_symlink():
-        problems.append(Problem(GRAPH, 0, "a link; it is not followed"))
+        problems.append(Problem(GRAPH, 0, _LINK))
     for folder in memory_folders(root):
         if folder != GRAPH:
             yield from files_in(root, folder, problems, stamps=stamps)
@@ -208,11 +238,17 @@ def memory_folders(root: Path) -> list[str]:
     return ["", VAULT, GRAPH, *below]
 
 
-def _unfit(entry: os.DirEntry[str], path: str) -> str:
-    """Return why what looks like a memory file can't be one, or ""."""
-    if not is_well_formed(path):
-        return "its name is not UTF-8, so nothing can link to it"
-    return "a link; it is not followed" if entry.is_symlink() else ""
+def _passed_over(entry: os.DirEntry[str], folder: str) -> Iterator[Problem]:
+    """Yield what a person should know of an entry that is not meant to be a memory, by its name."""
+    name = entry.name
+    if name.startswith("."):
+        # Those with “._” are not written by anybody: macOS puts them on foreign disks.
+        if name.endswith(".md") and not name.startswith("._") and entry.is_file(follow_symlinks=False):
+            path = f"{folder}/{name}" if folder else name
+            yield Problem(visible_name(path), 0, odd_name(name), by_name=True)
+    # A link to a folder may hide memories; one in the place of MEMORY.md is not about them.
+    elif not folder and entry.is_symlink() and not name.endswith(".md"):
+        yield Problem(visible_name(name), 0, _LINK)
 
 
 def files_in(
@@ -221,7 +257,7 @@ def files_in(
     """Yield path and stamp of each regular visible ``*.md`` in one folder of the store."""
     directory = root / folder if folder else root
     if folder and directory.is_symlink():
-        problems.append(Problem(folder, 0, "a link; it is not followed"))
+        problems.append(Problem(folder, 0, _LINK))
         return
     if not directory.is_dir():
         return
@@ -231,15 +267,14 @@ def files_in(
     for entry in entries:
         name = entry.name
         if not memory_format.is_memory(name, at_root=at_root):
-            # A link to a folder may hide memories; one in the place of MEMORY.md is not about them.
-            if not folder and entry.is_symlink() and not name.endswith(".md") and not name.startswith("."):
-                problems.append(Problem(name, 0, "a link; it is not followed"))
+            problems += _passed_over(entry, folder)
             continue
         path = f"{folder}/{name}" if folder else name
-        reason = _unfit(entry, path)
-        if reason:
-            shown = os.fsencode(path).decode("utf-8", "backslashreplace")
-            problems.append(Problem(shown, 0, reason))
+        reason = odd_name(name)
+        if reason and entry.is_file():
+            problems.append(Problem(visible_name(path), 0, reason, by_name=True))
+        elif entry.is_symlink():
+            problems.append(Problem(visible_name(path), 0, _LINK))
         elif entry.is_file():
             try:
                 yield path, FileStamp.of(entry.stat(follow_symlinks=False)) if stamps else _UNSEEN

@@ -2,8 +2,9 @@
 
 Our lines stand between two HTML comments, which the host strips before it measures the file. Everything
 outside belongs to a person or to Claude and is kept byte for byte; so is any line inside that we did not
-write, which moves below the block. A file that an outside line links to is not listed a second time. When
-such a file leaves, its line leaves with it: what no longer holds would be read in every session.
+write, byte for byte, which moves below the block. A file that an outside line links to is not listed a second
+time. When such a file leaves, its line leaves with it: what no longer holds would be read in every session.
+A MEMORY.md that is not UTF-8 can't be written without mixing encodings: it is left alone.
 Limits: the host reads 200 lines or 25,000 bytes, whichever comes first. Over budget, our lines give way,
 never theirs: the least useful go to the overflow page, and those that stay are whole. The order depends on
 the memories alone, not on today's date, so a rebuild that changes nothing gives the same bytes.
@@ -13,14 +14,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import quote, unquote
 
 from pipeline.domain.memory import MAX_DESCRIPTION, Memory
 from pipeline.domain.sentences import sentences
-from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, SPEAKERS, conflicts
+from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, SPEAKERS, conflicts, decoded
 from pipeline.hooklib.plain import one_line, whole_lines
 from pipeline.safety.invisible import is_hidden, visible, visible_line
 from pipeline.safety.markup import without_tags
@@ -35,6 +36,7 @@ LINE_LIMIT = 300
 BROKEN = "front matter can't be read"
 UNSETTLED = "a merge left both sides of a conflict"
 """Why a file is not listed as a memory."""
+SAVE_AS_UTF_8 = "Save it as UTF-8, then run `reverie reindex`."
 _NONE: Mapping[str, str] = MappingProxyType({})
 _TITLE_LIMIT = 70
 _DECAY_PER_DAY = 0.03
@@ -45,7 +47,12 @@ _WORD = re.compile(r"[^\W_]+")
 _ITEM = re.compile(r"[ \t]*[-*+] ")
 _BRACKET = re.compile(r"[\[\]]")
 _DASH = " — "
-_OUR_SHAPE = re.compile(r"- (?:\[.*\]\(.+\)|\d+ more )")
+_BYTE_ORDER = "\ufeff"
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_NEW_FILE = "# Memory\n\n"
+"""What a MEMORY.md that we make begins with."""
+_TAIL_END = f" more in [{OVERFLOW}]({OVERFLOW}); `reverie list` shows all of them"
+_TAIL = re.compile(rf"- \d+{re.escape(_TAIL_END)}")
 _MUST_ESCAPE = re.compile(r"[%\s()<>]")
 _COMMENT_MARKS = re.compile(r"<!-*|-*->")
 
@@ -63,23 +70,29 @@ class Entry:
 class Built:
     """A finished index: both files' bytes, our lines in MEMORY.md, and how many are not listed there.
 
-    `overflow` is None when nothing is left over.
+    `overflow` is None when nothing is left over. `merged` are the lines that a merge left between its marks
+    in our block and that are not ours: they now stand below it.
     """
 
     index: bytes
     overflow: bytes | None
     lines: tuple[str, ...]
     unlisted: int
+    merged: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
 class _Outside:
-    """An index file without our block: what stands before and after, and stray lines from within."""
+    """An index file without our block: what stands before and after, and stray lines from within.
+
+    Of those `merged` stood between the marks of a merge; they are without their line ends.
+    """
 
     before: list[str]
     after: list[str]
     strays: list[str]
     had_block: bool
+    merged: list[str]
 
     @property
     def text(self) -> str:
@@ -159,9 +172,51 @@ def linked_paths(text: str) -> set[str]:
     return found
 
 
-def linked_outside(current: bytes) -> set[str]:
-    """Return every relative path that an index file links to outside our block."""
-    return linked_paths(_outside(current.decode("utf-8", "surrogateescape"), None).text)
+def linked_outside(current: bytes, ours: Container[str]) -> set[str]:
+    """Return every relative path that a line of an index file links to which is not one of `ours`."""
+    return linked_paths(_outside(decoded(current), ours).text)
+
+
+def unreadable(current: bytes) -> tuple[int, str] | None:
+    """Return from which line on an index file is no UTF-8 text, and why in words; None when all of it is.
+
+    Such a file is never written: what we add would be in another encoding than the rest, and no line of it
+    could be told from one of ours.
+    """
+    try:
+        found = current.decode("utf-8").find("\0")
+        kind = "UTF-16 or no text"
+        at = len(current[:found]) if found >= 0 else -1
+    except UnicodeDecodeError as error:
+        at, kind = error.start, "not UTF-8"
+    if current.startswith((b"\xff\xfe", b"\xfe\xff")):
+        at, kind = 0, "UTF-16"
+    if at < 0:
+        return None
+    line = len(_LINE_END.findall(current[:at].decode("utf-8", "replace"))) + 1
+    return line, f"it is {kind}, so Reverie leaves it as it is and lists nothing more in it"
+
+
+def has_block(current: bytes | None) -> bool:
+    """Whether a mark of our block stands in an index file; None is no file."""
+    text = "" if current is None else current.decode("utf-8", "surrogateescape")
+    return any(_block_mark(line) in (BEGIN, END) for line in whole_lines(text))
+
+
+def without_block(current: bytes, ours: Container[str], former: bytes | None) -> bytes | None:
+    """Return an index file with our block taken out and all else kept; None when nothing else is in it.
+
+    `ours` as for `build`. `former` is the file before the block was begun, None when there was none: where
+    what stands before the block is still that, the line ends go that were put behind it.
+    """
+    outside = _outside(current.decode("utf-8", "surrogateescape"), ours)
+    start = _NEW_FILE if former is None else former.decode("utf-8", "surrogateescape")
+    roomy = whole_lines(start)
+    _make_room(roomy, _newline(start))
+    if former is not None and outside.before == whole_lines("".join(roomy)):
+        outside.before = [start]
+    text = outside.text
+    return None if former is None and text == start else text.encode("utf-8", "surrogateescape")
 
 
 def build(
@@ -169,21 +224,23 @@ def build(
     entries: Iterable[Entry],
     *,
     broken: Mapping[str, str] = _NONE,
-    ours: Collection[str] | None = None,
+    ours: Container[str] = (),
     gone: Collection[str] = (),
     max_lines: int = INDEX_LINES,
     max_bytes: int = INDEX_BYTES,
 ) -> Built:
     """Return the index for `entries`, keeping what others wrote in `current` (None: no file yet).
 
-    `ours` are the lines we last wrote; None, when that record is lost, takes every line of our shape
-    inside the block for ours. `broken` are files that can't be read as a memory, and why: they go to
-    the overflow page, so that every file is reachable. `gone` are files that leave by this change: an
-    item of a list that links to one and nothing else goes, whoever wrote it.
+    `current` must be text (see `unreadable`). `ours` are the lines that we wrote once; those of `entries` are
+    ours too. Every other line inside the block is somebody's, whatever its shape. `broken` are files that
+    can't be read as a memory, and why: they go to the overflow page, so that every file is reachable. `gone`
+    are files that leave by this change: an item of a list that links to one and nothing else goes, whoever
+    wrote it.
     """
-    text = "# Memory\n\n" if current is None else current.decode("utf-8", "surrogateescape")
-    newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
-    outside = _outside(text, ours, gone)
+    text = _NEW_FILE if current is None else current.decode("utf-8", "surrogateescape")
+    newline = _newline(text)
+    entries = list(entries)
+    outside = _outside(text, _Ours({entry.line for entry in entries}, ours), gone)
     linked = linked_paths(outside.text)
     ranked = [entry for entry in sorted(entries, key=lambda item: item.rank) if entry.path not in linked]
     lost = {path: why for path, why in broken.items() if path not in linked}
@@ -193,7 +250,7 @@ def build(
         _make_room(outside.before, newline)
     outside_text = outside.text
     frame = f"{BEGIN}{newline}{END}{newline}"
-    room_lines = max_lines - outside_text.count("\n") - 2
+    room_lines = max_lines - len(_LINE_END.findall(outside_text)) - 2
     room_bytes = max_bytes - len((outside_text + frame).encode("utf-8", "surrogateescape"))
     count = _fitting(ranked, room_lines, room_bytes, len(newline), bool(lost), len(ranked) + len(lost))
     lines = [entry.line for entry in ranked[:count]]
@@ -204,7 +261,8 @@ def build(
     block = "".join(line + newline for line in (BEGIN, *lines, END))
     whole = "".join(outside.before) + block + "".join([*outside.strays, *outside.after])
     overflow = _overflow(rest, lost) if unlisted else None
-    return Built(whole.encode("utf-8", "surrogateescape"), overflow, tuple(lines), unlisted)
+    merged = tuple(outside.merged)
+    return Built(whole.encode("utf-8", "surrogateescape"), overflow, tuple(lines), unlisted, merged)
 
 
 def empty_overflow() -> bytes:
@@ -216,36 +274,60 @@ def block_lines(current: bytes) -> list[str]:
     """Return the lines inside our block of an index file, without their line ends."""
     lines: list[str] = []
     within = False
-    for line in current.decode("utf-8", "surrogateescape").split("\n"):
-        marker = line.strip()
+    for line in whole_lines(current.decode("utf-8", "surrogateescape")):
+        marker = _block_mark(line)
         if marker in (BEGIN, END):
             within = marker == BEGIN
         elif within:
-            lines.append(line.rstrip("\r"))
+            lines.append(line.rstrip("\r\n"))
     return lines
 
 
-def _outside(text: str, ours: Collection[str] | None, gone: Collection[str] = ()) -> _Outside:
-    result = _Outside([], [], [], False)
+@dataclass(frozen=True, slots=True)
+class _Ours:
+    """Lines that are ours: those we would write now, and those we wrote."""
+
+    now: set[str]
+    once: Container[str]
+
+    def __contains__(self, line: object) -> bool:
+        return line in self.now or line in self.once
+
+
+def _newline(text: str) -> str:
+    """Return how the lines of `text` end, by the first that does."""
+    found = _LINE_END.search(text)
+    return found.group() if found else "\n"
+
+
+def _outside(text: str, ours: Container[str], gone: Collection[str] = ()) -> _Outside:
+    result = _Outside([], [], [], False, [])
     within = False
     lines = whole_lines(text)
     marks, unsettled = _conflicts_of_ours(lines)
     for position, line in enumerate(lines):
         if position in marks:
             continue
-        # Lines of another machine's Reverie are ours as well, but in no record of what was written here.
-        known = None if position in unsettled else ours
-        stripped = line.strip()
+        stripped = _block_mark(line)
         if stripped in (BEGIN, END):
             within = stripped == BEGIN
+            if line.startswith(_BYTE_ORDER) and not position:
+                result.before.append(_BYTE_ORDER)
             result.had_block = True
         elif gone and _is_item_of(line, gone):
             continue
         elif not within:
             (result.after if result.had_block else result.before).append(line)
-        elif stripped and not _is_ours(line.rstrip("\r\n"), known):
+        elif stripped and not _TAIL.fullmatch(stripped) and line.rstrip("\r\n") not in ours:
             result.strays.append(line)
+            if position in unsettled:
+                result.merged.append(line.rstrip("\r\n"))
     return result
+
+
+def _block_mark(line: str) -> str:
+    """Return what stands on a line, for comparison with the marks of our block."""
+    return line.removeprefix(_BYTE_ORDER).strip()
 
 
 def _is_item_of(line: str, gone: Collection[str]) -> bool:
@@ -259,8 +341,8 @@ def _conflicts_of_ours(lines: Sequence[str]) -> tuple[set[int], set[int]]:
     """Return the places of a merge's marks in or around our block, and of the lines between them."""
     marks: set[int] = set()
     unsettled: set[int] = set()
-    begins = [position for position, line in enumerate(lines) if line.strip() == BEGIN]
-    ends = [position for position, line in enumerate(lines) if line.strip() == END]
+    begins = [position for position, line in enumerate(lines) if _block_mark(line) == BEGIN]
+    ends = [position for position, line in enumerate(lines) if _block_mark(line) == END]
     for found in conflicts(list(lines)):
         between = range(found[0], found[-1] + 1)
         if any(first < found[-1] and found[0] < last for first in begins for last in ends):
@@ -269,13 +351,9 @@ def _conflicts_of_ours(lines: Sequence[str]) -> tuple[set[int], set[int]]:
     return marks, unsettled
 
 
-def _is_ours(line: str, ours: Collection[str] | None) -> bool:
-    return bool(_OUR_SHAPE.match(line)) if ours is None else line in ours
-
-
 def _make_room(before: list[str], newline: str) -> None:
     """End what stands before a first block with a line end and a blank line."""
-    if before and not before[-1].endswith("\n"):
+    if before and not before[-1].endswith(("\n", "\r")):
         before[-1] += newline
     if before and before[-1].strip():
         before.append(newline)
@@ -299,7 +377,7 @@ def _fitting(
 
 
 def _tail(unlisted: int) -> str:
-    return f"- {unlisted} more in [{OVERFLOW}]({OVERFLOW}); `reverie list` shows all of them"
+    return f"- {unlisted}{_TAIL_END}"
 
 
 def _overflow(rest: Sequence[Entry], lost: Mapping[str, str]) -> bytes:

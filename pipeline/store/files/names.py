@@ -1,10 +1,12 @@
 """Where a memory's file goes: a slug, a folder by type, and a suffix when the name is taken.
 
-Names are compared without case, since the store may lie on a file system that ignores it.
+Names are compared in their `common_form`, since the store may lie on a file system that ignores case, or how
+an accent is written.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -16,12 +18,17 @@ from pipeline.text.slugs import MAX_SLUG, slugify
 _RESERVED = frozenset(name.removesuffix(".md") for name in NOT_MEMORIES)
 
 
+def common_form(name: str) -> str:
+    """Return the form that `name`, or a path, has in common with all that a file system may take for it."""
+    return name.lower() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
+
+
 def place_new(
     memory: Memory, taken_paths: Collection[str], taken_names: Collection[str], folder: str | None = None
 ) -> Memory:
     """Return `memory` with the name and path its new file gets.
 
-    Both collections hold lower-case text. Root files are ``<name>.md``, graph kinds
+    Both collections hold common forms. Root files are ``<name>.md``, graph kinds
     ``graph/<folder>/<name>-<first 6 of id>.md``, pinned ones lie in ``vault/``. In a `folder` that
     is named (empty: the store itself) all are ``<name>.md``.
     """
@@ -29,7 +36,7 @@ def place_new(
     if base in _RESERVED:
         base += "-note"
     name, number = base, 1
-    while name in taken_names or _path(memory, name, folder).lower() in taken_paths:
+    while name in taken_names or common_form(_path(memory, name, folder)) in taken_paths:
         number += 1
         suffix = f"-{number}"
         name = base[: MAX_SLUG - len(suffix)].rstrip("-") + suffix
@@ -37,10 +44,10 @@ def place_new(
 
 
 def archive_path(path: str, year: int, taken_paths: Collection[str]) -> str:
-    """Return where the file at `path` goes when it is retired in `year`."""
+    """Return where the file at `path` goes when it is retired in `year`; `taken_paths` are common forms."""
     stem = path.rsplit("/", 1)[-1].removesuffix(".md")
     target, number = f"{ARCHIVE}/{year}/{stem}.md", 1
-    while target.lower() in taken_paths:
+    while common_form(target) in taken_paths:
         number += 1
         target = f"{ARCHIVE}/{year}/{stem[:200]}-{number}.md"
     return check_path(target, suffix=".md")
@@ -55,12 +62,12 @@ def earlier_path(path: str, sha: str, year: int) -> str:
 def moved_path(path: str, folder: str, taken_paths: Collection[str]) -> str:
     """Return where the file at `path` goes in `folder` (empty: the store itself), keeping its file name.
 
-    A suffix is added where the name is in `taken_paths`, in lower case, or would not be a memory there.
+    A suffix is added where the name is in `taken_paths`, common forms, or would not be a memory there.
     """
     stem = path.rsplit("/", 1)[-1].removesuffix(".md")
     start = f"{folder}/" if folder else ""
     target, number = f"{start}{stem}.md", 1
-    while target.lower() in taken_paths or target.lower() in NOT_MEMORIES:
+    while common_form(target) in taken_paths or target.lower() in NOT_MEMORIES:
         number += 1
         target = f"{start}{stem[:200]}-{number}.md"
     return check_path(target, suffix=".md")

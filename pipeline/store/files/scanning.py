@@ -19,18 +19,27 @@ import orjson
 from pipeline.core.errors import ConflictError, DocumentError, StoreError, UnsettledError
 from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
-from pipeline.hooklib.memory_format import PREVIEW
+from pipeline.hooklib.memory_format import PREVIEW, is_hidden_file
 from pipeline.hooklib.ownership import OTHER
-from pipeline.safety.invisible import visible, visible_line
+from pipeline.safety.invisible import visible, visible_name
 from pipeline.store.files import document
 from pipeline.store.files.frontmatter_schema import aliases_in, to_memory
 from pipeline.store.files.identity import Identity
-from pipeline.store.files.layout import MAX_DERIVED, FileStamp, Problem, inside, memory_files, read_regular
+from pipeline.store.files.layout import (
+    INDEX,
+    MAX_DERIVED,
+    FileStamp,
+    Problem,
+    inside,
+    memory_files,
+    read_regular,
+)
 from pipeline.store.files.memory_index import Entry, entry_of
+from pipeline.store.files.names import common_form
 from pipeline.text.slugs import slugify
 
 INDEX_JSON = "_index.json"
-CACHE_KEY = "_file6"
+CACHE_KEY = "_file7"
 """Where an entry keeps what saves reading its file. Another shape of a line in it needs another name."""
 _TICK_NS = 100_000_000
 _LEAST_ID_PREFIX = 6
@@ -45,7 +54,9 @@ class Document:
     `path` is relative to the store; `digest` is the SHA-256 of its bytes; `head` is the memory without
     its body; `front` mirrors the front matter; `foreign` says that Reverie never wrote this file, `hand`
     whose it is (`hooklib.ownership`), and `identity`, where it is not ours as it is, its id and its author;
-    `cached` says that ``_index.json`` knows it.
+    `own_id` is the id that the file gives, and `twin` the path of another file to which that id belongs, ""
+    for none; `is_text` says that its bytes are UTF-8, without which it cannot be written again without loss;
+    `cached` that ``_index.json`` knows it.
     Bytes and body are read when first asked for; ConflictError if the file changed since.
     """
 
@@ -63,10 +74,12 @@ class Document:
         "front",
         "hand",
         "identity",
+        "is_text",
         "own_id",
         "path",
         "preview",
         "stamp",
+        "twin",
     )
 
     def __init__(self, root: Path, path: str, front: dict[str, Any], stamp: FileStamp, digest: str) -> None:
@@ -87,6 +100,8 @@ class Document:
         self.hand = OTHER
         self.own_id = str(front.get("id") or "")
         self.identity: Identity | None = None
+        self.is_text = True
+        self.twin = ""
 
     @classmethod
     def read(cls, root: Path, path: str) -> Document:
@@ -96,16 +111,16 @@ class Document:
         found = cls(root, path, front, stamp, digest(raw))
         found._raw, found._memory, found._head = raw, memory, replace(memory, body="")
         found._title, found.fenced, found.own_id = memory.title, bool(front), memory.id
-        found.preview = memory.body.strip()[:PREVIEW]
+        found.preview, found.is_text = memory.body.strip()[:PREVIEW], document.is_utf8(raw)
         return found
 
     @classmethod
     def from_entry(cls, root: Path, entry: dict[str, Any]) -> Document:
         """Return the document an ``_index.json`` entry stands for, taking the entry over."""
         path, preview = str(entry.pop("path")), str(entry.pop("content_preview"))
-        size, mtime, ctime, digest, fenced, title, line, rank, own_id = entry.pop(CACHE_KEY)
+        size, mtime, ctime, digest, fenced, is_text, title, line, rank, own_id = entry.pop(CACHE_KEY)
         found = cls(root, path, entry, FileStamp(size, mtime, ctime), digest)
-        found.fenced, found.preview, found._title = fenced, preview, title
+        found.fenced, found.is_text, found.preview, found._title = fenced, is_text, preview, title
         found.cached, found.own_id = True, own_id
         found._entry = Entry(path, visible(line), (bool(rank[0]), bool(rank[1]), float(rank[2]), path))
         return found
@@ -124,6 +139,7 @@ class Document:
                 stamp.ctime_ns,
                 self.digest,
                 self.fenced,
+                self.is_text,
                 self._title,
                 shown.line,
                 shown.rank[:3],
@@ -138,8 +154,12 @@ class Document:
 
     @property
     def id(self) -> str:
-        """Return the memory's id: its file's own, else that of its identity; empty before it has one."""
-        return self.own_id or (self.identity.id if self.identity else "")
+        """Return the memory's id: its file's own, else that of its identity; empty before it has one.
+
+        An id that belongs to another file is not its file's own.
+        """
+        own = "" if self.twin else self.own_id
+        return own or (self.identity.id if self.identity else "")
 
     @property
     def tended(self) -> bool:
@@ -154,7 +174,7 @@ class Document:
     @property
     def head(self) -> Memory:
         """Return the memory without its body, as its author lets it be taken."""
-        return self.identity.seen_in(self._as_written) if self.identity else self._as_written
+        return self._named(self._as_written)
 
     @property
     def _as_written(self) -> Memory:
@@ -185,22 +205,17 @@ class Document:
         return self._raw
 
     @property
-    def is_text(self) -> bool:
-        """Whether its bytes are UTF-8: a file of others cannot be written again without loss of any other."""
-        try:
-            self.raw.decode("utf-8")
-        except (UnicodeDecodeError, ConflictError):
-            # One that somebody writes just now is looked at the next time.
-            return False
-        return True
-
-    @property
     def memory(self) -> Memory:
         """Return the memory with its body."""
         if self._memory is None:
             body = document.body_of(self.raw, fenced=self.fenced)
             self._memory = replace(self._as_written, body=body)
-        return self.identity.seen_in(self._memory) if self.identity else self._memory
+        return self._named(self._memory)
+
+    def _named(self, memory: Memory) -> Memory:
+        """Return `memory`, as the file has it, under the id that is its own, and as its author lets it be."""
+        own = replace(memory, id="") if self.twin else memory
+        return self.identity.seen_in(own) if self.identity else own
 
 
 @dataclass(slots=True)
@@ -241,8 +256,18 @@ class Snapshot:
                     return fits[0]
         return self._names.get(slugify(wanted)) if wanted else None
 
+    @property
+    def misnamed(self) -> list[str]:
+        """Return the files whose names no memory can have, as a person can read them, but for hidden ones."""
+        named = [problem.path for problem in self.problems if problem.by_name]
+        return [path for path in named if not is_hidden_file(path)]
+
     def left_out(self) -> list[str]:
-        """Return a line for the files that can't be read, and one for those that a merge left unsettled."""
+        """Return a line for the files that can't be read, one for those that a merge left unsettled.
+
+        A third is for those whose names no memory can have, a fourth says what keeps MEMORY.md from being
+        written.
+        """
         lines = []
         if self.unread:
             files = "1 file" if len(self.unread) == 1 else f"{len(self.unread)} files"
@@ -250,7 +275,12 @@ class Snapshot:
         if self.unsettled:
             hold = "1 file holds" if len(self.unsettled) == 1 else f"{len(self.unsettled)} files hold"
             lines.append(f"{hold} both sides of a merge: {_first_names(self.unsettled)}")
-        return lines
+        if self.misnamed:
+            have = (
+                "1 file has a name" if len(self.misnamed) == 1 else f"{len(self.misnamed)} files have names"
+            )
+            lines.append(f"{have} that no memory can have: {_first_names(self.misnamed)}")
+        return lines + [problem.in_words() for problem in self.problems if problem.path == INDEX]
 
     def _fill_names(self) -> None:
         for keys in (
@@ -291,7 +321,7 @@ def read_into(snapshot: Snapshot, root: Path, path: str, stamp: FileStamp | None
         (snapshot.unsettled if isinstance(error, UnsettledError) else snapshot.unread).append(path)
         if stamp is not None:
             snapshot.broken_stamps[path] = stamp
-        snapshot.problems.append(Problem(path, error.line or 0, error.args[0]))
+        snapshot.problems.append(Problem(path, error.line or 0, error.args[0], error.fix or ""))
     except (StoreError, OSError) as error:
         snapshot.unread.append(path)
         snapshot.problems.append(Problem(path, 0, str(error)))
@@ -311,19 +341,51 @@ def collector_paused() -> Iterator[None]:
 
 def trusted(documents: list[Document], seen_ns: int) -> dict[str, Document]:
     """Return by path the documents whose stamp was settled when they were looked at, at `seen_ns`."""
-    return {item.path: item for item in documents if item.stamp.ctime_ns + _TICK_NS < seen_ns}
+    return {item.path: item for item in documents if _is_settled(item.stamp, seen_ns)}
+
+
+def _is_settled(stamp: FileStamp, seen_ns: int) -> bool:
+    return stamp.ctime_ns + _TICK_NS < seen_ns
 
 
 def from_index(root: Path) -> dict[str, Document]:
     """Return what ``_index.json`` knows, by path; empty when it is missing, outdated or not ours."""
     try:
-        raw, stamp = read_regular(root / INDEX_JSON, MAX_DERIVED)
         with collector_paused():
-            entries = orjson.loads(raw)["entries"].values()
-            found = [Document.from_entry(root, entry) for entry in entries if CACHE_KEY in entry]
-    except (OSError, StoreError, ValueError, KeyError, TypeError, AttributeError):
-        return {}  # A derived file: whatever is wrong with it, the markdown has it all.
-    return trusted(found, stamp.mtime_ns)
+            entries, seen_ns = _index_entries(root)
+            found = [Document.from_entry(root, entry) for entry in entries]
+    except _NO_INDEX:
+        return {}
+    return trusted(found, seen_ns)
+
+
+def look_for_faults(root: Path) -> Snapshot:
+    """Look only for files at `root` (a real path) that can't be taken: the documents are the changed ones.
+
+    What ``_index.json`` knows, and is unchanged since, was taken then; nothing is made of it.
+    """
+    snapshot = Snapshot()
+    try:
+        with collector_paused():
+            entries, seen_ns = _index_entries(root)
+            taken = {str(entry["path"]): FileStamp(*entry[CACHE_KEY][:3]) for entry in entries}
+    except _NO_INDEX:
+        taken, seen_ns = {}, 0
+    for path, stamp in memory_files(root, snapshot.problems):
+        if taken.get(path) != stamp or not _is_settled(stamp, seen_ns):
+            read_into(snapshot, root, path, stamp)
+    return snapshot
+
+
+_NO_INDEX = (OSError, StoreError, ValueError, KeyError, TypeError, AttributeError)
+"""Whatever is wrong with a derived file, the markdown has it all."""
+
+
+def _index_entries(root: Path) -> tuple[list[dict[str, Any]], int]:
+    """Return the entries of ``_index.json`` that save reading a file, and when it was written."""
+    raw, stamp = read_regular(root / INDEX_JSON, MAX_DERIVED)
+    entries = orjson.loads(raw)["entries"].values()
+    return [entry for entry in entries if CACHE_KEY in entry], stamp.mtime_ns
 
 
 def _mirror(front: dict[str, Any], head: Memory) -> dict[str, Any]:
@@ -349,7 +411,7 @@ def _former_ids(item: Document) -> list[str]:
 
 
 def _first_names(paths: list[str]) -> str:
-    named = ", ".join(visible_line(path) for path in paths[:_NAMED_FILES])
+    named = ", ".join(visible_name(path) for path in paths[:_NAMED_FILES])
     return (
         f"{named} … (`reverie doctor` lists all)"
         if len(paths) > _NAMED_FILES
@@ -362,4 +424,4 @@ def _stem(path: str) -> str:
 
 
 def _fold(name: str) -> str:
-    return name.lower().replace("_", "-").removesuffix(".md")
+    return common_form(name).replace("_", "-").removesuffix(".md")

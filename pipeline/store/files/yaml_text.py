@@ -7,6 +7,7 @@ that every generation of YAML reads so, times and yes or no stay words, and so d
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -19,8 +20,14 @@ _HANDLER = YAMLHandler()
 _BASE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BASE_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _MOST_VALUES = 20_000
-"""Values of one file, those that an alias repeats counted each time: a few lines may stand for gigabytes."""
+"""Values of one file that aliases repeat, each counted each time: a few lines may stand for gigabytes."""
+ODD_VALUES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What is raised for a value that does not fit its tag, such as ``!!timestamp x``."""
+_UNPRINTED = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What YAML allows in no text: control characters but those of lines, and halves of pairs."""
+_PARSERS_OWN_LIMIT = "exceeded maximum nesting depth"
 _TAG = "tag:yaml.org,2002:"
+_BREAK = re.compile("[\n\r\x85\u2028\u2029]")
 _NULL = _TAG + "null"
 _LEFT = ("timestamp", "bool", "merge", "value", "int", "float")
 
@@ -30,7 +37,7 @@ class _Loader(_BASE_LOADER):  # type: ignore[misc]
 
     def construct_document(self, node: Any) -> Any:
         """Return the value of the whole text, whose root is `node`."""
-        _count(node)
+        _check_aliases(node)
         below = [value for key, value in _pairs(node) if key == "metadata"]
         for mapping in (node, *below):
             for key, value in _pairs(mapping):
@@ -49,6 +56,17 @@ for _name, _pattern, _first in (
     ("float", DECIMAL, "-+0123456789"),
 ):
     _Loader.add_implicit_resolver(_TAG + _name, re.compile(rf"^(?:{_pattern})$"), list(_first))
+
+
+for _name, _constructor in (
+    # As words, tables and lists, which is all that JSON has and a memory is made of.
+    ("timestamp", _Loader.construct_yaml_str),
+    ("binary", _Loader.construct_yaml_str),
+    ("set", _Loader.construct_yaml_map),
+    ("omap", _Loader.construct_yaml_seq),
+    ("pairs", _Loader.construct_yaml_seq),
+):
+    _Loader.add_constructor(_TAG + _name, _constructor)
 
 
 class _Dumper(_BASE_DUMPER):  # type: ignore[misc]
@@ -71,6 +89,18 @@ class _Dumper(_BASE_DUMPER):  # type: ignore[misc]
 _Dumper.add_representer(str, _Dumper.represent_str)
 
 
+class _InlineDumper(_BASE_DUMPER):  # type: ignore[misc]
+    """All on one line."""
+
+    def represent_str(self, data: str) -> Any:
+        """Return the node of a text, in quotes where lines or blanks would be lost."""
+        odd = data != data.strip() or _BREAK.search(data) is not None
+        return self.represent_scalar(_TAG + "str", data, style='"' if odd else None)
+
+
+_InlineDumper.add_representer(str, _InlineDumper.represent_str)
+
+
 def parse(front: str) -> dict[str, Any] | None:
     """Return the mapping that YAML text `front` holds, or None when it is no mapping but plain text.
 
@@ -78,23 +108,35 @@ def parse(front: str) -> dict[str, Any] | None:
     nested beyond `MAX_DEPTH`, at which old parsers end the process.
     """
     try:
-        if sum(map(front.count, "[{-?")) > MAX_DEPTH:
+        # Each level needs a sign of its own, or a line that is further in.
+        if sum(map(front.count, "[{-?\n")) > MAX_DEPTH:
             _check_depth(front)
         data = _HANDLER.load(front, Loader=_Loader)
     except UnreadableError:
         raise
-    except (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError) as error:
-        problem_mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        raise UnreadableError(problem, problem_mark.line + 1 if problem_mark else 0) from error
+    except (*ODD_VALUES, yaml.YAMLError, RecursionError) as error:
+        raise _in_words(error, front) from error
     if data is None:
         return {}
     return data if isinstance(data, dict) else None
 
 
-def compose(front: str) -> Any:
-    """Return the root node of YAML text `front`, with the place of each value, None for no value."""
-    return yaml.compose(front, Loader=_Loader)
+def events(front: str) -> Iterator[Any]:
+    """Return what a parser meets in YAML text `front`, in order, each with its place."""
+    return iter(yaml.parse(front, Loader=_BASE_LOADER))
+
+
+def inline(value: Any) -> str:
+    """Return `value` as YAML on one line that may stand anywhere, between brackets too."""
+    text = yaml.dump(
+        [_cleaned(value)],
+        Dumper=_InlineDumper,
+        default_flow_style=True,
+        sort_keys=False,
+        width=1_000_000,
+        allow_unicode=True,
+    )
+    return str(text).strip("\n")[1:-1]
 
 
 def dump(data: Any) -> str:
@@ -123,38 +165,92 @@ def _read_as_words(node: Any, even_null: bool) -> None:
         node.tag = _TAG + "str"
 
 
-def _check_depth(front: str) -> None:
-    """Raise UnreadableError for what is nested too deep, before any of it is built.
+def _in_words(error: Exception, front: str) -> UnreadableError:
+    """Return what is wrong with `front`, of which the parser says `error`, and on which line."""
+    if isinstance(error, yaml.reader.ReaderError):
+        found = _UNPRINTED.search(front)
+        line = front.count("\n", 0, found.start()) + 1 if found else 0
+        return UnreadableError("a control character", line, final=True, fix="Take it out")
+    at = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+    if str(getattr(error, "context", None) or "").startswith("while scanning"):
+        # What was begun and never ended: the parser's own mark is where it gave up.
+        at = getattr(error, "context_mark", None) or at
+    line = at.line + 1 if at else 0
+    if _PARSERS_OWN_LIMIT in problem:
+        return _too_deep(line, final=False)  # In quotes, brackets that never close are a text.
+    fix = "Write two backslashes for one, or single quotes around the text" if "escape" in problem else ""
+    return UnreadableError(problem, line, fix=fix)
 
-    Block mappings need a deeper line for each level, so only brackets, dashes and question marks nest far.
-    """
+
+def _too_deep(line: int, *, final: bool = True) -> UnreadableError:
+    message = f"nested more than {MAX_DEPTH} deep"
+    return UnreadableError(message, line, final=final, fix="Nest what stands there less deep")
+
+
+def _check_depth(front: str) -> None:
+    """Raise UnreadableError for what is nested too deep, before any of it is built."""
     depth = 0
+    event: Any
     for event in yaml.parse(front, Loader=_BASE_LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
-            raise UnreadableError(f"nested more than {MAX_DEPTH} deep", final=True)
+            raise _too_deep(event.start_mark.line + 1)
 
 
-def _count(root: Any) -> None:
-    """Raise UnreadableError where aliases repeat too many values, or one holds itself."""
-    sizes: dict[int, int] = {}
+def _check_aliases(root: Any) -> None:
+    """Raise UnreadableError where aliases repeat too many values or nest too deep, or one holds itself.
 
-    def size(node: Any) -> int:
+    Also for a key that is no word: nothing can be looked up by it.
+    """
+    sizes: dict[int, tuple[Any, int, int]] = {}
+
+    def measure(node: Any) -> tuple[int, int]:
+        """Return how many values `node` stands for, and how deep they are nested."""
         known = sizes.get(id(node))
         if known is not None:
-            if known < 0:
-                raise UnreadableError("an alias that holds itself", final=True)
-            return known
-        sizes[id(node)] = -1
-        if isinstance(node, yaml.MappingNode):
-            total = 1 + sum(size(key) + size(value) for key, value in node.value)
-        else:
-            total = 1 + (sum(map(size, node.value)) if isinstance(node, yaml.SequenceNode) else 0)
-        sizes[id(node)] = total
-        return total
+            if known[1] < 0:
+                fix = "Write out what is meant, without an alias to what it stands in"
+                raise UnreadableError("an alias that holds itself", _line(node), final=True, fix=fix)
+            return known[1:]
+        sizes[id(node)] = node, -1, 0
+        total, depth = 1, 0
+        for part in _parts(node):
+            inner, below = measure(part)
+            total, depth = total + inner, max(depth, below)
+        depth += not isinstance(node, yaml.ScalarNode)
+        if depth > MAX_DEPTH:
+            raise _too_deep(_line(node))
+        sizes[id(node)] = node, total, depth
+        return total, depth
 
-    if size(root) > _MOST_VALUES:
-        raise UnreadableError(f"more than {_MOST_VALUES:,} values", final=True)
+    total, _ = measure(root)
+    if total - len(sizes) > _MOST_VALUES:
+        # The smallest that is too large by itself is where it grows.
+        large = [(size, node) for node, size, _ in sizes.values() if size > _MOST_VALUES]
+        _, node = min(large, key=lambda item: item[0])
+        message = f"aliases that stand for more than {_MOST_VALUES:,} values"
+        raise UnreadableError(
+            message, _line(node), final=True, fix="Write out what is meant, without aliases"
+        )
+
+
+def _parts(node: Any) -> list[Any]:
+    """Return the values in `node`, its keys included. Raises UnreadableError for a key that is no word."""
+    if isinstance(node, yaml.SequenceNode):
+        return list(node.value)
+    if not isinstance(node, yaml.MappingNode):
+        return []
+    for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise UnreadableError(
+                "a key that is a list or a table", _line(key), fix="Write the key as a word"
+            )
+    return [part for pair in node.value for part in pair]
+
+
+def _line(node: Any) -> int:
+    return int(node.start_mark.line) + 1
 
 
 def _cleaned(value: Any) -> Any:

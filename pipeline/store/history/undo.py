@@ -3,21 +3,31 @@
 A file is restored when it still is what the change set left. One that is as before already needs nothing,
 unless a later change only moved it (a pin);
 a log that only grew since keeps what was added; MEMORY.md, when someone changed it since, is rendered anew
-around their lines. Anything else changed since is refused, and then nothing is undone.
+around their lines, or loses our block where it had none before and no memory of ours is left. Anything else
+changed since is refused, and then nothing is undone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
-from pipeline.core.errors import ConflictError, DocumentError
+from pipeline.core.errors import ConflictError, DocumentError, StoreError
 from pipeline.core.ids import digest
-from pipeline.store.file_operations import Restore
-from pipeline.store.files import document
-from pipeline.store.files.layout import EPISODES, MAX_DERIVED, VAULT, inside, is_live, read_regular
+from pipeline.store.file_operations import Applied, Restore
+from pipeline.store.files import document, memory_index
+from pipeline.store.files.layout import (
+    EPISODES,
+    MAX_DERIVED,
+    OVERFLOW,
+    VAULT,
+    bytes_at,
+    inside,
+    is_live,
+    read_regular,
+)
 from pipeline.store.files.scanning import Document
 from pipeline.store.history import generations
 from pipeline.store.history.generations import FileChange, Generation
@@ -27,9 +37,10 @@ from pipeline.store.history.generations import FileChange, Generation
 class Undone:
     """What `Store.undo` did: `paths` are the files brought back; `already` means it was undone before.
 
-    Of them `removed` are not there any more, and `restored` were not there. `reason` and `at` are those of
-    the change that was undone, or with `again` done once more, since what was undone is an undo. `by` is the
-    change set that did it, whose undo turns it round again.
+    Of them `removed` are not there any more, `restored` were not there, and `partly` are as before but for
+    what came into them since. `reason` and `at` are those of the change that was undone, or with `again` done
+    once more, since what was undone is an undo. `by` is the change set that did it, whose undo turns it round
+    again.
     """
 
     run: str
@@ -41,6 +52,7 @@ class Undone:
     restored: tuple[str, ...] = ()
     again: bool = False
     by: str = ""
+    partly: tuple[str, ...] = ()
 
 
 def plan(
@@ -102,6 +114,100 @@ def plan(
     return sorted(restores, key=lambda item: item.data is None)
 
 
+def undone(
+    run: str,
+    chosen: Generation,
+    history: Sequence[Generation],
+    restores: Sequence[Restore],
+    applied: Applied,
+    *,
+    again: bool,
+) -> Undone:
+    """Return what `applied` of `restores`, asked for as `run`, did about the change `chosen` of `history`."""
+    before = {file.path: file.before for file in chosen.files}
+    whole = {
+        item.path for item in restores if item.data is None or digest(item.data) == before.get(item.path)
+    }
+    known = generations.base_of(chosen, history)
+    more = [] if applied.already else applied.paths
+    paths = tuple(dict.fromkeys([*(item.path for item in restores), *more]))
+    return Undone(
+        run,
+        paths,
+        applied.already,
+        known.reason,
+        known.at,
+        removed=tuple(item.path for item in restores if item.data is None),
+        restored=tuple(item.path for item in restores if item.expected is None),
+        again=again,
+        by=generations.undo_id(chosen.run),
+        partly=tuple(path for path in paths if path not in whole),
+    )
+
+
+def leaves_ours(root: Path, restores: Sequence[Restore], ours: Collection[str]) -> bool:
+    """Whether a memory of ours is in the store after `restores`; `ours` are the paths that we wrote."""
+    back = {restore.path for restore in restores}
+    kept = [path for path in ours if path not in back and is_live(path)]
+    return any((root / path).exists() for path in kept) or any(
+        restore.record and restore.data is not None and is_live(restore.path) for restore in restores
+    )
+
+
+def without_block(
+    root: Path,
+    run: str,
+    history: Sequence[Generation],
+    restores: Sequence[Restore],
+    index: str,
+    taken_out: Callable[[bytes, bytes | None], bytes | None],
+) -> list[Restore]:
+    """Return what takes our block out of MEMORY.md, at the path `index`, if it had none before.
+
+    That is for the undo of `run`, one of `history`, by `restores`, where no memory of ours is left. Nothing
+    where one of them brings MEMORY.md back. `taken_out` gives it without block from its bytes and those
+    before the block.
+    """
+    touched = {restore.path for restore in restores}
+    if not index or index in touched:
+        return []
+    current, mode, mtime = _present(root, index)
+    if current is None or not memory_index.has_block(current) or memory_index.unreadable(current):
+        return []
+    known, former = _before_block(root, generations.pick(history, run), history, index)
+    if not known:
+        return []
+    found = [Restore(index, taken_out(current, former), digest(current), mode=mode, mtime_ns=mtime)]
+    more = bytes_at(root, OVERFLOW)
+    if OVERFLOW not in touched and more is not None and memory_index.OVERFLOW_MARK.encode() in more:
+        found.append(Restore(OVERFLOW, None, digest(more)))
+    return found
+
+
+def _before_block(
+    root: Path, chosen: Generation, history: Sequence[Generation], index: str
+) -> tuple[bool, bytes | None]:
+    """Return whether a change up to `chosen` began our block in the file `index`, and its bytes before."""
+    touched = [
+        (item, file)
+        for item in sorted(history, key=lambda item: -item.number)
+        for file in item.files
+        if item.number <= chosen.number and file.path == index
+    ]
+    for at, (item, file) in enumerate(touched):
+        try:
+            if at and not memory_index.has_block(generations.content(root, item.run, file.after)):
+                # Between this change and the next one it was begun by none that could be undone.
+                return False, None
+            before = generations.content(root, item.run, file.before)
+        except StoreError:
+            # The doctor names it. Who began the block can't be told any more, so it stays.
+            return False, None
+        if not memory_index.has_block(before):
+            return True, before
+    return False, None
+
+
 def require_once(restores: Sequence[Restore], documents: Iterable[Document], title: str) -> None:
     """Raise ConflictError when a memory would come back that lives on elsewhere in a file of ours.
 
@@ -114,6 +220,8 @@ def require_once(restores: Sequence[Restore], documents: Iterable[Document], tit
     for restore in restores:
         if restore.data is None or restore.expected is not None or not is_live(restore.path):
             continue
+        if not restore.record:
+            continue  # It was never ours: a copy, say, which has only the id of the other.
         try:
             memory_id = document.parse(restore.data, restore.path).id
         except DocumentError:

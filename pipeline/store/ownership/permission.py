@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from pipeline.domain.memory import Untouchable, why_untouchable
-from pipeline.hooklib.ownership import OTHER
+from pipeline.hooklib.ownership import OTHER, OURS, TEAMS
 from pipeline.store.files.scanning import Document
 
 
@@ -35,8 +35,28 @@ def is_anothers(document: Document, record: WriteRecord) -> bool:
     return may_change(document, record) is not None
 
 
+def why_left(document: Document, record: WriteRecord) -> str:
+    """Return why neither code may change the file of `document` nor `adopt` takes it, "" where one may."""
+    own = document.hand == OURS and not document.twin
+    if own or is_adoptable(document, record) or may_change(document, record) is None:
+        return ""
+    if document.hand == TEAMS:
+        return "is a team's: it is changed by what a person says about it alone"
+    if document.head.pinned:
+        return "is pinned"
+    if not document.is_text:
+        return "has bytes that are not UTF-8, so it can't be written again without loss"
+    return "was changed since Reverie wrote it, and waits for what is proposed about it"
+
+
 def is_adoptable(document: Document, record: WriteRecord) -> bool:
-    """Whether one yes to all takes the file: another's that Reverie never wrote. One it wrote, and somebody
-    changed, waits for what is proposed about it; a team's is never taken.
+    """Whether one yes to all takes the file: another's, never written by Reverie, or a copy of its own."""
+    return was_never_ours(document) and is_anothers(document, record)
+
+
+def was_never_ours(document: Document) -> bool:
+    """Whether Reverie never wrote the file, or wrote another that this is a copy of, and it is no team's.
+
+    One it wrote, and somebody changed, waits for what is proposed about it; a team's is never taken.
     """
-    return document.hand == OTHER and is_anothers(document, record)
+    return document.hand == OTHER or (document.hand == OURS and bool(document.twin))
