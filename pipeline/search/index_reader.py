@@ -24,6 +24,8 @@ try:
 except ImportError:
     import sqlite3 as sqlite  # type: ignore[no-redef]
 
+FileError = sqlite.Error
+"""What SQLite raises, for those who may not import it."""
 VERSION = 5
 CANDIDATES = 1_000
 """Documents the terms of one question may lead to, counted per term; its rarest term always counts."""
@@ -226,9 +228,7 @@ class Reader:
             self._connect(file, "immutable=1")
 
     def _connect(self, file: str, how: str) -> None:
-        self._connection = sqlite.connect(
-            uri(file, how), timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False, uri=True
-        )
+        self._connection = opened(file, how)
         # One transaction over all questions: what they tell belongs together.
         self._connection.execute("BEGIN")
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
@@ -275,6 +275,13 @@ class _Translated:
 def index_path(home: str, store: str) -> str:
     """Return the index file of the store at `store` in the home `home`; links to one store share it."""
     return f"{home}/{home_files.SEARCH}/{sha256(os.fsencode(os.path.realpath(store)))[:16]}.sqlite"
+
+
+def opened(file: str, how: str) -> "Any":
+    """Return a connection to the SQLite `file`; `how` is the query of its URI. Raises FileError."""
+    return sqlite.connect(
+        uri(file, how), timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False, uri=True
+    )
 
 
 def uri(file: str, how: str) -> str:

@@ -10,7 +10,7 @@ from math import sqrt
 from operator import mul
 
 from pipeline.hooklib import home_files
-from pipeline.search.index_reader import WAIT_SECONDS, sqlite, uri
+from pipeline.search.index_reader import FileError, opened
 from pipeline.text.tokens import STOP_WORDS
 
 TYPE_CHECKING = False
@@ -44,12 +44,10 @@ class WordTable:
         if home is None:
             return
         try:
-            self._connection = sqlite.connect(
-                uri(words_file(home), "mode=ro"), timeout=WAIT_SECONDS, isolation_level=None, uri=True
-            )
+            self._connection = opened(words_file(home), "mode=ro")
             if self._connection.execute("PRAGMA user_version").fetchone()[0] == WORDS_VERSION:
                 self.made_by = self._connection.execute("SELECT made_by FROM made").fetchone()[0]
-        except sqlite.Error:
+        except FileError:
             # It was not made, or is being made: words alone decide, as they do without the model.
             self.made_by = ""
         if not self.made_by:
@@ -62,7 +60,7 @@ class WordTable:
             return b""
         try:
             self._learn(words)
-        except sqlite.Error:
+        except FileError:
             self.close()
             return b""
         sums = [0.0] * NUMBERS
