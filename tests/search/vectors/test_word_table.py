@@ -3,6 +3,7 @@
 import sqlite3
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -94,12 +95,15 @@ def test_words_are_told_once_in_lower_case_without_small_ones():
     assert words_of("The Deploy, the DEPLOY and a release2go") == ["deploy", "release", "go"]
 
 
-def rows(number=3):
-    texts = ("ship the release to staging", "bake rye bread", "tabs, no spaces")
-    return [
-        SearchRow(f"{at}.md", "1", lambda at=at: Content(f"m{at}", description=texts[at]))
-        for at in range(number)
-    ]
+TEXTS = ("ship the release to staging", "bake rye bread", "tabs, no spaces")
+
+
+def content(number):
+    return Content(f"m{number}", description=TEXTS[number])
+
+
+def rows():
+    return [SearchRow(f"{number}.md", "1", partial(content, number)) for number in range(3)]
 
 
 def vectors(home, store):
