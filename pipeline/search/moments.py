@@ -36,6 +36,7 @@ _WANTED = word_set(
     always do only stick see siehe"""
 )
 _BREAKS = _AT_TIME | word_set("until unless without instead rather and but then und oder statt or")
+_JOINING = frozenset({"and", "or", "und", "oder"})
 _BROAD = word_set(
     """git python bash sh cd ls cat echo node go make docker grep find sed curl ssh vim code gh"""
 )
@@ -116,11 +117,14 @@ def moments_of(
     """Return the moments of a memory of type `kind`, the surest first, at most `MOST`; none for no rule."""
     if kind not in RULES:
         return []
-    leading = [description, name.replace("-", " "), *cues]
     found: list[tuple[int, str]] = []
-    for number, text in enumerate([*leading, body[:_LONGEST_BODY]]):
+    for text in (description, *cues):
         for sentence in _sentences(text):
-            found += _of_sentence(sentence, prominent=number < len(leading))
+            found += _of_sentence(sentence, prominent=True)
+    # A name is a heap of words: it may name an action, but the programs in it are no commands.
+    found += [(_PLAIN, actions.DO + action) for _, action in named(name.replace("_", "-").split("-"))]
+    for sentence in _sentences(body[:_LONGEST_BODY]):
+        found += _of_sentence(sentence, prominent=False)
     found = [(how, moment) for how, moment in found if len(moment) <= _LONGEST_MOMENT]
     meant = [moment for how, moment in found if how == _MEANT]
     plain = [moment for how, moment in found if how == _PLAIN or not meant]
@@ -182,6 +186,8 @@ def _of_sentence(sentence: "list[_Clause]", *, prominent: bool) -> "list[tuple[i
             how = _standing(clause.words[:at], lead, against)
             if how == _MEANT and lead in _AT_TIME and any(earlier < at for earlier, _ in joined):
                 how = _ASKED  # “before each commit `make check`”
+            if how == _PLAIN and lead in _JOINING and found:
+                how = found[-1][0]  # “run `make lint` and `make check`”
             found.append((how, moment))
         against = against or not _AGAINST.isdisjoint(clause.words)
     return found
@@ -234,7 +240,7 @@ def _commands(clause: _Clause) -> "list[tuple[int, str]]":
 
 def _command(code: str, *, asked: bool) -> "list[str]":
     """Return the words by which the command in the code `code` is known, [] where it is none."""
-    made = calls(code)
+    made = [call for call in calls(code) if call.program != "sudo" or code == "sudo"]
     if not made or not made[0].program or not re.fullmatch(r"[a-z][\w.-]*", made[0].program):
         return []
     call = made[0]
@@ -264,7 +270,7 @@ def _paths(clause: _Clause, prominent: bool) -> "list[tuple[int, str]]":
             word == "tests"
             and (at == 0 or clause.words[at - 1] in _TEST_LEADS)
             and clause.words[:at].count("run") + clause.words[:at].count("running") == 0
-            and behind not in ("pass", "before", "after", "locally", "first", "run", "are", "fail")
+            and behind not in ("of", "pass", "before", "after", "locally", "first", "run", "are", "fail")
         ):
             found.append((at, TESTS))
     return found

@@ -73,7 +73,8 @@ _GOES_ON = word_set(
     so now please only again straight directly is are was be must should may can need needs use
     uses start starts have has follow follows always never not go goes get gets in what staged new
     small early often here there then und mit für auf in nach vor das die den alle mich bitte sind
-    ist immer nie le la les pour avec el los needing alone anything nothing both either one two"""
+    ist immer nie le la les pour avec el los needing run
+    runs ask check show say alone anything nothing both either one two"""
 )
 """What may follow a word of `HEADS` that names an action."""
 

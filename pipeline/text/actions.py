@@ -126,7 +126,7 @@ def actions_of(call: Call) -> "set[str]":
     if "push" in found and any(flag == "-f" or flag.startswith("--force") for flag in call.flags):
         found.add("force push")
     if call.program == "git" and len(call.words) < 2:
-        found.discard("branch")  # `git branch` alone lists them
+        found -= {"branch", "release"}  # `git branch` and `git tag` alone list them
     return found | _said_by_name(call)
 
 

@@ -102,7 +102,9 @@ def calls(line: str) -> "list[Call]":
 
 
 def _add(found: "list[Call]", words: "list[str]", into: "list[str]", *, deeper: bool) -> None:
-    words = _without_prefix(words)
+    given, words = words, _without_prefix(words)
+    if "sudo" in given[: len(given) - len(words)]:
+        found.append(Call("sudo", [], []))
     if not words:
         if into:
             found.append(Call("", [], into))

@@ -140,14 +140,14 @@ def test_a_file_that_only_says_that_a_person_said_it_brings_nothing(desk: Desk) 
 
 @pytest.mark.parametrize(("origin", "shown"), [("user-confirmed", True), ("assistant-inferred", False)])
 def test_a_guess_of_claudes_is_no_rule(ruled: Desk, origin: str, shown: bool) -> None:
-    rule(Store.open(ruled.store), "no-wget", "Never use wget.", type="workflow", origin=origin)
+    rule(Store.open(ruled.store), "no-wget", "Never use `wget`.", type="workflow", origin=origin)
     ruled.index()
     assert bool(bash(ruled, "wget x")) is shown
 
 
 def test_a_rule_edited_by_hand_or_gone_since_the_index_is_not_told(ruled: Desk) -> None:
     (ruled.store / "never-npm.md").unlink()
-    (file,) = ruled.store.rglob("commit-messages.md")
+    (file,) = ruled.store.rglob("commit-messages*.md")
     file.write_text(file.read_text("utf-8") + "Always.\n", "utf-8")
     assert bash(ruled, "npm install") == bash(ruled, "git commit") == ""
 

@@ -6,7 +6,7 @@ from pipeline.text.shell import MOST_CALLS, calls
 
 RUN = {
     "cd web && git -C x commit -m 'a; git push'": ["cd web", "git x commit a; git push"],
-    "FOO=1 sudo -E npm i left-pad 2>&1 | tee out.log": ["npm install left-pad", "tee out.log"],
+    "FOO=1 sudo -E npm i left-pad 2>&1 | tee out.log": ["sudo", "npm install left-pad", "tee out.log"],
     "cat > a/b.txt <<'EOF'\ngit push\nEOF\npytest -q": ["cat", "pytest"],
     'git commit -m "$(cat <<EOF\ngit push\nEOF\n)"': ["git commit $(cat \n)"],
     "bash -lc 'npm test && git push'": ["bash npm test && git push", "npm test", "git push"],
