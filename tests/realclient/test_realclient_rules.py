@@ -53,8 +53,6 @@ def test_a_tool_call_brings_its_rule_to_the_request_that_follows(open_box: OpenB
 
     machine = with_rules(
         open_box(
-            # The client puts the rule behind the tool's result, as a message of its own.
-            Rule(["Done once."], when=LABELS),
             Rule(calls("git tag --list"), when="first step"),
             Rule(calls("git tag --list x"), when="second step", after_tool=("Done twice.",)),
         )
@@ -63,7 +61,7 @@ def test_a_tool_call_brings_its_rule_to_the_request_that_follows(open_box: OpenB
     machine.run("reverie", "install", "--yes")
     with machine.terminal("--allowedTools", "Bash(git tag:*)") as terminal:
         terminal.type("take the first step")
-        terminal.shows("Done once.")
+        terminal.shows("● Done.")  # the script's answer to a result that a message of the client's follows
         terminal.type("take the second step")
         terminal.shows("Done twice.")
     machine.settle()
