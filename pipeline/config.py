@@ -216,6 +216,7 @@ class RecallSettings(_Section):
         description="How relevant a memory must be: 2 asks for twice as much, 0.5 for half. It multiplies the"
         " built-in floor, which `reverie recall QUERY --explain` tells beside each score.",
     )
+    before_tools: bool = Field(DEFAULTS["before_tools"], description="Show rules before tools are used.")
     user_scope: bool = Field(
         DEFAULTS["user_scope"], description="Also take from the memories meant for all projects."
     )

@@ -33,6 +33,8 @@ SPEAKERS = {
     "hand-written": "the user",
 }
 """Who stands behind a memory of each origin, in words."""
+PERSONS = frozenset({"user-stated", "user-confirmed", "hand-written"})
+"""Origins of what a person said or confirmed."""
 UNVERIFIED = "unverified file"
 EDITED_BY_HAND = "edited by hand"
 THE_TEAM = "the team"
@@ -162,6 +164,11 @@ def speaker(origin: str, hand: str) -> str:
     if hand in BORNE_OUT:
         return SPEAKERS.get(origin, "unknown")
     return EDITED_BY_HAND if hand == "edited" else UNVERIFIED
+
+
+def is_persons(origin: str, hand: str) -> bool:
+    """Whether a person said or confirmed a memory, as far as that is borne out; arguments as `speaker`."""
+    return hand in BORNE_OUT and origin in PERSONS
 
 
 def is_true(value: object) -> bool:

@@ -23,7 +23,9 @@ from pipeline.core.errors import SearchError, cause
 from pipeline.hooklib.settings import NO_ROOM, step_for
 from pipeline.search.index_reader import CANDIDATES, VERSION, Lookup, cue_terms, index_path, is_lone
 from pipeline.search.meaning import WordTable
-from pipeline.search.rows import NO_STAMP, SearchRow, shown
+from pipeline.search.moments import moments_of
+from pipeline.search.rows import NO_STAMP, Content, SearchRow, shown
+from pipeline.text.actions import key_of
 from pipeline.text.tokens import terms
 
 POOL = 60
@@ -34,6 +36,9 @@ _TABLES = (
     "CREATE TABLE documents (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, digest TEXT NOT NULL,"
     " size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, hand TEXT NOT NULL,"
     " beside TEXT NOT NULL, shown TEXT NOT NULL, vector BLOB NOT NULL)",
+    "CREATE TABLE moments (key TEXT NOT NULL, document INTEGER NOT NULL, moment TEXT NOT NULL)",
+    "CREATE INDEX moments_by_key ON moments (key, document)",
+    "CREATE INDEX moments_by_document ON moments (document)",
     "CREATE TABLE folders (path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL)",
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE VIRTUAL TABLE words USING fts5(name, description, tags, body, cues,"
@@ -205,7 +210,7 @@ class SearchIndex:
             self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({placeholders})", rows)
 
     def _remove(self, rows: Sequence[int]) -> None:
-        for table, key in (("words", "rowid"), ("documents", "id")):
+        for table, key in (("words", "rowid"), ("moments", "document"), ("documents", "id")):
             self._connection.executemany(f"DELETE FROM {table} WHERE {key} = ?", [(row,) for row in rows])
 
     def _add(self, row: SearchRow) -> None:
@@ -229,6 +234,10 @@ class SearchIndex:
         self._connection.execute(
             "INSERT INTO words (rowid, name, description, tags, body, cues) VALUES (?, ?, ?, ?, ?, ?)",
             (made.lastrowid, *columns),
+        )
+        self._connection.executemany(
+            "INSERT INTO moments (key, document, moment) VALUES (?, ?, ?)",
+            [(key_of(moment), made.lastrowid, moment) for moment in _moments(found)],
         )
 
     @contextmanager
@@ -285,6 +294,12 @@ class SearchIndex:
                 file=str(self.path),
                 fix=_step(error),
             ) from error
+
+
+def _moments(found: Content) -> list[str]:
+    anchors = [str(anchor) for anchor in found.about.get("anchors") or ()]
+    kind = str(found.about.get("type") or "")
+    return moments_of(kind, found.name, found.description, found.body, found.cues, anchors)
 
 
 class _OtherVersionError(sqlite3.DatabaseError):

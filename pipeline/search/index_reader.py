@@ -26,10 +26,12 @@ except ImportError:
 
 FileError = sqlite.Error
 """What SQLite raises, for those who may not import it."""
-VERSION = 5
+VERSION = 6
 CANDIDATES = 1_000
 """Documents the terms of one question may lead to, counted per term; its rarest term always counts."""
 MOST_TERMS = 24
+MOST_RULES = 200
+"""Memories whose moments one question leads to."""
 BETWEEN = ".."
 """What stands between two cues of a memory in the index: a term that no text has."""
 WAIT_SECONDS = 0.05
@@ -44,6 +46,12 @@ _RANKED = (
 _ROW = (
     "SELECT d.path, d.digest, d.size, d.mtime_ns, d.ctime_ns, d.shown, d.vector,"
     " w.name, w.description, w.tags, w.body, w.cues FROM documents d JOIN words w ON w.rowid = d.id"
+)
+
+
+_RULED = (
+    "SELECT d.path, m.moment FROM moments m JOIN documents d ON d.id = m.document WHERE m.document IN"
+    " (SELECT document FROM moments WHERE key IN ({}) ORDER BY document DESC LIMIT {}) ORDER BY m.rowid"
 )
 
 
@@ -176,6 +184,16 @@ class Reader:
             found = self._rows("d.path", wanted)
         return [found[path] for path in wanted if path in found]
 
+    def ruled(self, keys: "Sequence[str]") -> "dict[str, list[str]]":
+        """Return path and moments of the rules that one of `keys` leads to (`pipeline.text.actions`)."""
+        usable = [key for key in keys if is_well_formed(key)]
+        found: dict[str, list[str]] = {}
+        if usable:
+            sql = _RULED.format(",".join("?" * len(usable)), MOST_RULES)
+            for path, moment in self._all(sql, usable):
+                found.setdefault(path, []).append(moment)
+        return found
+
     def all_paths(self) -> "dict[str, Stamp]":
         """Return path and stamp (size, mtime and ctime in ns) of every memory it knows."""
         found = self._all("SELECT path, size, mtime_ns, ctime_ns FROM documents")
@@ -247,9 +265,9 @@ class Reader:
                 found[path] = Row(path, digest, (size, mtime, ctime), 0.0, tuple(fields), text, vector)
         return found
 
-    def _all(self, sql: str) -> "list[Any]":
+    def _all(self, sql: str, values: "Sequence[str]" = ()) -> "list[Any]":
         with self._translated():
-            found: list[Any] = self._connection.execute(sql).fetchall()
+            found: list[Any] = self._connection.execute(sql, values).fetchall()
         return found
 
     def _translated(self) -> "_Translated":

@@ -44,6 +44,8 @@ def run(event: str, data: bytes, home: str, problems: "list[str] | None" = None)
     name = values["time_zone"]
     if not zone.use(name, home):
         log_lines.append(f"extraction.time_zone: there is no zone {name!r}; days are the machine's")
+    if event == events.TOOL:
+        return _printed(event, *_at_tool(fields, home, values, log_lines))
     begins = event == events.SESSION_START
     return _printed(event, *(_at_start if begins else _at_prompt)(fields, home, values, log_lines))
 
@@ -179,24 +181,65 @@ def _at_prompt(
     problems.extend(recollections.problems)
     if not recollections.items:
         return "", ""
-    line = _sent(recollections, store, cwd, prompt, now)
+    line = _sent(recollections, events.PROMPT, store, cwd, _checksum(prompt), now)
     if not session_file.append(home, session, line, given):
         return "", ""
     return recollections.text, _names(home, values, [item.name for item in recollections.items], now)
 
 
-def _sent(recollections: "Recollections", store: str, cwd: str, prompt: str, now: float) -> "dict[str, Any]":
-    """Return the line of the session's file that tells what was put before `prompt`."""
+def _at_tool(
+    fields: "dict[str, Any]", home: str, values: "dict[str, Any]", problems: "list[str]"
+) -> "tuple[str, str]":
+    cwd = _text(fields, "cwd")
+    if not (values["enabled"] and values["before_tools"] and cwd):
+        return "", ""
+    from pipeline.recall.live import before_tool
+
+    root, store = project_of(cwd)
+    doing = before_tool.doing_of(_text(fields, "tool_name"), fields.get("tool_input"), cwd, root)
+    keys = doing.lookup_keys() if doing else []
+    user_store = f"{home}/{home_files.USER_STORE}" if values["user_scope"] else ""
+    if not doing or not keys or not values["memories"]:
+        return "", ""
+    stores = [(user_store, True)] if user_store else []
+    met = before_tool.rules_met(doing, keys, home, [*stores, *([(store, False)] if store else [])], problems)
+    met = [rule for rule in met if rule[1] >= before_tool.FLOOR * values["floor"]]
+    if not met:
+        return "", ""  # Said before the session's file is read: most uses of tools end here.
+    from pipeline.recall.live import retrieval, session_file
+    from pipeline.recall.live.values import Budget
+
+    session = _text(fields, "session_id")
+    given = session_file.read(home, session)
+    now = times.now()
+    limits = Budget(
+        memories=min(before_tool.MOST, values["memories"]),
+        chars=values["prompt_chars"],
+        session_chars_left=values["session_chars"] - given.chars,
+    )
+    recollections = retrieval.of_rules(met, limits, session, given.sent, now, root)
+    if not recollections.items:
+        return "", ""
+    line = _sent(recollections, events.TOOL, store, cwd, "", now)
+    if not session_file.append(home, session, line, given):
+        return "", ""
+    return recollections.text, _names(home, values, [item.name for item in recollections.items], now)
+
+
+def _sent(
+    recollections: "Recollections", hook: str, store: str, cwd: str, checksum: str, now: float
+) -> "dict[str, Any]":
+    """Return the line of the session's file that tells what `hook` put into the context."""
     return {
         "k": "sent",
         "at": round(now, 3),
-        "hook": events.PROMPT,
+        "hook": hook,
         "cwd": cwd,
         "store": store,
         "chars": recollections.chars,
         "tokens": recollections.tokens,
         "left_out": recollections.left_out,
-        "prompt": _checksum(prompt),
+        "prompt": checksum,
         "items": [item.as_item() for item in recollections.items],
     }
 

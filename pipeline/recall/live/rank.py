@@ -58,6 +58,8 @@ CUE_FIELD = 0.8
 CUE_BONUS = 0.15
 HALF_CUE = 1.0
 """The most that a cue adds, and the weight of said words that is worth half of it."""
+MOMENT_BONUS = 0.25
+"""What a rule gains that is about the very thing which a prompt orders, times how sure that is."""
 EXACT_BONUS = 0.12
 EXACT_MOST = 2
 """Bonus for each specific of the prompt, such as a path or a flag, found word for word; how many count."""
@@ -112,15 +114,19 @@ COMMON = frozenset(
 
 
 class Fit:
-    """How a memory fits: `score`, the terms that led to it, heaviest first, and why it fails ("" if not)."""
+    """How a memory fits: `score`, the terms that led to it, heaviest first, and why it fails ("" if not).
 
-    __slots__ = ("exact", "failing", "score", "words")
+    `moment` is that of the rule which the prompt's order meets, "" for none (`text.actions`).
+    """
+
+    __slots__ = ("exact", "failing", "moment", "score", "words")
 
     def __init__(self, score: float, words: "list[str]", exact: "list[str]", failing: str) -> None:
         self.score = score
         self.words = words
         self.exact = exact
         self.failing = failing
+        self.moment = ""
 
 
 def weight(term: str, documents: int, total: int) -> float:
@@ -140,11 +146,15 @@ def relevance(
     fields: "Sequence[str]",
     haystack: str,
     near: float = 0.0,
+    ordered: float = 0.0,
+    alone: bool = False,
 ) -> Fit:
     """Return how the memory whose tokenised columns are `fields` fits `question`, apart from what it is.
 
     `weights` has the weight of every term of the question; `haystack` is the memory's text in lower case, for
-    specifics; `near` how near the two are in meaning, from -1 to 1.
+    specifics; `near` how near the two are in meaning, from -1 to 1; `ordered` how surely the memory is a rule
+    about what the prompt orders (`recall.live.orders`); that may lead to it `alone`, where a person stands
+    behind it.
     """
     held = _held(fields[: len(FIELDS)])
     cued, spoken = _best_cue(question, weights, fields[len(FIELDS)])
@@ -152,7 +162,7 @@ def relevance(
         held[term] = max(CUE_FIELD, held.get(term, 0.0))
     own = [(weights[term] * held[term], term) for term in question.own if term in held]
     own.sort(key=lambda found: (-found[0], found[1]))
-    if not own:
+    if not own and not (ordered and alone):
         return Fit(0.0, [], [], "none of the prompt's words")
     evidence = _pooled(question, own)
     counted = _pooled(question, [(weights[term], term) for term in question.own])
@@ -162,9 +172,10 @@ def relevance(
     score = evidence / (evidence + HALF_EVIDENCE) * (1 - COVERAGE_SHARE + COVERAGE_SHARE * coverage)
     score += EXACT_BONUS * min(EXACT_MOST, len(exact))
     score += MEANING_SHARE * max(0.0, near - MEANING_FROM)
+    score += MOMENT_BONUS * ordered
     score += CUE_BONUS * cued / (cued + HALF_CUE)
     words = [term for _, term in own]
-    enough = exact or spoken or _enough(question.apart(words), weights, held)
+    enough = (ordered and alone) or exact or spoken or _enough(question.apart(words), weights, held)
     return Fit(score, words, exact, "" if enough else "too few shared words")
 
 

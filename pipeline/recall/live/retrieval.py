@@ -8,9 +8,11 @@ import os
 from pipeline.hooklib import memory_format, ownership, places, times
 from pipeline.recall.live import anchors, fence, rank, store_files
 from pipeline.recall.live.candidates import Shelf
+from pipeline.recall.live.orders import order_in
 from pipeline.recall.live.question import parse_question, surface
 from pipeline.recall.live.values import Budget, Recollection, Recollections
 from pipeline.search.meaning import WordTable, nearness
+from pipeline.text.actions import words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,12 +76,8 @@ def retrieve(
     home_path = os.fspath(home) if home else places.home_dir()
     shelves = _shelves(home_path, stores, problems)
     fitting = _weighed(home_path, question, shelves, limits, session, sent or {}, picks, moment)
-    fitting.sort(key=lambda item: (-item.score, item.found.store, item.found.path))
-    _drop_doubles(fitting)
-    chosen = [item for item in fitting if not item.verdict]
-    for item in chosen[limits.memories :]:
-        item.verdict = f"relevant, but not among the best {limits.memories}"
-    best = sorted(chosen[: limits.memories], key=lambda item: not item.found.shown.get("pinned"))
+    chosen = _best(fitting, limits.memories)
+    best = sorted(chosen, key=lambda item: not item.found.shown.get("pinned"))
     return _answer(best, fitting, question, limits, moment, root, problems)
 
 
@@ -102,8 +100,10 @@ def _weighed(
     now: float,
 ) -> "list[_Fitting]":
     asked = [*question.own, *question.context]
+    order = order_in(question.text)
+    keys = order.lookup_keys() if order else ()
     try:
-        found = [(item, shelf.team) for shelf in shelves for item in shelf.find(asked)]
+        found = [(item, shelf.team) for shelf in shelves for item in shelf.find(asked, keys)]
         weights = _weights([*question.own, *question.context], shelves, [item for item, _ in found])
     finally:
         for shelf in shelves:
@@ -119,9 +119,11 @@ def _weighed(
     for item, team in found:
         haystack = _haystack(item) if question.exact else ""
         near = nearness(meant, item.vector) if item.vector else 0.0
-        fit = rank.relevance(question, weights, item.fields, haystack, near)
-        if not fit.words:
+        sure, moment = order.met(item.moments) if order and item.moments else (0.0, "")
+        fit = rank.relevance(question, weights, item.fields, haystack, near, sure, _is_borne_out(item, team))
+        if not (fit.words or fit.score):
             continue
+        fit.moment = moment
         fit.score *= _standing(item, now)
         verdict = rank.verdict(fit, weights, floor, str(item.shown.get("name")) in picks)
         weighed.append(_Fitting(item, team, fit, fit.score, verdict or _barred(item, session, known)))
@@ -161,6 +163,31 @@ def _number(value: object, default: float) -> float:
     return float(value) if isinstance(value, int | float) else default
 
 
+def _is_borne_out(item: "Found", team: bool) -> bool:
+    """Whether a person stands behind a rule as the index knows it."""
+    origin, hand = str(item.shown.get("origin") or ""), str(item.shown.get("hand") or "")
+    return not team and memory_format.is_persons(origin, hand)
+
+
+def of_rules(
+    met: "list[tuple[Found, float, str]]",
+    limits: Budget,
+    session: str,
+    sent: "Mapping[str, str]",
+    now: float,
+    root: str,
+) -> Recollections:
+    """Return those of the rules `met` (with how sure, and the moment) that the session does not have."""
+    known = set(sent.values())
+    fitting: list[_Fitting] = []
+    for found, sure, moment in met:
+        fit = rank.Fit(sure * _standing(found, now), [], [], "")
+        fit.moment = moment
+        fitting.append(_Fitting(found, False, fit, fit.score, _barred(found, session, known)))
+    best = _best(fitting, limits.memories)
+    return _answer(best, fitting, parse_question(""), limits, now, root, [], header=fence.RULES_HEADER)
+
+
 def _barred(item: "Found", session: str, known: "set[str]") -> str:
     """Return why a memory that fits is not told all the same, or ""."""
     if item.shown.get("archived"):
@@ -168,6 +195,16 @@ def _barred(item: "Found", session: str, known: "set[str]") -> str:
     if session and session in (item.shown.get("sessions") or ()):
         return "learned in this very session"
     return _IN_CONTEXT if item.digest in known else ""
+
+
+def _best(fitting: "list[_Fitting]", most: int) -> "list[_Fitting]":
+    """Put `fitting` in order and return those to tell, at most `most`, each memory once."""
+    fitting.sort(key=lambda item: (-item.score, item.found.store, item.found.path))
+    _drop_doubles(fitting)
+    chosen = [item for item in fitting if not item.verdict]
+    for item in chosen[most:]:
+        item.verdict = f"relevant, but not among the best {most}"
+    return chosen[:most]
 
 
 def _text(item: _Fitting) -> str:
@@ -208,10 +245,11 @@ def _answer(
     now: float,
     root: str,
     problems: "list[str]",
+    header: str = fence.HEADER,
 ) -> Recollections:
     room = min(limits.chars, limits.session_chars_left)
     # Room for the header and the longest notice is set aside, so that no later piece decides over an earlier.
-    left = room - fence.size(fence.brief([""], len(fitting)))
+    left = room - fence.size(fence.brief([""], len(fitting), header))
     items: list[Recollection] = []
     for item in best:
         made = _recollection(item, question, limits, now, root)
@@ -223,9 +261,13 @@ def _answer(
         item.verdict = "chosen"
         items.append(made)
     left_out = sum(item.verdict.startswith("relevant") for item in fitting)
-    text = fence.brief([item.text for item in items], left_out)
+    text = fence.brief([item.text for item in items], left_out, header)
     considered = [(f"{item.found.store}/{item.found.path}", item.score, item.verdict) for item in fitting]
     return Recollections(items, text, left_out, considered, fence.size(text), problems)
+
+
+def _before(moment: str) -> "list[str]":
+    return [f"before: {words_of(moment)}"] if moment else []
 
 
 def _recollection(
@@ -256,7 +298,7 @@ def _recollection(
         type=str(shown.get("type") or ""),
         digest=found.digest,
         score=item.score,
-        why=surface(question.text, item.fit.words) + item.fit.exact,
+        why=surface(question.text, item.fit.words) + item.fit.exact + _before(item.fit.moment),
         text=fence.piece(shown, body, now=now, files=files, scope=scope, rest=rest),
         freshness=files,
         said_at=str(shown.get("said") or ""),

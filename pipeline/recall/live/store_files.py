@@ -33,9 +33,21 @@ class Found:
     `path` is relative to `store`; `fields` are its tokenised columns (name, description, tags, body, cues);
     `shown` is what a person would be told of it, the body included; `stamp` is the file's; `fresh` says that
     it was read from its file just now and not taken from the index, and has no `vector` (`search.meaning`).
+    `moments` tell what a rule is about (`text.actions`), where that was asked for.
     """
 
-    __slots__ = ("digest", "everywhere", "fields", "fresh", "path", "shown", "stamp", "store", "vector")
+    __slots__ = (
+        "digest",
+        "everywhere",
+        "fields",
+        "fresh",
+        "moments",
+        "path",
+        "shown",
+        "stamp",
+        "store",
+        "vector",
+    )
 
     def __init__(
         self,
@@ -48,7 +60,9 @@ class Found:
         fresh: bool,
         everywhere: bool,
         vector: bytes = b"",
+        moments: "list[str] | None" = None,
     ) -> None:
+        self.moments = moments or []
         self.store = store
         self.path = path
         self.digest = digest
@@ -113,9 +127,10 @@ def folder_stamp(root: str, folder: str) -> "tuple[int, int] | None":
     return (info.st_mtime_ns, info.st_ctime_ns) if stat.S_ISDIR(info.st_mode) else None
 
 
-def read(root: str, path: str, everywhere: bool) -> "Found | None":
+def read(root: str, path: str, everywhere: bool, *, rules: bool = False) -> "Found | None":
     """Return the memory in the file at `path` as it is now, or None when no memory can be read from it.
 
+    With `rules` its moments are looked for as well.
     None is a file that is gone, is no regular file, is over two megabytes, or is not to be told (`describe`).
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | places.OPEN
@@ -145,8 +160,17 @@ def read(root: str, path: str, everywhere: bool) -> "Found | None":
             shown["body"],
         )
     ]
-    fields.append(cue_terms(shown.pop("cues")))
-    return Found(root, path, digest, _stamp(info), fields, shown, True, everywhere)
+    cues = shown.pop("cues")
+    fields.append(cue_terms(cues))
+    moments: list[str] = []
+    if rules:
+        from pipeline.search.moments import (
+            moments_of,  # Few prompts order something, and meet a changed file.
+        )
+
+        texts = (shown["name"], shown["description"], shown["body"], cues, shown["anchors"])
+        moments = moments_of(shown["type"], *texts)
+    return Found(root, path, digest, _stamp(info), fields, shown, True, everywhere, moments=moments)
 
 
 def describe(text: str, path: str) -> "dict[str, Any]":
