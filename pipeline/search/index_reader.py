@@ -24,7 +24,7 @@ try:
 except ImportError:
     import sqlite3 as sqlite  # type: ignore[no-redef]
 
-VERSION = 5
+VERSION = 6
 CANDIDATES = 1_000
 """Documents the terms of one question may lead to, counted per term; its rarest term always counts."""
 MOST_TERMS = 24

@@ -47,8 +47,9 @@ PROMPT = {
     *RECALL,
     *(
         f"pipeline.recall.live.{name}"
-        for name in ("anchors", "candidates", "question", "rank", "retrieval", "store_files")
+        for name in ("anchors", "candidates", "overruled", "question", "rank", "retrieval", "spoken")
     ),
+    *("pipeline.recall.live.store_files", "pipeline.text.overruling"),
     *("pipeline.hooklib.host_commands", "pipeline.search", "pipeline.search.index_reader"),
     "pipeline.search.meaning",
     *("pipeline.text", "pipeline.text.pasted", "pipeline.text.scripts", "pipeline.text.tokens"),
