@@ -93,7 +93,8 @@ def test_pasted_text_questions_and_other_orders_overrule_nothing(ask: Any, words
 def test_a_memory_that_was_said_after_the_words_stands(desk: Desk) -> None:
     desk.write("package-manager", "Packages are installed with npm.", "")
     for at, count in ((MOMENT - 60, 1), (MOMENT, 1), (MOMENT + 60, 0)):
-        found = retrieve(ASKED, desk.store, home=desk.home, now=MOMENT, earlier=lambda at=at: [(at, SAID)])
+        words = [(at, SAID)]
+        found = retrieve(ASKED, desk.store, home=desk.home, now=MOMENT, earlier=words.copy)
         assert len(found.items) == count
 
 
@@ -151,7 +152,7 @@ def test_the_hook_keeps_back_what_an_unread_prompt_of_the_session_overruled(
     assert ask_hook(session_id="s-2") == "", "of another session nothing is known to be read"
 
 
-QUEUED = {
+QUEUED: dict[str, Any] = {
     "type": "attachment",
     "timestamp": LATER,
     "attachment": {"type": "queued_command", "prompt": SAID, "commandMode": "prompt"},

@@ -114,7 +114,7 @@ def saved(desk: Desk, *sources: Evidence, **values: object) -> None:
 
 
 def source(quote: str, at: str | None = "2026-05-11T10:00:00Z", speaker: str = "person") -> Evidence:
-    return Evidence(session="s-old", uuid="u-1", quote=quote, at=at, speaker=speaker)  # type: ignore[arg-type]
+    return Evidence(session="s-old", uuid="u-1", quote=quote, at=at, speaker=speaker)
 
 
 MORE = "never by hand again, that cost us the Friday"
