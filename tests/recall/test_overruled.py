@@ -192,7 +192,7 @@ def test_unread_prompts_come_in_their_order_from_a_bounded_end(desk: Desk, tmp_p
     found = spoken.unread(str(desk.home), "s-1", transcript(tmp_path, *rows))
     assert [text for _, text in found] == [f"prompt {at}" for at in range(10, 60)]
     assert found[0][0] == MOMENT + 10
-    far = transcript(tmp_path, typed("far away"), typed("x" * 600_000), typed("near"))
+    far = transcript(tmp_path, typed("far away"), typed("x" * 300_000), typed("near"))
     assert [text for _, text in spoken.unread(str(desk.home), "s-1", far)] == ["near"]
     assert spoken.unread(str(desk.home), "s-1", str(tmp_path / "none")) == []
 

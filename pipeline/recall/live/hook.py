@@ -103,7 +103,7 @@ def _at_prompt(
     own = parse_question(prompt, cwd=cwd).own if values["enabled"] and cwd else []
     if not own:
         return "", ""  # Said before anything is opened: most prompts that ask for nothing end here.
-    from pipeline.recall.live import retrieval, session_file, spoken
+    from pipeline.recall.live import retrieval, session_file
     from pipeline.recall.live.values import Budget
 
     root, store = project_of(cwd)
@@ -125,8 +125,8 @@ def _at_prompt(
         home=home,
         user_store=user_store,
         session=session,
-        context=spoken.before(transcript) if len(own) < FEW_TERMS else "",
-        earlier=lambda: spoken.unread(home, session, transcript),
+        context=_before(transcript) if len(own) < FEW_TERMS else "",
+        earlier=lambda: _unread(home, session, transcript),
         sent=given.sent,
         picks=session_file.picks(home, session, store),
         now=now,
@@ -139,6 +139,18 @@ def _at_prompt(
     if not session_file.append(home, session, line, given):
         return "", ""
     return recollections.text, _names(home, values, [item.name for item in recollections.items], now)
+
+
+def _before(transcript: str) -> str:
+    from pipeline.recall.live import spoken
+
+    return spoken.before(transcript)
+
+
+def _unread(home: str, session: str, transcript: str) -> "list[tuple[float, str]]":
+    from pipeline.recall.live import spoken  # Only a prompt with a memory to tell comes here.
+
+    return spoken.unread(home, session, transcript)
 
 
 def _sent(recollections: "Recollections", store: str, cwd: str, prompt: str, now: float) -> "dict[str, Any]":

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _TAIL = 48 << 10
 """Bytes of the end of a transcript in which the words before the prompt are looked for."""
-_UNREAD = 512 << 10
+_UNREAD = 256 << 10
 """The same for what the worker has not read."""
 _MOST_SAID = 1_200
 _MOST_PROMPTS = 50
@@ -20,7 +20,7 @@ _NOT_TYPED = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscrip
 def before(transcript: str) -> str:
     """Return what was said last in the file `transcript`: the end of the last prose by either side, or ""."""
     last_texts: dict[str, str] = {}
-    for line in reversed(_last_lines(transcript, _TAIL)):
+    for line in reversed(_end_of(transcript, _TAIL).split(b"\n")):
         speaker, text = _prose(_entry(line))
         if text and speaker not in last_texts:
             last_texts[speaker] = text[-_MOST_SAID:]
@@ -34,13 +34,11 @@ def unread(home: str, session: str, transcript: str) -> "list[tuple[float, str]]
 
     As far as the end of the file `transcript` tells; `home` is where the worker leaves how far it has read.
     """
-    read = settings.board(home).get("read")
+    lines = _lines_with(_end_of(transcript, _UNREAD), b'"user"', b'"queued_command"')
+    read = settings.board(home).get("read") if lines else None
     through = read.get(session) if isinstance(read, dict) else None
     found: list[tuple[float, str]] = []
-    for line in reversed(_last_lines(transcript, _UNREAD)):
-        # Most lines are the assistant's, and most of the person's are results of tools.
-        if not (b'"user"' in line or b'"queued_command"' in line) or b'"tool_result"' in line:
-            continue
+    for line in reversed(lines):
         entry = _entry(line)
         moment, text = times.parse(entry.get("timestamp")), _typed(entry)
         if moment is None or not text:
@@ -53,21 +51,38 @@ def unread(home: str, session: str, transcript: str) -> "list[tuple[float, str]]
     return found[::-1]
 
 
-def _last_lines(transcript: str, most: int) -> "list[bytes]":
-    """Return the whole lines in the last `most` bytes of a file, none of one that can't be read."""
+def _end_of(transcript: str, most: int) -> bytes:
+    """Return the whole lines in the last `most` bytes of a file, nothing of one that can't be read."""
     try:
         size = os.stat(transcript).st_size
         handle = os.open(transcript, os.O_RDONLY | places.OPEN)
     except (OSError, ValueError):
-        return []
+        return b""
     try:
         os.lseek(handle, max(0, size - most), os.SEEK_SET)
-        lines = os.read(handle, most).split(b"\n")
+        raw = os.read(handle, most)
     except OSError:
-        return []
+        return b""
     finally:
         os.close(handle)
-    return lines if size <= most else lines[1:]
+    return raw if size <= most else raw[raw.find(b"\n") + 1 or len(raw) :]
+
+
+def _lines_with(raw: bytes, *needles: bytes) -> "list[bytes]":
+    """Return the lines of `raw` that hold one of `needles` and are no result of a tool, in their order.
+
+    Most of a transcript is neither; to take it apart would cost more than to look through it.
+    """
+    found: dict[int, bytes] = {}
+    for needle in needles:
+        at = raw.find(needle)
+        while at >= 0:
+            start, end = raw.rfind(b"\n", 0, at) + 1, raw.find(b"\n", at)
+            end = len(raw) if end < 0 else end
+            if raw.find(b'"tool_result"', start, end) < 0:
+                found[start] = raw[start:end]
+            at = raw.find(needle, end)
+    return [found[start] for start in sorted(found)]
 
 
 def _entry(line: bytes) -> "dict[str, Any]":
