@@ -15,6 +15,7 @@ from pipeline.core.home import Home
 from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
 from pipeline.hooklib.front_matter import field, text_of
+from pipeline.hooklib.memory_format import own_words
 from pipeline.hooklib.ownership import OTHER, TOLD
 from pipeline.ledger import look_at_ledger
 from pipeline.ledger.utterances import was_said
@@ -182,9 +183,14 @@ def _about(memory: Memory, front: Mapping[str, Any]) -> dict[str, Any]:
         "pinned": memory.pinned,
         "weight": memory.type_row.weight,
         "anchors": list(memory.anchors),
+        "quote": own_words(memory.type, _quotes(memory)),
         "sessions": _sessions(memory, front),
         "archived": is_retired(front),
     }
+
+
+def _quotes(memory: Memory) -> list[tuple[str, str, str]]:
+    return [(source.speaker, source.at or "", source.quote) for source in memory.sources]
 
 
 def _said_at(memory: Memory) -> str:

@@ -49,9 +49,20 @@ PROMPT = {
     *RECALL,
     *(
         f"pipeline.recall.live.{name}"
-        for name in ("anchors", "candidates", "orders", "question", "rank", "retrieval", "store_files")
+        for name in (
+            "anchors",
+            "candidates",
+            "orders",
+            "overruled",
+            "question",
+            "rank",
+            "retrieval",
+            "spoken",
+        )
     ),
     *(f"pipeline.text.{name}" for name in ("action_words", "actions", "file_patterns", "shell")),
+    *("pipeline.recall.live.overruled", "pipeline.recall.live.spoken", "pipeline.recall.live.store_files"),
+    "pipeline.text.overruling",
     *("pipeline.hooklib.host_commands", "pipeline.search", "pipeline.search.index_reader"),
     "pipeline.search.meaning",
     *("pipeline.text", "pipeline.text.pasted", "pipeline.text.scripts", "pipeline.text.tokens"),

@@ -101,6 +101,22 @@ def test_the_floor_decides_and_is_lower_for_picks(score, floor, picked, chosen):
     assert (rank.verdict(found, {"deploy": 1.0}, floor, picked) == "") is chosen
 
 
+def test_the_setting_moves_the_floor_over_its_whole_range():
+    settings = [0.0, 0.1, 0.5, 0.9, 1.0, 1.1, 2.0, 3.0, 50.0]
+    floors = [rank.floor_of(setting) for setting in settings]
+    assert floors == sorted(set(floors)), "each asks for more than the one before"
+    assert rank.floor_of(None) == rank.floor_of(1.0) == rank.FLOOR
+    assert rank.floor_of(0.0) == rank.floor_of(-1.0) == 0.0
+    # With 2 recall still speaks where the words are good, with 0.5 not to half of what there is.
+    assert rank.FLOOR / 2 < rank.floor_of(0.5) < rank.FLOOR < rank.floor_of(2.0) < 2 * rank.FLOOR
+
+
+def test_what_just_missed_is_told_apart():
+    fits = [rank.Fit(score, ["deploy"], [], "") for score in (0.2, 0.39)]
+    verdicts = [rank.verdict(fit, {"deploy": 1.0}, 0.4, False) for fit in fits]
+    assert verdicts == ["below the floor of 0.40", "just below the floor of 0.40"]
+
+
 def test_a_pick_still_needs_a_word_of_the_prompt():
     assert rank.verdict(rank.Fit(0.9, ["deploy"], [], ""), {"deploy": 0.1}, 0.3, True) != ""
     assert rank.verdict(rank.Fit(0.9, ["vpn"], [], "too few shared words"), {"vpn": 0.9}, 0.3, True) == ""

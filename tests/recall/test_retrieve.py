@@ -71,9 +71,9 @@ def test_most_prompts_get_nothing(full: Desk, prompt: str, expected: list[str]) 
 def test_a_follow_up_is_understood_by_what_was_said_before(full: Desk) -> None:
     before = "Which port does the local postgres database listen on?"
     plain, helped = ask(full, "and the port?"), ask(full, "and the port?", context=before)
-    assert dict.fromkeys(path for path, _, _ in helped.considered)
-    assert max(score for _, score, _ in helped.considered) > max(
-        [s for _, s, _ in plain.considered], default=0
+    assert helped.considered
+    assert max(item.score for item in helped.considered) > max(
+        [item.score for item in plain.considered], default=0
     )
 
 
@@ -119,7 +119,7 @@ def test_bug_111_a_change_is_seen_in_a_store_too_large_to_look_at_whole(full: De
 def test_at_most_so_many_changed_files_are_read(desk: Desk) -> None:
     for at in range(candidates.MOST_READ + 5):
         desk.write(f"staging-deploy-{at}", "Deploy to staging.", str(at))
-    seen = [path for path, _, _ in ask(desk).considered]
+    seen = [item.memory for item in ask(desk).considered]
     assert len(seen) == candidates.MOST_READ
 
 
@@ -164,7 +164,7 @@ def test_bug_110_a_session_is_not_told_what_it_taught(desk: Desk) -> None:
     assert names(desk, session="s-8") == ["staging-deploys"]
     desk.index()
     assert names(desk, session="s-7") == []
-    assert ask(desk, session="s-7").considered[0][2] == "learned in this very session"
+    assert ask(desk, session="s-7").considered[0].verdict == "learned in this very session"
 
 
 FILLERS = {"ascii": "word ", "cjk": "設定の値 ", "emoji": "🚀🔧 "}
@@ -188,7 +188,7 @@ def test_bug_108_the_text_stays_below_the_hosts_limit(desk: Desk, filler: str, c
 def test_bug_108_one_endless_memory_is_cut_and_says_where_the_rest_is(desk: Desk) -> None:
     file = desk.write("staging-deploys", "Deploy to staging.", "日本語テキスト" * 4300)
     (item,) = ask(desk).items
-    assert fence.size(item.text) < 2_000 and f"[cut here; the rest is in {file}]" in item.text
+    assert fence.size(item.text) < 700 and f"[the rest is in {file}]" in item.text
     assert "\ufffd" not in item.text
 
 
@@ -209,7 +209,7 @@ def test_the_best_come_and_the_others_are_counted(desk: Desk) -> None:
 
 def test_the_floor_can_be_moved(full: Desk) -> None:
     assert names(full, budget=Budget(floor=9.0)) == []
-    assert "below the floor" in ask(full, budget=Budget(floor=9.0)).considered[0][2]
+    assert "below the floor" in ask(full, budget=Budget(floor=9.0)).considered[0].verdict
 
 
 def test_the_user_scope_is_looked_at_too_and_says_so(full: Desk) -> None:

@@ -5,7 +5,7 @@ Nothing here opens the ledger, drains the spool, calls a model or waits for anyb
 
 import os
 
-from pipeline.hooklib import events, home_files, jsonish, places, projects, settings, times, zone
+from pipeline.hooklib import events, home_files, jsonish, projects, settings, times, zone
 from pipeline.hooklib.ownership import project_of
 from pipeline.hooklib.settings import MODES
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 SILENT_MODES = MODES[:2]
 PLUGIN = "CLAUDE_PLUGIN_ROOT"
 """Set by Claude Code for the hooks of a plugin."""
-_TAIL = 48 << 10
-"""Bytes of the end of a transcript in which the words before the prompt are looked for."""
-_MOST_SAID = 1_200
 
 
 def run(event: str, data: bytes, home: str, problems: "list[str] | None" = None) -> str:
@@ -67,49 +64,6 @@ def payload(data: bytes) -> "dict[str, Any]":
     return value if isinstance(value, dict) else {}
 
 
-def before(transcript: str) -> str:
-    """Return what was said last in the file `transcript`: the end of the last prose by either side, or ""."""
-    try:
-        size = os.stat(transcript).st_size
-        handle = os.open(transcript, os.O_RDONLY | places.OPEN)
-    except (OSError, ValueError):
-        return ""
-    try:
-        os.lseek(handle, max(0, size - _TAIL), os.SEEK_SET)
-        lines = os.read(handle, _TAIL).split(b"\n")
-    except OSError:
-        return ""
-    finally:
-        os.close(handle)
-    last_texts: dict[str, str] = {}
-    for line in reversed(lines if size <= _TAIL else lines[1:]):
-        speaker, text = _prose(line)
-        if text and speaker not in last_texts:
-            last_texts[speaker] = text[-_MOST_SAID:]
-        if len(last_texts) == 2:
-            break
-    return "\n".join(last_texts.values())
-
-
-def _prose(line: bytes) -> "tuple[str, str]":
-    if b'"text"' not in line and b'"content"' not in line:
-        return "", ""
-    try:
-        entry = jsonish.loads(line.decode("utf-8", "replace"))
-    except ValueError:
-        return "", ""
-    speaker = entry.get("type") if isinstance(entry, dict) else None
-    if speaker not in ("user", "assistant") or entry.get("isMeta") or entry.get("isSidechain"):
-        return "", ""
-    message = entry.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    if isinstance(content, str):
-        return speaker, content.strip()
-    blocks = content if isinstance(content, list) else []
-    texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
-    return speaker, "\n".join([text for text in texts if isinstance(text, str)]).strip()
-
-
 def _at_start(
     fields: "dict[str, Any]", home: str, values: "dict[str, Any]", problems: "list[str]"
 ) -> "tuple[str, str]":
@@ -145,10 +99,11 @@ def _started(
 def _at_prompt(
     fields: "dict[str, Any]", home: str, values: "dict[str, Any]", problems: "list[str]"
 ) -> "tuple[str, str]":
-    from pipeline.recall.live.question import parse_question
+    from pipeline.recall.live.question import FEW_TERMS, parse_question
 
     prompt, cwd = _text(fields, "prompt"), _text(fields, "cwd")
-    if not values["enabled"] or not cwd or not parse_question(prompt, cwd=cwd).own:
+    own = parse_question(prompt, cwd=cwd).own if values["enabled"] and cwd else []
+    if not own:
         return "", ""  # Said before anything is opened: most prompts that ask for nothing end here.
     from pipeline.recall.live import retrieval, session_file
     from pipeline.recall.live.values import Budget
@@ -157,7 +112,7 @@ def _at_prompt(
     user_store = f"{home}/{home_files.USER_STORE}" if values["user_scope"] else ""
     if not (store or user_store):
         return "", ""
-    session = _text(fields, "session_id")
+    session, transcript = _text(fields, "session_id"), _text(fields, "transcript_path")
     given = session_file.read(home, session)
     now = times.now()
     recollections = retrieval.retrieve(
@@ -172,7 +127,8 @@ def _at_prompt(
         home=home,
         user_store=user_store,
         session=session,
-        context=before(_text(fields, "transcript_path")),
+        context=_before(transcript) if len(own) < FEW_TERMS else "",
+        earlier=lambda: _unread(home, session, transcript),
         sent=given.sent,
         picks=session_file.picks(home, session, store),
         now=now,
@@ -224,6 +180,18 @@ def _at_tool(
     if not session_file.append(home, session, line, given):
         return "", ""
     return recollections.text, _names(home, values, [item.name for item in recollections.items], now)
+
+
+def _before(transcript: str) -> str:
+    from pipeline.recall.live import spoken
+
+    return spoken.before(transcript)
+
+
+def _unread(home: str, session: str, transcript: str) -> "list[tuple[float, str]]":
+    from pipeline.recall.live import spoken  # Only a prompt with a memory to tell comes here.
+
+    return spoken.unread(home, session, transcript)
 
 
 def _sent(

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 FLOOR = 0.42
 """The score below which a memory is left out."""
+FLOOR_BEND = 0.45
+"""How far `recall.floor` moves it."""
+JUST_BELOW = 0.85
+"""The part of the floor from which on a memory has just missed it."""
 FIELDS = (1.0, 1.0, 0.9, 0.8)
 """What a word found in name, description, tags or body counts."""
 SHORT_BODY = 40
@@ -32,6 +36,7 @@ LEAST_IN_BODY = 0.2
 than the third."""
 SAME_PIECE = 0.3
 """What further words count of one piece of the prompt, such as a path: it was typed as one thing."""
+TOO_FEW = "too few shared words"
 RARE_SHARE = 60
 """A word in one of so many memories, or fewer, has the full weight of 1."""
 LEAST_TOTAL = 60
@@ -116,17 +121,38 @@ COMMON = frozenset(
 class Fit:
     """How a memory fits: `score`, the terms that led to it, heaviest first, and why it fails ("" if not).
 
-    `moment` is that of the rule which the prompt's order meets, "" for none (`text.actions`).
+    `exact` are the specifics found in it, `cue` the terms by which the prompt says one of its cues, `near`
+    how near the two are in meaning, and `moment` that of the rule which the prompt's order meets, "" for none
+    (`text.actions`).
     """
 
-    __slots__ = ("exact", "failing", "moment", "score", "words")
+    __slots__ = ("cue", "exact", "failing", "moment", "near", "score", "words")
 
-    def __init__(self, score: float, words: "list[str]", exact: "list[str]", failing: str) -> None:
+    def __init__(
+        self,
+        score: float,
+        words: "list[str]",
+        exact: "list[str]",
+        failing: str,
+        cue: "Sequence[str]" = (),
+        near: float = 0.0,
+    ) -> None:
         self.score = score
         self.words = words
         self.exact = exact
         self.failing = failing
+        self.cue = list(cue)
+        self.near = near
         self.moment = ""
+
+
+def floor_of(setting: "float | None") -> float:
+    """Return the score that a memory needs under `recall.floor`, None for the usual one; it rises with it.
+
+    Scores lie close together, so half the floor would let nearly all pass and twice the floor nothing: the
+    setting moves it by its `FLOOR_BEND`-th power.
+    """
+    return FLOOR * math.pow(1.0 if setting is None else max(0.0, setting), FLOOR_BEND)
 
 
 def weight(term: str, documents: int, total: int) -> float:
@@ -176,7 +202,7 @@ def relevance(
     score += CUE_BONUS * cued / (cued + HALF_CUE)
     words = [term for _, term in own]
     enough = (ordered and alone) or exact or spoken or _enough(question.apart(words), weights, held)
-    return Fit(score, words, exact, "" if enough else "too few shared words")
+    return Fit(score, words, exact, "" if enough else TOO_FEW, spoken, near)
 
 
 def standing(
@@ -204,7 +230,9 @@ def verdict(fit: Fit, weights: "dict[str, float]", floor: float, picked: bool) -
         failing = fit.failing
     if failing:
         return failing
-    return "" if fit.score >= floor else f"below the floor of {floor:.2f}"
+    if fit.score >= floor:
+        return ""
+    return f"{'just ' if fit.score >= JUST_BELOW * floor else ''}below the floor of {floor:.2f}"
 
 
 def _held(fields: "Sequence[str]") -> "dict[str, float]":

@@ -10,19 +10,20 @@ from pipeline.recall.live import anchors, fence, rank, store_files
 from pipeline.recall.live.candidates import Shelf
 from pipeline.recall.live.orders import order_in
 from pipeline.recall.live.question import parse_question, surface
-from pipeline.recall.live.values import Budget, Recollection, Recollections
+from pipeline.recall.live.values import Budget, Considered, Recollection, Recollections
 from pipeline.search.meaning import WordTable, nearness
 from pipeline.text.actions import words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from os import PathLike
 
     from pipeline.recall.live.question import Question
     from pipeline.recall.live.store_files import Found
 
 _IN_CONTEXT = "already in the context"
+_ENDS_OF_WORDS = ".,;:!?…\"'`“”„‘’«»·。、，；：！？「」『』*_"
 
 
 class _Fitting:
@@ -50,6 +51,7 @@ def retrieve(
     user_store: "str | PathLike[str] | None" = None,
     session: str = "",
     context: str = "",
+    earlier: "Callable[[], Iterable[tuple[float, str]]] | None" = None,
     sent: "Mapping[str, str] | None" = None,
     picks: "Collection[str]" = (),
     now: "float | None" = None,
@@ -58,10 +60,12 @@ def retrieve(
     """Return the memories of `store`, of its team and of `user_store`, that belong before `prompt`.
 
     `home` is Reverie's own folder, where the search indexes are; `session` the session that asks, to which
-    nothing it taught is told again; `context` what was said before the prompt; `sent` what the session
-    holds already (id or path to digest); `picks` names of memories that something better than words chose;
-    `now` seconds since 1970; `root` the project's folder, for paths that memories are about. Never raises for
-    what the stores or the index hold: what can't be looked at is told in `problems`.
+    nothing it taught is told again; `context` what was said before the prompt; `earlier` gives what the
+    person typed in the session that the worker has not read, as (epoch seconds, text), and is asked only
+    where a memory would come; `sent` what the session holds already (id or path to digest); `picks` names of
+    memories that something better than words chose; `now` seconds since 1970; `root` the project's folder,
+    for paths that memories are about. Never raises for what the stores or the index hold: what can't be
+    looked at is told in `problems`.
     """
     limits = budget or Budget()
     moment = times.now() if now is None else now
@@ -75,7 +79,13 @@ def retrieve(
         stores.append((team, False))
     home_path = os.fspath(home) if home else places.home_dir()
     shelves = _shelves(home_path, stores, problems)
-    fitting = _weighed(home_path, question, shelves, limits, session, sent or {}, picks, moment)
+    try:
+        fitting = _weighed(home_path, question, shelves, limits, session, sent or {}, picks, moment)
+        if any(not item.verdict for item in fitting):
+            _drop_overruled(fitting, prompt, earlier() if earlier else (), shelves)
+    finally:
+        for shelf in shelves:
+            shelf.close()
     chosen = _best(fitting, limits.memories)
     best = sorted(chosen, key=lambda item: not item.found.shown.get("pinned"))
     return _answer(best, fitting, question, limits, moment, root, problems)
@@ -102,13 +112,9 @@ def _weighed(
     asked = [*question.own, *question.context]
     order = order_in(question.text)
     keys = order.lookup_keys() if order else ()
-    try:
-        found = [(item, shelf.team) for shelf in shelves for item in shelf.find(asked, keys)]
-        weights = _weights([*question.own, *question.context], shelves, [item for item, _ in found])
-    finally:
-        for shelf in shelves:
-            shelf.close()
-    floor = rank.FLOOR * (1.0 if limits.floor is None else limits.floor)
+    found = [(item, shelf.team) for shelf in shelves for item in shelf.find(asked, keys)]
+    weights = _weights(asked, shelves, [item for item, _ in found])
+    floor = rank.floor_of(limits.floor)
     known = set(sent.values())
     meant = b""
     if any(item.vector for item, _ in found):
@@ -128,6 +134,26 @@ def _weighed(
         verdict = rank.verdict(fit, weights, floor, str(item.shown.get("name")) in picks)
         weighed.append(_Fitting(item, team, fit, fit.score, verdict or _barred(item, session, known)))
     return weighed
+
+
+def _drop_overruled(
+    fitting: "list[_Fitting]",
+    prompt: str,
+    earlier: "Iterable[tuple[float, str]]",
+    shelves: "list[Shelf]",
+) -> None:
+    """Leave out what the person's own words speak against, as long as no worker has read them."""
+    from pipeline.recall.live import overruled  # Most prompts meet no memory, and need none of it.
+
+    found = overruled.overrulings(prompt, earlier)
+    if not found:
+        return
+    terms = list(dict.fromkeys(term for overruling in found for term in overruling.terms()))
+    weights = _weights(terms, shelves, [item.found for item in fitting])
+    for item in fitting:
+        said_at = times.parse(item.found.shown.get("said"))
+        if not item.verdict and any(o.overrules(item.found.fields, weights, said_at) for o in found):
+            item.verdict = overruled.VERDICT
 
 
 def _weights(terms: "list[str]", shelves: "list[Shelf]", found: "list[Found]") -> "dict[str, float]":
@@ -208,12 +234,16 @@ def _best(fitting: "list[_Fitting]", most: int) -> "list[_Fitting]":
 
 
 def _text(item: _Fitting) -> str:
-    """Return what tells that a memory of another scope says the same as `item`, word for word, or ""."""
+    """Return what tells that a memory of another scope says the same as `item`, or "".
+
+    Case, spacing and the marks around words play no part; signs within them, as in ``-f`` or ``a.b``, do.
+    """
     shown = item.found.shown
     if not shown.get("body") or shown.get("cut"):
         # Of a text that was cut nobody knows how it goes on.
         return ""
-    return " ".join(f"{shown.get('description') or ''}\n{shown['body']}".split())
+    whole = fence.with_description(shown, str(shown["body"]))
+    return " ".join([word for piece in whole.casefold().split() if (word := piece.strip(_ENDS_OF_WORDS))])
 
 
 def _drop_doubles(fitting: "list[_Fitting]") -> None:
@@ -262,8 +292,20 @@ def _answer(
         items.append(made)
     left_out = sum(item.verdict.startswith("relevant") for item in fitting)
     text = fence.brief([item.text for item in items], left_out, header)
-    considered = [(f"{item.found.store}/{item.found.path}", item.score, item.verdict) for item in fitting]
+    considered = [_considered(item, question) for item in fitting]
     return Recollections(items, text, left_out, considered, fence.size(text), problems)
+
+
+def _considered(item: _Fitting, question: "Question") -> Considered:
+    return Considered(
+        f"{item.found.store}/{item.found.path}",
+        item.score,
+        item.verdict,
+        words=surface(question.text, item.fit.words) + item.fit.exact,
+        cue=surface(question.text, item.fit.cue),
+        near=item.fit.near,
+        everywhere=item.found.everywhere,
+    )
 
 
 def _before(moment: str) -> "list[str]":
@@ -274,15 +316,11 @@ def _recollection(
     item: _Fitting, question: "Question", limits: Budget, now: float, root: str
 ) -> Recollection:
     found, shown = item.found, item.found.shown
-    body, was_cut = fence.cut_to_bytes(
-        fence.neutralise(str(shown.get("body") or "")), limits.lines, limits.bytes
-    )
     files = (
         ""
         if found.everywhere
         else anchors.freshness([str(item) for item in shown.get("anchors") or ()], root)
     )
-    rest = f"{found.store}/{found.path}" if was_cut or shown.get("cut") else ""
     if item.team:
         shown["hand"] = ownership.TEAMS
     elif found.fresh:
@@ -299,7 +337,14 @@ def _recollection(
         digest=found.digest,
         score=item.score,
         why=surface(question.text, item.fit.words) + item.fit.exact + _before(item.fit.moment),
-        text=fence.piece(shown, body, now=now, files=files, scope=scope, rest=rest),
+        text=fence.piece(
+            shown,
+            now=now,
+            files=files,
+            scope=scope,
+            file=f"{found.store}/{found.path}",
+            longest=limits.body,
+        ),
         freshness=files,
         said_at=str(shown.get("said") or ""),
         origin=str(shown.get("origin") or ""),

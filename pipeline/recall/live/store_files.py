@@ -205,6 +205,11 @@ def describe(text: str, path: str) -> "dict[str, Any]":
     dated = [(times.parse(at), at) for item in sources if (at := fields.text_of(item.get("at")))]
     moments = [(moment, at) for moment, at in dated if moment is not None]
     noted = [fields.text_of(item.get("session")) for item in [*sources, {"session": get("originSessionId")}]]
+    quotes = [
+        (item.get("speaker") or "person", fields.text_of(item.get("at")), str(item.get("quote") or ""))
+        for item in sources
+        if item.get("session") and item.get("uuid")  # as in the store: nobody can follow another
+    ]
     return {
         "id": ident,
         "name": name,
@@ -218,6 +223,7 @@ def describe(text: str, path: str) -> "dict[str, Any]":
         "importance": fields.share_of(get("importance"), 0.5),
         "pinned": memory_format.is_true(get("pinned")) or path.startswith(f"{VAULT}/"),
         "anchors": fields.texts_of(get("anchors")),
+        "quote": memory_format.own_words(fields.text_of(get("type")), quotes),
         "sessions": [session for session in noted if session],
         "body": body[:MOST_BODY],
         "cut": len(body) > MOST_BODY,
