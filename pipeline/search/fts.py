@@ -41,10 +41,13 @@ _TABLES = (
     "CREATE INDEX moments_by_document ON moments (document)",
     "CREATE TABLE folders (path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL)",
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    "CREATE VIRTUAL TABLE words USING fts5(name, description, tags, body, cues,"
-    " tokenize=\"ascii tokenchars '.'\")",
+    "CREATE VIRTUAL TABLE words USING fts5(name, description, tags, body, tokenize=\"ascii tokenchars '.'\")",
     "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row)",
+    # Apart from the words, so that no guess of what somebody types makes a word common, or a neighbour near.
+    "CREATE VIRTUAL TABLE cued USING fts5(cues, tokenize=\"ascii tokenchars '.'\")",
+    "CREATE VIRTUAL TABLE cue_vocabulary USING fts5vocab(cued, row)",
 )
+_TABLES_OF_ROWS = (("words", "rowid"), ("cued", "rowid"), ("moments", "document"), ("documents", "id"))
 _MADE_BY = "words"
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
@@ -210,13 +213,13 @@ class SearchIndex:
             self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({placeholders})", rows)
 
     def _remove(self, rows: Sequence[int]) -> None:
-        for table, key in (("words", "rowid"), ("moments", "document"), ("documents", "id")):
+        for table, key in _TABLES_OF_ROWS:
             self._connection.executemany(f"DELETE FROM {table} WHERE {key} = ?", [(row,) for row in rows])
 
     def _add(self, row: SearchRow) -> None:
         found = row.content()
         texts = (f"{found.name} {found.title}", found.description, " ".join(found.tags), found.body)
-        columns = [" ".join(terms(text, index=True)) for text in texts] + [cue_terms(found.cues)]
+        columns = [" ".join(terms(text, index=True)) for text in texts]
         vector = self._words.vector("\n".join((*texts, *found.cues)))
         made = self._connection.execute(
             "INSERT INTO documents (path, digest, size, mtime_ns, ctime_ns, hand, beside, shown,"
@@ -232,9 +235,12 @@ class SearchIndex:
             ),
         )
         self._connection.execute(
-            "INSERT INTO words (rowid, name, description, tags, body, cues) VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO words (rowid, name, description, tags, body) VALUES (?, ?, ?, ?, ?)",
             (made.lastrowid, *columns),
         )
+        if cues := cue_terms(found.cues):
+            sql = "INSERT INTO cued (rowid, cues) VALUES (?, ?)"
+            self._connection.execute(sql, (made.lastrowid, cues))
         self._connection.executemany(
             "INSERT INTO moments (key, document, moment) VALUES (?, ?, ?)",
             [(key_of(moment), made.lastrowid, moment) for moment in _moments(found)],

@@ -37,15 +37,15 @@ BETWEEN = ".."
 WAIT_SECONDS = 0.05
 """How long a reader waits for a process that has the file to itself, which is while it is being made."""
 
-_WEIGHTS = "4.0, 3.0, 2.0, 1.0, 1.0"
 _RANKED = (
-    f"SELECT d.id, d.path, -bm25(words, {_WEIGHTS}) AS score"
-    " FROM words JOIN documents d ON d.id = words.rowid"
-    " WHERE words MATCH ? ORDER BY score DESC, d.path LIMIT ?"
+    "SELECT d.id, d.path, -bm25({table}{weights}) AS score"
+    " FROM {table} JOIN documents d ON d.id = {table}.rowid"
+    " WHERE {table} MATCH ? ORDER BY score DESC, d.path LIMIT ?"
 )
 _ROW = (
     "SELECT d.path, d.digest, d.size, d.mtime_ns, d.ctime_ns, d.shown, d.vector,"
-    " w.name, w.description, w.tags, w.body, w.cues FROM documents d JOIN words w ON w.rowid = d.id"
+    " w.name, w.description, w.tags, w.body, coalesce(c.cues, '')"
+    " FROM documents d JOIN words w ON w.rowid = d.id LEFT JOIN cued c ON c.rowid = d.id"
 )
 
 
@@ -102,11 +102,17 @@ class Row:
 
 
 class Lookup:
-    """Questions to an open index, over one connection; its errors are SQLite's."""
+    """Questions to the words of an open index, or with `cues` to those, over one connection.
 
-    def __init__(self, connection: "Any") -> None:
+    Its errors are SQLite's.
+    """
+
+    def __init__(self, connection: "Any", *, cues: bool = False) -> None:
         self._connection = connection
         self._counts: dict[str, int] = {}
+        self._vocabulary = "cue_vocabulary" if cues else "vocabulary"
+        table, weights = ("cued", "") if cues else ("words", ", 4.0, 3.0, 2.0, 1.0")
+        self._ranked = _RANKED.format(table=table, weights=weights)
 
     def forget(self) -> None:
         """Count anew: the index has changed."""
@@ -115,14 +121,16 @@ class Lookup:
     def ranked(self, terms: "Sequence[str]", limit: int) -> "list[tuple[int, str, float]]":
         """Return row, path and BM25 score of up to `limit` documents that hold `terms`, best first.
 
-        A name weighs more than a description, that more than tags, and they more than a body or a cue. Equal
-        scores stand in path order.
+        A name weighs more than a description, that more than tags, and they more than a body. Equal scores
+        stand in path order.
         """
         chosen = self._rarest(terms)
         if not chosen or limit < 1:
             return []
         match = " OR ".join(f'"{term}"*' if is_lone(term) else f'"{term}"' for term in chosen)
-        found: list[tuple[int, str, float]] = self._connection.execute(_RANKED, (match, limit)).fetchall()
+        found: list[tuple[int, str, float]] = self._connection.execute(
+            self._ranked, (match, limit)
+        ).fetchall()
         return found
 
     def count(self, term: str) -> int:
@@ -131,7 +139,7 @@ class Lookup:
             found, values = "term = ?", [term]
             if is_lone(term):
                 found, values = "term >= ? AND term < ?", [term, chr(ord(term) + 1)]
-            sql = f"SELECT coalesce(sum(doc), 0) FROM vocabulary WHERE {found}"
+            sql = f"SELECT coalesce(sum(doc), 0) FROM {self._vocabulary} WHERE {found}"
             self._counts[term] = self.value(sql, values)
         return self._counts[term]
 
@@ -163,19 +171,27 @@ class Reader:
     def __init__(self, file: str) -> None:
         self._file = file
         self._connection: Any = None
-        self._lookup = Lookup(None)
+        self._lookup, self._cues = Lookup(None), Lookup(None, cues=True)
         with self._translated():
             self._open(file)
 
     def candidates(self, terms: "Sequence[str]", limit: int) -> "list[Row]":
-        """Return up to `limit` memories that hold `terms` (of `pipeline.text.tokens`), best first by BM25."""
+        """Return up to `limit` memories that hold `terms` (of `pipeline.text.tokens`) in words or cues.
+
+        The best first by BM25, that of words and of cues together.
+        """
         with self._translated():
-            ranked = self._lookup.ranked(terms, limit)
-            found = self._rows("d.id", [row for row, _, _ in ranked])
-            rows = [found[path] for _, path, _ in ranked]
-        for row, (_, _, score) in zip(rows, ranked, strict=True):
-            row.score = score
-        return rows
+            scores: dict[str, float] = {}
+            ids = {}
+            for lookup in (self._lookup, self._cues):
+                for row, path, score in lookup.ranked(terms, limit):
+                    ids[path] = row
+                    scores[path] = scores.get(path, 0.0) + score
+            best = sorted(scores, key=lambda path: (-scores[path], path))[:limit]
+            found = self._rows("d.id", [ids[path] for path in best])
+        for path in best:
+            found[path].score = scores[path]
+        return [found[path] for path in best]
 
     def rows(self, paths: "Iterable[str]") -> "list[Row]":
         """Return the memories at `paths`, in that order, leaving out those it does not know."""
@@ -213,9 +229,9 @@ class Reader:
             return self._lookup.value("SELECT count(*) FROM documents")
 
     def document_count(self, term: str) -> int:
-        """Return how many memories hold `term`."""
+        """Return how many memories hold `term`; of one that only cues hold, how many cues."""
         with self._translated():
-            return self._lookup.count(term)
+            return self._lookup.count(term) or self._cues.count(term)
 
     def notes(self) -> "dict[str, str]":
         """Return what was noted when it was made: ``store``, the folder, and ``synced``, when (ISO 8601)."""
@@ -252,7 +268,7 @@ class Reader:
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
         if version != VERSION:
             raise sqlite.DatabaseError(f"its version is {version}")
-        self._lookup = Lookup(self._connection)
+        self._lookup, self._cues = Lookup(self._connection), Lookup(self._connection, cues=True)
 
     def _rows(self, key: str, values: "Sequence[int | str]") -> "dict[str, Row]":
         found = {}
