@@ -38,6 +38,9 @@ def test_words_count_until_the_worker_has_read_them(shop: Workshop, api: Loopbac
     session.user("and no more yarn either")
     shop.write(session)
     assert words(shop) == ["and no more yarn either"]
+    shop.fire(session)
+    work(shop)
+    assert words(shop) == ["and no more yarn either"], "taken in, and its turn to be read is yet to come"
 
 
 def test_a_ledger_tells_how_far_each_session_was_read_and_forgets_old_ones(
