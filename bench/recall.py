@@ -1,6 +1,6 @@
 """Which way of choosing memories for a prompt is best: ``python -m bench.recall [--half dev] [--together]``.
 
-Four invented projects, two for tuning (``dev``) and two that no constant was fitted to (``test``); see
+Twelve invented projects, six for tuning (``dev``) and six that no constant was fitted to (``test``); see
 fixtures/README.md. For each way: recall@5 (of the memories that belong before a prompt, the share that came,
 mean over the prompts that have any), precision (of all memories that came, the share that belonged), silence
 (of the prompts to which none belongs, the share that got none), and the mean tokens put before a prompt.

@@ -122,7 +122,7 @@ def _memory(row: dict[str, Any]) -> Memory:
     return Memory(
         name=row["name"], description=row["description"], type=row["type"], body=row["body"],
         id=derived_id("recall", row["name"]), tags=tuple(row["tags"]), importance=row["importance"],
-        created=said, updated=said, origin="user-stated", sources=(source,),
+        created=said, updated=said, origin="user-stated", sources=(source,), cues=tuple(row.get("cues", ())),
     )  # fmt: skip
 
 

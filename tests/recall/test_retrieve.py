@@ -96,7 +96,7 @@ def test_bug_111_files_decide_while_no_worker_is_alive(desk: Desk, indexed: bool
     for path, old in (*stamps.items(), (c, min(stamps.values()))):
         if path.exists():
             os.utime(path, ns=(old, old))
-    found = ask(desk)
+    found = ask(desk, budget=Budget(floor=0.5))
     assert sorted(item.path for item in found.items) == ["note-b.md", "note-c.md", "other-d.md"]
     assert "New words." in found.text and "Old words." in found.text and "staging a" not in found.text
     assert next(item for item in found.items if item.path == "note-b.md").text.count("Old words.") == 0
@@ -143,7 +143,7 @@ def test_bug_107_the_old_and_the_new_carry_their_dates_and_the_retired_stays_awa
     desk.write("release-gone", "The release is blocked.", "", store=desk.store / "archive" / "2026")
     if indexed:
         desk.index()
-    found = ask(desk, "is the release blocked?")
+    found = ask(desk, "is the release blocked?", Budget(floor=0.5))
     assert sorted(item.name for item in found.items) == ["release-blocked", "release-friday"]
     assert 'said="2026-05-11, 200 days ago"' in found.text and 'said="2026-11-27, today"' in found.text
     assert "outdated" in found.text.splitlines()[0]
@@ -201,7 +201,7 @@ def test_a_session_has_its_own_budget(full: Desk, left: int, count: int) -> None
 def test_the_best_come_and_the_others_are_counted(desk: Desk) -> None:
     for at in range(8):
         desk.write(f"staging-deploy-{at}", "Deploy to staging.", str(at))
-    found = ask(desk, budget=Budget(memories=3, floor=0.8))
+    found = ask(desk, budget=Budget(memories=3, floor=0.5))
     assert len(found.items) == 3 and found.left_out == 5
     assert found.text.endswith("5 more match; `reverie recall` with a question shows them.")
     assert names(desk, budget=Budget(memories=0)) == []

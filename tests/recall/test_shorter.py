@@ -95,7 +95,7 @@ def test_sentences_are_whole_where_one_fits(text: str, limit: int, shown: str) -
 def test_what_two_scopes_say_alike_is_said_once(desk: Desk, here: str, everywhere: str, count: int) -> None:
     desk.write("staging-deploys", "", here)
     desk.write("shipping-staging", "", everywhere, store=desk.user_store)
-    assert told(desk).count("</recollection>") == count
+    assert told(desk, budget=Budget(floor=0.5)).count("</recollection>") == count
 
 
 def test_a_description_that_stands_in_the_body_makes_no_difference(desk: Desk) -> None:
