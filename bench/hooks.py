@@ -2,8 +2,8 @@
 
 Prints medians and their ratio: ``python -m bench.hooks [rounds]``. A stand-in holds the worker lock, as a
 live worker does, so that the figure is what a turn costs while one works. The recall hooks are asked with
-100, 1,000 and 10,000 memories: a prompt that is answered, one that is not, and a session's start with
-something to say.
+100, 1,000 and 10,000 memories: a prompt that is answered, one that is not, a session's start with
+something to say, and a tool's use that a rule is about, or none.
 """
 
 from __future__ import annotations
@@ -83,6 +83,8 @@ def recalling(rounds: int, count: int) -> dict[str, list[float]]:
             f"prompt, answered, {count:,}": ([*script, "UserPromptSubmit"], _asked(project, PROMPT)),
             f"prompt, silent, {count:,}": ([*script, "UserPromptSubmit"], _asked(project, OTHER)),
             f"session start, {count:,}": ([*script, "SessionStart"], _asked(project, source="startup")),
+            f"tool, answered, {count:,}": ([*script, "PreToolUse"], _tool(project, "npm install left-pad")),
+            f"tool, silent, {count:,}": ([*script, "PreToolUse"], _tool(project, "git status --short")),
         }
         times: dict[str, list[float]] = {name: [] for name in rows}
         for number in range(rounds):
@@ -149,9 +151,24 @@ def _asked(cwd: str, prompt: str = "", **more: str) -> bytes:
     return json.dumps(fields).encode()
 
 
+def _tool(cwd: str, command: str) -> bytes:
+    fields = {
+        "session_id": "bench-session",
+        "cwd": cwd,
+        "tool_name": "Bash",
+        "tool_input": {"command": command},
+    }
+    return json.dumps(fields).encode()
+
+
 def _fill(store: Path, home: Path, count: int) -> None:
-    """Write `count` memories, one of which is about PROMPT, their index, and the person's own store."""
+    """Write `count` memories, one of which is about PROMPT, their index, and the person's own store.
+
+    One in ten is a rule about some command; one of Reverie's own is about npm, and tools are listened to.
+    """
     from bench.search import prose
+    from pipeline.recall.prepared.hook_state import note_config
+    from tests.support.stores import memory, save
 
     chance = random.Random(count)
     head = "---\nname: {0}\ndescription: {1}\ntype: project\nid: {2}\n---\n{3}\n"
@@ -162,10 +179,16 @@ def _fill(store: Path, home: Path, count: int) -> None:
             if folder == store and at == 0:
                 name, said = "vpn-before-staging", "Connect the harbour VPN before deploying to staging."
             text = head.format(name, said, f"{at:08x}-0000-4000-8000-000000000000", prose(chance, 80))
+            if at % 10 == 5:
+                text = text.replace("type: project", "type: feedback") + f"Never run `make m-{at}`.\n"
             (folder / f"{name}.md").write_text(text, encoding="utf-8")
         opened = Store.open(folder)
+        if folder == store:
+            save(opened, memory("never-npm", description="Use pnpm, never npm.", body="Use pnpm.\n"))
         opened.reindex(now=NOW)
         refresh_index(home, opened, NOW)
+    (home / "config.toml").write_text("[recall]\nbefore_tools = true\n", encoding="utf-8")
+    note_config(home)
 
 
 def ratio(rounds: int, name: str) -> Ratio:

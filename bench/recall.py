@@ -1,6 +1,6 @@
 """Which way of choosing memories for a prompt is best: ``python -m bench.recall [--half dev] [--together]``.
 
-Four invented projects, two for tuning (``dev``) and two that no constant was fitted to (``test``); see
+Twelve invented projects, six for tuning (``dev``) and six that no constant was fitted to (``test``); see
 fixtures/README.md. For each way: recall@5 (of the memories that belong before a prompt, the share that came,
 mean over the prompts that have any), precision (of all memories that came, the share that belonged), silence
 (of the prompts to which none belongs, the share that got none), and the mean tokens put before a prompt.
@@ -111,7 +111,7 @@ def scored(project: Project, case: Case) -> dict[str, float]:
         case.prompt, project.store, home=project.home, user_store=project.user_store,
         context=case.context, now=NOW.timestamp(),
     )  # fmt: skip
-    return {Path(path).stem: score for path, score, _ in found.considered}
+    return {Path(item.memory).stem: item.score for item in found.considered}
 
 
 class Vectors:
@@ -186,7 +186,8 @@ def _pieces(project: Project) -> dict[str, str]:
     for reader in project.readers():
         with reader:
             for row in reader.rows(list(reader.all_paths())):
-                found[row.shown["name"]] = fence.piece(row.shown, row.shown["body"], now=NOW.timestamp())
+                file = f"{project.store}/{row.path}"
+                found[row.shown["name"]] = fence.piece(row.shown, now=NOW.timestamp(), file=file)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -12,7 +13,10 @@ from typing import Any
 from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.search import index_reader
+from pipeline.search.meaning import words_file
 from pipeline.search.refresh import refresh_index
+from pipeline.search.vectors import word_table
+from pipeline.search.vectors.embedded import has_wordllama
 from pipeline.store import Store
 from pipeline.store.files import document
 
@@ -64,8 +68,10 @@ def names() -> list[str]:
     return sorted(path.stem for path in FIXTURES.glob("*.json"))
 
 
-def laid_out(place: Path, *, together: bool = False) -> list[Project]:
+def laid_out(place: Path, *, together: bool = False, words: bool = True) -> list[Project]:
     """Return all projects, laid out below `place`.
+
+    Homes have the table of word vectors where the extra is installed, unless `words` is false.
 
     With `together` the memories of all projects are in each one's store, those of the others being noise.
     """
@@ -83,10 +89,22 @@ def laid_out(place: Path, *, together: bool = False) -> list[Project]:
             user_store=_filled(home / "memory", one["user_memories"]),
             cases=[_case(row) for row in one["prompts"]],
         )
+        if words and has_wordllama():
+            _put_table(place, home)
         for store in (project.store, project.user_store):
             refresh_index(home, Store.open(store), NOW)
         projects.append(project)
     return projects
+
+
+def _put_table(place: Path, home: Path) -> None:
+    """Put the table of word vectors into `home`; it is made once for all that lie below `place`."""
+    made = Path(words_file(str(place)))
+    if not made.exists():
+        word_table.make(place)
+    file = Path(words_file(str(home)))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(made, file)
 
 
 def _filled(store: Path, rows: Sequence[dict[str, Any]]) -> Path:
@@ -104,7 +122,7 @@ def _memory(row: dict[str, Any]) -> Memory:
     return Memory(
         name=row["name"], description=row["description"], type=row["type"], body=row["body"],
         id=derived_id("recall", row["name"]), tags=tuple(row["tags"]), importance=row["importance"],
-        created=said, updated=said, origin="user-stated", sources=(source,),
+        created=said, updated=said, origin="user-stated", sources=(source,), cues=tuple(row.get("cues", ())),
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
-"""Put what Reverie remembers before a prompt or at a session's start; fail in silence, exit 0.
+"""Put what Reverie remembers before a prompt, a tool's use or a session; fail in silence, exit 0.
 
-Run by Claude Code as ``python -I -S recall.py <UserPromptSubmit|SessionStart>`` with the event's JSON on
-stdin; what it prints becomes context. A person waits for it, so what it runs is the lean part of the package
+Run by Claude Code as ``python -I -S recall.py <event>``, one of EVENTS, with the event's JSON on stdin;
+what it prints becomes context. A person waits for it, so what it runs is the lean part of the package
 (``pipeline.recall``, ``pipeline.hooklib``), found beside this folder. A session's start is an event for the
 worker as well: it is spooled after the answer has been given.
 """
@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(HERE)
 import capture  # noqa: E402 - the other hook: it also sees to Ctrl-C
 
-EVENTS = ("UserPromptSubmit", "SessionStart")
+EVENTS = ("UserPromptSubmit", "SessionStart", "PreToolUse")
 
 
 def main() -> None:

@@ -213,9 +213,10 @@ class RecallSettings(_Section):
     )
     floor: Annotated[float, Field(ge=0)] = Field(
         DEFAULTS["floor"],
-        description="How relevant a memory must be: 2 asks for twice as much, 0.5 for half. It multiplies the"
-        " built-in floor, which `reverie recall QUERY --explain` tells beside each score.",
+        description="How sure recall must be: with 0.5 it speaks about twice as often as with 1, with 2 only"
+        " when very sure. `reverie recall QUERY --explain` tells the floor that it makes, and each score.",
     )
+    before_tools: bool = Field(DEFAULTS["before_tools"], description="Show rules before tools are used.")
     user_scope: bool = Field(
         DEFAULTS["user_scope"], description="Also take from the memories meant for all projects."
     )

@@ -9,7 +9,7 @@ from pipeline.app.application import App
 from pipeline.core import paths
 from pipeline.core.home import Home
 from pipeline.hooklib.claude_settings import host_loads_memory
-from pipeline.hooklib.events import EVENTS
+from pipeline.hooklib.events import EVENTS, TOOL
 from pipeline.install import claude_settings, commands
 from pipeline.install.mode import EFFECT
 from pipeline.llm import describe, logins
@@ -73,10 +73,11 @@ def wired(project: Path) -> list[str]:
 
 
 def _hooks(project: Path) -> str:
-    found = wired(project)
-    return (
-        f"{', '.join(EVENTS)} in {', '.join(found)}" if found else "none yet: `reverie install` puts them in"
-    )
+    found = claude_settings.wiring(project)
+    if not found.sources:
+        return "none yet: `reverie install` puts them in"
+    more = f"; {TOOL} in {found.before_tools[0].file}" if found.before_tools else ""
+    return f"{', '.join(EVENTS)} in {', '.join(found.sources)}{more}"
 
 
 def _stop() -> str:

@@ -13,7 +13,7 @@ from pipeline.core.home import Home
 from pipeline.ledger import recalls
 from pipeline.ledger.recalls import BadLine, Line, SessionTotals, Use
 from pipeline.recall import Budget, Recollections, retrieve
-from pipeline.recall.live.rank import FLOOR
+from pipeline.recall.live.rank import FLOOR, TOO_FEW, floor_of
 from pipeline.store import Document
 from pipeline.worker import recall_log
 
@@ -62,10 +62,17 @@ def recall(app: App, query: str, *, explain: bool = False) -> Recollections:
     return found
 
 
-def floor_in_words(app: App) -> str:
-    """Return from which score on a memory is relevant, and how the setting makes that score."""
+def needs_in_words(app: App, found: Recollections) -> list[str]:
+    """Return from which score on a memory is relevant, and what else one needs that has too few words."""
     setting = app.settings.recall.floor
-    return f"The floor is {FLOOR * setting:.2f}: {FLOOR} times `recall.floor`, which is {setting:g}."
+    usual = "" if setting == 1 else f"; with 1 it would be {FLOOR:.2f}"
+    sentences = [f"The floor is {floor_of(setting):.2f}, as `recall.floor` is {setting:g}{usual}."]
+    if any(item.verdict == TOO_FEW for item in found.considered):
+        sentences.append(
+            "Enough words are two telling ones, a rare one in name, description or tags, most of a cue, or a"
+            " path, flag or number as it stands there."
+        )
+    return sentences
 
 
 def show(app: App, name: str) -> tuple[Document, list[str]]:

@@ -17,10 +17,17 @@ from pipeline.core import paths
 from pipeline.core.errors import InputError, UsageError
 from pipeline.core.home import Home
 from pipeline.diagnostics.audit import audit, first_sight
+from pipeline.hooklib.events import EVENTS, TOOL
 from pipeline.hooklib.settings import MODES
 from pipeline.install import claude_settings, commands, hooks, purging
 from pipeline.install import status_line as status_lines
-from pipeline.install.hook_registration import former_homes, note_home, note_interpreter, settings_snippet
+from pipeline.install.hook_registration import (
+    events_for,
+    former_homes,
+    note_home,
+    note_interpreter,
+    settings_snippet,
+)
 from pipeline.install.hooks import Edit
 from pipeline.install.mode import EFFECT, set_mode
 
@@ -222,7 +229,8 @@ def allow(
 def hooks_snippet(as_json: JsonOption = False) -> None:
     """Print the hooks to merge into Claude Code's settings.json."""
     del as_json  # it is JSON either way
-    output.data(settings_snippet(), output.line, as_json=True)
+    events = events_for(before_tools=App().settings.recall.before_tools)
+    output.data(settings_snippet(events), output.line, as_json=True)
 
 
 def _install(
@@ -239,16 +247,19 @@ def _install(
     Return whether something was changed.
     """
     home = paths.home_dir()
-    plugin = claude_settings.wiring(paths.project_root(Path.cwd())).plugin
-    if plugin:
+    wiring = claude_settings.wiring(paths.project_root(Path.cwd()))
+    plugin, wanted = wiring.plugin, App().settings.recall.before_tools
+    if plugin and wanted == bool(wiring.before_tools):
         tell(f"the plugin {plugin} runs the hooks already; nothing to put into settings.json")
         if status_line:
             output.talk("The status line is not set in plugin mode: `reverie statusline --setting` has it.")
         if not dry_run:
             _note(home)
         return False
-    edit = hooks.plan(file, status_line=_may_have_line(file, status_line))
-    more = commands.plan(hooks.read_record(home)) if file == claude_settings.user_file() else []
+    events = _events(wiring, file, before_tools=wanted)
+    edit = hooks.plan(file, events, status_line=not plugin and _may_have_line(file, status_line))
+    brings = file == claude_settings.user_file() and not plugin
+    more = commands.plan(hooks.read_record(home)) if brings else []
     if not edit.changes:
         tell(f"already there: {file} has all hooks")
     if not (edit.changes or more):
@@ -262,10 +273,18 @@ def _install(
         return False
     _write(home, edit, more)
     tell(f"installed into {file if edit.changes else commands.folder()}")
-    if status_line is None and not yes:
-        _offer_line(home, file)
+    if status_line is None and not yes and not plugin:
+        _offer_line(home, file, events)
     output.talk(_OPEN)
     return True
+
+
+def _events(wiring: claude_settings.Wiring, file: Path, *, before_tools: bool) -> tuple[str, ...]:
+    """Return the events that `file` should have our hooks for; of a plugin's it keeps those that it has."""
+    if not wiring.plugin:
+        return events_for(before_tools=before_tools)
+    there = {event for found in wiring.files if found.file == file for event in found.commands}
+    return (*(event for event in EVENTS if event in there), *((TOOL,) if before_tools else ()))
 
 
 def _wanted(question: str, facts: _Facts, *, yes: bool) -> bool:
@@ -318,12 +337,12 @@ def _may_have_line(file: Path, wanted: bool | None) -> bool:
     return free
 
 
-def _offer_line(home: Path, file: Path) -> None:
+def _offer_line(home: Path, file: Path, events: Sequence[str]) -> None:
     """Offer a person in a terminal our status line, if `file` has none."""
     if not (output.can_ask() and status_lines.is_free(claude_settings.read(file) or "", file)):
         return
     if output.ask("Also show in Claude Code's status line what was learned and what waits?"):
-        hooks.install(home, hooks.plan(file, status_line=True))
+        hooks.install(home, hooks.plan(file, events, status_line=True))
 
 
 def _tell_removal(edits: list[Edit], scheduled: Sequence[str], plugin: str, *, whole: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +16,7 @@ from pipeline.cli import output
 from pipeline.cli.options import JsonOption, StoreOption
 from pipeline.core.zone import minute
 from pipeline.ledger.recalls import Line, SessionTotals
-from pipeline.recall import Recollections
+from pipeline.recall import Considered, Recollections
 
 
 def recall(
@@ -31,7 +32,8 @@ def recall(
     found = recollect.recall(app, " ".join(query), explain=explain)
     output.data(_plain(found), lambda: _tell(found, explain=explain), as_json=as_json)
     if explain and found.considered and not as_json:
-        output.talk(recollect.floor_in_words(app))
+        for sentence in recollect.needs_in_words(app, found):
+            output.talk(sentence)
     for problem in found.problems:
         output.talk(problem)
 
@@ -75,8 +77,15 @@ def _plain(found: Recollections) -> dict[str, Any]:
             for item in found.items
         ],
         "considered": [
-            {"memory": memory, "score": round(score, 4), "verdict": verdict}
-            for memory, score, verdict in found.considered
+            {
+                "memory": item.memory,
+                "score": round(item.score, 4),
+                "verdict": item.verdict,
+                "words": item.words,
+                "cue": item.cue,
+                "meaning": round(item.near, 4),
+            }
+            for item in found.considered
         ],
         "problems": found.problems,
     }
@@ -84,10 +93,9 @@ def _plain(found: Recollections) -> dict[str, Any]:
 
 def _tell(found: Recollections, *, explain: bool) -> None:
     if explain:
-        if found.considered:
-            rows = [[f"{score:.2f}", verdict, memory] for memory, score, verdict in found.considered]
-            output.table(["score", "verdict", "memory"], rows)
-        else:
+        for item in found.considered:
+            _explain(item)
+        if not found.considered:
             output.line("no memory has a word of it")
     elif found.text:
         output.verbatim(found.text.rstrip("\n"))
@@ -95,6 +103,16 @@ def _tell(found: Recollections, *, explain: bool) -> None:
         output.talk("recall would say nothing")
     else:
         output.talk(f"{_number(len(found.items), 'memory', 'memories')}, {_size(found.chars, found.tokens)}")
+
+
+def _explain(item: Considered) -> None:
+    """Print a memory that was looked at, with its score and verdict, and below what led to it."""
+    scope = " (all projects)" if item.everywhere else ""
+    output.hanging(f"{item.score:.2f}  ", f"{Path(item.memory).name}{scope}: {item.verdict}")
+    reasons = [f"words {', '.join(item.words)}" if item.words else ""]
+    reasons += [f"cue {', '.join(item.cue)}" if item.cue else ""]
+    reasons += [f"meaning {item.near:.2f}" if item.near else ""]
+    output.hanging("      ", "; ".join(filter(None, reasons)))
 
 
 def _session_plain(lines_of_session: Told) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +14,7 @@ from pipeline.cli.options import JsonOption
 from pipeline.config import Settings, variable_above
 from pipeline.core import paths
 from pipeline.core.home import Home
-from pipeline.install import config_edit
+from pipeline.install import claude_settings, config_edit
 from pipeline.install.config_edit import Edited
 
 
@@ -133,6 +134,12 @@ def _tell(done: Edited, as_json: bool) -> None:
         return
     section, _, name = done.key.partition(".")
     app = App()
+    if (section, name) == ("recall", "before_tools"):
+        has = bool(claude_settings.wiring(paths.project_root(Path.cwd())).before_tools)
+        if has != app.settings.recall.before_tools:
+            output.talk(
+                f"`reverie install` {'takes the hook for it out' if has else 'adds the hook for it'}."
+            )
     holds = getattr(getattr(app.settings, section, None), name, None)
     variable = variable_above(section, name)
     if variable and app.config_error is None and output.shown(holds) != output.shown(done.value):

@@ -37,6 +37,8 @@ HOOK_LOG = "logs/hook.log"
 REPORTS = "reports"
 SEARCH = "search"
 """One search index for each store."""
+WORDS = "search/words.db"
+"""Vectors of words, made from the embedded model."""
 
 RECALL = "recall"
 HOOK_STATE = "recall/board.json"

@@ -4,7 +4,12 @@ Which files are looked at, which bytes are which text, where front matter ends, 
 What front matter says is read by `front_matter`.
 """
 
+from pipeline.hooklib import times
 from pipeline.hooklib.plain import is_well_formed, lines_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 INDEX = "MEMORY.md"
 OVERFLOW = "MEMORY-more.md"
@@ -33,10 +38,16 @@ SPEAKERS = {
     "hand-written": "the user",
 }
 """Who stands behind a memory of each origin, in words."""
+PERSONS = frozenset({"user-stated", "user-confirmed", "hand-written"})
+"""Origins of what a person said or confirmed."""
 UNVERIFIED = "unverified file"
 EDITED_BY_HAND = "edited by hand"
 THE_TEAM = "the team"
 """Whoever wrote a file in a folder that others write in too, whatever the file says."""
+MOST_QUOTE = 200
+"""Characters of a quote."""
+QUOTED = frozenset({"user", "feedback"})
+"""Types of memories beside which the person's own words stand."""
 BORNE_OUT = frozenset({"ours", "told"})
 """Whose files are believed about their origin (`hooklib.ownership.hand`)."""
 
@@ -162,6 +173,31 @@ def speaker(origin: str, hand: str) -> str:
     if hand in BORNE_OUT:
         return SPEAKERS.get(origin, "unknown")
     return EDITED_BY_HAND if hand == "edited" else UNVERIFIED
+
+
+def is_persons(origin: str, hand: str) -> bool:
+    """Whether a person said or confirmed a memory, as far as that is borne out; arguments as `speaker`."""
+    return hand in BORNE_OUT and origin in PERSONS
+
+
+def own_words(type_name: str, sources: "Iterable[tuple[str, str, str]]") -> "list[str]":
+    """Return what a person said for a memory of that type and when, the newest of it; [] for nothing.
+
+    `sources` are (speaker, when as ISO 8601 or "", quote). What was only pasted is not theirs.
+    """
+    if type_name not in QUOTED:
+        return []
+    dated = [
+        (times.parse(at) or 0.0, quote[:MOST_QUOTE].strip(), at)
+        for speaker, at, quote in sources
+        if speaker == "person" and quote.strip()
+    ]
+    newest = max(dated, default=None, key=_moment)
+    return [newest[1], newest[2]] if newest else []
+
+
+def _moment(dated: "tuple[float, str, str]") -> float:
+    return dated[0]
 
 
 def is_true(value: object) -> bool:

@@ -4,6 +4,9 @@ Lengths elsewhere mean something else and have their own functions: cells of a t
 and bytes of a recalled body (`recall.live.fence`), a dialogue's start and end (`extraction.render`).
 """
 
+_ENDS = (". ", "! ", "? ", ".\n", "!\n", "?\n", "。", "！", "？", "\n\n")
+"""How sentences end, seen from a distance: “z. B. ” ends none, but is a place to stop at."""
+
 
 def well_formed(text: str) -> str:
     """Return `text` as UTF-8 can carry it: split surrogate pairs joined, each lone half as U+FFFD."""
@@ -20,6 +23,15 @@ def is_well_formed(text: str) -> bool:
 def clipped(text: str, limit: int) -> str:
     """Return `text`, or its start with ``…`` in place of the rest, in at most `limit` characters."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def sentences_within(text: str, limit: int) -> str:
+    """Return as many whole sentences of `text` as `limit` characters hold; not even one is clipped."""
+    if len(text) <= limit:
+        return text
+    start = text[: limit + 1]
+    last = max(start.rfind(end) + 1 for end in _ENDS)
+    return start[: min(last, limit)].rstrip() or clipped(text, limit)
 
 
 def lines_of(text: str) -> "list[str]":

@@ -25,6 +25,7 @@ DEFAULTS: "dict[str, Any]" = {
     "session_start_tokens": 1_500,
     "model_selection": False,
     "floor": 1.0,
+    "before_tools": False,
     "show_news": True,
     "show_names": True,
 }

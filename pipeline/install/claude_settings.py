@@ -15,6 +15,7 @@ from typing import Any
 from pipeline.core import paths
 from pipeline.core.errors import InputError
 from pipeline.hooklib import claude_settings
+from pipeline.hooklib.events import EVENTS, TOOL
 from pipeline.hooklib.jsonish import BOM
 from pipeline.install import json_edit
 from pipeline.install.hook_registration import is_our_hook
@@ -70,8 +71,13 @@ class Wiring:
 
     @property
     def with_hooks(self) -> tuple[SettingsFile, ...]:
-        """Return the files that have a hook of ours."""
-        return tuple(found for found in self.files if found.commands)
+        """Return the files that have a hook of ours for one of EVENTS."""
+        return tuple(found for found in self.files if not found.commands.keys().isdisjoint(EVENTS))
+
+    @property
+    def before_tools(self) -> tuple[SettingsFile, ...]:
+        """Return the files that have our hook before the use of a tool."""
+        return tuple(found for found in self.files if TOOL in found.commands)
 
     @property
     def sources(self) -> list[str]:

@@ -7,7 +7,7 @@ shape Claude Code would not take is refused.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,21 +30,23 @@ class _Place:
     handler: int
 
 
-def with_hooks(text: str, file: Path) -> str:
-    """Return `text` with our hook once for each of EVENTS, as it should be now; `text` itself if it is so.
+def with_hooks(text: str, file: Path, events: Sequence[str] = EVENTS) -> str:
+    """Return `text` with our hook once for each of `events`, as it should be now; `text` itself if it is so.
 
     Other hooks stay, and stay before ours. Raises InputError, naming the line, when `text` is no JSON or
     its ``hooks`` are none that Claude Code would take.
     """
     if text.startswith(BOM):
-        return BOM + with_hooks(text.removeprefix(BOM), file)
-    wanted = settings_snippet()["hooks"]
+        return BOM + with_hooks(text.removeprefix(BOM), file, events)
+    wanted = settings_snippet(events)["hooks"]
     if not text.strip():
-        return json.dumps({"hooks": wanted}, ensure_ascii=False, indent=2) + "\n"
-    text = _without_doubles(text, file)
+        return text if not events else json.dumps({"hooks": wanted}, ensure_ascii=False, indent=2) + "\n"
+    text = _without_doubles(text, file, events)
+    if not events:
+        return text
     if _member(text, json_edit.first(text), "hooks", "{", file) is None:
         return json_edit.put_in(text, json_edit.first(text), wanted, key="hooks")
-    for event in EVENTS:
+    for event in events:
         text = _with_hook(text, event, wanted[event][0], file)
     return text
 
@@ -119,12 +121,12 @@ def _is_ours(text: str, handler: Item, event: str) -> bool:
     return is_our_hook(command_of(json_edit.parse(text[handler.value : handler.end])), event)
 
 
-def _without_doubles(text: str, file: Path) -> str:
-    """Return `text` with one hook of ours an event at most, and none for events we no longer listen to."""
+def _without_doubles(text: str, file: Path, events: Sequence[str]) -> str:
+    """Return `text` with one hook of ours an event at most, and none for others than `events`."""
     while True:
         seen: set[str] = set()
         for spot in _ours(text, file):
-            if spot.event in seen or spot.event not in EVENTS:
+            if spot.event in seen or spot.event not in events:
                 text = _take_out(text, spot, set(), file)
                 break
             seen.add(spot.event)

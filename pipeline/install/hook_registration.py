@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from pipeline.core.home import Home
 from pipeline.core.paths import bundled
 from pipeline.core.tools import background_path
 from pipeline.hooklib import home_files, places
-from pipeline.hooklib.events import ANSWERED, EVENTS
+from pipeline.hooklib.events import ANSWERED, EVENTS, TOOL, TOOLS
 from pipeline.hooklib.plain import lines_of
 
 TIMEOUT_SECONDS = 10
@@ -25,7 +26,7 @@ _OURS = re.compile(r" -I -S \S.*[/\\]hooks[/\\](?:capture|recall)\.py['\"]* (\w+
 
 
 def hook_command(event: str, *, python: str = "", hooks: Path | None = None) -> str:
-    """Return the shell command for `event`, one of EVENTS.
+    """Return the shell command for `event`, one of EVENTS or TOOL.
 
     It names `python` (default: the running one) and the `hooks` folder (default: the bundled one)
     absolutely and quoted. Should that Python go away, the launcher finds another; should the whole
@@ -45,22 +46,30 @@ def is_our_hook(command: str, event: str) -> bool:
     return event in _OURS.findall(command)
 
 
-def settings_snippet(*, python: str = "", hooks: Path | None = None) -> dict[str, Any]:
+def events_for(*, before_tools: bool) -> tuple[str, ...]:
+    """Return the events that an installation has hooks for; `before_tools` is the setting of this name."""
+    return (*EVENTS, *((TOOL,) if before_tools else ()))
+
+
+def settings_snippet(
+    events: Sequence[str] = EVENTS, *, python: str = "", hooks: Path | None = None
+) -> dict[str, Any]:
     """Return the ``hooks`` object to merge into Claude Code's settings.json; arguments as `hook_command`."""
     return {
         "hooks": {
             event: [
                 {
+                    **({"matcher": "|".join(TOOLS)} if event == TOOL else {}),
                     "hooks": [
                         {
                             "type": "command",
                             "command": hook_command(event, python=python, hooks=hooks),
                             "timeout": TIMEOUT_SECONDS,
                         }
-                    ]
+                    ],
                 }
             ]
-            for event in EVENTS
+            for event in events
         }
     }
 

@@ -19,6 +19,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.home import Home
 from pipeline.core.ids import digest
 from pipeline.hooklib import home_files, jsonish
+from pipeline.hooklib.events import EVENTS
 from pipeline.hooklib.plain import whole_lines
 from pipeline.hooklib.settings import step_for
 from pipeline.install import claude_settings, hook_edit
@@ -95,14 +96,18 @@ class Record:
         return next((kept for kept in self.files if kept.file == str(file)), None)
 
 
-def plan(file: Path, *, status_line: bool = False) -> Edit:
-    """Return what would change in `file` for it to have our hooks, and our `status_line` if there is none.
+def plan(file: Path, events: Sequence[str] = EVENTS, *, status_line: bool = False) -> Edit:
+    """Return what would change in `file` for it to have our hooks for `events` and no others of ours.
+
+    With `status_line` our status line comes in as well, if there is none.
 
     Raises InputError if it can't be used.
     """
     before = claude_settings.read(file)
-    after = hook_edit.with_hooks(before or "", file)
-    return Edit(file, before, status_lines.with_status_line(after, file) if status_line else after)
+    after: str | None = hook_edit.with_hooks(before or "", file, events)
+    if before is None and not after:
+        after = None
+    return Edit(file, before, status_lines.with_status_line(after or "", file) if status_line else after)
 
 
 def install(home: Path, edit: Edit) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from datetime import UTC, datetime
+from pathlib import Path
 
+from pipeline.core.clock import iso, parse_time
 from pipeline.ledger import runs
 from pipeline.ledger.connection import Ledger
 from pipeline.ledger.utterances import FIRST_ENTRIES
@@ -14,6 +17,8 @@ NO_RECORD = "lines that hold no record"
 UNUSABLE = "stretches to which no reply was usable"
 GONE = "transcripts that were gone before they could be read"
 _MOST_RUNS = 2_000
+MOST_SESSIONS = 100
+"""Sessions of which hooks are told how far they were read."""
 _ENTRYPOINT = f"""
 (SELECT entrypoint FROM (SELECT entrypoint FROM memory_transcript_entries INDEXED BY entries_place
    WHERE file_id = f.id AND superseded = 0 ORDER BY byte_offset LIMIT {FIRST_ENTRIES})
@@ -61,6 +66,26 @@ def reasons(ledger: Ledger, *, print_sessions: bool) -> dict[str, int]:
     ):
         found[f"turns: {_reason(row['summary_json'])}"] += 1
     return {reason: number for reason, number in found.items() if number}
+
+
+def read_through(ledger: Ledger, since: float) -> dict[str, float]:
+    """Return for each session in which a person spoke after `since` when they said what was read last.
+
+    Both are epoch seconds. Of the newest sessions `MOST_SESSIONS`, by the name of their transcripts.
+    """
+    found = []
+    for key, stamp in ledger.rows(
+        "SELECT w.key, (SELECT e.timestamp FROM memory_transcript_entries e INDEXED BY entries_speech"
+        " WHERE e.file_id = f.id AND e.id <= w.row AND e.speaker = 'person' AND e.superseded = 0"
+        " AND e.abandoned = 0 ORDER BY e.id DESC LIMIT 1)"
+        " FROM (SELECT key, max(row) AS row FROM watermarks WHERE strategy = 'turn' GROUP BY key) w"
+        " JOIN memory_file_states f ON f.file_path = w.key WHERE f.last_entry_timestamp >= ?",
+        (iso(datetime.fromtimestamp(since, UTC)),),
+    ):
+        moment = parse_time(stamp or "")
+        if moment is not None:
+            found.append((moment.timestamp(), Path(key).stem))
+    return {session: at for at, session in sorted(found)[-MOST_SESSIONS:]}
 
 
 def to_come(ledger: Ledger, *, print_sessions: bool) -> tuple[int, int]:

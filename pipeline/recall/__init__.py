@@ -10,9 +10,9 @@ standard library (``pipeline.hooklib``), and the names here are loaded when they
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pipeline.recall.live.retrieval import retrieve
-    from pipeline.recall.live.values import Budget, Recollection, Recollections
+    from pipeline.recall.live.values import Budget, Considered, Recollection, Recollections
 
-__all__ = ["Budget", "Recollection", "Recollections", "retrieve"]
+__all__ = ["Budget", "Considered", "Recollection", "Recollections", "retrieve"]
 
 
 def __getattr__(name: str) -> object:

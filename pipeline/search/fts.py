@@ -21,8 +21,11 @@ from pipeline.core import system
 from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import SearchError, cause
 from pipeline.hooklib.settings import NO_ROOM, step_for
-from pipeline.search.index_reader import CANDIDATES, VERSION, Lookup, index_path, is_lone
-from pipeline.search.rows import NO_STAMP, SearchRow, shown
+from pipeline.search.index_reader import CANDIDATES, VERSION, Lookup, cue_terms, index_path, is_lone
+from pipeline.search.meaning import WordTable
+from pipeline.search.moments import moments_of
+from pipeline.search.rows import NO_STAMP, Content, SearchRow, shown
+from pipeline.text.actions import key_of
 from pipeline.text.tokens import terms
 
 POOL = 60
@@ -32,12 +35,20 @@ WAIT_SECONDS = 5.0
 _TABLES = (
     "CREATE TABLE documents (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, digest TEXT NOT NULL,"
     " size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, hand TEXT NOT NULL,"
-    " shown TEXT NOT NULL)",
+    " beside TEXT NOT NULL, shown TEXT NOT NULL, vector BLOB NOT NULL)",
+    "CREATE TABLE moments (key TEXT NOT NULL, document INTEGER NOT NULL, moment TEXT NOT NULL)",
+    "CREATE INDEX moments_by_key ON moments (key, document)",
+    "CREATE INDEX moments_by_document ON moments (document)",
     "CREATE TABLE folders (path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL)",
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE VIRTUAL TABLE words USING fts5(name, description, tags, body, tokenize=\"ascii tokenchars '.'\")",
     "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row)",
+    # Apart from the words, so that no guess of what somebody types makes a word common, or a neighbour near.
+    "CREATE VIRTUAL TABLE cued USING fts5(cues, tokenize=\"ascii tokenchars '.'\")",
+    "CREATE VIRTUAL TABLE cue_vocabulary USING fts5vocab(cued, row)",
 )
+_TABLES_OF_ROWS = (("words", "rowid"), ("cued", "rowid"), ("moments", "document"), ("documents", "id"))
+_MADE_BY = "words"
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
@@ -49,10 +60,11 @@ def index_file(home: Path, store_path: Path) -> Path:
 class SearchIndex:
     """An open index. Everything it answers is a hint: a path may be gone or its file changed since."""
 
-    def __init__(self, path: Path, wait: float) -> None:
+    def __init__(self, path: Path, wait: float, words: WordTable | None = None) -> None:
         self.path = path
         self._wait = wait
         self._seen = -1
+        self._words = words or WordTable(None)
         self._connection = self._connect()
         self._lookup = Lookup(self._connection)
 
@@ -62,7 +74,7 @@ class SearchIndex:
 
         `wait` is in seconds, for another process that writes. Raises SearchError.
         """
-        return cls(index_file(home, store_path), wait)
+        return cls(index_file(home, store_path), wait, WordTable(str(home)))
 
     def sync(
         self,
@@ -128,6 +140,7 @@ class SearchIndex:
     def close(self) -> None:
         """Close the file; a second call does nothing."""
         self._connection.close()
+        self._words.close()
 
     def __enter__(self) -> Self:
         return self
@@ -163,16 +176,18 @@ class SearchIndex:
         return changed
 
     def _sync_documents(self, wanted: dict[str, SearchRow]) -> int:
-        sql = "SELECT path, id, digest || ' ' || hand, size, mtime_ns, ctime_ns FROM documents"
+        sql = (
+            "SELECT path, id, digest || ' ' || hand || ' ' || beside, size, mtime_ns, ctime_ns FROM documents"
+        )
         held = {
             path: (row, state, tuple(stamp)) for path, row, state, *stamp in self._connection.execute(sql)
         }
+        if self._noted(_MADE_BY) != self._words.made_by:
+            # The table of words came, went or is another: every memory's vector is made anew.
+            held = {path: (row, "", stamp) for path, (row, _, stamp) in held.items()}
+            self._put("meta", [(_MADE_BY, self._words.made_by)])
         gone = [row for path, (row, _, _) in held.items() if path not in wanted]
-        new = [
-            row
-            for path, row in wanted.items()
-            if path not in held or held[path][1] != f"{row.digest} {row.hand}"
-        ]
+        new = [row for path, row in wanted.items() if path not in held or held[path][1] != row.state]
         self._remove([*gone, *(held[row.path][0] for row in new if row.path in held)])
         for row in new:
             self._add(row)
@@ -188,26 +203,47 @@ class SearchIndex:
             self._connection.execute("INSERT INTO words (words) VALUES ('optimize')")
         return len(gone) + len(new)
 
+    def _noted(self, key: str) -> str:
+        found = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return str(found[0]) if found else ""
+
     def _put(self, table: str, rows: Sequence[Sequence[str | int]]) -> None:
         if rows:
             placeholders = ", ".join("?" * len(rows[0]))
             self._connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({placeholders})", rows)
 
     def _remove(self, rows: Sequence[int]) -> None:
-        for table, key in (("words", "rowid"), ("documents", "id")):
+        for table, key in _TABLES_OF_ROWS:
             self._connection.executemany(f"DELETE FROM {table} WHERE {key} = ?", [(row,) for row in rows])
 
     def _add(self, row: SearchRow) -> None:
         found = row.content()
         texts = (f"{found.name} {found.title}", found.description, " ".join(found.tags), found.body)
+        columns = [" ".join(terms(text, index=True)) for text in texts]
+        vector = self._words.vector("\n".join((*texts, *found.cues)))
         made = self._connection.execute(
-            "INSERT INTO documents (path, digest, size, mtime_ns, ctime_ns, hand, shown)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (row.path, row.digest, *(row.stamp or NO_STAMP), row.hand, shown(found, row.hand)),
+            "INSERT INTO documents (path, digest, size, mtime_ns, ctime_ns, hand, beside, shown,"
+            " vector) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                row.path,
+                row.digest,
+                *(row.stamp or NO_STAMP),
+                row.hand,
+                row.beside,
+                shown(found, row.hand),
+                vector,
+            ),
         )
         self._connection.execute(
             "INSERT INTO words (rowid, name, description, tags, body) VALUES (?, ?, ?, ?, ?)",
-            (made.lastrowid, *(" ".join(terms(text, index=True)) for text in texts)),
+            (made.lastrowid, *columns),
+        )
+        if cues := cue_terms(found.cues):
+            sql = "INSERT INTO cued (rowid, cues) VALUES (?, ?)"
+            self._connection.execute(sql, (made.lastrowid, cues))
+        self._connection.executemany(
+            "INSERT INTO moments (key, document, moment) VALUES (?, ?, ?)",
+            [(key_of(moment), made.lastrowid, moment) for moment in _moments(found)],
         )
 
     @contextmanager
@@ -264,6 +300,12 @@ class SearchIndex:
                 file=str(self.path),
                 fix=_step(error),
             ) from error
+
+
+def _moments(found: Content) -> list[str]:
+    anchors = [str(anchor) for anchor in found.about.get("anchors") or ()]
+    kind = str(found.about.get("type") or "")
+    return moments_of(kind, found.name, found.description, found.body, found.cues, anchors)
 
 
 class _OtherVersionError(sqlite3.DatabaseError):

@@ -9,6 +9,7 @@ import os
 from pipeline.hooklib import home_files, jsonish
 from pipeline.hooklib.digests import sha256
 from pipeline.hooklib.plain import is_well_formed
+from pipeline.text.tokens import terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,22 +24,34 @@ try:
 except ImportError:
     import sqlite3 as sqlite  # type: ignore[no-redef]
 
-VERSION = 4
+FileError = sqlite.Error
+"""What SQLite raises, for those who may not import it."""
+VERSION = 7
 CANDIDATES = 1_000
 """Documents the terms of one question may lead to, counted per term; its rarest term always counts."""
 MOST_TERMS = 24
+MOST_RULES = 200
+"""Memories whose moments one question leads to."""
+BETWEEN = ".."
+"""What stands between two cues of a memory in the index: a term that no text has."""
 WAIT_SECONDS = 0.05
 """How long a reader waits for a process that has the file to itself, which is while it is being made."""
 
-_WEIGHTS = "4.0, 3.0, 2.0, 1.0"
 _RANKED = (
-    f"SELECT d.id, d.path, -bm25(words, {_WEIGHTS}) AS score"
-    " FROM words JOIN documents d ON d.id = words.rowid"
-    " WHERE words MATCH ? ORDER BY score DESC, d.path LIMIT ?"
+    "SELECT d.id, d.path, -bm25({table}{weights}) AS score"
+    " FROM {table} JOIN documents d ON d.id = {table}.rowid"
+    " WHERE {table} MATCH ? ORDER BY score DESC, d.path LIMIT ?"
 )
 _ROW = (
-    "SELECT d.path, d.digest, d.size, d.mtime_ns, d.ctime_ns, d.shown, w.name, w.description, w.tags, w.body"
-    " FROM documents d JOIN words w ON w.rowid = d.id"
+    "SELECT d.path, d.digest, d.size, d.mtime_ns, d.ctime_ns, d.shown, d.vector,"
+    " w.name, w.description, w.tags, w.body, coalesce(c.cues, '')"
+    " FROM documents d JOIN words w ON w.rowid = d.id LEFT JOIN cued c ON c.rowid = d.id"
+)
+
+
+_RULED = (
+    "SELECT d.path, m.moment FROM moments m JOIN documents d ON d.id = m.document WHERE m.document IN"
+    " (SELECT document FROM moments WHERE key IN ({}) ORDER BY document DESC LIMIT {}) ORDER BY m.rowid"
 )
 
 
@@ -51,11 +64,12 @@ class Row:
 
     `path` is relative to the store; `digest` is the SHA-256 of the file's bytes; `stamp` is the size, mtime
     and ctime (ns) it had; `score` is BM25, 0.0 where nothing was asked; `fields` are the indexed terms of
-    name with title, description, tags, and body, each joined by spaces; `shown` is what a person would be
-    told of the memory (see ``pipeline.search.fts``).
+    name with title, description, tags, body and cues, each joined by spaces, with `BETWEEN` between two cues;
+    `shown` is what a person would be told of the memory (see ``pipeline.search.fts``); `vector` is what it
+    means (``pipeline.search.meaning``), or empty.
     """
 
-    __slots__ = ("_shown", "_text", "digest", "fields", "path", "score", "stamp")
+    __slots__ = ("_shown", "_text", "digest", "fields", "path", "score", "stamp", "vector")
 
     def __init__(
         self,
@@ -63,14 +77,16 @@ class Row:
         digest: str,
         stamp: "Stamp",
         score: float,
-        fields: "tuple[str, str, str, str]",
+        fields: "tuple[str, ...]",
         text: str,
+        vector: bytes = b"",
     ) -> None:
         self.path = path
         self.digest = digest
         self.stamp = stamp
         self.score = score
         self.fields = fields
+        self.vector = vector
         self._text = text
         self._shown: dict[str, Any] | None = None
 
@@ -86,11 +102,17 @@ class Row:
 
 
 class Lookup:
-    """Questions to an open index, over one connection; its errors are SQLite's."""
+    """Questions to the words of an open index, or with `cues` to those, over one connection.
 
-    def __init__(self, connection: "Any") -> None:
+    Its errors are SQLite's.
+    """
+
+    def __init__(self, connection: "Any", *, cues: bool = False) -> None:
         self._connection = connection
         self._counts: dict[str, int] = {}
+        self._vocabulary = "cue_vocabulary" if cues else "vocabulary"
+        table, weights = ("cued", "") if cues else ("words", ", 4.0, 3.0, 2.0, 1.0")
+        self._ranked = _RANKED.format(table=table, weights=weights)
 
     def forget(self) -> None:
         """Count anew: the index has changed."""
@@ -106,7 +128,9 @@ class Lookup:
         if not chosen or limit < 1:
             return []
         match = " OR ".join(f'"{term}"*' if is_lone(term) else f'"{term}"' for term in chosen)
-        found: list[tuple[int, str, float]] = self._connection.execute(_RANKED, (match, limit)).fetchall()
+        found: list[tuple[int, str, float]] = self._connection.execute(
+            self._ranked, (match, limit)
+        ).fetchall()
         return found
 
     def count(self, term: str) -> int:
@@ -115,7 +139,7 @@ class Lookup:
             found, values = "term = ?", [term]
             if is_lone(term):
                 found, values = "term >= ? AND term < ?", [term, chr(ord(term) + 1)]
-            sql = f"SELECT coalesce(sum(doc), 0) FROM vocabulary WHERE {found}"
+            sql = f"SELECT coalesce(sum(doc), 0) FROM {self._vocabulary} WHERE {found}"
             self._counts[term] = self.value(sql, values)
         return self._counts[term]
 
@@ -147,19 +171,27 @@ class Reader:
     def __init__(self, file: str) -> None:
         self._file = file
         self._connection: Any = None
-        self._lookup = Lookup(None)
+        self._lookup, self._cues = Lookup(None), Lookup(None, cues=True)
         with self._translated():
             self._open(file)
 
     def candidates(self, terms: "Sequence[str]", limit: int) -> "list[Row]":
-        """Return up to `limit` memories that hold `terms` (of `pipeline.text.tokens`), best first by BM25."""
+        """Return up to `limit` memories that hold `terms` (of `pipeline.text.tokens`) in words or cues.
+
+        The best first by BM25, that of words and of cues together.
+        """
         with self._translated():
-            ranked = self._lookup.ranked(terms, limit)
-            found = self._rows("d.id", [row for row, _, _ in ranked])
-            rows = [found[path] for _, path, _ in ranked]
-        for row, (_, _, score) in zip(rows, ranked, strict=True):
-            row.score = score
-        return rows
+            scores: dict[str, float] = {}
+            ids = {}
+            for lookup in (self._lookup, self._cues):
+                for row, path, score in lookup.ranked(terms, limit):
+                    ids[path] = row
+                    scores[path] = scores.get(path, 0.0) + score
+            best = sorted(scores, key=lambda path: (-scores[path], path))[:limit]
+            found = self._rows("d.id", [ids[path] for path in best])
+        for path in best:
+            found[path].score = scores[path]
+        return [found[path] for path in best]
 
     def rows(self, paths: "Iterable[str]") -> "list[Row]":
         """Return the memories at `paths`, in that order, leaving out those it does not know."""
@@ -167,6 +199,16 @@ class Reader:
         with self._translated():
             found = self._rows("d.path", wanted)
         return [found[path] for path in wanted if path in found]
+
+    def ruled(self, keys: "Sequence[str]") -> "dict[str, list[str]]":
+        """Return path and moments of the rules that one of `keys` leads to (`pipeline.text.actions`)."""
+        usable = [key for key in keys if is_well_formed(key)]
+        found: dict[str, list[str]] = {}
+        if usable:
+            sql = _RULED.format(",".join("?" * len(usable)), MOST_RULES)
+            for path, moment in self._all(sql, usable):
+                found.setdefault(path, []).append(moment)
+        return found
 
     def all_paths(self) -> "dict[str, Stamp]":
         """Return path and stamp (size, mtime and ctime in ns) of every memory it knows."""
@@ -187,9 +229,9 @@ class Reader:
             return self._lookup.value("SELECT count(*) FROM documents")
 
     def document_count(self, term: str) -> int:
-        """Return how many memories hold `term`."""
+        """Return how many memories hold `term`; of one that only cues hold, how many cues."""
         with self._translated():
-            return self._lookup.count(term)
+            return self._lookup.count(term) or self._cues.count(term)
 
     def notes(self) -> "dict[str, str]":
         """Return what was noted when it was made: ``store``, the folder, and ``synced``, when (ISO 8601)."""
@@ -220,28 +262,28 @@ class Reader:
             self._connect(file, "immutable=1")
 
     def _connect(self, file: str, how: str) -> None:
-        self._connection = sqlite.connect(
-            uri(file, how), timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False, uri=True
-        )
+        self._connection = opened(file, how)
         # One transaction over all questions: what they tell belongs together.
         self._connection.execute("BEGIN")
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
         if version != VERSION:
             raise sqlite.DatabaseError(f"its version is {version}")
-        self._lookup = Lookup(self._connection)
+        self._lookup, self._cues = Lookup(self._connection), Lookup(self._connection, cues=True)
 
     def _rows(self, key: str, values: "Sequence[int | str]") -> "dict[str, Row]":
         found = {}
         for at in range(0, len(values), 500):
             chunk = values[at : at + 500]
             sql = f"{_ROW} WHERE {key} IN ({','.join('?' * len(chunk))})"
-            for path, digest, size, mtime, ctime, text, *fields in self._connection.execute(sql, chunk):
-                found[path] = Row(path, digest, (size, mtime, ctime), 0.0, tuple(fields), text)
+            for path, digest, size, mtime, ctime, text, vector, *fields in self._connection.execute(
+                sql, chunk
+            ):
+                found[path] = Row(path, digest, (size, mtime, ctime), 0.0, tuple(fields), text, vector)
         return found
 
-    def _all(self, sql: str) -> "list[Any]":
+    def _all(self, sql: str, values: "Sequence[str]" = ()) -> "list[Any]":
         with self._translated():
-            found: list[Any] = self._connection.execute(sql).fetchall()
+            found: list[Any] = self._connection.execute(sql, values).fetchall()
         return found
 
     def _translated(self) -> "_Translated":
@@ -269,6 +311,13 @@ def index_path(home: str, store: str) -> str:
     return f"{home}/{home_files.SEARCH}/{sha256(os.fsencode(os.path.realpath(store)))[:16]}.sqlite"
 
 
+def opened(file: str, how: str) -> "Any":
+    """Return a connection to the SQLite `file`; `how` is the query of its URI. Raises FileError."""
+    return sqlite.connect(
+        uri(file, how), timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False, uri=True
+    )
+
+
 def uri(file: str, how: str) -> str:
     """Return the URI by which SQLite opens `file`, whatever bytes are in its name."""
     name = file.replace(os.sep, "/")
@@ -289,3 +338,9 @@ def _is_at_rest(file: str) -> bool:
 def is_lone(term: str) -> bool:
     """Whether `term` is a single character, which only scripts without spaces make."""
     return len(term) == 1
+
+
+def cue_terms(cues: "Iterable[str]") -> str:
+    """Return the terms of `cues` as the index has them, `BETWEEN` between two."""
+    phrases = [" ".join(terms(cue)) for cue in cues]
+    return f" {BETWEEN} ".join(phrase for phrase in phrases if phrase)

@@ -12,8 +12,10 @@ from typing import Any
 from pipeline.core.clock import iso
 from pipeline.core.errors import LedgerError
 from pipeline.core.home import Home
+from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
 from pipeline.hooklib.front_matter import field, text_of
+from pipeline.hooklib.memory_format import own_words
 from pipeline.hooklib.ownership import OTHER, TOLD
 from pipeline.ledger import look_at_ledger
 from pipeline.ledger.utterances import was_said
@@ -21,7 +23,11 @@ from pipeline.search import index_reader
 from pipeline.search.fts import SearchIndex
 from pipeline.search.rows import NO_STAMP, Content, SearchRow
 from pipeline.store import ARCHIVE, Document, Snapshot, Store, is_retired, memory_folders, scan_archive
+from pipeline.store.derived import cues
 from pipeline.verify.provenance import said_at
+
+Beside = tuple[str, tuple[str, ...]]
+"""A digest of a text and the cues made for it (`store.derived.cues`)."""
 
 BY_SOURCES = frozenset({"user-stated", "user-confirmed"})
 """Origins for which the lines that a file cites can speak."""
@@ -46,7 +52,7 @@ def refresh_index(home: Path, store: Store, now: datetime, *, rebuild: bool = Fa
         folders = folder_times(store.root)
         snapshot = store.scan()
         documents = snapshot.documents
-        rows = search_rows(documents, moment, borne_out(home, documents))
+        rows = search_rows(documents, moment, borne_out(home, documents), cues.read(store.root))
         return index.sync(
             [*rows, *_unreadable_rows(snapshot, moment)],
             folders={p: (0, 0) if _is_hot(times[1], moment) else times for p, times in folders.items()},
@@ -80,11 +86,15 @@ def sweep_indexes(home: Path) -> list[Path]:
 
 
 def search_rows(
-    documents: Iterable[Document], moment: int | None = None, proved: Collection[str] = ()
+    documents: Iterable[Document],
+    moment: int | None = None,
+    proved: Collection[str] = (),
+    beside: Mapping[str, Beside] | None = None,
 ) -> Iterator[SearchRow]:
     """Yield `documents` as `SearchIndex.sync` takes them; one is read only where its digest is new.
 
-    `proved` are the paths of files of which the ledger has what they cite.
+    `proved` are the paths of files of which the ledger has what they cite; `beside` cues that stand
+    in no file.
 
     `moment` is the file system's time in ns before they were looked at, without which they have no stamps. A
     file that changed just then may do so once more with the same stamp, so its is of zeros.
@@ -94,7 +104,9 @@ def search_rows(
         if stamp is not None and moment is not None and _is_hot(stamp[2], moment):
             stamp = NO_STAMP
         hand = TOLD if item.path in proved else item.hand
-        yield SearchRow(item.path, item.digest, partial(content, item), stamp, hand)
+        found = (beside or {}).get(item.path)
+        more = digest("\x1f".join((found[0], *found[1])))[:16] if found else ""
+        yield SearchRow(item.path, item.digest, partial(content, item, found), stamp, hand, more)
 
 
 def _unreadable_rows(snapshot: Snapshot, moment: int) -> Iterator[SearchRow]:
@@ -109,11 +121,20 @@ def _nothing() -> Content:
     return Content("", about={"archived": True, "unreadable": True})
 
 
-def content(item: Document) -> Content:
-    """Return what the index keeps of a memory, which is read for it. Raises ConflictError."""
+def content(item: Document, beside: Beside | None = None) -> Content:
+    """Return what the index keeps of a memory, which is read for it, with its cues or those `beside` it.
+
+    Raises ConflictError.
+    """
     memory = item.memory
     return Content(
-        memory.name, memory.title, memory.description, memory.tags, memory.body, _about(memory, item.front)
+        memory.name,
+        memory.title,
+        memory.description,
+        memory.tags,
+        memory.body,
+        _about(memory, item.front),
+        cues.cues_of(memory, {memory.path: beside} if beside else {}),
     )
 
 
@@ -162,9 +183,14 @@ def _about(memory: Memory, front: Mapping[str, Any]) -> dict[str, Any]:
         "pinned": memory.pinned,
         "weight": memory.type_row.weight,
         "anchors": list(memory.anchors),
+        "quote": own_words(memory.type, _quotes(memory)),
         "sessions": _sessions(memory, front),
         "archived": is_retired(front),
     }
+
+
+def _quotes(memory: Memory) -> list[tuple[str, str, str]]:
+    return [(source.speaker, source.at or "", source.quote) for source in memory.sources]
 
 
 def _said_at(memory: Memory) -> str:

@@ -25,6 +25,7 @@ class Content:
     tags: Sequence[str] = ()
     body: str = ""
     about: Mapping[str, Any] = field(default_factory=dict)
+    cues: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class SearchRow:
 
     `digest` is the SHA-256 of the file's bytes; only when it is new is `content` called. `stamp` is the
     file's size, mtime and ctime in nanoseconds, zeros when it is not sure that they tell of a later change;
-    with None the index keeps what it has. `hand` is whose the file is (`hooklib.ownership`).
+    with None the index keeps what it has. `hand` is whose the file is (`hooklib.ownership`), `beside`
+    a digest of what is known of it that is not in its bytes: a new one counts like a new digest.
     """
 
     path: str
@@ -41,6 +43,12 @@ class SearchRow:
     content: Callable[[], Content]
     stamp: tuple[int, int, int] | None = None
     hand: str = ""
+    beside: str = ""
+
+    @property
+    def state(self) -> str:
+        """All that a row is made from, as one text."""
+        return f"{self.digest} {self.hand} {self.beside}"
 
 
 def shown(found: Content, hand: str = "") -> str:

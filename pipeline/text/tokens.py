@@ -50,7 +50,7 @@ el los las una es por para se su lo como al
 です ます した して する いる ある ない から まで こと これ それ この その ので には では とは てい
 った れる られ 的是 我们 你们 他们 这个 那个 一个 没有 不是 什么 怎么 可以
 """
-_STOP = frozenset((SMALL_WORDS + _MORE_STOP_WORDS).split())
+STOP_WORDS = frozenset((SMALL_WORDS + _MORE_STOP_WORDS).split())
 """What a search leaves out: the small words; more of English that a search is not about, though it may turn a
 sentence round (*not*, *more*, *until*), so that `similarity` compares it; then the articles and particles of
 German, French and Spanish that mean nothing else in English; then Japanese and Chinese pairs."""
@@ -96,7 +96,7 @@ def _words(text: str) -> "Iterator[re.Match[str]]":
 
 def _pairs(run: str, index: bool) -> list[str]:
     pairs = [run[at : at + 2] for at in range(len(run) - 1)]
-    informative = [pair for pair in pairs if pair not in _STOP]
+    informative = [pair for pair in pairs if pair not in STOP_WORDS]
     return [*informative, run[-1]] if index or len(run) == 1 else informative
 
 
@@ -107,7 +107,7 @@ def _of_word(word: str) -> tuple[str, ...]:
         word = word[:_LONGEST]
     parts = _HUMP.findall(word) if word.isascii() and not word.islower() and not word.isupper() else []
     names = [word, *parts] if len(parts) > 1 else [word]
-    informative = [name for name in map(_folded, names) if name not in _STOP and len(name) > 1]
+    informative = [name for name in map(_folded, names) if name not in STOP_WORDS and len(name) > 1]
     # The accents of Latin letters are folded away, so that what is no ASCII here has no English ending.
     return tuple(stem(name) if name.isascii() else name for name in informative)
 

@@ -6,10 +6,11 @@ The memories are safe meanwhile. What can't be made now waits and fails nothing 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from pathlib import Path
 
 from pipeline.context import open_store
-from pipeline.core.errors import ODD_DATA, ReverieError, StoreError, cause
+from pipeline.core.errors import ODD_DATA, EmbeddingError, ReverieError, SearchError, StoreError, cause
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job
@@ -18,10 +19,13 @@ from pipeline.intake.authors import note_authors
 from pipeline.ledger import files
 from pipeline.search import index_reader, semantic
 from pipeline.search.refresh import refresh_index
+from pipeline.search.vectors import word_table
 from pipeline.worker import retry
 from pipeline.worker.context import WorkerContext, log_fields
 
 LOG = logging.getLogger("reverie.worker")
+WORTH_A_TABLE = 20
+"""Memories in all stores from which on the table of word vectors is made: 4 seconds, once."""
 
 
 class DerivedFiles:
@@ -52,17 +56,36 @@ class DerivedFiles:
         home, touched = self._context.home, self._context.touched
         teams = {Path(team) for path in touched if (team := ownership.team_folder(str(path)))}
         always = {*touched, *teams, Home(home).user_store}
-        for store_path in sorted({*always, *map(Path, files.stores(self._context.ledger))}):
+        known = {*always, *map(Path, files.stores(self._context.ledger))}
+        self._index([path for path in sorted(known) if path in always or not _has_index(home, path)])
+        if self._make_words(known):
+            self._index(sorted(known))
+        touched.clear()
+
+    def _index(self, store_paths: Iterable[Path]) -> None:
+        context = self._context
+        for store_path in store_paths:
             try:
-                if store_path.is_dir() and (store_path in always or not _has_index(home, store_path)):
-                    refresh_index(
-                        home, open_store(store_path, self._context.settings), self._context.clock.now()
-                    )
+                if store_path.is_dir():
+                    store = open_store(store_path, context.settings)
+                    refresh_index(context.home, store, context.clock.now())
             except (ReverieError, OSError) as error:
                 LOG.warning("no search index of %s: %s", store_path, error)
             except ODD_DATA:
                 LOG.exception("no search index of %s", store_path)
-        touched.clear()
+
+    def _make_words(self, known: Iterable[Path]) -> bool:
+        """Make the table of word vectors where it is due and worth it; return whether it is new."""
+        home = self._context.home
+        if not word_table.is_due(home) or sum(_count(home, path) for path in known) < WORTH_A_TABLE:
+            return False
+        try:
+            pieces = word_table.make(home)
+        except (EmbeddingError, SearchError) as error:
+            LOG.warning("%s", error)
+            return False
+        LOG.info("the table of word vectors has %d pieces", pieces)
+        return True
 
     def _rebuild(self, store_path: Path) -> None:
         context = self._context
@@ -87,8 +110,13 @@ class DerivedFiles:
 
 def _has_index(home: Path, store_path: Path) -> bool:
     """Whether the store at `store_path` has an index that can be asked."""
+    return _count(home, store_path) >= 0
+
+
+def _count(home: Path, store_path: Path) -> int:
+    """Return how many memories the index of the store at `store_path` has, -1 if none can be asked."""
     try:
-        with index_reader.Reader(index_reader.index_path(str(home), str(store_path))):
-            return True
+        with index_reader.Reader(index_reader.index_path(str(home), str(store_path))) as reader:
+            return reader.count()
     except index_reader.NoIndexError:
-        return False
+        return -1

@@ -11,9 +11,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pipeline.recall.prepared.hook_state import note_config
 from tests.support.recall import HOOKS, NOW, Desk
 
 CAPTURE = {"__future__", "capture", "fcntl", "select", "start_worker"}
@@ -47,14 +49,34 @@ PROMPT = {
     *RECALL,
     *(
         f"pipeline.recall.live.{name}"
-        for name in ("anchors", "candidates", "question", "rank", "retrieval", "store_files")
+        for name in (
+            "anchors",
+            "candidates",
+            "orders",
+            "overruled",
+            "question",
+            "rank",
+            "retrieval",
+            "spoken",
+        )
     ),
+    *(f"pipeline.text.{name}" for name in ("action_words", "actions", "file_patterns", "shell")),
+    *("pipeline.recall.live.overruled", "pipeline.recall.live.spoken", "pipeline.recall.live.store_files"),
+    "pipeline.text.overruling",
     *("pipeline.hooklib.host_commands", "pipeline.search", "pipeline.search.index_reader"),
+    "pipeline.search.meaning",
     *("pipeline.text", "pipeline.text.pasted", "pipeline.text.scripts", "pipeline.text.tokens"),
     *("_sha256", "_sha2", "_sqlite3", "math", "unicodedata"),
 }
-
-
+TOOL = {
+    *(CAPTURE | REGULAR_EXPRESSIONS | HOOKLIB),
+    *("recall", "pipeline.recall", "pipeline.recall.live", "pipeline.recall.live.hook"),
+    *("pipeline.recall.live.before_tool", "pipeline.recall.live.store_files"),
+    *("pipeline.hooklib.memory_format", "pipeline.search", "pipeline.search.index_reader", "pipeline.text"),
+    *(f"pipeline.text.{name}" for name in ("actions", "file_patterns", "scripts", "shell", "tokens")),
+    *("_json", "_sha256", "_sha2", "_sqlite3", "unicodedata"),
+}
+"""Before a tool that no rule is about: nearly every use of one."""
 STATUS = CAPTURE | REGULAR_EXPRESSIONS | HOOKLIB | {"_json", "pipeline.hooklib.statusline"}
 
 
@@ -79,7 +101,7 @@ def run(cwd: Path, *command: str, payload: bytes = b"") -> tuple[set[str], str]:
     return {line.rpartition("|")[2].strip() for line in lines if "|" in line}, done.stdout.decode()
 
 
-def loaded(cwd: Path, hook: str, event: str = "", **fields: str) -> tuple[set[str], str]:
+def loaded(cwd: Path, hook: str, event: str = "", **fields: Any) -> tuple[set[str], str]:
     """Run a hook; return what it loads, the interpreter's own left out, and what it prints."""
     own, _ = run(cwd, "-c", "import os")
     payload = {"session_id": "s-1", "cwd": str(cwd), "hook_event_name": event, **fields}
@@ -99,6 +121,17 @@ def test_a_prompt_that_is_answered_loads_what_is_listed(desk: Desk) -> None:
     )
     assert "make ship" in printed and "pipeline.search.index_reader" in modules
     assert modules - PROMPT == set()
+
+
+def test_a_tool_that_no_rule_is_about_loads_what_is_listed(desk: Desk) -> None:
+    (desk.home / "config.toml").write_text("[recall]\nbefore_tools = true\n", "utf-8")
+    note_config(desk.home)
+    desk.write("ask-first", "Never push without asking.", type="feedback")
+    desk.index()
+    call = {"tool_name": "Bash", "tool_input": {"command": "git status"}}
+    modules, printed = loaded(desk.project, "recall.py", "PreToolUse", **call)
+    assert printed == "" and "pipeline.recall.live.before_tool" in modules
+    assert modules - TOOL == set()
 
 
 @pytest.mark.parametrize("source", ["startup", "compact"])

@@ -17,6 +17,7 @@ OWNERS = {
         "pipeline/ledger/connection.py",
         "pipeline/ledger/recovery.py",
         "pipeline/search/fts.py",
+        "pipeline/search/vectors/word_table.py",
         "pipeline/search/index_reader.py",
     },
     "_sqlite3": {"pipeline/search/index_reader.py"},

@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from pipeline.ledger import open_ledger, recalls
-from pipeline.recall.live import session_file
+from pipeline.recall.live import overruled, session_file
+from pipeline.recall.live.rank import FLOOR, floor_of
 from tests.cli.conftest import make_desk
 from tests.support.recall import HOOKS, context_of, memory_text
 
@@ -67,6 +68,9 @@ def test_recall_as_json_has_score_reason_and_size(told):
             "memory": f"{os.path.realpath(told.store)}/staging-deploys.md",
             "score": item["score"],
             "verdict": "chosen",
+            "words": item["why"],
+            "cue": [],
+            "meaning": 0.0,
         }
     ]
     assert value["chars"] == len(value["text"])
@@ -75,15 +79,44 @@ def test_recall_as_json_has_score_reason_and_size(told):
 
 def test_recall_explains_what_it_left_out(told):
     write(told.store, "harbour-lights", "Harbour lights blink at night.")
+    write(told.store, "tides", "Tides come twice a day.")
     said = told.here("recall", "--explain", QUESTION)
-    chosen, left = sorted(said.out.splitlines()[1:], key=lambda line: "chosen" not in line)
-    assert "staging-deploys.md" in chosen
-    assert "harbour-lights.md" in left
-    assert "The floor is 0.38: 0.38 times `recall.floor`, which is 1." in said.err
+    chosen, because, missed, _, left, _ = said.out.splitlines()
+    assert chosen[4:] == "  staging-deploys.md: chosen"
+    words = because.removeprefix("      words ").split(", ")
+    assert set(words) == {"deploy", "harbour", "service", "staging"}
+    assert f"harbour-lights.md:  {FLOOR:.2f}" in missed
+    assert "tides.md: too few shared words" in left
+    assert f"The floor is {FLOOR:.2f}, as `recall.floor` is 1." in said.err
+    assert "Enough words are two telling ones" in said.err
     said = told.here("recall", "--explain", QUESTION, REVERIE_RECALL__FLOOR="50")
-    assert "below the floor of 19.00" in said.out
-    assert "The floor is 19.00: 0.38 times `recall.floor`, which is 50." in said.err
+    assert f"below the floor of {floor_of(50):.2f}" in said.out
+    assert f"The floor is {floor_of(50):.2f}, as `recall.floor` is 50; with 1 it would be {FLOOR:.2f}." in (
+        said.err.replace("\n", " ")
+    )
     assert told.here("recall", "--explain", "zebra crossing").out == "no memory has a word of it\n"
+
+
+def test_recall_explains_cues_and_what_the_person_said_otherwise(told):
+    write(told.store, "beacon", "Lamps are swapped by the keeper.", more="cues: [light bulb change]\n")
+    said = told.here("recall", "--explain", "who does the light bulb change?")
+    assert "; cue light, bulb, change" in said.out
+    said = told.here("recall", "--explain", "stop using make ship for the harbour service on staging")
+    assert f"staging-deploys.md: {overruled.VERDICT}" in said.out
+
+
+@pytest.mark.parametrize("prompt", [QUESTION, "stop using make ship for the harbour service on staging"])
+def test_recall_says_the_same_as_the_hook(told, prompt):
+    write(
+        told.store, "staging-vpn", "Staging needs the harbour vpn to deploy a service." + " More of it." * 80
+    )
+    payload = {"session_id": "5e55-9", "cwd": str(told.project), "prompt": prompt}
+    command = [sys.executable, "-I", "-S", str(HOOKS / "recall.py"), "UserPromptSubmit"]
+    done = subprocess.run(
+        command, input=json.dumps(payload).encode(), env=told.env, cwd=told.project, capture_output=True,
+        timeout=20, check=True,
+    )  # fmt: skip
+    assert told.here("recall", prompt).out.rstrip("\n") == context_of(done.stdout)
 
 
 def test_recall_of_nothing_is_silent_on_stdout(told):

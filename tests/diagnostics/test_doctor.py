@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.atomic import ensure_dir
-from pipeline.install.hook_registration import settings_snippet
+from pipeline.install.hook_registration import events_for, settings_snippet
 from tests.cli.conftest import make_desk, session
 from tests.support.loopback import KEY_VARIABLE, serving
 
@@ -122,6 +122,22 @@ def test_hooks_of_a_place_that_is_gone_are_named(lived_in, settings):
     moved = settings_snippet(python="/nowhere/bin/python3", hooks=Path("/nowhere/hooks"))
     settings.write_text(json.dumps(moved))
     assert holds(told(lived_in, code=1), "error", "hooks", "/nowhere/bin/python3")
+
+
+@pytest.mark.parametrize(
+    ("on", "there", "level", "words"),
+    [
+        (True, True, "ok", "PreToolUse in "),
+        (True, False, "error", "no settings file has the hook"),
+        (False, True, "note", "recall.before_tools is off"),
+    ],
+)
+def test_the_hook_before_tools_is_where_the_setting_wants_it(lived_in, settings, on, there, level, words):
+    hooks = settings_snippet(events_for(before_tools=there))
+    settings.write_text(json.dumps(hooks), encoding="utf-8")
+    env = {"REVERIE_RECALL__BEFORE_TOOLS": str(on).lower()}
+    rows = told(lived_in, code=level == "error", **env)
+    assert holds(rows, level, "hooks", words) and holds(rows, "ok", "hooks", "all 5 in ")
 
 
 def test_the_last_event_is_told(lived_in, home):

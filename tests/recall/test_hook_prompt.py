@@ -231,7 +231,7 @@ def test_a_project_that_shares_anothers_folder_name_learns_nothing_of_it(full: D
 
 
 def test_the_words_before_are_read_from_the_transcript(full: Desk, tmp_path: Path) -> None:
-    from pipeline.recall.live import hook
+    from pipeline.recall.live import spoken
 
     rows = [
         {"type": "user", "message": {"role": "user", "content": "which port?"}},
@@ -242,8 +242,10 @@ def test_the_words_before_are_read_from_the_transcript(full: Desk, tmp_path: Pat
     ]
     file = tmp_path / "t.jsonl"
     file.write_text("x" * 100_000 + "\n" + "\n".join(map(json.dumps, rows)) + '\n{"torn')
-    assert hook.before(str(file)) == "postgres, you mean?\nwhich port?"
-    assert hook.before(str(tmp_path / "none")) == hook.before(str(tmp_path)) == hook.before("a\0b") == ""
+    assert spoken.before(str(file)) == "postgres, you mean?\nwhich port?"
+    assert (
+        spoken.before(str(tmp_path / "none")) == spoken.before(str(tmp_path)) == spoken.before("a\0b") == ""
+    )
 
 
 ODD = "José’s home (x) & co/ü"

@@ -114,3 +114,22 @@ def test_terms_are_shown_as_they_were_typed():
         "deploying",
         "other",
     ]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "found", "apart"),
+    [
+        ("エラーメッセージの意味", ["セー", "エラ", "ラー", "ーメ", "メッ", "ッセ"], ["セー"]),
+        ("部署到预发布环境", ["部署", "发布", "环境"], ["部署", "发布", "环境"]),
+        ("部署到预发布环境 deploy", ["deploy", "发布", "布环"], ["deploy", "发布"]),
+        ("deploy staging", ["staging", "deploy"], ["staging", "deploy"]),
+    ],
+)
+def test_pairs_of_characters_that_overlap_count_once(prompt, found, apart):
+    assert question.parse_question(prompt).apart(found) == apart
+
+
+def test_only_a_prompt_of_few_words_is_looked_up_by_what_was_said_before():
+    before = "the staging server refuses the key"
+    assert question.parse_question("restart the payment queue worker", before).context == []
+    assert question.parse_question("restart it", before).context != []

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pipeline.recall.live import rank
 from pipeline.recall.live.question import Question, parse_question
 
-FIELDS = ("deploy stag", "deploy to the stag server with make ship", "ops", "ship vpn first friday")
+FIELDS = ("deploy stag", "deploy to the stag server with make ship", "ops", "ship vpn first friday", "")
 
 
 def fit(prompt, fields=FIELDS, weights=None, haystack="", context=""):
@@ -101,6 +101,22 @@ def test_the_floor_decides_and_is_lower_for_picks(score, floor, picked, chosen):
     assert (rank.verdict(found, {"deploy": 1.0}, floor, picked) == "") is chosen
 
 
+def test_the_setting_moves_the_floor_over_its_whole_range():
+    settings = [0.0, 0.1, 0.5, 0.9, 1.0, 1.1, 2.0, 3.0, 50.0]
+    floors = [rank.floor_of(setting) for setting in settings]
+    assert floors == sorted(set(floors)), "each asks for more than the one before"
+    assert rank.floor_of(None) == rank.floor_of(1.0) == rank.FLOOR
+    assert rank.floor_of(0.0) == rank.floor_of(-1.0) == 0.0
+    # With 2 recall still speaks where the words are good, with 0.5 not to half of what there is.
+    assert rank.FLOOR / 2 < rank.floor_of(0.5) < rank.FLOOR < rank.floor_of(2.0) < 2 * rank.FLOOR
+
+
+def test_what_just_missed_is_told_apart():
+    fits = [rank.Fit(score, ["deploy"], [], "") for score in (0.2, 0.39)]
+    verdicts = [rank.verdict(fit, {"deploy": 1.0}, 0.4, False) for fit in fits]
+    assert verdicts == ["below the floor of 0.40", "just below the floor of 0.40"]
+
+
 def test_a_pick_still_needs_a_word_of_the_prompt():
     assert rank.verdict(rank.Fit(0.9, ["deploy"], [], ""), {"deploy": 0.1}, 0.3, True) != ""
     assert rank.verdict(rank.Fit(0.9, ["vpn"], [], "too few shared words"), {"vpn": 0.9}, 0.3, True) == ""
@@ -108,3 +124,64 @@ def test_a_pick_still_needs_a_word_of_the_prompt():
 
 def test_a_question_of_nothing_fits_nothing():
     assert rank.relevance(Question([], [], [], ""), {}, FIELDS, "").words == []
+
+
+CUED = (*FIELDS[:4], "push new version liv .. which server for tester .. zebra")
+
+
+def test_a_cue_that_is_said_counts_and_its_words_are_enough():
+    found = fit("push the new version live please", CUED)
+    assert found.failing == "" and set(found.words) == {"push", "version", "liv"}
+    assert fit("push the new version live please").words == []
+
+
+def test_a_whole_cue_is_worth_more_than_its_words_apart():
+    both = "deploy server to push version live"
+    assert (
+        fit(both, CUED).score
+        > fit(both, (*FIELDS[:4], "push apple pear .. version plum fig .. live kiwi")).score
+    )
+
+
+def test_one_word_of_a_longer_cue_says_nothing():
+    assert fit("is the version right", CUED).words == []
+    assert fit("zebra", CUED).failing == ""
+    assert fit("zebra", CUED, weights={"zebra": rank.RARE - 0.01}).words == []
+
+
+def test_words_of_two_cues_do_not_make_one():
+    assert fit("live server", CUED).words == fit("live server").words
+
+
+def test_words_that_everybody_says_make_no_cue():
+    common = dict.fromkeys(["push", "version", "liv"], rank.INFORMATIVE - 0.01)
+    assert fit("push version live", CUED, weights=common).failing != ""
+
+
+def test_nearness_in_meaning_adds_above_its_least_and_decides_nothing_alone():
+    asked = parse_question("deploy staging")
+    weights = dict.fromkeys(asked.own, 1.0)
+    scores = [
+        rank.relevance(asked, weights, FIELDS, "", near).score for near in (-1.0, 0.0, rank.MEANING_FROM, 0.6)
+    ]
+    assert scores[0] == scores[1] == scores[2] < scores[3]
+    other = parse_question("bread recipe")
+    assert rank.relevance(other, dict.fromkeys(other.own, 1.0), FIELDS, "", 1.0).score == 0
+
+
+def test_each_word_of_a_long_prompt_counts_against_a_match():
+    long = "staging deploy " + " ".join(f"word{number}" for number in range(30))
+    shorter = "staging deploy " + " ".join(f"word{number}" for number in range(12))
+    assert fit(long).score < fit(shorter).score
+
+
+def test_a_word_of_a_long_body_counts_less():
+    scores = [
+        fit("ship vpn", (*FIELDS[:3], "ship vpn" + " word" * more, "")).score for more in (0, 38, 200, 4000)
+    ]
+    assert scores[0] == scores[1] > scores[2] > scores[3] > 0
+
+
+def test_the_words_of_one_path_count_like_little_more_than_one():
+    apart = fit("lib util group", ("lib util group", "", "", "", ""))
+    assert apart.score > fit("lib/util/group.ts", ("lib util group", "", "", "", "")).score

@@ -71,9 +71,9 @@ def test_most_prompts_get_nothing(full: Desk, prompt: str, expected: list[str]) 
 def test_a_follow_up_is_understood_by_what_was_said_before(full: Desk) -> None:
     before = "Which port does the local postgres database listen on?"
     plain, helped = ask(full, "and the port?"), ask(full, "and the port?", context=before)
-    assert dict.fromkeys(path for path, _, _ in helped.considered)
-    assert max(score for _, score, _ in helped.considered) > max(
-        [s for _, s, _ in plain.considered], default=0
+    assert helped.considered
+    assert max(item.score for item in helped.considered) > max(
+        [item.score for item in plain.considered], default=0
     )
 
 
@@ -96,7 +96,7 @@ def test_bug_111_files_decide_while_no_worker_is_alive(desk: Desk, indexed: bool
     for path, old in (*stamps.items(), (c, min(stamps.values()))):
         if path.exists():
             os.utime(path, ns=(old, old))
-    found = ask(desk)
+    found = ask(desk, budget=Budget(floor=0.5))
     assert sorted(item.path for item in found.items) == ["note-b.md", "note-c.md", "other-d.md"]
     assert "New words." in found.text and "Old words." in found.text and "staging a" not in found.text
     assert next(item for item in found.items if item.path == "note-b.md").text.count("Old words.") == 0
@@ -119,7 +119,7 @@ def test_bug_111_a_change_is_seen_in_a_store_too_large_to_look_at_whole(full: De
 def test_at_most_so_many_changed_files_are_read(desk: Desk) -> None:
     for at in range(candidates.MOST_READ + 5):
         desk.write(f"staging-deploy-{at}", "Deploy to staging.", str(at))
-    seen = [path for path, _, _ in ask(desk).considered]
+    seen = [item.memory for item in ask(desk).considered]
     assert len(seen) == candidates.MOST_READ
 
 
@@ -143,7 +143,7 @@ def test_bug_107_the_old_and_the_new_carry_their_dates_and_the_retired_stays_awa
     desk.write("release-gone", "The release is blocked.", "", store=desk.store / "archive" / "2026")
     if indexed:
         desk.index()
-    found = ask(desk, "what is the state of the release, is it blocked?")
+    found = ask(desk, "is the release blocked?", Budget(floor=0.5))
     assert sorted(item.name for item in found.items) == ["release-blocked", "release-friday"]
     assert 'said="2026-05-11, 200 days ago"' in found.text and 'said="2026-11-27, today"' in found.text
     assert "outdated" in found.text.splitlines()[0]
@@ -164,7 +164,7 @@ def test_bug_110_a_session_is_not_told_what_it_taught(desk: Desk) -> None:
     assert names(desk, session="s-8") == ["staging-deploys"]
     desk.index()
     assert names(desk, session="s-7") == []
-    assert ask(desk, session="s-7").considered[0][2] == "learned in this very session"
+    assert ask(desk, session="s-7").considered[0].verdict == "learned in this very session"
 
 
 FILLERS = {"ascii": "word ", "cjk": "設定の値 ", "emoji": "🚀🔧 "}
@@ -177,7 +177,7 @@ def test_bug_108_the_text_stays_below_the_hosts_limit(desk: Desk, filler: str, c
         desk.write(f"staging-deploy-{at}", "Deploy to staging.", FILLERS[filler] * 800)
     weaker: dict[str, Any] = {"more": "pinned: true\n", "said": "2020-01-01T00:00:00Z"}
     desk.write("staging-vpn-4", "Deploy over the vpn, says the wiki.", FILLERS[filler] * 800, **weaker)
-    found = ask(desk, budget=Budget(chars=chars))
+    found = ask(desk, budget=Budget(chars=chars, floor=0.5))
     assert max(len(found.text), len(found.text.encode("utf-16-le")) // 2) <= chars
     assert found.text.count("</recollection>") == len(found.items) == 5 - found.left_out
     assert found.items == [] or found.items[0].name == "staging-vpn-4", "pinned come first"
@@ -188,7 +188,7 @@ def test_bug_108_the_text_stays_below_the_hosts_limit(desk: Desk, filler: str, c
 def test_bug_108_one_endless_memory_is_cut_and_says_where_the_rest_is(desk: Desk) -> None:
     file = desk.write("staging-deploys", "Deploy to staging.", "日本語テキスト" * 4300)
     (item,) = ask(desk).items
-    assert fence.size(item.text) < 2_000 and f"[cut here; the rest is in {file}]" in item.text
+    assert fence.size(item.text) < 700 and f"[the rest is in {file}]" in item.text
     assert "\ufffd" not in item.text
 
 
@@ -201,7 +201,7 @@ def test_a_session_has_its_own_budget(full: Desk, left: int, count: int) -> None
 def test_the_best_come_and_the_others_are_counted(desk: Desk) -> None:
     for at in range(8):
         desk.write(f"staging-deploy-{at}", "Deploy to staging.", str(at))
-    found = ask(desk, budget=Budget(memories=3))
+    found = ask(desk, budget=Budget(memories=3, floor=0.5))
     assert len(found.items) == 3 and found.left_out == 5
     assert found.text.endswith("5 more match; `reverie recall` with a question shows them.")
     assert names(desk, budget=Budget(memories=0)) == []
@@ -209,7 +209,7 @@ def test_the_best_come_and_the_others_are_counted(desk: Desk) -> None:
 
 def test_the_floor_can_be_moved(full: Desk) -> None:
     assert names(full, budget=Budget(floor=9.0)) == []
-    assert "below the floor" in ask(full, budget=Budget(floor=9.0)).considered[0][2]
+    assert "below the floor" in ask(full, budget=Budget(floor=9.0)).considered[0].verdict
 
 
 def test_the_user_scope_is_looked_at_too_and_says_so(full: Desk) -> None:

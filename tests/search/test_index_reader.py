@@ -55,7 +55,7 @@ def test_it_finds_what_the_index_finds_with_the_same_scores(index, reader, text)
 def test_a_candidate_has_all_that_was_kept_of_it(reader):
     (found,) = reader.candidates(["otter"], 5)
     assert (found.path, found.digest, found.stamp) == ("otters.md", "1", (1, 2, 3))
-    assert found.fields == ("otter otter", "swim", "animal", "otter swim river")
+    assert found.fields == ("otter otter", "swim", "animal", "otter swim river", "")
     told = {"id": "1", "name": "otters", "title": "Otters", "description": "They swim.", "tags": ["animals"]}
     assert found.shown == {**told, "body": "Otters swim in rivers.\n", "cut": False, "hand": ""}
 

@@ -12,7 +12,7 @@ from pipeline.core import paths
 from pipeline.core.errors import LedgerError, SpoolError
 from pipeline.core.home import Home
 from pipeline.domain.finding import Finding
-from pipeline.hooklib.events import EVENTS
+from pipeline.hooklib.events import EVENTS, TOOL
 from pipeline.install import claude_settings
 from pipeline.intake import spool
 from pipeline.text.humanize import ago
@@ -32,6 +32,7 @@ def check(app: App) -> Iterator[Finding]:
             yield Finding("error", "hooks", message, "Remove disableAllHooks there.")
     for settings in found.with_hooks:
         yield from _wired(settings.file, settings.commands)
+    yield from _before_tools(found, app.settings.recall.before_tools)
     if len(found.sources) > 1:
         message = (
             f"each event is noted more than once ({', '.join(found.sources)}); it is taken once all the same"
@@ -56,6 +57,19 @@ def _wired(file: Path, commands: dict[str, list[str]]) -> Iterator[Finding]:
         yield Finding("error", "hooks", message, f"Reverie moved. {_INSTALL}")
     if not missing and not gone:
         yield Finding("ok", "hooks", f"all {len(EVENTS)} in {file}")
+
+
+def _before_tools(found: claude_settings.Wiring, wanted: bool) -> Iterator[Finding]:
+    """Yield whether the hook before the use of a tool is where the setting wants it, and only there."""
+    files = ", ".join(str(settings.file) for settings in found.before_tools)
+    if wanted and not files:
+        message = "recall.before_tools is on, but no settings file has the hook for it"
+        yield Finding("error", "hooks", message, "Run `reverie install`.")
+    elif wanted:
+        yield Finding("ok", "hooks", f"{TOOL} in {files}")
+    elif files:
+        message = f"{files} has a hook for {TOOL}, but recall.before_tools is off"
+        yield Finding("note", "hooks", message, "Run `reverie install`, which takes it out.")
 
 
 def _gone(command: str) -> list[str]:

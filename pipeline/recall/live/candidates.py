@@ -14,11 +14,15 @@ from pipeline.search import index_reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pipeline.recall.live.store_files import Found, Stamp
 
 SMALL = 1_000
 """Memories up to which every file is looked at for each prompt; to do so costs a bare start for 1,500."""
 CANDIDATES = 60
+MOST_RULES = 40
+"""Rules about what a prompt orders that are looked at besides."""
 MOST_HOLDING = 2_000
 """A word that more memories hold than this is not looked up: it leads nowhere, and slowly."""
 MOST_READ = 50
@@ -47,13 +51,16 @@ class Shelf:
         except index_reader.NoIndexError as error:
             self._drop(str(error))
 
-    def find(self, terms: "list[str]") -> "list[Found]":
-        """Return the memories that may hold `terms`: what the index suggests and what it does not know."""
+    def find(self, terms: "list[str]", keys: "Sequence[str]" = ()) -> "list[Found]":
+        """Return the memories that may hold `terms`: what the index suggests and what it does not know.
+
+        Rules that `keys` lead to (`text.actions`) are among them.
+        """
         try:
-            return self._find(terms)
+            return self._find(terms, keys)
         except index_reader.NoIndexError as error:
             self._drop(str(error))
-            return self._find(terms)
+            return self._find(terms, keys)
 
     def documents(self, term: str) -> int:
         """Return how many memories hold `term` as the index knows them."""
@@ -69,9 +76,13 @@ class Shelf:
             self._reader.close()
             self._reader = None
 
-    def _find(self, terms: "list[str]") -> "list[Found]":
+    def _find(self, terms: "list[str]", keys: "Sequence[str]") -> "list[Found]":
         few = [term for term in terms if self.documents(term) <= MOST_HOLDING]
         rows = self._reader.candidates(few, CANDIDATES) if self._reader else []
+        ruled = self._reader.ruled(keys) if self._reader and keys else {}
+        if self._reader and ruled:
+            known = {row.path for row in rows}
+            rows += self._reader.rows([path for path in ruled if path not in known][:MOST_RULES])
         try:
             disk, changed = self._compare()
         except OSError as error:
@@ -84,11 +95,14 @@ class Shelf:
         for row in rows:
             stamp = store_files.stamp_of(self.root, row.path) if disk is None else disk.get(row.path)
             if stamp is not None and stamp == row.stamp:
-                found.append(self._from_row(row))
+                found.append(self._from_row(row, ruled.get(row.path)))
             elif stamp is not None:
                 reading.append(row.path)
         reading += [path for path in changed if path not in set(reading)]
-        read = [store_files.read(self.root, path, self.everywhere) for path in reading[:MOST_READ]]
+        read = [
+            store_files.read(self.root, path, self.everywhere, rules=bool(keys))
+            for path in reading[:MOST_READ]
+        ]
         found += [item for item in read if item is not None]
         self.total = max(self.total, len(found))
         return found
@@ -118,9 +132,18 @@ class Shelf:
             store_files.folder_stamp(self.root, folder) != stamp for folder, stamp in known.items()
         )
 
-    def _from_row(self, row: "index_reader.Row") -> "Found":
+    def _from_row(self, row: "index_reader.Row", moments: "list[str] | None") -> "Found":
         return store_files.Found(
-            self.root, row.path, row.digest, row.stamp, row.fields, row.shown, False, self.everywhere
+            self.root,
+            row.path,
+            row.digest,
+            row.stamp,
+            row.fields,
+            row.shown,
+            False,
+            self.everywhere,
+            row.vector,
+            moments,
         )
 
     def _drop(self, cause: str) -> None:

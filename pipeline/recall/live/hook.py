@@ -5,7 +5,7 @@ Nothing here opens the ledger, drains the spool, calls a model or waits for anyb
 
 import os
 
-from pipeline.hooklib import events, home_files, jsonish, places, projects, settings, times, zone
+from pipeline.hooklib import events, home_files, jsonish, projects, settings, times, zone
 from pipeline.hooklib.ownership import project_of
 from pipeline.hooklib.settings import MODES
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 SILENT_MODES = MODES[:2]
 PLUGIN = "CLAUDE_PLUGIN_ROOT"
 """Set by Claude Code for the hooks of a plugin."""
-_TAIL = 48 << 10
-"""Bytes of the end of a transcript in which the words before the prompt are looked for."""
-_MOST_SAID = 1_200
 
 
 def run(event: str, data: bytes, home: str, problems: "list[str] | None" = None) -> str:
@@ -44,6 +41,8 @@ def run(event: str, data: bytes, home: str, problems: "list[str] | None" = None)
     name = values["time_zone"]
     if not zone.use(name, home):
         log_lines.append(f"extraction.time_zone: there is no zone {name!r}; days are the machine's")
+    if event == events.TOOL:
+        return _printed(event, *_at_tool(fields, home, values, log_lines))
     begins = event == events.SESSION_START
     return _printed(event, *(_at_start if begins else _at_prompt)(fields, home, values, log_lines))
 
@@ -63,49 +62,6 @@ def payload(data: bytes) -> "dict[str, Any]":
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def before(transcript: str) -> str:
-    """Return what was said last in the file `transcript`: the end of the last prose by either side, or ""."""
-    try:
-        size = os.stat(transcript).st_size
-        handle = os.open(transcript, os.O_RDONLY | places.OPEN)
-    except (OSError, ValueError):
-        return ""
-    try:
-        os.lseek(handle, max(0, size - _TAIL), os.SEEK_SET)
-        lines = os.read(handle, _TAIL).split(b"\n")
-    except OSError:
-        return ""
-    finally:
-        os.close(handle)
-    last_texts: dict[str, str] = {}
-    for line in reversed(lines if size <= _TAIL else lines[1:]):
-        speaker, text = _prose(line)
-        if text and speaker not in last_texts:
-            last_texts[speaker] = text[-_MOST_SAID:]
-        if len(last_texts) == 2:
-            break
-    return "\n".join(last_texts.values())
-
-
-def _prose(line: bytes) -> "tuple[str, str]":
-    if b'"text"' not in line and b'"content"' not in line:
-        return "", ""
-    try:
-        entry = jsonish.loads(line.decode("utf-8", "replace"))
-    except ValueError:
-        return "", ""
-    speaker = entry.get("type") if isinstance(entry, dict) else None
-    if speaker not in ("user", "assistant") or entry.get("isMeta") or entry.get("isSidechain"):
-        return "", ""
-    message = entry.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    if isinstance(content, str):
-        return speaker, content.strip()
-    blocks = content if isinstance(content, list) else []
-    texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
-    return speaker, "\n".join([text for text in texts if isinstance(text, str)]).strip()
 
 
 def _at_start(
@@ -143,10 +99,11 @@ def _started(
 def _at_prompt(
     fields: "dict[str, Any]", home: str, values: "dict[str, Any]", problems: "list[str]"
 ) -> "tuple[str, str]":
-    from pipeline.recall.live.question import parse_question
+    from pipeline.recall.live.question import FEW_TERMS, parse_question
 
     prompt, cwd = _text(fields, "prompt"), _text(fields, "cwd")
-    if not values["enabled"] or not cwd or not parse_question(prompt, cwd=cwd).own:
+    own = parse_question(prompt, cwd=cwd).own if values["enabled"] and cwd else []
+    if not own:
         return "", ""  # Said before anything is opened: most prompts that ask for nothing end here.
     from pipeline.recall.live import retrieval, session_file
     from pipeline.recall.live.values import Budget
@@ -155,7 +112,7 @@ def _at_prompt(
     user_store = f"{home}/{home_files.USER_STORE}" if values["user_scope"] else ""
     if not (store or user_store):
         return "", ""
-    session = _text(fields, "session_id")
+    session, transcript = _text(fields, "session_id"), _text(fields, "transcript_path")
     given = session_file.read(home, session)
     now = times.now()
     recollections = retrieval.retrieve(
@@ -170,7 +127,8 @@ def _at_prompt(
         home=home,
         user_store=user_store,
         session=session,
-        context=before(_text(fields, "transcript_path")),
+        context=_before(transcript) if len(own) < FEW_TERMS else "",
+        earlier=lambda: _unread(home, session, transcript),
         sent=given.sent,
         picks=session_file.picks(home, session, store),
         now=now,
@@ -179,24 +137,77 @@ def _at_prompt(
     problems.extend(recollections.problems)
     if not recollections.items:
         return "", ""
-    line = _sent(recollections, store, cwd, prompt, now)
+    line = _sent(recollections, events.PROMPT, store, cwd, _checksum(prompt), now)
     if not session_file.append(home, session, line, given):
         return "", ""
     return recollections.text, _names(home, values, [item.name for item in recollections.items], now)
 
 
-def _sent(recollections: "Recollections", store: str, cwd: str, prompt: str, now: float) -> "dict[str, Any]":
-    """Return the line of the session's file that tells what was put before `prompt`."""
+def _at_tool(
+    fields: "dict[str, Any]", home: str, values: "dict[str, Any]", problems: "list[str]"
+) -> "tuple[str, str]":
+    cwd = _text(fields, "cwd")
+    if not (values["enabled"] and values["before_tools"] and cwd):
+        return "", ""
+    from pipeline.recall.live import before_tool
+
+    root, store = project_of(cwd)
+    doing = before_tool.doing_of(_text(fields, "tool_name"), fields.get("tool_input"), cwd, root)
+    keys = doing.lookup_keys() if doing else []
+    user_store = f"{home}/{home_files.USER_STORE}" if values["user_scope"] else ""
+    if not doing or not keys or not values["memories"]:
+        return "", ""
+    stores = [(user_store, True)] if user_store else []
+    met = before_tool.rules_met(doing, keys, home, [*stores, *([(store, False)] if store else [])], problems)
+    met = [rule for rule in met if rule[1] >= before_tool.FLOOR * values["floor"]]
+    if not met:
+        return "", ""  # Said before the session's file is read: most uses of tools end here.
+    from pipeline.recall.live import retrieval, session_file
+    from pipeline.recall.live.values import Budget
+
+    session = _text(fields, "session_id")
+    given = session_file.read(home, session)
+    now = times.now()
+    limits = Budget(
+        memories=min(before_tool.MOST, values["memories"]),
+        chars=values["prompt_chars"],
+        session_chars_left=values["session_chars"] - given.chars,
+    )
+    recollections = retrieval.of_rules(met, limits, session, given.sent, now, root)
+    if not recollections.items:
+        return "", ""
+    line = _sent(recollections, events.TOOL, store, cwd, "", now)
+    if not session_file.append(home, session, line, given):
+        return "", ""
+    return recollections.text, _names(home, values, [item.name for item in recollections.items], now)
+
+
+def _before(transcript: str) -> str:
+    from pipeline.recall.live import spoken
+
+    return spoken.before(transcript)
+
+
+def _unread(home: str, session: str, transcript: str) -> "list[tuple[float, str]]":
+    from pipeline.recall.live import spoken  # Only a prompt with a memory to tell comes here.
+
+    return spoken.unread(home, session, transcript)
+
+
+def _sent(
+    recollections: "Recollections", hook: str, store: str, cwd: str, checksum: str, now: float
+) -> "dict[str, Any]":
+    """Return the line of the session's file that tells what `hook` put into the context."""
     return {
         "k": "sent",
         "at": round(now, 3),
-        "hook": events.PROMPT,
+        "hook": hook,
         "cwd": cwd,
         "store": store,
         "chars": recollections.chars,
         "tokens": recollections.tokens,
         "left_out": recollections.left_out,
-        "prompt": _checksum(prompt),
+        "prompt": checksum,
         "items": [item.as_item() for item in recollections.items],
     }
 

@@ -5,6 +5,7 @@ question. What memories are looked up by is the question.
 """
 
 import re
+from unicodedata import normalize
 
 from pipeline.hooklib.host_commands import is_command
 from pipeline.hooklib.plain import lines_of
@@ -15,6 +16,8 @@ LONGEST = 4_000
 """Characters of a prompt that count."""
 MOST_TERMS = 40
 MOST_CONTEXT = 24
+FEW_TERMS = 3
+"""A prompt of fewer words of its own is also looked up by what was said before it."""
 MOST_LINES = 12
 """Of a prompt with more typed lines than this only the first and last are looked up."""
 KEPT_LINES = 4
@@ -95,13 +98,50 @@ class Question:
     identifiers, numbers; `text` is what the person typed.
     """
 
-    __slots__ = ("context", "exact", "own", "text")
+    __slots__ = ("_pieces", "context", "exact", "own", "text")
 
     def __init__(self, own: "list[str]", context: "list[str]", exact: "list[str]", text: str) -> None:
         self.own = own
         self.context = context
         self.exact = exact
         self.text = text
+        self._pieces: dict[str, int] | None = None
+
+    def piece_of(self, term: str) -> "int | str":
+        """Return which piece of the prompt `term` was typed in, or `term` itself where none is known.
+
+        The words of one path, name or call (``lib/util/group.ts``) were typed as one thing.
+        """
+        if self._pieces is None:
+            self._pieces = {}
+            for number, piece in enumerate(self.text.split()):
+                for part in terms(piece):
+                    if part.isascii():
+                        self._pieces.setdefault(part, number)
+        return self._pieces.get(term, term)
+
+    def apart(self, found: "list[str]") -> "list[str]":
+        """Return `found`, terms of the prompt, without the pairs of characters that overlap an earlier one.
+
+        A word in a script without spaces makes several pairs: what stands together there counts once.
+        """
+        if all(term.isascii() for term in found):
+            return found
+        text = normalize("NFKC", self.text)
+        at = {term: text.find(term) for term in found if len(term) == 2 and not term.isascii()}
+        starts = {start for start in at.values() if start >= 0}
+        once, counted = [], set[int]()
+        for term in found:
+            start = at.get(term, -1)
+            if start in counted:
+                continue
+            once.append(term)
+            for step in (-1, 1):
+                beside = start
+                while beside in starts:
+                    counted.add(beside)
+                    beside += step
+        return once
 
 
 def parse_question(prompt: str, context: str = "", cwd: str = "") -> Question:
@@ -113,6 +153,8 @@ def parse_question(prompt: str, context: str = "", cwd: str = "") -> Question:
     own = [term for term in dict.fromkeys(terms(text)) if term not in NOISE][:MOST_TERMS]
     if not own:
         return Question([], [], [], text)
+    if len(own) >= FEW_TERMS:
+        return Question(own, [], exact_in(text), text)
     before = dict.fromkeys(terms(own_words(context[-LONGEST:])))
     others = [term for term in before if term not in NOISE and term not in own]
     return Question(own, others[-MOST_CONTEXT:], exact_in(text), text)

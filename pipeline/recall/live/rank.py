@@ -6,12 +6,12 @@ much of the prompt that is), made a little smaller by age and larger by importan
 memory, so the floor is meant to be hard to reach.
 
 The constants were chosen on one half of `fixtures/recall` (``python -m bench.recall``), by the share of
-relevant memories found plus 0.3 of the precision, less the share of prompts that should have got nothing and
-did not. The other half was not untouched when that measure was settled: see ``docs/evaluation.md``.
+relevant memories found where 96 of 100 prompts that need none get none: see ``docs/evaluation.md``.
 """
 
 import math
 
+from pipeline.search.index_reader import BETWEEN
 from pipeline.text.tokens import terms
 
 TYPE_CHECKING = False
@@ -20,10 +20,22 @@ if TYPE_CHECKING:
 
     from pipeline.recall.live.question import Question
 
-FLOOR = 0.38
+FLOOR = 0.45
 """The score below which a memory is left out."""
+FLOOR_BEND = 0.45
+"""How far `recall.floor` moves it."""
+JUST_BELOW = 0.85
+"""The part of the floor from which on a memory has just missed it."""
 FIELDS = (1.0, 1.0, 0.9, 0.8)
 """What a word found in name, description, tags or body counts."""
+SHORT_BODY = 40
+LONG_BODY = 150
+LEAST_IN_BODY = 0.2
+"""A body of more words than the first counts less: half where it is longer by the second, and never less
+than the third."""
+SAME_PIECE = 0.3
+"""What further words count of one piece of the prompt, such as a path: it was typed as one thing."""
+TOO_FEW = "too few shared words"
 RARE_SHARE = 60
 """A word in one of so many memories, or fewer, has the full weight of 1."""
 LEAST_TOTAL = 60
@@ -36,12 +48,22 @@ UNKNOWN = 0.2
 """The weight of a word of the prompt that no memory holds."""
 CONTEXT_FACTOR = 0.35
 """What a word counts that was only said before the prompt."""
-MOST_COUNTED = 10
-"""Words of a prompt that coverage is measured by: the heaviest ones."""
 HALF_EVIDENCE = 1.6
 """Evidence worth half of what any amount of it can be worth."""
 COVERAGE_SHARE = 0.5
 """The part of the score that hangs on coverage."""
+MEANING_SHARE = 0.5
+MEANING_FROM = 0.3
+"""What nearness in meaning adds: so much of the cosine of prompt and memory above this one."""
+CUE_SHARE = 0.6
+"""The part of a cue's words that the prompt must say, more than one of them unless that is `RARE`."""
+CUE_FIELD = 0.8
+"""What a word of such a cue counts that stands nowhere else in the memory."""
+CUE_BONUS = 0.15
+HALF_CUE = 1.0
+"""The most that a cue adds, and the weight of said words that is worth half of it."""
+MOMENT_BONUS = 0.25
+"""What a rule gains that is about the very thing which a prompt orders, times how sure that is."""
 EXACT_BONUS = 0.12
 EXACT_MOST = 2
 """Bonus for each specific of the prompt, such as a path or a flag, found word for word; how many count."""
@@ -96,15 +118,40 @@ COMMON = frozenset(
 
 
 class Fit:
-    """How a memory fits: `score`, the terms that led to it, heaviest first, and why it fails ("" if not)."""
+    """How a memory fits: `score`, the terms that led to it, heaviest first, and why it fails ("" if not).
 
-    __slots__ = ("exact", "failing", "score", "words")
+    `exact` are the specifics found in it, `cue` the terms by which the prompt says one of its cues, `near`
+    how near the two are in meaning, and `moment` that of the rule which the prompt's order meets, "" for none
+    (`text.actions`).
+    """
 
-    def __init__(self, score: float, words: "list[str]", exact: "list[str]", failing: str) -> None:
+    __slots__ = ("cue", "exact", "failing", "moment", "near", "score", "words")
+
+    def __init__(
+        self,
+        score: float,
+        words: "list[str]",
+        exact: "list[str]",
+        failing: str,
+        cue: "Sequence[str]" = (),
+        near: float = 0.0,
+    ) -> None:
         self.score = score
         self.words = words
         self.exact = exact
         self.failing = failing
+        self.cue = list(cue)
+        self.near = near
+        self.moment = ""
+
+
+def floor_of(setting: "float | None") -> float:
+    """Return the score that a memory needs under `recall.floor`, None for the usual one; it rises with it.
+
+    Scores lie close together, so half the floor would let nearly all pass and twice the floor nothing: the
+    setting moves it by its `FLOOR_BEND`-th power.
+    """
+    return FLOOR * math.pow(1.0 if setting is None else max(0.0, setting), FLOOR_BEND)
 
 
 def weight(term: str, documents: int, total: int) -> float:
@@ -119,27 +166,42 @@ def weight(term: str, documents: int, total: int) -> float:
 
 
 def relevance(
-    question: "Question", weights: "dict[str, float]", fields: "Sequence[str]", haystack: str
+    question: "Question",
+    weights: "dict[str, float]",
+    fields: "Sequence[str]",
+    haystack: str,
+    near: float = 0.0,
+    ordered: float = 0.0,
+    alone: bool = False,
 ) -> Fit:
     """Return how the memory whose tokenised columns are `fields` fits `question`, apart from what it is.
 
     `weights` has the weight of every term of the question; `haystack` is the memory's text in lower case, for
-    specifics.
+    specifics; `near` how near the two are in meaning, from -1 to 1; `ordered` how surely the memory is a rule
+    about what the prompt orders (`recall.live.orders`); that may lead to it `alone`, where a person stands
+    behind it.
     """
-    held = _held(fields)
+    held = _held(fields[: len(FIELDS)])
+    cued, spoken = _best_cue(question, weights, fields[len(FIELDS)])
+    for term in spoken:
+        held[term] = max(CUE_FIELD, held.get(term, 0.0))
     own = [(weights[term] * held[term], term) for term in question.own if term in held]
     own.sort(key=lambda found: (-found[0], found[1]))
-    if not own:
+    if not own and not (ordered and alone):
         return Fit(0.0, [], [], "none of the prompt's words")
-    evidence = sum(value for value, _ in own)
-    counted = sum(sorted([weights[term] for term in question.own], reverse=True)[:MOST_COUNTED])
+    evidence = _pooled(question, own)
+    counted = _pooled(question, [(weights[term], term) for term in question.own])
     coverage = min(1.0, evidence / counted) if counted else 0.0
     evidence += CONTEXT_FACTOR * sum(weights[term] * held[term] for term in question.context if term in held)
     exact = [text for text in question.exact if text in haystack]
     score = evidence / (evidence + HALF_EVIDENCE) * (1 - COVERAGE_SHARE + COVERAGE_SHARE * coverage)
     score += EXACT_BONUS * min(EXACT_MOST, len(exact))
+    score += MEANING_SHARE * max(0.0, near - MEANING_FROM)
+    score += MOMENT_BONUS * ordered
+    score += CUE_BONUS * cued / (cued + HALF_CUE)
     words = [term for _, term in own]
-    return Fit(score, words, exact, "" if exact or _enough(words, weights, held) else "too few shared words")
+    enough = (ordered and alone) or exact or spoken or _enough(question.apart(words), weights, held)
+    return Fit(score, words, exact, "" if enough else TOO_FEW, spoken, near)
 
 
 def standing(
@@ -167,15 +229,47 @@ def verdict(fit: Fit, weights: "dict[str, float]", floor: float, picked: bool) -
         failing = fit.failing
     if failing:
         return failing
-    return "" if fit.score >= floor else f"below the floor of {floor:.2f}"
+    if fit.score >= floor:
+        return ""
+    return f"{'just ' if fit.score >= JUST_BELOW * floor else ''}below the floor of {floor:.2f}"
 
 
 def _held(fields: "Sequence[str]") -> "dict[str, float]":
     """Return what each term of the memory counts by the best place it stands in."""
     held: dict[str, float] = {}
-    for value, column in sorted(zip(FIELDS, fields, strict=True)):
+    longer = len(fields[-1].split()) - SHORT_BODY
+    body = max(LEAST_IN_BODY, FIELDS[-1] / (1 + max(0, longer) / LONG_BODY))
+    for value, column in sorted(zip((*FIELDS[:-1], body), fields, strict=True)):
         held.update(dict.fromkeys(column.split(), value))
     return held
+
+
+def _pooled(question: "Question", found: "list[tuple[float, str]]") -> float:
+    """Return the sum of what terms count, those of one piece of the prompt beyond its best one less."""
+    pieces: dict[int | str, list[float]] = {}
+    for value, term in found:
+        pieces.setdefault(question.piece_of(term), []).append(value)
+    whole, best = sum(map(sum, pieces.values())), sum(map(max, pieces.values()))
+    return SAME_PIECE * whole + (1 - SAME_PIECE) * best
+
+
+def _best_cue(question: "Question", weights: "dict[str, float]", column: str) -> "tuple[float, list[str]]":
+    """Return what the best of a memory's cues is worth, and the words of it that the prompt says.
+
+    One word of a longer cue says nothing: cues are what somebody might type, so most of one must be typed.
+    """
+    worth, spoken = 0.0, []
+    for cue in column.split(f" {BETWEEN} ") if column else ():
+        words = cue.split()
+        found = [term for term in dict.fromkeys(words) if term in weights and term in question.own]
+        share = len(found) / len(words) if words else 0.0
+        telling = sum(weights[term] >= INFORMATIVE for term in found)
+        if share < CUE_SHARE or (telling < NEEDED and all(weights[term] < RARE for term in found)):
+            continue
+        value = share * sum(weights[term] for term in found)
+        if value > worth:
+            worth, spoken = value, found
+    return worth, spoken
 
 
 def _enough(words: "list[str]", weights: "dict[str, float]", held: "dict[str, float]") -> bool:

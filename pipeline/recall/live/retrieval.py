@@ -8,20 +8,22 @@ import os
 from pipeline.hooklib import memory_format, ownership, places, times
 from pipeline.recall.live import anchors, fence, rank, store_files
 from pipeline.recall.live.candidates import Shelf
+from pipeline.recall.live.orders import order_in
 from pipeline.recall.live.question import parse_question, surface
-from pipeline.recall.live.values import Budget, Recollection, Recollections
+from pipeline.recall.live.values import Budget, Considered, Recollection, Recollections
+from pipeline.search.meaning import WordTable, nearness
+from pipeline.text.actions import words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from os import PathLike
 
     from pipeline.recall.live.question import Question
     from pipeline.recall.live.store_files import Found
 
 _IN_CONTEXT = "already in the context"
-FEW_TERMS = 8
-"""A prompt with fewer words than this is also looked up by the words before it."""
+_ENDS_OF_WORDS = ".,;:!?…\"'`“”„‘’«»·。、，；：！？「」『』*_"
 
 
 class _Fitting:
@@ -49,6 +51,7 @@ def retrieve(
     user_store: "str | PathLike[str] | None" = None,
     session: str = "",
     context: str = "",
+    earlier: "Callable[[], Iterable[tuple[float, str]]] | None" = None,
     sent: "Mapping[str, str] | None" = None,
     picks: "Collection[str]" = (),
     now: "float | None" = None,
@@ -57,10 +60,12 @@ def retrieve(
     """Return the memories of `store`, of its team and of `user_store`, that belong before `prompt`.
 
     `home` is Reverie's own folder, where the search indexes are; `session` the session that asks, to which
-    nothing it taught is told again; `context` what was said before the prompt; `sent` what the session
-    holds already (id or path to digest); `picks` names of memories that something better than words chose;
-    `now` seconds since 1970; `root` the project's folder, for paths that memories are about. Never raises for
-    what the stores or the index hold: what can't be looked at is told in `problems`.
+    nothing it taught is told again; `context` what was said before the prompt; `earlier` gives what the
+    person typed in the session that the worker has not read, as (epoch seconds, text), and is asked only
+    where a memory would come; `sent` what the session holds already (id or path to digest); `picks` names of
+    memories that something better than words chose; `now` seconds since 1970; `root` the project's folder,
+    for paths that memories are about. Never raises for what the stores or the index hold: what can't be
+    looked at is told in `problems`.
     """
     limits = budget or Budget()
     moment = times.now() if now is None else now
@@ -73,15 +78,16 @@ def retrieve(
     if team:
         stores.append((team, False))
     home_path = os.fspath(home) if home else places.home_dir()
-    fitting = _weighed(
-        question, _shelves(home_path, stores, problems), limits, session, sent or {}, picks, moment
-    )
-    fitting.sort(key=lambda item: (-item.score, item.found.store, item.found.path))
-    _drop_doubles(fitting)
-    chosen = [item for item in fitting if not item.verdict]
-    for item in chosen[limits.memories :]:
-        item.verdict = f"relevant, but not among the best {limits.memories}"
-    best = sorted(chosen[: limits.memories], key=lambda item: not item.found.shown.get("pinned"))
+    shelves = _shelves(home_path, stores, problems)
+    try:
+        fitting = _weighed(home_path, question, shelves, limits, session, sent or {}, picks, moment)
+        if any(not item.verdict for item in fitting):
+            _drop_overruled(fitting, prompt, earlier() if earlier else (), shelves)
+    finally:
+        for shelf in shelves:
+            shelf.close()
+    chosen = _best(fitting, limits.memories)
+    best = sorted(chosen, key=lambda item: not item.found.shown.get("pinned"))
     return _answer(best, fitting, question, limits, moment, root, problems)
 
 
@@ -94,6 +100,7 @@ def _shelves(home: str, stores: "list[tuple[str, bool]]", problems: "list[str]")
 
 
 def _weighed(
+    home: str,
     question: "Question",
     shelves: "list[Shelf]",
     limits: Budget,
@@ -102,24 +109,51 @@ def _weighed(
     picks: "Collection[str]",
     now: float,
 ) -> "list[_Fitting]":
-    asked = [*question.own, *(question.context if len(question.own) < FEW_TERMS else ())]
-    try:
-        found = [(item, shelf.team) for shelf in shelves for item in shelf.find(asked)]
-        weights = _weights([*question.own, *question.context], shelves, [item for item, _ in found])
-    finally:
-        for shelf in shelves:
-            shelf.close()
-    floor = rank.FLOOR * (1.0 if limits.floor is None else limits.floor)
+    asked = [*question.own, *question.context]
+    order = order_in(question.text)
+    keys = order.lookup_keys() if order else ()
+    found = [(item, shelf.team) for shelf in shelves for item in shelf.find(asked, keys)]
+    weights = _weights(asked, shelves, [item for item, _ in found])
+    floor = rank.floor_of(limits.floor)
     known = set(sent.values())
+    meant = b""
+    if any(item.vector for item, _ in found):
+        table = WordTable(home)
+        meant = table.vector(question.text)
+        table.close()
     weighed = []
     for item, team in found:
-        fit = rank.relevance(question, weights, item.fields, _haystack(item) if question.exact else "")
-        if not fit.words:
+        haystack = _haystack(item) if question.exact else ""
+        near = nearness(meant, item.vector) if item.vector else 0.0
+        sure, moment = order.met(item.moments) if order and item.moments else (0.0, "")
+        fit = rank.relevance(question, weights, item.fields, haystack, near, sure, _is_borne_out(item, team))
+        if not (fit.words or fit.score):
             continue
+        fit.moment = moment
         fit.score *= _standing(item, now)
         verdict = rank.verdict(fit, weights, floor, str(item.shown.get("name")) in picks)
         weighed.append(_Fitting(item, team, fit, fit.score, verdict or _barred(item, session, known)))
     return weighed
+
+
+def _drop_overruled(
+    fitting: "list[_Fitting]",
+    prompt: str,
+    earlier: "Iterable[tuple[float, str]]",
+    shelves: "list[Shelf]",
+) -> None:
+    """Leave out what the person's own words speak against, as long as no worker has read them."""
+    from pipeline.recall.live import overruled  # Most prompts meet no memory, and need none of it.
+
+    found = overruled.overrulings(prompt, earlier)
+    if not found:
+        return
+    terms = list(dict.fromkeys(term for overruling in found for term in overruling.terms()))
+    weights = _weights(terms, shelves, [item.found for item in fitting])
+    for item in fitting:
+        said_at = times.parse(item.found.shown.get("said"))
+        if not item.verdict and any(o.overrules(item.found.fields, weights, said_at) for o in found):
+            item.verdict = overruled.VERDICT
 
 
 def _weights(terms: "list[str]", shelves: "list[Shelf]", found: "list[Found]") -> "dict[str, float]":
@@ -155,6 +189,31 @@ def _number(value: object, default: float) -> float:
     return float(value) if isinstance(value, int | float) else default
 
 
+def _is_borne_out(item: "Found", team: bool) -> bool:
+    """Whether a person stands behind a rule as the index knows it."""
+    origin, hand = str(item.shown.get("origin") or ""), str(item.shown.get("hand") or "")
+    return not team and memory_format.is_persons(origin, hand)
+
+
+def of_rules(
+    met: "list[tuple[Found, float, str]]",
+    limits: Budget,
+    session: str,
+    sent: "Mapping[str, str]",
+    now: float,
+    root: str,
+) -> Recollections:
+    """Return those of the rules `met` (with how sure, and the moment) that the session does not have."""
+    known = set(sent.values())
+    fitting: list[_Fitting] = []
+    for found, sure, moment in met:
+        fit = rank.Fit(sure * _standing(found, now), [], [], "")
+        fit.moment = moment
+        fitting.append(_Fitting(found, False, fit, fit.score, _barred(found, session, known)))
+    best = _best(fitting, limits.memories)
+    return _answer(best, fitting, parse_question(""), limits, now, root, [], header=fence.RULES_HEADER)
+
+
 def _barred(item: "Found", session: str, known: "set[str]") -> str:
     """Return why a memory that fits is not told all the same, or ""."""
     if item.shown.get("archived"):
@@ -164,13 +223,27 @@ def _barred(item: "Found", session: str, known: "set[str]") -> str:
     return _IN_CONTEXT if item.digest in known else ""
 
 
+def _best(fitting: "list[_Fitting]", most: int) -> "list[_Fitting]":
+    """Put `fitting` in order and return those to tell, at most `most`, each memory once."""
+    fitting.sort(key=lambda item: (-item.score, item.found.store, item.found.path))
+    _drop_doubles(fitting)
+    chosen = [item for item in fitting if not item.verdict]
+    for item in chosen[most:]:
+        item.verdict = f"relevant, but not among the best {most}"
+    return chosen[:most]
+
+
 def _text(item: _Fitting) -> str:
-    """Return what tells that a memory of another scope says the same as `item`, word for word, or ""."""
+    """Return what tells that a memory of another scope says the same as `item`, or "".
+
+    Case, spacing and the marks around words play no part; signs within them, as in ``-f`` or ``a.b``, do.
+    """
     shown = item.found.shown
     if not shown.get("body") or shown.get("cut"):
         # Of a text that was cut nobody knows how it goes on.
         return ""
-    return " ".join(f"{shown.get('description') or ''}\n{shown['body']}".split())
+    whole = fence.with_description(shown, str(shown["body"]))
+    return " ".join([word for piece in whole.casefold().split() if (word := piece.strip(_ENDS_OF_WORDS))])
 
 
 def _drop_doubles(fitting: "list[_Fitting]") -> None:
@@ -202,10 +275,11 @@ def _answer(
     now: float,
     root: str,
     problems: "list[str]",
+    header: str = fence.HEADER,
 ) -> Recollections:
     room = min(limits.chars, limits.session_chars_left)
     # Room for the header and the longest notice is set aside, so that no later piece decides over an earlier.
-    left = room - fence.size(fence.brief([""], len(fitting)))
+    left = room - fence.size(fence.brief([""], len(fitting), header))
     items: list[Recollection] = []
     for item in best:
         made = _recollection(item, question, limits, now, root)
@@ -217,24 +291,36 @@ def _answer(
         item.verdict = "chosen"
         items.append(made)
     left_out = sum(item.verdict.startswith("relevant") for item in fitting)
-    text = fence.brief([item.text for item in items], left_out)
-    considered = [(f"{item.found.store}/{item.found.path}", item.score, item.verdict) for item in fitting]
+    text = fence.brief([item.text for item in items], left_out, header)
+    considered = [_considered(item, question) for item in fitting]
     return Recollections(items, text, left_out, considered, fence.size(text), problems)
+
+
+def _considered(item: _Fitting, question: "Question") -> Considered:
+    return Considered(
+        f"{item.found.store}/{item.found.path}",
+        item.score,
+        item.verdict,
+        words=surface(question.text, item.fit.words) + item.fit.exact,
+        cue=surface(question.text, item.fit.cue),
+        near=item.fit.near,
+        everywhere=item.found.everywhere,
+    )
+
+
+def _before(moment: str) -> "list[str]":
+    return [f"before: {words_of(moment)}"] if moment else []
 
 
 def _recollection(
     item: _Fitting, question: "Question", limits: Budget, now: float, root: str
 ) -> Recollection:
     found, shown = item.found, item.found.shown
-    body, was_cut = fence.cut_to_bytes(
-        fence.neutralise(str(shown.get("body") or "")), limits.lines, limits.bytes
-    )
     files = (
         ""
         if found.everywhere
         else anchors.freshness([str(item) for item in shown.get("anchors") or ()], root)
     )
-    rest = f"{found.store}/{found.path}" if was_cut or shown.get("cut") else ""
     if item.team:
         shown["hand"] = ownership.TEAMS
     elif found.fresh:
@@ -250,8 +336,15 @@ def _recollection(
         type=str(shown.get("type") or ""),
         digest=found.digest,
         score=item.score,
-        why=surface(question.text, item.fit.words) + item.fit.exact,
-        text=fence.piece(shown, body, now=now, files=files, scope=scope, rest=rest),
+        why=surface(question.text, item.fit.words) + item.fit.exact + _before(item.fit.moment),
+        text=fence.piece(
+            shown,
+            now=now,
+            files=files,
+            scope=scope,
+            file=f"{found.store}/{found.path}",
+            longest=limits.body,
+        ),
         freshness=files,
         said_at=str(shown.get("said") or ""),
         origin=str(shown.get("origin") or ""),

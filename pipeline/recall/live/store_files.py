@@ -11,6 +11,7 @@ from pipeline.hooklib import memory_format, ownership, places, times
 from pipeline.hooklib.digests import sha256
 from pipeline.hooklib.memory_format import EDGES, GRAPH, MAX_FILE, VAULT
 from pipeline.hooklib.plain import lines_of
+from pipeline.search.index_reader import cue_terms
 from pipeline.text.tokens import terms
 
 TYPE_CHECKING = False
@@ -29,12 +30,24 @@ MOST_BODY = 16_000
 class Found:
     """A memory that may be recalled.
 
-    `path` is relative to `store`; `fields` are its four tokenised columns (name, description, tags, body);
+    `path` is relative to `store`; `fields` are its tokenised columns (name, description, tags, body, cues);
     `shown` is what a person would be told of it, the body included; `stamp` is the file's; `fresh` says that
-    it was read from its file just now and not taken from the index.
+    it was read from its file just now and not taken from the index, and has no `vector` (`search.meaning`).
+    `moments` tell what a rule is about (`text.actions`), where that was asked for.
     """
 
-    __slots__ = ("digest", "everywhere", "fields", "fresh", "path", "shown", "stamp", "store")
+    __slots__ = (
+        "digest",
+        "everywhere",
+        "fields",
+        "fresh",
+        "moments",
+        "path",
+        "shown",
+        "stamp",
+        "store",
+        "vector",
+    )
 
     def __init__(
         self,
@@ -46,7 +59,10 @@ class Found:
         shown: "dict[str, Any]",
         fresh: bool,
         everywhere: bool,
+        vector: bytes = b"",
+        moments: "list[str] | None" = None,
     ) -> None:
+        self.moments = moments or []
         self.store = store
         self.path = path
         self.digest = digest
@@ -55,6 +71,7 @@ class Found:
         self.shown = shown
         self.fresh = fresh
         self.everywhere = everywhere
+        self.vector = vector
 
 
 def folders(root: str) -> "list[str]":
@@ -110,9 +127,10 @@ def folder_stamp(root: str, folder: str) -> "tuple[int, int] | None":
     return (info.st_mtime_ns, info.st_ctime_ns) if stat.S_ISDIR(info.st_mode) else None
 
 
-def read(root: str, path: str, everywhere: bool) -> "Found | None":
+def read(root: str, path: str, everywhere: bool, *, rules: bool = False) -> "Found | None":
     """Return the memory in the file at `path` as it is now, or None when no memory can be read from it.
 
+    With `rules` its moments are looked for as well.
     None is a file that is gone, is no regular file, is over two megabytes, or is not to be told (`describe`).
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | places.OPEN
@@ -142,7 +160,17 @@ def read(root: str, path: str, everywhere: bool) -> "Found | None":
             shown["body"],
         )
     ]
-    return Found(root, path, digest, _stamp(info), fields, shown, True, everywhere)
+    cues = shown.pop("cues")
+    fields.append(cue_terms(cues))
+    moments: list[str] = []
+    if rules:
+        from pipeline.search.moments import (
+            moments_of,  # Few prompts order something, and meet a changed file.
+        )
+
+        texts = (shown["name"], shown["description"], shown["body"], cues, shown["anchors"])
+        moments = moments_of(shown["type"], *texts)
+    return Found(root, path, digest, _stamp(info), fields, shown, True, everywhere, moments=moments)
 
 
 def describe(text: str, path: str) -> "dict[str, Any]":
@@ -177,6 +205,11 @@ def describe(text: str, path: str) -> "dict[str, Any]":
     dated = [(times.parse(at), at) for item in sources if (at := fields.text_of(item.get("at")))]
     moments = [(moment, at) for moment, at in dated if moment is not None]
     noted = [fields.text_of(item.get("session")) for item in [*sources, {"session": get("originSessionId")}]]
+    quotes = [
+        (item.get("speaker") or "person", fields.text_of(item.get("at")), str(item.get("quote") or ""))
+        for item in sources
+        if item.get("session") and item.get("uuid")  # as in the store: nobody can follow another
+    ]
     return {
         "id": ident,
         "name": name,
@@ -184,11 +217,13 @@ def describe(text: str, path: str) -> "dict[str, Any]":
         "type": fields.text_of(get("type")),
         "description": fields.text_of(get("description")),
         "tags": fields.texts_of(get("tags")),
+        "cues": fields.texts_of(get("cues")),
         "origin": origin,
         "said": max(moments, key=_first)[1] if moments else _first_time(get, origin),
         "importance": fields.share_of(get("importance"), 0.5),
         "pinned": memory_format.is_true(get("pinned")) or path.startswith(f"{VAULT}/"),
         "anchors": fields.texts_of(get("anchors")),
+        "quote": memory_format.own_words(fields.text_of(get("type")), quotes),
         "sessions": [session for session in noted if session],
         "body": body[:MOST_BODY],
         "cut": len(body) > MOST_BODY,

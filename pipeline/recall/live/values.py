@@ -6,30 +6,32 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+LONGEST_BODY = 500
+"""Characters up to which a memory's body is told whole."""
+
 
 class Budget:
     """How much may be put before one prompt.
 
-    `memories` counts memories; `lines` and `bytes` (UTF-8) bound each one's body; `chars` bounds the whole
+    `memories` counts memories; `body` bounds what is told of each one's body, in characters: of a longer one
+    its description comes, and where the rest is; `chars` bounds the whole
     text with its wrapper and notices, counted as the larger of code points and UTF-16 units, since hosts
-    count either; `session_chars_left` is what the session may still get; `floor` multiplies the score a
-    memory needs, None for the usual one.
+    count either; `session_chars_left` is what the session may still get; `floor` is the setting
+    (`rank.floor_of`), None for the usual one.
     """
 
-    __slots__ = ("bytes", "chars", "floor", "lines", "memories", "session_chars_left")
+    __slots__ = ("body", "chars", "floor", "memories", "session_chars_left")
 
     def __init__(
         self,
         memories: int = DEFAULTS["memories"],
-        lines: int = 200,
-        bytes: int = 4096,
+        body: int = LONGEST_BODY,
         chars: int = DEFAULTS["prompt_chars"],
         session_chars_left: int = DEFAULTS["session_chars"],
         floor: "float | None" = None,
     ) -> None:
         self.memories = memories
-        self.lines = lines
-        self.bytes = bytes
+        self.body = body
         self.chars = chars
         self.session_chars_left = session_chars_left
         self.floor = floor
@@ -105,12 +107,43 @@ class Recollection:
         }
 
 
+class Considered:
+    """A memory that was weighed for a prompt.
+
+    `memory` is its file; `everywhere` says that it is meant for all projects; `score` and `verdict` say how
+    it fits and what became of it, ``chosen`` or why not; `words` are those of the prompt that led to it,
+    `cue` the ones that say one of its cues; `near` is how near the two are in meaning, from -1 to 1, 0 also
+    for unknown.
+    """
+
+    __slots__ = ("cue", "everywhere", "memory", "near", "score", "verdict", "words")
+
+    def __init__(
+        self,
+        memory: str,
+        score: float,
+        verdict: str,
+        *,
+        words: "list[str]",
+        cue: "list[str]",
+        near: float,
+        everywhere: bool,
+    ) -> None:
+        self.memory = memory
+        self.score = score
+        self.verdict = verdict
+        self.words = words
+        self.cue = cue
+        self.near = near
+        self.everywhere = everywhere
+
+
 class Recollections:
     """The answer to one prompt.
 
     `items` are the memories put before it, in their order; `text` is the brief that holds them, "" when
     there is nothing to say; `left_out` counts memories that were relevant and found no room; `considered`
-    has every candidate as (store and path, score, verdict); `chars` and `tokens` measure `text`, the latter
+    has every candidate, best first; `chars` and `tokens` measure `text`, the latter
     by the rule of thumb of four characters a token; `problems` tells of what could not be looked at.
     """
 
@@ -121,7 +154,7 @@ class Recollections:
         items: "list[Recollection]",
         text: str,
         left_out: int,
-        considered: "list[tuple[str, float, str]]",
+        considered: "list[Considered]",
         chars: int,
         problems: "list[str]",
     ) -> None:

@@ -24,10 +24,10 @@ from pipeline.core.home import Home
 from pipeline.domain.action import Action, DreamAction
 from pipeline.domain.job import Job
 from pipeline.hooklib import home_files
-from pipeline.hooklib.plain import clipped
+from pipeline.hooklib.plain import clipped, sentences_within
 from pipeline.hooklib.settings import board, config_stamp
 from pipeline.intake import spool
-from pipeline.ledger import Ledger, calls, conversations, dreams, files, inbox, jobs, outages, runs
+from pipeline.ledger import Ledger, calls, conversations, dreams, files, inbox, jobs, outages, runs, unread
 from pipeline.llm import describe
 from pipeline.safety.invisible import visible_line
 from pipeline.store import undone_runs
@@ -89,7 +89,15 @@ def write(ledger: Ledger, home: Path, settings: Settings, clock: Clock) -> None:
             "changes": changed[store_path][:MOST_CHANGES],
         }
     kept = _renewed_lately(home, now.timestamp())
-    value = {"at": now.timestamp(), **_of_config(home), "stores": stores, "left": _left(home), **kept}
+    read = unread.read_through(ledger, (now - timedelta(days=DAYS)).timestamp())
+    value = {
+        "at": now.timestamp(),
+        **_of_config(home),
+        "stores": stores,
+        "left": _left(home),
+        "read": read,
+        **kept,
+    }
     write_atomic(Home(home).hook_state, orjson.dumps(value))
 
 
@@ -220,8 +228,4 @@ def _short(text: str) -> str:
 
 def _sentences(text: str) -> str:
     """Return as many whole sentences of `text` as a person's line has room for, with what mends it."""
-    line = visible_line(text)
-    if len(line) <= _HELD_CHARS:
-        return line
-    whole = line[:_HELD_CHARS].rfind(". ")
-    return line[: whole + 1] if whole > 0 else clipped(line, _HELD_CHARS)
+    return sentences_within(visible_line(text), _HELD_CHARS)

@@ -51,6 +51,13 @@ class WordLlamaEmbedder:
         return self._loaded
 
 
+def token_vectors() -> Iterator[tuple[str, list[float]]]:
+    """Yield the model's pieces of words, and the vector of each. Raises EmbeddingError without the extra."""
+    model = _load()
+    for piece, row in model.tokenizer.get_vocab().items():
+        yield piece, model.embedding[row].tolist()
+
+
 def _load() -> Any:
     try:
         with _logging_untouched():

@@ -1,0 +1,75 @@
+"""What the person just said otherwise: their words outrank a memory until the worker has read them.
+
+A memory is overruled when a sentence of this session does away with what it is about, or states anew what
+holds of it (`text.overruling`), and the worker has not yet brought that into the memories.
+"""
+
+from pipeline.recall.live import rank
+from pipeline.recall.live.question import NOISE, is_no_question, own_words
+from pipeline.text.overruling import changes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pipeline.text.overruling import Change
+
+VERDICT = "the person said otherwise in this session"
+MOST_CHANGES = 40
+SHARE = 0.6
+"""The part, by weight, of what a sentence does away with, or is about, that the memory must be about."""
+LEAST_REJECTED = 0.4
+"""Weight of the words that name what is done away with: a word that every fourth memory has names nothing."""
+
+
+class Overruling:
+    """A change that a person's words make, and when they were said (epoch seconds; None: just now)."""
+
+    __slots__ = ("at", "change")
+
+    def __init__(self, change: "Change", at: "float | None") -> None:
+        self.change = change
+        self.at = at
+
+    def terms(self) -> "list[str]":
+        """Return all terms by which it may meet a memory."""
+        return [*self.change.about, *(term for thing in self.change.rejected for term in thing)]
+
+    def overrules(
+        self, fields: "Sequence[str]", weights: "dict[str, float]", said_at: "float | None"
+    ) -> bool:
+        """Whether a memory with these tokenised columns, last said at `said_at`, no longer counts by it."""
+        if self.at is not None and said_at is not None and said_at >= self.at:
+            return False
+        name, description, tags, body = fields[:4]
+        # What it is about stands in front; a body tells much besides.
+        held = set(f"{name} {description} {tags}".split() if description else f"{name} {tags} {body}".split())
+        if self.change.rejected:
+            return any(_is_about(thing, held, weights) for thing in self.change.rejected)
+        return _is_restated(self.change.about, held, set(body.split()) | held, weights)
+
+
+def overrulings(prompt: str, earlier: "Iterable[tuple[float, str]]") -> "list[Overruling]":
+    """Return what `prompt`, and prompts `earlier` in the session (epoch seconds, text), change."""
+    found = [Overruling(change, None) for change in changes(own_words(prompt))]
+    for at, text in earlier:
+        if not is_no_question(text):
+            found += [Overruling(change, at) for change in changes(own_words(text))]
+    return found[-MOST_CHANGES:]
+
+
+def _is_about(thing: "list[str]", held: "set[str]", weights: "dict[str, float]") -> bool:
+    telling = [term for term in thing if term not in NOISE]
+    shared = sum(weights[term] for term in telling if term in held)
+    return shared >= LEAST_REJECTED and shared >= SHARE * sum(weights[term] for term in telling)
+
+
+def _is_restated(
+    about: "list[str]", held: "set[str]", known: "set[str]", weights: "dict[str, float]"
+) -> bool:
+    """Whether a statement has the memory's subject, two words of it, and something that the memory lacks."""
+    telling = [term for term in about if term not in NOISE]
+    shared = [term for term in telling if term in held and weights[term] >= rank.INFORMATIVE]
+    new = [term for term in telling if term not in known and term not in rank.COMMON]
+    weight = sum(weights[term] for term in shared)
+    return len(shared) > 1 and bool(new) and weight >= SHARE * sum(weights[term] for term in telling)
