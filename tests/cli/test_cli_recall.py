@@ -85,7 +85,7 @@ def test_recall_explains_what_it_left_out(told):
     assert chosen[4:] == "  staging-deploys.md: chosen"
     words = because.removeprefix("      words ").split(", ")
     assert set(words) == {"deploy", "harbour", "service", "staging"}
-    assert f"harbour-lights.md:  {FLOOR:.2f}" in missed
+    assert f"harbour-lights.md: below the floor of {FLOOR:.2f}" in missed
     assert "tides.md: too few shared words" in left
     assert f"The floor is {FLOOR:.2f}, as `recall.floor` is 1." in said.err
     assert "Enough words are two telling ones" in said.err

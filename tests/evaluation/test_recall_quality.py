@@ -39,7 +39,7 @@ def test_the_documentation_has_these_figures(projects: list[Project]) -> None:
 def test_most_prompts_have_nothing_relevant_and_every_label_names_a_memory(projects: list[Project]) -> None:
     cases = [(project, case) for project in projects for case in project.cases]
     assert len(cases) >= 240
-    assert sum(not case.relevant for _, case in cases) >= 0.55 * len(cases)
+    assert sum(not case.relevant for _, case in cases) >= 0.5 * len(cases)
     known = {project.name: set(recall._pieces(project)) for project in projects}
     assert not [c.prompt for p, c in cases if (c.relevant | c.acceptable) - known[p.name]]
 
