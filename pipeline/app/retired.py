@@ -116,8 +116,8 @@ def make_way(store: Store, path: str, then: str, option: str = "") -> str:
     if taken is None:
         return f"Move that file away, then {then}."
     return (
-        f"`reverie forget {option}{taken.name}`, then {then}. To keep both, give that file another name, also "
-        "in the line `name:` in it."
+        f"`reverie forget {option}{taken.name}`, then {then}. To keep both, give that file another name, "
+        "also in the line `name:` in it."
     )
 
 
