@@ -42,7 +42,7 @@ from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, 
 from pipeline.llm import describe
 from pipeline.search.refresh import refresh_index, sweep_indexes
 from pipeline.store import Document, Snapshot, Store
-from pipeline.store.ownership.access import require_no_link_inside
+from pipeline.store.ownership.access import require_fit
 from pipeline.transcript import find, scan
 from pipeline.worker import Pass, Worker, WorkerContext, check_owner, store_for
 from pipeline.worker.mending import renew_ledger
@@ -78,7 +78,7 @@ class App:
             _require_provider(llm, self.settings)
         self.store_override = store.expanduser().absolute() if store else None
         if self.store_override is not None:
-            require_no_link_inside(self.store_override)
+            require_fit(self.store_override)
         if user:
             self.store_override = Home(self.home).user_store
         if team:

@@ -61,6 +61,16 @@ def test_a_folder_alone_has_no_deeper_memories_than_it_has_in_the_whole(shared, 
         assert [row["name"] for row in rows] == ["seen"], named
 
 
+def test_so_deep_that_nobody_reads_it_nothing_is_written_in_a_team_s_folder(shared):
+    deep = shared.store / "team" / "alpha" / "deep"
+    (deep / "more" / "still").mkdir(parents=True)
+    for folder in (deep / "more", deep / "more" / "still"):
+        command = ["add", "--store", folder, "I have a hearing aid.", "--type", "user"]
+        said = shared.here(*command, code=1).err
+        assert "so deep in a team's folder" in said and f"at most as deep as {deep}" in said
+    assert visible(shared.store / "team") == {}
+
+
 # -- what was done there ----------------------------------------------------------------------------------
 
 

@@ -43,11 +43,12 @@ def shared(path: Path, root: Path) -> tuple[bool, bool]:
     return any(map(ownership.is_team, names)), any(map(ownership.is_team_folder, names))
 
 
-def require_no_link_inside(path: Path) -> None:
+def require_fit(path: Path) -> None:
     """Raise StoreError where `path`, which a person named, goes through a link in a memory folder.
 
     Who else writes there, a team or a repository, could lead the person's words anywhere by it. A link to a
-    memory folder, or one anywhere else, is the person's own.
+    memory folder, or one anywhere else, is the person's own. So deep in a team's folder that nobody reads
+    there, it would be taken for the person's alone: that is refused too.
     """
     way = [*reversed(path.parents), path]
     for at, link in enumerate(way):
@@ -57,6 +58,15 @@ def require_no_link_inside(path: Path) -> None:
                 "a link in a memory folder is not followed",
                 file=str(link),
                 fix=f"If you mean the folder it leads to, name that: `--store {itself}`.",
+            )
+
+    if not ownership.is_team_folder(str(path)) and not ownership.holds_memories(str(path)):
+        above = next((team for team in path.parents if ownership.is_team_folder(str(team))), None)
+        if above is not None:
+            raise StoreError(
+                "no memories are read so deep in a team's folder",
+                file=str(path),
+                fix=f"Name one that is at most as deep as {above}.",
             )
 
 
