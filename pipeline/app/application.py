@@ -42,6 +42,7 @@ from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, 
 from pipeline.llm import describe
 from pipeline.search.refresh import refresh_index, sweep_indexes
 from pipeline.store import Document, Snapshot, Store
+from pipeline.store.ownership.access import require_fit
 from pipeline.transcript import find, scan
 from pipeline.worker import Pass, Worker, WorkerContext, check_owner, store_for
 from pipeline.worker.mending import renew_ledger
@@ -76,6 +77,8 @@ class App:
         if llm:
             _require_provider(llm, self.settings)
         self.store_override = store.expanduser().absolute() if store else None
+        if self.store_override is not None:
+            require_fit(self.store_override)
         if user:
             self.store_override = Home(self.home).user_store
         if team:
@@ -114,11 +117,15 @@ class App:
     def _require_team(self) -> Path:
         found = self.team_path
         if found is None:
-            raise InputError(
+            folder = self.store_path / ownership.TEAM
+            what, fix = (
                 "this project has no team's folder",
-                file=f"{self.store_path}/{ownership.TEAM}",
-                fix="Claude Code makes it where a team shares memories.",
+                "Claude Code makes it where a team shares memories.",
             )
+            if folder.is_symlink():
+                what = "the team's folder is a link, which is not followed"
+                fix = "Put the folder itself in its place."
+            raise InputError(what, file=str(folder), fix=fix)
         return found
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -86,13 +86,33 @@ class Change:
 def history(app: App) -> list[Entry]:
     """Return the changes that are kept and those made by hand, of both scopes, newest first."""
     found: list[Entry] = []
-    for scope in scopes.all_of(app):
-        if scope.is_fresh:
-            continue
+    kept = [scope for scope in scopes.keepers(app) if not scope.is_fresh]
+    done = _Done(kept)
+    for scope in kept:
         store = scope.open_store()
-        own = [replace(entry, scope=scope_of(scope)) for entry in _entries(store, store.scan())]
+        own = [replace(entry, scope=scope_of(scope)) for entry in _entries(store, store.scan(), done)]
         found = _together(found, own)
     return found
+
+
+class _Done:
+    """What the stores of `scopes` did to which file, so that none of it is a hand's work to another of them.
+
+    A team's folder and one in it are stores of the same files.
+    """
+
+    def __init__(self, kept: Iterable[App] = ()) -> None:
+        self._done: dict[tuple[Path, str | None], set[Path]] = {}
+        for scope in kept:
+            if scope.is_team:
+                store = scope.open_store()
+                for item in store.history():
+                    for file in item.files:
+                        self._done.setdefault((store.root / file.path, file.after), set()).add(store.root)
+
+    def elsewhere(self, store: Store, edit: HandEdit) -> bool:
+        """Whether another store than `store` did what `edit` takes for a hand's work."""
+        return bool(self._done.get((store.root / edit.path, edit.theirs), set()) - {store.root})
 
 
 def _together(first: list[Entry], second: list[Entry]) -> list[Entry]:
@@ -113,9 +133,11 @@ def changes(app: App, what: str = "") -> list[Change]:
     """
     found: list[Change] = []
     refused: InputError | None = None
-    for scope in scopes.all_of(app):
+    kept = scopes.keepers(app)
+    done = _Done(scope for scope in kept if not scope.is_fresh)
+    for scope in kept:
         try:
-            made = change(scope, what)
+            made = change(scope, what, done)
         except InputError as error:
             refused = refused or error
         else:
@@ -131,14 +153,14 @@ def changes(app: App, what: str = "") -> list[Change]:
     return by_id or [max(found, key=lambda made: made.entry.at or _NEVER)]
 
 
-def change(app: App, what: str = "") -> Change:
+def change(app: App, what: str = "", done: _Done | None = None) -> Change:
     """Return one change: that of an id or its start, the latest one of a memory's name, or the latest of all.
 
-    Raises InputError when there is none.
+    What is `done` elsewhere is no change by hand. Raises InputError when there is none.
     """
     store = app.open_store()
     snapshot = store.scan()
-    entries = list(_entries(store, snapshot))
+    entries = list(_entries(store, snapshot, done or _Done()))
     named = snapshot.by_name(what) if what else None
     runs = [entry.generation.run for entry in entries if entry.generation is not None]
     if what in runs or (what and named is None and any(run.startswith(what) for run in runs)):
@@ -221,17 +243,18 @@ def restore(app: App, name: str) -> str:
     if item is None:
         raise retired.not_in_archive(name, store.retired())
     # By its name the one that makes way would be meant then, since it left last.
-    then = f"`reverie restore {item.target}`"
+    named = scopes.option(app)
+    then = f"`reverie restore {named}{item.target}`"
     living = next((d for d in store.scan().documents if item.id and d.id == item.id), None)
     if living is not None:
         raise StoreError(
             "it lives on in another file",
             file=living.path,
-            fix=f"For the former text: `reverie forget {living.name}`, then {then}.",
+            fix=f"For the former text: `reverie forget {named}{living.name}`, then {then}.",
         )
     if (store.root / item.path).exists():
         raise StoreError(
-            "a memory is in its place", file=item.path, fix=retired.make_way(store, item.path, then)
+            "a memory is in its place", file=item.path, fix=retired.make_way(store, item.path, then, named)
         )
     data = (store.root / item.target).read_bytes()
     door = Door(store, now=now, approved=True)
@@ -261,10 +284,12 @@ def ids_of(app: App, undone: Undone) -> tuple[str, str]:
     return short.get(known, known), short.get(back, back)
 
 
-def _entries(store: Store, snapshot: Snapshot) -> Iterator[Entry]:
+def _entries(store: Store, snapshot: Snapshot, done: _Done) -> Iterator[Entry]:
     kept = sorted(store.history(), key=lambda item: -item.number)
     short = short_ids(kept)
-    edits = [(edit, _by_hand(edit, snapshot)) for edit in store.hand_edits()]
+    edits = [
+        (edit, _by_hand(edit, snapshot)) for edit in store.hand_edits() if not done.elsewhere(store, edit)
+    ]
     fresh = [entry for edit, entry in edits if edit.found_by is None]
     fresh.sort(key=lambda entry: entry.at or _NEVER, reverse=True)
     for item in kept:

@@ -99,7 +99,7 @@ def left(app: App, *, since: str = "") -> list[Left]:
     begin = moment_of(since, app.clock.now()) if since else None
     rows = [
         Left(PurePosixPath(item.path).stem, item.at, item.reason, item.target, scope_of(scope))
-        for scope in scopes.all_of(app)
+        for scope in scopes.keepers(app)
         if not scope.is_fresh
         for item in scope.open_store().retired()
     ]

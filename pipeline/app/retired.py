@@ -28,24 +28,28 @@ def read(store: Store, name: str) -> Document:
     try:
         return store.read(name)
     except UnknownMemoryError:
-        gone = became(store, name)
+        gone = left(store, name) or removed(store, name)
         if gone is None:
             raise
         raise gone from None
 
 
-def became(store: Store, name: str) -> UnknownMemoryError | None:
-    """Return what became of the memory `name` in `store`, however it left; None when it never was there."""
-    return what_became(store, name) or _undone(store, name) or _removed(store, name)
+def left(store: Store, name: str, option: str = "", undo: str = "") -> UnknownMemoryError | None:
+    """Return what became of the memory `name` by a change of `store`; None when none took it away.
+
+    `option` is what `reverie restore` needs to mean this store, `undo` what `reverie undo` does.
+    """
+    return _archived(store, name, option) or _undone(store, name, undo)
 
 
-def what_became(store: Store, name: str) -> UnknownMemoryError | None:
+def _archived(store: Store, name: str, option: str) -> UnknownMemoryError | None:
     """Return what became of the memory that `name` meant, where its text is, and how it comes back."""
     item = latest(store, name)
     if item is None:
         return None
     stem = PurePosixPath(item.path).stem
-    fix = f"Its text is in {item.target}; `reverie restore {_argument(store, item, name)}` brings it back."
+    back = f"`reverie restore {option}{_argument(store, item, name)}`"
+    fix = f"Its text is in {item.target}; {back} brings it back."
     heir = _heir(store, item)
     if heir:
         fix = f"See `reverie show {heir}`. {fix}"
@@ -70,7 +74,7 @@ def accepted_on(store: Store, found: Document) -> str:
     return ""
 
 
-def _undone(store: Store, name: str) -> UnknownMemoryError | None:
+def _undone(store: Store, name: str, option: str) -> UnknownMemoryError | None:
     """Return that the memory `name` was made by a change that was undone, and what brings it back."""
     kept = store.history()
     for item in kept:
@@ -82,14 +86,14 @@ def _undone(store: Store, name: str) -> UnknownMemoryError | None:
             # Damaged: `reverie history` says so.
             continue
         if any(change.word == "removed" and name == change.memory.name for change in changes):
-            fix = f"`reverie undo {short_ids(kept)[item.run]}` brings it back."
+            fix = f"`reverie undo {option}{short_ids(kept)[item.run]}` brings it back."
             return UnknownMemoryError(
                 f"“{name}” went when the change that made it was undone{_on(item.at)}", fix=fix
             )
     return None
 
 
-def _removed(store: Store, name: str) -> UnknownMemoryError | None:
+def removed(store: Store, name: str) -> UnknownMemoryError | None:
     """Return that somebody else removed the file of the memory `name`."""
     for edit in store.hand_edits():
         if edit.word == "removed" and edit.found_by is None and PurePosixPath(edit.path).stem == name:
@@ -103,14 +107,17 @@ def _removed(store: Store, name: str) -> UnknownMemoryError | None:
     return None
 
 
-def make_way(store: Store, path: str, then: str) -> str:
-    """Return what makes room for a memory to come back at `path`, where a file is; `then` follows it."""
+def make_way(store: Store, path: str, then: str, option: str = "") -> str:
+    """Return what makes room for a memory to come back at `path`, where a file is; `then` follows it.
+
+    `option` is what `reverie forget` needs to mean this store.
+    """
     taken = next((d for d in store.scan().documents if d.path == path), None)
     if taken is None:
         return f"Move that file away, then {then}."
     return (
-        f"`reverie forget {taken.name}`, then {then}. To keep both, give that file another name, also in the "
-        "line `name:` in it."
+        f"`reverie forget {option}{taken.name}`, then {then}. To keep both, give that file another name, "
+        "also in the line `name:` in it."
     )
 
 

@@ -7,8 +7,10 @@ nothing but the team's.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from copy import copy
+from pathlib import Path
 from typing import Literal
 
 from pipeline.app import retired
@@ -17,6 +19,7 @@ from pipeline.core.errors import InputError, UnknownMemoryError
 from pipeline.core.home import Home
 from pipeline.domain.memory import Memory
 from pipeline.domain.sentences import sentences
+from pipeline.hooklib import ownership, places
 from pipeline.store import Document
 from pipeline.text.near import did_you_mean
 
@@ -51,12 +54,31 @@ def _teams(app: App) -> list[App]:
     return [other]
 
 
+def option(app: App, *, own: bool = False) -> str:
+    """Return what a command needs before its argument to mean what `app` acts on, "" or with a blank behind.
+
+    Without `own` that is for one that leaves a team's and all projects' memories alone unless they are named
+    (`require_meant`); with it for one that finds them from the project, as `undo` does.
+    """
+    if app.store_override is None:
+        return ""
+    project = copy(app)
+    project.store_override = None
+    if app.store_path == project.store_path:
+        return ""
+    if app.is_user_scope:
+        return "" if own else "--user "
+    if project.team_path is not None and app.store_path in (project.team_path, *_parts(project.team_path)):
+        return "" if own else "--team "
+    return f"--store {shlex.quote(str(app.store_path))} "
+
+
 def require_meant(asked: App, app: App, name: str, command: str) -> None:
-    """Raise InputError where `name` was found in the team's folder by who did not ask for the team's.
+    """Raise InputError where `name` was found in the team's folder by who named no folder.
 
     What `command` does there it does for everybody.
     """
-    if app is not asked and scope_of(app) == "team":
+    if app is not asked and asked.store_override is None and scope_of(app) == "team":
         raise InputError(
             f"{name} is the team's",
             file=str(app.store_path),
@@ -77,6 +99,30 @@ def all_of(app: App) -> list[App]:
     return [*there, *([] if everyone.is_fresh or same else [everyone])] or [app]
 
 
+def keepers(app: App) -> list[App]:
+    """Return what keeps changes and an archive: the scopes of `all_of`, and folders in a team's.
+
+    What a person did in one of these by ``--store`` is kept in that folder.
+    """
+    found: list[App] = []
+    for scope in all_of(app):
+        found.append(scope)
+        if ownership.is_team_folder(str(scope.store_path)):
+            for folder in _parts(scope.store_path):
+                other = copy(app)
+                other.store_override = folder
+                found.append(other)
+    return found
+
+
+def _parts(team: Path) -> list[Path]:
+    """Return the folders below the one at `team` that keep what was changed there."""
+    if not team.is_dir():
+        return []
+    folders = [team / name for name in ownership.team_folders(str(team)) if name]
+    return [folder for folder in folders if (folder / places.PRIVATE).is_dir()]
+
+
 def holder(app: App, name: str) -> App:
     """Return the scope whose memory `name` means: a live one, the project's first, else one that left.
 
@@ -88,8 +134,14 @@ def holder(app: App, name: str) -> App:
     for scope, _, snapshot in snapshots:
         if snapshot.by_name(name) is not None:
             return scope
-    for _, store in stores:
-        gone = retired.became(store, name)
+    kept = [(scope, scope.open_store()) for scope in keepers(app)]
+    for scope, store in kept:
+        gone = retired.left(store, name, option(scope), option(scope, own=True))
+        if gone is not None:
+            raise gone
+    # Last: what one of them did is no hand's work to another that has the same folder.
+    for _, store in kept:
+        gone = retired.removed(store, name)
         if gone is not None:
             raise gone
     names = (document.name for _, _, snapshot in snapshots for document in snapshot.documents)
@@ -103,7 +155,7 @@ def archive_holder(app: App, name: str) -> App:
 
     Raises InputError, with names that are near, when neither has it.
     """
-    stores = [(scope, scope.open_store()) for scope in all_of(app)]
+    stores = [(scope, scope.open_store()) for scope in keepers(app)]
     for scope, store in stores:
         if retired.latest(store, name) is not None:
             return scope

@@ -66,7 +66,7 @@ def take_back(app: App, run: str = "") -> list[Part]:
 def _newest(app: App) -> list[tuple[App, str]]:
     standing = [
         (scope, item)
-        for scope in scopes.all_of(app)
+        for scope in scopes.keepers(app)
         if not scope.is_fresh
         for item in scope.open_store().history()
         if not item.undone and not turns_of(item.run)[1]
@@ -87,7 +87,7 @@ def _newest(app: App) -> list[tuple[App, str]]:
 def _meant(app: App, run: str) -> list[tuple[App, str]]:
     found: list[tuple[App, str]] = []
     refused: InputError | None = None
-    for scope in scopes.all_of(app):
+    for scope in scopes.keepers(app):
         if scope.is_fresh:
             continue
         try:

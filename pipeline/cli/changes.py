@@ -89,7 +89,8 @@ def undo(
     An undo is a change too: undone itself, it brings back what it took away. A proposal whose yes is undone
     waits in the inbox again.
     """
-    parts = undoing.take_back(App(store=store, user=user), run)
+    app = App(store=store, user=user)
+    parts = undoing.take_back(app, run)
     values = [
         {
             **asdict(part.undone),
@@ -110,7 +111,8 @@ def undo(
                 f" `reverie inbox reject {number}` turns it down."
             )
         again = parts[0].undone.again
-        output.talk(f"{'To undo it once more' if again else 'To redo it'}: `reverie undo {parts[0].back}`.")
+        redo = f"`reverie undo {scopes.option(app, own=True)}{parts[0].back}`"
+        output.talk(f"{'To undo it once more' if again else 'To redo it'}: {redo}.")
 
 
 def restore(

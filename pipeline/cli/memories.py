@@ -169,7 +169,7 @@ def forget(
         done.append({"forgotten": gone, "scope": scope_of(app)})
         if not as_json:
             output.line(f"forgotten  {gone} (kept in archive/){for_all(app)}")
-            output.talk(f"`reverie restore {'--team ' if team else ''}{gone}` brings it back.")
+            output.talk(f"`reverie restore {scopes.option(app)}{gone}` brings it back.")
             output.talk(note)
     if as_json:
         output.data(done[0] if len(done) == 1 else done, output.line, as_json=True)

@@ -182,13 +182,19 @@ def is_team_folder(store: str) -> bool:
 
     A folder counts as a memory folder by its name, or by what Claude Code or Reverie keep in one.
     """
+    return team_level(store) > 0
+
+
+def team_level(store: str) -> int:
+    """Return 1 where `store` is the folder ``team/`` in a memory folder, 2 or 3 for one below it, else 0."""
     folder, below = store.rstrip("/"), 0
     while below < _TEAM_DEPTH and f"/{TEAM}" in folder:
         above, name = os.path.split(folder)
-        if name == TEAM and _holds_memories(above):
-            return True
-        folder, below = above, below + 1
-    return False
+        below += 1
+        if name == TEAM and holds_memories(above):
+            return below
+        folder = above
+    return 0
 
 
 def team_folder(store: str) -> str:
@@ -200,15 +206,18 @@ def team_folder(store: str) -> str:
 def team_folders(root: str) -> "list[str]":
     """Return the folders that memories may be in below the team's folder at `root`, itself as "" first.
 
-    Links, hidden folders, the archive and skills are left out. Raises OSError.
+    They are the same ones for a folder in ``team/`` as for ``team/`` itself. Links, hidden folders, the
+    archive and skills are left out. Raises OSError.
     """
     found = [""]
+    below = _TEAM_DEPTH - max(1, team_level(root))
     for folder in found:
-        if folder.count("/") < _TEAM_DEPTH - 2 and len(found) < _MOST_TEAM_FOLDERS:
+        depth = folder.count("/") + 1 if folder else 0
+        if depth < below and len(found) < _MOST_TEAM_FOLDERS:
             with os.scandir(f"{root}/{folder}") as entries:
                 names = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
-            below = [name for name in names if name[0] not in ".~" and name not in _NOT_TEAM_MEMORIES]
-            found += [f"{folder}/{name}" if folder else name for name in below if _is_plain(name)]
+            fit = [name for name in names if name[0] not in ".~" and name not in _NOT_TEAM_MEMORIES]
+            found += [f"{folder}/{name}" if folder else name for name in fit if _is_plain(name)]
     return found[:_MOST_TEAM_FOLDERS]
 
 
@@ -216,7 +225,8 @@ def _is_plain(name: str) -> bool:
     return "\\" not in name and ":" not in name and name.isprintable()
 
 
-def _holds_memories(folder: str) -> bool:
+def holds_memories(folder: str) -> bool:
+    """Whether `folder` is a memory folder, by its name or by what is kept in one."""
     if os.path.basename(folder) == places.PROJECT_STORE:
         return True
     from pipeline.hooklib.memory_format import INDEX

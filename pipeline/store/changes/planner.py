@@ -13,6 +13,7 @@ from pathlib import Path
 from pipeline.core.errors import ConflictError
 from pipeline.core.ids import digest, new_id
 from pipeline.domain.memory import Memory
+from pipeline.hooklib import ownership
 from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
 from pipeline.store.file_operations import Move, Put, Retire, WriteFile
 from pipeline.store.files import document, names
@@ -153,10 +154,13 @@ class Planner:
     def _folder(self) -> str | None:
         """Return the folder that new files go to, None where that is by their type.
 
-        The one store that a team's folder holds, or the folder itself: only what lies in a store is shared.
+        The one store that ``team/`` holds, or that folder itself: only what lies in a store is shared. One
+        below it that a person named is meant as it is.
         """
         if not self._flat:
             return None
+        if ownership.team_level(str(self._root)) != 1:
+            return ""
         stores = [folder for folder in memory_folders(self._root)[1:] if "/" not in folder]
         if len(stores) > 1:
             raise ConflictError(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from pipeline.core import clock
 from pipeline.core.atomic import ensure_dir, write_atomic, write_temp
 from pipeline.core.errors import LockError, StoreError
 from pipeline.hooklib import ownership, places
-from pipeline.store.files.layout import private_folder
+from pipeline.store.files.layout import INDEX, private_folder
 
 
 @contextmanager
@@ -40,6 +41,42 @@ def shared(path: Path, root: Path) -> tuple[bool, bool]:
     """
     names = (str(path), str(root))
     return any(map(ownership.is_team, names)), any(map(ownership.is_team_folder, names))
+
+
+def require_fit(path: Path) -> None:
+    """Raise StoreError where `path`, which a person named, goes through a link in a memory folder.
+
+    Who else writes there, a team or a repository, could lead the person's words anywhere by it. A link to a
+    memory folder, or one anywhere else, is the person's own. So deep in a team's folder that nobody reads
+    there, it would be taken for the person's alone: that is refused too.
+    """
+    way = [*reversed(path.parents), path]
+    for at, link in enumerate(way):
+        if link.is_symlink() and any(map(_is_memory_folder, way[:at], way[1 : at + 1])):
+            itself = shlex.quote(os.path.realpath(path))
+            raise StoreError(
+                "a link in a memory folder is not followed",
+                file=str(link),
+                fix=f"If you mean the folder it leads to, name that: `--store {itself}`.",
+            )
+
+    if not ownership.is_team_folder(str(path)) and not ownership.holds_memories(str(path)):
+        above = next((team for team in path.parents if ownership.is_team_folder(str(team))), None)
+        if above is not None:
+            raise StoreError(
+                "no memories are read so deep in a team's folder",
+                file=str(path),
+                fix=f"Name one that is at most as deep as {above}.",
+            )
+
+
+def _is_memory_folder(folder: Path, below: Path) -> bool:
+    """Whether `folder` is one of memories; where nothing but its name says so, the next `below` it counts."""
+    if folder.name != places.PROJECT_STORE:
+        return ownership.holds_memories(str(folder)) or ownership.is_team(str(folder))
+    kept = any(os.path.lexists(folder / name) for name in (places.PRIVATE, INDEX))
+    theirs = below.name == ownership.TEAM or ownership.is_team(str(folder))
+    return kept or theirs or folder.parent.parent.name == "projects"
 
 
 def require_person(path: Path) -> None:
