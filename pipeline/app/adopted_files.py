@@ -82,7 +82,7 @@ def offered(app: App) -> Offer:
         return Offer()
     store = app.open_store()
     with app.ledger(to_look=True) as ledger:
-        note_authors(ledger, store, keep=False)
+        note_authors(ledger, store, now=app.clock.now(), keep=False)
         plan = _plan(app, ledger, store, "adopt")
     plan.made.door.drop()
     return plan.offer
@@ -97,7 +97,7 @@ def adopt(app: App, seen: Sequence[Offered]) -> str:
     app.require_settings()
     store, change_id = app.open_store(), f"adopt-{new_id()[:8]}"
     with app.ledger() as ledger:
-        note_authors(ledger, store)
+        note_authors(ledger, store, now=app.clock.now())
         with ledger.transaction():
             plan = _plan(app, ledger, store, change_id)
             if list(plan.offer.files) != list(seen):
