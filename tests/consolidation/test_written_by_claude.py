@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.consolidation.commit.report import as_markdown
 from pipeline.consolidation.gates import first_closed
 from pipeline.consolidation.lease import judge
 from pipeline.core.paths import project_folder
+from pipeline.core.zone import minute
 from pipeline.domain.memory import Evidence
 from pipeline.intake.authors import note_authors
 from pipeline.ledger import dreams, inbox
@@ -213,6 +215,20 @@ def test_the_clients_stamp_of_a_session_that_was_here_speaks_where_no_call_is_kn
     )
     os.utime(bench.store.root / "old.md", (NOW.timestamp(), NOW.timestamp()))
     assert authors(bench)["old.md"] == ("claude", "stamp", True), "the same bytes, only touched"
+
+
+def test_a_report_says_of_a_source_only_what_is_known(bench: Dreaming, claude: Claude) -> None:
+    claude.hears("good day")
+    claude.read()
+    remember_store(bench.ledger, claude.transcript.name, str(bench.store.path))
+    at = NOW - timedelta(days=40)
+    for name in ("a-port", "b-port"):
+        put(bench.store.root / f"{name}.md", stamped(name, SAME, claude.session, at), at)
+    report = bench.dream(offline=True)
+    (action,) = report.actions
+    assert [sorted(source) for source in action.sources] == [["at", "bears", "session", "speaker"]] * 2
+    told = as_markdown(report)
+    assert f"  - source: {minute(at.isoformat())}, a file that Claude wrote\n" in told and "“”" not in told
 
 
 def test_a_forged_stamp_with_the_time_it_names_is_nobodys(bench: Dreaming, claude: Claude) -> None:
