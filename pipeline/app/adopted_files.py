@@ -34,6 +34,8 @@ KEPT = "is kept like Reverie's own: its front matter gets an id and an origin"
 COPY = "is kept like Reverie's own: it is a copy, and gets an id that is not that of {twin}"
 SAME = "is kept like Reverie's own: nothing in it changes"
 BARE = "is kept like Reverie's own: it gets front matter"
+_RUN = "adopt-"
+"""How the id of a change set begins that a yes made."""
 _OWN = frozenset({"id"})
 """Keys whose new value a deed tells of itself."""
 _MOST_DIFFERING = 3
@@ -43,12 +45,16 @@ _DEEDS = frozenset({"merge", "supersede", "strike", "retire", "relate"})
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """One file: where it is, who wrote it and how that is known, what a yes would do with it."""
+    """One file: where it is, who wrote it and how that is known, what a yes would do with it.
+
+    `digest` is that of the bytes which were looked at: a yes is to these.
+    """
 
     path: str
     name: str
     author: str
     deed: str
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,7 @@ def offered(app: App) -> Offer:
         return Offer()
     store = app.open_store()
     with app.ledger(to_look=True) as ledger:
-        note_authors(ledger, store, keep=False)
+        note_authors(ledger, store, now=app.clock.now(), keep=False)
         plan = _plan(app, ledger, store, "adopt")
     plan.made.door.drop()
     return plan.offer
@@ -95,9 +101,9 @@ def adopt(app: App, seen: Sequence[Offered]) -> str:
     what would be done, or somebody writes one of the files at the same moment.
     """
     app.require_settings()
-    store, change_id = app.open_store(), f"adopt-{new_id()[:8]}"
+    store, change_id = app.open_store(), f"{_RUN}{new_id()[:8]}"
     with app.ledger() as ledger:
-        note_authors(ledger, store)
+        note_authors(ledger, store, now=app.clock.now())
         with ledger.transaction():
             plan = _plan(app, ledger, store, change_id)
             if list(plan.offer.files) != list(seen):
@@ -160,16 +166,26 @@ def _plan(app: App, ledger: Ledger, store: Store, change_id: str) -> _Plan:
 def _require_all_adopted(store: Store, seen: Sequence[Offered], now: Sequence[Offered]) -> None:
     """Raise ConflictError, with the files that differ, unless another command adopted all that was `seen`."""
     here = {document.path: document for document in store.scan().documents}
-    adopted = {row.path for row in seen if row.path not in here or store.is_as_written(here[row.path])}
+    taken = {
+        file.path
+        for item in store.history()
+        if item.run.startswith(_RUN) and not item.undone
+        for file in item.files
+    }
+    adopted = {
+        row.path
+        for row in seen
+        if (store.is_as_written(here[row.path]) if row.path in here else row.path in taken)
+    }
     if not now and len(adopted) == len(seen):
         return
     differ = {row.path for row in {*seen} ^ {*now}} - adopted
     if not differ:
         what = f"another command adopted {count(len(adopted), 'file')} of these meanwhile"
     else:
-        named = [visible_name(path) for path in sorted(differ)]
+        named = [visible_name(path) + ("" if path in here else " (gone)") for path in sorted(differ)]
         more = f" and {len(named) - _MOST_DIFFERING} more" if len(named) > _MOST_DIFFERING else ""
-        what = f"not what the list says any more: {', '.join(named[:_MOST_DIFFERING])}{more}"
+        what = f"changed since the list: {', '.join(named[:_MOST_DIFFERING])}{more}"
     raise ConflictError(f"nothing was adopted: {what}", fix="`reverie adopt` lists them anew.")
 
 
@@ -240,7 +256,7 @@ def _turned(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> st
 def _offered(document: Document, deed: str) -> Offered:
     identity = document.identity
     author = AUTHORS.get((identity.by, identity.sign), NOBODY) if identity else AUTHORS["reverie", "bytes"]
-    return Offered(document.path, document.name, author, deed)
+    return Offered(document.path, document.name, author, deed, document.digest)
 
 
 def _deed(operation: Operation, memory_id: str, known: dict[str, Document]) -> str:

@@ -126,7 +126,8 @@ def _parts(team: Path) -> list[Path]:
 def holder(app: App, name: str) -> App:
     """Return the scope whose memory `name` means: a live one, the project's first, else one that left.
 
-    Raises UnknownMemoryError, with names that are near, when neither has it, or what became of it.
+    Raises UnknownMemoryError, with names that are near, when neither has it, or what became of it; and
+    DocumentError for one whose file is there and can't be read.
     """
     scopes = all_of(app)
     stores = [(scope, scope.open_store()) for scope in scopes]
@@ -134,6 +135,10 @@ def holder(app: App, name: str) -> App:
     for scope, _, snapshot in snapshots:
         if snapshot.by_name(name) is not None:
             return scope
+    for _, _, snapshot in snapshots:
+        fault = snapshot.fault_of(name)
+        if fault is not None:
+            raise fault
     kept = [(scope, scope.open_store()) for scope in keepers(app)]
     for scope, store in kept:
         gone = retired.left(store, name, option(scope), option(scope, own=True))

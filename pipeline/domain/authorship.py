@@ -4,10 +4,12 @@ In doubt the answer is `UNKNOWN`, and then a person's word is needed for any cha
 
 - A call in a transcript proves the text that it left, and no other. Where the text can't be told, as with
   older clients, the file must have been written within the seconds of the call.
-- What front matter says of itself anybody can write. The client's stamp counts only where the file was
-  written at the very moment that the stamp names: an edit, a copy or a checkout has another time. Where a
-  transcript has the text of that moment, only the text counts.
-- Bytes that somebody known wrote before, and that no call explains since, are a person's.
+- Bytes that somebody known wrote before, and that no call explains since, are a person's, whatever they
+  say of themselves.
+- What front matter says of itself anybody can write, and an archive can keep a file's time. The client's
+  stamp counts only where its session is known to have been here, and the file was written at the very moment
+  that the stamp names, which is over: an edit, a copy or a checkout has another time. Where a transcript has
+  the text of that moment, only the text counts.
 - Where Claude edits a file that holds others' words, or words of which nobody can tell, these stay theirs.
 """
 
@@ -75,10 +77,14 @@ class FileWrite:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What the client wrote into front matter: the session a memory began in, when it was last written."""
+    """What the client wrote into front matter: the session a memory began in, when it was last written.
+
+    `was_here` says that more than the file itself tells of that session: the ledger, or a transcript.
+    """
 
     session: str
     at: float
+    was_here: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +93,13 @@ class Facts:
 
     `was_seen` says that it was looked at before, with other bytes or these, and `was_known` that somebody
     known had written it then. `tended` is the digest of the text in which it last held nobody's words but
-    the assistant's, "" for none.
+    the assistant's, "" for none. `now` is when it is looked at (epoch seconds, as `mtime`): what is later
+    was not written by then.
     """
 
     text: str
     mtime: float
+    now: float
     stamp: Stamp | None = None
     was_seen: bool = False
     was_known: bool = False
@@ -127,12 +135,12 @@ def author_of(facts: Facts, writes: Sequence[FileWrite]) -> Author:
     last = writes[-1] if writes else None
     if last is not None and not last.changed and not last.digest and _within(facts.mtime, last):
         return _by_claude(last, alone=went_on)
-    stamp = facts.stamp
-    if stamp is not None and -COARSE <= facts.mtime - stamp.at <= STAMPED and not _denied(stamp, writes):
-        return Author(CLAUDE, "stamp" if went_on else "mixed", stamp.session, "", stamp.at)
-    if facts.was_known or any(write.digest for write in writes):
+    if facts.was_known:
         return Author(PERSON, "changed")
-    return Author(UNKNOWN)
+    stamp = facts.stamp
+    if stamp is not None and _holds(stamp, facts) and not _denied(stamp, writes):
+        return Author(CLAUDE, "stamp" if went_on else "mixed", stamp.session, "", stamp.at)
+    return Author(PERSON, "changed") if any(write.digest for write in writes) else Author(UNKNOWN)
 
 
 def _by_claude(write: FileWrite, *, alone: bool) -> Author:
@@ -152,6 +160,12 @@ def _within(mtime: float, write: FileWrite) -> bool:
     if write.at is None or write.until is None:
         return False
     return write.at - BEFORE <= mtime <= write.until + AFTER
+
+
+def _holds(stamp: Stamp, facts: Facts) -> bool:
+    """Whether a session that was here can have written the file at the moment that the stamp names."""
+    at_once = -COARSE <= facts.mtime - stamp.at <= STAMPED
+    return stamp.was_here and at_once and max(facts.mtime, stamp.at) <= facts.now
 
 
 def _denied(stamp: Stamp, writes: Sequence[FileWrite]) -> bool:

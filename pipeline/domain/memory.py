@@ -110,6 +110,15 @@ class Evidence(BaseModel):
         """Whether this stands for the sentence named `key`."""
         return not self.bears or key in self.bears
 
+    def as_told(self) -> dict[str, Any]:
+        """Return it for a report, as JSON can hold it, without what is not known.
+
+        Of a file that Claude wrote there is no quote, and may be no record but the session itself.
+        """
+        unknown = {"quote"} if not self.quote else set()
+        unknown |= {"uuid"} if self.uuid == self.session else set()
+        return self.model_dump(mode="json", exclude=unknown)
+
     @property
     def pointer(self) -> tuple[str, str, str]:
         """Return what it points at, whatever it bears."""

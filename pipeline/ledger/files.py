@@ -6,7 +6,7 @@ A file's key is its path below the root it was found in, so that a backup and th
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -83,6 +83,16 @@ def stores(ledger: Ledger) -> list[str]:
 def store_of(ledger: Ledger, key: str) -> str:
     """Return the store remembered for `key`, or an empty string."""
     return str(ledger.value("SELECT store FROM memory_file_states WHERE file_path = ?", (key,)) or "")
+
+
+def sessions_of(ledger: Ledger, stores: Collection[str], folders: Collection[str]) -> set[str]:
+    """Return the sessions whose transcripts were read for one of `stores`, or lie right in a folder given."""
+    rows = ledger.rows("SELECT session_id, store, path FROM memory_file_states WHERE session_id <> ''")
+    return {
+        row["session_id"]
+        for row in rows
+        if row["store"] in stores or row["path"].rpartition("/")[0] in folders
+    }
 
 
 def remember_store(ledger: Ledger, key: str, store: str) -> None:

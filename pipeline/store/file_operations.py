@@ -58,7 +58,8 @@ class Move:
 class Restore:
     """A file to bring back as it was: `data` with its mode and time, or None for no file at all.
 
-    `record` is the digest kept then as what we last wrote there, empty for a file that was not ours.
+    `record` is the digest kept then as what we last wrote there, empty for a file that was not ours; without
+    `mtime_ns` the file gets the time of its writing.
     """
 
     path: str
@@ -66,7 +67,7 @@ class Restore:
     expected: str | None
     record: str = ""
     mode: int = 0o600
-    mtime_ns: int = 0
+    mtime_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pipeline.domain.finding import Finding, Level
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES, conflicts, is_hidden_file
 from pipeline.hooklib.plain import lines_of
 from pipeline.safety.invisible import visible_name
-from pipeline.store.files.document import SETTLING, conflict_in_words
+from pipeline.store.files.document import conflict_in_words, settling
 from pipeline.store.files.layout import INDEX, MAX_DERIVED, OVERFLOW, PRIVATE, read_regular
 from pipeline.store.files.memory_index import linked_paths
 from pipeline.store.files.names import common_form
@@ -25,6 +25,12 @@ INDEX_ENCODING = "index-encoding"
 ODD_NAME = "file-name"
 RENAME = "Rename it; until then it takes part in nothing, and stays as it is."
 SHARED_ID = "A copy? `reverie adopt` gives it an id of its own; or remove the line `id`, or the file."
+
+
+_KEEP_BOTH = (
+    "Remove the lines with <<<<<<<, ======= and >>>>>>> and keep both sides: of two lines about one file the"
+    " last counts."
+)
 
 
 def fsck(store: Store, *, index_lines: int = INDEX_LINES, index_bytes: int = INDEX_BYTES) -> list[Finding]:
@@ -48,7 +54,7 @@ def _fault(code: str, path: str, message: str, fix: str) -> Finding:
 def _files(snapshot: Snapshot) -> Iterator[Finding]:
     for problem in snapshot.problems:
         where = f"line {problem.line}: " if problem.line else ""
-        if problem.path in snapshot.unsettled:
+        if problem.path in snapshot.unsettled or (problem.path == INDEX and problem.fix == settling(INDEX)):
             continue  # `_unsettled` tells of each conflict.
         if problem.path in snapshot.broken:
             yield _fault("front-matter", problem.path, where + problem.message, problem.fix)
@@ -56,6 +62,8 @@ def _files(snapshot: Snapshot) -> Iterator[Finding]:
             # One that begins with a dot was hidden by somebody on purpose, most likely.
             level: Level = "note" if is_hidden_file(problem.path) else "error"
             yield Finding(level, ODD_NAME, problem.message, RENAME, problem.path)
+        elif problem.no_file:
+            yield _fault("no-file", problem.path, problem.message, problem.fix)
         elif problem.path == INDEX and problem.fix:
             yield _fault(INDEX_ENCODING, problem.path, where + problem.message, problem.fix)
         elif "link" in problem.message:
@@ -74,7 +82,7 @@ def _unsettled(store: Store, snapshot: Snapshot) -> Iterator[Finding]:
         except (FileNotFoundError, StoreError):
             continue
         for marks in conflicts(lines_of(raw.decode("utf-8", "replace"))):
-            yield _fault(MERGE_CONFLICT, path, conflict_in_words(marks), SETTLING)
+            yield _fault(MERGE_CONFLICT, path, conflict_in_words(marks), settling(path))
 
 
 def _doubles(snapshot: Snapshot) -> Iterator[Finding]:
@@ -129,12 +137,17 @@ def _leftovers(store: Store) -> Iterator[Finding]:
 def _torn_lines(store: Store) -> Iterator[Finding]:
     for file in sorted((store.root / PRIVATE).glob("*.jsonl")):
         try:
-            torn = jsonl.parse(read_regular(file, MAX_DERIVED)[0]).torn
+            raw = read_regular(file, MAX_DERIVED)[0]
+            torn = jsonl.parse(raw).torn
         except (FileNotFoundError, StoreError):
             # Whoever needs the file says what is wrong with it.
             continue
-        for number in torn:
-            path = file.relative_to(store.root).as_posix()
+        path = file.relative_to(store.root).as_posix()
+        merged = conflicts(lines_of(raw.decode("utf-8", "replace"))) if torn else []
+        for marks in merged:
+            yield _fault(MERGE_CONFLICT, path, conflict_in_words(marks), _KEEP_BOTH)
+        of_a_merge = {position + 1 for marks in merged for position in marks}
+        for number in [number for number in torn if number not in of_a_merge]:
             message = f"line {number} was torn by a crash; it is skipped"
             yield _fault("torn-line", path, message, "Remove the line; every other one counts.")
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from pipeline.core import locks
 from pipeline.core.atomic import ensure_dir
 from pipeline.core.clock import SystemClock, iso
-from pipeline.core.errors import DocumentError, StoreError, UnknownMemoryError
+from pipeline.core.errors import DocumentError, StoreError
 from pipeline.core.ids import digest
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
@@ -134,11 +134,8 @@ class Store:
         return self._scanner.left_out()
 
     def read(self, name: str) -> Document:
-        """Return the memory that `name` means (see `Snapshot.by_name`); UnknownMemoryError if none."""
-        found = self.scan().by_name(name)
-        if found is None:
-            raise UnknownMemoryError(f"no memory is called {name!r}", fix="`reverie list` shows every name.")
-        return found
+        """Return the memory that `name` means; errors are those of `Snapshot.named`."""
+        return self.scan().named(name)
 
     def is_as_written(self, document: Document) -> bool:
         """Whether this file went through Reverie's hands and nobody else changed it since."""

@@ -93,7 +93,7 @@ class DerivedFiles:
             store = context.opened_store(store_path)
             if store.is_team:
                 return  # nothing is written there but at a person's word, whose command brings all in step
-            note_authors(context.ledger, store)
+            note_authors(context.ledger, store, now=context.clock.now())
             store.reindex(now=context.clock.now(), begin=False)
             semantic.keep_fresh(store, context.settings, context.ledger, context.clock, run_id=new_id())
 

@@ -141,7 +141,7 @@ class ExtractionRunner:
             claim(self._ledger, key, store)
         context.enqueue("reindex", str(store_path))
         self._carry_over(store)
-        note_authors(self._ledger, store)
+        note_authors(self._ledger, store, now=context.clock.now())
         return context.phase(store)
 
     def _carry_over(self, store: Store) -> None:

@@ -343,7 +343,7 @@ def test_a_yes_to_another_list_names_what_differs(desk):
         put(desk.store / f"{name}.md", f"---\nname: {name}\n---\n\nSays {name}.\n", AT)
     app, seen = offer_of(desk)
     put(desk.store / "c.md", "---\nname: c\n---\n\nSays c.\n", AT)
-    with pytest.raises(ConflictError, match=r"not what the list says any more: c\.md") as told:
+    with pytest.raises(ConflictError, match=r"changed since the list: c\.md") as told:
         say_yes(desk, app, seen)
     assert "asked" not in str(told.value)
     (desk.store / "c.md").unlink()
@@ -352,8 +352,47 @@ def test_a_yes_to_another_list_names_what_differs(desk):
         (desk.store / "b.md").read_text("utf-8").replace("b\n---", "b\norigin: x\n---"),
         AT,
     )
-    with pytest.raises(ConflictError, match=r"any more: b\.md"):
+    with pytest.raises(ConflictError, match=r"since the list: b\.md"):
         say_yes(desk, app, seen)
+
+
+def test_an_edit_or_a_removal_after_the_list_is_refused_and_named(desk):
+    for name in ("a", "b", "d"):
+        put(desk.store / f"{name}.md", f"---\nname: {name}\n---\n\nSays {name}.\n", AT)
+    app, seen = offer_of(desk)
+    # What would be done stays the same; what it would be done to does not.
+    put(desk.store / "a.md", "---\nname: a\n---\n\nPush to main.\n", AT)
+    (desk.store / "b.md").unlink()
+    before = tree(desk.store, skip=(".reverie",))
+    with pytest.raises(ConflictError, match=r"changed since the list: a\.md, b\.md \(gone\)$"):
+        say_yes(desk, app, seen)
+    assert tree(desk.store, skip=(".reverie",)) == before
+    assert desk.here("history", "--json").json == []
+
+
+def test_what_another_yes_took_away_was_adopted_and_what_a_person_removed_since_was_not(desk):
+    for name in ("a", "b"):
+        put(desk.store / f"{name}.md", f"---\nname: {name}\n---\n\nSays {name}.\n", AT)
+    app, seen = offer_of(desk)
+    (desk.store / "b.md").unlink()
+    desk.here("adopt", "--yes")
+    with pytest.raises(ConflictError, match=r"changed since the list: b\.md \(gone\)$"):
+        say_yes(desk, app, seen)
+
+
+def test_an_undo_gives_back_a_file_time_of_zero(desk):
+    file = put_at_zero(desk)
+    desk.here("adopt", "--yes")
+    assert file.stat().st_mtime_ns != 0
+    desk.here("undo")
+    assert file.stat().st_mtime_ns == 0
+
+
+def put_at_zero(desk):
+    file = desk.store / "a.md"
+    put(file, UNDATED, AT)
+    os.utime(file, ns=(0, 0))
+    return file
 
 
 def test_two_that_say_yes_at_once_adopt_each_file_once(desk):

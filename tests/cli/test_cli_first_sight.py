@@ -13,7 +13,7 @@ from tests.support.stores import tree
 def known(tmp_path):
     """A project in which Claude Code has kept memories for long, and Reverie is new."""
     desk = make_desk(tmp_path)
-    claude_folder(desk.store)
+    claude_folder(desk.store, transcripts=desk.store.parent)
     return desk
 
 
@@ -47,6 +47,15 @@ def test_init_shows_it_and_leaves_the_folder_as_it_was(known):
     assert "60 memories in " in said.out and "wait for your yes: `reverie adopt`" in said.out
     assert "40 files Claude wrote would take part" in said.out and "Nothing was changed." in said.err
     assert tree(known.store, skip=()) == before
+
+
+def test_stamps_of_sessions_that_nobody_knows_wait_for_one_yes(tmp_path):
+    desk = make_desk(tmp_path)
+    claude_folder(desk.store, sound=True)
+    said = desk.here("init", "--yes").out
+    assert "60 files nobody knows who wrote wait for your yes" in said and "Claude wrote" not in said
+    assert "60 file" not in desk.here("adopt", "--yes").out
+    assert "nothing to adopt" in desk.here("adopt", "--dry-run").out
 
 
 def test_init_in_a_folder_of_our_own_shows_nothing(tmp_path):

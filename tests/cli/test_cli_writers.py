@@ -145,14 +145,17 @@ def test_a_folder_that_is_no_store_of_any_project_is_told_by_its_files(desk, tmp
     put(root / "b.md", plain("b", "Boats leave at six."), AT)
     before = everything(desk)
     seen = desk.here("audit", root, "--short", "--json", code=1).json
-    assert (seen["writers"]["claude"], seen["writers"]["unknown"]) == (1, 1)
+    # Its stamp agrees with its time, but of that session nothing is known here.
+    assert (seen["writers"]["claude"], seen["writers"]["unknown"]) == (0, 2)
     assert seen["plan"][-1].startswith("This is by the files alone")
     assert everything(desk) == before
 
 
 def test_where_all_is_known_nothing_is_said_of_what_was_not_looked_at(desk, tmp_path):
-    put(tmp_path / "sure" / "a.md", stamped("a", "Kelp is measured weekly.", "s-1", AT), AT)
-    seen = desk.here("audit", tmp_path / "sure", "--short", "--json", code=1).json
+    root = ledger(desk).parents[1] / "projects" / "-sure" / "memory"
+    put(root / "a.md", stamped("a", "Kelp is measured weekly.", "s-1", AT), AT)
+    put(root.parent / "s-1.jsonl", "{}\n", AT)
+    seen = desk.here("audit", root, "--short", "--json", code=1).json
     (sentence,) = seen["plan"]
     assert sentence.startswith("1 file Claude wrote would take part")
 

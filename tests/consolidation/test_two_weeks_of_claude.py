@@ -118,7 +118,7 @@ class Weeks:
 
     def night(self) -> None:
         """Dream; take it back to the byte, and do it again."""
-        note_authors(self.bench.ledger, self.bench.store)
+        note_authors(self.bench.ledger, self.bench.store, now=self.bench.clock.now())
         before = self.files()
         report = self.bench.dream()
         assert report.word in ("done", "nothing"), report.reason
@@ -147,7 +147,7 @@ def test_two_weeks_of_writing_between_dreams(bench: Dreaming, seed: int) -> None
     assert len(weeks.persons) == 2
     for path, raw in weeks.persons.items():
         assert (weeks.root / path).read_bytes() == raw
-    note_authors(bench.ledger, bench.store)
+    note_authors(bench.ledger, bench.store, now=bench.clock.now())
     authors = {document.path: document.identity for document in bench.store.scan().documents}
     assert all(known is None or known.tended for path, known in authors.items() if path not in weeks.persons)
     assert not any(known.tended for path in weeks.persons if (known := authors[path]) is not None)

@@ -24,8 +24,9 @@ def test_a_home_that_sessions_do_not_know_is_an_error_until_install_noted_it(des
     assert note.read_text() == f"{own}\n"
     assert "sessions keep all in" not in desk.here("doctor", REVERIE_HOME=own).out
     assert desk.here("status", "--json").json["home"] == own, "commands without the variable follow"
-    desk.here("install", "--yes", REVERIE_HOME=str(note.parent / "reverie"))
-    assert not note.exists(), "the usual home needs no note"
+    usual = str(note.parent / "reverie")
+    desk.here("install", "--yes", REVERIE_HOME=usual)
+    assert note.read_text() == f"{usual}\n{own}\n", "the one of before holds what is Reverie's as well"
 
 
 def test_claude_can_note_no_home(desk):

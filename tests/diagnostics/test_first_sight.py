@@ -22,6 +22,15 @@ def root(tmp_path: Path) -> Path:
     return claude_folder(tmp_path / "memory")
 
 
+@pytest.fixture
+def with_transcripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same folder where Claude Code keeps it, beside the transcripts of its sessions."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    project = tmp_path / "claude" / "projects" / "-shop"
+    project.mkdir(parents=True)
+    return claude_folder(project / "memory", transcripts=project)
+
+
 def seen(root: Path, project: Path) -> FirstSight:
     return first_sight(audit(root, now=NOW, project=project))
 
@@ -44,7 +53,13 @@ def test_a_sound_folder_has_no_row(tmp_path: Path) -> None:
     assert (found.rows, found.more, found.memories) == ((), 0, 60)
 
 
-def test_who_wrote_it_is_told_by_our_record_and_by_the_stamp(root: Path, tmp_path: Path) -> None:
+def test_stamps_of_sessions_without_a_trace_are_nobodys(root: Path, tmp_path: Path) -> None:
+    found = audit(root, now=NOW, project=tmp_path)
+    assert replace(found.writers, note="") == Writers(unknown=59)
+
+
+def test_who_wrote_it_is_told_by_our_record_and_by_the_stamp(with_transcripts: Path, tmp_path: Path) -> None:
+    root = with_transcripts
     store = Store.open(root)
     save(store, memory("ours", extra={"originSessionId": "s"}), memory("edited-since"))
     edited = root / "edited-since.md"

@@ -30,7 +30,7 @@ def spoken(bench: Bench) -> str:
 
 
 def read(bench: Bench) -> Outcome:
-    note_authors(bench.ledger, bench.store)
+    note_authors(bench.ledger, bench.store, now=bench.clock.now())
     change: dict[str, Any] = {
         "name": "deploys",
         "update_of": "deploys",

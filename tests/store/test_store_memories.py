@@ -167,7 +167,8 @@ def test_pipes_and_giants_are_reported_not_read(store):
     snapshot = store.scan()
     assert snapshot.documents == []
     assert [(problem.path, "over" in problem.message) for problem in snapshot.problems] == [
-        ("giant.md", True)
+        ("giant.md", True),
+        ("pipe.md", False),
     ]
 
 

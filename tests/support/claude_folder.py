@@ -12,17 +12,21 @@ AT = datetime(2026, 11, 20, 9, tzinfo=UTC)
 SESSION = "0f3c8d1e-5b1a-4c58-9d0e-{:012d}"
 
 
-def claude_folder(root: Path, *, sound: bool = False) -> Path:
+def claude_folder(root: Path, *, sound: bool = False, transcripts: Path | None = None) -> Path:
     """Write 60 memory files below `root` and return it; `sound` leaves out all that is wrong.
 
     Wrong are: one file without readable front matter, one line that leads nowhere, two files without a line,
     one double, one contradiction, one path that is gone. 40 of the readable files have the client's
-    stamp of the very second in which they were written.
+    stamp of the very second in which they were written; of those sessions a transcript is left in the
+    folder `transcripts`, if one is given.
     """
     root.mkdir(parents=True, exist_ok=True)
     facts = json.loads(_FACTS.read_text("utf-8"))["memories"]
     lines = ["# Memory", ""]
     spoilt = [] if sound else list(_spoilt())
+    if transcripts:
+        for number in range(40):
+            (transcripts / f"{SESSION.format(number)}.jsonl").write_text("{}\n", "utf-8")
     for number, fact in enumerate(facts[: 60 - len(spoilt)]):
         name, text = f"feedback_{number}", json.dumps(fact["description"], ensure_ascii=False)
         front = f"name: {fact['name']}\ndescription: {text}\n{_below(number)}"

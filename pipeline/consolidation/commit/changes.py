@@ -237,7 +237,7 @@ def action_of(
         into=known[operation.into].name if operation.into in known else "",
         reason=operation.reason,
         left_out=tuple((removal.text, removal.by) for removal in removals),
-        sources=tuple(source.model_dump(mode="json") for memory in memories for source in memory.sources),
+        sources=tuple(source.as_told() for memory in memories for source in memory.sources),
     )
 
 

@@ -140,7 +140,8 @@ def _action(action: DreamAction) -> list[str]:
     lines += [f"  - left out “{text}”, covered by “{by}”" for text, by in action.left_out]
     lines += [f"  - stays: the second reader did not agree {claim}" for claim in action.denied]
     for source in action.sources:
-        lines.append(f"  - source: {minute(source['at'], 'unknown time')}, “{source['quote'][:120]}”")
+        words = f", “{source['quote'][:120]}”" if source.get("quote") else ", a file that Claude wrote"
+        lines.append(f"  - source: {minute(source['at'], 'unknown time')}{words}")
     return lines
 
 

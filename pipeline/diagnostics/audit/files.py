@@ -14,7 +14,7 @@ from pipeline.hooklib.memory_format import conflicts
 from pipeline.hooklib.plain import lines_of
 from pipeline.safety.guard import never, violation
 from pipeline.safety.redaction import redact
-from pipeline.store.files.document import SETTLING, conflict_in_words
+from pipeline.store.files.document import conflict_in_words, settling
 from pipeline.store.files.layout import INDEX
 from pipeline.store.fsck import MERGE_CONFLICT
 from pipeline.text.dates import relative_days
@@ -56,7 +56,7 @@ def unsettled(path: str, text: str) -> Iterator[Finding]:
     """Yield where a merge left both sides of a conflict in `text`."""
     for marks in conflicts(lines_of(text)):
         yield Finding(
-            "error", MERGE_CONFLICT, conflict_in_words(marks), SETTLING, path=path, line=marks[0] + 1
+            "error", MERGE_CONFLICT, conflict_in_words(marks), settling(path), path=path, line=marks[0] + 1
         )
 
 

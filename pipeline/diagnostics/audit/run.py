@@ -67,5 +67,5 @@ def audit(folder: Path, *, now: datetime, project: Path | None = None, ledger: P
         found += [*files.check(file, now), *deadlines.check(file, now)]
     found += [*pairs.check(seen.memories), *mentions.check(seen, project)]
     found.sort(key=lambda finding: (ORDER.index(finding.level), finding.path, finding.line, finding.code))
-    by = writers(folder, [file.path for file in seen.memories], ledger)
+    by = writers(folder, [file.path for file in seen.memories], ledger, now)
     return Audit(folder, project, len(seen.files), by, tuple(found))

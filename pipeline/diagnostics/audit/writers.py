@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
@@ -43,7 +44,7 @@ class Writers:
     note: str = ""
 
 
-def writers(folder: Path, paths: Iterable[str], ledger: Path | None) -> Writers:
+def writers(folder: Path, paths: Iterable[str], ledger: Path | None, now: datetime) -> Writers:
     """Return who wrote the files at `paths` of the directory `folder`, as `adopt` and `why` tell it.
 
     Each path is as a person can read it (`visible_name`). Calls in transcripts are taken from the file
@@ -51,7 +52,7 @@ def writers(folder: Path, paths: Iterable[str], ledger: Path | None) -> Writers:
     """
     try:
         store = look_at_store(folder.absolute())
-        note = _look(store, ledger)
+        note = _look(store, ledger, now)
         snapshot = store.scan()
         found = {visible_name(document.path): document for document in snapshot.documents}
         odd = {*snapshot.misnamed}
@@ -63,21 +64,21 @@ def writers(folder: Path, paths: Iterable[str], ledger: Path | None) -> Writers:
     return Writers(**counted, note=note if doubtful else "")
 
 
-def _look(store: Store, path: Path | None) -> str:
+def _look(store: Store, path: Path | None, now: datetime) -> str:
     """Let `store` know who wrote its files, in this process only; return what was missing for it."""
     if path is None or not path.exists():
-        note_authors(None, store, keep=False)
+        note_authors(None, store, now=now, keep=False)
         return _BY_FOLDER
     try:
         with read_ledger(path) as ledger:
-            return _ask(ledger, store)
+            return _ask(ledger, store, now)
     except LedgerError as error:
-        note_authors(None, store, keep=False)
+        note_authors(None, store, now=now, keep=False)
         return f"This is by the files alone: what was read of sessions can't be looked at ({cause(error)})."
 
 
-def _ask(ledger: Ledger, store: Store) -> str:
-    note_authors(ledger, store, keep=False)
+def _ask(ledger: Ledger, store: Store, now: datetime) -> str:
+    note_authors(ledger, store, now=now, keep=False)
     return "" if calls_in(ledger, store) else _BY_FOLDER
 
 

@@ -187,7 +187,7 @@ class Journal:
         restored = operation if isinstance(operation, Restore) else None
         mode = restored.mode if restored else mode_of(inside(self._root, operation.path))
         temp = write_temp(self._staged / name, data, mode=mode)
-        if restored and restored.mtime_ns:
+        if restored and restored.mtime_ns is not None:
             os.utime(temp, ns=(restored.mtime_ns, restored.mtime_ns))
         temp.replace(self._staged / name)
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import DocumentError, StoreError, UnsettledError
 from pipeline.core.ids import digest
-from pipeline.hooklib.memory_format import NOT_MEMORIES
+from pipeline.hooklib.memory_format import NOT_MEMORIES, conflicts
+from pipeline.hooklib.plain import lines_of
 from pipeline.store.derived.own_lines import OwnLines
 from pipeline.store.file_operations import IndexWrite, Move, Operation, Put, Restore, Retire, WriteFile
 from pipeline.store.files import document, memory_index
@@ -111,12 +112,17 @@ class MemoryIndexWriter:
         return memory_index.linked_outside(self._read(path) or b"", self._ours()) if path else set()
 
     def problems(self) -> list[Problem]:
-        """Return what keeps MEMORY.md from being written."""
+        """Return what keeps MEMORY.md from being written, and each conflict that a merge left in it."""
         path = self._index_path()
         if path is None:
             return [Problem(INDEX, 0, "a link that leads out of the store")]
-        why = None if self._none else memory_index.unreadable(self._read(path) or b"")
-        return [Problem(INDEX, *why, memory_index.SAVE_AS_UTF_8)] if why else []
+        raw = b"" if self._none else self._read(path) or b""
+        why = memory_index.unreadable(raw)
+        if why:
+            return [Problem(INDEX, *why, memory_index.SAVE_AS_UTF_8)]
+        found = conflicts(lines_of(raw.decode())) if b"<<<<<<< " in raw else []
+        fix = document.settling(INDEX)
+        return [Problem(INDEX, marks[0] + 1, document.conflict_in_words(marks), fix) for marks in found]
 
     def without_block(self, current: bytes, former: bytes | None) -> bytes | None:
         """Return the index `current` without our block: see `memory_index.without_block`."""
@@ -211,7 +217,8 @@ class MemoryIndexWriter:
         if operation.data is None:
             self._gone.add(operation.path)
             return
-        mtime = operation.mtime_ns / 1e9 if isinstance(operation, Restore) else self._now
+        known = operation.mtime_ns if isinstance(operation, Restore) else None
+        mtime = self._now if known is None else known / 1e9
         try:
             memory = document.parse(operation.data, operation.path)
         except DocumentError as error:

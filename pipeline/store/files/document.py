@@ -23,12 +23,13 @@ from pipeline.hooklib.plain import lines_of, well_formed, whole_lines
 from pipeline.hooklib.yaml_lines import UnreadableError
 from pipeline.store.files import yaml_text
 from pipeline.store.files.frontmatter_schema import KNOWN, plain, to_memory
+from pipeline.store.files.layout import INDEX, OVERFLOW
 from pipeline.store.files.rewriting import NotAloneError, rewrite
 
 _LINE_BREAKS = re.compile(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+\s*")
-SETTLING = (
-    "Keep one side, and remove the lines with <<<<<<<, ======= and >>>>>>>; until then it is not recalled."
-)
+_KEEP_ONE = "Keep one side, and remove the lines with <<<<<<<, ======= and >>>>>>>"
+_SETTLING = f"{_KEEP_ONE}; until then it is not recalled."
+_SETTLING_INDEX = f"{_KEEP_ONE}."
 _MENDING = "Quote the value, or remove the line"
 _UNTIL_THEN = "; the file is left as it is until then."
 
@@ -123,12 +124,17 @@ def conflict_in_words(marks: Sequence[int]) -> str:
     return f"a merge left both sides of a conflict, from line {marks[0] + 1} to {marks[-1] + 1}"
 
 
+def settling(path: str) -> str:
+    """Return what to do about a conflict in the file at `path`, relative to the store."""
+    return _SETTLING_INDEX if path in (INDEX, OVERFLOW) else _SETTLING
+
+
 def _require_settled(text: str, path: str) -> None:
     """Raise UnsettledError for a file of which nobody can say what it says."""
     found = conflicts(lines_of(text)) if "<<<<<<< " in text else []
     if found:
         message = conflict_in_words(found[0])
-        raise UnsettledError(message, file=path, line=found[0][0] + 1, fix=SETTLING)
+        raise UnsettledError(message, file=path, line=found[0][0] + 1, fix=_SETTLING)
 
 
 def body_of(raw: bytes, *, fenced: bool) -> str:

@@ -36,7 +36,8 @@ MAX_DERIVED = 1_000_000_000
 class Problem:
     """A file that could not be taken as it is; `line` is 0 when no line is to blame, `fix` may be empty.
 
-    `by_name` says that its name is: then `path` has it as a person can read it (`visible_name`).
+    `by_name` says that its name is: then `path` has it as a person can read it (`visible_name`). `no_file`
+    says that a folder, a pipe or the like stands where a memory file should.
     """
 
     path: str
@@ -44,6 +45,7 @@ class Problem:
     message: str
     fix: str = ""
     by_name: bool = False
+    no_file: bool = False
 
     def in_words(self) -> str:
         """Return it on one line, with where it is and what to do."""
@@ -68,6 +70,8 @@ class FileStamp:
 
 _UNSEEN = FileStamp(0, 0, 0)
 _LINK = "a link; it is not followed"
+_KINDS = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
+"""What may have the name of a memory and is no file."""
 
 
 def check_path(path: str, *, suffix: str = "") -> str:
@@ -251,6 +255,16 @@ def _passed_over(entry: os.DirEntry[str], folder: str) -> Iterator[Problem]:
         yield Problem(visible_name(name), 0, _LINK)
 
 
+def _no_file(entry: os.DirEntry[str], path: str) -> Iterator[Problem]:
+    """Yield what stands at `path` in place of a file; nothing where all is gone meanwhile."""
+    try:
+        mode = entry.stat(follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return
+    kind = next((word for test, word in _KINDS if test(mode)), "a device")
+    yield Problem(path, 0, f"{kind}, no file", "Move it out of the memory folder.", no_file=True)
+
+
 def files_in(
     root: Path, folder: str, problems: list[Problem], *, stamps: bool = True
 ) -> Iterator[tuple[str, FileStamp]]:
@@ -281,3 +295,5 @@ def files_in(
             except FileNotFoundError:
                 # Removed between listing and looking: as if it had never been listed.
                 continue
+        else:
+            problems += _no_file(entry, path)

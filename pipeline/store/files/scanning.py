@@ -16,17 +16,24 @@ from typing import Any
 
 import orjson
 
-from pipeline.core.errors import ConflictError, DocumentError, StoreError, UnsettledError
+from pipeline.core.errors import (
+    ConflictError,
+    DocumentError,
+    StoreError,
+    UnknownMemoryError,
+    UnsettledError,
+    cause,
+)
 from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
 from pipeline.hooklib.memory_format import PREVIEW, is_hidden_file
 from pipeline.hooklib.ownership import OTHER
-from pipeline.safety.invisible import visible, visible_name
-from pipeline.store.files import document
+from pipeline.safety.invisible import visible
+from pipeline.store.files import document, faults
+from pipeline.store.files.faults import folded, stem_of
 from pipeline.store.files.frontmatter_schema import aliases_in, to_memory
 from pipeline.store.files.identity import Identity
 from pipeline.store.files.layout import (
-    INDEX,
     MAX_DERIVED,
     FileStamp,
     Problem,
@@ -35,7 +42,6 @@ from pipeline.store.files.layout import (
     read_regular,
 )
 from pipeline.store.files.memory_index import Entry, entry_of
-from pipeline.store.files.names import common_form
 from pipeline.text.slugs import slugify
 
 INDEX_JSON = "_index.json"
@@ -43,8 +49,6 @@ CACHE_KEY = "_file7"
 """Where an entry keeps what saves reading its file. Another shape of a line in it needs another name."""
 _TICK_NS = 100_000_000
 _LEAST_ID_PREFIX = 6
-_NAMED_FILES = 3
-"""Files that are named where only their number matters."""
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -242,7 +246,7 @@ class Snapshot:
         if not self._names and self.documents:
             self._fill_names()
         wanted = name.strip().removeprefix("[[").removesuffix("]]")
-        found = self._names.get(wanted) or self._names.get(_fold(wanted))
+        found = self._names.get(wanted) or self._names.get(folded(wanted))
         if found:
             return found
         if len(wanted) >= _LEAST_ID_PREFIX:
@@ -256,6 +260,23 @@ class Snapshot:
                     return fits[0]
         return self._names.get(slugify(wanted)) if wanted else None
 
+    def named(self, name: str) -> Document:
+        """Return the memory that `name` means, as `by_name` does.
+
+        Raises DocumentError, with line and fix, for one whose file is there and can't be taken, and
+        UnknownMemoryError where there is none.
+        """
+        found = self.by_name(name)
+        if found is None:
+            raise self.fault_of(name) or UnknownMemoryError(
+                f"no memory is called {name!r}", fix="`reverie list` shows every name."
+            )
+        return found
+
+    def fault_of(self, name: str) -> DocumentError | None:
+        """Return what is wrong with the file that `name` means, if it is there and can't be taken."""
+        return faults.fault_of(self.problems, name)
+
     @property
     def misnamed(self) -> list[str]:
         """Return the files whose names no memory can have, as a person can read them, but for hidden ones."""
@@ -263,30 +284,14 @@ class Snapshot:
         return [path for path in named if not is_hidden_file(path)]
 
     def left_out(self) -> list[str]:
-        """Return a line for the files that can't be read, one for those that a merge left unsettled.
-
-        A third is for those whose names no memory can have, a fourth says what keeps MEMORY.md from being
-        written.
-        """
-        lines = []
-        if self.unread:
-            files = "1 file" if len(self.unread) == 1 else f"{len(self.unread)} files"
-            lines.append(f"{files} can't be read: {_first_names(self.unread)}")
-        if self.unsettled:
-            hold = "1 file holds" if len(self.unsettled) == 1 else f"{len(self.unsettled)} files hold"
-            lines.append(f"{hold} both sides of a merge: {_first_names(self.unsettled)}")
-        if self.misnamed:
-            have = (
-                "1 file has a name" if len(self.misnamed) == 1 else f"{len(self.misnamed)} files have names"
-            )
-            lines.append(f"{have} that no memory can have: {_first_names(self.misnamed)}")
-        return lines + [problem.in_words() for problem in self.problems if problem.path == INDEX]
+        """Return a line for each kind of files that can't be taken, and what is wrong with MEMORY.md."""
+        return faults.in_lines(self.unread, self.unsettled, self.misnamed, self.problems)
 
     def _fill_names(self) -> None:
         for keys in (
             lambda item: (item.name, item.path),
-            lambda item: (_stem(item.path), _fold(item.name), _fold(_stem(item.path))),
-            lambda item: [key for alias in aliases_in(item.front) for key in (alias, _fold(alias))],
+            lambda item: (stem_of(item.path), folded(item.name), folded(stem_of(item.path))),
+            lambda item: [key for alias in aliases_in(item.front) for key in (alias, folded(alias))],
             lambda item: (slugify(item.title),) if item.title else (),
         ):
             for item in self.documents:
@@ -324,7 +329,8 @@ def read_into(snapshot: Snapshot, root: Path, path: str, stamp: FileStamp | None
         snapshot.problems.append(Problem(path, error.line or 0, error.args[0], error.fix or ""))
     except (StoreError, OSError) as error:
         snapshot.unread.append(path)
-        snapshot.problems.append(Problem(path, 0, str(error)))
+        why, fix = (error.args[0], error.fix) if isinstance(error, StoreError) else (cause(error), "")
+        snapshot.problems.append(Problem(path, 0, why, fix))
 
 
 @contextmanager
@@ -408,20 +414,3 @@ def _mirror(front: dict[str, Any], head: Memory) -> dict[str, Any]:
 
 def _former_ids(item: Document) -> list[str]:
     return [alias for alias in aliases_in(item.front) if _UUID.fullmatch(alias)]
-
-
-def _first_names(paths: list[str]) -> str:
-    named = ", ".join(visible_name(path) for path in paths[:_NAMED_FILES])
-    return (
-        f"{named} … (`reverie doctor` lists all)"
-        if len(paths) > _NAMED_FILES
-        else f"{named} (`reverie doctor`)"
-    )
-
-
-def _stem(path: str) -> str:
-    return path.rsplit("/", 1)[-1].removesuffix(".md")
-
-
-def _fold(name: str) -> str:
-    return common_form(name).replace("_", "-").removesuffix(".md")

@@ -54,7 +54,8 @@ class FileChange:
     """One path of a generation: the digests it had before and after, None where there was no file.
 
     `record` is the digest we had last written there before, empty when the file was not ours; `mode` and
-    `mtime_ns` are those of the file before; `index` says that it is one of the two index files.
+    `mtime_ns` (None if unknown) are those of the file before; `index` says that it is one of the two index
+    files.
     """
 
     path: str
@@ -62,7 +63,7 @@ class FileChange:
     after: str | None
     record: str = ""
     mode: int = 0o600
-    mtime_ns: int = 0
+    mtime_ns: int | None = None
     index: bool = False
 
 
@@ -282,7 +283,7 @@ def _read(folder: Path) -> Generation:
 def _sound(item: FileChange) -> FileChange:
     """Return `item` if its values are of the types they should be; TypeError or StoreError otherwise."""
     shas = (item.before, item.after)
-    numbers = (item.mode, item.mtime_ns)
+    numbers = (item.mode, 0 if item.mtime_ns is None else item.mtime_ns)
     if (
         not isinstance(item.path, str)
         or not isinstance(item.record, str)
@@ -335,7 +336,7 @@ def _image(
         _deposit(folder, after),
         record,
         stat.S_IMODE(info.st_mode) if info else 0o600,
-        info.st_mtime_ns if info else 0,
+        info.st_mtime_ns if info else None,
         index,
     )
 

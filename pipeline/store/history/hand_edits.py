@@ -68,7 +68,8 @@ def _found_by(history: Iterable[Generation]) -> Iterator[HandEdit]:
         for file in item.files:
             if file.index or not file.record or file.before == file.record:
                 continue
-            at = datetime.fromtimestamp(file.mtime_ns / 1e9, UTC) if file.before else None
+            known = file.mtime_ns if file.before else None
+            at = None if known is None else datetime.fromtimestamp(known / 1e9, UTC)
             word: Literal["edited", "removed"] = "edited" if file.before else "removed"
             yield HandEdit(file.path, word, file.record, file.before, at, item.number)
 
