@@ -81,6 +81,7 @@ def test_the_answer_says_how_many_were_taken_what_left_and_one_id_everywhere(fol
     undone = folder.here("undo", short)
     assert f"({short})" in undone.out and "as before  gulls.md" in undone.out
     again = re.search(r"To redo it: `reverie undo (\S+)`", undone.err)
+    assert again
     redone = folder.here("undo", again[1])
     assert f"({short})" in redone.out and redone.out.startswith("redid ")
     assert "changed    gulls.md" in redone.out and "as before" not in redone.out

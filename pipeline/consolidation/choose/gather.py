@@ -96,14 +96,13 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
         by_rule=by_rule,
         total=len(snapshot.documents),
         left_alone=sorted(document.name for document in alone),
-        nobodys=sorted(
-            document.name
-            for document in alone
-            if is_adoptable(document, phase.store)
-            and document.identity is not None
-            and document.identity.by == UNKNOWN
-        ),
+        nobodys=sorted(document.name for document in alone if _is_nobodys(document, phase)),
     )
+
+
+def _is_nobodys(document: Document, phase: PhaseContext) -> bool:
+    identity = document.identity
+    return identity is not None and identity.by == UNKNOWN and is_adoptable(document, phase.store)
 
 
 def _rules(
