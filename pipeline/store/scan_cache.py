@@ -55,8 +55,8 @@ class Scanner:
     def look_over(self) -> tuple[list[str], Counter[By]]:
         """Return what `Snapshot.left_out` does, and how many files wait for a yes to all, by who wrote them.
 
-        For much less than a `scan`. Copies are not counted, nor files of which nobody looked yet who wrote
-        them.
+        Nothing is made of the files that are ours and unchanged. Copies are not counted, nor files of which
+        nobody looked yet who wrote them.
         """
         found, entries = scanning.look_for_faults(self._root)
         found.problems += self._index.problems()
