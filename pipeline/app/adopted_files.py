@@ -30,10 +30,13 @@ from pipeline.store.ownership.permission import is_anothers, was_never_ours, why
 from pipeline.text.humanize import count
 from pipeline.verify.flaw import Flaw
 
-KEPT = "is kept like Reverie's own: its front matter gets an id and an origin"
-COPY = "is kept like Reverie's own: it is a copy, and gets an id that is not that of {twin}"
-SAME = "is kept like Reverie's own: nothing in it changes"
-BARE = "is kept like Reverie's own: it gets front matter"
+_KEPT = "is kept like Reverie's own"
+_LEAVING = ("goes into ", "gives way to ", "leaves for ")
+"""How the deeds begin that leave a file in its place, and those that take it to the archive."""
+KEPT = f"{_KEPT}: its front matter gets an id and an origin"
+COPY = f"{_KEPT}: it is a copy, and gets an id that is not that of {{twin}}"
+SAME = f"{_KEPT}: nothing in it changes"
+BARE = f"{_KEPT}: it gets front matter"
 _RUN = "adopt-"
 """How the id of a change set begins that a yes made."""
 _OWN = frozenset({"id"})
@@ -55,6 +58,16 @@ class Offered:
     author: str
     deed: str
     digest: str
+
+    @property
+    def stays(self) -> bool:
+        """Whether its text and its place stay: what is written is in front matter alone."""
+        return self.deed.startswith(_KEPT)
+
+    @property
+    def leaves(self) -> bool:
+        """Whether its file goes to the archive."""
+        return self.deed.startswith(_LEAVING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +158,7 @@ def _plan(app: App, ledger: Ledger, store: Store, change_id: str) -> _Plan:
         if document.path in taken or not was_never_ours(document):
             continue
         try:
-            planned = made.door.revise(document, _confirmed(document, ledger, now))
+            planned = made.door.revise(document, confirmed(document, ledger, now))
         except (ConflictError, DocumentError) as error:
             # Somebody writes it just now, or it would be too large to be read back: the others are taken.
             planned = Flaw(cause(error))
@@ -209,8 +222,8 @@ def _waiting(
     return found
 
 
-def _confirmed(document: Document, ledger: Ledger, now: datetime) -> Memory:
-    """Return the memory in `document` with no more said for it than a yes can bear out.
+def confirmed(document: Document, ledger: Ledger, now: datetime) -> Memory:
+    """Return the memory in `document`, another's file, with no more said for it than a yes can bear out.
 
     What its front matter claims may come from anywhere: of its sources those stay that the ledger has. A file
     that gives no day of its own keeps that of its last writing, which adopting it would else lose.

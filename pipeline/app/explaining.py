@@ -19,6 +19,7 @@ from pipeline.search.refresh import borne_out
 from pipeline.store import Document, HandEdit, Store
 from pipeline.store.files.document import parse
 from pipeline.store.files.identity import Identity
+from pipeline.store.ownership.permission import is_adoptable, why_left
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,9 @@ class Why:
     asked for was another memory's; `accepted` is the day of a person's yes in the inbox, "" without one;
     `edit` what somebody did to its file since Reverie wrote it. `author` is who wrote the file and by what
     sign that is known, None for one that is as Reverie wrote it. A source without a quote is a file that
-    Claude wrote; its ``after`` are the last things the person said before.
+    Claude wrote; its ``after`` are the last things the person said before. `waits` says that a person's yes
+    to all (`reverie adopt`) is needed before Reverie changes the file, `left` why it is not changed even so,
+    "" where neither is.
     """
 
     memory: Memory
@@ -46,6 +49,8 @@ class Why:
     edit: HandEdit | None = None
     author: Identity | None = None
     by_hand: tuple[str, ...] = ()
+    waits: bool = False
+    left: str = ""
 
 
 def why(app: App, name: str) -> Why:
@@ -88,6 +93,8 @@ def why(app: App, name: str) -> Why:
         edit=edit,
         by_hand=_written_into(store, edit, document.memory) if edit else (),
         author=document.identity,
+        waits=is_adoptable(document, store),
+        left=why_left(document, store),
     )
 
 

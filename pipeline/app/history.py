@@ -284,6 +284,11 @@ def ids_of(app: App, undone: Undone) -> tuple[str, str]:
     return short.get(known, known), short.get(back, back)
 
 
+def short_id(app: App, run: str) -> str:
+    """Return the id by which every command calls the change `run` of the store of `app`."""
+    return short_ids(app.open_store().history()).get(run, run)
+
+
 def _entries(store: Store, snapshot: Snapshot, done: _Done) -> Iterator[Entry]:
     kept = sorted(store.history(), key=lambda item: -item.number)
     short = short_ids(kept)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from pipeline.app import retired
+from pipeline.app.adopted_files import confirmed
 from pipeline.app.application import App
 from pipeline.core.errors import InputError
 from pipeline.core.ids import new_id
 from pipeline.domain.memory import Memory
+from pipeline.intake.authors import note_authors
 from pipeline.revision import Door
 
 
 def pin(app: App, name: str, *, pinned: bool) -> Memory:
-    """Pin or unpin the memory `name` means and return it as it then is; InputError to pin a team's."""
+    """Pin or unpin the memory `name` means and return it as it then is; InputError to pin a team's.
+
+    A file of another's that a line of Claude's or yours in MEMORY.md links to can't move to ``vault/``: it is
+    kept like Reverie's own from then on, as after `adopt`, and pinned where it is.
+    """
     app.require_settings()
     store = app.open_store()
     if pinned and store.is_team:
@@ -20,9 +26,17 @@ def pin(app: App, name: str, *, pinned: bool) -> Memory:
             file=str(app.store_path),
             fix="There is nothing to protect it from.",
         )
+    now = app.clock.now()
     document = retired.read(store, name)
-    door = Door(store, now=app.clock.now(), approved=True)
-    door.bring(store.pin(document) if pinned else store.unpin(document))
+    own = document.memory
+    if pinned and not store.is_as_written(document):
+        with app.ledger() as ledger:
+            note_authors(ledger, store, now=now)
+            document = store.read(document.path)
+            # What Claude wrote is taken as its word, whatever the file says of itself.
+            own = document.memory if document.tended else confirmed(document, ledger, now)
+    door = Door(store, now=now, approved=True)
+    door.bring(store.pin(document, own) if pinned else store.unpin(document))
     door.write(new_id(), f"{'pin' if pinned else 'unpin'} {document.name}")
     app.follow(store)
     return store.read(document.id or document.name).memory

@@ -76,7 +76,7 @@ def overview(
         "waiting_folder": folders.waiting(Path.cwd())[0],
         "moved_from": ownership.moved_from(str(store), str(paths.project_root(Path.cwd()))),
         "left_behind": left_behind(ledger, store),
-        "left_out": _left_out(store, settings),
+        **_files_of_others(store, settings),
         "ledger": ledger.note,
         "left_alone": projects.why_ignored(str(Path.cwd()), settings.projects.only, settings.projects.ignore),
         "mode": settings.store.mode,
@@ -110,12 +110,16 @@ def overview(
     }
 
 
-def _left_out(store: Path, settings: Settings) -> list[str]:
-    """Return a line for the files of the memory folder that can't be read, and one for unsettled merges."""
+def _files_of_others(store: Path, settings: Settings) -> dict[str, Any]:
+    """Return ``left_out``, a line for each kind of files that can't be taken, and ``to_adopt``.
+
+    That is how many files wait for one yes, by who wrote them as far as it was noted.
+    """
     try:
-        return open_store(store, settings).left_out() if store.is_dir() else []
+        lines, waiting = open_store(store, settings).look_over() if store.is_dir() else ([], Counter())
     except StoreError:
-        return []  # `doctor` tells what is wrong with the folder itself.
+        lines, waiting = [], Counter()  # `doctor` tells what is wrong with the folder itself.
+    return {"left_out": lines, "to_adopt": dict(waiting)}
 
 
 def to_come(ledger: Ledger, home: Path, settings: Settings) -> dict[str, int]:

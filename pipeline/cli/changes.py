@@ -188,6 +188,7 @@ def _tell_undone(part: undoing.Part) -> None:
     else:
         output.line(f"{'redid' if undone.again else 'undid'} {what}")
     for path in undone.paths:
-        word = "removed" if path in undone.removed else "as before"
+        # What is done again is not as it was before it: it is as the change had made it.
+        word = "removed" if path in undone.removed else "changed" if undone.again else "as before"
         but = ", but for what came into it since" if path in undone.partly else ""
         output.line(f"{'restored' if path in undone.restored else word:<10} {path}{but}")

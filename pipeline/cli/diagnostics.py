@@ -99,7 +99,8 @@ def tell_first_sight(seen: FirstSight, whole: str = "`reverie audit`") -> None:
         output.hanging(lead, row.about + _examples(row, room - len(lead) - len(row.about)))
     if seen.more:
         lead, rest = f"{seen.more:>5}  ", "more" if seen.rows else "small"
-        output.hanging(lead, f"{rest} {'thing' if seen.more == 1 else 'things'} to know")
+        kinds = ", ".join(f"{code} ({number})" if number > 1 else code for code, number in seen.kinds)
+        output.hanging(lead, f"{rest} {'thing' if seen.more == 1 else 'things'} to know: {kinds}")
     if not (seen.rows or seen.more):
         output.line("Nothing is wrong with them.")
     output.line()
@@ -109,7 +110,12 @@ def tell_first_sight(seen: FirstSight, whole: str = "`reverie audit`") -> None:
 
 
 def _examples(row: Row, room: int) -> str:
-    """Return the first of the row's paths that fit in `room` characters, behind a colon, or nothing."""
+    """Return the first of the row's paths that fit in `room` characters, behind a colon, or nothing.
+
+    Of one fault between two files both are named, however long they are.
+    """
+    if row.number == 1 and len(row.paths) == 2:
+        return ": " + " and ".join(row.paths)
     shown = ""
     for number, path in enumerate(row.paths, start=1):
         longer = f"{shown}, {path}" if shown else f": {path}"

@@ -17,7 +17,6 @@ from pipeline.cli.groups import HELP_OPTIONS
 from pipeline.cli.options import JsonOption, StoreOption, UserOption
 from pipeline.core.errors import ReverieError, UsageError
 from pipeline.core.tools import edit_text
-from pipeline.core.zone import minute
 
 inbox = typer.Typer(context_settings=HELP_OPTIONS)
 
@@ -225,33 +224,41 @@ def _each(
     return done
 
 
-_TWICE = frozenset(
-    {
-        *("operation", "statement", "why", "how_to_apply", "name", "texts", "covered", "body", "replaces"),
-        *("old_body", "was", "sources", "update_of", "again", "said_at"),
-    }
-)
-"""Parts of a proposal that are shown as changes or as words said, or that are no words."""
+_LABELS = {
+    "gives way": "gives way",
+    "reason": "because",
+    "until": "holds until",
+    "relation": "how they are linked",
+    "type": "type",
+    "title": "title",
+    "description": "in the index",
+    "origin": "who says it",
+    "tags": "tags",
+    "anchors": "is about",
+    "cues": "is found by",
+    "flags": "doubts",
+    "edited": "edited",
+    "by": "by",
+}
+"""Parts of a proposal that a person is told, in their order, and how each is called."""
+_TEXTS = {"statement": "text", "why": "why", "how_to_apply": "how to apply"}
+"""Those that are shown as a change, but for proposals of earlier versions, which nothing else shows."""
 
 
 def _flat(row: dict[str, Any]) -> dict[str, object]:
+    """Return what the proposal in `row` says, by names that a person reads; ids are for programs."""
     payload = row["payload"]
-    operation = payload.get("operation") or {}
-    shown = {**payload, **operation}
-    # What earlier versions of the dream proposed has a text of its own, which nothing else shows.
-    twice = _TWICE if row["kind"] in WITH_TEXT else _TWICE - {"statement", "why", "how_to_apply"}
+    shown = {**payload, **(payload.get("operation") or {})}
+    labels = _LABELS if row["kind"] in WITH_TEXT else {**_LABELS, **_TEXTS}
     return {
-        "kind": row["kind"],
+        "kind": row["kind"].removeprefix("dream:"),
+        "proposed by": "a dream" if row["kind"].startswith("dream:") else "what was said in a session",
         "name": row["name"],
         "why it waits": row["reason"],
-        **{key: _words(value) for key, value in shown.items() if value and key not in twice},
+        **{label: _words(shown[key]) for key, label in labels.items() if shown.get(key)},
     }
 
 
 def _words(value: object) -> object:
-    """Return a list as its words, a source as who said what when."""
-    if isinstance(value, dict):
-        return f"{value.get('speaker', '')} {minute(value.get('at'))}: “{value.get('quote', '')}”".strip()
-    if isinstance(value, (list, tuple)):
-        return "; ".join(str(_words(item)) for item in value)
-    return value
+    """Return a list as its words."""
+    return "; ".join(map(str, value)) if isinstance(value, (list, tuple)) else value

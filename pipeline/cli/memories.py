@@ -267,14 +267,16 @@ def _tell_why(found: Why, app: App) -> None:
     memory = found.memory
     if found.note:
         output.talk(found.note)
+    changed = _changed_by(found)
     output.line(f"{memory.name} ({memory.type}){for_all(app)}: {memory.description}")
     output.fields(
         {
             "file": found.path,
             "origin": _origin(found),
-            "written": minute(memory.created, "unknown"),
-            "changed since by someone else": _changed_by(found),
+            "written": _written_on(found),
+            **({"changed since by someone else": changed} if changed else {}),
             **({"written by": _author(found.author)} if found.author else {}),
+            **({"changed by Reverie": _changes(found)} if not found.ours else {}),
             **({"accepted by you": f"{found.accepted}, in the inbox"} if found.accepted else {}),
             **({"found as well as": ", ".join(memory.aliases)} if memory.aliases else {}),
         }
@@ -353,14 +355,31 @@ def _tell_runs(found: Why) -> None:
             output.line(f"  replies: {run['replies']}")
 
 
+def _written_on(found: Why) -> str:
+    """Return when it was written, by what its file says, else by the call or stamp that is known of it."""
+    known = minute(found.memory.created)
+    if known or found.author is None:
+        return known or "unknown"
+    return minute(found.author.at, "unknown: the file names no day, and no session tells of it")
+
+
 def _changed_by(found: Why) -> str:
-    """Return whether somebody changed the file since Reverie wrote it, if it did, and when."""
+    """Return whether somebody changed the file since Reverie wrote it, and when; "" where it never did."""
     if found.by == THE_TEAM:
         return "nobody can tell: others write in this folder too"
     if found.ours:
         return "no"
     if found.edit is None:
-        return "Reverie never wrote this file"
+        return ""
     on = f" on {minute(found.edit.at)}" if found.edit.at else ""
     hand = "by Claude" if found.author and found.author.by == CLAUDE else "by hand"
     return f"yes, {hand}{on}; `reverie diff {found.memory.name}` shows how"
+
+
+def _changes(found: Why) -> str:
+    """Return whether Reverie changes the file of itself, which is not as it wrote it."""
+    if found.waits:
+        return "it never wrote this file, and won't change it until you type `reverie adopt`"
+    if found.left:
+        return f"not of itself: the file {found.left}"
+    return "not yet; a dream may, as Claude wrote it, and `reverie undo` takes that back"

@@ -14,6 +14,7 @@ from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
 from pipeline.core import paths
 from pipeline.core.zone import local
+from pipeline.domain.authorship import UNKNOWN
 from pipeline.hooklib import statusline as hook_statusline
 from pipeline.install import status_line
 from pipeline.text.humanize import ago, bar, count, day_and_time, room
@@ -136,12 +137,23 @@ def _work(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
     found = {
         "queue": queue,
         "inbox": inbox,
+        **({"adopt": _to_adopt(value["to_adopt"])} if value["to_adopt"] else {}),
         "last hook": hooks,
         "read": ", ".join([read, *filter(None, odd)]) + (f"; conversations: {known}" if known else ""),
         **({"to come": to_come(value["to_come"])} if value["to_come"]["turns"] else {}),
         "dialogue": _kept(value["dialogue"]),
     }
     return [line for name, text in found.items() for line in _wrapped(name, text, columns)]
+
+
+def _to_adopt(waiting: dict[str, int]) -> str:
+    """Return how many files wait for a yes; `waiting` counts them by who wrote them."""
+    number, unknown = sum(waiting.values()), waiting.get(UNKNOWN, 0)
+    wait = f"{'waits' if number == 1 else 'wait'} for `reverie adopt`"
+    if unknown == number:
+        return f"{count(number, 'file')} that nobody knows the writer of {wait}"
+    some = f", of {unknown} of them nobody knows the writer" if unknown else ""
+    return f"{count(number, 'file')} with words that are not Claude's alone {wait}{some}"
 
 
 def _due(job: dict[str, Any], value: dict[str, Any]) -> float:

@@ -138,6 +138,7 @@ def _describe(report: DreamReport, gathered: Gathered, refused: Sequence[Refused
     report.changed = len(gathered.changed)
     report.carried_over = len(gathered.selection.carried_over)
     report.left_alone = gathered.left_alone
+    report.nobodys = gathered.nobodys
     report.left_out = [f"{memory_id}: {why}" for memory_id, why in gathered.selection.left_out]
     report.refused = [
         {

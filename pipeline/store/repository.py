@@ -10,6 +10,7 @@ what Reverie wrote, `MemoryIndexWriter` keeps MEMORY.md in step. It decides thei
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -21,6 +22,7 @@ from pipeline.core.atomic import ensure_dir
 from pipeline.core.clock import SystemClock, iso
 from pipeline.core.errors import DocumentError, StoreError
 from pipeline.core.ids import digest
+from pipeline.domain.authorship import By
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
 from pipeline.store.changes.journal import Journal
@@ -129,9 +131,9 @@ class Store:
         """Return every memory and every problem; only files that changed are read again."""
         return self._scanner.scan()
 
-    def left_out(self) -> list[str]:
-        """Return what `Snapshot.left_out` does, for much less than a `scan`."""
-        return self._scanner.left_out()
+    def look_over(self) -> tuple[list[str], Counter[By]]:
+        """Return what `Scanner.look_over` does: files that can't be taken, and how many wait for a yes."""
+        return self._scanner.look_over()
 
     def read(self, name: str) -> Document:
         """Return the memory that `name` means; errors are those of `Snapshot.named`."""
@@ -233,9 +235,9 @@ class Store:
         """Plan the move of a memory to ``archive/<year>/``; see `Planner.retire`."""
         return self._planner.retire(document, year=year, reason=reason, superseded_by=superseded_by)
 
-    def pin(self, document: Document) -> tuple[Put | Move, ...]:
-        """Plan what pins a memory; empty when it is pinned. ConflictError as in `Planner.pin`."""
-        return self._planner.pin(document)
+    def pin(self, document: Document, own: Memory | None = None) -> tuple[Put | Move, ...]:
+        """Plan what pins a memory; empty when it is pinned. `own` and ConflictError as in `Planner.pin`."""
+        return self._planner.pin(document, own)
 
     def unpin(self, document: Document) -> tuple[Put | Move, ...]:
         """Plan what unpins a memory; empty when it is not pinned. ConflictError as in `Planner.unpin`."""

@@ -408,7 +408,7 @@ def test_two_that_say_yes_at_once_adopt_each_file_once(desk):
     said = [process.communicate(timeout=120) for process in both]
     told = "".join((out + err).decode("utf-8") for out, err in said)
     assert [process.returncode for process in both] == [0, 0], told
-    assert told.count("adopted. `reverie undo") == 1
+    assert told.count("adopted 6 files. `reverie undo") == 1
     assert "while you were asked" not in told and "Traceback" not in told
     assert len(desk.here("history", "--json").json) == 1
 

@@ -34,8 +34,8 @@ def test_it_fits_one_screen_of_80_by_24(known):
 
 def test_examples_stand_where_they_fit(known):
     lines = known.here("audit", "--short", code=1).out.splitlines()
-    assert "    1  may contradict another one: retry_second.md" in lines
-    assert "    1  says what another one says, or has its name: tabs_two.md" in lines
+    assert "    1  may contradict another one: retry_second.md and retry_first.md" in lines
+    assert "    1  says what another one says, or has its name: tabs_two.md and tabs_one.md" in lines
     (known.store / f"{'long_' * 12}name.md").write_text("---\nname: 'a' b\n---\nx\n")
     lines = known.here("audit", "--short", code=1).out.splitlines()
     assert "    2  can't be read: broken.md, …" in lines
@@ -54,7 +54,7 @@ def test_stamps_of_sessions_that_nobody_knows_wait_for_one_yes(tmp_path):
     claude_folder(desk.store, sound=True)
     said = desk.here("init", "--yes").out
     assert "60 files nobody knows who wrote wait for your yes" in said and "Claude wrote" not in said
-    assert "60 file" not in desk.here("adopt", "--yes").out
+    assert "These 60 files: each is kept" in desk.here("adopt", "--yes").out
     assert "nothing to adopt" in desk.here("adopt", "--dry-run").out
 
 

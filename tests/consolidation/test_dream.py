@@ -84,7 +84,7 @@ def test_the_report_names_each_change_with_reason_and_source_and_each_refusal(be
     text = (bench.home / "reports" / f"{report.run_id}.md").read_text("utf-8")
     denied = "the second reader did not agree: that “mailer-port” says that it holds until 2026-05-20"
     left_out = "left out “The shop indents with tabs.”, covered by “Indent the shop with tabs.”"
-    for part in ("merge", "“Indent the shop with tabs", denied, left_out, "waits in the inbox", "$"):
+    for part in ("merge", "“Indent the shop with tabs", denied, left_out, "Waits in the inbox", "$"):
         assert part in text
     assert json.loads((bench.home / "reports" / f"{report.run_id}.json").read_bytes())["word"] == "done"
     assert bench.waiting() == [("dream:retire", denied)]

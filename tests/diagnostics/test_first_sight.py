@@ -41,8 +41,8 @@ def test_each_fault_is_counted_where_it_stands(root: Path, tmp_path: Path) -> No
         "unreadable": (1, ("broken.md",)),
         "dangling": (1, ("MEMORY.md",)),
         "unlisted": (2, ("feedback_4.md", "feedback_5.md")),
-        "doubles": (1, ("tabs_two.md",)),
-        "contradictions": (1, ("retry_second.md",)),
+        "doubles": (1, ("tabs_two.md", "tabs_one.md")),
+        "contradictions": (1, ("retry_second.md", "retry_first.md")),
         "dead_paths": (1, ("moved_code.md",)),
     }
     assert (found.memories, found.more) == (60, 0)

@@ -11,13 +11,14 @@ from pipeline.consolidation.choose.select import Selection, by_search, clusters
 from pipeline.consolidation.lease import carried_over_ids, changed_ids
 from pipeline.consolidation.propose import mechanical
 from pipeline.context import PhaseContext
+from pipeline.domain.authorship import UNKNOWN
 from pipeline.domain.memory import Memory
 from pipeline.domain.operations import Operation
 from pipeline.search import vectors
 from pipeline.search.fts import SearchIndex
 from pipeline.search.refresh import search_rows
 from pipeline.store import Document, Snapshot, counted_since, last_uses
-from pipeline.store.ownership.permission import may_change
+from pipeline.store.ownership.permission import is_adoptable, may_change
 
 
 @dataclass(slots=True)
@@ -25,6 +26,7 @@ class Gathered:
     """The material of one dream; ids are memory ids.
 
     `left_alone` are the names of changed memories that are in no group, since only a person may change them.
+    Of `nobodys` among them nobody knows who wrote them, and `adopt` takes them.
     """
 
     memories: dict[str, Memory]
@@ -34,6 +36,7 @@ class Gathered:
     by_rule: list[Operation]
     total: int
     left_alone: list[str]
+    nobodys: list[str]
 
     def seen(self, later: Set[str]) -> dict[str, str]:
         """Return id → digest of what was looked at, and id → "" of what leads the next dream.
@@ -84,6 +87,7 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
     for document in documents:
         if document.id and document.head.type == "insight":
             memories.setdefault(document.id, document.memory)
+    alone = [by_id[memory_id] for memory_id in changed.keys() - wanted - named]
     return Gathered(
         memories=memories,
         changed=changed,
@@ -91,8 +95,14 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
         selection=selection,
         by_rule=by_rule,
         total=len(snapshot.documents),
-        left_alone=sorted(by_id[memory_id].name for memory_id in changed.keys() - wanted - named),
+        left_alone=sorted(document.name for document in alone),
+        nobodys=sorted(document.name for document in alone if _is_nobodys(document, phase)),
     )
+
+
+def _is_nobodys(document: Document, phase: PhaseContext) -> bool:
+    identity = document.identity
+    return identity is not None and identity.by == UNKNOWN and is_adoptable(document, phase.store)
 
 
 def _rules(

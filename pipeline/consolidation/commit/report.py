@@ -26,7 +26,8 @@ class DreamReport:
     this run's model calls; `estimated` says that the provider did not count the tokens, `by_rules` that there
     was no model to ask, `replies` how they came about if they are not a model's own. `cued` counts the
     memories that got phrases to be found by; `left_alone` are changed memories that only a person may change,
-    and which have no memory near them that a dream may. `reused` counts the groups whose answer was there
+    and which have no memory near them that a dream may; `nobodys` are those of them of which nobody knows who
+    wrote them. `reused` counts the groups whose answer was there
     from an earlier try: a dry run, or a dream that was cut off. `unread` has a line for the files that could
     not be read as memories, and took no part.
     """
@@ -53,6 +54,7 @@ class DreamReport:
     by_rules: bool = False
     cued: int = 0
     left_alone: list[str] = field(default_factory=list)
+    nobodys: list[str] = field(default_factory=list)
     replies: str = ""
     reused: int = 0
     unread: list[str] = field(default_factory=list)
@@ -95,8 +97,15 @@ def as_markdown(report: DreamReport) -> str:
     if report.actions:
         lines += ["## Done", "", *(line for action in report.actions for line in _action(action)), ""]
     later = [item for item in report.refused if item.get("later")]
-    refused = [item for item in report.refused if not item.get("later")]
-    for head, items in (("## Held back for the next dream", later), ("## Refused by the checks", refused)):
+    others = [item for item in report.refused if not item.get("later")]
+    waiting = [item for item in others if item["to_inbox"]]
+    refused = [item for item in others if not item["to_inbox"]]
+    would = "Would wait" if report.word == "dry" else "Waits"
+    for head, items in (
+        ("## Held back for the next dream", later),
+        (f"## {would} in the inbox for you: `reverie inbox`", waiting),
+        ("## Refused by the checks", refused),
+    ):
         if items:
             lines += [head, "", *map(_refusal, items), ""]
     if report.failed:
@@ -114,9 +123,13 @@ def as_markdown(report: DreamReport) -> str:
 
 def _looked_at(report: DreamReport) -> list[str]:
     lines = [f"- {_names(group)}" for group in report.looked_at]
-    if report.left_alone:
-        yours = f"- {_names(report.left_alone)}: yours (pinned, edited or written by hand)"
+    yours_alone = [name for name in report.left_alone if name not in report.nobodys]
+    if yours_alone:
+        yours = f"- {_names(yours_alone)}: yours (pinned, edited or written by hand)"
         lines.append(f"{yours}, so there was nothing a dream may change")
+    if report.nobodys:
+        who = "who wrote it: it waits" if len(report.nobodys) == 1 else "who wrote them: they wait"
+        lines.append(f"- {_names(report.nobodys)}: nobody knows {who} for `reverie adopt`")
     nothing = "what had changed could not be asked about" if report.changed else "no memory had changed"
     return lines or [f"- nothing: {nothing}"]
 
@@ -146,8 +159,7 @@ def _action(action: DreamAction) -> list[str]:
 
 
 def _refusal(item: dict[str, Any]) -> str:
-    inbox = " It waits in the inbox." if item["to_inbox"] else ""
-    return f"- {item['op']} {_names(item['memories'])}: {item['why']}{inbox}"
+    return f"- {item['op']} {_names(item['memories'])}: {item['why']}"
 
 
 def _changes(report: DreamReport) -> str:

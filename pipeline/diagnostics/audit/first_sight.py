@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,10 @@ from pipeline.text.humanize import count
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One kind of fault: how often it is there, in words that follow `number`, and in which files."""
+    """One kind of fault: how often it is there, in words that follow `number`, and in which files.
+
+    Where it is between two files, both are among `paths`.
+    """
 
     kind: str
     number: int
@@ -26,8 +30,8 @@ class Row:
 class FirstSight:
     """A folder at a glance: its memory files, what is wrong, worst first, and who may change what.
 
-    `more` counts what the audit found beside `rows`; `plan` is a sentence for each kind of writer, of whom
-    `writers` has the numbers.
+    `more` counts what the audit found beside `rows`, and `kinds` how often each code is among it; `plan` is a
+    sentence for each kind of writer, of whom `writers` has the numbers.
     """
 
     folder: str
@@ -36,13 +40,15 @@ class FirstSight:
     more: int
     plan: tuple[str, ...]
     writers: Writers
+    kinds: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
     """Which codes of the audit are one kind of fault, and what follows on one and on several.
 
-    Where one file may have it more than once, `each` is true and all are counted, not the files.
+    Where one file may have it more than once, `each` is true and all are counted, not the files. What is
+    wrong between two files, with `both` true, names the other one too.
     """
 
     name: str
@@ -50,6 +56,7 @@ class _Kind:
     one: str
     several: str
     each: bool = False
+    both: bool = False
 
 
 _KINDS = (
@@ -94,6 +101,7 @@ _KINDS = (
         frozenset({"duplicate", "duplicate-name", "duplicate-id"}),
         "says what another one says, or has its name",
         "say what others say, or have their names",
+        both=True,
     ),
     # Words are compared and not understood, so this is told as what may be.
     _Kind(
@@ -101,6 +109,7 @@ _KINDS = (
         frozenset({"contradiction", "perhaps-contradiction"}),
         "may contradict another one",
         "may contradict others",
+        both=True,
     ),
     _Kind(
         "dead_paths",
@@ -122,15 +131,26 @@ def first_sight(found: Audit) -> FirstSight:
     """Return what a person should see first of the audited folder."""
     rows = [_row(kind, found.findings) for kind in _KINDS]
     known = frozenset[str]().union(*(kind.codes for kind in _KINDS))
-    more = sum(finding.code not in known for finding in found.findings)
+    more = Counter(finding.code for finding in found.findings if finding.code not in known)
     shown = tuple(row for row in rows if row.number)
-    return FirstSight(str(found.folder), found.memories, shown, more, tuple(_plan(found)), found.writers)
+    return FirstSight(
+        str(found.folder),
+        found.memories,
+        shown,
+        more.total(),
+        tuple(_plan(found)),
+        found.writers,
+        tuple(more.most_common()),
+    )
 
 
 def _row(kind: _Kind, findings: Sequence[Finding]) -> Row:
     those = [finding for finding in findings if finding.code in kind.codes]
     paths = tuple(dict.fromkeys(finding.path for finding in those))
     number = len(those) if kind.each else len(paths)
+    if kind.both:
+        # A file and what it says otherwise stand beside each other.
+        paths = tuple(dict.fromkeys(path for item in those for path in (item.path, item.other) if path))
     return Row(kind.name, number, kind.one if number == 1 else kind.several, paths)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from pipeline.core.errors import ConflictError
@@ -102,13 +103,14 @@ class Planner:
         self._planned[common_form(target)] = None
         return Retire(document.path, target, document.digest, reason, document.id, superseded_by)
 
-    def pin(self, document: Document) -> tuple[Put | Move, ...]:
+    def pin(self, document: Document, own: Memory | None = None) -> tuple[Put | Move, ...]:
         """Plan what pins a memory: ``pinned: true`` and the move into ``vault/``; empty when it is pinned.
 
-        A file that is not ours is moved as it is. ConflictError when the move would break a link or lose
-        the type.
+        A file that is not ours is moved as it is. Where a line of MEMORY.md that is not ours links to it, it
+        stays in its place, and is written as `own`: the memory with no more said for it than is borne out.
+        ConflictError without it there, when the move would lose the type, or the bytes are not UTF-8.
         """
-        return self._repin(document, _pinned)
+        return self._repin(document, partial(_pinned, own=own))
 
     def unpin(self, document: Document) -> tuple[Put | Move, ...]:
         """Plan what unpins a memory, its move back included; empty when it is not pinned.
@@ -238,29 +240,35 @@ def _revised(memory: Memory, existing: Document, *, ours: bool) -> Put:
 
 
 def _pinned(
-    existing: Document, taken: Collection[str], linked: Collection[str], record: str | None
+    existing: Document,
+    taken: Collection[str],
+    linked: Collection[str],
+    record: str | None,
+    *,
+    own: Memory | None,
 ) -> Put | Move | None:
     """Plan the move of a memory into ``vault/``, with ``pinned: true`` when the file is ours.
 
     `taken` are the common forms of paths in use; `linked` are paths that lines outside our block of MEMORY.md
-    link to: such a file of ours is pinned where it is. `record` is the digest we last wrote. None when it
-    is pinned already. ConflictError when the move would break a link or lose the type.
+    link to: such a file is pinned where it is, as `own` where it is not ours. `record` is the digest we last
+    wrote. None when it is pinned already. ConflictError as for `Planner.pin`.
     """
     if existing.path.startswith(f"{VAULT}/"):
         return None
-    ours = record == existing.digest
-    raw = existing.raw
-    data = document.compose(replace(existing.memory, pinned=True), raw) if ours else raw
+    ours, raw = record == existing.digest, existing.raw
     if existing.path in linked:
         if existing.memory.pinned:
             return None
-        if not ours:
+        if not ours and own is None:
             raise ConflictError(
-                "a line of MEMORY.md that is not ours links to it",
+                "a line of MEMORY.md that is not ours links to it, so it can't be moved as it is",
                 file=existing.path,
-                fix="Write `pinned: true` into its front matter yourself, or change that line.",
+                fix="`reverie pin` writes it where it is.",
             )
+        memory = existing.memory if ours or own is None else replace(own, id=existing.id or own.id)
+        data = document.compose(replace(memory, pinned=True), raw)
         return Put(existing.path, data, existing.digest, document.parse(data, existing.path))
+    data = document.compose(replace(existing.memory, pinned=True), raw) if ours else raw
     return _moved(existing, names.moved_path(existing.path, VAULT, taken), data, record)
 
 

@@ -360,30 +360,36 @@ def from_index(root: Path) -> dict[str, Document]:
         with collector_paused():
             entries, seen_ns = _index_entries(root)
             found = [Document.from_entry(root, entry) for entry in entries]
-    except _NO_INDEX:
+    except NO_INDEX:
         return {}
     return trusted(found, seen_ns)
 
 
-def look_for_faults(root: Path) -> Snapshot:
+def look_for_faults(root: Path) -> tuple[Snapshot, list[dict[str, Any]]]:
     """Look only for files at `root` (a real path) that can't be taken: the documents are the changed ones.
 
-    What ``_index.json`` knows, and is unchanged since, was taken then; nothing is made of it.
+    What ``_index.json`` knows, and is unchanged since, was taken then; nothing is made of it. Its entries
+    are the second value.
     """
     snapshot = Snapshot()
+    entries: list[dict[str, Any]] = []
+    seen_ns = 0
     try:
         with collector_paused():
             entries, seen_ns = _index_entries(root)
             taken = {str(entry["path"]): FileStamp(*entry[CACHE_KEY][:3]) for entry in entries}
-    except _NO_INDEX:
-        taken, seen_ns = {}, 0
+    except NO_INDEX:
+        entries, taken = [], {}
+    here = set()
     for path, stamp in memory_files(root, snapshot.problems):
         if taken.get(path) != stamp or not _is_settled(stamp, seen_ns):
             read_into(snapshot, root, path, stamp)
-    return snapshot
+        else:
+            here.add(path)
+    return snapshot, [entry for entry in entries if entry["path"] in here]
 
 
-_NO_INDEX = (OSError, StoreError, ValueError, KeyError, TypeError, AttributeError)
+NO_INDEX = (OSError, StoreError, ValueError, KeyError, TypeError, AttributeError)
 """Whatever is wrong with a derived file, the markdown has it all."""
 
 
