@@ -11,7 +11,7 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pipeline.config import Settings
@@ -87,7 +87,8 @@ def drain(
         if path is None and event.cwd and _is_left_alone(event.cwd, settings):
             spool.retire(file)
         elif path is None:
-            events.record_events(ledger, [_row(event, secrets.masking(ledger))])
+            # No dialogue is kept of it, so neither is the last reply in it: nothing would remove that.
+            events.record_events(ledger, [replace(_row(event, str), payload_json="{}")])
             spool.retire(file)
         else:
             by_path[path].append((file, event))

@@ -118,6 +118,9 @@ def sweep(ledger: Ledger, settings: DialogueSettings, now: Moment) -> int:
     leapt = _done(ledger, _LEAP)
     if last is None or at - last < _LEAST_LEAP or (leapt is not None and leapt + DAY <= at):
         before = days_before(now, days)
+        # Also of sessions without a transcript: what a hook told may hold the last reply.
+        sql = "UPDATE events SET payload_json = '{}' WHERE received_at < ? AND payload_json != '{}'"
+        ledger.execute(sql, (before,))
         old = (item for item in held(ledger) if 0 < item.last < before)
         keys = [item.key for item in old if item.size > item.unread_size]
         gone = sum(item.size for item in delete(ledger, keys)) if keys else 0

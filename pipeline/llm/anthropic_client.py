@@ -103,6 +103,8 @@ class AnthropicProvider:
                 base_url=self._base_url,
                 max_retries=0,
                 timeout=self._timeout,
+                # What is sent goes to the address in the settings, and nowhere that this one names.
+                http_client=anthropic.DefaultHttpxClient(follow_redirects=False),
             )
             # Whatever the SDK found in the environment besides is not sent.
             client.api_key, client.auth_token = key, None if key else token

@@ -190,8 +190,11 @@ def _repair(request: Request, text: str, fault: InvalidReplyError) -> Request:
 
 
 def _sendable(request: Request, mask: Callable[[str], str]) -> Request:
-    """Return `request` with text that UTF-8 can carry, and nothing in it that `mask` takes out."""
-    messages = tuple(replace(m, content=mask(well_formed(m.content))) for m in request.messages)
+    """Return `request` with text that UTF-8 can carry, without secrets and what `mask` takes out.
+
+    Dialogue was redacted when it came in; a memory that somebody wrote by hand was not.
+    """
+    messages = tuple(replace(m, content=mask(redact(well_formed(m.content)).text)) for m in request.messages)
     return replace(request, system=well_formed(request.system), messages=messages)
 
 

@@ -133,3 +133,29 @@ def test_where_a_session_began_is_its_first_folder(tmp_path: Path) -> None:
     file.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows), "utf-8")
     assert began_in(file) == "/a"
     assert began_in(tmp_path / "none") == ""
+
+
+def by_mode(shop: Workshop) -> dict[str, str]:
+    shop.home.mkdir(exist_ok=True)
+    (shop.home / "config.toml").write_text('[store]\nmode = "off"\n')
+    return {}
+
+
+def by_being_a_subagents(shop: Workshop) -> dict[str, str]:
+    return {"agent_id": "helper-1"}
+
+
+def by_having_no_transcript(shop: Workshop) -> dict[str, str]:
+    return {"transcript_path": "/dev/null", "session_id": "0c0ffee0-0000-4000-8000-000000000000"}
+
+
+@pytest.mark.parametrize("leave", [by_mode, by_being_a_subagents, by_having_no_transcript])
+def test_the_last_reply_of_an_event_that_is_not_read_is_kept_nowhere(shop: Workshop, leave: Any) -> None:
+    values = leave(shop)
+    session = shop.session()
+    session.user("Hello.")
+    session.assistant("Your hearing OFFMARK is in May.")
+    shop.fire(session, last_assistant_message="Your hearing OFFMARK is in May.", **values)
+    assert shop.work() == 0
+    kept = [path for path in shop.home.rglob("*") if path.is_file() and b"OFFMARK" in path.read_bytes()]
+    assert kept == []

@@ -218,3 +218,23 @@ def test_an_empty_system_prompt_is_left_out(api: Api) -> None:
 def test_the_switch_forbids_calls_that_leave_the_machine(url: str) -> None:
     with pytest.raises(LiveCallError):
         AnthropicProvider("k", base_url=url).send(REQUEST, {})
+
+
+def test_an_answer_that_names_another_address_is_not_followed(api: Api) -> None:
+    other = f"{api.url.replace('127.0.0.1', 'localhost')}/v1/messages"
+    api.refuse(307, "over there", location=other)
+    api.say(GOOD)
+    with pytest.raises(ModelError):
+        provider(api).send(REQUEST, {"type": "object"})
+    assert len(api.requests) == 1
+
+
+def test_a_secret_that_somebody_wrote_into_a_memory_does_not_leave(api: Api) -> None:
+    secret = "glpat-" + "Ab12Cd34Ef56Gh78Ij90"
+    api.say(GOOD)
+    asked = Request(
+        "extract", "claude-haiku-4-5", "Rules.", (Message("user", f"Memory: the token is {secret}"),), 500
+    )
+    client = Client(provider(api), MemoryMeter(), settings=ModelSettings(), sleep=lambda seconds: None)
+    client.complete(asked, Answer)
+    assert secret not in json.dumps(api.requests) and "the token is" in json.dumps(api.requests)
