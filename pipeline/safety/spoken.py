@@ -59,8 +59,9 @@ from pipeline.safety.spoken_words import (
     WEAK,
     WORDS,
 )
+from pipeline.text.scripts import THAI
 
-_FIRST_SYLLABLES = "\u0e00"
+_FIRST_SYLLABLES = THAI[0]
 """From here on scripts write words without blanks between them."""
 _OPENING = ("unlock", "decrypt")
 """What a value told before it opens."""

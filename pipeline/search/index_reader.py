@@ -331,7 +331,7 @@ def _is_at_rest(file: str) -> bool:
     """Whether all that `file` holds is in it, and nothing waits beside it to be brought in."""
     try:
         return os.path.getsize(file) > 0 and os.path.getsize(f"{file}-wal") == 0
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return os.path.exists(file)
 
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -242,7 +241,6 @@ def edit(case, name):
 SINCE = {
     "pinned": lambda case, name: case.reverie("pin", name),
     "moved": lambda case, name: (case.root / f"{name}.md").rename(case.root / "elsewhere.md"),
-    "copied": lambda case, name: shutil.copy(case.root / f"{name}.md", case.root / "zzz.md"),
     "edited": edit,
 }
 

@@ -82,7 +82,7 @@ def test_one_setting_or_section_is_shown_by_its_name(desk, file):
     file.write_text("[recall]\nfloor = 2.5\n")
     for words in (["get", "recall.floor"], ["recall.floor"]):
         said = desk.here("config", *words)
-        assert said.out == "2.5\n" and "Default: 1.0." in said.err and "How relevant" in said.err
+        assert said.out == "2.5\n" and "Default: 1.0." in said.err and "How sure" in said.err
     row = desk.here("config", "get", "recall.floor", "--json").json
     assert (row["value"], row["default"]) == (2.5, 1.0)
     for words in (["get", "recall"], ["recall"]):

@@ -203,3 +203,17 @@ def test_a_board_that_tells_nothing_makes_all_unread(desk: Desk, tmp_path: Path,
     file.parent.mkdir(parents=True)
     file.write_text(board, "utf-8")
     assert len(spoken.unread(str(desk.home), "s-1", transcript(tmp_path, typed(SAID, NOW)))) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Firmware moved from FreeRTOS to Zephyr, port finished 2026-05-08",
+        "The studio door has a code lock, there are no keys any more",
+        "日本語の案内文は外部の訳者が書く、機械翻訳は使わない",
+    ],
+)
+def test_a_memory_that_tells_the_change_itself_is_not_overruled_by_it(text: str) -> None:
+    found = overruled.overrulings(text, ())
+    assert found and all(change.is_said_by(text) for change in found)
+    assert not any(change.is_said_by("Firmware runs on FreeRTOS; 機械翻訳; doors have keys.") for change in found)

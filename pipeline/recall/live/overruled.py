@@ -44,9 +44,15 @@ class Overruling:
         name, description, tags, body = fields[:4]
         # What it is about stands in front; a body tells much besides.
         held = set(f"{name} {description} {tags}".split() if description else f"{name} {tags} {body}".split())
+        known = held | set(body.split())
         if self.change.rejected:
             return any(_is_about(thing, held, weights) for thing in self.change.rejected)
-        return _is_restated(self.change.about, held, set(body.split()) | held, weights)
+        return _is_restated(self.change.about, held, known, weights)
+
+    def is_said_by(self, text: str) -> bool:
+        """Whether a memory's `text` does away with the same, so that it tells what the person tells."""
+        gone = {term for change in changes(text) for thing in change.rejected for term in thing}
+        return any(gone.intersection(thing) for thing in self.change.rejected)
 
 
 def overrulings(prompt: str, earlier: "Iterable[tuple[float, str]]") -> "list[Overruling]":

@@ -52,6 +52,10 @@ HALF_EVIDENCE = 1.6
 """Evidence worth half of what any amount of it can be worth."""
 COVERAGE_SHARE = 0.5
 """The part of the score that hangs on coverage."""
+WHOLE_BONUS = 0.08
+NEARLY_WHOLE = 0.8
+"""What is added where the memory has all that was asked, from this much of it on: of a prompt of one or two
+words there is no more to find."""
 MEANING_SHARE = 0.5
 MEANING_FROM = 0.3
 """What nearness in meaning adds: so much of the cosine of prompt and memory above this one."""
@@ -196,6 +200,7 @@ def relevance(
     exact = [text for text in question.exact if text in haystack]
     score = evidence / (evidence + HALF_EVIDENCE) * (1 - COVERAGE_SHARE + COVERAGE_SHARE * coverage)
     score += EXACT_BONUS * min(EXACT_MOST, len(exact))
+    score += WHOLE_BONUS * max(0.0, (coverage - NEARLY_WHOLE) / (1 - NEARLY_WHOLE))
     score += MEANING_SHARE * max(0.0, near - MEANING_FROM)
     score += MOMENT_BONUS * ordered
     score += CUE_BONUS * cued / (cued + HALF_CUE)

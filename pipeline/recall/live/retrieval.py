@@ -151,8 +151,13 @@ def _drop_overruled(
     terms = list(dict.fromkeys(term for overruling in found for term in overruling.terms()))
     weights = _weights(terms, shelves, [item.found for item in fitting])
     for item in fitting:
-        said_at = times.parse(item.found.shown.get("said"))
-        if not item.verdict and any(o.overrules(item.found.fields, weights, said_at) for o in found):
+        if item.verdict:
+            continue
+        shown = item.found.shown
+        said_at = times.parse(shown.get("said"))
+        against = [o for o in found if o.overrules(item.found.fields, weights, said_at)]
+        text = f"{shown.get('description') or ''}\n{shown.get('body') or ''}" if against else ""
+        if any(not o.is_said_by(text) for o in against):
             item.verdict = overruled.VERDICT
 
 
