@@ -216,4 +216,6 @@ def test_a_board_that_tells_nothing_makes_all_unread(desk: Desk, tmp_path: Path,
 def test_a_memory_that_tells_the_change_itself_is_not_overruled_by_it(text: str) -> None:
     found = overruled.overrulings(text, ())
     assert found and all(change.is_said_by(text) for change in found)
-    assert not any(change.is_said_by("Firmware runs on FreeRTOS; 機械翻訳; doors have keys.") for change in found)
+    assert not any(
+        change.is_said_by("Firmware runs on FreeRTOS; 機械翻訳; doors have keys.") for change in found
+    )
