@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 
 from pipeline.safety.rule import Span
-from pipeline.text.scripts import THAI
 
 _SURE = (
     r"(?<![a-z])(?:pin(?:[ -]?(?:code|number|nummer|kod|kód))?|puk|pincodes?|passcodes?|lock ?code|combo)(?![a-z])|geheimzahl|digicode|"
@@ -104,7 +103,7 @@ def codes(text: str, lowered: str) -> Iterator[Span]:
         before = _BEFORE.search(text, max(0, word.start() - _REACH), word.start())
         if before and (word["sure"] or _PLACE.search(text, before.end("value"), word.end() + 30)):
             yield (*before.span("value"), "pin")
-        pattern = _GLUED if text[word.end() - 1] >= THAI[0] else _VALUE
+        pattern = _GLUED if text[word.end() - 1] > "\u0dff" else _VALUE
         found = pattern.search(text, word.end(), word.end() + _REACH)
         if found and _belongs(text, word, found.start()):
             yield (*found.span(), "pin")

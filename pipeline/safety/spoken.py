@@ -59,9 +59,8 @@ from pipeline.safety.spoken_words import (
     WEAK,
     WORDS,
 )
-from pipeline.text.scripts import THAI
 
-_FIRST_SYLLABLES = THAI[0]
+_LAST_SPACED = "\u0dff"
 """From here on scripts write words without blanks between them."""
 _OPENING = ("unlock", "decrypt")
 """What a value told before it opens."""
@@ -173,7 +172,7 @@ def _around(hint: str, text: str, name: re.Match[str]) -> Iterator[Span]:
     if hint not in WEAK:
         yield from _told_before(text, at)
         yield from _from_to(text, name.end())
-    if text[name.end() - 1] >= _FIRST_SYLLABLES or text[name.end() : name.end() + 1] in TOPIC:
+    if text[name.end() - 1] > _LAST_SPACED or text[name.end() : name.end() + 1] in TOPIC:
         yield from _in_syllables(text, at, name.end())
     yield from behind(text, name, weak=hint in WEAK)
 
