@@ -16,8 +16,10 @@ def store_for(ledger: Ledger, key: str) -> Path:
     if known:
         return Path(known)
     cwd = utterances.first_cwd(ledger, key)
-    folder = paths.projects_dir() / Path(key).parent
-    store_path = paths.project_store(Path(cwd)) if cwd else folder / PROJECT_STORE
+    if not cwd:
+        # Not remembered: the next rows tell where it began, and a worktree's memory is its repository's.
+        return paths.projects_dir() / Path(key).parent / PROJECT_STORE
+    store_path = paths.project_store(Path(cwd))
     # Remembered, since a worktree that is gone tomorrow can't be resolved to its repository any more.
     files.remember_store(ledger, key, str(store_path))
     return store_path

@@ -189,3 +189,13 @@ def test_bug_094_a_work_tree_that_is_gone_keeps_its_store(bench: Bench, reposito
     for text in ("always use tabs", "never use spaces", "always name branches"):
         assert text in said_in(place)
     assert (place / ".reverie" / "root").read_text("utf-8") == f"{repository}\n"
+
+
+def test_where_a_session_began_is_not_guessed_for_good(bench: Bench, repository: Path) -> None:
+    tree = repository.parent / "tree"
+    key = f"{sanitise(str(tree))}/{OTHER}.jsonl"
+    early = store_for(bench.ledger, key)
+    assert early == paths.projects_dir() / sanitise(str(tree)) / "memory", "nothing of it is known yet"
+    assert speak(bench, str(tree), "always use tabs") == key
+    offline(bench).run()
+    assert store_for(bench.ledger, key) == paths.project_store(repository)
