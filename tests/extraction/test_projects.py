@@ -193,9 +193,12 @@ def test_bug_094_a_work_tree_that_is_gone_keeps_its_store(bench: Bench, reposito
 
 def test_where_a_session_began_is_not_guessed_for_good(bench: Bench, repository: Path) -> None:
     tree = repository.parent / "tree"
-    key = f"{sanitise(str(tree))}/{OTHER}.jsonl"
-    early = store_for(bench.ledger, key)
-    assert early == paths.projects_dir() / sanitise(str(tree)) / "memory", "nothing of it is known yet"
-    assert speak(bench, str(tree), "always use tabs") == key
+    key = speak(bench, str(tree), "always use tabs")
     offline(bench).run()
+    with bench.ledger.transaction():
+        bench.ledger.execute("UPDATE memory_file_states SET store = '' WHERE file_path = ?", (key,))
+        bench.ledger.execute("UPDATE memory_transcript_entries SET cwd = ''")
+    assert store_for(bench.ledger, key) == paths.projects_dir() / sanitise(str(tree)) / "memory"
+    with bench.ledger.transaction():
+        bench.ledger.execute("UPDATE memory_transcript_entries SET cwd = ?", (str(tree),))
     assert store_for(bench.ledger, key) == paths.project_store(repository)
