@@ -11,7 +11,7 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline.config import Settings
@@ -88,7 +88,7 @@ def drain(
             spool.retire(file)
         elif path is None:
             # No dialogue is kept of it, so neither is the last reply in it: nothing would remove that.
-            events.record_events(ledger, [replace(_row(event, str), payload_json="{}")])
+            events.record_events(ledger, [_row(event, lambda payload: "{}")])
             spool.retire(file)
         else:
             by_path[path].append((file, event))

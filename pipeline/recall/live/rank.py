@@ -263,10 +263,11 @@ def _best_cue(question: "Question", weights: "dict[str, float]", column: str) ->
 
     One word of a longer cue says nothing: cues are what somebody might type, so most of one must be typed.
     """
+    own = set(question.own) if column else ()
     worth, spoken = 0.0, []
     for cue in column.split(f" {BETWEEN} ") if column else ():
         words = cue.split()
-        found = [term for term in dict.fromkeys(words) if term in weights and term in question.own]
+        found = [term for term in dict.fromkeys(words) if term in own]
         share = len(found) / len(words) if words else 0.0
         telling = sum(weights[term] >= INFORMATIVE for term in found)
         if share < CUE_SHARE or (telling < NEEDED and all(weights[term] < RARE for term in found)):

@@ -297,17 +297,23 @@ def _answer(
         items.append(made)
     left_out = sum(item.verdict.startswith("relevant") for item in fitting)
     text = fence.brief([item.text for item in items], left_out, header)
-    considered = [_considered(item, question) for item in fitting]
+
+    def as_typed(terms: "list[str]") -> "list[str]":
+        return surface(question.text, terms)
+
+    considered = [_considered(item, as_typed) for item in fitting]
     return Recollections(items, text, left_out, considered, fence.size(text), problems)
 
 
-def _considered(item: _Fitting, question: "Question") -> Considered:
+def _considered(item: _Fitting, as_typed: "Callable[[list[str]], list[str]]") -> Considered:
     return Considered(
         f"{item.found.store}/{item.found.path}",
         item.score,
         item.verdict,
-        words=surface(question.text, item.fit.words) + item.fit.exact,
-        cue=surface(question.text, item.fit.cue),
+        as_typed=as_typed,
+        words=item.fit.words,
+        exact=item.fit.exact,
+        cue=item.fit.cue,
         near=item.fit.near,
         everywhere=item.found.everywhere,
     )

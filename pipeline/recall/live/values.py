@@ -4,6 +4,7 @@ from pipeline.hooklib.settings import DEFAULTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 LONGEST_BODY = 500
@@ -111,12 +112,13 @@ class Considered:
     """A memory that was weighed for a prompt.
 
     `memory` is its file; `everywhere` says that it is meant for all projects; `score` and `verdict` say how
-    it fits and what became of it, ``chosen`` or why not; `words` are those of the prompt that led to it,
-    `cue` the ones that say one of its cues; `near` is how near the two are in meaning, from -1 to 1, 0 also
+    it fits and what became of it, ``chosen`` or why not; `words` are those of the prompt that led to it, as
+    typed, `cue` the ones that say one of its cues; they are looked up in the prompt only when somebody asks,
+    which no hook does. `near` is how near the two are in meaning, from -1 to 1, 0 also
     for unknown.
     """
 
-    __slots__ = ("cue", "everywhere", "memory", "near", "score", "verdict", "words")
+    __slots__ = ("_as_typed", "_cue", "_exact", "_words", "everywhere", "memory", "near", "score", "verdict")
 
     def __init__(
         self,
@@ -124,18 +126,32 @@ class Considered:
         score: float,
         verdict: str,
         *,
+        as_typed: "Callable[[list[str]], list[str]]",
         words: "list[str]",
+        exact: "list[str]",
         cue: "list[str]",
         near: float,
         everywhere: bool,
     ) -> None:
+        self._as_typed = as_typed
+        self._words = words
+        self._exact = exact
+        self._cue = cue
         self.memory = memory
         self.score = score
         self.verdict = verdict
-        self.words = words
-        self.cue = cue
         self.near = near
         self.everywhere = everywhere
+
+    @property
+    def words(self) -> "list[str]":
+        """The words of the prompt that led to it, and the specifics found in it."""
+        return self._as_typed(self._words) + self._exact
+
+    @property
+    def cue(self) -> "list[str]":
+        """The words of the prompt that say one of its cues."""
+        return self._as_typed(self._cue)
 
 
 class Recollections:
