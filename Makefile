@@ -35,7 +35,7 @@ check: $(VENV)/.installed  ## ruff, and mypy over package, hooks, tests, bench a
 coverage: $(VENV)/.installed  ## Which lines the tests run, those of the processes they start included
 	rm -f .coverage .coverage.*
 	$(IN_MEMORY) $(BIN)/coverage run -m pytest -n 2 --dist loadgroup -m "not realclient"
-	$(BIN)/coverage combine --quiet
+	$(BIN)/python .ci/combine
 	$(BIN)/coverage report
 
 format: $(VENV)/.installed  ## Rewrite the sources as ruff formats them
