@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(HERE)
-import capture  # noqa: E402
+import spooling  # noqa: E402
 import start_worker  # noqa: E402
 
 DAY = 86_400
@@ -66,7 +66,7 @@ def main() -> None:
     """Do what the module says, for the home and the lock that the arguments name."""
     home, lock = sys.argv[1], int(sys.argv[2])
     root = os.path.dirname(HERE)
-    capture.without_failing("setup", lambda: prepare(home, root, lock))
+    spooling.without_failing("setup", lambda: prepare(home, root, lock))
 
 
 def prepare(home: str, root: str, lock: int) -> None:
@@ -114,8 +114,8 @@ def set_up(home: str, root: str) -> str:
         text = "Reverie learns nothing: its packages are missing, and worker.own_environment lets it"
         report(home, "off", f"{text} install none. By hand: {by_hand}")
         return ""
-    handle = os.open(home + "/setup.lock", os.O_RDWR | os.O_CREAT | capture.BINARY, 0o600)
-    if not (capture.taken_on_windows(handle) if os.name == "nt" else capture.taken(handle)):
+    handle = os.open(home + "/setup.lock", os.O_RDWR | os.O_CREAT | spooling.BINARY, 0o600)
+    if not (spooling.taken_on_windows(handle) if os.name == "nt" else spooling.taken(handle)):
         return ""
     LOCKS.append(handle)
     tries = tries_left(home, root)
@@ -130,7 +130,7 @@ def set_up(home: str, root: str) -> str:
         report(home, "failed", text, NO_PYTHON, root)
         return ""
     except (SetupError, OSError) as error:
-        why = str(error) if isinstance(error, SetupError) else capture.describe(error)
+        why = str(error) if isinstance(error, SetupError) else spooling.describe(error)
         again = f"It tries again tomorrow; by hand: {by_hand} (log: {home}/logs/setup.log)"
         report(
             home,
@@ -201,7 +201,7 @@ def report(home: str, state: str, text: str, tries: int = 0, root: str = "") -> 
 def make_environment(home: str, root: str) -> str:
     """Make ``<home>/environment`` with the package's dependencies in it and return its Python."""
     log = home + "/logs/setup.log"
-    capture.make_dirs(home + "/logs")
+    spooling.make_dirs(home + "/logs")
     with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
         out.write(time.strftime("%Y-%m-%dT%H:%M:%SZ\n", time.gmtime()).encode())
     place = home + "/environment"
@@ -364,7 +364,7 @@ def clean() -> dict[str, str]:
 
 def note(home: str, python: str) -> None:
     """Note `python` for hooks and commands; what failed before is over."""
-    if capture.first_line(home + "/python") != python:
+    if spooling.first_line(home + "/python") != python:
         write(home + "/python", python + "\n")
     if not text_of(home + "/setup").startswith("done ") and os.path.exists(home + "/setup"):
         os.unlink(home + "/setup")
@@ -373,8 +373,8 @@ def note(home: str, python: str) -> None:
 def become_worker(home: str, python: str, path: str, lock: int) -> None:
     """Run the worker in place of this process, unless another one is alive by now."""
     if lock < 0:
-        lock = os.open(home + "/worker.lock", os.O_RDWR | os.O_CREAT | capture.BINARY, 0o600)
-        if not (capture.taken_on_windows(lock) if os.name == "nt" else capture.taken(lock)):
+        lock = os.open(home + "/worker.lock", os.O_RDWR | os.O_CREAT | spooling.BINARY, 0o600)
+        if not (spooling.taken_on_windows(lock) if os.name == "nt" else spooling.taken(lock)):
             return
     values = start_worker.environment(home, path)
     arguments = [python, "-m", "pipeline.worker"]
@@ -393,7 +393,7 @@ def write(file: str, text: str) -> None:
     folder, name = os.path.split(file)
     temp = f"{folder}/.{name}.reverie-tmp-{os.getpid()}"
     rest = os.fsencode(text)
-    handle = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | capture.BINARY, 0o600)
+    handle = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | spooling.BINARY, 0o600)
     try:
         try:
             while rest:
@@ -408,7 +408,7 @@ def write(file: str, text: str) -> None:
 
 def text_of(file: str) -> str:
     try:
-        handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | capture.BINARY)
+        handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | spooling.BINARY)
     except OSError:
         return ""
     with open(handle, encoding="utf-8", errors="surrogateescape") as opened:

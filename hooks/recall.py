@@ -15,7 +15,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 - the launcher tries whatever Pyth
 HERE = os.path.dirname(os.path.abspath(__file__))
 # At the end, so that nothing of ours or beside us stands before a module of the interpreter.
 sys.path.append(HERE)
-import capture  # noqa: E402 - the other hook: it also sees to Ctrl-C
+import spooling  # noqa: E402 - it also sees to Ctrl-C
 
 EVENTS = ("UserPromptSubmit", "SessionStart", "PreToolUse")
 
@@ -23,16 +23,16 @@ EVENTS = ("UserPromptSubmit", "SessionStart", "PreToolUse")
 def main() -> None:
     """Answer the event that the first argument names."""
     event = sys.argv[1] if len(sys.argv) > 1 else ""
-    capture.without_failing(event, lambda: take(event))
+    spooling.without_failing(event, lambda: take(event))
 
 
 def take(event: str) -> None:
     """Answer the event on stdin; tell the worker of a session's start, whatever became of the answer."""
-    capture.own_standard_streams()
-    data = capture.read_stdin()
+    spooling.own_standard_streams()
+    data = spooling.read_stdin()
     if event not in EVENTS or not data.strip() or os.environ.get("REVERIE_INSIDE"):
         return
-    home = capture.home_dir()
+    home = spooling.home_dir()
     if home:
         try:
             answer(event, data, home)
@@ -53,7 +53,7 @@ def answer(event: str, data: bytes, home: str) -> None:
     while view:
         view = view[os.write(1, view) :]
     for problem in problems:
-        capture.log(home, f"{event}: {problem}")
+        spooling.log(home, f"{event}: {problem}")
 
 
 def note_start(event: str, data: bytes, home: str) -> None:
@@ -61,8 +61,8 @@ def note_start(event: str, data: bytes, home: str) -> None:
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.close(quiet)
-    capture.write_event(home, event, data)
-    capture.ensure_worker(home)
+    spooling.write_event(home, event, data)
+    spooling.ensure_worker(home)
 
 
 def package_folder() -> str:

@@ -11,7 +11,7 @@ import os
 import sys
 from _signal import SIG_DFL, SIGINT, signal
 
-from capture import first_line, make_dirs
+from spooling import first_line, make_dirs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,21 +9,21 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(HERE)
-import capture  # noqa: E402 - its bounded reader and its boundary
+import spooling  # noqa: E402 - its bounded reader and its boundary
 
 
 def show() -> None:
     """Print the line for the session on stdin."""
-    data = capture.read_stdin()
+    data = spooling.read_stdin()
     parent = os.path.dirname(HERE)
     bundled = os.path.basename(parent) == "_bundled"
     sys.path.append(os.path.dirname(os.path.dirname(parent)) if bundled else parent)
     from pipeline.hooklib import statusline
 
-    line = statusline.line(data, capture.home_dir()) + "\n"
+    line = statusline.line(data, spooling.home_dir()) + "\n"
     os.write(1, line.encode("utf-8", "replace"))
 
 
 if __name__ == "__main__":
-    capture.without_failing("statusline", show)
+    spooling.without_failing("statusline", show)
     os._exit(0)

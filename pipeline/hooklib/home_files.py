@@ -1,6 +1,6 @@
 """What Reverie keeps in its home, by name relative to it: the one list, for hooks and for everything else.
 
-`pipeline.core.home` has them as paths. ``hooks/capture.py``, ``hooks/start_worker.py`` and ``hooks/run``
+`pipeline.core.home` has them as paths. ``hooks/spooling.py``, ``hooks/start_worker.py`` and ``hooks/run``
 import nothing of this package and repeat a few; a test holds those equal. Each constant in capitals is such
 a name, so that purging and ``doctor`` need no list of their own.
 """

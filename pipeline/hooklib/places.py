@@ -60,7 +60,7 @@ def home_dir() -> str:
 
 
 def hooks_home() -> str:
-    """Return the home that hooks go by, whatever variables say; ``hooks/capture.py`` has the same rule."""
+    """Return the home that hooks go by, whatever variables say; ``hooks/spooling.py`` has the same rule."""
     noted = first_line(f"{config_dir()}/{HOME_NOTE}")
     return noted if os.path.isabs(noted) else config_dir() + "/reverie"
 

@@ -1,4 +1,4 @@
-"""The spool: one file per hook event, written by ``hooks/capture.py``, drained by the worker.
+"""The spool: one file per hook event, written by ``hooks/spooling.py``, drained by the worker.
 
 A file's life: *pending* until its event is in the ledger, then *retired* (removed); *left*, which is still
 pending with the reason beside it, when it could not be taken this time; *quarantined*, with the reason beside

@@ -18,7 +18,7 @@ import pytest
 from pipeline.recall.prepared.hook_state import note_config
 from tests.support.recall import HOOKS, NOW, Desk
 
-CAPTURE = {"__future__", "capture", "fcntl", "select", "start_worker"}
+CAPTURE = {"__future__", "fcntl", "select", "spooling", "start_worker"}
 REGULAR_EXPRESSIONS = {
     *("_collections", "_functools", "_operator", "_sre", "collections", "copyreg", "enum", "functools"),
     *("itertools", "keyword", "operator", "re", "re._casefix", "re._compiler", "re._constants"),

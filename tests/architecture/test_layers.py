@@ -157,7 +157,7 @@ def test_hooks_stand_alone():
         "select",
         "fcntl",
         "start_worker",
-        "capture",
+        "spooling",
         "pipeline",
         *("msvcrt", "queue", "threading"),  # for Windows, imported there only
         *("re", "shutil", "subprocess"),  # prepare_worker.py, which nobody waits for

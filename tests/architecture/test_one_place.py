@@ -57,7 +57,7 @@ def test_words_that_are_no_names_are_left_alone():
     assert not list(names_written(ast.parse('section = given["recall"]; tell("See logs/worker.log.")')))
 
 
-ALONE = ("capture.py", "start_worker.py", "prepare_worker.py", "pythons", "run")
+ALONE = ("spooling.py", "start_worker.py", "prepare_worker.py", "pythons", "run")
 
 
 def test_the_hooks_that_stand_alone_use_the_same_names():

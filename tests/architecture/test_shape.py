@@ -13,7 +13,7 @@ LONGEST_PROSE = 60
 """Words in one string literal with sentences; a longer one is a prompt, which belongs into prompts/."""
 SOURCE = modules(PACKAGE, "hooks")
 BOUNDARIES = {
-    "hooks/capture.py": "a hook, whichever",
+    "hooks/spooling.py": "a hook, whichever",
     "pipeline/worker/jobs.py": "a job",
     "pipeline/cli/main.py": "a command",
 }

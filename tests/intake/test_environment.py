@@ -339,7 +339,7 @@ def test_the_places_written_twice_are_the_same(start_worker: ModuleType) -> None
     shells = [(HOOKS / "run").read_text(), (ROOT / "bin" / "reverie").read_text()]
     assert all(f"PATH={places.FOLDERS}\n" in text and places.HOME_NOTE in text for text in shells)
     assert all(f"${{{name}+1}}" in shells[1] for name in places.CLIENT)
-    assert places.HOME_NOTE in (HOOKS / "capture.py").read_text()
+    assert places.HOME_NOTE in (HOOKS / "spooling.py").read_text()
 
 
 def test_the_document_names_what_passes_and_why(start_worker: ModuleType) -> None:

@@ -77,7 +77,7 @@ def test_bug_cases_16_nobody_else_may_read_a_fresh_home(tmp_path: Path, command:
 
 
 MAKERS = {
-    "hooks/capture.py": 1,
+    "hooks/spooling.py": 1,
     "hooks/prepare_worker.py": 1,
     "pipeline/core/atomic.py": 1,
     "pipeline/hooklib/places.py": 1,

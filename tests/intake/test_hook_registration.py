@@ -52,7 +52,18 @@ def test_a_command_outlives_what_it_names(busy: Stage, tmp_path: Path, left: str
     assert len(busy.spooled()) == (1 if left == "launcher" else 0)
 
 
-@pytest.mark.parametrize("kind", ["settings", "launcher"])
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_plugin_whose_folder_is_gone_fails_nothing(busy: Stage, tmp_path: Path, event: str) -> None:
+    """A session goes on after an update took away the folder it began with."""
+    command = commands(json.loads((HOOKS / "hooks.json").read_text())["hooks"])[event]
+    env = {**busy.env, "CLAUDE_PLUGIN_ROOT": str(tmp_path / "gone")}
+    done = subprocess.run(
+        ["/bin/sh", "-c", command], input=b"{}", env=env, capture_output=True, timeout=LIMIT
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@pytest.mark.parametrize("kind", ["settings", "launcher", "plugin"])
 def test_ctrl_c_while_the_interpreter_starts_is_not_for_it(busy: Stage, tmp_path: Path, kind: str) -> None:
     slow = tmp_path / "slow-python"
     slow.write_text('#!/bin/sh\nkill -INT $$\ntouch "$REVERIE_HOME/survived"\n')
@@ -61,7 +72,10 @@ def test_ctrl_c_while_the_interpreter_starts_is_not_for_it(busy: Stage, tmp_path
     (busy.home / "python").write_text(f"{slow}\n")
     if kind == "settings":
         command = commands(settings_snippet(python=str(slow), hooks=HOOKS)["hooks"])["Stop"]
-    done = subprocess.run(["/bin/sh", "-c", command], input=b"{}", env=busy.env, timeout=LIMIT)
+    if kind == "plugin":
+        command = commands(json.loads((HOOKS / "hooks.json").read_text())["hooks"])["Stop"]
+    env = {**busy.env, "CLAUDE_PLUGIN_ROOT": str(ROOT)}
+    done = subprocess.run(["/bin/sh", "-c", command], input=b"{}", env=env, timeout=LIMIT)
     assert done.returncode == 0 and (busy.home / "survived").exists()
 
 

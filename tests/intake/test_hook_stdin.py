@@ -159,7 +159,7 @@ def test_the_hook_imports_next_to_nothing(busy: Stage) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         extra = imported(str(HOOKS / "capture.py"), "Stop") - imported("-c", "pass")
     assert "select" in extra
-    assert extra <= {"select", "fcntl", "time", *imported("-c", "import os")}
+    assert extra <= {"select", "fcntl", "time", "spooling", *imported("-c", "import os")}
     assert len(busy.spooled()) == 1
 
 
@@ -175,9 +175,9 @@ def test_without_any_home_the_hook_still_ends_well(busy: Stage, tmp_path: Path) 
 WAITS = """
 import sys
 sys.path.insert(0, sys.argv[1])
-import capture
-capture.by_poll = lambda: lambda seconds: print(round(seconds)) or b""
-capture.take(sys.argv[2])
+import spooling
+spooling.by_poll = lambda: lambda seconds: print(round(seconds)) or b""
+spooling.take(sys.argv[2])
 """
 
 

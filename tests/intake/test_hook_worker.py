@@ -1,5 +1,6 @@
 """Starting the worker: at most one, fully detached, and never at the cost of the hook."""
 
+import json
 import os
 import select
 import shutil
@@ -200,9 +201,20 @@ def test_bug_032_odd_paths_in_the_settings_command(stage: Stage, odd_place: Path
     stage.release()
 
 
-def test_bug_032_odd_paths_in_the_launcher(stage: Stage, odd_place: Path) -> None:
-    command = ["/bin/sh", "-c", f'sh "{odd_place}/hooks/run" Stop']
-    assert subprocess.run(command, input=b"{}", env=stage.env, timeout=LIMIT).returncode == 0
+@pytest.mark.parametrize("kind", ["launcher", "plugin", "plugin, filled in"])
+def test_bug_032_odd_paths_in_the_launcher(stage: Stage, odd_place: Path, kind: str) -> None:
+    """The client fills the plugin's folder into the command, or leaves that to the shell."""
+    command = f'sh "{odd_place}/hooks/run" Stop'
+    if kind != "launcher":
+        registered = json.loads((odd_place / "hooks" / "hooks.json").read_text("utf-8"))
+        command = registered["hooks"]["Stop"][0]["hooks"][0]["command"]
+    if kind == "plugin, filled in":
+        command = command.replace("${CLAUDE_PLUGIN_ROOT}", str(odd_place))
+        assert str(odd_place) in command
+    else:
+        stage.env["CLAUDE_PLUGIN_ROOT"] = str(odd_place)
+    done = subprocess.run(["/bin/sh", "-c", command], input=b"{}", env=stage.env, timeout=LIMIT)
+    assert done.returncode == 0
     stage.await_worker()
     assert len(stage.spooled()) == 1
     stage.release()

@@ -337,5 +337,5 @@ def test_a_python_that_comes_later_is_taken_at_once(plugin: Plugin) -> None:
 
 
 def test_the_hooks_can_be_read_by_a_python_that_is_too_old_for_the_package() -> None:
-    for name in ("capture.py", "start_worker.py", "prepare_worker.py"):
+    for name in ("capture.py", "spooling.py", "start_worker.py", "prepare_worker.py"):
         ast.parse((ROOT / "hooks" / name).read_text(), feature_version=(3, 7))

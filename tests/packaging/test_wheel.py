@@ -58,6 +58,7 @@ def test_the_wheel_holds_what_the_program_reads_and_no_tests(wheel):
         "prompts/extract.system.md",
         "hooks/run",
         "hooks/capture.py",
+        "hooks/spooling.py",
         "hooks/recall.py",
         "hooks/pythons",
         "hooks/prepare_worker.py",

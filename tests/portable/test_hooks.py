@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 HOOKS = Path(__file__).resolve().parents[2] / "hooks"
-READ = "import capture, sys; sys.stdout.buffer.write(capture.read_stdin('nt'))"
+READ = "import spooling, sys; sys.stdout.buffer.write(spooling.read_stdin('nt'))"
 WINDOWS_LOCKS = """
 LK_NBLCK, LK_UNLCK = 2, 0
 held = {held}
@@ -44,5 +44,5 @@ def test_silence_after_an_object_ends_the_event_though_the_pipe_stays_open() -> 
 @pytest.mark.parametrize("held", [True, False])
 def test_the_lock_is_asked_for_and_let_go(tmp_path: Path, held: bool) -> None:
     (tmp_path / "msvcrt.py").write_text(WINDOWS_LOCKS.format(held=held), encoding="utf-8")
-    told = hook("import capture; print(capture.taken_on_windows(0))", tmp_path).decode().splitlines()
+    told = hook("import spooling; print(spooling.taken_on_windows(0))", tmp_path).decode().splitlines()
     assert told == (["lock 1", "False"] if held else ["lock 1", "let go 1", "True"])
