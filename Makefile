@@ -16,7 +16,7 @@ IN_MEMORY = TMPDIR="$$(sh .ci/scratch)"
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check coverage format bench test-realclient picture client versions clean
+.PHONY: help demo test check coverage format bench bench-full performance test-realclient picture client versions clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,8 +42,15 @@ format: $(VENV)/.installed  ## Rewrite the sources as ruff formats them
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.installed  ## Measure what bench/ measures
+bench: $(VENV)/.installed  ## Measure speed, memory and tokens; fails where a row misses its target
 	$(BIN)/python -m bench
+
+bench-full: $(VENV)/.installed  ## The same with 1 GB of transcripts and 100,000 memories: over an hour
+	$(BIN)/python -m bench --full
+
+performance: $(VENV)/.installed  ## Measure all and write docs/performance.md anew; on a quiet machine
+	$(BIN)/python -m bench --full --json docs/performance.json || [ $$? = 1 ]
+	$(BIN)/python docs/build.py performance
 
 test-realclient: $(VENV)/.installed client  ## Tests with the real Claude Code client in a box without network
 	REVERIE_CLAUDE="$(REVERIE_CLAUDE)" $(BIN)/python -m tests.realclient.box \

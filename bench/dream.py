@@ -1,12 +1,16 @@
-"""What a dream over ten changes costs in tokens, in a store of 10,000 memories and in one of 100.
+"""What a dream over ten changes costs, in a large store and in a small one.
 
 The ten restate memories that are there in half of their words. The model of this bench keeps everything as
 it is, so the tokens are those of the questions.
+
+    python -m bench.dream restate FOLDER COUNT NUMBER   ten changes more; FOLDER is made if it is not there
+    python -m bench.dream dream FOLDER                  dream once, as a process to be measured
 """
 
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bench.measure import Ratio
+from bench.process import Command, Spent, ratio, spend
 from pipeline.config import DreamSettings, Settings
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.run import dream
@@ -29,7 +34,7 @@ from pipeline.store.files import document
 from pipeline.store.ownership.written_log import WrittenLog
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
-CHANGES = 10
+ROOT = Path(__file__).resolve().parent.parent
 WORDS = 40
 _PARTS = "ba co de fi gu ha jo ke li mu na po ri so te vu wa xi yo zu"
 SYLLABLES = _PARTS.split(" ")
@@ -52,15 +57,24 @@ class Night:
             PhaseContext(self.ledger, self.store, client, settings, clock), home=self.home, force=True
         )
 
-    def restate(self) -> None:
-        """Say ten of the first hundred memories again, in half of their words."""
-        chance = random.Random(8)
+    def restate(self, number: int = 0) -> None:
+        """Say ten of the first hundred memories again, in half of their words; for the `number`-th time."""
+        chance = random.Random(8 + number)
         old = [document.memory.body.split() for document in self.store.scan().documents[:100:10]]
         puts = [
-            self.store.put(_memory(f"new{at}", " ".join((*chance.sample(body, WORDS // 2), _word(chance)))))
+            self.store.put(
+                _memory(f"new{number}-{at}", " ".join((*chance.sample(body, WORDS // 2), _word(chance))))
+            )
             for at, body in enumerate(old)
         ]
-        self.store.apply(ChangeSet("restated", "bench", puts))
+        self.store.apply(ChangeSet(f"restated-{number}", "bench", puts))
+
+
+@contextmanager
+def opened(place: Path) -> Iterator[Night]:
+    """Yield what was laid out in `place`."""
+    with open_ledger(place / "home" / "ledger.sqlite") as ledger:
+        yield Night(ledger, Store.open(place / "memory"), place / "home")
 
 
 @contextmanager
@@ -96,6 +110,23 @@ def tokens(folder: Path, _: int, many: int = 10_000, few: int = 100) -> Ratio:
     return Ratio(spent[0] / spent[1], None, spent[0], spent[1], 1)
 
 
+def cost(folder: Path, rounds: int, many: int = 10_000, few: int = 100) -> Ratio:
+    """Processes that dream over ten changes among `many` memories, against the same among `few`."""
+    spent: dict[int, list[Spent]] = {many: [], few: []}
+    for number in range(rounds + 1):
+        for count, runs in spent.items():
+            night = folder / f"of-{count}"
+            spend(process("restate", night, count, number))
+            runs.append(spend(process("dream", night)))
+    return ratio(spent[many][1:], spent[few][1:])
+
+
+def process(work: str, night: Path, *more: int) -> Command:
+    """Return the process that does `work`, one of those that the module's text names, for `night`."""
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(night), "PYTHONPATH": str(ROOT)}
+    return Command([sys.executable, "-m", "bench.dream", work, str(night), *map(str, more)], env, cwd=ROOT)
+
+
 def _word(chance: random.Random) -> str:
     return "".join(chance.choices(SYLLABLES, k=3))
 
@@ -106,3 +137,22 @@ def _memory(name: str, text: str) -> Memory:
         name=name, description=f"{text[:100]}.", type="project", body=f"{text.capitalize()}.\n",
         id=derived_id("bench.dream", name), created=NOW, updated=NOW, origin="user-stated", sources=(source,),
     )  # fmt: skip
+
+
+def main() -> None:
+    """Do what the command line names."""
+    work, place = sys.argv[1], Path(sys.argv[2])
+    if work == "dream":
+        with opened(place) as night:
+            assert night.dream().tokens, "there was something to dream of"
+        return
+    count, number = int(sys.argv[3]), int(sys.argv[4])
+    with opened(place) if place.exists() else filled(place, count) as night:
+        if not number:
+            # What a store makes once is no part of a dream.
+            night.store.reindex(now=NOW)
+        night.restate(number)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,9 +1,8 @@
-"""Hooks against a bare interpreter start, in alternation on the same machine.
+"""The hooks as they stand in Claude Code's settings, run by a shell as it runs them.
 
-Prints medians and their ratio: ``python -m bench.hooks [rounds]``. A stand-in holds the worker lock, as a
-live worker does, so that the figure is what a turn costs while one works. The recall hooks are asked with
-100, 1,000 and 10,000 memories: a prompt that is answered, one that is not, a session's start with
-something to say, and a tool's use that a rule is about, or none.
+The commands are those that ``reverie install`` writes into ``settings.json`` and those of the plugin's
+``hooks.json``. The floor is a bare start of the same Python. *Alive* means that somebody holds the
+worker's lock, as a worker does that waits; for *none alive* the hook starts the real worker, each time anew.
 """
 
 from __future__ import annotations
@@ -12,156 +11,86 @@ import fcntl
 import json
 import os
 import random
-import statistics
+import signal
 import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench.measure import Ratio
+from bench.process import BARE, Command, Spent, ratio, spend
+from bench.row import GIVEN, OWN, Found, Group, Row, Target, found
 from pipeline.hooklib.places import sanitise
-from pipeline.install.hook_registration import hook_command
 from pipeline.search.refresh import refresh_index
 from pipeline.store import Store
 from tests.support.claude_folders import ROOT, UNREADABLE, every_folder
 
 HOOKS = Path(__file__).resolve().parent.parent / "hooks"
-FLOOR = "python -I -S -c pass"
-CAPTURE = "python -I -S capture.py Stop"
-LAUNCHER = "sh run Stop"
-COUNTS = (100, 1_000, 10_000)
 PROMPT = "how do we deploy to staging, is the vpn needed before?"
 OTHER = "rename the variable in that function to something readable"
 FOREIGN = 50
 FOREIGN_PROMPT = "which voice do product texts have, do they say du to the customer?"
 NOW = datetime(2026, 11, 27, 10, tzinfo=UTC)
-PAYLOAD = (
-    b'{"session_id":"bench","transcript_path":"/x","hook_event_name":"Stop","last_assistant_message":"%s"}'
-    % (b"done " * 200)
-)
+BARE_START = "bare start of Python"
+INSTALLED, PLUGIN, STATUS_LINE = "as installed", "as a plugin", "status line"
 
 
-def once(command: list[str], env: dict[str, str]) -> float:
-    start = time.perf_counter()
-    subprocess.run(command, input=PAYLOAD, env=env, check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - start
+@dataclass(frozen=True, slots=True)
+class Case:
+    """How a row is run: the command of `form` for `event`, given these fields, and whether it must answer."""
+
+    form: str
+    event: str
+    fields: Mapping[str, object]
+    answers: bool | None = None
 
 
-def measure(rounds: int) -> dict[str, list[float]]:
-    """Return the seconds each command took, round by round; the first is the floor."""
-    python = os.path.realpath(sys.executable)
-    with tempfile.TemporaryDirectory() as person:
-        home = os.path.join(person, ".claude", "reverie")
-        os.makedirs(home)
-        Path(home, "python").write_text(f"{python}\n", encoding="utf-8")
-        env = {"PATH": "/usr/bin:/bin", "HOME": person}
-        rows = {
-            FLOOR: [python, "-I", "-S", "-c", "pass"],
-            CAPTURE: [python, "-I", "-S", str(HOOKS / "capture.py"), "Stop"],
-            LAUNCHER: ["sh", str(HOOKS / "run"), "Stop"],
-        }
-        times: dict[str, list[float]] = {name: [] for name in rows}
-        with open(os.path.join(home, "worker.lock"), "wb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            for _ in range(rounds):
-                for name, command in rows.items():
-                    times[name].append(once(command, env))
-    return times
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """A project of a person who has Reverie both ways; `commands` are those registered, by form and event."""
 
+    project: str
+    home: Path
+    env: Mapping[str, str]
+    commands: Mapping[tuple[str, str], str]
 
-def recalling(rounds: int, count: int) -> dict[str, list[float]]:
-    """Return the seconds the recall hooks took over `count` memories; the first is the floor."""
-    python = os.path.realpath(sys.executable)
-    with _installation(count) as (project, env):
-        script = [python, "-I", "-S", str(HOOKS / "recall.py")]
-        rows = {
-            FLOOR: ([python, "-I", "-S", "-c", "pass"], b""),
-            f"prompt, answered, {count:,}": ([*script, "UserPromptSubmit"], _asked(project, PROMPT)),
-            f"prompt, silent, {count:,}": ([*script, "UserPromptSubmit"], _asked(project, OTHER)),
-            f"session start, {count:,}": ([*script, "SessionStart"], _asked(project, source="startup")),
-            f"tool, answered, {count:,}": ([*script, "PreToolUse"], _tool(project, "npm install left-pad")),
-            f"tool, silent, {count:,}": ([*script, "PreToolUse"], _tool(project, "git status --short")),
-        }
-        times: dict[str, list[float]] = {name: [] for name in rows}
-        for number in range(rounds):
-            for name, (command, given) in rows.items():
-                data = given.replace(b"bench-session", b"bench-%d" % number)
-                start = time.perf_counter()
-                done = subprocess.run(command, input=data, env=env, check=True, capture_output=True)
-                times[name].append(time.perf_counter() - start)
-                assert ("answered" in name or "start" in name) == bool(done.stdout), (name, done.stdout)
-    return times
-
-
-def foreign_ratio(rounds: int) -> Ratio:
-    """Compare a prompt's hook over `FOREIGN` files as Claude Code writes them with a bare interpreter.
-
-    They are of `fixtures/audit`, with those that nobody can read and those in other encodings; the prompt is
-    one that a memory answers.
-    """
-    python = os.path.realpath(sys.executable)
-    with _installation(0) as (project, env):
-        config = Path(env["CLAUDE_CONFIG_DIR"])
-        store = config / "projects" / sanitise(os.path.realpath(project)) / "memory"
-        taken = [file for half, name in every_folder() for file in sorted((ROOT / half / name).glob("*.md"))]
-        odd = [
-            ROOT / half / name / file
-            for half, name in every_folder()
-            for of, file in UNREADABLE
-            if of == name
-        ]
-        chosen = [file for file in taken if file.name != "MEMORY.md" and file not in odd]
-        for file in [*odd, *chosen[:: len(chosen) // FOREIGN + 1], *chosen][:FOREIGN]:
-            (store / file.name).write_bytes(file.read_bytes())
-        refresh_index(config / "reverie", Store.open(store), NOW)
-        command = [python, "-I", "-S", str(HOOKS / "recall.py"), "UserPromptSubmit"]
-        times: list[float] = []
-        floor: list[float] = []
-        for number in range(rounds):
-            given = _asked(project, FOREIGN_PROMPT).replace(b"bench-session", b"bench-%d" % number)
-            for taking, argv in ((floor, [python, "-I", "-S", "-c", "pass"]), (times, command)):
-                start = time.perf_counter()
-                done = subprocess.run(argv, input=given, env=env, check=True, capture_output=True)
-                taking.append(time.perf_counter() - start)
-            assert done.stdout, "the prompt is answered"
-    middle, base = statistics.median(times), statistics.median(floor)
-    return Ratio(middle / base, None, middle * 1e3, base * 1e3, rounds)
+    def command(self, case: Case, number: int) -> Command:
+        """Return what Claude Code runs for `case` in session `number`."""
+        given = {"session_id": f"bench-{number}", "cwd": self.project, "transcript_path": "/x", **case.fields}
+        line = self.commands[case.form, case.event]
+        return Command(["/bin/sh", "-c", line], self.env, json.dumps(given).encode(), cwd=Path(self.project))
 
 
 @contextmanager
-def _installation(count: int) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield project and environment of an installation with `count` memories, whose worker is at work."""
-    with tempfile.TemporaryDirectory() as place:
-        config, project = os.path.join(place, "claude"), os.path.join(place, "shop")
-        home = os.path.join(config, "reverie")
-        os.makedirs(project)
-        env = {"PATH": "/usr/bin:/bin", "HOME": place, "CLAUDE_CONFIG_DIR": config}
-        _fill(Path(config, "projects", sanitise(os.path.realpath(project)), "memory"), Path(home), count)
-        with open(os.path.join(home, "worker.lock"), "wb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield project, env
+def installation(place: Path, count: int) -> Iterator[Installation]:
+    """Yield an installation with `count` memories in the project's store."""
+    config, project = place / "claude", place / "shop"
+    home = config / "reverie"
+    project.mkdir(parents=True)
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(place), "CLAUDE_CONFIG_DIR": str(config)}
+    store = config / "projects" / sanitise(os.path.realpath(project)) / "memory"
+    fill(store, home, count)
+    reverie = str(Path(sys.executable).with_name("reverie"))
+    install = [reverie, "install", "--yes", "--status-line"]
+    subprocess.run(install, env=env, cwd=project, check=True, capture_output=True)
+    env["CLAUDE_PLUGIN_ROOT"] = str(HOOKS.parent)
+    settings = json.loads((config / "settings.json").read_text("utf-8"))
+    commands = {(INSTALLED, event): line for event, line in _commands(settings["hooks"])}
+    plugin = json.loads((HOOKS / "hooks.json").read_text("utf-8"))["hooks"]
+    commands |= {(PLUGIN, event): line for event, line in _commands(plugin)}
+    commands[STATUS_LINE, ""] = settings["statusLine"]["command"]
+    yield Installation(str(project), home, env, commands)
 
 
-def _asked(cwd: str, prompt: str = "", **more: str) -> bytes:
-    fields = {"session_id": "bench-session", "cwd": cwd, "prompt": prompt, **more}
-    return json.dumps(fields).encode()
+def _commands(hooks: Mapping[str, list[dict[str, list[dict[str, str]]]]]) -> Iterator[tuple[str, str]]:
+    for event, (group,) in hooks.items():
+        (handler,) = group["hooks"]
+        yield event, handler["command"]
 
 
-def _tool(cwd: str, command: str) -> bytes:
-    fields = {
-        "session_id": "bench-session",
-        "cwd": cwd,
-        "tool_name": "Bash",
-        "tool_input": {"command": command},
-    }
-    return json.dumps(fields).encode()
-
-
-def _fill(store: Path, home: Path, count: int) -> None:
+def fill(store: Path, home: Path, count: int) -> None:
     """Write `count` memories, one of which is about PROMPT, their index, and the person's own store.
 
     One in ten is a rule about some command; one of Reverie's own is about npm, and tools are listened to.
@@ -187,60 +116,138 @@ def _fill(store: Path, home: Path, count: int) -> None:
             save(opened, memory("never-npm", description="Use pnpm, never npm.", body="Use pnpm.\n"))
         opened.reindex(now=NOW)
         refresh_index(home, opened, NOW)
-    (home / "config.toml").write_text("[recall]\nbefore_tools = true\n", encoding="utf-8")
+    (home / "config.toml").write_text(
+        '[model]\nprovider = "offline"\n[recall]\nbefore_tools = true\n', encoding="utf-8"
+    )
     note_config(home)
 
 
-def ratio(rounds: int, name: str) -> Ratio:
-    """Compare one of the commands with a bare interpreter."""
-    times = measure(rounds)
-    middle, floor = statistics.median(times[name]), statistics.median(times[FLOOR])
-    return Ratio(middle / floor, None, middle * 1e3, floor * 1e3, rounds)
+def _foreign(place: Installation) -> None:
+    """Put files as Claude Code writes them into the store, unreadable ones and other encodings among them."""
+    store = place.home.parent / "projects" / sanitise(os.path.realpath(place.project)) / "memory"
+    taken = [file for half, name in every_folder() for file in sorted((ROOT / half / name).glob("*.md"))]
+    odd = [
+        ROOT / half / name / file for half, name in every_folder() for of, file in UNREADABLE if of == name
+    ]
+    chosen = [file for file in taken if file.name != "MEMORY.md" and file not in odd]
+    for file in [*odd, *chosen[:: len(chosen) // FOREIGN + 1], *chosen][:FOREIGN]:
+        (store / file.name).write_bytes(file.read_bytes())
+    refresh_index(place.home, Store.open(store), NOW)
 
 
-def installed_ratio(rounds: int, event: str, count: int = 100) -> Ratio:
-    """Compare the command that stands in settings.json for `event`, run by a shell, with ``python -c pass``.
-
-    That is what a session waits for: shell, interpreter and hook, over `count` memories.
-    """
-    python = os.path.realpath(sys.executable)
-    with _installation(count) as (project, env):
-        command = ["/bin/sh", "-c", hook_command(event, python=python, hooks=HOOKS)]
-        taken: list[float] = []
-        floor: list[float] = []
-        for number in range(rounds):
-            given = _asked(project, source="startup").replace(b"bench-session", b"bench-%d" % number)
-            for times, argv in ((floor, [python, "-c", "pass"]), (taken, command)):
-                start = time.perf_counter()
-                subprocess.run(argv, input=given, env=env, check=True, capture_output=True)
-                times.append(time.perf_counter() - start)
-    middle, base = statistics.median(taken), statistics.median(floor)
-    return Ratio(middle / base, None, middle * 1e3, base * 1e3, rounds)
+@contextmanager
+def alive(home: Path) -> Iterator[Callable[[], None]]:
+    """Hold the worker's lock; what is yielded does nothing, as nothing is started that would be ended."""
+    with open(home / "worker.lock", "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield lambda: None
 
 
-def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    times = measure(rounds)
-    floor = statistics.median(times[FLOOR])
-    print(f"{'hook':32}{'median ms':>10}{'ratio':>8}   ({rounds} rounds, target 1.5 for capture.py)")
-    for name, taken in times.items():
-        middle = statistics.median(taken)
-        print(f"{name:32}{middle * 1000:10.2f}{middle / floor:8.2f}")
-    for count in COUNTS:
-        times = recalling(max(10, rounds // 4), count)
-        floor = statistics.median(times.pop(FLOOR))
-        for name, taken in times.items():
-            middle = statistics.median(taken)
-            print(f"{name:32}{middle * 1000:10.2f}{middle / floor:8.2f}   (target 5)", flush=True)
+@contextmanager
+def none_alive(home: Path) -> Iterator[Callable[[], None]]:
+    """Yield what ends the worker that a hook has just started, so that the next one finds none."""
+    place = home / "worker.lock"
+
+    def end() -> None:
+        os.kill(int(place.read_text("ascii")), signal.SIGKILL)
+        with open(place, "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+
+    yield end
 
 
-def recall_ratio(rounds: int, count: int, name: str) -> Ratio:
-    """Compare the recall hook that `name` begins with, over `count` memories, with a bare interpreter."""
-    times = recalling(rounds, count)
-    found = next(taken for label, taken in times.items() if label.startswith(name))
-    middle, floor = statistics.median(found), statistics.median(times[FLOOR])
-    return Ratio(middle / floor, None, middle * 1e3, floor * 1e3, rounds)
+Workers = Callable[[Path], AbstractContextManager[Callable[[], None]]]
 
 
-if __name__ == "__main__":
-    main()
+def _measure(
+    count: int, workers: Workers, cases: Mapping[Row, Case], *, foreign: bool = False
+) -> Callable[[Path, int, Collection[str]], Mapping[str, Found]]:
+    """Return what measures `cases` over `count` memories, all in turn with one floor."""
+
+    def measure(folder: Path, rounds: int, wanted: Collection[str]) -> Mapping[str, Found]:
+        chosen = {row: case for row, case in cases.items() if row.name in wanted}
+        times = rounds * max(row.rounds for row in chosen)
+        taken: dict[Row, list[Spent]] = {row: [] for row in chosen}
+        bare: list[Spent] = []
+        with ExitStack() as stack:
+            place = stack.enter_context(installation(folder, count))
+            if foreign:
+                _foreign(place)
+            end_worker = stack.enter_context(workers(place.home))
+            for number in range(times + 1):
+                bare.append(spend(Command(BARE)))
+                for row, case in chosen.items():
+                    taken[row].append(spend(place.command(case, number)))
+                    end_worker()
+                    said = bool(taken[row][-1].out.strip())
+                    if case.answers not in (None, said):
+                        raise RuntimeError(f"{row.name}: answered {said}, with {taken[row][-1].out!r}")
+        # The first round warms the disk's cache.
+        return {row.name: found(row, ratio(spent[1:], bare[1:])) for row, spent in taken.items()}
+
+    return measure
+
+
+def _tool(command: str) -> dict[str, object]:
+    return {"tool_name": "Bash", "tool_input": {"command": command}}
+
+
+STOP = {"hook_event_name": "Stop", "last_assistant_message": "done " * 200}
+ASKED, UNASKED, STARTED = {"prompt": PROMPT}, {"prompt": OTHER}, {"source": "startup"}
+
+
+def _stops() -> Iterator[Group]:
+    for title, workers, limit in (("worker alive", alive, 1.5), ("no worker alive", none_alive, 2.0)):
+        cases = {
+            Row(
+                f"Stop, {form}, {title}",
+                f"a finished turn's hook {form}, {title}",
+                BARE_START,
+                Target(GIVEN, cpu=limit),
+                rounds=10 if workers is alive else 4,
+            ): Case(form, "Stop", STOP, answers=False)
+            for form in (INSTALLED, PLUGIN)
+        }
+        yield Group("What a turn waits for", tuple(cases), _measure(100, workers, cases))
+
+
+def _answers(count: int) -> Iterator[Group]:
+    cases: dict[Row, Case] = {}
+
+    def add(name: str, work: str, case: Case, target: Target) -> None:
+        row = Row(f"{name}, {count:,}", f"{work}, {count:,} memories", BARE_START, target, rounds=4)
+        cases[row] = case
+
+    given, own = Target(GIVEN, cpu=5), Target(OWN, cpu=5)
+    prompt = "UserPromptSubmit"
+    add("prompt answered", "a prompt that a memory answers", Case(INSTALLED, prompt, ASKED, True), given)
+    add("prompt silent", "a prompt that none answers", Case(INSTALLED, prompt, UNASKED, False), given)
+    add("session start", "a session's start", Case(INSTALLED, "SessionStart", STARTED), given)
+    if count == 10_000:
+        plugin = Case(PLUGIN, prompt, ASKED, True)
+        add("prompt answered, plugin", "the same as a plugin", plugin, given)
+        npm = Case(INSTALLED, "PreToolUse", _tool("npm install left-pad"), True)
+        add("tool with a rule", "a tool's use that a rule is about", npm, own)
+        git = Case(INSTALLED, "PreToolUse", _tool("git status --short"), False)
+        add("tool without a rule", "a tool's use that none is about", git, own)
+        line = Case(STATUS_LINE, "", {"workspace": {}}, True)
+        add("status line", "the line below the prompt", line, Target(OWN, cpu=4))
+    yield Group("What a prompt and a session wait for", tuple(cases), _measure(count, alive, cases))
+
+
+def _odd_files() -> Group:
+    row = Row(
+        f"prompt, {FOREIGN} foreign files",
+        f"a prompt over {FOREIGN} files that Claude Code wrote, odd ones among them",
+        BARE_START,
+        Target(GIVEN, cpu=5),
+        rounds=4,
+    )
+    cases = {row: Case(INSTALLED, "UserPromptSubmit", {"prompt": FOREIGN_PROMPT}, answers=True)}
+    return Group("What a prompt and a session wait for", (row,), _measure(0, alive, cases, foreign=True))
+
+
+def groups() -> list[Group]:
+    """Return the rows about hooks."""
+    answers = [group for count in (100, 1_000, 10_000) for group in _answers(count)]
+    return [*_stops(), *answers, _odd_files()]

@@ -11,13 +11,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """How much longer the subject took than its floor; milliseconds of wall time, medians of the rounds."""
+    """How much more the subject took than its floor: medians of the rounds, of wall and of processor time.
+
+    Where it is no time that is compared (tokens, memory), `wall` is the ratio and `cpu` is None.
+    """
 
     wall: float
     cpu: float | None
     subject_ms: float
     floor_ms: float
     rounds: int
+    subject_cpu_ms: float | None = None
+    floor_cpu_ms: float | None = None
 
 
 def _timed(work: Callable[[], object]) -> tuple[float, float]:
@@ -46,4 +51,4 @@ def compare(
         bare.append(_timed(floor))
     wall, cpu = (statistics.median(times) for times in zip(*mine, strict=True))
     wall0, cpu0 = (statistics.median(times) for times in zip(*bare, strict=True))
-    return Ratio(wall / wall0, cpu / cpu0, wall * 1e3, wall0 * 1e3, rounds)
+    return Ratio(wall / wall0, cpu / cpu0, wall * 1e3, wall0 * 1e3, rounds, cpu * 1e3, cpu0 * 1e3)

@@ -129,6 +129,13 @@ def layers() -> str:
     return table
 
 
+def performance() -> str:
+    """Return the tables of what was measured, from `docs/performance.json`: nothing is measured anew."""
+    sys.path[:0] = [str(ROOT)]
+    text: str = importlib.import_module("bench.page").page()
+    return text
+
+
 PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "demo-short": ("README.md", demo_short),
     "demo": ("docs/tour.md", demo),
@@ -137,6 +144,7 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "configuration": ("docs/configuration.md", configuration),
     "evaluation": ("docs/evaluation.md", evaluation),
     "layers": ("pipeline/README.md", layers),
+    "performance": ("docs/performance.md", performance),
 }
 
 

@@ -71,7 +71,7 @@ def test_the_documentation_shows_commands_that_are_run():
 
 
 # The evaluation is compared beside the other tests of the same readings (test_recorded_sessions.py).
-PARTS = ["demo-short", "demo", "commands", "dream", "configuration", "layers"]
+PARTS = ["demo-short", "demo", "commands", "dream", "configuration", "layers", "performance"]
 
 
 @pytest.fixture(scope="module")

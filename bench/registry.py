@@ -1,0 +1,160 @@
+"""All rows of the bench: each names its work, its floor, its target, and where the target is from.
+
+Here is what is measured of speed, memory and tokens. How well things are done (recall, audit, secrets,
+permissions and others) is measured by modules of their own.
+"""
+
+from __future__ import annotations
+
+from bench import dream, growth, hooks, ingest, search, store
+from bench.row import GIVEN, OWN, Group, Row, Target, single
+
+IN_PROCESS = "in process, after one untimed round"
+INTAKE = "Reading transcripts"
+STORE = "The store and its indexes"
+
+
+def groups() -> list[Group]:
+    """Return all rows, those measured together in one group. Raises ValueError if two have one name."""
+    made = [*hooks.groups(), *_intake(), *_store(), *growth.groups()]
+    names = [row.name for group in made for row in group.rows]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"two rows of the bench have one name: {', '.join(twice)}")
+    return made
+
+
+def _intake() -> list[Group]:
+    given = Target(GIVEN, cpu=2.5, wall=2)
+    return [
+        single(
+            INTAKE,
+            Row(
+                "ingest 30 MB",
+                "a transcript of 30 MB into an empty ledger",
+                "orjson.loads of its lines",
+                given,
+                how=IN_PROCESS,
+            ),
+            ingest.transcript,
+        ),
+        single(
+            INTAKE,
+            Row(
+                "3 entries more",
+                "3 entries more of a transcript of 180,000",
+                "of one of 1,800",
+                Target(OWN, cpu=2),
+                how=IN_PROCESS,
+            ),
+            ingest.one_more_turn,
+        ),
+        single(
+            INTAKE,
+            Row(
+                "re-scan 5,000",
+                "5,000 transcripts that have not changed",
+                "scandir and stat of them",
+                Target(GIVEN, cpu=1.8),
+                how=IN_PROCESS,
+            ),
+            ingest.rescan,
+        ),
+        _memory(100, Target(OWN, other=1.15)),
+        _memory(1_000, Target(GIVEN, other=1.3), full=True),
+    ]
+
+
+def _memory(megabytes: int, target: Target, *, full: bool = False) -> Group:
+    row = Row(
+        f"memory of {megabytes:,} MB",
+        f"peak memory of ingesting {megabytes:,} MB",
+        "of 10 MB",
+        target,
+        unit="MB",
+        full=full,
+    )
+    return single(INTAKE, row, lambda folder, _: ingest.memory(folder, megabytes))
+
+
+def _store() -> list[Group]:
+    front_matter = "reading them and CSafeLoader of their front matter"
+    return [
+        single(
+            STORE,
+            Row(
+                "rebuild 10,000",
+                "all that is derived of 10,000 memories, anew",
+                front_matter,
+                Target(GIVEN, cpu=1.3),
+                how=IN_PROCESS,
+            ),
+            store.rebuild,
+        ),
+        single(
+            STORE,
+            Row(
+                "rebuild 10,000 again",
+                "the same with nothing changed",
+                front_matter,
+                Target(GIVEN, cpu=0.3),
+                how=IN_PROCESS,
+            ),
+            store.rebuild_again,
+        ),
+        single(
+            STORE,
+            Row(
+                "search index of 10,000",
+                "the search index of 10,000 memories, anew",
+                front_matter,
+                Target(OWN, cpu=2),
+                how=IN_PROCESS,
+            ),
+            store.index_anew,
+        ),
+        single(
+            STORE,
+            Row(
+                "one memory into 10,000",
+                "one memory written into 10,000",
+                "one into 100",
+                Target(GIVEN, cpu=2),
+                how=IN_PROCESS,
+            ),
+            store.one_more,
+        ),
+        single(
+            STORE,
+            Row(
+                "20 searches in 10,000",
+                "20 questions to the search index of 10,000",
+                "to that of 100",
+                Target(OWN, cpu=5),
+                how=IN_PROCESS,
+            ),
+            search.growth,
+        ),
+        single(
+            STORE,
+            Row(
+                "tokens of a dream",
+                "tokens of a dream, 10 of 10,000 changed",
+                "10 of 100 changed",
+                Target(GIVEN, other=1.2),
+                unit="tokens",
+                how=IN_PROCESS,
+            ),
+            dream.tokens,
+        ),
+        single(
+            STORE,
+            Row(
+                "CPU of a dream",
+                "a dream, 10 of 10,000 changed",
+                "10 of 100 changed",
+                Target(GIVEN, cpu=1.5),
+            ),
+            dream.cost,
+        ),
+    ]
