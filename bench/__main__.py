@@ -95,7 +95,7 @@ def measure(chosen: Sequence[tuple[Group, list[Row]]], rounds: int) -> dict[str,
 def line(row: Row, found: Found) -> str:
     """Return a line of the table."""
     other = f"{_figure(found.other)} {'' if row.unit == 'exponent' else row.unit}".rstrip()
-    other = "" if found.other is None or row.unit == "ms" else other
+    other = "" if found.other is None else other
     short = missed(row, found)
     verdict = f"SHORT: {short}" if short else "ok"
     target = f"{row.target.text()} ({row.target.source})"

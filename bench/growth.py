@@ -2,8 +2,9 @@
 
 Whole processes as a person starts them. Over the smallest store, of ten memories, a command costs what it
 costs anyhow (imports above all). That is taken off, and of what is left the exponent is told: 1 is ten times
-the work for ten times the memories, 0 is work that does not grow. What is below five milliseconds counts as
-five: that much two measurements differ by chance.
+the work for ten times the memories, 0 is work that does not grow. What is below five milliseconds, or below
+two in a hundred of what the command costs anyhow, counts as that much: so far two measurements differ by
+chance.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from pipeline.store.ownership.written_log import WrittenLog
 REVERIE = str(Path(sys.executable).with_name("reverie"))
 BASE = 10
 SMALL, LARGE, HUGE = 1_000, 10_000, 100_000
-CHANCE = 0.005
+CHANCE_SECONDS, CHANCE_SHARE = 0.005, 0.02
 QUESTION = "which worker reads the session's transcript when the build of the parser fails?"
 DERIVED = ("_index.json", "MEMORY.md", "MEMORY-more.md", "CORE.md", ".reverie/index-lines")
 
@@ -145,7 +146,7 @@ def _row(work: Work, large: int) -> Row:
         f"{work.what}, {large:,} memories",
         f"the same, {small:,} memories",
         work.limit,
-        unit="exponent" if work.limit.other is not None else "ms",
+        unit="exponent",
         full=large == HUGE,
     )
 
@@ -207,7 +208,8 @@ def figures(row: Row, spent: Mapping[int, list[Spent]], small: int, large: int) 
 
 def exponent(base: float, small: tuple[int, float], large: tuple[int, float]) -> float:
     """Return the power of the number of memories with which the seconds beyond `base` grow."""
-    less, more = (max(CHANCE, seconds - base) for _, seconds in (small, large))
+    chance = max(CHANCE_SECONDS, CHANCE_SHARE * base)
+    less, more = (max(chance, seconds - base) for _, seconds in (small, large))
     return math.log(more / less) / math.log(large[0] / small[0])
 
 

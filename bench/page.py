@@ -73,7 +73,7 @@ def _line(row: Row, found: Found | None) -> str:
 
 def _figures(row: Row, found: Found) -> Iterator[str]:
     yield from ("–" if value is None else f"{value:.2f}" for value in (found.cpu, found.wall))
-    if found.other is None or row.unit == "ms":
+    if found.other is None:
         yield "–"
     elif row.unit == "exponent":
         yield f"exponent {found.other:.2f}"

@@ -25,7 +25,10 @@ BARE = (PYTHON, "-I", "-S", "-c", "pass")
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What one run of a process took: seconds of wall and processor time, peak memory in MB, its output."""
+    """What one run of a process took: seconds of wall and processor time, peak memory in MB, its output.
+
+    The peak is never less than what the measuring process holds: the kernel counts from before the start.
+    """
 
     wall: float
     cpu: float
@@ -70,20 +73,15 @@ def alternate(
     floor: Callable[[int], Command] = lambda _: Command(BARE),
     *,
     rounds: int,
-    before: Callable[[], object] = lambda: None,
-    check: Callable[[Spent], object] = lambda _: None,
 ) -> Ratio:
     """Run subject and floor in turn and compare their medians; each gets the number of its round.
 
-    One round more, the first, warms the disk's cache and does not count. `before` runs untimed ahead of each
-    subject, `check` raises where the subject did not do what it is measured at.
+    One round more, the first, warms the disk's cache and does not count.
     """
     mine: list[Spent] = []
     bare: list[Spent] = []
     for number in range(rounds + 1):
-        before()
         mine.append(spend(subject(number)))
-        check(mine[-1])
         bare.append(spend(floor(number)))
     return ratio(mine[1:], bare[1:])
 
