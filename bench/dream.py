@@ -113,9 +113,9 @@ def tokens(folder: Path, _: int, many: int = 10_000, few: int = 100) -> Ratio:
 
 
 def cost(folder: Path, rounds: int, many: int = 10_000, few: int = 100) -> Ratio:
-    """A dream over ten changes among `many` memories, against the same among `few`; each in a process of its own.
+    """A dream over ten changes among `many` memories, against the same among `few`.
 
-    Its start and its imports are left out: they are the same for both and would hide what grows.
+    Each is in a process of its own, whose start and imports are left out: they would hide what grows.
     """
     spent: dict[int, list[Spent]] = {many: [], few: []}
     for number in range(rounds + 1):
