@@ -14,7 +14,8 @@ import os  # noqa: E402
 import sys  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+# At the end, so that nothing of ours or beside us stands before a module of the interpreter.
+sys.path.append(HERE)
 try:
     import spooling
 except (EOFError, ImportError, TypeError, ValueError):
