@@ -1,0 +1,176 @@
+"""What ties memories to each other: links, and the paths, identifiers and names that few of them share.
+
+A question often needs two memories, of which only one has its words: who owns the service, and where that
+person is asked. The second is found from the first, without a model. A *tie* is a key that both have; it
+counts only where it is certain on one side at least. What many memories share ties none of them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pipeline.search.ranking import share_of
+from pipeline.text.specifics import plain, shapes
+from pipeline.text.tokens import terms
+
+if TYPE_CHECKING:
+    from pipeline.search.index_reader import Reader, Row
+    from pipeline.search.rows import Content
+
+MOST_TEXT = 8_000
+"""Characters of a memory in which ties are looked for."""
+MOST_TIES = 60
+MOST_HOLDERS = 8
+"""A key that more memories have ties none of them."""
+SEEDS = 5
+"""The first hits from which is gone on."""
+LEAST_WORTH = 0.1
+LEFT_OVER = 2.0
+"""How much more a memory is worth that has the words of the question which the first one lacks."""
+_NAMED = "="
+_WORD = "~"
+_LONGEST_KEY = 120
+_KINDS = frozenset(("url", "email", "windows", "path", "package", "variable", "reference", "hash", "host"))
+_KINDS |= {"snake", "camel", "mixed", "code"}
+_LINK = re.compile(r"\[\[([^\]\n|#]{1,120})")
+_FILE_LINK = re.compile(r"\]\((?:\./)?([\w./-]{1,120})\.md\)")
+_KEBAB = re.compile(r"(?<![\w/.-])[a-z0-9]+(?:[-_][a-z0-9]+)+(?![\w/-])")
+_CAPITAL = re.compile(r"(?<![\w/.-])[A-Z][^\W\d_]{2,}(?![\w/-])")
+
+
+@dataclass(frozen=True, slots=True)
+class Further:
+    """A memory found by way of another: `store` and `path` are its own, `via` that of the other's row."""
+
+    store: int
+    row: Row
+    via: Row
+    key: str
+    worth: float
+
+
+def ties_of(found: Content) -> dict[str, bool]:
+    """Return the keys of a memory, and whether each is certain: its own names, and specifics.
+
+    What it only mentions (``[[name]]``, a relation, a word with a capital) ties it to a memory that has it
+    for certain.
+    """
+    own = [found.name, *found.aliases, str(found.about.get("id") or "")]
+    text = f"{found.title}. {found.description}\n{found.body}"[:MOST_TEXT]
+    ties = {_NAMED + _slug(name): True for name in own if name}
+    for key, certain in _mentions(found, text):
+        ties[key[:_LONGEST_KEY]] = ties.get(key[:_LONGEST_KEY], False) or certain
+        if len(ties) >= MOST_TIES:
+            break
+    return ties
+
+
+def _mentions(found: Content, text: str) -> Iterator[tuple[str, bool]]:
+    linked = [*found.relations, *_LINK.findall(text), *_FILE_LINK.findall(text), *_KEBAB.findall(text)]
+    yield from ((_NAMED + _slug(name.rpartition("/")[2]), False) for name in linked if name.strip())
+    for anchor in found.about.get("anchors") or ():
+        yield from _of_path(str(anchor))
+    for kind, shape in shapes(text):
+        if kind == "name":
+            yield _WORD + plain(shape), True
+        elif kind in ("path", "windows"):
+            yield from _of_path(shape)
+        elif (kind in _KINDS and len(shape) > 2) or (kind == "number" and _is_telling(shape)):
+            yield plain(shape).strip("`"), True
+    yield from ((_WORD + plain(word), False) for word in _CAPITAL.findall(text))
+
+
+def _of_path(path: str) -> Iterator[tuple[str, bool]]:
+    whole = plain(path).removeprefix("./").rstrip("/")
+    yield whole, True
+    last = whole.rpartition("/")[2]
+    if last != whole and "." in last:
+        yield last, False
+
+
+def _is_telling(number: str) -> bool:
+    """Whether a number is a name of something, as a port or a ticket: four digits or more, and no year."""
+    digits = plain(number)
+    return digits.isdigit() and len(digits) >= 4 and not re.fullmatch(r"(?:19|20)\d\d", digits)
+
+
+def _slug(name: str) -> str:
+    return "-".join(re.findall(r"[^\W_]+", plain(name)))
+
+
+def further(
+    readers: Sequence[Reader],
+    seeds: Sequence[tuple[int, Row, float]],
+    known: set[tuple[int, str]],
+    weights: Sequence[Mapping[str, float]],
+    limit: int,
+) -> list[Further]:
+    """Return up to `limit` memories that are tied to `seeds`, best first, none of `known`.
+
+    `seeds` are rows with the number of their reader and their share of the question; `known` the same by
+    path; `weights` are those of the question's terms in each reader. Raises NoIndexError.
+    """
+    if limit < 1:
+        return []
+    best: dict[tuple[int, str], tuple[float, str, Row]] = {}
+    for number, seed, share in seeds:
+        for place, path, worth, key in _tied(readers, number, seed):
+            found = worth * share
+            if (place, path) not in known and found > best.get((place, path), (0.0,))[0]:
+                best[place, path] = (found, key, seed)
+    told = []
+    for place, reader in enumerate(readers):
+        rows = reader.rows(path for number, path in best if number == place)
+        for row in rows:
+            worth, key, seed = best[place, row.path]
+            if row.shown.get("archived"):
+                continue
+            lacking = {term: value for term, value in weights[place].items() if term not in _held(seed)}
+            worth *= 1 + LEFT_OVER * share_of(_held(row), lacking)
+            if worth >= LEAST_WORTH:
+                told.append(Further(place, row, seed, key, worth))
+    told.sort(key=lambda one: (-one.worth, one.store, one.row.path))
+    return told[:limit]
+
+
+def _held(row: Row) -> set[str]:
+    return set(" ".join(row.fields).split())
+
+
+def _tied(readers: Sequence[Reader], number: int, seed: Row) -> Iterator[tuple[int, str, float, str]]:
+    """Yield reader, path, strength and key of what is tied to a memory of the reader `number`."""
+    keys = readers[number].ties(seed.path)
+    strengths: dict[tuple[int, str], float] = {}
+    by: dict[tuple[int, str], tuple[float, str]] = {}
+    for key, certain in keys.items():
+        holders = [
+            (place, path, sure)
+            for place, reader in enumerate(readers)
+            for path, sure in reader.holders(key, MOST_HOLDERS + 1)
+            if (place, path) != (number, seed.path)
+        ]
+        if len(holders) > MOST_HOLDERS and not key.startswith(_NAMED):
+            continue
+        strength = 1.0 if key.startswith(_NAMED) else 1 / (1 + math.log2(max(1, len(holders))))
+        for place, path, sure in holders[:MOST_HOLDERS]:
+            if certain or sure:
+                strengths[place, path] = min(1.5, strengths.get((place, path), 0.0) + strength)
+                by[place, path] = max(by.get((place, path), (0.0, "")), (strength, key))
+    for place, reader in enumerate(readers):
+        for path in _saying(reader, seed):
+            if (place, path) != (number, seed.path):
+                strengths[place, path] = min(1.5, strengths.get((place, path), 0.0) + 0.5)
+                by.setdefault((place, path), (0.5, str(seed.shown.get("name") or "")))
+    for (place, path), strength in strengths.items():
+        yield place, path, strength, by[place, path][1].lstrip(_NAMED + _WORD)
+
+
+def _saying(reader: Reader, seed: Row) -> list[str]:
+    """Return the memories that say the name of `seed`, its words beside each other, if these are few."""
+    name = list(dict.fromkeys(terms(str(seed.shown.get("name") or ""))))
+    found = reader.saying(name, MOST_HOLDERS + 1) if len(name) > 1 else []
+    return found if len(found) <= MOST_HOLDERS else []
