@@ -52,7 +52,13 @@ _TABLES = (
     "CREATE VIRTUAL TABLE cued USING fts5(cues, tokenize=\"ascii tokenchars '.'\")",
     "CREATE VIRTUAL TABLE cue_vocabulary USING fts5vocab(cued, row)",
 )
-_TABLES_OF_ROWS = (("words", "rowid"), ("cued", "rowid"), ("moments", "document"), ("ties", "document"), ("documents", "id"))
+_TABLES_OF_ROWS = (
+    ("words", "rowid"),
+    ("cued", "rowid"),
+    ("moments", "document"),
+    ("ties", "document"),
+    ("documents", "id"),
+)
 _MADE_BY = "words"
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 

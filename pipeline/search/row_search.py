@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -15,7 +16,8 @@ from typing import Self
 from pipeline.core.ids import digest
 from pipeline.domain.memory import TYPES
 from pipeline.search import index_reader, ranking, ties
-from pipeline.search.fts import SearchIndex
+from pipeline.search.fts import WAIT_SECONDS, SearchIndex, index_file
+from pipeline.search.meaning import WordTable
 from pipeline.search.rows import Content, SearchRow
 from pipeline.text.tokens import terms
 
@@ -25,8 +27,8 @@ class MemoryRow:
     """One memory to be searched.
 
     `id` is what comes back; it is not searched. `day` is when it was said (ISO 8601), which recall alone
-    looks at; `cues` are phrases that somebody might type who needs it; `relations` are ids or names of rows it
-    points at, `anchors` the files it is about.
+    looks at; `cues` are phrases that somebody might type who needs it; `relations` are ids or names of rows
+    it points at, `anchors` the files it is about.
     """
 
     id: str
@@ -44,21 +46,23 @@ class MemoryRow:
 class RowSearch:
     """An index of `rows`, to be closed after use; use it in a ``with``.
 
-    Rows are looked up as they were given: an id that comes twice is a ValueError.
+    An id that comes twice is a ValueError. `words` is a home whose table of word vectors counts (extra
+    `semantic`); recall alone looks at it.
     """
 
-    def __init__(self, rows: Iterable[MemoryRow]) -> None:
+    def __init__(self, rows: Iterable[MemoryRow], *, words: Path | None = None) -> None:
         given = list(rows)
         self._ids = {f"r{number:08}.md": row.id for number, row in enumerate(given)}
         if len(set(self._ids.values())) < len(given):
             raise ValueError("two rows have one id")
         self._folder = tempfile.TemporaryDirectory(prefix="reverie-rows-")
-        home = Path(self._folder.name)
+        self.home = Path(self._folder.name).resolve()
+        self.store = self.home / "rows"
+        file = index_file(self.home, self.store)
         try:
-            with SearchIndex.open(home, home / "rows") as index:
+            with SearchIndex(file, WAIT_SECONDS, WordTable(str(words) if words else None)) as index:
                 index.sync(_search_rows(given))
-            self.file = index_reader.index_path(str(home), str(home / "rows"))
-            self._reader = index_reader.Reader(self.file)
+            self._reader = index_reader.Reader(str(file))
         except BaseException:
             self._folder.cleanup()
             raise
@@ -82,6 +86,10 @@ class RowSearch:
         if further > 0 and found:
             told += self._further(found, weights, further)
         return told
+
+    def id_of(self, path: str) -> str:
+        """Return the id of the row that the index has at `path`."""
+        return self._ids[path]
 
     def close(self) -> None:
         """Remove the index; a second call does nothing."""
@@ -139,4 +147,8 @@ def _search_rows(rows: Sequence[MemoryRow]) -> Iterable[SearchRow]:
         content = Content(
             row.name, "", row.description, row.tags, row.body, about, tuple(row.cues), tuple(row.relations)
         )
-        yield SearchRow(f"r{number:08}.md", digest(row.id), lambda content=content: content)
+        yield SearchRow(f"r{number:08}.md", digest(row.id), partial(_itself, content))
+
+
+def _itself(content: Content) -> Content:
+    return content

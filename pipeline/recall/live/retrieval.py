@@ -91,6 +91,22 @@ def retrieve(
     return _answer(best, fitting, question, limits, moment, root, problems)
 
 
+def weigh(
+    prompt: str, shelves: "list[Shelf]", limits: Budget, *, home: str, now: float
+) -> "list[Considered]":
+    """Return what `retrieve` would weigh of open `shelves` for a first `prompt`, the best first.
+
+    How long the chosen ones are is not looked at.
+    """
+    question = parse_question(prompt)
+    if not question.own or limits.memories < 1:
+        return []
+    fitting = _weighed(home, question, shelves, limits, "", {}, (), now)
+    for item in _best(fitting, limits.memories):
+        item.verdict = "chosen"
+    return [_considered(item, lambda terms: surface(question.text, terms)) for item in fitting]
+
+
 def _shelves(home: str, stores: "list[tuple[str, bool]]", problems: "list[str]") -> "list[Shelf]":
     found: list[Shelf] = []
     for store, everywhere in stores:
