@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.search.ranking import share_of
-from pipeline.text.specifics import plain, shapes
+from pipeline.text.scripts import PUNCTUATION, UNSPACED
+from pipeline.text.specifics import plain
 from pipeline.text.tokens import terms
 
 if TYPE_CHECKING:
@@ -34,12 +35,22 @@ LEFT_OVER = 2.0
 _NAMED = "="
 _WORD = "~"
 _LONGEST_KEY = 120
-_KINDS = frozenset(("url", "email", "windows", "path", "package", "variable", "reference", "hash", "host"))
-_KINDS |= {"snake", "camel", "mixed", "code"}
 _LINK = re.compile(r"\[\[([^\]\n|#]{1,120})")
 _FILE_LINK = re.compile(r"\]\((?:\./)?([\w./-]{1,120})\.md\)")
-_KEBAB = re.compile(r"(?<![\w/.-])[a-z0-9]+(?:[-_][a-z0-9]+)+(?![\w/-])")
-_CAPITAL = re.compile(r"(?<![\w/.-])[A-Z][^\W\d_]{2,}(?![\w/-])")
+_CODE = re.compile(r"`([^`\n]{3,80})`")
+_APART = re.compile(rf"[{UNSPACED}{PUNCTUATION}\s,;(){{}}<>|\"“”„‘«»`=]+|[\[\]]+")
+_ENDS = ".:!?*'’…-"
+_IS_NAMED = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)+")
+_IS_PATH = re.compile(r"(?:~|\.{1,2})?/[^/].*|[^/]+/[^/]*[._*-].*|[^/]*[._*-][^/]*/.*|(?:[^/]+/){2,}[^/]*")
+_IS_FILE = re.compile(
+    r"[\w-]{2,}(?:\.[\w-]+)*\.[A-Za-z][A-Za-z0-9]{1,9}(?::\d+)?|.+@.+|\w+://.+|--?[A-Za-z][\w-]+"
+)
+_IS_IDENTIFIER = re.compile(
+    r"[A-Za-z][A-Za-z-]*\d[\w.-]*|\w*[^\W_]_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*"
+)
+_IS_NUMBER = re.compile(r"#\d+|(?!(?:19|20)\d\d$)\d{4,}")
+_TITLE_SHARE = 0.3
+"""With a larger share of capitals inside sentences they mark nouns (German) or a title, and no names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +81,35 @@ def ties_of(found: Content) -> dict[str, bool]:
 
 
 def _mentions(found: Content, text: str) -> Iterator[tuple[str, bool]]:
-    linked = [*found.relations, *_LINK.findall(text), *_FILE_LINK.findall(text), *_KEBAB.findall(text)]
+    linked = [*found.relations, *_LINK.findall(text), *_FILE_LINK.findall(text)]
     yield from ((_NAMED + _slug(name.rpartition("/")[2]), False) for name in linked if name.strip())
     for anchor in found.about.get("anchors") or ():
         yield from _of_path(str(anchor))
-    for kind, shape in shapes(text):
-        if kind == "name":
-            yield _WORD + plain(shape), True
-        elif kind in ("path", "windows"):
-            yield from _of_path(shape)
-        elif (kind in _KINDS and len(shape) > 2) or (kind == "number" and _is_telling(shape)):
-            yield plain(shape).strip("`"), True
-    yield from ((_WORD + plain(word), False) for word in _CAPITAL.findall(text))
+    yield from ((plain(code), True) for code in _CODE.findall(text))
+    words = [word for word in _APART.split(text) if 0 < len(word) <= _LONGEST_KEY]
+    names = []
+    before = "."
+    for word in words:
+        bare = word.strip(_ENDS) if word[-1] in _ENDS or word[0] in _ENDS[:-1] else word
+        if not (bare.isalpha() and bare.islower()):
+            yield from _of_word(bare)
+            if bare[:1].isupper() and len(bare) > 2 and not any(map(str.isdigit, bare)):
+                inside = before[-1] not in ".:!?*#-" or sum(map(str.isupper, bare)) > 1
+                names.append((bare.removesuffix("'s").removesuffix("’s"), inside))
+        before = word
+    telling = sum(inside for _, inside in names) <= max(3, _TITLE_SHARE * len(words))
+    yield from ((_WORD + plain(name), inside and telling) for name, inside in names)
+
+
+def _of_word(word: str) -> Iterator[tuple[str, bool]]:
+    """Yield the keys of one word that is more than letters."""
+    if _IS_PATH.fullmatch(word) and "://" not in word:
+        yield from _of_path(word)
+    elif _IS_NAMED.fullmatch(word):
+        yield _NAMED + _slug(word), False
+        yield plain(word), "_" in word or any(map(str.isdigit, word))
+    elif any(form.fullmatch(word) for form in (_IS_FILE, _IS_IDENTIFIER, _IS_NUMBER)):
+        yield plain(word), True
 
 
 def _of_path(path: str) -> Iterator[tuple[str, bool]]:
@@ -90,12 +118,6 @@ def _of_path(path: str) -> Iterator[tuple[str, bool]]:
     last = whole.rpartition("/")[2]
     if last != whole and "." in last:
         yield last, False
-
-
-def _is_telling(number: str) -> bool:
-    """Whether a number is a name of something, as a port or a ticket: four digits or more, and no year."""
-    digits = plain(number)
-    return digits.isdigit() and len(digits) >= 4 and not re.fullmatch(r"(?:19|20)\d\d", digits)
 
 
 def _slug(name: str) -> str:
