@@ -46,8 +46,8 @@ class MemoryRow:
 class RowSearch:
     """An index of `rows`, to be closed after use; use it in a ``with``.
 
-    An id that comes twice is a ValueError. `words` is a home whose table of word vectors counts (extra
-    `semantic`); recall alone looks at it.
+    Equal ones come in the order in which they were given. An id that comes twice is a ValueError. `words` is
+    a home whose table of word vectors counts (extra `semantic`); recall alone looks at it.
     """
 
     def __init__(self, rows: Iterable[MemoryRow], *, words: Path | None = None) -> None:
@@ -108,7 +108,7 @@ class RowSearch:
         self, found: Sequence[ranking.Ranked], weights: Mapping[str, float], limit: int
     ) -> list[tuple[str, float]]:
         rows = self._reader.rows(one.path for one in found[: ties.SEEDS])
-        seeds = [(0, row, one.share) for row, one in zip(rows, found, strict=False)]
+        seeds = [(0, row, round(one.share, 4)) for row, one in zip(rows, found, strict=False)]
         known = {(0, one.path) for one in found}
         more = ties.further([self._reader], seeds, known, [weights], limit)
         return [
@@ -147,7 +147,7 @@ def _search_rows(rows: Sequence[MemoryRow]) -> Iterable[SearchRow]:
         content = Content(
             row.name, "", row.description, row.tags, row.body, about, tuple(row.cues), tuple(row.relations)
         )
-        yield SearchRow(f"r{number:08}.md", digest(row.id), partial(_itself, content))
+        yield SearchRow(f"r{number:08}.md", digest(repr(row.id)), partial(_itself, content))
 
 
 def _itself(content: Content) -> Content:

@@ -39,7 +39,9 @@ _LINK = re.compile(r"\[\[([^\]\n|#]{1,120})")
 _FILE_LINK = re.compile(r"\]\((?:\./)?([\w./-]{1,120})\.md\)")
 _CODE = re.compile(r"`([^`\n]{3,80})`")
 _APART = re.compile(rf"[{UNSPACED}{PUNCTUATION}\s,;(){{}}<>|\"“”„‘«»`=]+|[\[\]]+")
-_ENDS = ".:!?*'’…-"
+_ENDS = ".:!?*'’…"
+_BEGINS = ".:!?*#…-"
+"""What stands before the first word of a sentence, of a line or of an item."""
 _IS_NAMED = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)+")
 _IS_PATH = re.compile(r"(?:~|\.{1,2})?/[^/].*|[^/]+/[^/]*[._*-].*|[^/]*[._*-][^/]*/.*|(?:[^/]+/){2,}[^/]*")
 _IS_FILE = re.compile(
@@ -49,8 +51,9 @@ _IS_IDENTIFIER = re.compile(
     r"[A-Za-z][A-Za-z-]*\d[\w.-]*|\w*[^\W_]_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*"
 )
 _IS_NUMBER = re.compile(r"#\d+|(?!(?:19|20)\d\d$)\d{4,}")
+MOST_NAMES = 4
 _TITLE_SHARE = 0.3
-"""With a larger share of capitals inside sentences they mark nouns (German) or a title, and no names."""
+"""Where more words, and a larger share, have a capital, it marks nouns (German) or a title, and no names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ def ties_of(found: Content) -> dict[str, bool]:
     for certain.
     """
     own = [found.name, *found.aliases, str(found.about.get("id") or "")]
-    text = f"{found.title}. {found.description}\n{found.body}"[:MOST_TEXT]
+    text = f"{found.title}\n{found.description}\n{found.body}"[:MOST_TEXT]
     ties = {_NAMED + _slug(name): True for name in own if name}
     for key, certain in _mentions(found, text):
         ties[key[:_LONGEST_KEY]] = ties.get(key[:_LONGEST_KEY], False) or certain
@@ -86,19 +89,24 @@ def _mentions(found: Content, text: str) -> Iterator[tuple[str, bool]]:
     for anchor in found.about.get("anchors") or ():
         yield from _of_path(str(anchor))
     yield from ((plain(code), True) for code in _CODE.findall(text))
-    words = [word for word in _APART.split(text) if 0 < len(word) <= _LONGEST_KEY]
-    names = []
-    before = "."
-    for word in words:
-        bare = word.strip(_ENDS) if word[-1] in _ENDS or word[0] in _ENDS[:-1] else word
-        if not (bare.isalpha() and bare.islower()):
-            yield from _of_word(bare)
-            if bare[:1].isupper() and len(bare) > 2 and not any(map(str.isdigit, bare)):
-                inside = before[-1] not in ".:!?*#-" or sum(map(str.isupper, bare)) > 1
-                names.append((bare.removesuffix("'s").removesuffix("’s"), inside))
-        before = word
-    telling = sum(inside for _, inside in names) <= max(3, _TITLE_SHARE * len(words))
-    yield from ((_WORD + plain(name), inside and telling) for name, inside in names)
+    names: dict[str, bool] = {}
+    words = set[str]()
+    for line in text.split("\n"):
+        before = "."
+        for word in _APART.split(line):
+            if not word or len(word) > _LONGEST_KEY:
+                continue
+            bare = word.strip(_ENDS)
+            words.add(bare)
+            if not (bare.isalpha() and bare.islower()):
+                yield from _of_word(bare)
+                if bare[:1].isupper() and len(bare) > 2 and not any(map(str.isdigit, bare)):
+                    name = plain(bare.removesuffix("'s").removesuffix("’s"))
+                    inside = before[-1] not in _BEGINS or sum(map(str.isupper, bare)) > 1
+                    names[name] = names.get(name, False) or inside
+            before = word
+    telling = sum(names.values()) <= max(MOST_NAMES, _TITLE_SHARE * len(words))
+    yield from ((_WORD + name, inside and telling) for name, inside in names.items())
 
 
 def _of_word(word: str) -> Iterator[tuple[str, bool]]:
@@ -172,7 +180,7 @@ def _tied(readers: Sequence[Reader], number: int, seed: Row) -> Iterator[tuple[i
         holders = [
             (place, path, sure)
             for place, reader in enumerate(readers)
-            for path, sure in reader.holders(key, MOST_HOLDERS + 1)
+            for path, sure in reader.holders(key, MOST_HOLDERS + 2)
             if (place, path) != (number, seed.path)
         ]
         if len(holders) > MOST_HOLDERS and not key.startswith(_NAMED):
