@@ -1,6 +1,7 @@
 """Search and recall over rows that somebody provides: as a store with the same memories would answer."""
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -109,3 +110,15 @@ def test_a_row_that_stays_away_says_why():
         (one,) = recalled.weighed("is the staging tent for the fair there already, who put it up?")
         assert one.id == "a" and one.verdict not in ("", "chosen")
         assert recalled.recall("thanks!") == []
+
+
+def test_the_example_in_the_documentation_runs(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text("utf-8")
+    (example,) = re.findall(r"### Measure it on your own data\n.*?```python\n(.*?)```", page, re.DOTALL)
+    exec(example, {})
+    assert capsys.readouterr().out.splitlines() == [
+        "['d1:9', 'd1:3']",
+        "[('d2:1', 1.0)]",
+        "['d1:9']",
+        "[]",
+    ]
