@@ -28,7 +28,7 @@ SHOWN = 5
 """Hits whose names and descriptions the model sees."""
 REPLY_TOKENS = 300
 _QUESTION_CHARS = 1_000
-_DESCRIPTION_CHARS = 200
+_HIT_CHARS = 200
 
 
 class Phrases(BaseModel):
@@ -77,9 +77,7 @@ def request(model: str, query: str, found: Sequence[Hit]) -> Request:
     Those of a team are left out: others write them.
     """
     own = [hit for hit in found if hit.scope != "team"][:SHOWN]
-    lines = [
-        f"- {visible_line(hit.name)}: {visible_line(hit.description)[:_DESCRIPTION_CHARS]}" for hit in own
-    ]
+    lines = [f"- {visible_line(hit.name)}: {visible_line(hit.description)[:_HIT_CHARS]}" for hit in own]
     prompt = load(PURPOSE).render(
         question=visible_line(query)[:_QUESTION_CHARS], found="\n".join(lines) or "none"
     )
@@ -98,7 +96,7 @@ def _usable(given: Sequence[str], query: str) -> list[str]:
     kept: dict[frozenset[str], str] = {}
     for text in given:
         phrase = visible_line(text)[:LONGEST].strip()
-        said = frozenset(terms(phrase))
-        if said - known:
-            kept.setdefault(said, phrase)
+        words = frozenset(terms(phrase))
+        if words - known:
+            kept.setdefault(words, phrase)
     return list(kept.values())[:MOST_PHRASES]

@@ -63,7 +63,7 @@ class Hit:
 
 
 @dataclass(slots=True)
-class _Place:
+class _Shelf:
     """The memories of one store, or of its archive, with what the question's terms weigh in it."""
 
     store: Store
@@ -118,44 +118,44 @@ def search(
         return _literal(app, query, limit=limit, everywhere=everywhere, retired=retired)
     stores = list(_stores(app, everywhere))
     with ExitStack() as stack:
-        places = [
-            place
+        shelves = [
+            shelf
             for store in stores
-            for place in _opened(app, stack, store, asked, retired, _likeness(app, store, query, problems))
+            for shelf in _opened(app, stack, store, asked, retired, _likeness(app, store, query, problems))
         ]
         found = [
-            (row, one, place)
-            for place in places
-            for row, one in [pair for pair in place.rows if retired or not pair[0].shown["archived"]][:limit]
+            (row, rank, shelf)
+            for shelf in shelves
+            for row, rank in [pair for pair in shelf.rows if retired or not pair[0].shown["archived"]][:limit]
         ]
         found.sort(key=lambda item: (-item[1].worth, -item[1].share, str(item[2].store.path), item[0].path))
-        direct = [place.hit(row, one.share, set(asked)) for row, one, place in found]
+        direct = [shelf.hit(row, rank.share, set(asked)) for row, rank, shelf in found]
         once = _once(app, stores, direct)
         hits = once[:limit]
         more: list[Hit] = []
         if further > 0 and hits:
             kept = {(hit.store, hit.path) for hit in once}
             known = [*hits, *(hit for hit in direct if (hit.store, hit.path) not in kept)]
-            more = _by_phrases(places, phrases, known, further)
-            more += _tied(places, hits, [*known, *more], set(asked), further - len(more))
+            more = _by_phrases(shelves, phrases, known, further)
+            more += _tied(shelves, hits, [*known, *more], set(asked), further - len(more))
     return [*hits, *(hit for hit in _once(app, stores, [*direct, *more]) if hit.via)] if more else hits
 
 
 def _opened(
     app: App, stack: ExitStack, store: Store, asked: Sequence[str], retired: bool, alike: Mapping[str, float]
-) -> Iterator[_Place]:
+) -> Iterator[_Shelf]:
     """Yield `store`, and its archive where that is asked for, with what they hold of the question."""
     now = app.clock.now()
     refresh_index(app.home, store, now)
-    yield _place(app.home, stack, store, "", asked, alike)
+    yield _open_shelf(app.home, stack, store, "", asked, alike)
     if retired:
         refresh_archive_index(app.home, store, now)
-        yield _place(app.home, stack, store, ARCHIVE, asked, {})
+        yield _open_shelf(app.home, stack, store, ARCHIVE, asked, {})
 
 
-def _place(
+def _open_shelf(
     home: Path, stack: ExitStack, store: Store, folder: str, asked: Sequence[str], alike: Mapping[str, float]
-) -> _Place:
+) -> _Shelf:
     file = index_reader.index_path(str(home), str(store.root / folder))
     reader = stack.enter_context(Reader(file))
     weights = ranking.weights(asked, reader.count(), reader.document_count)
@@ -166,11 +166,11 @@ def _place(
     by_path = {row.path: row for row in rows}
     scores = {row.path: row.score for row in rows}
     ranked = ranking.ranked(scores, lambda path: set(" ".join(by_path[path].fields).split()), weights)
-    return _Place(store, reader, folder, weights, [(by_path[one.path], one) for one in ranked])
+    return _Shelf(store, reader, folder, weights, [(by_path[rank.path], rank) for rank in ranked])
 
 
 def _by_phrases(
-    places: Sequence[_Place], phrases: Sequence[str], known: Sequence[Hit], limit: int
+    shelves: Sequence[_Shelf], phrases: Sequence[str], known: Sequence[Hit], limit: int
 ) -> list[Hit]:
     """Return up to `limit` memories that hold words of `phrases`, each phrase's best in turn."""
     seen = {(hit.store, hit.path) for hit in known}
@@ -178,46 +178,46 @@ def _by_phrases(
     for phrase in phrases:
         asked = terms(phrase)
         best = []
-        for place in places:
-            if place.folder:
+        for shelf in shelves:
+            if shelf.folder:
                 continue
-            weights = ranking.weights(asked, place.reader.count(), place.reader.document_count)
-            rows = {row.path: row for row in place.reader.candidates(asked, PER_PHRASE)}
+            weights = ranking.weights(asked, shelf.reader.count(), shelf.reader.document_count)
+            rows = {row.path: row for row in shelf.reader.candidates(asked, PER_PHRASE)}
             held = {path: set(" ".join(row.fields).split()) for path, row in rows.items()}
             scores = {path: row.score for path, row in rows.items()}
-            for one in ranking.ranked(scores, held.__getitem__, weights):
-                row = rows[one.path]
+            for rank in ranking.ranked(scores, held.__getitem__, weights):
+                row = rows[rank.path]
                 if not row.shown["archived"]:
-                    best.append((one.worth, place.hit(row, one.share, set(asked), f"“{phrase}”")))
+                    best.append((rank.worth, shelf.hit(row, rank.share, set(asked), f"“{phrase}”")))
         best.sort(key=lambda item: (-item[0], item[1].store, item[1].path))
         new = [(worth, hit) for worth, hit in best if (hit.store, hit.path) not in seen]
         for turn, (worth, hit) in enumerate(new[:limit]):
             found.append((turn, -worth, hit))
-    told: dict[tuple[str, str], Hit] = {}
+    listed: dict[tuple[str, str], Hit] = {}
     for _, _, hit in sorted(found, key=lambda item: item[:2]):
-        told.setdefault((hit.store, hit.path), hit)
-    return list(told.values())[:limit]
+        listed.setdefault((hit.store, hit.path), hit)
+    return list(listed.values())[:limit]
 
 
 def _tied(
-    places: Sequence[_Place], seeds: Sequence[Hit], known: Sequence[Hit], asked: set[str], limit: int
+    shelves: Sequence[_Shelf], seeds: Sequence[Hit], known: Sequence[Hit], asked: set[str], limit: int
 ) -> list[Hit]:
     """Return up to `limit` memories tied to the first of `seeds`, none of `known`."""
-    live = [place for place in places if not place.folder]
-    numbers = {str(place.store.path): number for number, place in enumerate(live)}
+    live = [shelf for shelf in shelves if not shelf.folder]
+    numbers = {str(shelf.store.path): number for number, shelf in enumerate(live)}
     rows = []
     for hit in [hit for hit in seeds if not hit.retired][: ties.SEEDS]:
         number = numbers[hit.store]
         rows += [(number, row, hit.score) for row in live[number].reader.rows([hit.path])]
     seen = {(numbers[hit.store], hit.path) for hit in known if not hit.retired}
-    weights = [place.weights for place in live]
-    found = ties.further([place.reader for place in live], rows, seen, weights, limit)
-    told = []
-    for one in found:
-        held = set(" ".join(one.row.fields).split())
-        share = ranking.share_of(held, live[one.store].weights)
-        told.append(live[one.store].hit(one.row, share, asked, str(one.via.shown["name"])))
-    return told
+    weights = [shelf.weights for shelf in live]
+    found = ties.further([shelf.reader for shelf in live], rows, seen, weights, limit)
+    listed = []
+    for rank in found:
+        held = set(" ".join(rank.row.fields).split())
+        share = ranking.share_of(held, live[rank.store].weights)
+        listed.append(live[rank.store].hit(rank.row, share, asked, str(rank.via.shown["name"])))
+    return listed
 
 
 def _literal(app: App, query: str, *, limit: int, everywhere: bool, retired: bool) -> list[Hit]:

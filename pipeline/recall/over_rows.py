@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from pipeline.hooklib import times
 from pipeline.recall.live import retrieval
 from pipeline.recall.live.candidates import Shelf
 from pipeline.recall.live.values import Budget
@@ -41,7 +42,7 @@ class RowRecall:
     ) -> None:
         self._rows = RowSearch(rows, words=words)
         self._words = str(words or self._rows.home)
-        self._now = (now or datetime.now(UTC)).timestamp()
+        self._now = times.now() if now is None else now.timestamp()
         self._shelf = _RowShelf(str(self._rows.home), str(self._rows.store), everywhere=False, problems=[])
 
     def recall(self, prompt: str, *, memories: int = 5, floor: float = 1.0) -> list[str]:
@@ -51,15 +52,15 @@ class RowRecall:
         words.
         """
         weighed = self.weighed(prompt, memories=memories, floor=floor)
-        return [one.id for one in weighed if one.verdict == "chosen"]
+        return [row.id for row in weighed if row.verdict == "chosen"]
 
     def weighed(self, prompt: str, *, memories: int = 5, floor: float = 1.0) -> list[Weighed]:
         """Return every row that was weighed for `prompt`, the best first."""
         limits = Budget(memories=memories, floor=floor)
         found = retrieval.weigh(prompt, [self._shelf], limits, home=self._words, now=self._now)
         return [
-            Weighed(self._rows.id_of(Path(one.memory).name), round(one.score, 4), one.verdict)
-            for one in found
+            Weighed(self._rows.id_of(Path(row.memory).name), round(row.score, 4), row.verdict)
+            for row in found
         ]
 
     def close(self) -> None:

@@ -38,7 +38,7 @@ def ranked(
     for path, score in scores.items():
         share = share_of(held(path), weights)
         found.append(Ranked(path, share, share * score))
-    found.sort(key=lambda one: (-one.worth, -one.share))
+    found.sort(key=lambda item: (-item.worth, -item.share))
     return found
 
 

@@ -82,10 +82,10 @@ class RowSearch:
         asked = terms(question)
         weights = ranking.weights(asked, self._total, self._count)
         found = ranking.ranked(self._reader.scores(asked, self._total), self._terms_of, weights)[:limit]
-        told = [(self._ids[one.path], round(one.share, 4)) for one in found]
+        answer = [(self._ids[item.path], round(item.share, 4)) for item in found]
         if further > 0 and found:
-            told += self._further(found, weights, further)
-        return told
+            answer += self._further(found, weights, further)
+        return answer
 
     def id_of(self, path: str) -> str:
         """Return the id of the row that the index has at `path`."""
@@ -107,13 +107,13 @@ class RowSearch:
     def _further(
         self, found: Sequence[ranking.Ranked], weights: Mapping[str, float], limit: int
     ) -> list[tuple[str, float]]:
-        rows = self._reader.rows(one.path for one in found[: ties.SEEDS])
-        seeds = [(0, row, round(one.share, 4)) for row, one in zip(rows, found, strict=False)]
-        known = {(0, one.path) for one in found}
+        rows = self._reader.rows(item.path for item in found[: ties.SEEDS])
+        seeds = [(0, row, round(item.share, 4)) for row, item in zip(rows, found, strict=False)]
+        known = {(0, item.path) for item in found}
         more = ties.further([self._reader], seeds, known, [weights], limit)
         return [
-            (self._ids[one.row.path], round(ranking.share_of(self._terms_of(one.row.path), weights), 4))
-            for one in more
+            (self._ids[item.row.path], round(ranking.share_of(self._terms_of(item.row.path), weights), 4))
+            for item in more
         ]
 
     def _count(self, term: str) -> int:

@@ -52,7 +52,7 @@ _IS_IDENTIFIER = re.compile(
 )
 _IS_NUMBER = re.compile(r"#\d+|(?!(?:19|20)\d\d$)\d{4,}")
 MOST_NAMES = 4
-_TITLE_SHARE = 0.3
+_NOUN_SHARE = 0.3
 """Where more words, and a larger share, have a capital, it marks nouns (German) or a title, and no names."""
 
 
@@ -105,7 +105,7 @@ def _mentions(found: Content, text: str) -> Iterator[tuple[str, bool]]:
                     inside = before[-1] not in _BEGINS or sum(map(str.isupper, bare)) > 1
                     names[name] = names.get(name, False) or inside
             before = word
-    telling = sum(names.values()) <= max(MOST_NAMES, _TITLE_SHARE * len(words))
+    telling = sum(names.values()) <= max(MOST_NAMES, _NOUN_SHARE * len(words))
     yield from ((_WORD + name, inside and telling) for name, inside in names.items())
 
 
@@ -148,23 +148,23 @@ def further(
         return []
     best: dict[tuple[int, str], tuple[float, str, Row]] = {}
     for number, seed, share in seeds:
-        for place, path, worth, key in _tied(readers, number, seed):
+        for index, path, worth, key in _tied(readers, number, seed):
             found = worth * share
-            if (place, path) not in known and found > best.get((place, path), (0.0,))[0]:
-                best[place, path] = (found, key, seed)
-    told = []
-    for place, reader in enumerate(readers):
-        rows = reader.rows(path for number, path in best if number == place)
+            if (index, path) not in known and found > best.get((index, path), (0.0,))[0]:
+                best[index, path] = (found, key, seed)
+    listed = []
+    for index, reader in enumerate(readers):
+        rows = reader.rows(path for number, path in best if number == index)
         for row in rows:
-            worth, key, seed = best[place, row.path]
+            worth, key, seed = best[index, row.path]
             if row.shown.get("archived"):
                 continue
-            lacking = {term: value for term, value in weights[place].items() if term not in _held(seed)}
+            lacking = {term: value for term, value in weights[index].items() if term not in _held(seed)}
             worth *= 1 + LEFT_OVER * share_of(_held(row), lacking)
             if worth >= LEAST_WORTH:
-                told.append(Further(place, row, seed, key, worth))
-    told.sort(key=lambda one: (-one.worth, one.store, one.row.path))
-    return told[:limit]
+                listed.append(Further(index, row, seed, key, worth))
+    listed.sort(key=lambda item: (-item.worth, item.store, item.row.path))
+    return listed[:limit]
 
 
 def _held(row: Row) -> set[str]:
@@ -178,25 +178,25 @@ def _tied(readers: Sequence[Reader], number: int, seed: Row) -> Iterator[tuple[i
     by: dict[tuple[int, str], tuple[float, str]] = {}
     for key, certain in keys.items():
         holders = [
-            (place, path, sure)
-            for place, reader in enumerate(readers)
+            (index, path, sure)
+            for index, reader in enumerate(readers)
             for path, sure in reader.holders(key, MOST_HOLDERS + 2)
-            if (place, path) != (number, seed.path)
+            if (index, path) != (number, seed.path)
         ]
         if len(holders) > MOST_HOLDERS and not key.startswith(_NAMED):
             continue
         strength = 1.0 if key.startswith(_NAMED) else 1 / (1 + math.log2(max(1, len(holders))))
-        for place, path, sure in holders[:MOST_HOLDERS]:
+        for index, path, sure in holders[:MOST_HOLDERS]:
             if certain or sure:
-                strengths[place, path] = min(1.5, strengths.get((place, path), 0.0) + strength)
-                by[place, path] = max(by.get((place, path), (0.0, "")), (strength, key))
-    for place, reader in enumerate(readers):
+                strengths[index, path] = min(1.5, strengths.get((index, path), 0.0) + strength)
+                by[index, path] = max(by.get((index, path), (0.0, "")), (strength, key))
+    for index, reader in enumerate(readers):
         for path in _saying(reader, seed):
-            if (place, path) != (number, seed.path):
-                strengths[place, path] = min(1.5, strengths.get((place, path), 0.0) + 0.5)
-                by.setdefault((place, path), (0.5, str(seed.shown.get("name") or "")))
-    for (place, path), strength in strengths.items():
-        yield place, path, strength, by[place, path][1].lstrip(_NAMED + _WORD)
+            if (index, path) != (number, seed.path):
+                strengths[index, path] = min(1.5, strengths.get((index, path), 0.0) + 0.5)
+                by.setdefault((index, path), (0.5, str(seed.shown.get("name") or "")))
+    for (index, path), strength in strengths.items():
+        yield index, path, strength, by[index, path][1].lstrip(_NAMED + _WORD)
 
 
 def _saying(reader: Reader, seed: Row) -> list[str]:

@@ -239,12 +239,12 @@ def of_rules(
         fit.moment = moment
         fitting.append(_Fitting(found, False, fit, fit.score, _barred(found, session, known)))
     problems: list[str] = []
-    said = list(earlier()) if earlier and any(not item.verdict for item in fitting) else []
-    if said:
+    unread = list(earlier()) if earlier and any(not item.verdict for item in fitting) else []
+    if unread:
         stores = {item.found.store: item.found.everywhere for item in fitting}
         shelves = _shelves(home, list(stores.items()), problems)
         try:
-            _drop_overruled(fitting, "", said, shelves)
+            _drop_overruled(fitting, "", unread, shelves)
         finally:
             for shelf in shelves:
                 shelf.close()
