@@ -3,7 +3,8 @@
 Prints medians and their ratio: ``python -m bench.hooks [rounds]``. A stand-in holds the worker lock, as a
 live worker does, so that the figure is what a turn costs while one works. The recall hooks are asked with
 100, 1,000 and 10,000 memories: a prompt that is answered, one that is not, a session's start with
-something to say, and a tool's use that a rule is about, or none.
+something to say, and a tool's use that a rule is about, or none. CPU is user and system time of the process
+and what it started; on a machine that does other work it says more than the clock.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import fcntl
 import json
 import os
 import random
+import resource
 import statistics
 import subprocess
 import sys
@@ -75,6 +77,11 @@ def measure(rounds: int) -> dict[str, list[float]]:
 
 def recalling(rounds: int, count: int) -> dict[str, list[float]]:
     """Return the seconds the recall hooks took over `count` memories; the first is the floor."""
+    return {name: [wall for wall, _ in times] for name, times in timed_recall(rounds, count).items()}
+
+
+def timed_recall(rounds: int, count: int) -> dict[str, list[tuple[float, float]]]:
+    """Return seconds by the clock and of CPU for each run, as `recalling` does those by the clock."""
     python = os.path.realpath(sys.executable)
     with _installation(count) as (project, env):
         script = [python, "-I", "-S", str(HOOKS / "recall.py")]
@@ -86,15 +93,20 @@ def recalling(rounds: int, count: int) -> dict[str, list[float]]:
             f"tool, answered, {count:,}": ([*script, "PreToolUse"], _tool(project, "npm install left-pad")),
             f"tool, silent, {count:,}": ([*script, "PreToolUse"], _tool(project, "git status --short")),
         }
-        times: dict[str, list[float]] = {name: [] for name in rows}
+        times: dict[str, list[tuple[float, float]]] = {name: [] for name in rows}
         for number in range(rounds):
             for name, (command, given) in rows.items():
                 data = given.replace(b"bench-session", b"bench-%d" % number)
-                start = time.perf_counter()
+                start, before = time.perf_counter(), _children()
                 done = subprocess.run(command, input=data, env=env, check=True, capture_output=True)
-                times[name].append(time.perf_counter() - start)
+                times[name].append((time.perf_counter() - start, _children() - before))
                 assert ("answered" in name or "start" in name) == bool(done.stdout), (name, done.stdout)
     return times
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def foreign_ratio(rounds: int) -> Ratio:
@@ -226,12 +238,21 @@ def main() -> None:
     for name, taken in times.items():
         middle = statistics.median(taken)
         print(f"{name:32}{middle * 1000:10.2f}{middle / floor:8.2f}")
+    print(f"\n{'hook':32}{'wall ms':>10}{'ratio':>8}{'CPU ms':>10}{'ratio':>8}   (target 5)")
     for count in COUNTS:
-        times = recalling(max(10, rounds // 4), count)
-        floor = statistics.median(times.pop(FLOOR))
-        for name, taken in times.items():
-            middle = statistics.median(taken)
-            print(f"{name:32}{middle * 1000:10.2f}{middle / floor:8.2f}   (target 5)", flush=True)
+        runs = timed_recall(max(10, rounds // 4), count)
+        wall, cpu = _middles(runs.pop(FLOOR))
+        for name, both in runs.items():
+            waited, used = _middles(both)
+            print(
+                f"{name:32}{waited * 1e3:10.2f}{waited / wall:8.2f}{used * 1e3:10.2f}{used / cpu:8.2f}",
+                flush=True,
+            )
+
+
+def _middles(taken: list[tuple[float, float]]) -> tuple[float, float]:
+    wall, cpu = zip(*taken, strict=True)
+    return statistics.median(wall), statistics.median(cpu)
 
 
 def recall_ratio(rounds: int, count: int, name: str) -> Ratio:

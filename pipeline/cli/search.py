@@ -79,7 +79,7 @@ def _tell(hits: list[app_search.Hit], *, everywhere: bool) -> None:
     columns += ["store"] if everywhere else ["for"] if wide else []
     rows = [
         [
-            f"{hit.score:.2f}",
+            "–" if hit.via else f"{hit.score:.2f}",
             f"{hit.name} (retired)" if hit.retired else hit.name,
             hit.type,
             day(hit.said, "unknown"),
