@@ -100,7 +100,7 @@ def test_recall_explains_what_it_left_out(told):
 
 def test_recall_names_the_floor_at_which_the_best_that_missed_would_come(told):
     write(told.store, "harbour-lights", "Harbour lights blink at night.")
-    asked = "do the lights of our window blink in easter week, and who pays the power of the annex?"
+    asked = "do the lights of our shop window blink at christmas and in easter week, who pays the power?"
     said = told.here("recall", "--explain", asked)
     (least,) = re.findall(r"The best that missed it would come with `recall.floor` at (0\.\d\d)\.", said.err)
     assert "harbour-lights.md: " in said.out.splitlines()[0]
