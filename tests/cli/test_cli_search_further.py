@@ -99,7 +99,7 @@ def test_the_model_sees_the_question_and_the_first_hits_and_nothing_of_a_teams(a
 
 def test_the_call_is_booked_under_its_own_purpose_and_bound_by_the_caps(app):
     provider = ScriptedProvider(lambda _: {"phrases": ["rota substitute"]})
-    problems = []
+    problems: list[str] = []
     assert expanding.phrases(app, QUESTION, [], problems, provider=provider) == ["rota substitute"]
     with app.ledger() as ledger:
         rows = [tuple(row) for row in ledger.execute("SELECT purpose, outcome FROM model_calls").fetchall()]
