@@ -13,11 +13,13 @@ from pipeline.core.home import Home
 from pipeline.ledger import recalls
 from pipeline.ledger.recalls import BadLine, Line, SessionTotals, Use
 from pipeline.recall import Budget, Recollections, retrieve
-from pipeline.recall.live.rank import FLOOR, TOO_FEW, floor_of
+from pipeline.recall.live.rank import BELOW, FLOOR, TOO_FEW, floor_of, setting_of
 from pipeline.store import Document
 from pipeline.worker import recall_log
 
 _NAMED = 3
+LEAST_NAMED = 0.3
+"""A lower floor is not proposed: nearly every prompt would get something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,11 @@ def needs_in_words(app: App, found: Recollections) -> list[str]:
     setting = app.settings.recall.floor
     usual = "" if setting == 1 else f"; with 1 it would be {FLOOR:.2f}"
     sentences = [f"The floor is {floor_of(setting):.2f}, as `recall.floor` is {setting:g}{usual}."]
+    below = [
+        item.score for item in found.considered if item.verdict.endswith(BELOW.format(floor_of(setting)))
+    ]
+    if below and (least := setting_of(max(below))) >= LEAST_NAMED:
+        sentences.append(f"The best that missed it would come with `recall.floor` at {least:.2f}.")
     if any(item.verdict == TOO_FEW for item in found.considered):
         sentences.append(
             "Enough words are two telling ones, a rare one in name, description or tags, most of a cue, or a"

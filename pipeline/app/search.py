@@ -6,11 +6,10 @@ a moment ago.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -23,7 +22,8 @@ from pipeline.core.errors import ConfigError, EmbeddingError, InputError, SpendE
 from pipeline.core.home import Home
 from pipeline.hooklib.plain import clipped, lines_of
 from pipeline.ledger import calls, files
-from pipeline.search import index_reader, semantic
+from pipeline.search import index_reader, ranking, semantic, ties
+from pipeline.search.index_reader import Reader, Row
 from pipeline.search.refresh import refresh_archive_index, refresh_index
 from pipeline.store import ARCHIVE, Document, Store, is_retired, scan_archive
 from pipeline.text.tokens import terms
@@ -31,6 +31,11 @@ from pipeline.verify.provenance import said_at
 
 SNIPPET = 100
 """Characters of a memory's text that are shown beside its name."""
+FURTHER = 3
+"""Memories shown by way of others, beside those that the question led to."""
+EXPANDED = 6
+"""The same where a model gave further phrases."""
+PER_PHRASE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,8 @@ class Hit:
     `scope` is ``user`` for one of all projects, ``team`` for a team's, else ``project``, or ``both`` where
     the project here and all projects have it word for word. `score` is the share of the question that it
     holds, from 0 to 1, rare words weighing more; `said` is when it was last said (ISO 8601), or "" when
-    nobody knows; `path` is relative to `store`.
+    nobody knows; `path` is relative to `store`; `via` is the memory, or the phrase, by way of which it was
+    found, "" where the question led to it.
     """
 
     name: str
@@ -53,6 +59,34 @@ class Hit:
     path: str
     retired: bool
     scope: Literal[Scope, "both"] = "project"
+    via: str = ""
+
+
+@dataclass(slots=True)
+class _Shelf:
+    """The memories of one store, or of its archive, with what the question's terms weigh in it."""
+
+    store: Store
+    reader: Reader
+    folder: str
+    weights: dict[str, float]
+    rows: list[tuple[Row, ranking.Ranked]] = field(default_factory=list)
+
+    def hit(self, row: Row, share: float, asked: set[str], via: str = "") -> Hit:
+        """Return what is told of `row`."""
+        shown = row.shown
+        return Hit(
+            name=shown["name"],
+            type=shown["type"],
+            said=shown["said"],
+            score=round(share, 4),
+            snippet=_snippet(shown["body"], asked) or shown["description"],
+            description=shown["description"],
+            store=str(self.store.path),
+            path=row.path,
+            retired=bool(self.folder) or shown["archived"],
+            via=via,
+        )
 
 
 def search(
@@ -60,11 +94,16 @@ def search(
     query: str,
     *,
     limit: int = 10,
+    further: int = 0,
+    phrases: Sequence[str] = (),
     everywhere: bool = False,
     retired: bool = False,
     problems: list[str] | None = None,
 ) -> list[Hit]:
     """Return up to `limit` memories that hold words of `query`, best first.
+
+    After them, and never in their place, come up to `further` more: those that hold words of `phrases`, and
+    those tied to the first ones (`search.ties`).
 
     Where ``[embeddings]`` names a provider, those whose vectors are like the query's count as well; why that
     could not be is added to `problems`.
@@ -77,17 +116,108 @@ def search(
     asked = terms(query)
     if not asked:
         return _literal(app, query, limit=limit, everywhere=everywhere, retired=retired)
-    hits: list[Hit] = []
     stores = list(_stores(app, everywhere))
-    for store in stores:
-        now = app.clock.now()
-        refresh_index(app.home, store, now)
-        alike = _likeness(app, store, query, problems)
-        hits += _hits(app.home, store, asked, limit, retired, alike=alike)
-        if retired:
-            refresh_archive_index(app.home, store, now)
-            hits += _hits(app.home, store, asked, limit, retired, ARCHIVE)
-    return sorted(_once(app, stores, hits), key=lambda hit: (-hit.score, hit.store, hit.path))[:limit]
+    with ExitStack() as stack:
+        shelves = [
+            shelf
+            for store in stores
+            for shelf in _opened(app, stack, store, asked, retired, _likeness(app, store, query, problems))
+        ]
+        found = [
+            (row, rank, shelf)
+            for shelf in shelves
+            for row, rank in [pair for pair in shelf.rows if retired or not pair[0].shown["archived"]][:limit]
+        ]
+        found.sort(key=lambda item: (-item[1].worth, -item[1].share, str(item[2].store.path), item[0].path))
+        direct = [shelf.hit(row, rank.share, set(asked)) for row, rank, shelf in found]
+        once = _once(app, stores, direct)
+        hits = once[:limit]
+        more: list[Hit] = []
+        if further > 0 and hits:
+            kept = {(hit.store, hit.path) for hit in once}
+            known = [*hits, *(hit for hit in direct if (hit.store, hit.path) not in kept)]
+            more = _by_phrases(shelves, phrases, known, further)
+            more += _tied(shelves, hits, [*known, *more], set(asked), further - len(more))
+    return [*hits, *(hit for hit in _once(app, stores, [*direct, *more]) if hit.via)] if more else hits
+
+
+def _opened(
+    app: App, stack: ExitStack, store: Store, asked: Sequence[str], retired: bool, alike: Mapping[str, float]
+) -> Iterator[_Shelf]:
+    """Yield `store`, and its archive where that is asked for, with what they hold of the question."""
+    now = app.clock.now()
+    refresh_index(app.home, store, now)
+    yield _open_shelf(app.home, stack, store, "", asked, alike)
+    if retired:
+        refresh_archive_index(app.home, store, now)
+        yield _open_shelf(app.home, stack, store, ARCHIVE, asked, {})
+
+
+def _open_shelf(
+    home: Path, stack: ExitStack, store: Store, folder: str, asked: Sequence[str], alike: Mapping[str, float]
+) -> _Shelf:
+    file = index_reader.index_path(str(home), str(store.root / folder))
+    reader = stack.enter_context(Reader(file))
+    weights = ranking.weights(asked, reader.count(), reader.document_count)
+    # What is hidden must not take the place of what is shown, so all are asked for.
+    rows = reader.candidates(asked, reader.count())
+    if alike:
+        rows = semantic.fused(reader, rows, alike)
+    by_path = {row.path: row for row in rows}
+    scores = {row.path: row.score for row in rows}
+    ranked = ranking.ranked(scores, lambda path: set(" ".join(by_path[path].fields).split()), weights)
+    return _Shelf(store, reader, folder, weights, [(by_path[rank.path], rank) for rank in ranked])
+
+
+def _by_phrases(
+    shelves: Sequence[_Shelf], phrases: Sequence[str], known: Sequence[Hit], limit: int
+) -> list[Hit]:
+    """Return up to `limit` memories that hold words of `phrases`, each phrase's best in turn."""
+    seen = {(hit.store, hit.path) for hit in known}
+    found: list[tuple[int, float, Hit]] = []
+    for phrase in phrases:
+        asked = terms(phrase)
+        best = []
+        for shelf in shelves:
+            if shelf.folder:
+                continue
+            weights = ranking.weights(asked, shelf.reader.count(), shelf.reader.document_count)
+            rows = {row.path: row for row in shelf.reader.candidates(asked, PER_PHRASE)}
+            held = {path: set(" ".join(row.fields).split()) for path, row in rows.items()}
+            scores = {path: row.score for path, row in rows.items()}
+            for rank in ranking.ranked(scores, held.__getitem__, weights):
+                row = rows[rank.path]
+                if not row.shown["archived"]:
+                    best.append((rank.worth, shelf.hit(row, rank.share, set(asked), f"“{phrase}”")))
+        best.sort(key=lambda item: (-item[0], item[1].store, item[1].path))
+        new = [(worth, hit) for worth, hit in best if (hit.store, hit.path) not in seen]
+        for turn, (worth, hit) in enumerate(new[:limit]):
+            found.append((turn, -worth, hit))
+    listed: dict[tuple[str, str], Hit] = {}
+    for _, _, hit in sorted(found, key=lambda item: item[:2]):
+        listed.setdefault((hit.store, hit.path), hit)
+    return list(listed.values())[:limit]
+
+
+def _tied(
+    shelves: Sequence[_Shelf], seeds: Sequence[Hit], known: Sequence[Hit], asked: set[str], limit: int
+) -> list[Hit]:
+    """Return up to `limit` memories tied to the first of `seeds`, none of `known`."""
+    live = [shelf for shelf in shelves if not shelf.folder]
+    numbers = {str(shelf.store.path): number for number, shelf in enumerate(live)}
+    rows = []
+    for hit in [hit for hit in seeds if not hit.retired][: ties.SEEDS]:
+        number = numbers[hit.store]
+        rows += [(number, row, hit.score) for row in live[number].reader.rows([hit.path])]
+    seen = {(numbers[hit.store], hit.path) for hit in known if not hit.retired}
+    weights = [shelf.weights for shelf in live]
+    found = ties.further([shelf.reader for shelf in live], rows, seen, weights, limit)
+    listed = []
+    for rank in found:
+        held = set(" ".join(rank.row.fields).split())
+        share = ranking.share_of(held, live[rank.store].weights)
+        listed.append(live[rank.store].hit(rank.row, share, asked, str(rank.via.shown["name"])))
+    return listed
 
 
 def _literal(app: App, query: str, *, limit: int, everywhere: bool, retired: bool) -> list[Hit]:
@@ -173,49 +303,6 @@ def _stores(app: App, everywhere: bool) -> Iterator[Store]:
         if store.root not in seen:
             seen.add(store.root)
             yield store
-
-
-def _hits(
-    home: Path,
-    store: Store,
-    asked: list[str],
-    limit: int,
-    retired: bool,
-    folder: str = "",
-    alike: Mapping[str, float] | None = None,
-) -> Iterator[Hit]:
-    with index_reader.Reader(index_reader.index_path(str(home), str(store.root / folder))) as reader:
-        # What is hidden must not take the place of what is shown, so all are asked for.
-        rows = reader.candidates(asked, reader.count())
-        if alike:
-            rows = semantic.fused(reader, rows, alike)
-        weights = {term: math.log(1 + reader.count() / max(1, reader.document_count(term))) for term in asked}
-    for row in rows:
-        row.score = _share(row, weights)
-    rows.sort(key=lambda row: -row.score)  # those of equal scores stay as BM25 has them
-    for row in islice((row for row in rows if retired or not row.shown["archived"]), limit):
-        shown = row.shown
-        yield Hit(
-            name=shown["name"],
-            type=shown["type"],
-            said=shown["said"],
-            score=round(row.score, 4),
-            snippet=_snippet(shown["body"], set(asked)) or shown["description"],
-            description=shown["description"],
-            store=str(store.path),
-            path=row.path,
-            retired=bool(folder) or shown["archived"],
-        )
-
-
-def _share(row: index_reader.Row, weights: Mapping[str, float]) -> float:
-    held = set(" ".join(row.fields).split())
-    found = [term for term in weights if term in held or (index_reader.is_lone(term) and _begins(term, held))]
-    return math.fsum(weights[term] for term in found) / math.fsum(weights.values())
-
-
-def _begins(term: str, held: set[str]) -> bool:
-    return any(other.startswith(term) for other in held)
 
 
 def _likeness(app: App, store: Store, query: str, problems: list[str] | None) -> dict[str, float]:

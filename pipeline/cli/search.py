@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
+from pipeline.app import expanding
 from pipeline.app import search as app_search
 from pipeline.app.application import App
 from pipeline.app.embed import Embedded
 from pipeline.app.embed import embed as make_vectors
 from pipeline.app.scopes import SHOWN
 from pipeline.cli import output
-from pipeline.cli.options import JsonOption, StoreOption, UserOption
+from pipeline.cli.options import JsonOption, LlmOption, StoreOption, UserOption
 from pipeline.core.zone import day
 
 
@@ -22,23 +24,30 @@ def search(
     everywhere: Annotated[
         bool, typer.Option("--all", help="Every known memory folder, not only the one here.")
     ] = False,
+    further: Annotated[
+        int, typer.Option("--further", metavar="N", min=0, help="So many more that the first ones lead to.")
+    ] = app_search.FURTHER,
     retired: Annotated[
         bool, typer.Option("--retired", "--archived", help="Retired memories as well.")
     ] = False,
+    expand: Annotated[
+        bool, typer.Option("--expand", help="Ask a model once for further phrases to look for.")
+    ] = False,
     user: UserOption = False,
     store: StoreOption = None,
+    llm: LlmOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find memories by their words, here and in the user scope."""
     problems: list[str] = []
-    hits = app_search.search(
-        App(store=store, user=user),
-        " ".join(query),
-        limit=limit,
-        everywhere=everywhere,
-        retired=retired,
-        problems=problems,
+    app = App(store=store, user=user, llm=llm)
+    look = partial(
+        app_search.search, app, " ".join(query), limit=limit, everywhere=everywhere, retired=retired
     )
+    hits = look(further=0 if expand else further, problems=problems)
+    if expand:
+        phrases = expanding.phrases(app, " ".join(query), hits, problems)
+        hits = look(further=max(further, app_search.EXPANDED), phrases=phrases)
     output.data(hits, lambda: _tell(hits, everywhere=everywhere), as_json=as_json)
     for problem in problems:
         output.talk(problem)
@@ -70,11 +79,11 @@ def _tell(hits: list[app_search.Hit], *, everywhere: bool) -> None:
     columns += ["store"] if everywhere else ["for"] if wide else []
     rows = [
         [
-            f"{hit.score:.2f}",
+            "–" if hit.via else f"{hit.score:.2f}",
             f"{hit.name} (retired)" if hit.retired else hit.name,
             hit.type,
             day(hit.said, "unknown"),
-            hit.snippet,
+            f"by way of {hit.via}: {hit.snippet}" if hit.via else hit.snippet,
             hit.store if everywhere else SHOWN[hit.scope],
         ]
         for hit in hits

@@ -20,11 +20,13 @@ from typing import Self
 from pipeline.core import system
 from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import SearchError, cause
+from pipeline.hooklib.plain import well_formed
 from pipeline.hooklib.settings import NO_ROOM, step_for
 from pipeline.search.index_reader import CANDIDATES, VERSION, Lookup, cue_terms, index_path, is_lone
 from pipeline.search.meaning import WordTable
 from pipeline.search.moments import moments_of
 from pipeline.search.rows import NO_STAMP, Content, SearchRow, shown
+from pipeline.search.ties import ties_of
 from pipeline.text.actions import key_of
 from pipeline.text.tokens import terms
 
@@ -39,6 +41,9 @@ _TABLES = (
     "CREATE TABLE moments (key TEXT NOT NULL, document INTEGER NOT NULL, moment TEXT NOT NULL)",
     "CREATE INDEX moments_by_key ON moments (key, document)",
     "CREATE INDEX moments_by_document ON moments (document)",
+    "CREATE TABLE ties (key TEXT NOT NULL, document INTEGER NOT NULL, certain INTEGER NOT NULL)",
+    "CREATE INDEX ties_by_key ON ties (key, document)",
+    "CREATE INDEX ties_by_document ON ties (document)",
     "CREATE TABLE folders (path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL)",
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE VIRTUAL TABLE words USING fts5(name, description, tags, body, tokenize=\"ascii tokenchars '.'\")",
@@ -47,7 +52,13 @@ _TABLES = (
     "CREATE VIRTUAL TABLE cued USING fts5(cues, tokenize=\"ascii tokenchars '.'\")",
     "CREATE VIRTUAL TABLE cue_vocabulary USING fts5vocab(cued, row)",
 )
-_TABLES_OF_ROWS = (("words", "rowid"), ("cued", "rowid"), ("moments", "document"), ("documents", "id"))
+_TABLES_OF_ROWS = (
+    ("words", "rowid"),
+    ("cued", "rowid"),
+    ("moments", "document"),
+    ("ties", "document"),
+    ("documents", "id"),
+)
 _MADE_BY = "words"
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
@@ -244,6 +255,10 @@ class SearchIndex:
         self._connection.executemany(
             "INSERT INTO moments (key, document, moment) VALUES (?, ?, ?)",
             [(key_of(moment), made.lastrowid, moment) for moment in _moments(found)],
+        )
+        self._connection.executemany(
+            "INSERT INTO ties (key, document, certain) VALUES (?, ?, ?)",
+            [(well_formed(key), made.lastrowid, certain) for key, certain in ties_of(found).items()],
         )
 
     @contextmanager

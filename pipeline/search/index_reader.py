@@ -26,7 +26,7 @@ except ImportError:
 
 FileError = sqlite.Error
 """What SQLite raises, for those who may not import it."""
-VERSION = 7
+VERSION = 8
 CANDIDATES = 1_000
 """Documents the terms of one question may lead to, counted per term; its rarest term always counts."""
 MOST_TERMS = 24
@@ -181,17 +181,33 @@ class Reader:
         The best first by BM25, that of words and of cues together.
         """
         with self._translated():
-            scores: dict[str, float] = {}
-            ids = {}
-            for lookup in (self._lookup, self._cues):
-                for row, path, score in lookup.ranked(terms, limit):
-                    ids[path] = row
-                    scores[path] = scores.get(path, 0.0) + score
-            best = sorted(scores, key=lambda path: (-scores[path], path))[:limit]
+            best, ids = self._scored(terms, limit)
             found = self._rows("d.id", [ids[path] for path in best])
-        for path in best:
-            found[path].score = scores[path]
+        for path, score in best.items():
+            found[path].score = score
         return [found[path] for path in best]
+
+    def scores(self, terms: "Sequence[str]", limit: int) -> "dict[str, float]":
+        """Return the paths and scores of what `candidates` returns, in its order; no row is read."""
+        with self._translated():
+            return self._scored(terms, limit)[0]
+
+    def ties(self, path: str) -> "dict[str, bool]":
+        """Return the keys that tie the memory at `path` to others (`search.ties`); True for certain ones."""
+        sql = "SELECT t.key, t.certain FROM ties t JOIN documents d ON d.id = t.document WHERE d.path = ?"
+        return {key: bool(certain) for key, certain in self._all(sql, [path])}
+
+    def holders(self, key: str, limit: int) -> "list[tuple[str, bool]]":
+        """Return up to `limit` memories that have the tie `key`: path, and whether it is certain of it."""
+        sql = "SELECT d.path, t.certain FROM ties t JOIN documents d ON d.id = t.document"
+        found = self._all(f"{sql} WHERE t.key = ? ORDER BY t.certain DESC, d.path LIMIT {limit}", [key])
+        return [(path, bool(certain)) for path, certain in found]
+
+    def saying(self, words: "Sequence[str]", limit: int) -> "list[str]":
+        """Return up to `limit` memories in which the terms `words` stand side by side."""
+        sql = "SELECT d.path FROM words JOIN documents d ON d.id = words.rowid WHERE words MATCH ?"
+        match = " + ".join(f'"{word}"' for word in words)
+        return [path for (path,) in self._all(f"{sql} ORDER BY d.path LIMIT {limit}", [match])]
 
     def rows(self, paths: "Iterable[str]") -> "list[Row]":
         """Return the memories at `paths`, in that order, leaving out those it does not know."""
@@ -269,6 +285,17 @@ class Reader:
         if version != VERSION:
             raise sqlite.DatabaseError(f"its version is {version}")
         self._lookup, self._cues = Lookup(self._connection), Lookup(self._connection, cues=True)
+
+    def _scored(self, terms: "Sequence[str]", limit: int) -> "tuple[dict[str, float], dict[str, int]]":
+        """Return score by path, the best first, and the number of each row."""
+        scores: dict[str, float] = {}
+        ids = {}
+        for lookup in (self._lookup, self._cues):
+            for row, path, score in lookup.ranked(terms, limit):
+                ids[path] = row
+                scores[path] = scores.get(path, 0.0) + score
+        best = sorted(scores, key=lambda path: (-scores[path], path))[:limit]
+        return {path: scores[path] for path in best}, ids
 
     def _rows(self, key: str, values: "Sequence[int | str]") -> "dict[str, Row]":
         found = {}

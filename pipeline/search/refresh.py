@@ -135,6 +135,8 @@ def content(item: Document, beside: Beside | None = None) -> Content:
         memory.body,
         _about(memory, item.front),
         cues.cues_of(memory, {memory.path: beside} if beside else {}),
+        [str(link["target"]) for link in memory.relations if link.get("target")],
+        memory.aliases,
     )
 
 

@@ -17,7 +17,10 @@ SHOWN_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What is searched of a memory, and in `about` what else a person would be told, as JSON can hold it."""
+    """What is searched of a memory, and in `about` what else a person would be told, as JSON can hold it.
+
+    `relations` are the names or ids of memories it points at, `aliases` its own other names.
+    """
 
     name: str
     title: str = ""
@@ -26,6 +29,8 @@ class Content:
     body: str = ""
     about: Mapping[str, Any] = field(default_factory=dict)
     cues: Sequence[str] = ()
+    relations: Sequence[str] = ()
+    aliases: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

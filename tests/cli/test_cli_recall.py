@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -95,6 +96,18 @@ def test_recall_explains_what_it_left_out(told):
         said.err.replace("\n", " ")
     )
     assert told.here("recall", "--explain", "zebra crossing").out == "no memory has a word of it\n"
+
+
+def test_recall_names_the_floor_at_which_the_best_that_missed_would_come(told):
+    write(told.store, "harbour-lights", "Harbour lights blink at night.")
+    asked = "do the lights of our shop window blink at christmas and in easter week, who pays the power?"
+    said = told.here("recall", "--explain", asked)
+    (least,) = re.findall(r"The best that missed it would come with `recall.floor` at (0\.\d\d)\.", said.err)
+    assert "harbour-lights.md: " in said.out.splitlines()[0]
+    assert told.here("recall", asked).out == ""
+    assert "harbour-lights" in told.here("recall", asked, REVERIE_RECALL__FLOOR=least).out
+    higher = f"{float(least) + 0.02:.2f}"
+    assert told.here("recall", asked, REVERIE_RECALL__FLOOR=higher).out == ""
 
 
 def test_recall_explains_cues_and_what_the_person_said_otherwise(told):

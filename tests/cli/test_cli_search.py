@@ -50,7 +50,7 @@ def test_json_has_all_of_it(lake):
     assert hit == {
         "score": 1.0, "name": "otters", "type": "feedback", "said": "2026-11-27T10:00:00+00:00",
         "snippet": "- They eat fish.", "description": "Where otters swim.", "store": str(lake.store),
-        "path": "otters.md", "retired": False, "scope": "project",
+        "path": "otters.md", "retired": False, "scope": "project", "via": "",
     }  # fmt: skip
 
 

@@ -11,7 +11,9 @@ import pytest
 from pipeline.core.home import Home
 from pipeline.recall import Budget, retrieve
 from pipeline.recall.live import overruled, spoken
+from pipeline.store import Store
 from tests.support.recall import MOMENT, NOW, Desk, index_store, memory_text
+from tests.support.stores import memory, save
 
 CASES = Path(__file__).parents[2] / "fixtures" / "overruled"
 LATER = "2026-11-27T10:05:00.250Z"
@@ -219,3 +221,51 @@ def test_a_memory_that_tells_the_change_itself_is_not_overruled_by_it(text: str)
     assert not any(
         change.is_said_by("Firmware runs on FreeRTOS; 機械翻訳; doors have keys.") for change in found
     )
+
+
+# -- before a tool ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ruled(desk: Desk) -> Desk:
+    desk.env["REVERIE_RECALL__BEFORE_TOOLS"] = "true"
+    store = Store.open(desk.store, create=True)
+    for name, text in (
+        ("never-npm", "Use pnpm in this project, never npm."),
+        ("never-push", "Never push to the branch main."),
+    ):
+        save(store, memory(name, description=text, body=f"{text}\n", type="feedback"), id=name)
+    desk.index()
+    return desk
+
+
+def use(desk: Desk, command: str, **fields: Any) -> str:
+    return desk.hook("PreToolUse", tool_name="Bash", tool_input={"command": command}, **fields)
+
+
+def test_before_a_tool_no_rule_comes_that_the_person_just_overruled(ruled: Desk, tmp_path: Path) -> None:
+    file = transcript(tmp_path, typed("no longer pnpm, install the packages with npm from now on"))
+    assert use(ruled, "npm install", transcript_path=file) == ""
+    assert ruled.session_lines() == [], "nothing was told, so nothing is in the context"
+    assert "never-push" in use(ruled, "git push origin main", transcript_path=file), "the others stand"
+    assert "never-npm" in use(ruled, "npm install"), "without their words it stands"
+    assert ruled.log() == []
+
+
+def test_before_a_tool_words_that_the_worker_has_read_overrule_nothing(ruled: Desk, tmp_path: Path) -> None:
+    file = transcript(tmp_path, typed("no longer pnpm, install the packages with npm from now on"))
+    read_through(ruled, "s-1", MOMENT + 300.25)
+    assert "never-npm" in use(ruled, "npm install", transcript_path=file)
+    assert use(ruled, "npm install", transcript_path=file, session_id="s-2") == ""
+
+
+@pytest.mark.parametrize("words", ["should we use npm, no longer pnpm?", "never npm, I said", "use npm"])
+def test_before_a_tool_words_that_overrule_nothing_keep_no_rule_back(
+    ruled: Desk, tmp_path: Path, words: str
+) -> None:
+    assert "never-npm" in use(ruled, "npm install", transcript_path=transcript(tmp_path, typed(words)))
+
+
+def test_before_a_tool_a_rule_that_was_said_after_the_words_stands(ruled: Desk, tmp_path: Path) -> None:
+    early = typed("no longer pnpm, install the packages with npm from now on", at="2026-01-02T10:00:00Z")
+    assert "never-npm" in use(ruled, "npm install", transcript_path=transcript(tmp_path, early))

@@ -10,7 +10,7 @@ from pipeline.recall.live import fence, store_files
 from pipeline.recall.live.values import LONGEST_BODY
 from pipeline.search import index_reader
 from pipeline.store import Store
-from tests.support.recall import MOMENT, Desk
+from tests.support.recall import MOMENT, Desk, index_store
 from tests.support.stores import memory, save
 
 DEPLOY = "how do we deploy to staging?"
@@ -195,3 +195,24 @@ def test_the_library_tells_the_same_as_the_hook(desk: Desk) -> None:
     saved(desk, source(MORE))
     desk.index()
     assert desk.hook(prompt=DEPLOY) == told(desk) and LINE in told(desk)
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_the_hook_says_all_of_it_short(desk: Desk, indexed: bool) -> None:
+    """One prompt, as a person has it: a rule with its quote in two scopes, and a long note."""
+    saved(desk, source(MORE))
+    copy = memory("shipping-staging", description=RULE, body=f"{RULE}\n", sources=(source(MORE),))
+    save(Store.open(desk.user_store, create=True), copy)
+    file = desk.write("staging-history", "How staging was deployed in earlier years.", LONG)
+    if indexed:
+        desk.index()
+        index_store(desk.home, desk.user_store)
+    text = desk.hook(prompt=DEPLOY)
+    (line,) = desk.session_lines()
+    assert {item["name"] for item in line["items"]} == {"staging-deploys", "staging-history"}
+    assert text.count(RULE) == 1 and text.count("</recollection>") == 2
+    assert text.count(LINE) == 1
+    assert f"How staging was deployed in earlier years.\n[the rest is in {file}]" in text
+    assert "twice again" not in text and len(text) == line["chars"] < 1_500
+    assert desk.hook(prompt=DEPLOY) == "", "neither those again nor the copy of one"
+    assert desk.log() == []

@@ -77,12 +77,7 @@ class Shelf:
             self._reader = None
 
     def _find(self, terms: "list[str]", keys: "Sequence[str]") -> "list[Found]":
-        few = [term for term in terms if self.documents(term) <= MOST_HOLDING]
-        rows = self._reader.candidates(few, CANDIDATES) if self._reader else []
-        ruled = self._reader.ruled(keys) if self._reader and keys else {}
-        if self._reader and ruled:
-            known = {row.path for row in rows}
-            rows += self._reader.rows([path for path in ruled if path not in known][:MOST_RULES])
+        rows, ruled = self._suggested(terms, keys)
         try:
             disk, changed = self._compare()
         except OSError as error:
@@ -106,6 +101,18 @@ class Shelf:
         found += [item for item in read if item is not None]
         self.total = max(self.total, len(found))
         return found
+
+    def _suggested(
+        self, terms: "list[str]", keys: "Sequence[str]"
+    ) -> "tuple[list[index_reader.Row], dict[str, list[str]]]":
+        """Return what the index suggests, and by path the moments of rules that `keys` lead to."""
+        few = [term for term in terms if self.documents(term) <= MOST_HOLDING]
+        rows = self._reader.candidates(few, CANDIDATES) if self._reader else []
+        ruled = self._reader.ruled(keys) if self._reader and keys else {}
+        if self._reader and ruled:
+            known = {row.path for row in rows}
+            rows += self._reader.rows([path for path in ruled if path not in known][:MOST_RULES])
+        return rows, ruled
 
     def _compare(self) -> "tuple[dict[str, Stamp] | None, list[str]]":
         """Return the files on disk (None: not all looked at), and those that the index has otherwise or not.

@@ -173,7 +173,18 @@ def _at_tool(
         chars=values["prompt_chars"],
         session_chars_left=values["session_chars"] - given.chars,
     )
-    recollections = retrieval.of_rules(met, limits, session, given.sent, now, root)
+    transcript = _text(fields, "transcript_path")
+    recollections = retrieval.of_rules(
+        met,
+        limits,
+        session,
+        given.sent,
+        now,
+        root,
+        home=home,
+        earlier=lambda: _unread(home, session, transcript),
+    )
+    problems.extend(recollections.problems)
     if not recollections.items:
         return "", ""
     line = _sent(recollections, events.TOOL, store, cwd, "", now)

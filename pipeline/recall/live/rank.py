@@ -36,6 +36,7 @@ than the third."""
 SAME_PIECE = 0.3
 """What further words count of one piece of the prompt, such as a path: it was typed as one thing."""
 TOO_FEW = "too few shared words"
+BELOW = "below the floor of {:.2f}"
 RARE_SHARE = 60
 """A word in one of so many memories, or fewer, has the full weight of 1."""
 LEAST_TOTAL = 60
@@ -158,6 +159,11 @@ def floor_of(setting: "float | None") -> float:
     return FLOOR * math.pow(1.0 if setting is None else max(0.0, setting), FLOOR_BEND)
 
 
+def setting_of(score: float) -> float:
+    """Return the `recall.floor` that a memory with `score` just reaches, rounded down to two places."""
+    return math.floor(100 * math.pow(max(0.0, score) / FLOOR, 1 / FLOOR_BEND)) / 100
+
+
 def weight(term: str, documents: int, total: int) -> float:
     """Return the weight of `term`, 0 to 1, when it stands in `documents` of `total` memories."""
     share = max(total, LEAST_TOTAL) / max(1, documents)
@@ -236,7 +242,7 @@ def verdict(fit: Fit, weights: "dict[str, float]", floor: float, picked: bool) -
         return failing
     if fit.score >= floor:
         return ""
-    return f"{'just ' if fit.score >= JUST_BELOW * floor else ''}below the floor of {floor:.2f}"
+    return f"{'just ' if fit.score >= JUST_BELOW * floor else ''}{BELOW.format(floor)}"
 
 
 def _held(fields: "Sequence[str]") -> "dict[str, float]":

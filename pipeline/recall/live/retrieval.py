@@ -91,6 +91,22 @@ def retrieve(
     return _answer(best, fitting, question, limits, moment, root, problems)
 
 
+def weigh(
+    prompt: str, shelves: "list[Shelf]", limits: Budget, *, home: str, now: float
+) -> "list[Considered]":
+    """Return what `retrieve` would weigh of open `shelves` for a first `prompt`, the best first.
+
+    How long the chosen ones are is not looked at.
+    """
+    question = parse_question(prompt)
+    if not question.own or limits.memories < 1:
+        return []
+    fitting = _weighed(home, question, shelves, limits, "", {}, (), now)
+    for item in _best(fitting, limits.memories):
+        item.verdict = "chosen"
+    return [_considered(item, lambda terms: surface(question.text, terms)) for item in fitting]
+
+
 def _shelves(home: str, stores: "list[tuple[str, bool]]", problems: "list[str]") -> "list[Shelf]":
     found: list[Shelf] = []
     for store, everywhere in stores:
@@ -207,16 +223,33 @@ def of_rules(
     sent: "Mapping[str, str]",
     now: float,
     root: str,
+    *,
+    home: str = "",
+    earlier: "Callable[[], Iterable[tuple[float, str]]] | None" = None,
 ) -> Recollections:
-    """Return those of the rules `met` (with how sure, and the moment) that the session does not have."""
+    """Return those of the rules `met` (with how sure, and the moment) that the session does not have.
+
+    What the person overruled in words that `earlier` gives (see `retrieve`) is left out; how telling those
+    are is counted by the indexes in `home`.
+    """
     known = set(sent.values())
     fitting: list[_Fitting] = []
     for found, sure, moment in met:
         fit = rank.Fit(sure * _standing(found, now), [], [], "")
         fit.moment = moment
         fitting.append(_Fitting(found, False, fit, fit.score, _barred(found, session, known)))
+    problems: list[str] = []
+    unread = list(earlier()) if earlier and any(not item.verdict for item in fitting) else []
+    if unread:
+        stores = {item.found.store: item.found.everywhere for item in fitting}
+        shelves = _shelves(home, list(stores.items()), problems)
+        try:
+            _drop_overruled(fitting, "", unread, shelves)
+        finally:
+            for shelf in shelves:
+                shelf.close()
     best = _best(fitting, limits.memories)
-    return _answer(best, fitting, parse_question(""), limits, now, root, [], header=fence.RULES_HEADER)
+    return _answer(best, fitting, parse_question(""), limits, now, root, problems, header=fence.RULES_HEADER)
 
 
 def _barred(item: "Found", session: str, known: "set[str]") -> str:

@@ -1,0 +1,154 @@
+"""Search over rows that a caller provides: no store, no home, nothing written but in a temporary folder.
+
+For whoever measures the search on data of their own. The order is that of `reverie search`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pipeline.core.ids import digest
+from pipeline.domain.memory import TYPES
+from pipeline.search import index_reader, ranking, ties
+from pipeline.search.fts import WAIT_SECONDS, SearchIndex, index_file
+from pipeline.search.meaning import WordTable
+from pipeline.search.rows import Content, SearchRow
+from pipeline.text.tokens import terms
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRow:
+    """One memory to be searched.
+
+    `id` is what comes back; it is not searched. `day` is when it was said (ISO 8601), which recall alone
+    looks at; `cues` are phrases that somebody might type who needs it; `relations` are ids or names of rows
+    it points at, `anchors` the files it is about.
+    """
+
+    id: str
+    name: str = ""
+    description: str = ""
+    body: str = ""
+    day: str = ""
+    cues: Sequence[str] = ()
+    type: str = "project"
+    tags: Sequence[str] = ()
+    relations: Sequence[str] = ()
+    anchors: Sequence[str] = ()
+
+
+class RowSearch:
+    """An index of `rows`, to be closed after use; use it in a ``with``.
+
+    Equal ones come in the order in which they were given. An id that comes twice is a ValueError. `words` is
+    a home whose table of word vectors counts (extra `semantic`); recall alone looks at it.
+    """
+
+    def __init__(self, rows: Iterable[MemoryRow], *, words: Path | None = None) -> None:
+        given = list(rows)
+        self._ids = {f"r{number:08}.md": row.id for number, row in enumerate(given)}
+        if len(set(self._ids.values())) < len(given):
+            raise ValueError("two rows have one id")
+        self._folder = tempfile.TemporaryDirectory(prefix="reverie-rows-")
+        self.home = Path(self._folder.name).resolve()
+        self.store = self.home / "rows"
+        file = index_file(self.home, self.store)
+        try:
+            with SearchIndex(file, WAIT_SECONDS, WordTable(str(words) if words else None)) as index:
+                index.sync(_search_rows(given))
+            self._reader = index_reader.Reader(str(file))
+        except BaseException:
+            self._folder.cleanup()
+            raise
+        self._total = len(given)
+        self._held: dict[str, set[str]] = {}
+        self._counts: dict[str, int] = {}
+
+    def search(self, question: str, limit: int = 10, *, further: int = 0) -> list[str]:
+        """Return the ids of up to `limit` rows that hold words of `question`, the best first.
+
+        After them come up to `further` more that are tied to the first ones (`search.ties`).
+        """
+        return [found for found, _ in self.scored(question, limit, further=further)]
+
+    def scored(self, question: str, limit: int = 10, *, further: int = 0) -> list[tuple[str, float]]:
+        """Return what `search` does with the share of the question that each row holds, 0 to 1."""
+        asked = terms(question)
+        weights = ranking.weights(asked, self._total, self._count)
+        found = ranking.ranked(self._reader.scores(asked, self._total), self._terms_of, weights)[:limit]
+        answer = [(self._ids[item.path], round(item.share, 4)) for item in found]
+        if further > 0 and found:
+            answer += self._further(found, weights, further)
+        return answer
+
+    def id_of(self, path: str) -> str:
+        """Return the id of the row that the index has at `path`."""
+        return self._ids[path]
+
+    def close(self) -> None:
+        """Remove the index; a second call does nothing."""
+        self._reader.close()
+        self._folder.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _further(
+        self, found: Sequence[ranking.Ranked], weights: Mapping[str, float], limit: int
+    ) -> list[tuple[str, float]]:
+        rows = self._reader.rows(item.path for item in found[: ties.SEEDS])
+        seeds = [(0, row, round(item.share, 4)) for row, item in zip(rows, found, strict=False)]
+        known = {(0, item.path) for item in found}
+        more = ties.further([self._reader], seeds, known, [weights], limit)
+        return [
+            (self._ids[item.row.path], round(ranking.share_of(self._terms_of(item.row.path), weights), 4))
+            for item in more
+        ]
+
+    def _count(self, term: str) -> int:
+        if term not in self._counts:
+            self._counts[term] = self._reader.document_count(term)
+        return self._counts[term]
+
+    def _terms_of(self, path: str) -> set[str]:
+        held = self._held.get(path)
+        if held is None:
+            (row,) = self._reader.rows([path])
+            held = self._held[path] = set(" ".join(row.fields).split())
+        return held
+
+
+def _search_rows(rows: Sequence[MemoryRow]) -> Iterable[SearchRow]:
+    for number, row in enumerate(rows):
+        known = TYPES.get(row.type, TYPES["project"])
+        about = {
+            "id": row.id,
+            "type": row.type,
+            "said": row.day,
+            "importance": 0.5,
+            "pinned": False,
+            "weight": known.weight,
+            "anchors": list(row.anchors),
+            "quote": [],
+            "sessions": [],
+            "archived": False,
+        }
+        content = Content(
+            row.name, "", row.description, row.tags, row.body, about, tuple(row.cues), tuple(row.relations)
+        )
+        yield SearchRow(f"r{number:08}.md", digest(repr(row.id)), partial(_itself, content))
+
+
+def _itself(content: Content) -> Content:
+    return content
