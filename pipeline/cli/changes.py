@@ -15,6 +15,7 @@ from pipeline.app.changes import MemoryChange, compare
 from pipeline.app.scopes import SHOWN, scope_of
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, StoreOption, TeamOption, UserOption
+from pipeline.cli.tables import table
 from pipeline.core.zone import minute
 
 _LEVELS = {"kept": "", "gone": "warning", "new": "ok"}
@@ -33,7 +34,7 @@ def history(user: UserOption = False, store: StoreOption = None, as_json: JsonOp
     rows = [[e.short, minute(e.at), e.by, e.what, e.state, SHOWN[e.scope]][: len(columns)] for e in found]
     empty = "nothing to undo: no change was kept yet"
     value = [_row(entry) for entry in found]
-    output.data(value, lambda: output.table(columns, rows, empty=empty), as_json=as_json)
+    output.data(value, lambda: table(columns, rows, empty=empty), as_json=as_json)
     if not found and not as_json:
         output.talk(app.next_step())
 

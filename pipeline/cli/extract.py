@@ -10,7 +10,9 @@ import typer
 from pipeline.app.application import App, find_transcript
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
+from pipeline.cli.progress import progress
 from pipeline.cli.status import to_come
+from pipeline.cli.tables import table
 from pipeline.core.errors import InputError, UsageError
 from pipeline.core.zone import minute
 from pipeline.extraction.offline import BLIND_SPOTS
@@ -28,7 +30,7 @@ def extract(
 ) -> None:
     """Extract memories from one transcript."""
     app = App(store=store, llm=llm)
-    with output.progress("reading"):
+    with progress("reading"):
         done, outcomes, store_path = app.extract(find_transcript(transcript))
     value = {"transcript": done, "store": store_path, "runs": outcomes}
     output.data(value, lambda: _tell(outcomes, store_path), as_json=as_json)
@@ -51,7 +53,7 @@ def ingest(
         raise InputError("there is no such directory", file=str(folder), fix="Check the path.")
     rows: list[dict[str, Any]] = []
     skipped = 0
-    with output.progress("ingesting") as tell:
+    with progress("ingesting") as tell:
         for done in App().ingest(file=file, folder=folder, reimport=reimport):
             if isinstance(done, InputError):
                 output.talk(f"skipped: {done}")
@@ -70,7 +72,7 @@ def ingest(
         output.talk(f"no session files (<project>/<session>.jsonl) under {folder}")
     output.data(
         rows,
-        lambda: output.table(
+        lambda: table(
             ["file", "new rows", "bad lines", "note"],
             [list(r.values()) for r in rows],
             empty="nothing was read",
@@ -96,7 +98,7 @@ def process(
     calls = count(sum(row["calls"] for row in backlog), "call")
     output.talk(f"{count(len(backlog), 'conversation')}, about {calls} and ${dollars:.2f}")
     result: dict[str, list[Outcome]] = {}
-    with output.progress("extracting") as tell:
+    with progress("extracting") as tell:
         for number, (key, outcomes) in enumerate(app.process(everything=everything), start=1):
             result[key] = outcomes
             tell(f"extracting: {count(number, 'file')} done")
@@ -133,7 +135,7 @@ def conversations(
             ]
             for row in rows
         ]
-        output.table(
+        table(
             ["id", "status", "first", "last", "messages", "file", "reason"], shown, empty="no conversations"
         )
 
@@ -152,7 +154,7 @@ def work(
 
     That is: drain the spool, then do every waiting job, also those that wait their turn.
     """
-    with output.progress("working"):
+    with progress("working"):
         done = App(store=store, llm=llm).work(retry=retry)
 
     def tell() -> None:
@@ -190,7 +192,7 @@ def _tell_estimate(backlog: list[dict[str, Any]], waiting: dict[str, int]) -> No
     shown = [{**row, "from": minute(row["from"])} for row in backlog]
     more = waiting["turns"] or waiting["events"]
     empty = "no finished conversation is left" if more else "nothing is left to read"
-    output.table(columns, [[row[name] for name in columns] for row in shown], empty=empty)
+    table(columns, [[row[name] for name in columns] for row in shown], empty=empty)
     if waiting["turns"]:
         output.line(to_come(waiting))
     if waiting["events"]:

@@ -25,6 +25,8 @@ from pipeline.cli.options import (
     TeamOption,
     UserOption,
 )
+from pipeline.cli.progress import progress
+from pipeline.cli.tables import table
 from pipeline.core.zone import day, minute
 from pipeline.domain.authorship import AUTHORS, CLAUDE, NOBODY
 from pipeline.hooklib.memory_format import EDITED_BY_HAND, THE_TEAM, UNVERIFIED
@@ -213,7 +215,7 @@ def reindex(user: UserOption = False, store: StoreOption = None, as_json: JsonOp
     Of a team's folder the search index alone.
     """
     app = App(store=store, user=user)
-    with output.progress("rebuilding"):
+    with progress("rebuilding"):
         changed = app.reindex()
 
     def tell() -> None:
@@ -244,7 +246,7 @@ def _tell_list(rows: list[Listed], kind: str | None, since: str) -> None:
     ]
     heads = ["", "name", "type", "said", "description", *(["for"] if wide else [])]
     of_type = f" of type {kind}" if kind else ""
-    output.table(
+    table(
         heads,
         [row[: len(heads)] for row in shown],
         empty=f"no memories{of_type} changed since then" if since else f"no memories{of_type or ' yet'}",
@@ -256,7 +258,7 @@ def _said_on(row: Listed) -> str:
 
 
 def _tell_left(rows: list[Left]) -> None:
-    output.table(
+    table(
         ["name", "left", "why", "text"],
         [[row.name, day(row.at, "unknown"), row.reason, row.path] for row in rows],
         empty="no memory was retired or forgotten yet",

@@ -11,6 +11,7 @@ from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.groups import HELP_OPTIONS, Fallback
 from pipeline.cli.options import JsonOption
+from pipeline.cli.tables import table
 from pipeline.config import Settings, variable_above
 from pipeline.core import paths
 from pipeline.core.home import Home
@@ -64,7 +65,7 @@ def _show(app: App, rows: list[dict[str, Any]], *, as_json: bool) -> None:
     wrong = app.config_error
     output.data(
         {"file": str(Home(app.home).config), "settings": rows, "error": str(wrong) if wrong else ""},
-        lambda: output.table(
+        lambda: table(
             ["key", "value", "meaning"], [[r["key"], output.shown(r["value"]), r["meaning"]] for r in rows]
         ),
         as_json=as_json,

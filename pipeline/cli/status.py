@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,18 +9,15 @@ from typing import Annotated, Any
 import typer
 
 from pipeline.app.application import App
-from pipeline.cli import output
+from pipeline.cli import cells, front, output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
-from pipeline.core import paths
 from pipeline.core.zone import local
 from pipeline.domain.authorship import UNKNOWN
-from pipeline.hooklib import statusline as hook_statusline
 from pipeline.install import status_line
 from pipeline.text.humanize import ago, bar, count, day_and_time, room
 
 _REDRAW_SECONDS = 2.0
 _LABEL = 10
-_STDIN_LIMIT = 1 << 20
 _TROUBLE = 3
 
 
@@ -59,8 +55,7 @@ def statusline(
     if setting:
         output.data(status_line.setting(), output.line, as_json=True)
         return
-    data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(_STDIN_LIMIT)
-    output.verbatim(hook_statusline.line(data, str(paths.home_dir())))
+    front.statusline()
 
 
 def screen(value: dict[str, Any], columns: int, lines: int) -> list[str]:
@@ -261,7 +256,8 @@ def _run(run: dict[str, Any], now: datetime) -> str:
     names = _actions(run["actions"]) or run["reason"]
     outcome = "undone" if run["undone"] else run["outcome"] or "under way"
     summary = f"{run['strategy']} {outcome}" + (f": {names}" if names else "")
-    return f"{day_and_time(run['started_at'], now):>12}  {output.fill_cells(run['project'], 14)}  {summary}"
+    project = cells.fill(" ".join(output.harmless(run["project"]).split()), 14)
+    return f"{day_and_time(run['started_at'], now):>12}  {project}  {summary}"
 
 
 def _actions(actions: list[dict[str, Any]]) -> str:
@@ -298,4 +294,4 @@ def _wrapped(label: str, text: str, columns: int) -> list[str]:
 
 
 def _cut(text: str, columns: int) -> str:
-    return output.cut_to_cells(text, columns) if columns else text
+    return cells.cut(text, columns) if columns else text
