@@ -31,7 +31,6 @@ from pipeline.hooklib.settings import (
     listed,
     parsed,
 )
-from pipeline.safety.redaction import has_secret, redact
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=0)]
@@ -77,6 +76,9 @@ def _variables(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _variable(name: str) -> str:
+    # Deferred, as in `_error_of`: its rules take longer to load than all settings.
+    from pipeline.safety.redaction import has_secret
+
     if name and (not name.isascii() or not name.isidentifier() or has_secret(name)):
         raise PydanticCustomError(
             "variable",
@@ -401,6 +403,8 @@ def _given(values: dict[str, Any], *, environment: bool) -> tuple[dict[str, Any]
 
 
 def _error_of(file: Path, named: dict[str, str], error: ValidationError) -> ConfigError:
+    from pipeline.safety.redaction import redact
+
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"][:2])
     # A value that may be of several kinds has an error for each.
@@ -420,11 +424,7 @@ def _unknown(key: str) -> str:
     field = Settings.model_fields.get(section)
     kind = field.annotation if field else None
     known = kind.model_fields if isinstance(kind, type) and issubclass(kind, BaseModel) else {}
-    near = (
-        get_close_matches(name, known, n=1)
-        if name
-        else get_close_matches(section, Settings.model_fields, n=1)
-    )
+    near = get_close_matches(name or section, known if name else Settings.model_fields, n=1)
     return f"there is no such key{f' (did you mean {near[0]}?)' if near else ''}"
 
 

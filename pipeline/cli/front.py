@@ -1,4 +1,4 @@
-"""What is asked most and needs least: ``--help``, ``--version`` and ``statusline``, past the command tree.
+"""What is asked most and needs least: ``--help``, ``--version``, ``status``, past the command tree.
 
 The tree takes longer to load than these take to answer. It gives the same bytes, which a test compares. What
 is not exactly one of these goes to it.
@@ -29,6 +29,8 @@ def answered(arguments: "Sequence[str]") -> bool:
         streams.write(f"reverie {__version__}\n")
     elif arguments == ["statusline"]:
         statusline()
+    elif arguments in (["status"], ["status", "--json"]):
+        status(as_json=len(arguments) > 1)
     elif arguments in (["--help"], ["-h"], ["help"]):
         text = top_help(streams.columns())
         if not text:
@@ -37,6 +39,14 @@ def answered(arguments: "Sequence[str]") -> bool:
     else:
         return False
     return True
+
+
+def status(*, as_json: bool) -> None:
+    """Print the state of everything."""
+    from pipeline.app.application import App
+    from pipeline.cli.screen import show
+
+    show(App(), as_json=as_json)
 
 
 def statusline() -> None:

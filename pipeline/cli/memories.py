@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -14,8 +14,9 @@ from pipeline.app.explaining import Why
 from pipeline.app.explaining import why as explained
 from pipeline.app.listing import Left, Listed
 from pipeline.app.scopes import SHOWN, scope_of
-from pipeline.cli import output
+from pipeline.cli import listings, output
 from pipeline.cli.changes import for_all
+from pipeline.cli.listings import AllOption, LimitOption
 from pipeline.cli.options import (
     TYPE_NAMES,
     JsonOption,
@@ -29,6 +30,7 @@ from pipeline.cli.progress import progress
 from pipeline.cli.tables import table
 from pipeline.core.zone import day, minute
 from pipeline.domain.authorship import AUTHORS, CLAUDE, NOBODY
+from pipeline.domain.memory import MAX_DESCRIPTION
 from pipeline.hooklib.memory_format import EDITED_BY_HAND, THE_TEAM, UNVERIFIED
 from pipeline.hooklib.plain import one_line
 from pipeline.store.files.identity import Identity
@@ -52,19 +54,26 @@ def list_memories(
     retired: Annotated[
         bool, typer.Option("--retired", "--archived", help="Those that left instead, with when and why.")
     ] = False,
+    limit: LimitOption = None,
+    everything: AllOption = False,
     user: UserOption = False,
     team: TeamOption = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List memories: here, the team's, and for all projects."""
+    shown = listings.most(limit, everything=everything, as_json=as_json)
     app = App(store=store, user=user, team=team)
     if retired:
         gone = listing.left(app, since=since)
-        output.data(gone, lambda: _tell_left(gone), as_json=as_json)
+        rows = listings.first(gone, shown)
+        output.data(rows, lambda: _tell_left(rows), as_json=as_json)
+        listings.tell_rest(len(gone), shown)
         return
-    found, problems = listing.live(app, kind, since=since, sort=sort)
+    every, problems = listing.live(app, kind, since=since, sort=sort)
+    found = listings.first(every, shown)
     output.data(found, lambda: _tell_list(found, kind, since), as_json=as_json)
+    listings.tell_rest(len(every), shown)
     if any(row.pinned for row in found) and not as_json:
         output.talk("* is pinned: no dream changes it (`reverie unpin NAME`).")
     if not found and kind is None and not since and not as_json:
@@ -229,7 +238,7 @@ def reindex(user: UserOption = False, store: StoreOption = None, as_json: JsonOp
         output.talk(f"Of the team's folder the search index alone: {app.team_path}")
 
 
-def _tell_list(rows: list[Listed], kind: str | None, since: str) -> None:
+def _tell_list(rows: Sequence[Listed], kind: str | None, since: str) -> None:
     """Print one line a memory where it fits whole, else its description below it; ``*`` marks pinned ones."""
     columns = output.width()
     names = max((len(row.name) for row in rows), default=0)
@@ -238,10 +247,10 @@ def _tell_list(rows: list[Listed], kind: str | None, since: str) -> None:
         for row in rows:
             more = [row.type, _said_on(row), *([SHOWN[row.scope]] if row.scope != "project" else [])]
             output.hanging("* " if row.pinned else "  ", f"{row.name}  ({', '.join(more)})", level="ok")
-            output.hanging("      ", row.description)
+            output.hanging("      ", _described(row))
         return
     shown = [
-        ["*" if row.pinned else "", row.name, row.type, _said_on(row), row.description, SHOWN[row.scope]]
+        ["*" if row.pinned else "", row.name, row.type, _said_on(row), _described(row), SHOWN[row.scope]]
         for row in rows
     ]
     heads = ["", "name", "type", "said", "description", *(["for"] if wide else [])]
@@ -253,11 +262,16 @@ def _tell_list(rows: list[Listed], kind: str | None, since: str) -> None:
     )
 
 
+def _described(row: Listed) -> str:
+    """Return what tells of a memory on one line: a file of others' may hold pages there."""
+    return one_line(row.description, MAX_DESCRIPTION)
+
+
 def _said_on(row: Listed) -> str:
     return day(row.said or row.created, "unknown")
 
 
-def _tell_left(rows: list[Left]) -> None:
+def _tell_left(rows: Sequence[Left]) -> None:
     table(
         ["name", "left", "why", "text"],
         [[row.name, day(row.at, "unknown"), row.reason, row.path] for row in rows],

@@ -8,8 +8,6 @@ from pipeline.cli.cells import cell_len
 from pipeline.cli.output import LEAST_PROSE, hanging, harmless, line, width
 from pipeline.cli.streams import colours, write
 
-ROWS_SHOWN = 50
-"""Rows of a listing on a terminal where nobody says how many."""
 _GAP = 2
 """Cells between two columns."""
 

@@ -104,8 +104,9 @@ def test_what_is_answered_past_the_tree_is_what_the_tree_says(desk, capsys, argu
     told = desk.here(*arguments, COLUMNS=columns).out
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", columns)
+        patch.setattr(sys, "argv", ["reverie"])
         with pytest.raises(SystemExit) as end:
-            program()(arguments, prog_name="reverie")
+            program()(arguments)
     assert (end.value.code, capsys.readouterr().out) == (0, told)
 
 
