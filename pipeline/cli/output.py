@@ -17,6 +17,7 @@ from typing import Any, TextIO
 
 from pipeline.cli import cells, streams
 from pipeline.cli.cells import cell_len
+from pipeline.cli.progress import say
 from pipeline.cli.streams import write
 from pipeline.core.errors import ReverieError
 from pipeline.safety.invisible import visible
@@ -83,12 +84,7 @@ def talk(text: str) -> None:
     """Say something that is not data, wrapped at words on a terminal; nothing for nothing."""
     if not text:
         return
-    _say(_flowing(text, _columns(sys.stderr)) + "\n")
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()
+    say(_flowing(text, _columns(sys.stderr)) + "\n")
 
 
 def harmless(text: str) -> str:
@@ -244,7 +240,7 @@ def ask(question: str) -> bool:
     """Return whether a person says yes to `question`; True without asking where no terminal is."""
     if not can_ask():
         return True
-    _say(f"{_flowing(f'{question} [y/N]', _columns(sys.stderr))} ")
+    say(f"{_flowing(f'{question} [y/N]', _columns(sys.stderr))} ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 

@@ -47,7 +47,7 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "audit": Entry("diagnostics", "audit", "Check any folder of memories; nothing is written."),
     },
     "Memories": {
-        "list": Entry("memories", "list_memories", "List memories: here, the team's, and for all projects."),
+        "list": Entry("live", "list_memories", "List memories: here, the team's, and for all projects."),
         "show": Entry("memories", "show", "Print one memory as it stands in its file."),
         "why": Entry("memories", "why", "Show who said it, where, and which run and model kept it."),
         "search": Entry("search", "search", "Find memories by their words, here and in the user scope."),
