@@ -110,6 +110,23 @@ def test_what_is_answered_past_the_tree_is_what_the_tree_says(desk, capsys, argu
     assert (end.value.code, capsys.readouterr().out) == (0, told)
 
 
+@pytest.mark.parametrize(
+    ("past", "through"),
+    [
+        (["status"], ["status", "--llm", "offline"]),
+        (["status", "--json"], ["status", "--llm", "offline", "--json"]),
+        (["statusline"], ["--", "statusline"]),
+    ],
+    ids=" ".join,
+)
+def test_the_state_is_the_same_past_the_tree_and_through_it(desk, past, through):
+    desk.here("add", "Deploys happen on Tuesdays.")
+    stopped = {"REVERIE_NOW": "2026-11-20T12:00:00Z"}
+    one, other = desk.run(*past, **stopped), desk.run(*through, **stopped)
+    assert (one.out, one.err) == (other.out, other.err)
+    assert one.out
+
+
 def test_a_program_of_a_long_name_has_its_help_too(desk):
     start = "import sys; sys.argv[0] = 'reverie' * 12; from pipeline.cli.main import run; run()"
     told = subprocess.run(
