@@ -6,14 +6,13 @@ CLI turns the values into tables or JSON; it knows no adapter.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from pipeline import config
-from pipeline.app.status import estimate, next_step, overview, to_come
 from pipeline.config import Settings
 from pipeline.context import open_store
 from pipeline.core import clock as clocks
@@ -31,22 +30,18 @@ from pipeline.core.errors import (
 )
 from pipeline.core.home import Home
 from pipeline.domain.memory import TYPES
-from pipeline.extraction.run import Outcome
 from pipeline.hooklib import ownership
 from pipeline.hooklib.memory_format import INDEX
 from pipeline.install import claude_settings
-from pipeline.install.hook_registration import note_interpreter
-from pipeline.intake.ingest import Ingested, KnownFiles, file_key, ingest_file, stat_of
-from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, open_ledger, runs
-from pipeline.llm import describe
-from pipeline.search.refresh import refresh_index, sweep_indexes
-from pipeline.store import Document, Snapshot, Store
-from pipeline.store.ownership.access import require_fit
-from pipeline.transcript import find, scan
-from pipeline.worker import Pass, Worker, WorkerContext, check_owner, store_for
-from pipeline.worker.mending import renew_ledger
 
+if TYPE_CHECKING:
+    from pipeline.extraction.run import Outcome
+    from pipeline.intake.ingest import Ingested
+    from pipeline.store import Document, Snapshot, Store
+    from pipeline.worker import Pass, Worker
+
+# What only some commands need is imported where it is used.
 WORKER_WAIT_SECONDS = 120.0
 _PROBLEMS_NAMED = 3
 """Files told of one by one where they are what stands between a person and the answer."""
@@ -78,6 +73,8 @@ class App:
             _require_provider(llm, self.settings)
         self.store_override = store.expanduser().absolute() if store else None
         if self.store_override is not None:
+            from pipeline.store.ownership.access import require_fit
+
             require_fit(self.store_override)
         if user:
             self.store_override = Home(self.home).user_store
@@ -131,6 +128,8 @@ class App:
     @property
     def offline(self) -> bool:
         """Whether extraction goes by rules, because no model is named or none was found."""
+        from pipeline.llm import describe
+
         return describe(self.llm, self.settings.model)[0] == "offline"
 
     @contextmanager
@@ -139,6 +138,8 @@ class App:
         path = Home(self.home).ledger
         with look_at_ledger(path) if to_look and path.exists() else open_ledger(path) as ledger:
             if not ledger.note and not Home(self.home).python.exists():
+                from pipeline.install.hook_registration import note_interpreter
+
                 # So that a hook finds the interpreter that can run the worker.
                 note_interpreter(self.home)
             yield ledger
@@ -160,6 +161,8 @@ class App:
             )
         store = open_store(self.store_path, self.settings, create=create)
         if self.store_override is None:
+            from pipeline.worker import check_owner
+
             check_owner(store, Path.cwd(), claim=create)
         return store
 
@@ -183,6 +186,8 @@ class App:
 
         Raises ConfigError where the settings can't be used: one of them may have been a cap, or a mode.
         """
+        from pipeline.worker import Worker, WorkerContext
+
         self.require_settings()
         with locks.lock(Home(self.home).worker_lock, timeout=WORKER_WAIT_SECONDS) as held:
             if not held:
@@ -204,6 +209,8 @@ class App:
 
     def extract(self, transcript: Path) -> tuple[Ingested, list[Outcome], Path]:
         """Ingest one transcript and extract all of it that was not read yet; returns the store's path too."""
+        from pipeline.worker import store_for
+
         with self.ledger() as ledger, self.alone(ledger) as worker:
             done = self._ingest(ledger, transcript, (paths.projects_dir(),), asked_for=True)
             outcomes = worker.read_file(done.key)
@@ -213,6 +220,9 @@ class App:
         self, *, file: Path | None = None, folder: Path | None = None, reimport: bool = False
     ) -> Iterator[Ingested | InputError]:
         """Ingest one file, or every session file under `folder`; a bad file is yielded as its error."""
+        from pipeline.intake.ingest import KnownFiles
+        from pipeline.transcript import scan
+
         with self.ledger() as ledger:
             files.recover_ingesting(ledger)
             roots = (folder,) if folder else (paths.projects_dir(),)
@@ -240,6 +250,8 @@ class App:
         reimport: bool = False,
         asked_for: bool = False,
     ) -> Ingested:
+        from pipeline.intake.ingest import file_key, ingest_file, stat_of
+
         if stat_of(path) is None:
             raise InputError("there is no such file", file=str(path), fix="Check the path.")
         return ingest_file(
@@ -253,22 +265,20 @@ class App:
             asked_for=asked_for,
         )
 
-    def backlog(self, *, everything: bool) -> list[dict[str, Any]]:
-        """Return the ready conversations `process` would read, each with its estimated tokens and dollars."""
+    def backlog(self, *, everything: bool, each: Callable[[int], object] = int) -> list[dict[str, Any]]:
+        """Return what `process` would read, each with its estimate; `each` is told how many are done."""
+        from pipeline.app.estimates import estimate
+
         with self.ledger() as ledger:
             limits = self.settings.extraction
             conversations.mark_ready(
                 ledger, now=self.clock.now(), gap_minutes=limits.conversation_gap_minutes
             )
-            return [
-                estimate(ledger, self.settings, item, offline=self.offline)
-                for item in self._ready(ledger, everything)
-            ]
-
-    def to_come(self) -> dict[str, int]:
-        """Return how much is read without a `process`: see `pipeline.app.status.to_come`."""
-        with self.ledger(to_look=True) as ledger:
-            return to_come(ledger, self.home, self.settings)
+            offline, found = self.offline, []
+            for item in self._ready(ledger, everything):
+                found.append(estimate(ledger, self.settings, item, offline=offline))
+                each(len(found))
+            return found
 
     def process(self, *, everything: bool) -> Iterator[tuple[str, list[Outcome]]]:
         """Read the ready conversations, oldest first; yields each file's key with its outcomes.
@@ -290,6 +300,9 @@ class App:
 
     def _ready(self, ledger: Ledger, everything: bool) -> list[conversations.Conversation]:
         """Return the conversations to read: those that are ready, and those with a stretch given up."""
+        from pipeline.intake.left_alone import why_left_alone
+        from pipeline.worker import store_for
+
         given_up = runs.given_up(ledger)
         ready = [
             item
@@ -311,6 +324,8 @@ class App:
         try:
             return self._pass(retry=retry)
         except DamagedLedgerError:
+            from pipeline.worker.mending import renew_ledger
+
             self.require_settings()
             with locks.lock(Home(self.home).worker_lock, timeout=WORKER_WAIT_SECONDS) as held:
                 notice = renew_ledger(self.home, self.settings, self.clock) if held else ""
@@ -331,6 +346,8 @@ class App:
 
     def status(self) -> dict[str, Any]:
         """Return the state of everything: queue, runs, spend, conversations, provider, store, next step."""
+        from pipeline.app.status import overview
+
         with self.ledger(to_look=True) as ledger:
             found = overview(
                 ledger, self.home, self.settings, store=self.store_path, llm=self.llm, now=self.clock.now()
@@ -343,21 +360,10 @@ class App:
         """Return what to do in a project without memories; `event` says that a hook has fired."""
         if self.is_user_scope:
             return "`reverie add --user TEXT` keeps what is meant for all projects."
+        from pipeline.app.status import next_step
+
         wired = event or bool(claude_settings.wiring(paths.project_root(Path.cwd())).sources)
         return next_step(self.settings.store.mode, wired=wired, event=event)
-
-    def conversations(self, status: str | None) -> list[dict[str, Any]]:
-        """Return the conversations, all or those in `status`."""
-        known = get_args(conversations.Status)
-        if status is not None and status not in known:
-            raise UsageError(f"there is no status {status!r}", fix=f"Statuses: {', '.join(known)}.")
-        with self.ledger(to_look=True) as ledger:
-            if not ledger.note:
-                limits = self.settings.extraction
-                conversations.mark_ready(
-                    ledger, now=self.clock.now(), gap_minutes=limits.conversation_gap_minutes
-                )
-            return [asdict(item) for item in conversations.list_conversations(ledger, status=status)]
 
     def memories(self, kind: str | None) -> tuple[list[Document], list[str]]:
         """Return the store's memories (all or of one type), and lines about unreadable files."""
@@ -366,8 +372,8 @@ class App:
         if self.is_fresh:
             return [], []
         snapshot = self.open_store().scan()
-        found = [d for d in snapshot.documents if kind is None or d.memory.type == kind]
-        return sorted(found, key=lambda d: (d.memory.type, d.memory.name)), _problems(snapshot)
+        found = [d for d in snapshot.documents if kind is None or d.head.type == kind]
+        return sorted(found, key=lambda d: (d.head.type, d.head.name)), _problems(snapshot)
 
     def index_trouble(self) -> str:
         """Return in one line what keeps MEMORY.md from being written, and the fix; "" for nothing."""
@@ -383,6 +389,8 @@ class App:
 
         Unless it may `begin` one, MEMORY.md gets no first block where no memory is Reverie's.
         """
+        from pipeline.search.refresh import refresh_index
+
         now = self.clock.now()
         store.reindex(now=now, begin=begin)
         try:
@@ -396,6 +404,8 @@ class App:
 
         The search index is built anew as well, the team's too, and those of stores that are gone are deleted.
         """
+        from pipeline.search.refresh import refresh_index, sweep_indexes
+
         self.require_settings()
         store, now = self.open_store(), self.clock.now()
         wrote = store.reindex(now=now)
@@ -422,6 +432,8 @@ def _is_in(item: conversations.Conversation, run: runs.Run) -> bool:
 
 
 def _require_provider(llm: str, settings: Settings) -> None:
+    from pipeline.llm import describe
+
     try:
         describe(llm, settings.model)
     except ConfigError as error:
@@ -436,14 +448,3 @@ def _odd(path: Path, error: Exception) -> InputError:
     """Return the error for a transcript at `path` that fails in a way nobody thought of."""
     message = f"can't be taken in: {cause(error)}"
     return InputError(message, file=str(path), fix="Run `reverie ingest --file` with it for the details.")
-
-
-def find_transcript(text: str) -> Path:
-    """Return the transcript a person means by a path or a session id."""
-    path = Path(text).expanduser()
-    if stat_of(path) is not None:
-        return path
-    found = find(text, None, paths.projects_dir())
-    if found is None:
-        raise InputError("there is no such file or session", file=text, fix="Give a path or a session id.")
-    return found

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipeline.app import retired
 from pipeline.app.application import App
-from pipeline.app.status import run_row, source_row
+from pipeline.app.status import run_row
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.sentences import sentences
 from pipeline.hooklib.memory_format import speaker
@@ -20,6 +20,7 @@ from pipeline.store import Document, HandEdit, Store
 from pipeline.store.files.document import parse
 from pipeline.store.files.identity import Identity
 from pipeline.store.ownership.permission import is_adoptable, why_left
+from pipeline.text.quotes import in_one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +116,20 @@ def _written_into(store: Store, edit: HandEdit, memory: Memory) -> tuple[str, ..
 
 def _still_stands(edit: HandEdit, document: Document) -> bool:
     return edit.path == document.path and edit.found_by is None
+
+
+def source_row(ledger: Ledger, source: Evidence) -> dict[str, Any]:
+    """Return one source of a memory with the line of the transcript it quotes, if the ledger has it.
+
+    ``quoted`` is false where that line does not have the words, as somebody changed them in the file.
+    """
+    row = utterances.find_entry(ledger, source.session, source.uuid)
+    text = (row.text or None) if row else None
+    return {
+        **source.model_dump(),
+        "text": text,
+        "quoted": text is None or in_one_line(source.quote) in in_one_line(text),
+        "file": row.source_file if row else None,
+        "cwd": row.cwd if row else None,
+        "branch": row.branch if row else "",
+    }

@@ -73,7 +73,7 @@ def live(
     rows = []
     proved = borne_out(app.home, [document for _, document in found])
     for where, document in scopes.once(found):
-        m = document.memory
+        m = document.head
         hand = TOLD if document.path in proved else document.hand
         changed = m.updated or m.created
         row = Listed(

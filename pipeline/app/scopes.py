@@ -190,13 +190,24 @@ def once(
     What a team says stays apart: it is nobody's here.
     """
     rows = list(found)
-    everywhere = {text_of(document.memory) for scope, document in rows if scope == "user"}
-    here = {text_of(document.memory) for scope, document in rows if scope == "project"}
+    # No body is read that can't be in both: it takes as long as all the rest.
+    in_both = _descriptions(rows, "project") & _descriptions(rows, "user")
+    texts = {id(item): text_of(item.memory) for _, item in rows if _described(item) in in_both}
+    here = {texts.get(id(item)) for scope, item in rows if scope == "project"} - {None}
+    everywhere = {texts.get(id(item)) for scope, item in rows if scope == "user"} - {None}
     rows_once: list[tuple[Literal[Scope, "both"], Document]] = []
     for scope, document in rows:
-        text = text_of(document.memory)
+        text = texts.get(id(document))
         if scope == "project":
             rows_once.append(("both" if text in everywhere else "project", document))
         elif scope == "team" or text not in here:
             rows_once.append((scope, document))
     return rows_once
+
+
+def _descriptions(rows: Iterable[tuple[Scope, Document]], where: Scope) -> set[str]:
+    return {_described(document) for scope, document in rows if scope == where}
+
+
+def _described(document: Document) -> str:
+    return " ".join(document.head.description.split())

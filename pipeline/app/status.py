@@ -16,8 +16,6 @@ from pipeline.core import locks, paths
 from pipeline.core.errors import StoreError
 from pipeline.core.home import Home
 from pipeline.domain.job import Job
-from pipeline.domain.memory import Evidence
-from pipeline.extraction.shortening import size
 from pipeline.hooklib import ownership, projects
 from pipeline.hooklib.places import PROJECT_STORE
 from pipeline.intake import spool
@@ -33,26 +31,15 @@ from pipeline.ledger import (
     retention,
     runs,
     unread,
-    utterances,
 )
 from pipeline.ledger.outages import Outage
-from pipeline.llm import budget, describe
-from pipeline.llm.cassette import in_words
+from pipeline.llm import describe
 from pipeline.store import undone_runs
 from pipeline.store.files.layout import memory_files
 from pipeline.store.ownership.access import owner
 from pipeline.text.humanize import count
-from pipeline.text.quotes import in_one_line
 from pipeline.worker.moved import left_behind
 
-_OVERHEAD = (2_000, 0)
-"""Tokens in and out of reading one window, both readers, that the dialogue has no part in."""
-_LATER = (5_300, 900)
-"""The same on top, where memories and earlier dialogue are shown: but in the first conversation."""
-_PER_CHARACTER = (0.68, 0.42)
-"""Tokens in and out for each character of the dialogue. All three are fitted to the recorded sessions."""
-_CALLS = 2
-"""Calls of a window: one to extract, one to read again."""
 _LAST_RUNS = 8
 _LOOKED_THROUGH = 60
 OFFLINE_MEANS = (
@@ -265,39 +252,10 @@ def _spend(ledger: Ledger, settings: Settings, now: datetime) -> dict[str, Any]:
     }
 
 
-def estimate(
-    ledger: Ledger, settings: Settings, item: conversations.Conversation, *, offline: bool
-) -> dict[str, Any]:
-    """Return what reading one conversation as a whole would cost, estimated from its characters.
-
-    The second reader is counted in. Nothing when it goes by rules (`offline`), or is too short to be read
-    as a whole.
-    """
-    spoken = utterances.utterances_of_conversation(ledger, item.id)
-    needed = sum(size(utterance) for utterance in spoken)
-    windows = max(1, -(-needed // max(1, settings.extraction.window_chars)))
-    shown = sum(len(utterance.text) for utterance in spoken)
-    chars = min(max(shown, needed), windows * settings.extraction.window_chars)
-    later = windows - (not conversations.has_earlier(ledger, item))
-    tokens_in, tokens_out = (
-        windows * base + later * more + round(chars * each)
-        for base, more, each in zip(_OVERHEAD, _LATER, _PER_CHARACTER, strict=True)
-    )
-    usage = budget.Usage(input_tokens=tokens_in, output_tokens=tokens_out, estimated=True)
-    short = offline or len(spoken) < settings.extraction.min_conversation_messages
-    return {
-        "conversation": item.id,
-        "file": item.source_file,
-        "from": item.first_message_at,
-        "messages": len(spoken),
-        "calls": 0 if short else _CALLS * windows,
-        "tokens": 0 if short else usage.total,
-        "dollars": 0.0 if short else round(budget.dollars(settings.model.model, usage), 4),
-    }
-
-
 def run_row(run: runs.Run) -> dict[str, Any]:
     """Return one extraction run with what it did and what it dropped."""
+    from pipeline.llm.cassette import in_words
+
     summary = run.summary
     return {
         "id": run.id,
@@ -315,23 +273,6 @@ def run_row(run: runs.Run) -> dict[str, Any]:
         "prompt_digest": run.prompt_digest,
         "started_at": run.started_at,
         "finished_at": run.finished_at,
-    }
-
-
-def source_row(ledger: Ledger, source: Evidence) -> dict[str, Any]:
-    """Return one source of a memory with the line of the transcript it quotes, if the ledger has it.
-
-    ``quoted`` is false where that line does not have the words, as somebody changed them in the file.
-    """
-    row = utterances.find_entry(ledger, source.session, source.uuid)
-    text = (row.text or None) if row else None
-    return {
-        **source.model_dump(),
-        "text": text,
-        "quoted": text is None or in_one_line(source.quote) in in_one_line(text),
-        "file": row.source_file if row else None,
-        "cwd": row.cwd if row else None,
-        "branch": row.branch if row else "",
     }
 
 

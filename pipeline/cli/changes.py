@@ -13,27 +13,38 @@ from pipeline.app import scopes, undoing
 from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange, compare
 from pipeline.app.scopes import SHOWN, scope_of
-from pipeline.cli import output
+from pipeline.cli import listings, output
+from pipeline.cli.listings import AllOption, LimitOption
 from pipeline.cli.options import JsonOption, StoreOption, TeamOption, UserOption
+from pipeline.cli.tables import table
 from pipeline.core.zone import minute
 
 _LEVELS = {"kept": "", "gone": "warning", "new": "ok"}
 
 
-def history(user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def history(
+    limit: LimitOption = None,
+    everything: AllOption = False,
+    user: UserOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """List the changes of memories, newest first.
 
     Those of the project here and those for all projects. All can be undone but those "by hand": there
     somebody edited or removed a file that Reverie wrote, in an editor or with Claude Code.
     """
+    shown = listings.most(limit, everything=everything, as_json=as_json)
     app = App(store=store, user=user)
-    found = app_history.history(app)
+    every = app_history.history(app)
+    found = listings.first(every, shown)
     both = len({entry.scope for entry in found}) > 1
     columns = ["run", "at", "by", "what", "state", *(["where"] if both else [])]
     rows = [[e.short, minute(e.at), e.by, e.what, e.state, SHOWN[e.scope]][: len(columns)] for e in found]
     empty = "nothing to undo: no change was kept yet"
     value = [_row(entry) for entry in found]
-    output.data(value, lambda: output.table(columns, rows, empty=empty), as_json=as_json)
+    output.data(value, lambda: table(columns, rows, empty=empty), as_json=as_json)
+    listings.tell_rest(len(every), shown, which="earlier")
     if not found and not as_json:
         output.talk(app.next_step())
 

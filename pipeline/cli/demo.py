@@ -11,6 +11,7 @@ import typer
 
 from pipeline import config
 from pipeline.cli import output
+from pipeline.cli.progress import progress
 from pipeline.context import open_store
 from pipeline.core.errors import ReverieError, UsageError
 from pipeline.evaluation import demo as stage
@@ -33,7 +34,7 @@ def demo(
     if transcript is not None and not llm:
         raise UsageError("recorded replies fit the sample only", fix="Add --llm offline, or a provider.")
     with tempfile.TemporaryDirectory(prefix="reverie-demo-") as root:
-        with output.progress("a finished turn: hook, worker, memories"):
+        with progress("a finished turn: hook, worker, memories"):
             staged = stage.stage(Path(root), transcript=transcript, llm=llm)
         _present(staged, "" if transcript else stage.QUESTION)
     output.talk("\nAll of this was in a temporary folder, which is gone now.")

@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from pipeline.app.application import App
-from pipeline.cli import output
+from pipeline.cli import listings, output
+from pipeline.cli.listings import AllOption, LimitOption
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
+from pipeline.cli.progress import progress
 from pipeline.core import clock, paths
 from pipeline.core.home import Home
 from pipeline.diagnostics import doctor
@@ -65,23 +67,27 @@ def audit(
     short: Annotated[
         bool, typer.Option("--short", help="One screen: how many of what, and what Reverie would do.")
     ] = False,
+    limit: LimitOption = None,
+    everything: AllOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Check any folder of memories; nothing is written.
 
     Exit code 1 when there are errors.
     """
+    shown = listings.most(limit, everything=everything, as_json=as_json)
     root = folder.expanduser() if folder else App().store_path
     if folder is None and project is None:
         project = paths.project_root(Path.cwd())
     ledger = Home(paths.home_dir()).ledger
-    found = look_through(root, now=clock.from_environment().now(), project=project, ledger=ledger)
+    with progress("looking"):
+        found = look_through(root, now=clock.from_environment().now(), project=project, ledger=ledger)
     if short:
         seen = first_sight(found)
         whole = f"`reverie audit {folder}`" if folder else "`reverie audit`"
         output.data(seen, lambda: tell_first_sight(seen, whole), as_json=as_json)
     else:
-        output.data(_value(found), lambda: _tell(found), as_json=as_json)
+        output.data(_value(found), lambda: _tell(found, shown), as_json=as_json)
     if found.count()["error"]:
         raise typer.Exit(1)
 
@@ -143,14 +149,16 @@ def _value(found: Audit) -> dict[str, object]:
     }
 
 
-def _tell(found: Audit) -> None:
-    for finding in found.problems:
+def _tell(found: Audit, shown: int | None) -> None:
+    problems = listings.first(found.problems, shown)
+    notes = listings.first(found.notes, None if shown is None else shown - len(problems))
+    for finding in problems:
         _finding(finding)
-    if found.notes:
-        if found.problems:
+    if notes:
+        if problems:
             output.line()
         output.line("Notes: to know, and often nothing is wrong.")
-        for finding in found.notes:
+        for finding in notes:
             _finding(finding)
     if found.findings:
         output.line()
@@ -158,6 +166,7 @@ def _tell(found: Audit) -> None:
     output.line(f"{count(found.memories, 'memory', 'memories')}: {counts or 'nothing wrong'}")
     for sentence in first_sight(found).plan:
         output.hanging("- ", sentence)
+    listings.tell_rest(len(found.findings), shown, how="--short sums them up, --all shows all")
     if found.project is None:
         output.talk("relative paths were not looked for: --project names the project's directory")
 

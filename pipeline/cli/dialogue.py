@@ -11,6 +11,7 @@ from pipeline.app import dialogue as use_case
 from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption
+from pipeline.cli.tables import table
 from pipeline.core.errors import InputError
 from pipeline.text.humanize import count, day_and_time, room
 
@@ -38,7 +39,7 @@ def list_dialogue(as_json: JsonOption = False) -> None:
             ]
             for row in rows
         ]
-        output.table(["project", "sessions", "size", "unread", "last"], shown, empty="no dialogue is held")
+        table(["project", "sessions", "size", "unread", "last"], shown, empty="no dialogue is held")
 
     output.data(rows, tell, as_json=as_json)
 

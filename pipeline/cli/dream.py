@@ -11,6 +11,7 @@ from pipeline.app import dream as dreams
 from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
+from pipeline.cli.progress import progress
 from pipeline.consolidation.commit import report as reports
 from pipeline.consolidation.commit.report import DreamReport, as_markdown
 from pipeline.core.errors import InputError
@@ -24,7 +25,7 @@ def consolidate(
     as_json: JsonOption = False,
 ) -> None:
     """Merge and prune one store, checked and undoable."""
-    with output.progress("dreaming"):
+    with progress("dreaming"):
         report = dreams.consolidate(App(store=store, llm=llm), force=force, dry_run=dry_run)
     output.data(report, lambda: _tell(report), as_json=as_json)
 
@@ -38,7 +39,7 @@ def dream(
     as_json: JsonOption = False,
 ) -> None:
     """Consolidate the stores whose gates are open."""
-    with output.progress("dreaming"):
+    with progress("dreaming"):
         reports = list(dreams.dream_all(App(store=store, llm=llm), everywhere=everywhere))
 
     def tell() -> None:

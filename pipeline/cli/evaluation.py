@@ -9,6 +9,8 @@ import typer
 
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption
+from pipeline.cli.progress import progress
+from pipeline.cli.tables import table
 from pipeline.core.paths import bundled
 from pipeline.evaluation import report
 from pipeline.evaluation.scoring import Score
@@ -50,7 +52,7 @@ def evaluate(
     scores: list[Score] = []
     unscored: list[Unscored] = []
     choice = Choice(only=session, half=half, manner=manner, llm=llm, pieces=pieces)
-    with output.progress("extracting") as tell:
+    with progress("extracting") as tell:
         for found in evaluate_suite(suite or bundled("fixtures/eval"), choice):
             if isinstance(found, Score):
                 scores.append(found)
@@ -64,9 +66,9 @@ def evaluate(
 
 
 def _tell(scores: list[Score], unscored: list[Unscored], details: bool) -> None:
-    for table in report.tables(scores):
-        output.line(table.title)
-        output.table(table.columns, table.rows)
+    for each in report.tables(scores):
+        output.line(each.title)
+        table(each.columns, each.rows)
         output.line()
     if scores:
         output.talk(_LEGEND)

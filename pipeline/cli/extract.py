@@ -7,10 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from pipeline.app.application import App, find_transcript
-from pipeline.cli import output
+from pipeline.app import conversations as conversations_of
+from pipeline.app.application import App
+from pipeline.cli import listings, output
+from pipeline.cli.listings import AllOption, LimitOption
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption
-from pipeline.cli.status import to_come
+from pipeline.cli.progress import progress
+from pipeline.cli.screen import to_come as in_words
+from pipeline.cli.tables import table
 from pipeline.core.errors import InputError, UsageError
 from pipeline.core.zone import minute
 from pipeline.extraction.offline import BLIND_SPOTS
@@ -28,8 +32,8 @@ def extract(
 ) -> None:
     """Extract memories from one transcript."""
     app = App(store=store, llm=llm)
-    with output.progress("reading"):
-        done, outcomes, store_path = app.extract(find_transcript(transcript))
+    with progress("reading"):
+        done, outcomes, store_path = app.extract(conversations_of.transcript(transcript))
     value = {"transcript": done, "store": store_path, "runs": outcomes}
     output.data(value, lambda: _tell(outcomes, store_path), as_json=as_json)
     if app.offline:
@@ -51,7 +55,7 @@ def ingest(
         raise InputError("there is no such directory", file=str(folder), fix="Check the path.")
     rows: list[dict[str, Any]] = []
     skipped = 0
-    with output.progress("ingesting") as tell:
+    with progress("ingesting") as tell:
         for done in App().ingest(file=file, folder=folder, reimport=reimport):
             if isinstance(done, InputError):
                 output.talk(f"skipped: {done}")
@@ -70,7 +74,7 @@ def ingest(
         output.talk(f"no session files (<project>/<session>.jsonl) under {folder}")
     output.data(
         rows,
-        lambda: output.table(
+        lambda: table(
             ["file", "new rows", "bad lines", "note"],
             [list(r.values()) for r in rows],
             empty="nothing was read",
@@ -82,21 +86,28 @@ def ingest(
 def process(
     everything: Annotated[bool, typer.Option("--all", help="Every project, not only the one here.")] = False,
     estimate: Annotated[bool, typer.Option("--estimate", help="Only say what it would cost.")] = False,
+    limit: LimitOption = None,
     store: StoreOption = None,
     llm: LlmOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Extract from finished conversations left for later."""
+    if limit is not None and not estimate:
+        raise UsageError("--limit is for --estimate alone", fix="Without it every conversation is read.")
     app = App(store=store, llm=llm)
-    backlog = app.backlog(everything=everything)
+    with progress("estimating") as now:
+        backlog = app.backlog(everything=everything, each=lambda done: now(f"estimating: {done:,}"))
     if estimate:
-        output.data(backlog, lambda: _tell_estimate(backlog, app.to_come()), as_json=as_json)
+        shown = listings.most(limit, as_json=as_json)
+        value = backlog if limit is None else listings.first(backlog, shown)
+        to_come = conversations_of.to_come(app)
+        output.data(value, lambda: _tell_estimate(backlog, shown, to_come), as_json=as_json)
         return
     dollars = sum(row["dollars"] for row in backlog)
     calls = count(sum(row["calls"] for row in backlog), "call")
     output.talk(f"{count(len(backlog), 'conversation')}, about {calls} and ${dollars:.2f}")
     result: dict[str, list[Outcome]] = {}
-    with output.progress("extracting") as tell:
+    with progress("extracting") as tell:
         for number, (key, outcomes) in enumerate(app.process(everything=everything), start=1):
             result[key] = outcomes
             tell(f"extracting: {count(number, 'file')} done")
@@ -115,10 +126,16 @@ def conversations(
             "--status", metavar="S", help="active, ready, queued, processing, archived, skipped or review."
         ),
     ] = None,
+    limit: LimitOption = None,
+    everything: AllOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """List conversations: dialogue between two silences."""
-    rows = App().conversations(status)
+    """List conversations: dialogue between two silences.
+
+    The newest stand at the end; where not all are shown, the first are left out.
+    """
+    latest = listings.most(limit, everything=everything, as_json=as_json)
+    rows, number = conversations_of.listed(App(), status, latest=latest)
 
     def tell() -> None:
         shown = [
@@ -133,11 +150,12 @@ def conversations(
             ]
             for row in rows
         ]
-        output.table(
+        table(
             ["id", "status", "first", "last", "messages", "file", "reason"], shown, empty="no conversations"
         )
 
     output.data(rows, tell, as_json=as_json)
+    listings.tell_rest(number, latest, which="earlier")
 
 
 def work(
@@ -152,7 +170,7 @@ def work(
 
     That is: drain the spool, then do every waiting job, also those that wait their turn.
     """
-    with output.progress("working"):
+    with progress("working"):
         done = App(store=store, llm=llm).work(retry=retry)
 
     def tell() -> None:
@@ -185,14 +203,15 @@ def _tell(outcomes: list[Outcome], store_path: Path | None) -> None:
         output.talk(f"store: {store_path}")
 
 
-def _tell_estimate(backlog: list[dict[str, Any]], waiting: dict[str, int]) -> None:
+def _tell_estimate(backlog: list[dict[str, Any]], most: int | None, waiting: dict[str, int]) -> None:
     columns = ["conversation", "from", "messages", "calls", "tokens", "dollars", "file"]
-    shown = [{**row, "from": minute(row["from"])} for row in backlog]
+    shown = [{**row, "from": minute(row["from"])} for row in listings.first(backlog, most)]
     more = waiting["turns"] or waiting["events"]
     empty = "no finished conversation is left" if more else "nothing is left to read"
-    output.table(columns, [[row[name] for name in columns] for row in shown], empty=empty)
+    table(columns, [[row[name] for name in columns] for row in shown], empty=empty)
+    listings.tell_rest(len(backlog), most, how="--limit 0 shows all")
     if waiting["turns"]:
-        output.line(to_come(waiting))
+        output.line(in_words(waiting))
     if waiting["events"]:
         output.line(f"{count(waiting['events'], 'new event')} not looked at yet: `reverie work` does it now")
     calls = count(sum(row["calls"] for row in backlog), "call")

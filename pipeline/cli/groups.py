@@ -1,22 +1,19 @@
-"""The shape of ``--help``: commands under headings, in the order in which a person meets them."""
+"""The shape of the command tree: commands that are imported when they are called, under headings."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any, ClassVar
 
+import typer
 from typer.core import TyperGroup
+
+from pipeline.cli.front import shortened
+from pipeline.cli.table import COMMANDS, Entry
 
 HELP_OPTIONS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 """Context settings of the program and of its groups: ``-h`` is ``--help``."""
-SETTING_UP = "Setting up"
-MEMORIES = "Memories"
-RECALL = "Recall"
-DECIDING = "Changes and decisions"
-DIARY = "What happened when"
-READING = "Reading sessions"
-DREAMS = "Dreams"
-HEALTH = "State and health"
-TRYING = "Trying it out"
 
 
 class Fallback(TyperGroup):
@@ -35,10 +32,50 @@ class Fallback(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-class Program(TyperGroup):
-    """The program, whose help lists its commands by their headings, in the order of `order`."""
+class Commands(dict[str, Any]):
+    """Commands by name; one that is still an `Entry` is imported when somebody asks for it."""
 
-    order: ClassVar[tuple[str, ...]] = ()
+    def __getitem__(self, name: str) -> Any:
+        found = super().__getitem__(name)
+        if isinstance(found, Entry):
+            found = self[name] = _made(name, found)
+        return found
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the command called `name`, `default` where there is none."""
+        if name not in self:
+            return default
+        return self[name]
+
+    def values(self) -> Any:
+        """Yield every command."""
+        return (self[name] for name in self)
+
+    def items(self) -> Any:
+        """Yield every command behind its name."""
+        return ((name, self[name]) for name in self)
+
+
+def _made(name: str, entry: Entry) -> Any:
+    """Return the command that `entry` names, as the program has it."""
+    found: Callable[..., None] | typer.Typer = getattr(
+        import_module(f"pipeline.cli.{entry.module}"), entry.name
+    )
+    alone = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
+    if isinstance(found, typer.Typer):
+        alone.add_typer(found, name=name)
+    else:
+        alone.command(name)(found)
+    return typer.main.get_group(alone).commands[name]
+
+
+class Program(TyperGroup):
+    """The program: the commands of the table, and any that was added to it."""
+
+    def __init__(self, **named: Any) -> None:
+        super().__init__(**named)
+        known = {name: entry for commands in COMMANDS.values() for name, entry in commands.items()}
+        self.commands = Commands({**known, **self.commands})
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take ``help COMMAND`` for ``COMMAND --help``, and parse as ever."""
@@ -47,26 +84,18 @@ class Program(TyperGroup):
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of all commands in the order of `order`."""
-        rank = {name: number for number, name in enumerate(self.order)}
-        return sorted(super().list_commands(ctx), key=lambda name: rank.get(name, len(rank)))
+        """Return the names of all commands, in their order."""
+        return [*self.commands]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write one section for each heading, in the order in which the first of its commands was added."""
-        sections: dict[str, list[tuple[str, Any]]] = {}
-        for name in self.list_commands(ctx):
-            command = self.get_command(ctx, name)
-            if command is not None and not command.hidden:
-                sections.setdefault(getattr(command, "rich_help_panel", "") or "Commands", []).append(
-                    (name, command)
-                )
-        width = max((len(name) for rows in sections.values() for name, _ in rows), default=0)
-        for title, rows in sections.items():
+        """Write one section for each heading, as the table has them: no command is imported for that."""
+        width = max(len(name) for commands in COMMANDS.values() for name in commands)
+        for title, commands in COMMANDS.items():
             with formatter.section(title):
                 # All names in one column, so that the sections stand below one another.
                 formatter.write_dl(
                     [
-                        (f"{name:<{width}}", command.get_short_help_str(formatter.width - 6 - width))
-                        for name, command in rows
+                        (f"{name:<{width}}", shortened(entry.help, formatter.width - 6 - width))
+                        for name, entry in commands.items()
                     ]
                 )

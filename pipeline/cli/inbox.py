@@ -11,9 +11,10 @@ import typer
 from pipeline.app import inbox as decisions
 from pipeline.app.application import App
 from pipeline.app.proposals import WITH_TEXT, brief, words_said
-from pipeline.cli import output
+from pipeline.cli import listings, output
 from pipeline.cli.changes import plain_changes, tell_changes
 from pipeline.cli.groups import HELP_OPTIONS
+from pipeline.cli.listings import LimitOption
 from pipeline.cli.options import JsonOption, StoreOption, UserOption
 from pipeline.core.errors import ReverieError, UsageError
 from pipeline.core.tools import edit_text
@@ -35,22 +36,34 @@ _BRIEF = 160
 
 @inbox.callback(invoke_without_command=True)
 def inbox_alone(
-    context: typer.Context, user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False
+    context: typer.Context,
+    limit: LimitOption = None,
+    user: UserOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Review changes waiting for your decision.
 
     Without a command it lists them.
     """
     if context.invoked_subcommand is None:
-        inbox_list(user, store, as_json)
-    elif store is not None or as_json or user:
+        inbox_list(limit, False, user, store, as_json)
+    elif store is not None or as_json or user or limit is not None:
         raise typer.BadParameter(f"options stand behind `reverie inbox {context.invoked_subcommand}`")
 
 
 @inbox.command("list")
-def inbox_list(user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def inbox_list(
+    limit: LimitOption = None,
+    everything: listings.AllOption = False,
+    user: UserOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """List what waits for you."""
-    rows = decisions.waiting(App(store=store, user=user))
+    shown = listings.most(limit, everything=everything, as_json=as_json)
+    every = decisions.waiting(App(store=store, user=user))
+    rows = listings.first(every, shown)
 
     def tell() -> None:
         for row in rows:
@@ -64,6 +77,7 @@ def inbox_list(user: UserOption = False, store: StoreOption = None, as_json: Jso
             output.line("nothing waits for you")
 
     output.data(rows, tell, as_json=as_json)
+    listings.tell_rest(len(every), shown, how="`reverie inbox list --all` shows all")
     if rows and not as_json:
         output.talk(
             "`reverie inbox show N` shows one; then `reverie inbox accept N`, `reject N` or `edit N`."

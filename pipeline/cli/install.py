@@ -13,6 +13,7 @@ from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.diagnostics import tell_first_sight
 from pipeline.cli.options import JsonOption
+from pipeline.cli.progress import progress
 from pipeline.core import paths
 from pipeline.core.errors import InputError, UsageError
 from pipeline.core.home import Home
@@ -73,7 +74,7 @@ def _tell_folder(app: App) -> None:
     if not app.store_path.is_dir():
         return
     try:
-        with output.progress("looking"):
+        with progress("looking"):
             found = audit(
                 app.store_path,
                 now=app.clock.now(),
@@ -360,7 +361,7 @@ def _tell_removal(edits: list[Edit], scheduled: Sequence[str], plugin: str, *, w
 
 
 def _purge(home: Path, with_memories: bool, made: Sequence[str]) -> None:
-    with output.progress("waiting for the background worker"):
+    with progress("waiting for the background worker"):
         left = purging.purge(home, with_memories=with_memories, made=made)
     output.line(f"removed {home}" if not (left.memories or left.strange) else f"emptied {home}")
     _tell_kept("kept", left)

@@ -1,4 +1,4 @@
-"""Commands about single memories: list, show, why, add, forget, pin, unpin; and reindex."""
+"""Commands about single memories: show, why, add, forget, pin, unpin; and reindex."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from pipeline.app import listing, pins, recall, scopes
 from pipeline.app import memories as store_memories
+from pipeline.app import pins, recall, scopes
 from pipeline.app.application import App
 from pipeline.app.explaining import Why
 from pipeline.app.explaining import why as explained
-from pipeline.app.listing import Left, Listed
-from pipeline.app.scopes import SHOWN, scope_of
+from pipeline.app.scopes import scope_of
 from pipeline.cli import output
 from pipeline.cli.changes import for_all
 from pipeline.cli.options import (
@@ -25,50 +24,15 @@ from pipeline.cli.options import (
     TeamOption,
     UserOption,
 )
-from pipeline.core.zone import day, minute
+from pipeline.cli.progress import progress
+from pipeline.core.zone import minute
 from pipeline.domain.authorship import AUTHORS, CLAUDE, NOBODY
 from pipeline.hooklib.memory_format import EDITED_BY_HAND, THE_TEAM, UNVERIFIED
 from pipeline.hooklib.plain import one_line
 from pipeline.store.files.identity import Identity
 
-_LEAST_WIDE = 60
-"""Columns beside the longest name that type and description need to be read in a table."""
 _SHOWN = 200
 """Characters of an entry that are shown where its quote is not in it."""
-
-
-def list_memories(
-    kind: Annotated[
-        str | None, typer.Option("--type", metavar="T", help=f"Only this type: {TYPE_NAMES}.")
-    ] = None,
-    since: Annotated[
-        str, typer.Option("--since", metavar="WHEN", help="Changed since 2026-11-20, yesterday, 7d or 2w.")
-    ] = "",
-    sort: Annotated[
-        str, typer.Option("--sort", metavar="S", help="type, name, said or changed (newest first).")
-    ] = "type",
-    retired: Annotated[
-        bool, typer.Option("--retired", "--archived", help="Those that left instead, with when and why.")
-    ] = False,
-    user: UserOption = False,
-    team: TeamOption = False,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """List memories: here, the team's, and for all projects."""
-    app = App(store=store, user=user, team=team)
-    if retired:
-        gone = listing.left(app, since=since)
-        output.data(gone, lambda: _tell_left(gone), as_json=as_json)
-        return
-    found, problems = listing.live(app, kind, since=since, sort=sort)
-    output.data(found, lambda: _tell_list(found, kind, since), as_json=as_json)
-    if any(row.pinned for row in found) and not as_json:
-        output.talk("* is pinned: no dream changes it (`reverie unpin NAME`).")
-    if not found and kind is None and not since and not as_json:
-        output.talk(app.next_step() + app.known_stores())
-    for line in problems:
-        output.talk(line)
 
 
 def show(
@@ -213,7 +177,7 @@ def reindex(user: UserOption = False, store: StoreOption = None, as_json: JsonOp
     Of a team's folder the search index alone.
     """
     app = App(store=store, user=user)
-    with output.progress("rebuilding"):
+    with progress("rebuilding"):
         changed = app.reindex()
 
     def tell() -> None:
@@ -225,42 +189,6 @@ def reindex(user: UserOption = False, store: StoreOption = None, as_json: JsonOp
         output.talk(line)
     if app.team_path is not None and not as_json:
         output.talk(f"Of the team's folder the search index alone: {app.team_path}")
-
-
-def _tell_list(rows: list[Listed], kind: str | None, since: str) -> None:
-    """Print one line a memory where it fits whole, else its description below it; ``*`` marks pinned ones."""
-    columns = output.width()
-    names = max((len(row.name) for row in rows), default=0)
-    wide = any(row.scope != "project" for row in rows)
-    if columns is not None and columns < names + _LEAST_WIDE + 12 * wide:
-        for row in rows:
-            more = [row.type, _said_on(row), *([SHOWN[row.scope]] if row.scope != "project" else [])]
-            output.hanging("* " if row.pinned else "  ", f"{row.name}  ({', '.join(more)})", level="ok")
-            output.hanging("      ", row.description)
-        return
-    shown = [
-        ["*" if row.pinned else "", row.name, row.type, _said_on(row), row.description, SHOWN[row.scope]]
-        for row in rows
-    ]
-    heads = ["", "name", "type", "said", "description", *(["for"] if wide else [])]
-    of_type = f" of type {kind}" if kind else ""
-    output.table(
-        heads,
-        [row[: len(heads)] for row in shown],
-        empty=f"no memories{of_type} changed since then" if since else f"no memories{of_type or ' yet'}",
-    )
-
-
-def _said_on(row: Listed) -> str:
-    return day(row.said or row.created, "unknown")
-
-
-def _tell_left(rows: list[Left]) -> None:
-    output.table(
-        ["name", "left", "why", "text"],
-        [[row.name, day(row.at, "unknown"), row.reason, row.path] for row in rows],
-        empty="no memory was retired or forgotten yet",
-    )
 
 
 def _tell_why(found: Why, app: App) -> None:

@@ -8,30 +8,22 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from dataclasses import fields as fields_of
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-import orjson
-from rich.cells import cell_len, set_cell_size
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-from pipeline.core.clock import iso
+from pipeline.cli import cells, streams
+from pipeline.cli.cells import cell_len
+from pipeline.cli.progress import say
+from pipeline.cli.streams import write
 from pipeline.core.errors import ReverieError
 from pipeline.safety.invisible import visible
 
-_talk = Console(stderr=True, highlight=False, soft_wrap=True)
-_WIDE = 10_000
-_GAP = 2
-"""Cells between two columns of a table."""
-_LEAST_PROSE = 16
-"""Columns that a text of several words needs to be read in a table."""
+LEAST_PROSE = 16
+"""Columns that some words need to be read on the rest of a line."""
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
 _NARROW = 4
 _LEAST = 20
@@ -44,23 +36,17 @@ _LEAD = re.compile(r"\s*(?:\S+(?: \S+)?\s{2,}|[-*] )")
 _CARRIAGE_RETURN = re.compile(r"\r(?!\n)")
 
 
-def utf8() -> None:
-    """Write UTF-8 whatever the locale says: memories hold every script."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(encoding="utf-8", errors="replace")
-
-
 def data(value: Any, text: Callable[[], None], *, as_json: bool) -> None:
     """Print `value` as JSON, or call `text` to print it for a person."""
     if as_json:
-        _write(_json(value) + "\n")
+        write(_json(value) + "\n")
     else:
         text()
 
 
 def _json(value: Any) -> str:
+    import orjson
+
     try:
         return orjson.dumps(
             value, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
@@ -86,19 +72,19 @@ def shown(value: object) -> str:
 
 def line(text: str = "") -> None:
     """Print a line of data, or several, control characters replaced; on a terminal wrapped between words."""
-    _write(_flowing(text, width()) + "\n")
+    write(_flowing(text, width()) + "\n")
 
 
 def verbatim(text: str) -> None:
     """Print data as it is, but for control characters: a file, a diff, or what was fitted before."""
-    _write(harmless(text) + "\n")
+    write(harmless(text) + "\n")
 
 
 def talk(text: str) -> None:
     """Say something that is not data, wrapped at words on a terminal; nothing for nothing."""
     if not text:
         return
-    _talk.print(_flowing(text, _columns(sys.stderr)), markup=False)
+    say(_flowing(text, _columns(sys.stderr)) + "\n")
 
 
 def harmless(text: str) -> str:
@@ -106,16 +92,6 @@ def harmless(text: str) -> str:
     shown = visible(text, instead="\N{REPLACEMENT CHARACTER}")
     # Alone it moves the cursor back, so that what follows stands in place of what was there.
     return _CARRIAGE_RETURN.sub("\N{REPLACEMENT CHARACTER}", shown) if "\r" in shown else shown
-
-
-def _write(text: str) -> None:
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader of our output left (`reverie list | head`); nothing is wrong.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(0) from None
 
 
 def width() -> int | None:
@@ -166,7 +142,7 @@ def wrapped(text: str, columns: int, *, hang: str = "") -> list[str]:
             line += gap + word
             continue
         fits = cell_len(hang + word) <= columns
-        if line and (fits or columns - cell_len(line + gap) <= _LEAST_PROSE):
+        if line and (fits or columns - cell_len(line + gap) <= LEAST_PROSE):
             lines.append(line)
             line, gap = hang, ""
         line += gap
@@ -200,17 +176,17 @@ def hanging(lead: str, text: str, *, level: str = "") -> None:
     room = max(_LEAST, columns - len(lead))
     if len(lead) > _NARROW and max(map(cell_len, _BREAKS[0].sub(" ", flat).split()), default=0) > room:
         # A label as wide as that would break a word: the text goes below it.
-        _write(f"{_coloured(lead.rstrip(), level)}\n")
+        write(f"{_coloured(lead.rstrip(), level)}\n")
         lead, room = " " * _NARROW, columns - _NARROW
-        _write(lead)
+        write(lead)
     else:
-        _write(_coloured(lead, level))
-    _write(("\n" + " " * len(lead)).join(wrapped(flat, room)) + "\n")
+        write(_coloured(lead, level))
+    write(("\n" + " " * len(lead)).join(wrapped(flat, room)) + "\n")
 
 
 def _coloured(text: str, level: str) -> str:
     colour = _COLOURS.get(level)
-    return text if colour is None or _talk.no_color else f"\x1b[{colour}m{text}\x1b[0m"
+    return text if colour is None or not streams.colours() else f"\x1b[{colour}m{text}\x1b[0m"
 
 
 def screens(draw: Callable[[int, int], Sequence[str]], *, seconds: float, frames: int = 0) -> None:
@@ -221,16 +197,16 @@ def screens(draw: Callable[[int, int], Sequence[str]], *, seconds: float, frames
     """
     shown = 0
     terminal = sys.stdout.isatty()
-    _write("\x1b[?1049h\x1b[?25l" if terminal else "")
+    write("\x1b[?1049h\x1b[?25l" if terminal else "")
     try:
         while True:
             size = shutil.get_terminal_size()
             lines = [harmless(text) for text in draw(size.columns, size.lines)]
             if terminal:
-                kept = [cut_to_cells(text, size.columns) for text in lines[: size.lines]]
-                _write("\x1b[H" + "\x1b[K\r\n".join(kept) + "\x1b[K\x1b[J")
+                kept = [cells.cut(text, size.columns) for text in lines[: size.lines]]
+                write("\x1b[H" + "\x1b[K\r\n".join(kept) + "\x1b[K\x1b[J")
             else:
-                _write("\n".join(lines) + "\n")
+                write("\n".join(lines) + "\n")
             shown += 1
             if shown == frames:
                 return
@@ -238,86 +214,7 @@ def screens(draw: Callable[[int, int], Sequence[str]], *, seconds: float, frames
     except KeyboardInterrupt:
         return
     finally:
-        _write("\x1b[?25h\x1b[?1049l" if terminal else "")
-
-
-def cut_to_cells(text: str, columns: int) -> str:
-    """Return `text` cut to what fits into `columns`, wide characters counted as two."""
-    if cell_len(text) <= columns:
-        return text
-    return set_cell_size(text, columns - 1).rstrip() + "…"
-
-
-def fill_cells(text: str, columns: int) -> str:
-    """Return `text`, on one line, cut or filled up to exactly `columns`."""
-    flat = " ".join(harmless(text).split())
-    return set_cell_size(cut_to_cells(flat, columns), columns)
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str = "nothing") -> None:
-    """Print a table without frames, wrapped on a terminal and not in a pipe; `empty` without rows.
-
-    A row that is shorter than `columns` has nothing in the last of them.
-    """
-    rows = [[*row, *[""] * (len(columns) - len(row))] for row in rows]
-    if not rows:
-        line(empty)
-        return
-    if not _fits(columns, rows):
-        _records(columns, rows)
-        return
-    console = Console(highlight=False, width=width() or _WIDE)
-    shown = Table(box=None, pad_edge=False, header_style="bold")
-    for column, cells in zip(columns, _widths(columns, rows), strict=True):
-        shown.add_column(column, overflow="fold", width=cells)
-    for row in rows:
-        shown.add_row(*(_cell(value) for value in row))
-    with console.capture() as captured:
-        console.print(shown)
-    _write("\n".join(text.rstrip() for text in captured.get().split("\n")))
-
-
-def _fits(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> bool:
-    """Whether a table fits the terminal with no word broken, and room for some words of a text."""
-    limit = width()
-    if limit is None:
-        return True
-    needed = [max(map(_least, column)) for column in _texts(columns, rows)]
-    return sum(needed) + _GAP * (len(columns) - 1) <= limit
-
-
-def _texts(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[list[str]]:
-    """Return what stands in each column, its head first."""
-    return [[head, *(_cell(row[at]).plain for row in rows)] for at, head in enumerate(columns)]
-
-
-def _widths(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[int]:
-    """Return the cells of each column of a table that fits: the widest give way, none below its words."""
-    texts = _texts(columns, rows)
-    least = [max(map(_least, column)) for column in texts]
-    found = [max(cell_len(part) for text in column for part in text.split("\n")) for column in texts]
-    over = sum(found) + _GAP * (len(columns) - 1) - (width() or _WIDE)
-    while over > 0 and (wide := [at for at, cells in enumerate(found) if cells > least[at]]):
-        widest = max(wide, key=lambda at: found[at])
-        found[widest] -= 1
-        over -= 1
-    return found
-
-
-def _least(text: str) -> int:
-    longest = max((cell_len(word) for word in text.split()), default=0)
-    return max(longest, min(cell_len(text), _LEAST_PROSE))
-
-
-def _records(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print each row as lines of their own: the first column, and below it the others with their names."""
-    names = max(len(name) for name in columns[1:])
-    for row in rows:
-        cells = [_cell(value).plain for value in row]
-        hanging("", cells[0] or f"({columns[0]}: none)", level="ok")
-        for name, text in zip(columns[1:], cells[1:], strict=True):
-            if text:
-                hanging(f"  {name:<{names}}  ", text)
+        write("\x1b[?25h\x1b[?1049l" if terminal else "")
 
 
 def fields(values: Mapping[str, object]) -> None:
@@ -343,28 +240,16 @@ def ask(question: str) -> bool:
     """Return whether a person says yes to `question`; True without asking where no terminal is."""
     if not can_ask():
         return True
-    _talk.print(f"{_flowing(f'{question} [y/N]', _columns(sys.stderr))} ", markup=False, end="")
+    say(f"{_flowing(f'{question} [y/N]', _columns(sys.stderr))} ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-@contextmanager
-def progress(what: str) -> Iterator[Callable[[str], None]]:
-    """Show that something takes its time; the yielded function changes the words. Silent in a pipe."""
-    if not _talk.is_terminal:
-        yield lambda text: None
-        return
-    with _talk.status(what) as status:
-        yield lambda text: status.update(text)
-
-
-def _cell(value: object) -> Text:
-    return Text("" if value is None else harmless(str(value)))
 
 
 def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     if isinstance(value, datetime):
+        from pipeline.core.clock import iso
+
         return iso(value)
     if isinstance(value, Path):
         return str(value)

@@ -14,6 +14,7 @@ from pipeline.app.application import App
 from pipeline.app.recall import Told
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, StoreOption
+from pipeline.cli.tables import table
 from pipeline.core.zone import minute
 from pipeline.ledger.recalls import Line, SessionTotals
 from pipeline.recall import Considered, Recollections
@@ -128,7 +129,7 @@ def _tell_session(lines_of_session: Told | None) -> None:
         output.line("recall has put nothing into any session yet")
         return
     output.line(_tell_totals(lines_of_session.totals))
-    output.table(
+    table(
         ["at", "when", "memory", "score", "tokens", "why"],
         [r for line in lines_of_session.lines for r in _rows(line)],
     )
@@ -163,7 +164,7 @@ def _tell_sessions(rows: list[SessionTotals]) -> None:
         output.line("recall has put nothing into any session yet")
         return
     columns = ["last", "session", "memories", "times", "tokens", "directory"]
-    output.table(
+    table(
         columns,
         [[_moment(r.last), r.session, r.memories, r.times, f"{r.tokens:,}", r.cwd] for r in rows],
     )

@@ -15,6 +15,8 @@ from pipeline.app.embed import embed as make_vectors
 from pipeline.app.scopes import SHOWN
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption, UserOption
+from pipeline.cli.progress import progress
+from pipeline.cli.tables import table
 from pipeline.core.zone import day
 
 
@@ -63,7 +65,7 @@ def embed(
 
     Exit code 1 when some could not be made.
     """
-    with output.progress("embedding"):
+    with progress("embedding"):
         found = list(make_vectors(App(store=store), everywhere=everywhere, anew=anew))
     output.data(found, lambda: _tell_embedded(found), as_json=as_json)
     if any(store_vectors.vectors.pending for store_vectors in found):
@@ -88,7 +90,7 @@ def _tell(hits: list[app_search.Hit], *, everywhere: bool) -> None:
         ]
         for hit in hits
     ]
-    output.table(columns, [row[: len(columns)] for row in rows])
+    table(columns, [row[: len(columns)] for row in rows])
 
 
 def _tell_embedded(found: list[Embedded]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ from pipeline.app.application import App
 from pipeline.cli import output
 from pipeline.cli.groups import HELP_OPTIONS, Fallback
 from pipeline.cli.options import JsonOption
+from pipeline.cli.tables import table
 from pipeline.config import Settings, variable_above
 from pipeline.core import paths
 from pipeline.core.home import Home
@@ -46,27 +48,57 @@ KeyArgument = Annotated[
 
 
 @config.callback(invoke_without_command=True)
-def config_alone(context: typer.Context, as_json: JsonOption = False) -> None:
+def config_alone(
+    context: typer.Context,
+    everything: Annotated[bool, typer.Option("--all", help="Every setting, on a terminal too.")] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Show every setting, its value and what it means; set one.
 
-    `reverie config recall` shows a section, `reverie config recall.floor` one setting. Exit code 1 when the
-    file can't be used as it is.
+    On a terminal it shows the sections and what you set. `reverie config recall` shows a section,
+    `reverie config recall.floor` one setting. Exit code 1 when the file can't be used as it is.
     """
     if context.invoked_subcommand is not None:
-        if as_json:
+        if as_json or everything:
             raise typer.BadParameter(f"options stand behind `reverie config {context.invoked_subcommand}`")
         return
     app = App()
-    _show(app, _rows(app), as_json=as_json)
+    brief = output.width() is not None and not everything
+    _show(app, _rows(app), as_json=as_json, tell=_tell_brief if brief else _tell_rows)
 
 
-def _show(app: App, rows: list[dict[str, Any]], *, as_json: bool) -> None:
+def _tell_rows(rows: list[dict[str, Any]]) -> None:
+    table(["key", "value", "meaning"], [[r["key"], output.shown(r["value"]), r["meaning"]] for r in rows])
+
+
+def _tell_brief(rows: list[dict[str, Any]]) -> None:
+    """Print what each section is about, and the settings that are not at their default."""
+    sections = ((name, type(getattr(Settings(), name)).__doc__ or "") for name in Settings.model_fields)
+    table(["section", "settings", "about"], [[name, _number(rows, name), about] for name, about in sections])
+    output.line()
+    changed = [row for row in rows if row["value"] != row["default"]]
+    if changed:
+        _tell_rows(changed)
+    else:
+        output.line("All are at their default.")
+    output.talk("\n`reverie config SECTION` shows the settings of one, `reverie config --all` all of them;")
+
+
+def _number(rows: list[dict[str, Any]], section: str) -> int:
+    return sum(row["key"].startswith(f"{section}.") for row in rows)
+
+
+def _show(
+    app: App,
+    rows: list[dict[str, Any]],
+    *,
+    as_json: bool,
+    tell: Callable[[list[dict[str, Any]]], None] = _tell_rows,
+) -> None:
     wrong = app.config_error
     output.data(
         {"file": str(Home(app.home).config), "settings": rows, "error": str(wrong) if wrong else ""},
-        lambda: output.table(
-            ["key", "value", "meaning"], [[r["key"], output.shown(r["value"]), r["meaning"]] for r in rows]
-        ),
+        lambda: tell(rows),
         as_json=as_json,
     )
     output.talk(

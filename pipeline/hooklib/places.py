@@ -65,6 +65,19 @@ def hooks_home() -> str:
     return noted if os.path.isabs(noted) else config_dir() + "/reverie"
 
 
+def runs_python(home: str) -> bool:
+    """Whether the interpreter that is noted in `home` can be run."""
+    noted = first_line(f"{home}/{home_files.PYTHON}")
+    return os.path.isfile(noted) and os.access(noted, os.X_OK)
+
+
+def needs_note(home: str) -> bool:
+    """Whether Reverie has worked in `home` and a command should note there which Python and PATH it has."""
+    if not any(os.path.exists(f"{home}/{name}") for name in (home_files.LEDGER, home_files.SPOOL)):
+        return False
+    return not runs_python(home) or not (by_client() or os.path.exists(f"{home}/{home_files.PATH}"))
+
+
 def search_path(home: str) -> str:
     """Return where programs are looked for: the PATH of a shell or worker, in a session that of a worker."""
     if not by_client():

@@ -79,16 +79,14 @@ def note_if_none(home: Path) -> None:
 
     Only in a home in which Reverie has worked; one that can't be written is left as it is.
     """
-    known = Home(home)
-    if not (known.ledger.exists() or known.spool.exists()):
+    if not places.needs_note(str(home)):
         return
-    # Neither a file of odd bytes nor one that may not be written stops a command.
-    with suppress(OSError, ValueError):
-        noted = known.python.read_text("utf-8").strip() if known.python.exists() else ""
-        if not (Path(noted).is_file() and os.access(noted, os.X_OK)):
-            note_interpreter(home)
-        elif not known.noted_path.exists():
+    # A file that may not be written stops no command.
+    with suppress(OSError):
+        if places.runs_python(str(home)):
             _note_path(home)
+        else:
+            note_interpreter(home)
 
 
 def note_interpreter(home: Path, python: str = "") -> None:

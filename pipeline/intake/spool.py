@@ -22,7 +22,6 @@ from pipeline.core.home import Home
 from pipeline.intake.payload import PAYLOAD_LIMIT as PAYLOAD_LIMIT
 from pipeline.intake.payload import decode_text, fields_of, payload_of, text_field
 from pipeline.ledger import Ledger, events
-from pipeline.safety.redaction import redact
 
 READ_LIMIT = 16 << 20
 """Bytes of one file that are looked at; the hook keeps no more."""
@@ -168,10 +167,10 @@ def quarantine(file: SpoolFile, reason: str) -> Path:
     try:
         with file.path.open("rb") as source:
             raw = source.read(QUARANTINE_LIMIT * 2)
-        text = redact(decode_text(raw)[:QUARANTINE_LIMIT]).text
+        text = _redacted(decode_text(raw)[:QUARANTINE_LIMIT])
         ensure_dir(target.parent)
         write_atomic(target, text.encode("utf-8", "replace"))
-        write_atomic(target.with_suffix(".reason"), (redact(reason).text + "\n").encode("utf-8", "replace"))
+        write_atomic(target.with_suffix(".reason"), (_redacted(reason) + "\n").encode("utf-8", "replace"))
         file.path.unlink()
         _reason_file(file.path).unlink(missing_ok=True)
     except OSError as error:
@@ -181,7 +180,7 @@ def quarantine(file: SpoolFile, reason: str) -> Path:
 
 def leave(file: SpoolFile, reason: str) -> None:
     """Note why `file` could not be taken, for `left`; it stays pending. Raises SpoolError."""
-    text = (redact(reason).text + "\n").encode("utf-8", "replace")
+    text = (_redacted(reason) + "\n").encode("utf-8", "replace")
     reason_file = _reason_file(file.path)
     try:
         if not (reason_file.is_file() and reason_file.read_bytes() == text):
@@ -262,3 +261,10 @@ def _unusable(path: Path, error: OSError) -> SpoolError:
         file=str(path),
         fix="Make the spool folder readable and writable for yourself, and see that the disk is not full.",
     )
+
+
+def _redacted(text: str) -> str:
+    # Deferred: it is for what failed, and whoever looks at the spool imports this module.
+    from pipeline.safety.redaction import redact
+
+    return redact(text).text

@@ -86,15 +86,18 @@ class _Segment:
 
 
 def list_conversations(
-    ledger: Ledger, *, status: str | None = None, key: str | None = None
+    ledger: Ledger, *, status: str | None = None, key: str | None = None, latest: int | None = None
 ) -> list[Conversation]:
-    """Return conversations in the order they began to be read, all or those of a status or a file."""
+    """Return conversations in the order they began to be read, all or those of a status or a file.
+
+    Where `latest` is given only so many, the last ones.
+    """
     rows = ledger.rows(
         "SELECT * FROM memory_conversations WHERE status = coalesce(?, status)"
-        " AND source_file = coalesce(?, source_file) ORDER BY first_row",
-        (status, key),
+        " AND source_file = coalesce(?, source_file) ORDER BY first_row DESC LIMIT ?",
+        (status, key, -1 if latest is None else latest),
     )
-    return [_conversation(row) for row in rows]
+    return [_conversation(row) for row in reversed(rows)]
 
 
 def has_earlier(ledger: Ledger, item: Conversation) -> bool:

@@ -15,8 +15,17 @@ Exactly one runs at a time: the lock on ``worker.lock`` dies with the process th
 
 from __future__ import annotations
 
-from pipeline.worker.context import WorkerContext
-from pipeline.worker.jobs import Pass, Worker
-from pipeline.worker.session_store import check_owner, store_for
+from typing import TYPE_CHECKING
 
+from pipeline.core.lazily import exports
+
+if TYPE_CHECKING:
+    from pipeline.worker.context import WorkerContext
+    from pipeline.worker.jobs import Pass, Worker
+    from pipeline.worker.session_store import check_owner, store_for
+
+__getattr__ = exports(
+    __name__,
+    {"context": "WorkerContext", "jobs": "Pass Worker", "session_store": "check_owner store_for"},
+)
 __all__ = ["Pass", "Worker", "WorkerContext", "check_owner", "store_for"]

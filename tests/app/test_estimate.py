@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.app.status import estimate
+from pipeline.app.estimates import estimate
 from pipeline.config import Settings
 from pipeline.core.clock import SystemClock
 from pipeline.evaluation.suite import HALVES, Session, sessions

@@ -31,13 +31,13 @@ OWNERS = {
     "numpy": {"pipeline/search/vectors/nearest.py"},
     "tomlkit": {"pipeline/install/config_edit.py"},
     "typer": {"pipeline/cli"},
-    "rich": {"pipeline/cli/output.py"},
+    "rich": {"pipeline/cli/cells.py", "pipeline/cli/progress.py"},
 }
 TYPES_ONLY = {"sqlite3": "pipeline/ledger/"}
 """Packages whose types may be named elsewhere, in annotations."""
 ENVIRONMENT = {
     *("pipeline/core/paths.py", "pipeline/config.py", "pipeline/core/faults.py", "pipeline/core/zone.py"),
-    "pipeline/core/network.py",
+    *("pipeline/core/network.py", "pipeline/cli/streams.py"),
     *(
         "pipeline/hooklib/places.py",
         "pipeline/hooklib/claude_settings.py",

@@ -128,7 +128,8 @@ def test_a_home_that_is_a_file_is_named(desk):
 
 @pytest.mark.parametrize(("debug", "shown"), [("", False), ("1", True)])
 def test_a_fault_of_ours_is_one_readable_message_and_debug_shows_where(desk, debug, shown):
-    code = "from pipeline.cli.main import cli, run\ncli.command('boom')(lambda: 1 / 0)\nrun()"
+    code = "from pipeline.cli.main import run; from pipeline.cli.tree import cli; "
+    code += "cli.command('boom')(lambda: 1 / 0); run()"
     env = {**desk.env, "REVERIE_DEBUG": debug}
     done = subprocess.run([sys.executable, "-c", code, "boom"], env=env, capture_output=True, text=True)
     assert done.returncode == 1

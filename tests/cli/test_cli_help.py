@@ -9,7 +9,8 @@ import pytest
 import typer
 
 from pipeline.cli import groups
-from pipeline.cli.main import COMMANDS, cli
+from pipeline.cli.table import COMMANDS
+from pipeline.cli.tree import cli, program
 from tests.support.warm import shared_workers
 
 
@@ -80,7 +81,8 @@ def test_completion_says_nothing_where_nothing_can_be_read(desk):
 
 
 def test_no_message_for_a_person_has_the_name_of_a_class(desk):
-    code = "from pipeline.cli.main import cli, run\ncli.command('boom')(lambda: {}['x'])\nrun()"
+    code = "from pipeline.cli.main import run; from pipeline.cli.tree import cli; "
+    code += "cli.command('boom')(lambda: {}['x']); run()"
     done = subprocess.run([sys.executable, "-c", code, "boom"], env=desk.env, capture_output=True, text=True)
     assert "KeyError" not in done.stderr and "This is a fault in Reverie" in done.stderr
     assert groups.HELP_OPTIONS["help_option_names"][0] == "-h"
@@ -94,3 +96,60 @@ def test_no_name_is_offered_that_a_shell_would_run(desk, shell):
     found = complete(desk, "show", "", shell=shell)
     assert "deploy" in found and "naïve.words" in found
     assert not any(odd in found for odd in ("(id", "`", "*\n", '*"', "rf", ";", "two"))
+
+
+@pytest.mark.parametrize("columns", ["20", "53", "60", "71", "80", "200", "x"])
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["help"], ["--version"]], ids=" ".join)
+def test_what_is_answered_past_the_tree_is_what_the_tree_says(desk, capsys, arguments, columns):
+    told = desk.here(*arguments, COLUMNS=columns).out
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", columns)
+        patch.setattr(sys, "argv", ["reverie"])
+        with pytest.raises(SystemExit) as end:
+            program()(arguments)
+    assert (end.value.code, capsys.readouterr().out) == (0, told)
+
+
+@pytest.mark.parametrize(
+    ("past", "through"),
+    [
+        (["status"], ["status", "--llm", "offline"]),
+        (["status", "--json"], ["status", "--llm", "offline", "--json"]),
+        (["statusline"], ["--", "statusline"]),
+    ],
+    ids=" ".join,
+)
+def test_the_state_is_the_same_past_the_tree_and_through_it(desk, past, through):
+    desk.here("add", "Deploys happen on Tuesdays.")
+    stopped = {"REVERIE_NOW": "2026-11-20T12:00:00Z"}
+    one, other = desk.run(*past, **stopped), desk.run(*through, **stopped)
+    assert (one.out, one.err) == (other.out, other.err)
+    assert one.out
+
+
+def test_a_program_of_a_long_name_has_its_help_too(desk):
+    start = "import sys; sys.argv[0] = 'reverie' * 12; from pipeline.cli.main import run; run()"
+    told = subprocess.run(
+        [sys.executable, "-c", start, "--help"], env=desk.env, capture_output=True, text=True
+    )
+    assert told.stdout.startswith(f"Usage: {'reverie' * 12}") and "\nSetting up:\n" in told.stdout
+
+
+def test_the_table_says_of_each_command_what_its_function_says():
+    known = {name: entry.help for commands in COMMANDS.values() for name, entry in commands.items()}
+    assert {name: command.get_short_help_str(1000) for name, command in program().commands.items()} == known
+
+
+def test_what_is_asked_most_loads_neither_the_tree_nor_a_command(desk):
+    ask = "import sys; from pipeline.cli.main import run\ntry:\n    run()\nexcept SystemExit:\n    pass\n"
+    ask += "print(sorted({name.partition('.')[0] for name in sys.modules} & {'typer', 'rich', 'pydantic'}))"
+    for word in ("--help", "--version", "statusline"):
+        done = subprocess.run(
+            [sys.executable, "-c", ask, word],
+            env=desk.env,
+            input="",
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.splitlines()[-1] == "[]"

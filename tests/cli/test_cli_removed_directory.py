@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer
 
-from pipeline.cli.main import cli
+from pipeline.cli.tree import cli
 from tests.support.warm import shared_workers
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 import pytest
 
 from pipeline.app.status import next_step
-from pipeline.cli.status import screen
+from pipeline.cli.screen import screen
 from pipeline.ledger import conversations, open_ledger
 from tests.cli.conftest import session
 from tests.support.terminals import on_terminals

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer
 
-from pipeline.cli.main import cli
+from pipeline.cli.tree import cli
 from tests.cli.conftest import make_desk
 from tests.support.transcripts import Transcript
 

@@ -14,7 +14,7 @@ import frontmatter
 import pytest
 from typer.main import get_command
 
-from pipeline.cli.main import cli
+from pipeline.cli.tree import cli
 from tests.install.conftest import LIMIT, Machine
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -147,14 +147,15 @@ def serve() -> None:
     import frontmatter  # noqa: F401 - imported for the children, as is what follows
     import tenacity  # noqa: F401
 
-    import pipeline.cli.main
+    import pipeline.cli.main  # noqa: F401
     import pipeline.worker.__main__  # noqa: F401
+    from pipeline.cli.tree import program
     from pipeline.core.errors import UnavailableError
     from pipeline.llm.anthropic_client import AnthropicProvider
     from pipeline.llm.request import Message, Request
     from pipeline.safety.redaction import redact
 
-    pipeline.cli.main.program()
+    assert all(program().commands.values())  # each is imported
     redact("warm up: the rules are compiled at the first use, and so is the scanner")
     with contextlib.suppress(UnavailableError), socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # and not listening: what the client loads at its first call is loaded

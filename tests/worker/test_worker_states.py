@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli import main
+from pipeline.cli import table
 from tests.support.workshop import Workshop
 from tests.worker.test_worker_damage import LATER, RETRIED, garbage, ledger_of, lived, page_of
 
@@ -115,7 +115,7 @@ SLOW = (("work",), ("status",), ("dream",))
 
 
 def test_every_command_is_tried() -> None:
-    known = {name for group in main.COMMANDS.values() for name in group} - NEED_NO_LEDGER
+    known = {name for group in table.COMMANDS.values() for name in group} - NEED_NO_LEDGER
     assert known == {words[0] for words in (*COMMANDS, *HEALS)}
 
 

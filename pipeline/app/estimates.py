@@ -1,0 +1,50 @@
+"""What `process --estimate` tells: what it would cost to read a conversation, from its length alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.config import Settings
+from pipeline.extraction.shortening import size
+from pipeline.ledger import Ledger, conversations, utterances
+from pipeline.llm import budget
+
+_OVERHEAD = (2_000, 0)
+"""Tokens in and out of reading one window, both readers, that the dialogue has no part in."""
+_LATER = (5_300, 900)
+"""The same on top, where memories and earlier dialogue are shown: but in the first conversation."""
+_PER_CHARACTER = (0.68, 0.42)
+"""Tokens in and out for each character of the dialogue. All three are fitted to the recorded sessions."""
+_CALLS = 2
+"""Calls of a window: one to extract, one to read again."""
+
+
+def estimate(
+    ledger: Ledger, settings: Settings, item: conversations.Conversation, *, offline: bool
+) -> dict[str, Any]:
+    """Return what reading one conversation as a whole would cost, estimated from its characters.
+
+    The second reader is counted in. Nothing when it goes by rules (`offline`), or is too short to be read
+    as a whole.
+    """
+    spoken = utterances.utterances_of_conversation(ledger, item.id)
+    needed = sum(size(utterance) for utterance in spoken)
+    windows = max(1, -(-needed // max(1, settings.extraction.window_chars)))
+    shown = sum(len(utterance.text) for utterance in spoken)
+    chars = min(max(shown, needed), windows * settings.extraction.window_chars)
+    later = windows - (not conversations.has_earlier(ledger, item))
+    tokens_in, tokens_out = (
+        windows * base + later * more + round(chars * each)
+        for base, more, each in zip(_OVERHEAD, _LATER, _PER_CHARACTER, strict=True)
+    )
+    usage = budget.Usage(input_tokens=tokens_in, output_tokens=tokens_out, estimated=True)
+    short = offline or len(spoken) < settings.extraction.min_conversation_messages
+    return {
+        "conversation": item.id,
+        "file": item.source_file,
+        "from": item.first_message_at,
+        "messages": len(spoken),
+        "calls": 0 if short else _CALLS * windows,
+        "tokens": 0 if short else usage.total,
+        "dollars": 0.0 if short else round(budget.dollars(settings.model.model, usage), 4),
+    }

@@ -1,0 +1,96 @@
+"""All commands of ``reverie`` by their headings: where each is written, and what ``--help`` says of it.
+
+``reverie --help`` is made of this alone, and a command's module is imported when the command is called. A
+test holds the words here and those of the functions together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """A command: the function or group `name` in ``pipeline.cli.<module>``, and its line in ``--help``."""
+
+    module: str
+    name: str
+    help: str
+
+
+ABOUT = "Background memory for Claude Code: finished turns become typed, sourced markdown memories."
+USAGE = "[OPTIONS] COMMAND [ARGS]..."
+OPTIONS = {
+    "--version": "Print the version.",
+    "--install-completion": "Install completion for the current shell.",
+    "--show-completion": "Show completion for the current shell, to copy it or customize the installation.",
+    "-h, --help": "Show this message and exit.",
+}
+COMMANDS: Mapping[str, Mapping[str, Entry]] = {
+    "Setting up": {
+        "init": Entry("install", "init", "Install hooks and show what will happen."),
+        "install": Entry("install", "install", "Add the hooks to Claude Code's settings.json."),
+        "uninstall": Entry("install", "uninstall", "Remove the hooks; the file becomes as it was."),
+        "mode": Entry("install", "mode", "Show or set what background work may do."),
+        "adopt": Entry("adopt", "adopt", "Let Reverie tend files that others wrote: one yes."),
+        "allow": Entry("install", "allow", "Let this project's settings name its memory folder."),
+        "config": Entry("settings", "config", "Show every setting, its value and what it means; set one."),
+        "hooks": Entry(
+            "install", "hooks_snippet", "Print the hooks to merge into Claude Code's settings.json."
+        ),
+        "statusline": Entry("status", "statusline", "Print one line for Claude Code's status line."),
+        "schedule": Entry("schedule", "schedule", "Run dreams from the system scheduler."),
+    },
+    "State and health": {
+        "status": Entry("status", "status", "Show queue, last runs, spend against caps, inbox."),
+        "doctor": Entry("diagnostics", "examine", "Examine the installation and the store."),
+        "audit": Entry("diagnostics", "audit", "Check any folder of memories; nothing is written."),
+    },
+    "Memories": {
+        "list": Entry("live", "list_memories", "List memories: here, the team's, and for all projects."),
+        "show": Entry("memories", "show", "Print one memory as it stands in its file."),
+        "why": Entry("memories", "why", "Show who said it, where, and which run and model kept it."),
+        "search": Entry("search", "search", "Find memories by their words, here and in the user scope."),
+        "add": Entry("memories", "add", "Write a memory yourself."),
+        "forget": Entry("memories", "forget", "Retire memories so that old words never bring them back."),
+        "restore": Entry("changes", "restore", "Bring a retired memory back from the archive."),
+        "pin": Entry("memories", "pin", "Protect a memory from dreams."),
+        "unpin": Entry("memories", "unpin", "End the protection of a pinned memory."),
+        "reindex": Entry("memories", "reindex", "Rebuild MEMORY.md, all derived files and the search index."),
+        "embed": Entry("search", "embed", "Make the vectors that [embeddings] asks for."),
+    },
+    "Changes and decisions": {
+        "inbox": Entry("inbox", "inbox", "Review changes waiting for your decision."),
+        "history": Entry("changes", "history", "List the changes of memories, newest first."),
+        "diff": Entry("changes", "diff", "Show what one change did, old beside new."),
+        "undo": Entry("changes", "undo", "Undo a change: a dream's, an extraction's, or yours."),
+    },
+    "Recall": {
+        "recall": Entry("recall", "recall", "Show what recall would put before a prompt."),
+        "injected": Entry("recall", "injected", "Show what recall put into a session, when and why."),
+    },
+    "What happened when": {
+        "timeline": Entry("diary", "timeline", "List what conversations were about, day by day."),
+        "day": Entry("diary", "day", "Show one day of the diary whole."),
+    },
+    "Reading sessions": {
+        "work": Entry("extract", "work", "Run the background worker's jobs now."),
+        "process": Entry("extract", "process", "Extract from finished conversations left for later."),
+        "extract": Entry("extract", "extract", "Extract memories from one transcript."),
+        "ingest": Entry("extract", "ingest", "Read transcripts into the ledger; no model is asked."),
+        "conversations": Entry(
+            "extract", "conversations", "List conversations: dialogue between two silences."
+        ),
+        "dialogue": Entry("dialogue", "dialogue", "Show or delete the dialogue in the ledger."),
+    },
+    "Dreams": {
+        "dream": Entry("dream", "dream", "Consolidate the stores whose gates are open."),
+        "consolidate": Entry("dream", "consolidate", "Merge and prune one store, checked and undoable."),
+        "report": Entry("dream", "report", "Show what a dream did, and what it held back."),
+    },
+    "Trying it out": {
+        "demo": Entry("demo", "demo", "Show the main job on a sample session."),
+        "eval": Entry("evaluation", "evaluate", "Score extraction against gold lists."),
+    },
+}
+"""Each heading and each command in the order shown, which is that in which a person meets them."""
