@@ -31,7 +31,7 @@ from pipeline.core.errors import (
 )
 from pipeline.core.home import Home
 from pipeline.domain.memory import TYPES
-from pipeline.extraction.run import Outcome
+from pipeline.extraction.outcome import Outcome
 from pipeline.hooklib import ownership
 from pipeline.hooklib.memory_format import INDEX
 from pipeline.install import claude_settings

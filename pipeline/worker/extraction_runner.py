@@ -13,7 +13,8 @@ from pathlib import Path
 from pipeline.context import PhaseContext
 from pipeline.core.errors import BusyStoreError, LedgerError, ModelError
 from pipeline.domain.job import Job, JobKind
-from pipeline.extraction.run import Outcome, extract, give_up
+from pipeline.extraction.outcome import Outcome
+from pipeline.extraction.run import extract, give_up
 from pipeline.extraction.strategies import ConversationStrategy, Strategy, TurnStrategy
 from pipeline.intake.authors import note_authors
 from pipeline.intake.left_alone import why_left_alone

@@ -29,7 +29,7 @@ from pipeline.core.errors import (
 )
 from pipeline.core.home import Home
 from pipeline.domain.job import Job
-from pipeline.extraction.run import Outcome
+from pipeline.extraction.outcome import Outcome
 from pipeline.extraction.strategies import Strategy
 from pipeline.intake import orphans
 from pipeline.intake.drain import drain, is_print_session
