@@ -21,8 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -198,7 +197,9 @@ def turns(place: Path, rounds: int) -> list[Line]:
     found = _in_turn({**{count: desk.turn for count, desk in desks.items()}, 0: lambda: bare(place)}, rounds)
     few = COUNTS[0]
     lines = [
-        _line(f'"ok" among {count:,}', "bare interpreter", found[count], found[0], START if count == few else 0)
+        _line(
+            f'"ok" among {count:,}', "bare interpreter", found[count], found[0], START if count == few else 0
+        )
         for count in COUNTS
     ]
     most = COUNTS[-1]
@@ -230,7 +231,12 @@ def dreams(place: Path, rounds: int) -> list[Line]:
         {(part, count): run(part, count) for part in ("dream", "scan") for count in (few, many)}, rounds
     )
     own = {
-        count: Cost(*(a - b for a, b in zip(_values(found["dream", count]), _values(found["scan", count]), strict=True)))
+        count: Cost(
+            *(
+                a - b
+                for a, b in zip(_values(found["dream", count]), _values(found["scan", count]), strict=True)
+            )
+        )
         for count in (few, many)
     }
     return [

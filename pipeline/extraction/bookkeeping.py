@@ -89,9 +89,7 @@ class Books:
         skipped: list[Outcome] = []
         if runs.pending_run(self.ledger, strategy.source, self.store, strategy.id) is not None:
             return skipped, True
-        while span := strategy.next_span(
-            self.ledger, self.store, max_chars=max_chars, now=self.clock.now()
-        ):
+        while span := strategy.next_span(self.ledger, self.store, max_chars=max_chars, now=self.clock.now()):
             if not span.skip:
                 return skipped, True
             skipped.append(self.pass_over(strategy, span, "skipped", span.skip))

@@ -99,6 +99,11 @@ class SearchIndex:
         self.rebuild()
         return self._sync(wanted, folders, notes or {})
 
+    def note_folders(self, folders: Mapping[str, tuple[int, int]]) -> None:
+        """Keep mtime and ctime (ns) of the folders the documents are in, as `sync` does. Raises SearchError."""
+        with self._translated(), self._transaction("IMMEDIATE"):
+            self._put_folders(folders)
+
     def rebuild(self) -> None:
         """Throw everything away and begin with an empty index. Raises SearchError."""
         self._connection.close()
@@ -170,10 +175,13 @@ class SearchIndex:
         with self._translated(), self._transaction("IMMEDIATE"):
             changed = self._sync_documents(wanted)
             if folders is not None:
-                self._connection.execute("DELETE FROM folders")
-                self._put("folders", [(path, *times) for path, times in folders.items()])
+                self._put_folders(folders)
             self._put("meta", list(notes.items()))
         return changed
+
+    def _put_folders(self, folders: Mapping[str, tuple[int, int]]) -> None:
+        self._connection.execute("DELETE FROM folders")
+        self._put("folders", [(path, *times) for path, times in folders.items()])
 
     def _sync_documents(self, wanted: dict[str, SearchRow]) -> int:
         sql = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -37,10 +37,12 @@ TICK_NS = 20_000_000
 _SOON_NS = 60_000_000_000
 
 
-def refresh_index(home: Path, store: Store, now: datetime, *, rebuild: bool = False) -> int:
+def refresh_index(
+    home: Path, store: Store, now: datetime, *, rebuild: bool = False, notes: Mapping[str, str] | None = None
+) -> int:
     """Bring the search index of `store` up to date; return how many memories of it changed.
 
-    With `rebuild` it is thrown away first. Waits out the tick of the clock in which the store was last
+    With `rebuild` it is thrown away first; `notes` are kept in it. Waits out the tick of the clock in which the store was last
     written to, so that the stamps it keeps tell of every later change. Raises SearchError, StoreError, and
     ConflictError when a file changes meanwhile.
     """
@@ -52,12 +54,26 @@ def refresh_index(home: Path, store: Store, now: datetime, *, rebuild: bool = Fa
         folders = folder_times(store.root)
         snapshot = store.scan()
         documents = snapshot.documents
-        rows = search_rows(documents, moment, borne_out(home, documents), cues.read(store.root))
+        rows = rows_of(home, store, documents, moment)
         return index.sync(
             [*rows, *_unreadable_rows(snapshot, moment)],
-            folders={p: (0, 0) if _is_hot(times[1], moment) else times for p, times in folders.items()},
-            notes={"store": str(store.root), "synced": iso(now)},
+            folders=_sure(folders, moment),
+            notes={"store": str(store.root), "synced": iso(now), **(notes or {})},
         )
+
+
+def note_folders(home: Path, store_path: Path) -> None:
+    """Let the index of a store of which no memory changed know the times that its folders have now.
+
+    The caller has looked at the memories just before. Raises SearchError.
+    """
+    with SearchIndex.open(home, store_path) as index:
+        index.note_folders(_sure(folder_times(store_path.resolve()), index.file_time()))
+
+
+def _sure(folders: Mapping[str, tuple[int, int]], moment: int) -> dict[str, tuple[int, int]]:
+    """Return folder times with zeros for what may change once more with the same times."""
+    return {path: (0, 0) if _is_hot(times[1], moment) else times for path, times in folders.items()}
 
 
 def refresh_archive_index(home: Path, store: Store, now: datetime) -> int:
@@ -83,6 +99,13 @@ def sweep_indexes(home: Path) -> list[Path]:
             for suffix in ("", "-wal", "-shm"):
                 file.with_name(file.name + suffix).unlink(missing_ok=True)
     return gone
+
+
+def rows_of(
+    home: Path, store: Store, documents: Sequence[Document], moment: int | None = None
+) -> Iterator[SearchRow]:
+    """Yield what `search_rows` does of the `documents` of `store`, with what is known of them beside them."""
+    return search_rows(documents, moment, borne_out(home, documents), cues.read(store.root))
 
 
 def search_rows(

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pipeline.store.files.frontmatter_schema import is_retired
     from pipeline.store.files.layout import ARCHIVE, Problem, is_live, memory_folders
     from pipeline.store.files.scanning import Document, Snapshot
-    from pipeline.store.soundness import fsck
     from pipeline.store.history.archive import Retired, scan_archive
     from pipeline.store.history.episodes import Episode
     from pipeline.store.history.episodes import days as diary_days
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from pipeline.store.ownership.access import require_owner, require_writable
     from pipeline.store.ownership.host_lock import ConsolidateLock, HeldLock, foreign_dream_running
     from pipeline.store.repository import Store
+    from pipeline.store.soundness import fsck
 
 __getattr__ = exports(
     __name__,

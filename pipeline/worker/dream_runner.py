@@ -9,13 +9,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pipeline.consolidation.commit.report import DreamReport
-from pipeline.consolidation.run import dream
 from pipeline.domain.job import Job, JobKind
 from pipeline.ledger import jobs
 from pipeline.ledger.jobs import Unclaimed
 from pipeline.worker.context import WorkerContext, log_fields
+
+if TYPE_CHECKING:
+    from pipeline.consolidation.commit.report import DreamReport
 
 LOG = logging.getLogger("reverie.worker")
 JOB: JobKind = "dream"
@@ -28,18 +30,20 @@ class DreamRunner:
         self._context = context
 
     def queue(self) -> None:
-        """Queue a dream for every store whose derived files are about to be made anew.
+        """Queue a dream for every store that was at work or whose derived files are about to be made anew.
 
         Call it before `DerivedFiles.rebuild`: until then the ledger knows which stores were written to, and
         after a crash it still does. One that already waits keeps its time.
         """
         ledger = self._context.ledger
-        at_work = [
+        at_work = {
             job.key
             for state in ("waiting", "leased")
             for job in jobs.list_jobs(ledger, state=state)
             if job.kind == "reindex"
-        ]
+        }
+        # A gate that time opens is asked again though nothing was written since.
+        at_work |= {str(path) for path in self._context.visited}
         for key in sorted(at_work):
             if not jobs.is_waiting(ledger, JOB, key):
                 self._context.enqueue(JOB, key)
@@ -61,5 +65,8 @@ class DreamRunner:
 
         What the gates answered is kept for `reverie status`. Raises StoreError when the store can't be used.
         """
+        from pipeline.consolidation.run import dream
+
         context = self._context
-        return dream(context.phase(context.open_store(store_path)), home=context.home)
+        context.touched.add(store_path)
+        return dream(context.phase(context.opened_store(store_path)), home=context.home)

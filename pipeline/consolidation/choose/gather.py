@@ -16,7 +16,7 @@ from pipeline.domain.memory import Memory
 from pipeline.domain.operations import Operation
 from pipeline.search import vectors
 from pipeline.search.fts import SearchIndex
-from pipeline.search.refresh import search_rows
+from pipeline.search.refresh import rows_of
 from pipeline.store import Document, Snapshot, counted_since, last_uses
 from pipeline.store.ownership.permission import is_adoptable, may_change
 
@@ -58,7 +58,7 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
     changed = changed_ids(phase, snapshot)
     fixed = {document.id for document in documents if may_change(document, phase.store) is not None}
     with SearchIndex.open(home, phase.store.path) as index:
-        index.sync(search_rows(snapshot.documents))
+        index.sync(rows_of(home, phase.store, snapshot.documents))
         neighbours = by_search(index, documents)
         if phase.settings.embeddings.provider != "off":
             neighbours = with_vectors(neighbours, documents, vectors.load(phase.store.root))
