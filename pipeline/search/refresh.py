@@ -22,6 +22,7 @@ from pipeline.ledger.utterances import was_said
 from pipeline.search import index_reader
 from pipeline.search.fts import SearchIndex
 from pipeline.search.rows import NO_STAMP, Content, SearchRow
+from pipeline.search.ticks import TICK_NS, is_hot
 from pipeline.store import ARCHIVE, Document, Snapshot, Store, is_retired, memory_folders, scan_archive
 from pipeline.store.derived import cues
 from pipeline.verify.provenance import said_at
@@ -31,10 +32,6 @@ Beside = tuple[str, tuple[str, ...]]
 
 BY_SOURCES = frozenset({"user-stated", "user-confirmed"})
 """Origins for which the lines that a file cites can speak."""
-
-TICK_NS = 20_000_000
-"""Two changes of a file within one tick of the kernel's clock leave the same stamp; ticks are shorter."""
-_SOON_NS = 60_000_000_000
 
 
 def refresh_index(
@@ -73,7 +70,7 @@ def note_folders(home: Path, store_path: Path) -> None:
 
 def _sure(folders: Mapping[str, tuple[int, int]], moment: int) -> dict[str, tuple[int, int]]:
     """Return folder times with zeros for what may change once more with the same times."""
-    return {path: (0, 0) if _is_hot(times[1], moment) else times for path, times in folders.items()}
+    return {path: (0, 0) if is_hot(times[1], moment) else times for path, times in folders.items()}
 
 
 def refresh_archive_index(home: Path, store: Store, now: datetime) -> int:
@@ -124,7 +121,7 @@ def search_rows(
     """
     for item in documents:
         stamp = None if moment is None else (item.stamp.size, item.stamp.mtime_ns, item.stamp.ctime_ns)
-        if stamp is not None and moment is not None and _is_hot(stamp[2], moment):
+        if stamp is not None and moment is not None and is_hot(stamp[2], moment):
             stamp = NO_STAMP
         hand = TOLD if item.path in proved else item.hand
         found = (beside or {}).get(item.path)
@@ -136,7 +133,7 @@ def _unreadable_rows(snapshot: Snapshot, moment: int) -> Iterator[SearchRow]:
     """Yield the files that can't be read, as rows without words: a hook need not try them again."""
     for path, stamp in snapshot.broken_stamps.items():
         seen = (stamp.size, stamp.mtime_ns, stamp.ctime_ns)
-        hot = _is_hot(stamp.ctime_ns, moment)
+        hot = is_hot(stamp.ctime_ns, moment)
         yield SearchRow(path, f"unreadable {seen}", _nothing, NO_STAMP if hot else seen)
 
 
@@ -229,13 +226,8 @@ def _sessions(memory: Memory, front: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys([*sessions, noted] if noted else sessions))
 
 
-def _is_hot(ctime_ns: int, moment: int) -> bool:
-    # A time far ahead is that of a clock set back since, and no sign of a change just now.
-    return -TICK_NS < ctime_ns - moment < _SOON_NS
-
-
 def _let_settle(root: Path, index: SearchIndex) -> None:
     moment = index.file_time()
-    if any(_is_hot(ctime, moment) for _, ctime in folder_times(root).values()):
+    if any(is_hot(ctime, moment) for _, ctime in folder_times(root).values()):
         # File times stand still between two ticks, so that after exactly one they may lie closer than it.
         time.sleep(1.5 * TICK_NS / 1e9)

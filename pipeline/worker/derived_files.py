@@ -85,7 +85,7 @@ class DerivedFiles:
         for store_path in store_paths:
             try:
                 if store_path.is_dir():
-                    notes = self._marks(store_path)
+                    notes = self._imprints(store_path)
                     store = context.opened_store(store_path)
                     refresh_index(context.home, store, context.clock.now(), notes=notes)
             except (ReverieError, OSError) as error:
@@ -101,13 +101,13 @@ class DerivedFiles:
         except (SearchError, OSError) as error:
             LOG.warning("the search index of %s is not told of its folders: %s", store_path, error)
 
-    def _marks(self, store_path: Path) -> dict[str, str]:
-        """Return the marks to keep of a store whose search index is about to be made; see `last_look`."""
+    def _imprints(self, store_path: Path) -> dict[str, str]:
+        """Return the imprints to keep of a store whose search index is about to be made; see `last_look`."""
         look = self._context.last_look
-        marks = {last_look.INDEX: look.mark(store_path, last_look.settled_files_of(store_path))}
+        imprints = {last_look.INDEX: look.imprint(store_path, last_look.settled_files_of(store_path))}
         if store_path in self._made_from:
-            marks[last_look.FILES] = look.mark(store_path, self._made_from[store_path])
-        return marks
+            imprints[last_look.FILES] = look.imprint(store_path, self._made_from[store_path])
+        return imprints
 
     def _make_words(self, known: Iterable[Path]) -> bool:
         """Make the table of word vectors where it is due and worth it; return whether it is new."""

@@ -36,7 +36,7 @@ LOG = logging.getLogger("reverie.worker")
 KINDS: tuple[JobKind, ...] = ("extract_turn", "extract_conversation")
 
 
-class Desk:
+class Reading:
     """Where the file with `key` is read: the name of its store, and the store itself once that is needed."""
 
     def __init__(self, context: WorkerContext, key: str, store_path: Path) -> None:
@@ -105,22 +105,22 @@ class ExtractionRunner:
         conversations.mark_ready(
             self._ledger, now=self._context.clock.now(), gap_minutes=self._limits.conversation_gap_minutes
         )
-        desk = self._desk(key)
+        reading = self._reading(key)
         outcomes: list[Outcome] = []
         for item in conversations.list_conversations(self._ledger, key=key):
             rows = [u.row for u in utterances.utterances_of_conversation(self._ledger, item.id)]
-            past = watermarks.watermark(self._ledger, key, desk.store_key, "turn")
-            spans_read = runs.rows_read(self._ledger, key, desk.store_key, "turn", "conversation")
+            past = watermarks.watermark(self._ledger, key, reading.store_key, "turn")
+            spans_read = runs.rows_read(self._ledger, key, reading.store_key, "turn", "conversation")
             unread = [row for row in rows if not any(first <= row <= last for first, last in spans_read)]
             if not unread:
                 continue
             if unread[0] <= past:
-                outcomes.extend(self._conversation(desk, self._whole_strategy(item, minimum=1), None))
+                outcomes.extend(self._conversation(reading, self._whole_strategy(item, minimum=1), None))
             elif unread == rows and len(rows) >= self._limits.min_conversation_messages:
-                outcomes.extend(self._conversation(desk, self._whole_strategy(item), None))
+                outcomes.extend(self._conversation(reading, self._whole_strategy(item), None))
             else:
                 turns = TurnStrategy(key, self._limits, first_sight=False, until_row=rows[-1])
-                outcomes.extend(self._spans(desk, turns, None))
+                outcomes.extend(self._spans(reading, turns, None))
         return outcomes
 
     def read_given_up(self, key: str) -> list[Outcome]:
@@ -128,13 +128,13 @@ class ExtractionRunner:
 
         One that still can't be read stays passed over. Raises what asking a model raises besides.
         """
-        desk = self._desk(key)
-        again = tuple(runs.given_up(self._ledger, key=key, store=desk.store_key))
+        reading = self._reading(key)
+        again = tuple(runs.given_up(self._ledger, key=key, store=reading.store_key))
         if not again:
             return []
         strategy = TurnStrategy(key, self._limits, first_sight=False, again=again)
         try:
-            outcomes = self._spans(desk, strategy, None)
+            outcomes = self._spans(reading, strategy, None)
         except UNREADABLE as error:
             return [Outcome("", runs.GIVEN_UP, f"{error.outcome}: {error}")]
         runs.note_read_later(self._ledger, (run.id for run in again))
@@ -142,16 +142,16 @@ class ExtractionRunner:
 
     def read_spans(self, key: str, strategy: Strategy) -> list[Outcome]:
         """Do every span `strategy` finds in the file `key`, now."""
-        return self._spans(self._desk(key), strategy, None)
+        return self._spans(self._reading(key), strategy, None)
 
     def read_conversations(self, key: str) -> list[Outcome]:
         """Read every conversation of the file `key` as a whole, also what was read turn by turn."""
-        desk = self._desk(key)
+        reading = self._reading(key)
         found = conversations.list_conversations(self._ledger, key=key)
         return [
             outcome
             for item in found
-            for outcome in self._conversation(desk, self._whole_strategy(item), None)
+            for outcome in self._conversation(reading, self._whole_strategy(item), None)
         ]
 
     # -- for the jobs -----------------------------------------------------------------------------
@@ -163,12 +163,12 @@ class ExtractionRunner:
         if why:
             LOG.info("left alone: %s", why, extra=log_fields(job, source=key))
             return []
-        desk = self._desk(key)
-        if isinstance(strategy, TurnStrategy) and self._soon_read_whole(job.key, desk.store_key):
+        reading = self._reading(key)
+        if isinstance(strategy, TurnStrategy) and self._soon_read_whole(job.key, reading.store_key):
             return []
         if isinstance(strategy, ConversationStrategy):
-            return self._conversation(desk, strategy, job)
-        return self._spans(desk, strategy, job)
+            return self._conversation(reading, strategy, job)
+        return self._spans(reading, strategy, job)
 
     def give_up(self, job: Job, error: ModelError) -> Outcome | None:
         """Pass over the dialogue of a claimed job, which no model takes; None when nothing is unread."""
@@ -185,27 +185,27 @@ class ExtractionRunner:
         Raises BusyStoreError while Claude Code consolidates the store, StoreError when it can't be used or
         is another project's.
         """
-        return self._desk(key).phase
+        return self._reading(key).phase
 
-    def _desk(self, key: str) -> Desk:
+    def _reading(self, key: str) -> Reading:
         context = self._context
         cwd = None if context.store_override else utterances.first_cwd(self._ledger, key)
         if cwd:
             take_over(self._ledger, Path(cwd))
-        desk = Desk(context, key, context.store_override or store_for(self._ledger, key))
-        desk.look()
-        return desk
+        reading = Reading(context, key, context.store_override or store_for(self._ledger, key))
+        reading.look()
+        return reading
 
-    def _spans(self, desk: Desk, strategy: Strategy, job: Job | None) -> list[Outcome]:
-        outcomes, is_left = desk.books.skip_ahead(strategy, max_chars=self._limits.window_chars)
+    def _spans(self, reading: Reading, strategy: Strategy, job: Job | None) -> list[Outcome]:
+        outcomes, is_left = reading.books.skip_ahead(strategy, max_chars=self._limits.window_chars)
         for outcome in outcomes:
             self._note(outcome, strategy, job)
         window = 0
-        while is_left and (done := extract(desk.phase, strategy, window=window)):
+        while is_left and (done := extract(reading.phase, strategy, window=window)):
             outcomes.append(done)
             window = done.window
             if done.wrote:
-                self._context.owe(desk.store_path)
+                self._context.owe(reading.store_path)
             self._note(done, strategy, job)
         return outcomes
 
@@ -219,14 +219,16 @@ class ExtractionRunner:
             )
             self._context.keep_alive(job)
 
-    def _conversation(self, desk: Desk, strategy: ConversationStrategy, job: Job | None) -> list[Outcome]:
+    def _conversation(
+        self, reading: Reading, strategy: ConversationStrategy, job: Job | None
+    ) -> list[Outcome]:
         item = strategy.conversation
         now = self._context.clock.now()
         if item.status == "ready":
             conversations.set_status(self._ledger, item.id, "queued", now=now)
         if item.status in ("ready", "queued"):
             conversations.set_status(self._ledger, item.id, "processing", now=now)
-        outcomes = self._spans(desk, strategy, job)
+        outcomes = self._spans(reading, strategy, job)
         if item.status in ("ready", "queued", "processing"):
             # Asked anew rather than taken from the outcomes: a crash may have come after the last of them.
             reason = strategy.skipped(self._ledger)

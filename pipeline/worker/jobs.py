@@ -273,13 +273,16 @@ class Worker:
         faults.reach("worker.job_settled")
         return well
 
-    def _settle(self, job: Job, result: list[Outcome] | DreamReport, done: Pass) -> bool:
+    def _settle(self, job: Job, result: list[Outcome] | DreamReport | None, done: Pass) -> bool:
         """Settle a job that ended; False when the provider was found to be down in it."""
         if isinstance(result, list):
             done.outcomes.extend(result)
             self.context.finish(job, again_after=self.context.settings.extraction.turn_interval_seconds)
             if job.kind == "extract_turn":
                 self._choose_in_advance(job)
+            return True
+        if result is None:
+            self.context.finish(job)
             return True
         failed = result.word in ("partial", "failed")
         down = self._found_down() if failed else None

@@ -1,10 +1,10 @@
 """Whether a store is as it was when what is derived from it was last made: told without opening it.
 
-Most turns write nothing. So a pass takes the *mark* of each store that was at work: a digest of the stamps of
+Most turns write nothing. So a pass takes the *imprint* of each store that was at work: a digest of the stamps of
 its memory files, of what lies beside them, and of what else derived files depend on, the day included. It is
-kept in the search index, for the index and for the files in the store; both are disposable, and so is it. A
-mark that is gone or another costs one look at everything, which is how a change by anybody is seen, and how what
-a dead worker owed is made up for.
+kept in the search index, for the index and for the files in the store; both are disposable, and so is it. An
+imprint that is gone or another costs one look at everything: so a change by anybody is seen, and what a dead worker
+owed is made up for.
 """
 
 from __future__ import annotations
@@ -13,22 +13,21 @@ import hashlib
 import marshal
 import os
 import time
+from collections import Counter
 from pathlib import Path
 
 from pipeline import __version__
 from pipeline.config import Settings
 from pipeline.core import zone
-from pipeline.core.clock import Clock
+from pipeline.core.clock import Clock, SystemClock
 from pipeline.hooklib import memory_format, ownership, places
 from pipeline.ledger import Ledger, file_writes
 from pipeline.recall.live import store_files
 from pipeline.search import index_reader
+from pipeline.search.ticks import TICK_NS, is_hot
 
 FILES, INDEX = "files_as_of", "index_as_of"
-"""The notes of a search index that have the marks: of the files that are made in the store, and of its own."""
-_TICK_NS = 20_000_000
-"""Two changes of a file within one tick of the kernel's clock leave the same stamp; ticks are shorter."""
-_SOON_NS = 60_000_000_000
+"""The notes of a search index that have the imprints: of the files made in the store, and of its own."""
 _DERIVED = (memory_format.INDEX, memory_format.OVERFLOW, "CORE.md")
 _KNOWN = (ownership.WRITTEN, *(f"{places.PRIVATE}/{name}" for name in ("identities.jsonl", "cues.json")))
 """What Reverie knows of the files and their words."""
@@ -37,7 +36,7 @@ _THERE = ("_index.json", f"{places.PRIVATE}/intent.json")
 
 
 class LastLook:
-    """The marks of the stores of one home, as they were kept and as they are now."""
+    """The imprints of the stores of one home, as they were kept and as they are now."""
 
     def __init__(self, home: Path, settings: Settings, clock: Clock, ledger: Ledger) -> None:
         self._home = home
@@ -48,20 +47,20 @@ class LastLook:
         )
 
     def is_in_step(self, store_path: Path, *notes: str) -> bool:
-        """Whether nothing has changed since the marks called `notes` were kept; so it is where no store is."""
+        """Whether nothing has changed since the imprints called `notes` were kept, as where no store is."""
         if not store_path.is_dir():
             return True
         kept = self._kept(store_path)
         if any(name not in kept for name in notes):
             return False
         try:
-            now = self.mark(store_path, files_of(store_path))
+            now = self.imprint(store_path, files_of(store_path))
         except OSError:
             return False  # Opening it says what is wrong.
         return all(kept[name] == now for name in notes)
 
-    def mark(self, store_path: Path, files: str) -> str:
-        """Return the mark of the store at `store_path` whose memory files were like `files` (`files_of`)."""
+    def imprint(self, store_path: Path, files: str) -> str:
+        """Return the imprint of the store at `store_path` whose memory files were like `files` (`files_of`)."""
         root = os.path.realpath(store_path)
         beside = [_stamp(f"{root}/{name}") for name in (*_DERIVED, *_KNOWN)]
         there = [os.path.lexists(f"{root}/{name}") for name in _THERE]
@@ -82,6 +81,14 @@ class LastLook:
             return False
         return any(store_files.folder_stamp(root, folder) != times for folder, times in known.items())
 
+    def digests(self, store_path: Path) -> Counter[str]:
+        """Return how often the search index of a store has which digest of a memory's bytes."""
+        try:
+            with index_reader.Reader(self._index_of(store_path)) as reader:
+                return Counter(reader.digests())
+        except index_reader.NoIndexError:
+            return Counter()
+
     def _kept(self, store_path: Path) -> dict[str, str]:
         try:
             with index_reader.Reader(self._index_of(store_path)) as reader:
@@ -99,12 +106,11 @@ def files_of(store_path: Path) -> str:
 
 
 def settled_files_of(store_path: Path) -> str:
-    """Return what `files_of` does once a later change must leave other stamps; "" where that can't be told."""
-    for wait in (1.5 * _TICK_NS / 1e9, 0.0):
+    """Return what `files_of` does once each later change must leave other stamps; "" if that can't be told."""
+    for wait in (1.5 * TICK_NS / 1e9, 0.0):
         found = store_files.listing(os.path.realpath(store_path))
-        since = time.time_ns() - max((stamp[2] for stamp in found.values()), default=0)
-        # A time far ahead is that of a clock set back since, and no sign of a change just now.
-        if not -_SOON_NS < since < _TICK_NS:
+        newest = max((stamp[2] for stamp in found.values()), default=0)
+        if not is_hot(newest, int(SystemClock().now().timestamp() * 1e9)):
             return _digest_of(found)
         time.sleep(wait)
     return ""
