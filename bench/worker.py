@@ -13,6 +13,7 @@ bare interpreter; medians of the rounds.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import random
@@ -41,6 +42,7 @@ BARE = (sys.executable, "-I", "-S", "-c", "pass")
 GROWTH, START, IDLE_MB = 1.3, 25.0, 60.0
 """An "ok" turn at 10,000 over one at 100; one at 100 over the bare interpreter; what may linger."""
 DREAM_GROWTH = 1.5
+WORKER = (sys.executable, "-m", "pipeline.worker")
 K = TypeVar("K")
 
 
@@ -71,11 +73,16 @@ class Line:
         return "ok" if self.cpu <= self.target else "MISSED"
 
 
-def cost_of(command: Sequence[str], env: Mapping[str, str], cwd: Path) -> Cost:
+def cost_of(command: Sequence[str], env: Mapping[str, str], cwd: Path, keep: int = 0) -> Cost:
     """Run `command` to its end and return what it took. Raises RuntimeError when it fails."""
     begin = time.perf_counter()
     process = subprocess.Popen(
-        command, env=dict(env), cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        command,
+        env=dict(env),
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        pass_fds=(keep,) if keep else (),
     )
     _, status, used = os.wait4(process.pid, 0)
     wall = time.perf_counter() - begin
@@ -116,12 +123,13 @@ class Desk:
             "PYTHONPATH": str(ROOT),
             "PYTHONSAFEPATH": "1",
             "PYTHONUTF8": "1",
+            "PYDANTIC_DISABLE_PLUGINS": "__all__",
         }
         start = datetime.now(UTC).replace(microsecond=0).isoformat()
         self.session = Transcript("5c1e0000-0000-4000-8000-000000000001", str(self.project), start)
         self._events, self._ended = 0, 0.0
         # Until nothing that is made once is left to make.
-        for text in ("We keep the queue in SQLite.", "ok", "ok"):
+        for text in ("Remember: the queue is kept in SQLite, never in memory.", "ok", "ok"):
             self.say(text)
             self.work()
 
@@ -142,7 +150,10 @@ class Desk:
         """Let a worker do what there is to do."""
         # A turn that follows too soon would be put off.
         time.sleep(max(0.0, self._ended + 1.1 - time.time()))
-        cost = cost_of((sys.executable, "-m", "pipeline.worker"), self.env, self.home)
+        with (self.home / "worker.lock").open("w+b") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            command = (*WORKER, "--lock-fd", str(lock.fileno()))
+            cost = cost_of(command, self.env, self.home, keep=lock.fileno())
         self._ended = time.time()
         return cost
 
@@ -163,7 +174,7 @@ class Desk:
             )
         log = self.home / "logs" / "worker.log"
         passes = log.read_text("utf-8").count(" pass: ")
-        process = subprocess.Popen((sys.executable, "-m", "pipeline.worker"), env=env, cwd=self.home)
+        process = subprocess.Popen(WORKER, env=env, cwd=self.home)
         try:
             while log.read_text("utf-8").count(" pass: ") == passes:
                 time.sleep(0.1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 from pathlib import Path
@@ -31,7 +32,6 @@ from pipeline.hooklib.settings import (
     listed,
     parsed,
 )
-from pipeline.safety.redaction import has_secret, redact
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=0)]
@@ -77,6 +77,9 @@ def _variables(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _variable(name: str) -> str:
+    # Deferred, as in `_error_of`: its rules take longer to load than all settings.
+    from pipeline.safety.redaction import has_secret
+
     if name and (not name.isascii() or not name.isidentifier() or has_secret(name)):
         raise PydanticCustomError(
             "variable",
@@ -90,7 +93,7 @@ Variable = Annotated[str, AfterValidator(_variable)]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class ModelSettings(_Section):
@@ -312,17 +315,17 @@ class WorkerSettings(_Section):
 class Settings(_Section):
     """All settings."""
 
-    model: ModelSettings = ModelSettings()
-    spend: SpendSettings = SpendSettings()
-    extraction: ExtractionSettings = ExtractionSettings()
-    store: StoreSettings = StoreSettings()
-    network: NetworkSettings = NetworkSettings()
-    worker: WorkerSettings = WorkerSettings()
-    dialogue: DialogueSettings = DialogueSettings()
-    projects: ProjectSettings = ProjectSettings()
-    dream: DreamSettings = DreamSettings()
-    recall: RecallSettings = RecallSettings()
-    embeddings: EmbeddingSettings = EmbeddingSettings()
+    model: ModelSettings = Field(default_factory=ModelSettings.model_construct)
+    spend: SpendSettings = Field(default_factory=SpendSettings.model_construct)
+    extraction: ExtractionSettings = Field(default_factory=ExtractionSettings.model_construct)
+    store: StoreSettings = Field(default_factory=StoreSettings.model_construct)
+    network: NetworkSettings = Field(default_factory=NetworkSettings.model_construct)
+    worker: WorkerSettings = Field(default_factory=WorkerSettings.model_construct)
+    dialogue: DialogueSettings = Field(default_factory=DialogueSettings.model_construct)
+    projects: ProjectSettings = Field(default_factory=ProjectSettings.model_construct)
+    dream: DreamSettings = Field(default_factory=DreamSettings.model_construct)
+    recall: RecallSettings = Field(default_factory=RecallSettings.model_construct)
+    embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings.model_construct)
 
 
 def load(home: Path, *, environment: bool = True) -> Settings:
@@ -335,9 +338,21 @@ def load(home: Path, *, environment: bool = True) -> Settings:
     file = Home(home).config
     values, named = _given(_read(file), environment=environment)
     try:
-        return Settings.model_validate(values)
+        return _validated(values)
     except ValidationError as error:
         raise _error_of(file, named, error) from error
+
+
+def _validated(values: dict[str, Any]) -> Settings:
+    """Return `values` as settings; a section that nobody set costs no validation.
+
+    Raises ValidationError.
+    """
+    kinds = {name: type(section) for name, section in Settings.model_construct()}
+    if values.keys() <= kinds.keys():
+        with suppress(ValidationError):
+            return Settings.model_construct(**{n: kinds[n].model_validate(v) for n, v in values.items()})
+    return Settings.model_validate(values)  # which names the section in its errors
 
 
 def variable_above(section: str, key: str) -> str:
@@ -401,6 +416,8 @@ def _given(values: dict[str, Any], *, environment: bool) -> tuple[dict[str, Any]
 
 
 def _error_of(file: Path, named: dict[str, str], error: ValidationError) -> ConfigError:
+    from pipeline.safety.redaction import redact
+
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"][:2])
     # A value that may be of several kinds has an error for each.
@@ -420,11 +437,7 @@ def _unknown(key: str) -> str:
     field = Settings.model_fields.get(section)
     kind = field.annotation if field else None
     known = kind.model_fields if isinstance(kind, type) and issubclass(kind, BaseModel) else {}
-    near = (
-        get_close_matches(name, known, n=1)
-        if name
-        else get_close_matches(section, Settings.model_fields, n=1)
-    )
+    near = get_close_matches(name or section, known if name else Settings.model_fields, n=1)
     return f"there is no such key{f' (did you mean {near[0]}?)' if near else ''}"
 
 

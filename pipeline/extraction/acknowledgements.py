@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.shortening import asks
 from pipeline.hooklib.host_commands import split_command
+from pipeline.safety.late import late
 
 # One line a language, or a group of them; longer phrases are put first when they are compiled.
 _PHRASES = """
@@ -44,14 +45,14 @@ OKです|お願いします|続けて|続けてください|続けてお願い�
 आगे बढ़ें
 """
 _WORDS = "|".join(sorted(filter(None, re.split(r"[|\n]", _PHRASES)), key=len, reverse=True))
-_ACKNOWLEDGED = re.compile(
+_ACKNOWLEDGED = late(
     rf"(?:(?:{_WORDS}|[\U0001f44d\U0001f44c\U0001f64f\u2705\u2764\U0001f389][\ufe0f\U0001f3fb-\U0001f3ff]?)"
     r"(?![^\W_])[\s.!,:;)~…。！，、।؛،]*)+",
     re.IGNORECASE,
 )
 _LONGEST = 60
 # A message that proposes: “I suggest SQLite.” · one that reports: “I changed it.”
-_PROPOSES = re.compile(
+_PROPOSES = late(
     r"\b(?:suggest|propos(?:e|al|ing|ition)|recommend|option|alternative|prefer|shall|should|could|would"
     r"|I['’]ll|I will|let['’]s|we can|going to|want me|let me know"
     r"|vorschl\w+|schlage|empfehl\w+|soll|sollen|könnte\w*|würde\w*|variante|je propose|conseille"
