@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from pipeline.core import zone
-from pipeline.core.config_lines import line_of
+from pipeline.core.config_lines import line_of, unreadable
 from pipeline.core.errors import ConfigError
 from pipeline.core.home import Home
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
@@ -344,10 +344,7 @@ def load(home: Path, *, environment: bool = True) -> Settings:
 
 
 def _validated(values: dict[str, Any]) -> Settings:
-    """Return `values` as settings; a section that nobody set costs no validation.
-
-    Raises ValidationError.
-    """
+    """Return `values` as settings; a section that nobody set costs nothing. Raises ValidationError."""
     kinds = {name: type(section) for name, section in Settings.model_construct()}
     if values.keys() <= kinds.keys():
         with suppress(ValidationError):
@@ -450,14 +447,3 @@ def _read(file: Path) -> dict[str, Any]:
         return parsed(text)
     except ValueError as error:
         raise unreadable(file, error) from error
-
-
-def unreadable(file: Path, error: ValueError) -> ConfigError:
-    """Return the error for a `file` that is no TOML, with the line where that shows."""
-    found = re.search(r"\(at line (\d+), column \d+\)", str(error))
-    return ConfigError(
-        str(error),
-        file=str(file),
-        line=int(found[1]) if found else None,
-        fix="Mend the TOML at the place named." if found else "Mend the file.",
-    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from pipeline.core.errors import ConfigError
 from pipeline.hooklib.plain import lines_of
 from pipeline.hooklib.settings import config_text
 
@@ -24,3 +26,14 @@ def line_of(file: Path, section: int | str, key: int | str = "") -> int | None:
         elif (key and current == section and name == key) or (not current and name == f"{section}.{key}"):
             return number
     return None
+
+
+def unreadable(file: Path, error: ValueError) -> ConfigError:
+    """Return the error for a `file` that is no TOML, with the line where that shows."""
+    found = re.search(r"\(at line (\d+), column \d+\)", str(error))
+    return ConfigError(
+        str(error),
+        file=str(file),
+        line=int(found[1]) if found else None,
+        fix="Mend the TOML at the place named." if found else "Mend the file.",
+    )

@@ -45,6 +45,8 @@ OKです|お願いします|続けて|続けてください|続けてお願い�
 आगे बढ़ें
 """
 _WORDS = "|".join(sorted(filter(None, re.split(r"[|\n]", _PHRASES)), key=len, reverse=True))
+_PLAIN = frozenset(phrase for phrase in _WORDS.split("|") if phrase.isascii() and phrase.isalpha())
+"""Phrases that are a word and no expression: most of what is typed, and told without compiling all."""
 _ACKNOWLEDGED = late(
     rf"(?:(?:{_WORDS}|[\U0001f44d\U0001f44c\U0001f64f\u2705\u2764\U0001f389][\ufe0f\U0001f3fb-\U0001f3ff]?)"
     r"(?![^\W_])[\s.!,:;)~…。！，、।؛،]*)+",
@@ -66,6 +68,8 @@ _PROPOSES = late(
 def is_acknowledgement(text: str) -> bool:
     """Say whether `text` is nothing but thanks, assent, or a wish to go on."""
     text = text.strip()
+    if text.rstrip(".!").lower() in _PLAIN:
+        return True
     return 0 < len(text) <= _LONGEST and _ACKNOWLEDGED.fullmatch(text) is not None
 
 

@@ -164,7 +164,7 @@ def _written(home: Path, section: str, name: str, value: Any) -> Edited:
     try:
         before = parsed(old)
     except ValueError as error:
-        raise config.unreadable(file, error) from error
+        raise config_lines.unreadable(file, error) from error
     try:
         new = _without(old, section, name) if value is _UNSET else _edited(old, section, name, value)
         after = _wanted(before, section, name, value)

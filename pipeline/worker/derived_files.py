@@ -79,12 +79,12 @@ class DerivedFiles:
         return False
 
     def _index(self, store_paths: Iterable[Path]) -> None:
-        from pipeline.search.refresh import refresh_index
-
         context = self._context
         for store_path in store_paths:
             try:
                 if store_path.is_dir():
+                    from pipeline.search.refresh import refresh_index  # In most passes none is due.
+
                     notes = self._imprints(store_path)
                     store = context.opened_store(store_path)
                     refresh_index(context.home, store, context.clock.now(), notes=notes)
