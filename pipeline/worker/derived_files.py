@@ -132,6 +132,7 @@ class DerivedFiles:
 
             made_from = last_look.settled_files_of(store_path)
             store = context.opened_store(store_path)
+            context.touched.add(store_path)
             if store.is_team:
                 return  # nothing is written there but at a person's word, whose command brings all in step
             note_authors(context.ledger, store, now=context.clock.now())

@@ -84,7 +84,9 @@ class DreamRunner:
         from pipeline.consolidation.lease import closed_without_a_look
 
         context, key = self._context, str(store_path)
-        if ownership.is_team(key) or runs.pending_run(context.ledger, key, key, "dream") is not None:
+        if not store_path.is_dir() or ownership.is_team(key):
+            return False  # Opening it says what is to be said of that.
+        if runs.pending_run(context.ledger, key, key, "dream") is not None:
             return False
         unchanged = partial(self._nothing_changed, store_path)
         now = context.clock.now()
