@@ -2,12 +2,12 @@
 
     python -m bench.worker [--rounds N] [--only turn|dream|idle] [--json]
 
-A *turn* is a prompt that says "ok", which writes nothing: the spool has its event, and the worker is started as
-a hook starts it, without a model. A *dream* is over ten changed memories, with a model that keeps all as it
-is; its own part is what is left of the process when one that only opens and scans the same store is taken off.
-*Idle* is the memory that a worker holds while it waits for a job that is nearly due.
-Everything is processor time of the whole process (user and system, from ``wait4``) and wall time, in turn with a
-bare interpreter; medians of the rounds.
+A *turn* is a prompt that says "ok", which writes nothing: the spool has its event, and the worker is started
+as a hook starts it, without a model. A *dream* is over ten changed memories, with a model that keeps all as
+it is; its own part is what is left of the process when one that only opens and scans the same store is taken
+off. *Idle* is the memory that a worker holds while it waits for a job that is nearly due.
+Everything is processor time of the whole process (user and system, from ``wait4``) and wall time, in turn
+with a bare interpreter; medians of the rounds.
 """
 
 from __future__ import annotations

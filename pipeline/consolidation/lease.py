@@ -88,8 +88,8 @@ def closed_without_a_look(
 ) -> Gate | None:
     """Return the first gate of `store` that is closed as far as the ledger tells; None if the store decides.
 
-    What was asked is kept for `status` where one is closed. `unchanged` is asked last: whether it is known that
-    no memory differs from what the last dream saw.
+    What was asked is kept for `status` where one is closed. `unchanged` is asked last: whether it is known
+    that no memory differs from what the last dream saw.
     """
     facts = _facts(ledger, store, settings, now)
     found = [gate for gate in gates.evaluate(facts, settings.dream) if gate.name in gates.OF_THE_LEDGER]

@@ -82,9 +82,9 @@ class Books:
         return self.finish(strategy, span, Outcome(self.start(strategy, span), word, reason))
 
     def skip_ahead(self, strategy: Strategy, *, max_chars: int) -> tuple[list[Outcome], bool]:
-        """Move past the next spans of `strategy` that need no model; return also whether one is left that does.
+        """Move past the next spans of `strategy` that need no model; return whether one is left for a model.
 
-        A run that was interrupted is one that does.
+        A run that was interrupted is one that is.
         """
         skipped: list[Outcome] = []
         if runs.pending_run(self.ledger, strategy.source, self.store, strategy.id) is not None:

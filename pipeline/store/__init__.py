@@ -53,7 +53,8 @@ __getattr__ = exports(
         "history.archive": "Retired scan_archive",
         "history.episodes": "Episode diary_days=days diary_day=read_day",
         "history.forgotten": "Forgotten",
-        "history.generations": "FileChange FileDiff Generation base_of short_ids turns_of undo_id undone_runs",
+        "history.generations": "FileChange FileDiff Generation base_of short_ids turns_of undo_id"
+        " undone_runs",
         "history.hand_edits": "HandEdit",
         "history.undo": "Undone",
         "ownership.access": "require_owner require_writable",

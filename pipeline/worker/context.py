@@ -32,8 +32,8 @@ class WorkerContext:
 
     `sleep` is what a call waits with between its tries, given seconds. `patient` work asks no provider that
     is down before its wait is over; what a person typed does.
-    Of the paths of stores, `visited` holds those whose sessions were read in this pass, and `touched` those whose
-    search indexes have to be looked at anew.
+    Of the paths of stores, `visited` holds those whose sessions were read in this pass, and `touched` those
+    whose search indexes have to be looked at anew.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class WorkerContext:
         return store
 
     def opened_store(self, store_path: Path) -> Store:
-        """Return the store at `store_path` as it was last opened in this pass, with all it has read, else open it.
+        """Return the store at `store_path` as it was opened in this pass, with all it has read, else open it.
 
         An interrupted change is finished in opening.
         """
