@@ -1,4 +1,4 @@
-"""One span read: asked of a model, screened, read again, and written. The order, and the ledger, are `run`'s."""
+"""One span read: asked of a model, screened, read again, and written; `run` has the order and the ledger."""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ def refresh_index(
     """Bring the search index of `store` up to date; return how many memories of it changed.
 
     With `rebuild` it is thrown away first; `notes` are kept in it. Waits out the tick of the clock in which
-    the store was last written to, so that the stamps it keeps tell of every later change. Raises SearchError, StoreError, and
-    ConflictError when a file changes meanwhile.
+    the store was last written to, so that the stamps it keeps tell of every later change. Raises SearchError,
+    StoreError, and ConflictError when a file changes meanwhile.
     """
     with SearchIndex.open(home, store.root) as index:
         if rebuild:

@@ -31,7 +31,7 @@ class DerivedFiles:
         self._context = context
         self._retry = retry.derived_files(context.settings.extraction.attempts)
         self._made_from: dict[Path, str] = {}
-        """How the memory files of a store were (`last_look.files_of`) before its derived files were last made."""
+        """How the memory files of a store were (`last_look.files_of`) before its derived files were made."""
 
     def rebuild(self) -> None:
         """Bring the derived files of every store that was changed up to date."""
@@ -46,8 +46,8 @@ class DerivedFiles:
     def index(self) -> None:
         """Bring the search indexes up to date: of the stores touched since with their teams', and the user's.
 
-        A store the ledger knows gets one as well when it has none that can be used, as after an upgrade. One of
-        which nothing changed is left as it is.
+        A store the ledger knows gets one as well when it has none that can be used, as after an upgrade.
+        One of a store in which nothing changed is left as it is.
         What goes wrong is logged and fails nothing: an index holds nothing of its own, and recall reads
         files instead.
         """

@@ -1,8 +1,8 @@
 """Reading one source file into its store: what the worker's jobs and the commands have in common.
 
 A store is opened only for what a model has to read, and where something changed in it since the last look
-(`last_look`). That, and each run that wrote, leaves a ``reindex`` job in the ledger, which `DerivedFiles` does.
-A crash between a memory and that job leaves the run unfinished, whose next try comes by here again.
+(`last_look`). That, and each run that wrote, leaves a ``reindex`` job in the ledger, which `DerivedFiles`
+does. A crash between a memory and that job leaves the job of the run, whose next try looks again.
 """
 
 from __future__ import annotations

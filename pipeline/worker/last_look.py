@@ -1,10 +1,10 @@
 """Whether a store is as it was when what is derived from it was last made: told without opening it.
 
-Most turns write nothing. So a pass takes the *imprint* of each store that was at work: a digest of the stamps of
-its memory files, of what lies beside them, and of what else derived files depend on, the day included. It is
-kept in the search index, for the index and for the files in the store; both are disposable, and so is it. An
-imprint that is gone or another costs one look at everything: so a change by anybody is seen, and what a dead worker
-owed is made up for.
+Most turns write nothing. So a pass takes the *imprint* of each store that was at work: a digest of the
+stamps of its memory files, of what lies beside them, and of what else derived files depend on, the day
+included. It is kept in the search index, for the index and for the files in the store; both are disposable,
+and so is it. An imprint that is gone or another costs one look at everything: so a change by anybody is seen,
+and what a dead worker owed is made up for.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class LastLook:
         return all(kept[name] == now for name in notes)
 
     def imprint(self, store_path: Path, files: str) -> str:
-        """Return the imprint of the store at `store_path` whose memory files were like `files` (`files_of`)."""
+        """Return the imprint of the store at `store_path` whose memory files were as `files_of` has it."""
         root = os.path.realpath(store_path)
         beside = [_stamp(f"{root}/{name}") for name in (*_DERIVED, *_KNOWN)]
         there = [os.path.lexists(f"{root}/{name}") for name in _THERE]
@@ -106,7 +106,7 @@ def files_of(store_path: Path) -> str:
 
 
 def settled_files_of(store_path: Path) -> str:
-    """Return what `files_of` does once each later change must leave other stamps; "" if that can't be told."""
+    """Return what `files_of` does once each later change must leave other stamps; "" if none can tell."""
     for wait in (1.5 * TICK_NS / 1e9, 0.0):
         found = store_files.listing(os.path.realpath(store_path))
         newest = max((stamp[2] for stamp in found.values()), default=0)
