@@ -29,7 +29,8 @@ from typing import Any
 
 from pipeline import config
 from pipeline.core import zone
-from pipeline.extraction.run import Outcome, extract
+from pipeline.extraction.outcome import Outcome
+from pipeline.extraction.run import extract
 from pipeline.ledger import inbox
 from pipeline.ledger.connection import open_ledger
 from pipeline.llm.fakes import Scripted

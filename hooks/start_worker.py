@@ -103,6 +103,7 @@ def environment(home: str, path: str, system: str = os.name) -> dict[str, str]:
             seen.append(name)
     values["PATH"] = search_path(home, system)
     values.update({"REVERIE_HOME": home, "REVERIE_SEEN": " ".join(seen), "PYTHONSAFEPATH": "1"})
+    values["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # looking for them reads what every package says of itself
     values["PYTHONUTF8"] = "1"  # the names of files are what they are, whatever LC_ALL says
     config = values.get("CLAUDE_CONFIG_DIR")
     if config and config[0] != "~":

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.config import Settings
 from pipeline.core.clock import Clock
 from pipeline.ledger import Ledger
-from pipeline.llm import Client
-from pipeline.store import Store
+
+if TYPE_CHECKING:
+    from pipeline.llm import Client
+    from pipeline.store import Store
 
 
 def open_store(path: Path, settings: Settings, *, create: bool = False, later: bool = False) -> Store:
@@ -18,6 +21,8 @@ def open_store(path: Path, settings: Settings, *, create: bool = False, later: b
     A store opened otherwise would write a MEMORY.md of another length, or keep other generations. `create`,
     `later` and errors are those of `Store.open`.
     """
+    from pipeline.store import Store  # A worker with nothing to read opens none.
+
     return Store.open(
         path,
         create=create,
@@ -33,6 +38,8 @@ def look_at_store(path: Path) -> Store:
 
     What the settings decide is of no matter to it. Errors are those of `Store.open`.
     """
+    from pipeline.store import Store
+
     return Store.open(path, to_look=True)
 
 

@@ -36,7 +36,7 @@ from pipeline.install import claude_settings
 from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, open_ledger, runs
 
 if TYPE_CHECKING:
-    from pipeline.extraction.run import Outcome
+    from pipeline.extraction.outcome import Outcome
     from pipeline.intake.ingest import Ingested
     from pipeline.store import Document, Snapshot, Store
     from pipeline.worker import Pass, Worker

@@ -18,7 +18,7 @@ from pipeline.cli.tables import table
 from pipeline.core.errors import InputError, UsageError
 from pipeline.core.zone import minute
 from pipeline.extraction.offline import BLIND_SPOTS
-from pipeline.extraction.run import Outcome
+from pipeline.extraction.outcome import Outcome
 from pipeline.text.humanize import count
 
 

@@ -19,6 +19,8 @@ from pipeline.config import DreamSettings
 from pipeline.core.clock import at_most_now
 from pipeline.domain.operations import Gate
 
+OF_THE_LEDGER = ("enabled", "interval", "scan", "sessions")
+"""The gates that settings and ledger answer: the worker asks them before it looks at the store at all."""
 TEAM = "Others write in this folder too, so no dream touches what is in it."
 """Why a team's folder sees no dream, whoever asks for one."""
 

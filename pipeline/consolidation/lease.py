@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
+from pipeline.config import Settings
 from pipeline.consolidation import gates
+from pipeline.consolidation.gates import first_closed
 from pipeline.context import PhaseContext
 from pipeline.core.clock import at_most_now
 from pipeline.core.errors import LeaseLostError
 from pipeline.core.process import boot_id, lives, process_name
 from pipeline.domain.operations import Gate
-from pipeline.ledger import calls, dreams
+from pipeline.ledger import Ledger, calls, dreams
 from pipeline.llm.budget import Usage, refusal
-from pipeline.store import ConsolidateLock, HeldLock, Snapshot
+
+if TYPE_CHECKING:
+    from pipeline.store import HeldLock, Snapshot
 
 LEASE_SECONDS = 900.0
 
@@ -63,40 +68,76 @@ def carried_over_ids(phase: PhaseContext) -> list[str]:
 
 def judge(phase: PhaseContext, *, record: bool) -> list[Gate]:
     """Return the gates of this store now, in cost order; `record` keeps them for `status`."""
-    state = dreams.state(phase.ledger, phase.store_key)
+    from pipeline.store import ConsolidateLock
+
     now = phase.clock.now()
-    # Counted from now when the clock was put back, or the wait would last until it has caught up.
-    since = None if state.last_success is None else at_most_now(state.last_success, now.timestamp())
-    facts = gates.GateFacts(
-        enabled=phase.settings.store.mode in ("auto", "propose"),
+    facts = replace(
+        _facts(phase.ledger, phase.store_key, phase.settings, now),
         changed=len(changed_ids(phase, phase.store.scan())),
-        last_success=_moment(state.last_success),
-        last_scan=_moment(state.last_scan),
-        sessions=dreams.sessions_since(phase.ledger, phase.store_key, since=since),
         spend_refusal=_spend(phase),
         lock_holder=ConsolidateLock(phase.store.path).holder(now),
-        now=now,
     )
     found = gates.evaluate(facts, phase.settings.dream)
     if record:
-        _settle(phase, facts)
-        # A look that an earlier gate ended is no scan: it must not put off the next one.
-        before_scan = found[: [gate.name for gate in found].index("scan") + 1]
-        with phase.ledger.transaction():
-            rows = [(gate.name, gate.open, gate.reason) for gate in found]
-            dreams.log_gates(phase.ledger, phase.store_key, rows, now=now)
-            if all(gate.open for gate in before_scan):
-                dreams.note_scan(phase.ledger, phase.store_key, now=now)
+        _keep(phase.ledger, phase.store_key, facts, found)
     return found
 
 
-def _settle(phase: PhaseContext, facts: gates.GateFacts) -> None:
+def closed_without_a_look(
+    ledger: Ledger, store: str, settings: Settings, now: datetime, *, unchanged: Callable[[], bool]
+) -> Gate | None:
+    """Return the first gate of `store` that is closed as far as the ledger tells; None if the store decides.
+
+    What was asked is kept for `status` where one is closed. `unchanged` is asked last: whether it is known
+    that no memory differs from what the last dream saw.
+    """
+    facts = _facts(ledger, store, settings, now)
+    found = [gate for gate in gates.evaluate(facts, settings.dream) if gate.name in gates.OF_THE_LEDGER]
+    if first_closed(found) is None and unchanged():
+        asked = (*gates.OF_THE_LEDGER, "changed")
+        answers = gates.evaluate(replace(facts, changed=0), settings.dream)
+        found = [gate for gate in answers if gate.name in asked]
+    closed = first_closed(found)
+    if closed is not None:
+        _keep(ledger, store, facts, found)
+    return closed
+
+
+def _facts(ledger: Ledger, store: str, settings: Settings, now: datetime) -> gates.GateFacts:
+    """Return what the ledger knows; as for the rest, nothing stands in the way."""
+    state = dreams.state(ledger, store)
+    # Counted from now when the clock was put back, or the wait would last until it has caught up.
+    since = None if state.last_success is None else at_most_now(state.last_success, now.timestamp())
+    return gates.GateFacts(
+        enabled=settings.store.mode in ("auto", "propose"),
+        changed=1,
+        last_success=_moment(state.last_success),
+        last_scan=_moment(state.last_scan),
+        sessions=dreams.sessions_since(ledger, store, since=since),
+        spend_refusal=None,
+        lock_holder=None,
+        now=now,
+    )
+
+
+def _keep(ledger: Ledger, store: str, facts: gates.GateFacts, found: list[Gate]) -> None:
+    _settle(ledger, store, facts)
+    # A look that an earlier gate ended is no scan: it must not put off the next one.
+    before_scan = found[: [gate.name for gate in found].index("scan") + 1]
+    with ledger.transaction():
+        rows = [(gate.name, gate.open, gate.reason) for gate in found]
+        dreams.log_gates(ledger, store, rows, now=facts.now)
+        if all(gate.open for gate in before_scan):
+            dreams.note_scan(ledger, store, now=facts.now)
+
+
+def _settle(ledger: Ledger, store: str, facts: gates.GateFacts) -> None:
     """Keep moments that a clock put back left in the future as now, so that they delay one interval only."""
     past = gates.settled(facts)
     if past.last_success != facts.last_success:
-        dreams.note_success(phase.ledger, phase.store_key, now=facts.now)
+        dreams.note_success(ledger, store, now=facts.now)
     if past.last_scan != facts.last_scan:
-        dreams.note_scan(phase.ledger, phase.store_key, now=facts.now)
+        dreams.note_scan(ledger, store, now=facts.now)
 
 
 @contextmanager
@@ -105,6 +146,8 @@ def take(phase: PhaseContext, *, wanted: bool) -> Iterator[Permit | None]:
     if not wanted:
         yield Permit(phase, "", None)
         return
+    from pipeline.store import ConsolidateLock
+
     now = phase.clock.now()
     token = dreams.take_lease(
         phase.ledger,

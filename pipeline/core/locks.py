@@ -9,10 +9,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import ModuleType
 from typing import IO
 
 from pipeline.core import system
@@ -20,12 +20,19 @@ from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import LockError, SpoolError
 from pipeline.core.home import Home
 
-try:
-    tempfile.gettempdir()
-except FileNotFoundError:
-    # On a full disk no folder passes Python's trial write, and portalocker asks for one when imported.
-    tempfile.tempdir = str(Path.cwd())
-import portalocker
+
+def _portalocker() -> ModuleType:
+    """Return portalocker, at the first lock: a worker that a hook started has its own from there."""
+    import tempfile
+
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError:
+        # On a full disk no folder passes Python's trial write, and portalocker asks for one when imported.
+        tempfile.tempdir = str(Path.cwd())
+    import portalocker
+
+    return portalocker
 
 
 def _open(path: Path, *, to_look: bool = False) -> int:
@@ -52,6 +59,7 @@ def try_lock(path: Path) -> IO[bytes] | None:
     Close the handle to release. The owner's pid is written for a person to read; it decides nothing.
     Raises LockError when the file can't be opened.
     """
+    portalocker = _portalocker()
     handle = os.fdopen(_open(path, to_look=True), "r+b", 0)
     try:
         portalocker.lock(handle, portalocker.LOCK_EX | portalocker.LOCK_NB)
@@ -71,7 +79,8 @@ def lock(path: Path, *, timeout: float) -> Iterator[bool]:
 
     Raises LockError when the file can't be opened.
     """
-    # portalocker would make the file with the umask's mode.
+    portalocker = _portalocker()
+    # It would make the file with the umask's mode.
     os.close(_open(path))
     guard = portalocker.Lock(
         str(path), "a", timeout=timeout, check_interval=0.02, flags=portalocker.LOCK_EX | portalocker.LOCK_NB

@@ -22,7 +22,7 @@ from pipeline.domain.body import Body
 from pipeline.domain.memory import MAX_QUOTE, Evidence, Memory
 from pipeline.evaluation.manner import SECOND_READER, InManner
 from pipeline.evaluation.suite import Session
-from pipeline.extraction.run import Outcome
+from pipeline.extraction.outcome import Outcome
 from pipeline.extraction.screened_candidate import gist
 from pipeline.extraction.strategies import TurnStrategy
 from pipeline.hooklib.plain import lines_of

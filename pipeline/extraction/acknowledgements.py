@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.shortening import asks
 from pipeline.hooklib.host_commands import split_command
+from pipeline.safety.late import late
 
 # One line a language, or a group of them; longer phrases are put first when they are compiled.
 _PHRASES = """
@@ -44,14 +45,16 @@ OKです|お願いします|続けて|続けてください|続けてお願い�
 आगे बढ़ें
 """
 _WORDS = "|".join(sorted(filter(None, re.split(r"[|\n]", _PHRASES)), key=len, reverse=True))
-_ACKNOWLEDGED = re.compile(
+_PLAIN = frozenset(phrase for phrase in _WORDS.split("|") if phrase.isascii() and phrase.isalpha())
+"""Phrases that are a word and no expression: most of what is typed, and told without compiling all."""
+_ACKNOWLEDGED = late(
     rf"(?:(?:{_WORDS}|[\U0001f44d\U0001f44c\U0001f64f\u2705\u2764\U0001f389][\ufe0f\U0001f3fb-\U0001f3ff]?)"
     r"(?![^\W_])[\s.!,:;)~…。！，、।؛،]*)+",
     re.IGNORECASE,
 )
 _LONGEST = 60
 # A message that proposes: “I suggest SQLite.” · one that reports: “I changed it.”
-_PROPOSES = re.compile(
+_PROPOSES = late(
     r"\b(?:suggest|propos(?:e|al|ing|ition)|recommend|option|alternative|prefer|shall|should|could|would"
     r"|I['’]ll|I will|let['’]s|we can|going to|want me|let me know"
     r"|vorschl\w+|schlage|empfehl\w+|soll|sollen|könnte\w*|würde\w*|variante|je propose|conseille"
@@ -65,6 +68,8 @@ _PROPOSES = re.compile(
 def is_acknowledgement(text: str) -> bool:
     """Say whether `text` is nothing but thanks, assent, or a wish to go on."""
     text = text.strip()
+    if text.rstrip(".!").lower() in _PLAIN:
+        return True
     return 0 < len(text) <= _LONGEST and _ACKNOWLEDGED.fullmatch(text) is not None
 
 

@@ -25,7 +25,7 @@ from pipeline.extraction.strategies import Span
 from pipeline.ledger.inbox import InboxItem
 from pipeline.safety.invisible import visible, visible_line
 from pipeline.search.fts import SearchIndex
-from pipeline.search.refresh import search_rows
+from pipeline.search.refresh import rows_of
 from pipeline.store import Document, Snapshot, Store
 from pipeline.text.similarity import ALIKE_BY_WORDS
 from pipeline.verify.provenance import said_at, sources_of
@@ -70,13 +70,14 @@ class Shown:
     """What a request shows: memories in full, and the texts of all three parts."""
 
     full: tuple[Known, ...] = ()
+    texts: tuple[str, ...] = ()
     listing: str = NONE
     waiting: str = NONE
 
     @property
     def text(self) -> str:
         """Return the memories in full as the prompt has them."""
-        return "\n".join(in_full(known) for known in self.full) or NONE
+        return "\n".join(self.texts) or NONE
 
 
 def gather(phase: PhaseContext, span: Span, waiting: Sequence[InboxItem], *, provisional: bool) -> Shown:
@@ -190,6 +191,7 @@ def _gather(
     ]
     budget = _budget(phase.settings.extraction.known_chars, span)
     full: list[Known] = []
+    rendered: list[str] = []
     nearer: list[Document] = []
     for store, documents, everywhere in _scopes(phase, snapshot):
         ranked = _ranked(phase.home, store, documents, texts)
@@ -203,15 +205,19 @@ def _gather(
             nearer = ranked
         room = budget // _USER_SHARE if everywhere else budget
         for known in candidates:
-            size = len(in_full(known))
-            if size <= room:
+            text = in_full(known)
+            if len(text) <= room:
                 full.append(known)
-                room -= size
+                rendered.append(text)
+                room -= len(text)
     shown = {known.memory.path for known in full if not known.everywhere}
     nearer_paths = {document.path for document in nearer}
     rest = [*nearer, *(document for document in snapshot.documents if document.path not in nearer_paths)]
     return Shown(
-        tuple(full), listing(document for document in rest if document.path not in shown), _waiting(waiting)
+        tuple(full),
+        tuple(rendered),
+        listing(document for document in rest if document.path not in shown),
+        _waiting(waiting),
     )
 
 
@@ -286,7 +292,7 @@ def _searched(
     """
     try:
         with SearchIndex.open(home, store.path) as index:
-            index.sync(search_rows(documents))
+            index.sync(rows_of(home, store, documents))
             return ask(index)
     except SearchError as error:
         LOG.warning("%s", error)

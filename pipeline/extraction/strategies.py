@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pipeline.config import ExtractionSettings
 from pipeline.core.clock import parse_time
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.acknowledgements import only_noise
 from pipeline.extraction.render import windows
-from pipeline.extraction.schema import ConversationExtraction, Extraction
 from pipeline.ledger import Ledger, conversations, dialogue, runs, utterances, watermarks
+
+if TYPE_CHECKING:
+    from pipeline.extraction.schema import Extraction
 
 _LAST_ROW = 2**63 - 1
 LEAST_CONTEXT_CHARS = 1_500
@@ -109,7 +111,13 @@ class TurnStrategy:
     again: tuple[runs.Run, ...] = ()
     id: str = "turn"
     prompt: str = "extract.turn"
-    schema: type[Extraction] = Extraction
+
+    @property
+    def schema(self) -> type[Extraction]:
+        """Return the shape of the reply; only who asks a model needs it."""
+        from pipeline.extraction.schema import Extraction
+
+        return Extraction
 
     @property
     def source(self) -> str:
@@ -213,7 +221,13 @@ class ConversationStrategy:
     minimum: int = 5
     id: str = "conversation"
     prompt: str = "extract.conversation"
-    schema: type[Extraction] = ConversationExtraction
+
+    @property
+    def schema(self) -> type[Extraction]:
+        """Return the shape of the reply; only who asks a model needs it."""
+        from pipeline.extraction.schema import ConversationExtraction
+
+        return ConversationExtraction
 
     @property
     def source(self) -> str:

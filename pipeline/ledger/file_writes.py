@@ -50,6 +50,12 @@ def below(ledger: Ledger, folders: Sequence[str]) -> dict[str, list[FileWrite]]:
     return {path: sorted(writes, key=lambda write: write.done_at) for path, writes in found.items()}
 
 
+def count_below(ledger: Ledger, folders: Iterable[str]) -> int:
+    """Return how many writes below `folders` (as for `below`) the ledger knows."""
+    sql = "SELECT count(*) FROM file_writes WHERE path > ? AND path < ?"
+    return sum(int(ledger.value(sql, (f"{folder}/", f"{folder}0"))) for folder in folders)
+
+
 def _seconds(text: str | None) -> float | None:
     moment = parse_time(text)
     return None if moment is None else moment.timestamp()

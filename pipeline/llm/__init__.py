@@ -4,9 +4,23 @@ Importing this package imports no SDK: anthropic, tenacity and the redactor's en
 call that needs them.
 """
 
-from pipeline.llm.client import Client
-from pipeline.llm.providers import describe, open_provider
-from pipeline.llm.request import Message, Meter, Provider, RawReply, Reply, Request, request_digest
+from typing import TYPE_CHECKING
+
+from pipeline.core.lazily import exports
+
+if TYPE_CHECKING:
+    from pipeline.llm.client import Client
+    from pipeline.llm.providers import describe, open_provider
+    from pipeline.llm.request import Message, Meter, Provider, RawReply, Reply, Request, request_digest
+
+__getattr__ = exports(
+    __name__,
+    {
+        "client": "Client",
+        "providers": "describe open_provider",
+        "request": "Message Meter Provider RawReply Reply Request request_digest",
+    },
+)
 
 __all__ = [
     "Client",

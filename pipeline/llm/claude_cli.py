@@ -8,8 +8,6 @@ is killed when the call is over, however it ended.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -29,49 +27,14 @@ from pipeline.core.errors import (
 )
 from pipeline.core.home import Home
 from pipeline.core.locks import try_lock
-from pipeline.hooklib import jsonish, places
+from pipeline.hooklib import jsonish
 from pipeline.llm import claude_call, claude_result, logins
+from pipeline.llm.claude_program import INSTALL, missing
 from pipeline.llm.live_guard import forbid_live
 from pipeline.llm.request import RawReply, Request
 
 _HELP_SECONDS = 30.0
 _BUSY_SECONDS = 5.0
-_FOLDERS = (
-    *(".local/bin", ".claude/local", ".npm-global/bin", ".volta/bin", ".bun/bin", ".local/share/pnpm"),
-    *("Library/pnpm", ".local/share/mise/shims", ".asdf/shims"),
-)
-"""Where installers of programs in JavaScript put them, below a person's own folder."""
-_INSTALL = "Install Claude Code, or name the program in model.claude_path."
-
-
-def find_claude(settings: ModelSettings) -> Path | None:
-    """Return the claude program: the one the settings name, else on PATH, else where installers put it.
-
-    In what Claude Code starts PATH may be a project's, so the noted one counts (`places.search_path`). A
-    program that is named but missing gives None; no other is taken in its place.
-    """
-    if settings.claude_path:
-        named = Path(settings.claude_path).expanduser().absolute()
-        return named if _runs(named) else None
-    return installed_claude(places.search_path(places.home_dir()))
-
-
-def installed_claude(path: str) -> Path | None:
-    """Return the claude program on the PATH `path`, else where installers put it; None when it is nowhere."""
-    on_path = shutil.which("claude", path=path)
-    home = Path.home()
-    candidates = [Path(on_path).absolute()] if on_path else []
-    candidates += [home / folder / "claude" for folder in _FOLDERS]
-    candidates += [Path("/usr/local/bin/claude"), Path("/opt/homebrew/bin/claude")]
-    candidates += sorted(home.glob(".nvm/versions/node/*/bin/claude"), reverse=True)
-    return next((program for program in candidates if _runs(program)), None)
-
-
-def missing(settings: ModelSettings) -> UnavailableError:
-    """Return the error for a program that is not there, naming it."""
-    return UnavailableError(
-        f"The program {settings.claude_path or 'claude'} is not there.", fix=_INSTALL
-    ).unsent()
 
 
 class ClaudeCliProvider:
@@ -178,7 +141,7 @@ class ClaudeCliProvider:
                     argv, stdin=given, stdout=out, stderr=err, cwd=cwd, env=env, **system.grouped()
                 )
             except OSError as error:
-                raise UnavailableError(f"{argv[0]} can't be run: {error}", fix=_INSTALL).unsent() from error
+                raise UnavailableError(f"{argv[0]} can't be run: {error}", fix=INSTALL).unsent() from error
             try:
                 code = child.wait(seconds)
             except subprocess.TimeoutExpired as error:
@@ -209,10 +172,6 @@ def _stop(pid: int, *, force: bool) -> None:
         subprocess.run(command, check=False, capture_output=True)
     else:
         system.end_group(pid, force=force)
-
-
-def _runs(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)
 
 
 def _read_flags(cache_file: Path, program_identity: Sequence[Any]) -> frozenset[str] | None:

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pipeline.config import ModelSettings
 from pipeline.core.errors import ConfigError, UnauthorisedError, UnavailableError
 from pipeline.hooklib.places import by_client, variable
 from pipeline.llm import logins
-from pipeline.llm.anthropic_client import AnthropicProvider
-from pipeline.llm.cassette import RecordProvider, ReplayProvider
-from pipeline.llm.claude_cli import ClaudeCliProvider, find_claude, missing
-from pipeline.llm.request import Provider, Request
+from pipeline.llm.claude_program import find_claude, missing
+
+if TYPE_CHECKING:
+    from pipeline.llm.anthropic_client import AnthropicProvider
+    from pipeline.llm.request import Provider, Request
 
 
 class OfflineProvider:
@@ -48,9 +49,13 @@ def open_provider(spec: str, settings: ModelSettings, *, home: Path) -> Provider
         program = find_claude(settings)
         if program is None:
             raise missing(settings)
+        from pipeline.llm.claude_cli import ClaudeCliProvider
+
         return ClaudeCliProvider(program, settings, home=home)
     if kind == "offline":
         return OfflineProvider()
+    from pipeline.llm.cassette import RecordProvider, ReplayProvider
+
     if kind == "replay":
         return ReplayProvider(Path(folder).expanduser())
     return RecordProvider(_anthropic(settings, typed=True), Path(folder).expanduser())
@@ -116,6 +121,8 @@ def _no_key(settings: ModelSettings) -> str:
 
 
 def _anthropic(settings: ModelSettings, *, typed: bool) -> AnthropicProvider:
+    from pipeline.llm.anthropic_client import AnthropicProvider
+
     key, token = _credentials(settings, typed=typed)
     if not (key or token):
         raise UnauthorisedError(

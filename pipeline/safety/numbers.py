@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from pipeline.safety.late import late
 from pipeline.safety.rule import Span
 
-_CARD = re.compile(r"(?a:(?<![\w.,/+-])[2-6]\d{3}(?:[ \u00a0-]?\d{2,6}){2,4}(?![\w/]|[.,-]\d))")
-_CODE = re.compile(
+_CARD = late(r"(?a:(?<![\w.,/+-])[2-6]\d{3}(?:[ \u00a0-]?\d{2,6}){2,4}(?![\w/]|[.,-]\d))")
+_CODE = late(
     r"(?i)(?<![a-z])(?:cvv2?|cvc2?|cvn2?|csc|cryptogramme(?: visuel)?|(?:karten)?prüf(?:nummer|ziffer)|sicherheits(?:code|nummer)|(?:card )?security[ _-]?code|"
     r"c(?:ode|ód\.?|ódigo|odice) (?:de |di |d[ea] )?(?:sécurité|seguridad|segurança|sicurezza|verificación)|beveiligingscode|säkerhetskod|sikkerhedskode|"
     r"kod (?:cvv|cvc|zabezpieczający)|güvenlik kodu|код (?:безопасности|cvc|cvv)|セキュリティ ?コード|安全码|安全碼|校验码|보안 ?코드)(?![a-z])"
@@ -16,13 +17,13 @@ _CODE = re.compile(
 )
 _ABOUT_CARDS = ("card", "cvv", "cvc", "karte", "tarjeta", "carte", "カード", "카드", "卡")
 _ISSUERS = (
-    (re.compile(r"4"), (13, 16, 19)),
-    (re.compile(r"5[1-5]|2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)"), (16,)),
-    (re.compile(r"3[47]"), (15,)),
-    (re.compile(r"3(?:0[0-5]|[689])"), (14,)),
-    (re.compile(r"35(?:2[89]|[3-8])"), (16,)),
-    (re.compile(r"6(?:011|5|4[4-9]|2|0)"), (16, 17, 18, 19)),
-    (re.compile(r"5[06-9]|6"), (16, 17, 18, 19)),
+    (late(r"4"), (13, 16, 19)),
+    (late(r"5[1-5]|2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)"), (16,)),
+    (late(r"3[47]"), (15,)),
+    (late(r"3(?:0[0-5]|[689])"), (14,)),
+    (late(r"35(?:2[89]|[3-8])"), (16,)),
+    (late(r"6(?:011|5|4[4-9]|2|0)"), (16, 17, 18, 19)),
+    (late(r"5[06-9]|6"), (16, 17, 18, 19)),
 )
 _PRINTED = frozenset({
     "4242424242424242", "4111111111111111", "4012888888881881", "4000056655665556", "5555555555554444",
@@ -31,7 +32,7 @@ _PRINTED = frozenset({
     "5200828282828210",
 })  # fmt: skip
 """Numbers that the documentation of payment services prints."""
-_OTHER_NUMBER = re.compile(
+_OTHER_NUMBER = late(
     r"(?i)(?:\b(?:invoice|order|case|ticket|tracking|reference|ref|row|id|serial|rechnung\w*|bestell\w*|auftrag\w*|sendung\w*|paket\w*|vorgang\w*|kunden\w*|"
     r"pedido|encomenda|factura|facture|commande|colis|ordine|fattura|fatura|nota fiscal|nummer|número|numéro|numero|numer\w*|zamówieni\w*|zleceni\w*|faktur\w*|"
     r"factuur\w*|bestelling|sipariş\w*|takip|заказ\w*|сч[её]т\w*|накладн\w*|meter|zähler\w*|seq|ts|timestamp|channel|guild|imei|isbn|iban|phone|tel)"

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 
-PLACEHOLDER = re.compile(
+from pipeline.safety.late import late
+
+PLACEHOLDER = late(
     r"[$<{(\[]|%(?:[sdv{(]|\w+%)|.*\[redacted:|[*x.•…_-]+$|your[-_ ]|example|change[-_ ]?(?:me|this|it)\b|"
     r"replace[-_]?(?:me|with)|"
     r"\.\.\.|"
@@ -37,14 +39,14 @@ NOT_A_VALUE = frozenset({
     "either", "which", "there", "never", "always", "stored", "hashed", "encrypted", "rotated",
     "leaked", "generated", "refreshed", "revoked", "bearer", "basic", "current-password", "new-password",
 })  # fmt: skip
-IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-ALGORITHM = re.compile(
+IDENTIFIER = late(r"[A-Za-z_]\w*")
+ALGORITHM = late(
     r"(?i)(?:base|sha|utf|hs|rs|es|ps|md|aes|rfc|oauth|bcrypt|argon|pbkdf|ed|x|secp|ssh|tls|http|scram-sha)[-$]?\d{1,5}(?:[-_/: #]?[a-z]*\d{0,3})?$|"
     r"\d+[- ]?(?:[a-z]{1,5}|characters)$|v\d+(?:[-.]\w{1,6})*$|(?-i:[1-9][A-Z][a-z]+$)|\d+$"
 )
-SYMBOL = re.compile(r"[!@#$%^&*+=~?]")
-VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|PWD|CREDENTIALS?)")
-_ORDINARY = re.compile(
+SYMBOL = late(r"[!@#$%^&*+=~?]")
+VARIABLE = late(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|PWD|CREDENTIALS?)")
+_ORDINARY = late(
     r"(?i)0x[0-9a-f]{1,20}$|\d+(?:_[a-z]+)+$|v?\d+(?:[.,:/-]\d+)+[\w.+-]*$|[~.]?/|\.{1,2}\\|[a-z]:\\|.*://|[\w.+-]+@[\w-]+\.[\w.]+$|"
     r"[\w./-]*\.(?:env|ya?ml|json|txt|md|py|[cm]?[jt]sx?|css|map|wasm|woff2?|svg|png|jpe?g|toml|ini|cfg|conf|pem|key|crt|sh|sql|kdbx?|gpg|html?|log|csv|go|rs|"
     r"java|php|rb|lock|gz|zip|com|org|net|io|dev|de|local)\d?(?::\d+)?$|"
@@ -53,49 +55,47 @@ _ORDINARY = re.compile(
     r"sha(?:1|256|384|512)[:-]|md5:|AAAA[BCE]3Nza|(?:--?|\+)[a-z][a-z-]*\d{0,5}(?:=|$)|[a-z]+-?\d*(?:\.\d+)+(?:[-+.:][\w.]*)?$"
 )
 """Ordinary things of programs: versions, dates, paths, addresses, files, calls, variables, hosts."""
-_OWNED_UP = re.compile(r"(?i)(?<![a-z])(?:fake|dummy|sample)(?![a-z])")
+_OWNED_UP = late(r"(?i)(?<![a-z])(?:fake|dummy|sample)(?![a-z])")
 """What says of itself that it is no secret; only in prose, where nothing but its looks makes it one."""
-_PRODUCT = re.compile(r"[A-Z][a-z]+\d{1,2}$|[A-Z]{2,6}-?\d{1,6}$")
+_PRODUCT = late(r"[A-Z][a-z]+\d{1,2}$|[A-Z]{2,6}-?\d{1,6}$")
 """What a product, a standard or a ticket is called: ``Windows11``, ``ISO27001``, ``OPS-4471``."""
 _UNLIKELY = frozenset("[]{}()\\/")
-_LIKE_A_HOST = re.compile(
+_LIKE_A_HOST = late(
     r"(?:[a-z]+(?:\d[a-z]*)?[-_/])*[a-z]+[-_]?\d{1,2}$|(?:[a-z]+(?:\d{1,2}[a-z]{0,2}\d?)?[-_/])+[a-z]+\d?$"
 )
-_CAMEL = re.compile(r"(?:(?:[A-Z]?[a-z]{2,}|[A-Z]{1,5})\d{0,2})+[A-Z][a-z]{2,}\Z")
+_CAMEL = late(r"(?:(?:[A-Z]?[a-z]{2,}|[A-Z]{1,5})\d{0,2})+[A-Z][a-z]{2,}\Z")
 """An identifier of several words, with a number in it: ``UserAuthV2Service``."""
-_QUERY = re.compile(r"\?(?:[\w.]*$|[\w.-]+=)")
-_PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W_A-Za-z]+")
+_QUERY = late(r"\?(?:[\w.]*$|[\w.-]+=)")
+_PIECES = late(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W_A-Za-z]+")
 SECRET_WORD = (
     r"pass(?:word|wort|phrase|code|wd|ord\w{0,2})?s?|pwd|pw|secrets?|tokens?|keys?|credentials?|kennwort|wachtwoord|ww|contrase[ñn]a|clave|"
     r"senha|palavra|mot|passe|mdp|has[lł]o|parola|[sş]ifre|heslo|l[oö]senord|adgangskode|salasana|jelsz[oó]|psk|pin|"
     r"пароль|секрет|ключ|токен"
 )
 """A word of a name that says what it names is a secret."""
-_WORDS_OF_A_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
+_WORDS_OF_A_NAME = late(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 SAME_THING = (
     r"prod(?:uction)?|stag(?:e|ing)|dev|test|live|base|old|new|current|backup|main|default|value|api|data|db|bdd|"
     r"бд|база|admin|root|wifi|wlan|smtp|mail|ftp|ssh|sql|mysql|postgres|redis|mongo|app|web|nas|vpn|ldap"
 )
 """What may follow the word for a secret in a name, and leaves it the name of one."""
-_SAME_THING = re.compile(rf"(?i)(?:{SAME_THING}|\d+)")
-_OF_SOMETHING = re.compile(r"(?i)(?<=_)(?:of|for|in|on|from|to|de|del|für|pour|para|per)(?=_)")
-_SECRET_HEAD = re.compile(
+_SAME_THING = late(rf"(?i)(?:{SAME_THING}|\d+)")
+_OF_SOMETHING = late(r"(?i)(?<=_)(?:of|for|in|on|from|to|de|del|für|pour|para|per)(?=_)")
+_SECRET_HEAD = late(
     rf"(?i)(?:\w*(?:password|passwd|passphrase|passwort|token|secret|{SECRET_WORD})|auth|psk|pat|salt|creds|cookie)"
 )
-_ITS_OWN_NAME = re.compile(rf"(?i)(?:[^\W\d_]+[-_. ])*(?:{SECRET_WORD})(?:[-_. ](?:[^\W\d_]+|v?\d{{1,2}}))*")
+_ITS_OWN_NAME = late(rf"(?i)(?:[^\W\d_]+[-_. ])*(?:{SECRET_WORD})(?:[-_. ](?:[^\W\d_]+|v?\d{{1,2}}))*")
 _HUMP = r"(?:[A-Z]?(?:[a-z]{2,3}(?![a-z])|(?=[a-z]*[aeiouy])[a-z]{2,})|[A-Z]{2,5}(?![a-z]))"
 """A word within a name: one with a vowel, a short one, or an abbreviation."""
-_HUMPS = re.compile(
-    rf"[_$]*(?:(?:{_HUMP}|[A-Z]{{2,}}(?![a-z])|[A-Z](?=[A-Z][a-z])|[vV](?=\d))\d{{0,2}}[_$]*)+"
-)
-_LONG_NAME = re.compile(rf"{_HUMP}(?:(?=[A-Z]){_HUMP})+\d?")
-_BASE64 = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
-_CAPITALS = re.compile(r"[^\W\d_a-zß-ÿ]+(?:[_-][^\W\d_a-zß-ÿ]+)+_?")
-_ONE_NAME = re.compile(r"(?:[^\W\d]|[.-])+\d?")
-_GROUPS = re.compile(r"(?=[A-Z-]*\d)(?:[A-Z0-9]{4,6}-){3,}[A-Z0-9]{4,6}")
-_WITH_BREAKS = re.compile(r"\w+(?:[._-]\w+)*")
-_STRONG_SIGN = re.compile(r"\w[!#$%^&*?~+@]+\w|\w[!#%^&*]{1,2}$|^[A-Za-z]\w*\d\$$")
-_FUNCTION_WORD = re.compile(
+_HUMPS = late(rf"[_$]*(?:(?:{_HUMP}|[A-Z]{{2,}}(?![a-z])|[A-Z](?=[A-Z][a-z])|[vV](?=\d))\d{{0,2}}[_$]*)+")
+_LONG_NAME = late(rf"{_HUMP}(?:(?=[A-Z]){_HUMP})+\d?")
+_BASE64 = late(r"[A-Za-z0-9+/]{40,}={0,2}")
+_CAPITALS = late(r"[^\W\d_a-zß-ÿ]+(?:[_-][^\W\d_a-zß-ÿ]+)+_?")
+_ONE_NAME = late(r"(?:[^\W\d]|[.-])+\d?")
+_GROUPS = late(r"(?=[A-Z-]*\d)(?:[A-Z0-9]{4,6}-){3,}[A-Z0-9]{4,6}")
+_WITH_BREAKS = late(r"\w+(?:[._-]\w+)*")
+_STRONG_SIGN = late(r"\w[!#$%^&*?~+@]+\w|\w[!#%^&*]{1,2}$|^[A-Za-z]\w*\d\$$")
+_FUNCTION_WORD = late(
     r"(?i).*(?:ed|ing|able|ible|ful|less|ous|ive|ary|ory|ly|ent|ant|al|ic|en|ic|ish|ate|ure|ion|sed|set|ble)$"
 )
 

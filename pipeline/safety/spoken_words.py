@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from pipeline.safety.late import late
+
 WORDS = {
     "pass": r"pass(?:[ _-]?(?:word|code|phrase|key)(?:['’]?s)?|wd|wort\w{0,2}|ord\w{0,2})?(?:['’]s)?",
     "pswd": r"pswd", "pswrd": r"pswrd", "kodeord": r"kodeord\w{0,2}", "netzwerkschl": r"netzwerkschlüssel", "network key": r"network key",
@@ -28,7 +30,7 @@ FAR_WORDS = {
     "パスワード": "パスワード", "暗証番号": "暗証番号", "パスフレーズ": "パスフレーズ", "密码": "密码", "密碼": "密碼", "口令": "口令",
     "비밀번호": "비밀번호", "비번": "비번", "암호": "암호", "패스워드": "패스워드",
 }  # fmt: skip
-NAMES = {hint: re.compile(pattern, re.IGNORECASE) for hint, pattern in (WORDS | FAR_WORDS).items()}
+NAMES = {hint: late(pattern, re.IGNORECASE) for hint, pattern in (WORDS | FAR_WORDS).items()}
 SHORT = frozenset(
     {
         "pw",
@@ -96,35 +98,35 @@ BEFORE_OTHERS = frozenset(
 """Behind which something else is told than the value."""
 GIVES = frozenset("to auf zu на para por par à as olarak إلى naar na till til".split())
 """What joins a new value to a name; a plain word in quotes may follow."""
-GIVEN = re.compile(
+GIVEN = late(
     r"\s*[:=：]|\s+(?:(?:for|of|to|on|del?|für|vom?|du|van|voor)\s(?:[\w'’-]+\s){1,4})?(?:is|was|es|est|ist|lautet|war|é|è|era)\s|[\"'`*)]{1,2}\s*[:=]"
 )
 """What must follow "pass", which is a verb more often than a name."""
-AFTER_CJK = re.compile(r"[^\x00-\x7f。！？]{0,14}[「『“\"'`《【（(:=,]{0,2}\s?[「『“\"'`《【（(]?")
+AFTER_CJK = late(r"[^\x00-\x7f。！？]{0,14}[「『“\"'`《【（(:=,]{0,2}\s?[「『“\"'`《【（(]?")
 """What may stand between a name and its value where no blanks stand between words."""
-ASCII = re.compile(r"[!-~]{4,100}")
-CLOSING = re.compile(r"[\"'`”»*)]{0,3}")
+ASCII = late(r"[!-~]{4,100}")
+CLOSING = late(r"[\"'`”»*)]{0,3}")
 OPEN, CLOSE = "\"'`“”„«»‘‚「『《‹", "\"'`“”«»’‘」』》›"
 OPENED = frozenset("\"'`(\\")
-RELEASE = re.compile(r"[A-Z][a-z]+(?:\d{1,2}|20\d\d)[a-z]?")
+RELEASE = late(r"[A-Z][a-z]+(?:\d{1,2}|20\d\d)[a-z]?")
 """What a release or a product is called, and what many take for a password."""
-PRODUCT = re.compile(r"[A-Za-z]+[-.]?\d{1,2}")
+PRODUCT = late(r"[A-Za-z]+[-.]?\d{1,2}")
 STRIP = OPEN + CLOSE + "()[]{},;:，。、！"
-TOKEN = re.compile(r"\S+")
-QUOTE = re.compile(
+TOKEN = late(r"\S+")
+QUOTE = late(
     rf"[{re.escape(OPEN)}]\s?(?P<value>[^\n{re.escape(OPEN + CLOSE)}]{{3,120}}?)\s?[{re.escape(CLOSE)}]"
 )
-BESIDE_SYLLABLES = re.compile(r"(?P<value>[!-~]{6,100})(?P<between>(?:[^\x00-\x7f]|\s){1,5})\Z")
+BESIDE_SYLLABLES = late(r"(?P<value>[!-~]{6,100})(?P<between>(?:[^\x00-\x7f]|\s){1,5})\Z")
 """What stands before a name of a script without blanks between words."""
 PARTICLES = frozenset(["が", "を", "は", "作为", "作為", "当", "做", "是", "为", "를", "을", "이", "가"])
 """What joins a value before such a name to it."""
 TOPIC = frozenset("はがをは是为為")
 """What follows a name in Latin letters in Japanese or Chinese."""
-ENGLISH = re.compile(
+ENGLISH = late(
     r"(?i)pass(?!wort|ord|e)|p(?:s|as)?w|log|sign|cred|secret|token|key|psk|wi-?fi|wlan|unlock|open|network"
 )
 """Names that may be the first half of another's: "password manager"; in other languages the value follows."""
-CHANGED = re.compile(
+CHANGED = late(
     r"(?i)(?<![^\W\d_])(?:chang|re?set|updat|rotat|geänder|änder|gesetzt|setz|gestellt|stell|cambi|mudei|mudou|alter|modifi|zmien|změn|"
     r"поменя|смени|измени|зміни|постав|ustaw|nastav|değiş|ayarla|wijzig|verander|ændr|ändr|bytt|byt|endr|megváltoz|schimb|remplac|mis\b)"
 )
@@ -137,40 +139,40 @@ WHERE = frozenset(
     "in im on at auf an am bei aus dans sur en su nel nella na v ve z ze w we i på hos op bij uit в на из с у із з da em no".split()
 )
 """Behind which a place stands, up to two words on."""
-PAIRED = re.compile(
+PAIRED = late(
     r"(?i)(?:user(?: ?name)?|log[ -]?in|account|benutzer(?:name)?|usuario|utente|identifiant|konto)\s?[:=]?\s[\w.@+-]{2,60}[,/;]?\s(?:(?:and|und|y|et|e)\s)?(?:(?:the|das|la|le|el)\s)?\Z"
 )
 """Whose password is named next: "username bob, password …"."""
-OPENS = re.compile(r"(?i)\b(?:use|using|with|enter|type)\s+(?P<value>\S{6,100})\s+to\s+\Z")
+OPENS = late(r"(?i)\b(?:use|using|with|enter|type)\s+(?P<value>\S{6,100})\s+to\s+\Z")
 """A value, and that it is for what follows: "use … to unlock"."""
-OWNED = re.compile(r"(?<!\w)(?:my|our|your|his|her|their|the)\s(?:[\w-]+\s){0,2}\Z")
+OWNED = late(r"(?<!\w)(?:my|our|your|his|her|their|the)\s(?:[\w-]+\s){0,2}\Z")
 """What stands before "pass" where it is a name."""
-WORDS_JOINED = re.compile(r"[A-Za-z]{4,12}(?:([._-])[A-Za-z]{4,12})(?:\1[A-Za-z]{4,12})+")
+WORDS_JOINED = late(r"[A-Za-z]{4,12}(?:([._-])[A-Za-z]{4,12})(?:\1[A-Za-z]{4,12})+")
 AHEAD = 90
-SENTENCE = re.compile(r"[.!?;]\s|\n")
+SENTENCE = late(r"[.!?;]\s|\n")
 
 _AS = r"as|als|comme|como|come|jako|som|как|як|olarak"
 _FOR = r"for|für|para|pour|per|til|voor|för|do|для"
 _IS = rf"{_AS}|{_FOR}|is|are|was|ist|war|sind|waren|est|était|es|era|é|è|jest|był|było|to|je|er|är|var|это|—|-|–|="
-AS = re.compile(rf"\s(?:{_AS})\s+(?:[^\W\d_]+\s+){{0,4}}\Z")
+AS = late(rf"\s(?:{_AS})\s+(?:[^\W\d_]+\s+){{0,4}}\Z")
 """What says that a value stands before it, whatever that looks like."""
-FOR = re.compile(rf"\s(?:{_FOR})\s+(?:[^\W\d_]+\s+){{0,4}}\Z")
-BEFORE = re.compile(
+FOR = late(rf"\s(?:{_FOR})\s+(?:[^\W\d_]+\s+){{0,4}}\Z")
+BEFORE = late(
     r"(?:(?P<quoted>[\"'`“„«‘][^\n\"'`“”„«»‘’]{4,100}[\"'`”“»’])|(?P<value>\S{6,100}))[,;:]?\s+"
     rf"(?:(?:{_IS}|that['’]s|c['’]est|das ist)\s+)+(?:[^\W\d]+['’]?s?\s+){{0,4}}(?:[^\W\d]+-)?\Z"
 )
 """A value and, up to four words before its name, what says that it is one."""
-ASIDE = re.compile(r"(?P<value>\S{6,100})\s+\((?:[^\W\d]+['’]?s?\s+){0,5}(?:[^\W\d]+-)?\Z")
+ASIDE = late(r"(?P<value>\S{6,100})\s+\((?:[^\W\d]+['’]?s?\s+){0,5}(?:[^\W\d]+-)?\Z")
 """A value whose name stands in brackets behind it."""
 BEFORE_WORDS = frozenset(
     "for für para pour per til voor för do для як war était era jest był było je var as is are was als ist sind waren comme est como come es é è jako to som er är как это — - – = that's that’s c'est "
     "c’est type enter tippe gib".split()
 )
-TYPED = re.compile(r"(?i)\b(?:type|enter|tippe|gib)\s+(?P<value>\S{6,100})\s+(?:[^\W\d]+\s+){1,8}\Z")
-CALL = re.compile(r"[A-Za-z_]\(")
-PARTS = re.compile(r"[ ._-]")
-LINE_ENDS = re.compile(r"[.!]?(?=\n|\Z)")
-RUN = re.compile(r"\s[a-z]{3,9}(?: [a-z]{3,9}){3,9}(?![\w'’])")
+TYPED = late(r"(?i)\b(?:type|enter|tippe|gib)\s+(?P<value>\S{6,100})\s+(?:[^\W\d]+\s+){1,8}\Z")
+CALL = late(r"[A-Za-z_]\(")
+PARTS = late(r"[ ._-]")
+LINE_ENDS = late(r"[.!]?(?=\n|\Z)")
+RUN = late(r"\s[a-z]{3,9}(?: [a-z]{3,9}){3,9}(?![\w'’])")
 """Words as a passphrase has them."""
 POLICY = frozenset(
     "the must should characters character least needs need not too long short wrong empty missing invalid required expired "
@@ -189,19 +191,17 @@ _ACCOUNT = (
     r"identifiants?|connexion|admin|root|credenciales|usuario|usuário|utente|credenziali|логин|gebruiker|użytkownik|kullanıcı|"
     r"アカウント|ログイン|账号|아이디|계정|登录)(?![a-zA-Z_])"
 )
-ACCOUNT = re.compile(rf"(?i){_ACCOUNT}")
-BESIDE = re.compile(
+ACCOUNT = late(rf"(?i){_ACCOUNT}")
+BESIDE = late(
     r"\w(?:\s(?:uses|using|with|mit|avec|con|com)\s|\s[/|]\s|[/|:]|(?<=\.\w\w),\s|(?<=\.\w\w\w),\s|\s(?:and|und|et|y|e|и|i|en)\s)[\"'`]?(?P<value>[^\s\"'`<>，。]{7,100})"
 )
 """What stands behind a sign or word that parts a name from its password."""
-PAIR = re.compile(
+PAIR = late(
     rf"(?i){_ACCOUNT}(?:\s(?:für|for|to|on|of|zum|zur|del?|du|pour|per|do|for the|für den|für die|für das)\s[\w.-]{{2,20}}(?=\s?[:：]))?(?:\s*[:：]|\s+(?:with|as|mit|als|con|avec|com|are|is|sind)){{0,2}}\s*[\"'`]?[\w.@+-]{{1,60}}[\"'`]?"
     r"(?:\s*[/|｜／]\s*|:|\s+(?:and|und|et|y|e|и)\s+)[\"'`]?(?P<value>[^\s\"'`<>，。]{6,100})"
 )
-ADMIN = re.compile(
-    r"(?i)(?<![\w/.@-])(?:admin|root|administrator)\s+[/|]\s+[\"'`]?(?P<value>[^\s\"'`<>]{6,100})"
-)
-FROM_TO = re.compile(
+ADMIN = late(r"(?i)(?<![\w/.@-])(?:admin|root|administrator)\s+[/|]\s+[\"'`]?(?P<value>[^\s\"'`<>]{6,100})")
+FROM_TO = late(
     r"(?i)\b(?:from|von|de|da|с|z|van|du)\s+(?P<value>\S{6,100})\s+(?:to|auf|in|à|a|para|на|naar|en)\s"
 )
 PAIR_HINTS = ("log", "admin", "root", "sign", "user", "creds", "credential", "account", "zugang", "anmeld", "benutzer", "identif", "connexion", "usuario", "utente",
@@ -240,18 +240,18 @@ KEY_HINTS = (
     "令牌",
     "토큰",
 )
-KEYISH = re.compile(
+KEYISH = late(
     r"(?i)(?:token|secret|key|credential|pat(?![a-z])|dsn(?![a-z])|jwt|root(?=:)|schlüssel|ключ|токен|clé|llave|chave|トークン|キー|密钥|令牌|토큰)s?(?: ?\d)?[\"'`*)]{0,3}"
     r"(?:\s+(?:of|for|from|on|in|to|für|von|de|du|para|pour|per|para)\s+[\w.-]+(?:\s+[\w.-]+)?)?"
     r"(?:\s*(?:=>?|:|：|->|→|,|—|–|は|是|：)\s*|\s+(?:is|was|are|lautet|ist|est|es|é|è|to|now|still|here|changed to|это)\s+(?:now |still |actually )?|\s+)"
     r"[\"'`*(«„“]{0,3}(?P<value>(?a:[\w.~+/=:-]{16,600}))"
 )
-UUID = re.compile(r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-")
-HEX = re.compile(r"(?:0x)?(?:[0-9a-f]+|[0-9A-F]+)")
-SECRET_KEY = re.compile(
+UUID = late(r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-")
+HEX = late(r"(?:0x)?(?:[0-9a-f]+|[0-9A-F]+)")
+SECRET_KEY = late(
     r"(?i)(?:api|app|application|admin|global|license|access|auth\w*|secret|private|account|service|client|master|licen[sc]e|server|storage|live|deploy|encryption)[ _-]*\Z"
 )
-PAGES = re.compile(r"(?i)(?:next|page|paging|pagination|continuation|cursor|sync)[ _-]?\Z")
+PAGES = late(r"(?i)(?:next|page|paging|pagination|continuation|cursor|sync)[ _-]?\Z")
 """What makes a token the place in a list."""
-NO_SECRET_KEY = re.compile(r"(?i)(?<![a-z])(?:public(?:able)?|publishable|site|measurement|client-side|verification|host[- ]key|primary|foreign|cache|partition|sort|idempotency|host|object|s3|row|hash|lookup|map|dict|record|"
+NO_SECRET_KEY = late(r"(?i)(?<![a-z])(?:public(?:able)?|publishable|site|measurement|client-side|verification|host[- ]key|primary|foreign|cache|partition|sort|idempotency|host|object|s3|row|hash|lookup|map|dict|record|"
                             r"bucket|ssh|gpg|pgp|age|wireguard|registry|index|unique|i18n|translation|signing|default)[ _-]*\Z")  # fmt: skip

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipeline.safety.invisible import is_hidden
+from pipeline.safety.late import late
 from pipeline.safety.rule import MIXED
 
 _COLOUR = (
@@ -29,17 +30,17 @@ _JOINED = (
     r"(?P=q)(?=[\w+/=.~!?@#$%^&*-])"
 )
 _SOFT = r"(?<=[\w+/-])=\r?\n(?=[\w+/=-])(?![A-Za-z_][\w.-]*\s?[:=])"
-_ESCAPED = re.compile("|".join((_COLOUR, _MARKUP, _CONTINUED, _SOFT)))
-_STRINGS = re.compile(_JOINED)
-_LISTED = re.compile(r"(?P<q>[\"'])(?<=[\w+/=-][\"']),[ \t]*(?P=q)(?=[\w+/=-])")
+_ESCAPED = late("|".join((_COLOUR, _MARKUP, _CONTINUED, _SOFT)))
+_STRINGS = late(_JOINED)
+_LISTED = late(r"(?P<q>[\"'])(?<=[\w+/=-][\"']),[ \t]*(?P=q)(?=[\w+/=-])")
 """What joins two strings that a call puts together: ``"".join(["…", "…"])``."""
-_LINE_END = re.compile(
+_LINE_END = late(
     r"(?P<break>(?:[ \t]{0,3}|<br\s?/?>)\r?\n[ \t]*(?:[>|#*+-][ \t]+|//[ \t]*|"
     r"\d{4}-\d\d-\d\d[T ][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?[ \t]+|[\w./-]+[ \t]+\|[ \t]+)*)"
     r"(?![A-Za-z_][\w.-]*\s?[:=]\s?\S)(?P<tail>[\w+/=.-]{3,})(?=[\s\"'`,;)]|$)"
 )
-_JSON_ESCAPE = re.compile(r"(?<!\\)(?P<before>(?:\\\\)*)\\(?:u(?P<code>[0-9a-fA-F]{4})|/)")
-_HEAD = re.compile(r"[\w+/=.-]{7,}\Z")
+_JSON_ESCAPE = late(r"(?<!\\)(?P<before>(?:\\\\)*)\\(?:u(?P<code>[0-9a-fA-F]{4})|/)")
+_HEAD = late(r"[\w+/=.-]{7,}\Z")
 _HIDES = ("\x1b", "\\x1b", "\\u", "\\0", "\\e", "&", "<wbr", "\\\n", "\\\r", "=\n", "=\r")
 
 

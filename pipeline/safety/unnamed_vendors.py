@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
+from pipeline.safety.late import late
 from pipeline.safety.plausible import in_short_pieces
 
-PREFIXED = re.compile(
+PREFIXED = late(
     r"(?a:(?<![\w./@-])(?P<prefix>(?:[a-z][a-z0-9]{0,11}[_-]){1,4})(?P<first>[A-Za-z0-9]{8,32}_)?(?P<rest>[A-Za-z0-9]{20,200})(?![\w-]))"
 )
-_NAMED = re.compile(r"(?:^|[_-])(?:(?:api)?key|token|tok|secret|pat|live|prod|api|sk|rk|rw|auth|access)[_-]")
-_PUBLIC = re.compile(r"(?:^|[_-])(?:pk|pub|public|publishable|sha\d*|md5)[_-]")
+_NAMED = late(r"(?:^|[_-])(?:(?:api)?key|token|tok|secret|pat|live|prod|api|sk|rk|rw|auth|access)[_-]")
+_PUBLIC = late(r"(?:^|[_-])(?:pk|pub|public|publishable|sha\d*|md5)[_-]")
 _LONG, _LONGER = 32, 40
 _OF_ANY, _OF_NAMED = 2.6, 3.2
 """How many characters the words and numbers of a random end have at most, on the average."""

@@ -11,7 +11,7 @@ import math
 import os
 import sqlite3
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -110,6 +110,11 @@ class SearchIndex:
         self.rebuild()
         return self._sync(wanted, folders, notes or {})
 
+    def note_folders(self, folders: Mapping[str, tuple[int, int]]) -> None:
+        """Keep mtime and ctime (ns) of the folders of the documents, as `sync` does. Raises SearchError."""
+        with self._translated(), self._transaction("IMMEDIATE"):
+            self._put_folders(folders)
+
     def rebuild(self) -> None:
         """Throw everything away and begin with an empty index. Raises SearchError."""
         self._connection.close()
@@ -141,6 +146,17 @@ class SearchIndex:
             total = self._lookup.value("SELECT count(*) FROM documents")
             likeness = [(path, self._alike(set(asked), row, total)) for row, path in pool]
         return sorted(likeness, key=lambda found: (-found[1], found[0]))[:limit]
+
+    def of_types(self, types: Collection[str]) -> set[str]:
+        """Return the paths of the documents that say they are of one of `types`. Raises SearchError."""
+        wanted = ", ".join("?" * len(types))
+        # What a parser of JSON would refuse may be of any type.
+        sql = (
+            "SELECT path FROM documents WHERE CASE WHEN json_valid(shown)"
+            f" THEN json_extract(shown, '$.type') IN ({wanted}) ELSE 1 END"
+        )
+        with self._translated():
+            return {path for (path,) in self._connection.execute(sql, list(types))}
 
     def file_time(self) -> int:
         """Return what time it is (ns) by the clock that stamps files. Raises SearchError."""
@@ -181,10 +197,13 @@ class SearchIndex:
         with self._translated(), self._transaction("IMMEDIATE"):
             changed = self._sync_documents(wanted)
             if folders is not None:
-                self._connection.execute("DELETE FROM folders")
-                self._put("folders", [(path, *times) for path, times in folders.items()])
+                self._put_folders(folders)
             self._put("meta", list(notes.items()))
         return changed
+
+    def _put_folders(self, folders: Mapping[str, tuple[int, int]]) -> None:
+        self._connection.execute("DELETE FROM folders")
+        self._put("folders", [(path, *times) for path, times in folders.items()])
 
     def _sync_documents(self, wanted: dict[str, SearchRow]) -> int:
         sql = (

@@ -231,6 +231,10 @@ class Reader:
         found = self._all("SELECT path, size, mtime_ns, ctime_ns FROM documents")
         return {path: (size, mtime, ctime) for path, size, mtime, ctime in found}
 
+    def digests(self) -> "list[str]":
+        """Return the digest of each memory it knows, in no order."""
+        return [found for (found,) in self._all("SELECT digest FROM documents")]
+
     def folders(self) -> "dict[str, tuple[int, int]]":
         """Return path ("" is the store itself) and mtime and ctime (ns) of the folders it was made from.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from pipeline.ledger.utterances import was_said
 from pipeline.search import index_reader
 from pipeline.search.fts import SearchIndex
 from pipeline.search.rows import NO_STAMP, Content, SearchRow
+from pipeline.search.ticks import TICK_NS, is_hot
 from pipeline.store import ARCHIVE, Document, Snapshot, Store, is_retired, memory_folders, scan_archive
 from pipeline.store.derived import cues
 from pipeline.verify.provenance import said_at
@@ -32,17 +33,15 @@ Beside = tuple[str, tuple[str, ...]]
 BY_SOURCES = frozenset({"user-stated", "user-confirmed"})
 """Origins for which the lines that a file cites can speak."""
 
-TICK_NS = 20_000_000
-"""Two changes of a file within one tick of the kernel's clock leave the same stamp; ticks are shorter."""
-_SOON_NS = 60_000_000_000
 
-
-def refresh_index(home: Path, store: Store, now: datetime, *, rebuild: bool = False) -> int:
+def refresh_index(
+    home: Path, store: Store, now: datetime, *, rebuild: bool = False, notes: Mapping[str, str] | None = None
+) -> int:
     """Bring the search index of `store` up to date; return how many memories of it changed.
 
-    With `rebuild` it is thrown away first. Waits out the tick of the clock in which the store was last
-    written to, so that the stamps it keeps tell of every later change. Raises SearchError, StoreError, and
-    ConflictError when a file changes meanwhile.
+    With `rebuild` it is thrown away first; `notes` are kept in it. Waits out the tick of the clock in which
+    the store was last written to, so that the stamps it keeps tell of every later change. Raises SearchError,
+    StoreError, and ConflictError when a file changes meanwhile.
     """
     with SearchIndex.open(home, store.root) as index:
         if rebuild:
@@ -52,12 +51,26 @@ def refresh_index(home: Path, store: Store, now: datetime, *, rebuild: bool = Fa
         folders = folder_times(store.root)
         snapshot = store.scan()
         documents = snapshot.documents
-        rows = search_rows(documents, moment, borne_out(home, documents), cues.read(store.root))
+        rows = rows_of(home, store, documents, moment)
         return index.sync(
             [*rows, *_unreadable_rows(snapshot, moment)],
-            folders={p: (0, 0) if _is_hot(times[1], moment) else times for p, times in folders.items()},
-            notes={"store": str(store.root), "synced": iso(now)},
+            folders=_sure(folders, moment),
+            notes={"store": str(store.root), "synced": iso(now), **(notes or {})},
         )
+
+
+def note_folders(home: Path, store_path: Path) -> None:
+    """Let the index of a store of which no memory changed know the times that its folders have now.
+
+    The caller has looked at the memories just before. Raises SearchError.
+    """
+    with SearchIndex.open(home, store_path) as index:
+        index.note_folders(_sure(folder_times(store_path.resolve()), index.file_time()))
+
+
+def _sure(folders: Mapping[str, tuple[int, int]], moment: int) -> dict[str, tuple[int, int]]:
+    """Return folder times with zeros for what may change once more with the same times."""
+    return {path: (0, 0) if is_hot(times[1], moment) else times for path, times in folders.items()}
 
 
 def refresh_archive_index(home: Path, store: Store, now: datetime) -> int:
@@ -85,6 +98,13 @@ def sweep_indexes(home: Path) -> list[Path]:
     return gone
 
 
+def rows_of(
+    home: Path, store: Store, documents: Sequence[Document], moment: int | None = None
+) -> Iterator[SearchRow]:
+    """Yield what `search_rows` does of the `documents` of `store`, with what is known of them beside them."""
+    return search_rows(documents, moment, borne_out(home, documents), cues.read(store.root))
+
+
 def search_rows(
     documents: Iterable[Document],
     moment: int | None = None,
@@ -101,7 +121,7 @@ def search_rows(
     """
     for item in documents:
         stamp = None if moment is None else (item.stamp.size, item.stamp.mtime_ns, item.stamp.ctime_ns)
-        if stamp is not None and moment is not None and _is_hot(stamp[2], moment):
+        if stamp is not None and moment is not None and is_hot(stamp[2], moment):
             stamp = NO_STAMP
         hand = TOLD if item.path in proved else item.hand
         found = (beside or {}).get(item.path)
@@ -113,7 +133,7 @@ def _unreadable_rows(snapshot: Snapshot, moment: int) -> Iterator[SearchRow]:
     """Yield the files that can't be read, as rows without words: a hook need not try them again."""
     for path, stamp in snapshot.broken_stamps.items():
         seen = (stamp.size, stamp.mtime_ns, stamp.ctime_ns)
-        hot = _is_hot(stamp.ctime_ns, moment)
+        hot = is_hot(stamp.ctime_ns, moment)
         yield SearchRow(path, f"unreadable {seen}", _nothing, NO_STAMP if hot else seen)
 
 
@@ -208,13 +228,8 @@ def _sessions(memory: Memory, front: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys([*sessions, noted] if noted else sessions))
 
 
-def _is_hot(ctime_ns: int, moment: int) -> bool:
-    # A time far ahead is that of a clock set back since, and no sign of a change just now.
-    return -TICK_NS < ctime_ns - moment < _SOON_NS
-
-
 def _let_settle(root: Path, index: SearchIndex) -> None:
     moment = index.file_time()
-    if any(_is_hot(ctime, moment) for _, ctime in folder_times(root).values()):
+    if any(is_hot(ctime, moment) for _, ctime in folder_times(root).values()):
         # File times stand still between two ticks, so that after exactly one they may lie closer than it.
         time.sleep(1.5 * TICK_NS / 1e9)

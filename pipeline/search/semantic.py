@@ -118,31 +118,34 @@ def refresh(
     return embeddings.refresh(store.root, wanted, _booked(embedder, meter), now, most=most, anew=anew)
 
 
-def keep_fresh(store: Store, settings: Settings, ledger: Ledger, clock: Clock, *, run_id: str = "") -> None:
-    """Do in the background what `refresh` does, in bounded steps: the boundary for its errors.
+def keep_fresh(store: Store, settings: Settings, ledger: Ledger, clock: Clock, *, run_id: str = "") -> bool:
+    """Do in the background what `refresh` does, in bounded steps; return whether no step is left.
 
+    The boundary for its errors.
     What can't be made now is pending; a later pass tries again. A server that does not answer counts as down,
     as a model's provider would, and is not asked by each pass.
     """
     if not is_on(settings.embeddings):
-        return
+        return True
     held_for = digest(settings.embeddings.model_dump_json())[:16]
     if outages.in_force(ledger, _OUTAGE, now=clock.now(), held_for=held_for):
-        return
+        return False
     meter = calls.LedgerMeter(ledger, settings.spend, clock, run_id=run_id)
     try:
         done = refresh(store, settings.embeddings, clock.now(), meter, most=PER_PASS)
     except (ReverieError, OSError) as error:
         LOG.warning("%s: no vectors: %s", store.path, error)
         reason = str(error) if isinstance(error, EmbeddingError) else ""
+        pending = True
     else:
-        reason = done.reason
+        reason, pending = done.reason, bool(done.pending)
         if reason:
             LOG.warning("%s: %d memories without a vector: %s", store.path, done.pending, reason)
         else:
             outages.clear(ledger, _OUTAGE)
     if reason:
         outages.note(ledger, _OUTAGE, UnavailableError(reason), now=clock.now(), held_for=held_for)
+    return not pending and not reason
 
 
 def cosines(

@@ -1,40 +1,67 @@
 """A directory of memories: one markdown file per fact, an index that Claude Code loads, safe changes."""
 
-from pipeline.store.derived.usage import Use, counted_since, last_uses
-from pipeline.store.file_operations import (
-    Applied,
-    ChangeSet,
-    Move,
-    Operation,
-    Put,
-    Restore,
-    Retire,
-    WriteFile,
+from typing import TYPE_CHECKING
+
+from pipeline.core.lazily import exports
+
+if TYPE_CHECKING:
+    from pipeline.store.derived.usage import Use, counted_since, last_uses
+    from pipeline.store.file_operations import (
+        Applied,
+        ChangeSet,
+        Move,
+        Operation,
+        Put,
+        Restore,
+        Retire,
+        WriteFile,
+    )
+    from pipeline.store.files.frontmatter_schema import is_retired
+    from pipeline.store.files.layout import ARCHIVE, Problem, is_live, memory_folders
+    from pipeline.store.files.scanning import Document, Snapshot
+    from pipeline.store.history.archive import Retired, scan_archive
+    from pipeline.store.history.episodes import Episode
+    from pipeline.store.history.episodes import days as diary_days
+    from pipeline.store.history.episodes import read_day as diary_day
+    from pipeline.store.history.forgotten import Forgotten
+    from pipeline.store.history.generations import (
+        FileChange,
+        FileDiff,
+        Generation,
+        base_of,
+        short_ids,
+        turns_of,
+        undo_id,
+        undone_runs,
+    )
+    from pipeline.store.history.hand_edits import HandEdit
+    from pipeline.store.history.undo import Undone
+    from pipeline.store.ownership.access import require_owner, require_writable
+    from pipeline.store.ownership.host_lock import ConsolidateLock, HeldLock, foreign_dream_running
+    from pipeline.store.repository import Store
+    from pipeline.store.soundness import fsck
+
+__getattr__ = exports(
+    __name__,
+    {
+        "derived.usage": "Use counted_since last_uses",
+        "file_operations": "Applied ChangeSet Move Operation Put Restore Retire WriteFile",
+        "files.frontmatter_schema": "is_retired",
+        "files.layout": "ARCHIVE Problem is_live memory_folders",
+        "files.scanning": "Document Snapshot",
+        "soundness": "fsck",
+        "history.archive": "Retired scan_archive",
+        "history.episodes": "Episode diary_days=days diary_day=read_day",
+        "history.forgotten": "Forgotten",
+        "history.generations": "FileChange FileDiff Generation base_of short_ids turns_of undo_id"
+        " undone_runs",
+        "history.hand_edits": "HandEdit",
+        "history.undo": "Undone",
+        "ownership.access": "require_owner require_writable",
+        "ownership.host_lock": "ConsolidateLock HeldLock foreign_dream_running",
+        "repository": "Store",
+    },
 )
-from pipeline.store.files.frontmatter_schema import is_retired
-from pipeline.store.files.layout import ARCHIVE, Problem, is_live, memory_folders
-from pipeline.store.files.scanning import Document, Snapshot
-from pipeline.store.fsck import fsck
-from pipeline.store.history.archive import Retired, scan_archive
-from pipeline.store.history.episodes import Episode
-from pipeline.store.history.episodes import days as diary_days
-from pipeline.store.history.episodes import read_day as diary_day
-from pipeline.store.history.forgotten import Forgotten
-from pipeline.store.history.generations import (
-    FileChange,
-    FileDiff,
-    Generation,
-    base_of,
-    short_ids,
-    turns_of,
-    undo_id,
-    undone_runs,
-)
-from pipeline.store.history.hand_edits import HandEdit
-from pipeline.store.history.undo import Undone
-from pipeline.store.ownership.access import require_owner, require_writable
-from pipeline.store.ownership.host_lock import ConsolidateLock, HeldLock, foreign_dream_running
-from pipeline.store.repository import Store
 
 __all__ = [
     "ARCHIVE",

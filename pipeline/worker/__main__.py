@@ -13,7 +13,7 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 from pipeline import config
 from pipeline.core import clock as clocks
@@ -28,6 +28,13 @@ from pipeline.recall.prepared import hook_state
 from pipeline.worker.context import WorkerContext
 from pipeline.worker.jobs import LOG, Worker
 from pipeline.worker.mending import renew_ledger
+
+_HEAVY = ("pipeline.store.repository", "pipeline.search.fts", "anthropic")
+"""What a pass that found work has loaded: with it a process holds up to four times as much memory."""
+
+
+class _BeginAnew(Exception):  # noqa: N818 - no error
+    """The process has to wait, and holds more than it needs for that: it begins anew in its own place."""
 
 
 class FieldFormatter(logging.Formatter):
@@ -49,6 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run as the detached process: pass after pass until nothing is due soon, then exit 0."""
     parser = argparse.ArgumentParser(prog="pipeline.worker")
     parser.add_argument("--lock-fd", type=int, default=-1)
+    parser.add_argument("--anew", action="store_true", help="this process has just begun anew")
     options = parser.parse_args(arguments)
     os.umask(0o077)  # what no helper makes, such as the log when it is begun anew, is nobody else's either
     try:
@@ -59,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write(f"Reverie's home can't be used: {error}\n")
         return 1
     try:
-        _work(home, options.lock_fd)
+        _work(home, options.lock_fd, is_anew=options.anew)
     except (ReverieError, OSError) as error:
         _complain(home, _described(error))
     except BaseException as error:
@@ -68,18 +76,28 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _work(home: Path, lock_fd: int) -> None:
+def _work(home: Path, lock_fd: int, *, is_anew: bool) -> None:
     held = _hold(home, lock_fd)
     left: set[str] = set()
     while held is not None:
         LOG.info("begins")
         with held:
-            sound = _passes(home, left)
+            try:
+                sound = _passes(home, left, is_anew=is_anew)
+            except _BeginAnew:
+                _begin_anew(held.fileno())
         LOG.info("ends")
         # An event may have come between the last look and the release; its hook saw the lock and left.
         if not sound or not _event_waits(home, left):
             return
         held = locks.try_lock(Home(home).worker_lock)
+
+
+def _begin_anew(lock: int) -> NoReturn:
+    """Put a fresh worker in the place of this one, which keeps the lock."""
+    LOG.info("waits in a new process")
+    os.set_inheritable(lock, True)
+    os.execv(sys.executable, [sys.executable, "-m", "pipeline.worker", "--lock-fd", str(lock), "--anew"])
 
 
 def _event_waits(home: Path, left: set[str]) -> bool:
@@ -93,7 +111,7 @@ def _hold(home: Path, lock_fd: int) -> IO[bytes] | None:
     return locks.try_lock(Home(home).worker_lock)
 
 
-def _passes(home: Path, left: set[str]) -> bool:
+def _passes(home: Path, left: set[str], *, is_anew: bool) -> bool:
     """Work until nothing is near; False when something is wrong that another round would not mend.
 
     The ids of events that could not be taken are added to `left`: they wait for another process.
@@ -108,12 +126,12 @@ def _passes(home: Path, left: set[str]) -> bool:
             LOG.warning("the zone of this machine can't be noted: %s", cause(error))
         zone.use(settings.extraction.time_zone, home)
         try:
-            return _pass_by_pass(home, settings, clock, left)
+            return _pass_by_pass(home, settings, clock, left, is_anew=is_anew)
         except DamagedLedgerError as error:
             _complain(home, _described(error))
             if not renew_ledger(home, settings, clock):
                 raise  # Sound, as it seems now: nothing is set aside, and the next worker tries again.
-        return _pass_by_pass(home, settings, clock, left)
+        return _pass_by_pass(home, settings, clock, left, is_anew=is_anew)
     except (ReverieError, OSError) as error:
         if isinstance(error, ConfigError):
             hook_state.note_config(home)
@@ -123,7 +141,9 @@ def _passes(home: Path, left: set[str]) -> bool:
         return False
 
 
-def _pass_by_pass(home: Path, settings: config.Settings, clock: clocks.Clock, left: set[str]) -> bool:
+def _pass_by_pass(
+    home: Path, settings: config.Settings, clock: clocks.Clock, left: set[str], *, is_anew: bool
+) -> bool:
     with open_ledger(Home(home).ledger) as ledger:
         spool.sweep(home, now=clock.now().timestamp())
         worker = Worker(WorkerContext(home, settings, clock, ledger))
@@ -138,7 +158,9 @@ def _pass_by_pass(home: Path, settings: config.Settings, clock: clocks.Clock, le
                 len(done.failures),
                 done.waiting or "no",
             )
-            if not _linger(home, worker, left):
+            # One that has just begun anew does so again only for work, or it might do nothing else.
+            is_heavy = bool(done.events or done.outcomes or done.dreams or not is_anew) and _is_heavy()
+            if not _linger(home, worker, left, is_heavy=is_heavy):
                 return True
 
 
@@ -154,8 +176,15 @@ def _complain(home: Path, cause: str) -> None:
         LOG.error("%s", cause)
 
 
-def _linger(home: Path, worker: Worker, left: set[str]) -> bool:
-    """Wait for the next job or event if one is near; False when there is nothing to wait for."""
+def _is_heavy() -> bool:
+    return os.name != "nt" and any(name in sys.modules for name in _HEAVY)
+
+
+def _linger(home: Path, worker: Worker, left: set[str], *, is_heavy: bool) -> bool:
+    """Wait for the next job or event if one is near; False when there is nothing to wait for.
+
+    Raises _BeginAnew instead of waiting in a process that `is_heavy`.
+    """
     deadline = time.monotonic() + worker.context.settings.worker.linger_seconds
     while True:
         if _event_waits(home, left):
@@ -165,6 +194,8 @@ def _linger(home: Path, worker: Worker, left: set[str]) -> bool:
             return False
         if due <= 0:
             return True
+        if is_heavy:
+            raise _BeginAnew
         time.sleep(min(due, 0.5))
 
 

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.config import Settings
 from pipeline.context import PhaseContext, open_store
@@ -16,11 +17,13 @@ from pipeline.domain.job import Job, JobKind
 from pipeline.ledger import Ledger, calls, jobs, outages, secrets
 from pipeline.ledger.jobs import Unclaimed
 from pipeline.ledger.outages import Outage
-from pipeline.llm import Client, Provider, describe, logins, open_provider
-from pipeline.llm.cassette import is_replayed
-from pipeline.llm.ping import ping
-from pipeline.store import Store
+from pipeline.llm import describe, logins
+from pipeline.worker.last_look import LastLook
 from pipeline.worker.retry import Decision, Stop, Wait
+
+if TYPE_CHECKING:
+    from pipeline.llm import Client, Provider
+    from pipeline.store import Store
 
 
 class WorkerContext:
@@ -29,8 +32,8 @@ class WorkerContext:
 
     `sleep` is what a call waits with between its tries, given seconds. `patient` work asks no provider that
     is down before its wait is over; what a person typed does.
-    `touched` holds the paths of the stores that were opened to be written since their search indexes were
-    last made.
+    Of the paths of stores, `visited` holds those whose sessions were read in this pass, and `touched` those
+    whose search indexes have to be looked at anew.
     """
 
     def __init__(
@@ -54,7 +57,9 @@ class WorkerContext:
         self.store_override = store
         self.patient = patient
         self._sleep = sleep
+        self.visited: set[Path] = set()
         self.touched: set[Path] = set()
+        self.last_look = LastLook(home, settings, clock, ledger)
         self._owner = f"{os.getpid()}-{new_id()[:8]}"
         self._stores: dict[Path, Store] = {}
         self._provider = provider
@@ -69,12 +74,15 @@ class WorkerContext:
         """Open the store at `store_path`; a missing one is made at the first write."""
         store = open_store(store_path, self.settings, later=True)
         self._stores[store_path] = store
-        self.touched.add(store_path)
         return store
 
     def opened_store(self, store_path: Path) -> Store:
-        """Return the store at `store_path` as it was last opened here, else open it."""
-        return self._stores.get(store_path) or self.open_store(store_path)
+        """Return the store at `store_path` as it was opened in this pass, with all it has read, else open it.
+
+        An interrupted change is finished in opening.
+        """
+        known = self._stores.get(store_path)
+        return known if known is not None and not known.interrupted() else self.open_store(store_path)
 
     def close_stores(self) -> None:
         """Forget the opened stores and what they have read."""
@@ -88,6 +96,8 @@ class WorkerContext:
     def provider(self) -> Provider:
         """Return what answers, opened at the first need and kept. One that can't be opened counts as down."""
         if self._provider is None:
+            from pipeline.llm import open_provider  # Few passes have anything to ask.
+
             try:
                 self._provider = open_provider(self.llm, self.settings.model, home=self.home)
             except PROVIDER_DOWN as error:
@@ -103,6 +113,8 @@ class WorkerContext:
         provider = self.provider()
         if provider.name == "offline":
             return None
+        from pipeline.llm import Client
+
         down = outages.known(self.ledger, provider.name) is not None
         model = self.settings.model.model_copy(update={"attempts": 1}) if down else self.settings.model
         return Client(
@@ -140,6 +152,9 @@ class WorkerContext:
 
         When it gave none it counts as down from now on. Raises SpendError where a cap forbids the question.
         """
+        from pipeline.llm.cassette import is_replayed
+        from pipeline.llm.ping import ping
+
         if is_replayed(self.provider().name):
             return True
         try:
@@ -190,6 +205,11 @@ class WorkerContext:
     def enqueue(self, kind: JobKind, key: str) -> None:
         """Ask for a job that is due now."""
         jobs.enqueue(self.ledger, kind, key, now=self.now(), run_after=self.now())
+
+    def owe(self, store_path: Path) -> None:
+        """Ask for what is derived from the store at `store_path` to be made anew: something changed in it."""
+        self.touched.add(store_path)
+        self.enqueue("reindex", str(store_path))
 
     def keep_alive(self, job: Job) -> None:
         """Renew the lease of a job that takes long."""

@@ -9,18 +9,14 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
-from pipeline.context import open_store
 from pipeline.core.errors import ODD_DATA, EmbeddingError, ReverieError, SearchError, StoreError, cause
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job
 from pipeline.hooklib import ownership
-from pipeline.intake.authors import note_authors
 from pipeline.ledger import files
-from pipeline.search import index_reader, semantic
-from pipeline.search.refresh import refresh_index
-from pipeline.search.vectors import word_table
-from pipeline.worker import retry
+from pipeline.search import index_reader
+from pipeline.worker import last_look, retry
 from pipeline.worker.context import WorkerContext, log_fields
 
 LOG = logging.getLogger("reverie.worker")
@@ -34,6 +30,8 @@ class DerivedFiles:
     def __init__(self, context: WorkerContext) -> None:
         self._context = context
         self._retry = retry.derived_files(context.settings.extraction.attempts)
+        self._made_from: dict[Path, str] = {}
+        """How the memory files of a store were (`last_look.files_of`) before its derived files were made."""
 
     def rebuild(self) -> None:
         """Bring the derived files of every store that was changed up to date."""
@@ -44,38 +42,77 @@ class DerivedFiles:
                 self._put_back(job, error)
             else:
                 self._context.finish(job)
-        self._context.close_stores()
 
     def index(self) -> None:
         """Bring the search indexes up to date: of the stores touched since with their teams', and the user's.
 
         A store the ledger knows gets one as well when it has none that can be used, as after an upgrade.
+        One of a store in which nothing changed is left as it is.
         What goes wrong is logged and fails nothing: an index holds nothing of its own, and recall reads
         files instead.
         """
-        home, touched = self._context.home, self._context.touched
-        teams = {Path(team) for path in touched if (team := ownership.team_folder(str(path)))}
-        always = {*touched, *teams, Home(home).user_store}
-        known = {*always, *map(Path, files.stores(self._context.ledger))}
-        self._index([path for path in sorted(known) if path in always or not _has_index(home, path)])
+        context = self._context
+        home, at_work = context.home, {*context.touched, *context.visited}
+        teams = {Path(team) for path in at_work if (team := ownership.team_folder(str(path)))}
+        always = {*at_work, *teams, Home(home).user_store}
+        known = {*always, *map(Path, files.stores(context.ledger))}
+        self._index(path for path in sorted(known) if self._is_due(path, always))
         if self._make_words(known):
             self._index(sorted(known))
-        touched.clear()
+        context.touched.clear()
+        context.visited.clear()
+        context.close_stores()
+        self._made_from.clear()
+
+    def _is_due(self, store_path: Path, always: set[Path]) -> bool:
+        context = self._context
+        if store_path not in always:
+            return not _has_index(context.home, store_path)
+        if store_path in context.touched:
+            return True
+        # What was visited was looked at then.
+        seen = store_path in context.visited
+        if not seen and not context.last_look.is_in_step(store_path, last_look.INDEX):
+            return True
+        if context.last_look.has_new_folder_times(store_path):
+            self._note_folders(store_path)
+        return False
 
     def _index(self, store_paths: Iterable[Path]) -> None:
         context = self._context
         for store_path in store_paths:
             try:
                 if store_path.is_dir():
-                    store = open_store(store_path, context.settings)
-                    refresh_index(context.home, store, context.clock.now())
+                    from pipeline.search.refresh import refresh_index  # In most passes none is due.
+
+                    notes = self._imprints(store_path)
+                    store = context.opened_store(store_path)
+                    refresh_index(context.home, store, context.clock.now(), notes=notes)
             except (ReverieError, OSError) as error:
                 LOG.warning("no search index of %s: %s", store_path, error)
             except ODD_DATA:
                 LOG.exception("no search index of %s", store_path)
 
+    def _note_folders(self, store_path: Path) -> None:
+        from pipeline.search.refresh import note_folders
+
+        try:
+            note_folders(self._context.home, store_path)
+        except (SearchError, OSError) as error:
+            LOG.warning("the search index of %s is not told of its folders: %s", store_path, error)
+
+    def _imprints(self, store_path: Path) -> dict[str, str]:
+        """Return the imprints to keep of a store whose search index is about to be made; see `last_look`."""
+        look = self._context.last_look
+        imprints = {last_look.INDEX: look.imprint(store_path, last_look.settled_files_of(store_path))}
+        if store_path in self._made_from:
+            imprints[last_look.FILES] = look.imprint(store_path, self._made_from[store_path])
+        return imprints
+
     def _make_words(self, known: Iterable[Path]) -> bool:
         """Make the table of word vectors where it is due and worth it; return whether it is new."""
+        from pipeline.search.vectors import word_table
+
         home = self._context.home
         if not word_table.is_due(home) or sum(_count(home, path) for path in known) < WORTH_A_TABLE:
             return False
@@ -90,12 +127,18 @@ class DerivedFiles:
     def _rebuild(self, store_path: Path) -> None:
         context = self._context
         if store_path.is_dir():
+            from pipeline.intake.authors import note_authors
+            from pipeline.search import semantic
+
+            made_from = last_look.settled_files_of(store_path)
             store = context.opened_store(store_path)
+            context.touched.add(store_path)
             if store.is_team:
                 return  # nothing is written there but at a person's word, whose command brings all in step
             note_authors(context.ledger, store, now=context.clock.now())
             store.reindex(now=context.clock.now(), begin=False)
-            semantic.keep_fresh(store, context.settings, context.ledger, context.clock, run_id=new_id())
+            if semantic.keep_fresh(store, context.settings, context.ledger, context.clock, run_id=new_id()):
+                self._made_from[store_path] = made_from
 
     def _put_back(self, job: Job, error: Exception) -> None:
         decision = self._retry.retry_after(error, job.attempts)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pipeline.consolidation.commit.report import DreamReport
 from pipeline.core import faults
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import (
@@ -29,18 +29,14 @@ from pipeline.core.errors import (
 )
 from pipeline.core.home import Home
 from pipeline.domain.job import Job
-from pipeline.extraction.run import Outcome
-from pipeline.extraction.strategies import Strategy
+from pipeline.extraction.outcome import Outcome
 from pipeline.intake import orphans
 from pipeline.intake.drain import drain, is_print_session
 from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import calls, conversations, events, files, jobs, outages, recovery, retention, runs
 from pipeline.ledger.outages import Outage
-from pipeline.llm import Client
 from pipeline.llm.retry import PASSES
 from pipeline.recall.prepared import hook_state, session_memory
-from pipeline.recall.prepared.prefetch import prefetch
-from pipeline.store import Store
 from pipeline.worker import extraction_runner, recall_log, retry
 from pipeline.worker.context import WorkerContext, log_fields
 from pipeline.worker.derived_files import DerivedFiles
@@ -48,6 +44,12 @@ from pipeline.worker.dream_runner import DreamRunner
 from pipeline.worker.extraction_runner import ExtractionRunner
 from pipeline.worker.moved import take_over
 from pipeline.worker.retry import Decision, RetryPolicy, Stop, Wait
+
+if TYPE_CHECKING:
+    from pipeline.consolidation.commit.report import DreamReport
+    from pipeline.extraction.strategies import Strategy
+    from pipeline.llm import Client
+    from pipeline.store import Store
 
 LOG = logging.getLogger("reverie.worker")
 
@@ -126,6 +128,8 @@ class Worker:
     def refresh(self) -> None:
         """Bring the derived files of every store that was changed up to date."""
         self.derived.rebuild()
+        self.context.visited.clear()
+        self.context.close_stores()
 
     # -- one pass ---------------------------------------------------------------------------------
 
@@ -269,13 +273,16 @@ class Worker:
         faults.reach("worker.job_settled")
         return well
 
-    def _settle(self, job: Job, result: list[Outcome] | DreamReport, done: Pass) -> bool:
+    def _settle(self, job: Job, result: list[Outcome] | DreamReport | None, done: Pass) -> bool:
         """Settle a job that ended; False when the provider was found to be down in it."""
-        if not isinstance(result, DreamReport):
+        if isinstance(result, list):
             done.outcomes.extend(result)
             self.context.finish(job, again_after=self.context.settings.extraction.turn_interval_seconds)
             if job.kind == "extract_turn":
                 self._choose_in_advance(job)
+            return True
+        if result is None:
+            self.context.finish(job)
             return True
         failed = result.word in ("partial", "failed")
         down = self._found_down() if failed else None
@@ -390,6 +397,8 @@ class Worker:
             phase = self.extraction.phase(job.key)
             if events.last_hook(context.ledger, session) == "SessionEnd":
                 return
+            from pipeline.recall.prepared.prefetch import prefetch
+
             choice = prefetch(phase, context.home, job.key)
         except (ReverieError, OSError) as error:
             LOG.warning("%s: no memories chosen in advance: %s", job.key, error, extra=fields)

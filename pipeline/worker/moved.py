@@ -10,8 +10,6 @@ from pipeline.core.errors import InputError, StoreError
 from pipeline.hooklib import ownership, places
 from pipeline.ledger import Ledger, files
 from pipeline.ledger.moves import move_store
-from pipeline.store.ownership import moves
-from pipeline.store.ownership.access import require_owner
 
 LOG = logging.getLogger("reverie.worker")
 
@@ -27,13 +25,17 @@ def take_over(ledger: Ledger, cwd: Path) -> str:
         if root is None or not root.is_dir():
             return ""
         store = paths.project_store(cwd)
-        if not (store.is_dir() and any(store.iterdir())):
+        is_new = not (store.is_dir() and any(store.iterdir()))
+        if not is_new and not ownership.has_moved(ownership.owner(str(store)), str(root)):
+            return ""
+        from pipeline.store.ownership import moves
+        from pipeline.store.ownership.access import require_owner
+
+        if is_new:
             old = moves.find(files.stores(ledger), root)
             if old is None or old == store:
                 return ""
             moves.bring(old, store, root)
-        elif not ownership.has_moved(ownership.owner(str(store)), str(root)):
-            return ""
         else:
             require_owner(store, root, claim=True)
     except (StoreError, InputError, OSError) as error:
@@ -48,6 +50,8 @@ def left_behind(ledger: Ledger, store: Path) -> str:
     They stay there when the project, moved or renamed, had memories of its own before it was known again:
     two folders are not made one. `store` is this project's.
     """
+    from pipeline.store.ownership import moves
+
     root = paths.named_root(Path.cwd())
     old = moves.find(files.stores(ledger), root) if root is not None and store.is_dir() else None
     if old is None or old == store or not old.is_dir() or not any(old.iterdir()):

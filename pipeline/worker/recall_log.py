@@ -29,7 +29,6 @@ from pipeline.ledger import Ledger, files, recalls
 from pipeline.ledger.recalls import BadLine, Item, Line, Logged, Progress
 from pipeline.recall.prepared.session_memory import KEEP_SECONDS
 from pipeline.safety.redaction import redact
-from pipeline.store import Use, foreign_dream_running
 from pipeline.worker.context import WorkerContext
 
 LOG = logging.getLogger("reverie.worker")
@@ -301,6 +300,8 @@ def count(context: WorkerContext) -> None:
 
 
 def _count_in(context: WorkerContext, store_path: Path, found: Sequence[tuple[Logged, str]]) -> None:
+    from pipeline.store import Use, foreign_dream_running
+
     now = context.clock.now()
     if foreign_dream_running(store_path, now):
         return

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.core import paths
 from pipeline.hooklib.places import PROJECT_STORE
 from pipeline.ledger import Ledger, files, utterances
-from pipeline.store import Store, require_owner
+
+if TYPE_CHECKING:
+    from pipeline.store import Store
 
 
 def store_for(ledger: Ledger, key: str) -> Path:
@@ -46,4 +49,6 @@ def check_owner(store: Store, cwd: Path, *, claim: bool = False) -> None:
         if claim:
             store.claim(root)
         else:
+            from pipeline.store import require_owner
+
             require_owner(store.root, root, claim=False)

@@ -8,7 +8,7 @@ from pipeline.domain.memory import Memory
 from pipeline.evaluation.reading import Reading
 from pipeline.evaluation.report import misses
 from pipeline.evaluation.scoring import score
-from pipeline.extraction.run import Outcome
+from pipeline.extraction.outcome import Outcome
 from tests.support.eval_suite import gold
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.extraction import checkpoint, known_memories
 from pipeline.extraction.episode import MAX_LINES, entry
-from pipeline.extraction.run import Outcome
+from pipeline.extraction.outcome import Outcome
 from pipeline.extraction.schema import ConversationExtraction, Extraction
 from pipeline.extraction.screen import NO_REASON, Screen, Verdict
 from pipeline.extraction.strategies import ConversationStrategy

@@ -16,7 +16,8 @@ from pipeline.core.errors import (
     SpendError,
     UnavailableError,
 )
-from pipeline.extraction.run import Outcome, extract
+from pipeline.extraction.outcome import Outcome
+from pipeline.extraction.run import extract
 from pipeline.ledger import calls, inbox, runs, watermarks
 from pipeline.llm.fakes import Scripted
 from tests.support.extraction import NOTHING, Bench, fact, reply

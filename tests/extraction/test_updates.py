@@ -15,7 +15,7 @@ from pipeline.config import Settings
 from pipeline.core.clock import iso
 from pipeline.core.home import Home
 from pipeline.domain.memory import Evidence
-from pipeline.extraction.run import Outcome
+from pipeline.extraction.outcome import Outcome
 from pipeline.extraction.strategies import ConversationStrategy
 from pipeline.ledger import conversations, inbox
 from pipeline.llm.fakes import Scripted

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from pipeline.core.clock import iso
-from pipeline.extraction.run import Outcome
+from pipeline.extraction.outcome import Outcome
 from pipeline.intake.authors import note_authors
 from pipeline.ledger import inbox
 from pipeline.store import Store

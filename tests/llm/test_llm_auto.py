@@ -6,7 +6,7 @@ import pytest
 from pipeline.config import ModelSettings
 from pipeline.core.errors import ConfigError, LiveCallError, UnauthorisedError, UnavailableError
 from pipeline.llm import describe, open_provider
-from pipeline.llm.claude_cli import find_claude
+from pipeline.llm.claude_program import find_claude
 from pipeline.llm.request import Message, Request
 from tests.support.model import Api, FakeClaude
 

@@ -14,8 +14,9 @@ from pipeline.context import PhaseContext
 from pipeline.core import paths
 from pipeline.core.clock import FixedClock
 from pipeline.domain.speech import Utterance
+from pipeline.extraction.outcome import Outcome
 from pipeline.extraction.render import Rendering, render
-from pipeline.extraction.run import Outcome, extract
+from pipeline.extraction.run import extract
 from pipeline.extraction.strategies import Strategy, TurnStrategy
 from pipeline.hooklib.places import sanitise
 from pipeline.intake import spool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from pipeline.domain.memory import Memory
 from pipeline.domain.operations import Operation
 from pipeline.search import vectors
 from pipeline.search.fts import SearchIndex
-from pipeline.search.refresh import search_rows
+from pipeline.search.refresh import rows_of
 from pipeline.store import Document, Snapshot, counted_since, last_uses
 from pipeline.store.ownership.permission import is_adoptable, may_change
 
@@ -56,9 +56,12 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
     limits = phase.settings.dream
     documents = [document for document in snapshot.documents if document.id]
     changed = changed_ids(phase, snapshot)
-    fixed = {document.id for document in documents if may_change(document, phase.store) is not None}
+    by_id = {document.id: document for document in documents}
+    fixed = _Fixed(by_id, phase)
     with SearchIndex.open(home, phase.store.path) as index:
-        index.sync(search_rows(snapshot.documents))
+        index.sync(rows_of(home, phase.store, snapshot.documents))
+        # Of a large store few are of these, and only they are taken up below.
+        of_types = index.of_types({*mechanical.EXPIRING, "insight"})
         neighbours = by_search(index, documents)
         if phase.settings.embeddings.provider != "off":
             neighbours = with_vectors(neighbours, documents, vectors.load(phase.store.root))
@@ -74,18 +77,18 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
         )
     named = {memory_id for memory_id, _ in selection.left_out} | {*selection.carried_over}
     wanted = {memory_id for cluster in selection.clusters for memory_id in (*cluster.ids, *cluster.fixed)}
-    by_id = {document.id: document for document in documents}
     memories = {memory_id: by_id[memory_id].memory for memory_id in wanted}
     changeable = {memory_id for cluster in selection.clusters for memory_id in cluster.ids}
-    by_rule = _rules(phase, documents, selection, by_id, max(1, ceiling // 2))
+    typed = [document for document in documents if document.path in of_types]
+    by_rule = _rules(phase, typed, selection, by_id, max(1, ceiling // 2))
     for operation in by_rule:
         for memory_id in operation.ids:
             memories.setdefault(memory_id, by_id[memory_id].memory)
             if memory_id not in fixed:
                 changeable.add(memory_id)
     # An insight that was drawn before is known wherever it stands.
-    for document in documents:
-        if document.id and document.head.type == "insight":
+    for document in typed:
+        if document.head.type == "insight":
             memories.setdefault(document.id, document.memory)
     alone = [by_id[memory_id] for memory_id in changed.keys() - wanted - named]
     return Gathered(
@@ -98,6 +101,23 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
         left_alone=sorted(document.name for document in alone),
         nobodys=sorted(document.name for document in alone if _is_nobodys(document, phase)),
     )
+
+
+class _Fixed(Container[object]):
+    """The ids of what only a person may change: found out for each that is asked about, not for all."""
+
+    def __init__(self, documents: Mapping[str, Document], phase: PhaseContext) -> None:
+        self._documents = documents
+        self._phase = phase
+        self._known: dict[object, bool] = {}
+
+    def __contains__(self, memory_id: object) -> bool:
+        if memory_id not in self._known:
+            document = self._documents.get(str(memory_id))
+            self._known[memory_id] = (
+                document is not None and may_change(document, self._phase.store) is not None
+            )
+        return self._known[memory_id]
 
 
 def _is_nobodys(document: Document, phase: PhaseContext) -> bool:

@@ -8,7 +8,7 @@ The same store, changes and index give the same selection.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from pipeline.domain.memory import Memory, why_untouchable
@@ -52,7 +52,7 @@ def clusters(
     max_clusters: int = 8,
     max_chars: int = MAX_CHARS,
     first: Sequence[str] = (),
-    fixed: Set[str] = frozenset(),
+    fixed: Container[str] = frozenset(),
 ) -> Selection:
     """Choose and group. `changed`, `first` and `fixed` hold memory ids; ids no document has are ignored.
 
@@ -108,7 +108,7 @@ def text_of(memory: Memory) -> str:
 class _Pool:
     """The memories that can be shown: one document per id, none larger than a whole cluster."""
 
-    def __init__(self, documents: Iterable[Document], fixed: Set[str], max_chars: int) -> None:
+    def __init__(self, documents: Iterable[Document], fixed: Container[str], max_chars: int) -> None:
         self.documents: dict[str, Document] = {}
         self.twice: set[str] = set()
         for document in documents:

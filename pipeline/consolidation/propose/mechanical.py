@@ -13,10 +13,13 @@ from datetime import datetime, timedelta
 
 from pipeline.core.clock import parse_time
 from pipeline.core.zone import day
-from pipeline.domain.memory import Memory
+from pipeline.domain.memory import TYPES, Memory
 from pipeline.domain.operations import Operation
 from pipeline.verify.check import says_the_same
 from pipeline.verify.provenance import vouched
+
+EXPIRING = frozenset(name for name, row in TYPES.items() if row.tier in ("learning", "task"))
+"""The types of what may expire."""
 
 
 def doubles(memories: Sequence[Memory], groups: Iterable[Sequence[str]]) -> list[Operation]:

@@ -16,7 +16,7 @@ from pipeline.safety.guard import never, violation
 from pipeline.safety.redaction import redact
 from pipeline.store.files.document import conflict_in_words, settling
 from pipeline.store.files.layout import INDEX
-from pipeline.store.fsck import MERGE_CONFLICT
+from pipeline.store.soundness import MERGE_CONFLICT
 from pipeline.text.dates import relative_days
 
 STALE_DAYS = 90

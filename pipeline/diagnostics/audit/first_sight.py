@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pipeline.diagnostics.audit.run import Audit
 from pipeline.diagnostics.audit.writers import Writers
 from pipeline.domain.finding import Finding
-from pipeline.store.fsck import INDEX_ENCODING
+from pipeline.store.soundness import INDEX_ENCODING
 from pipeline.text.humanize import count
 
 

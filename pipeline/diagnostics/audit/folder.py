@@ -23,7 +23,7 @@ from pipeline.hooklib.memory_format import (
 from pipeline.safety.invisible import visible_name
 from pipeline.store.files import document, memory_index
 from pipeline.store.files.layout import INDEX, OVERFLOW, read_regular
-from pipeline.store.fsck import INDEX_ENCODING, ODD_NAME, RENAME
+from pipeline.store.soundness import INDEX_ENCODING, ODD_NAME, RENAME
 
 MAX_FILES = 20_000
 _APART = ("archive", "episodes", "graph/edges", "logs")

@@ -12,7 +12,7 @@ from pipeline.diagnostics.audit.subject import Compared, elsewhere, left_over
 from pipeline.domain.finding import Finding
 from pipeline.safety.invisible import visible_name
 from pipeline.store.files.names import common_form
-from pipeline.store.fsck import SHARED_ID
+from pipeline.store.soundness import SHARED_ID
 from pipeline.text.clauses import denials
 from pipeline.text.similarity import LEAST_COMMON, NEAR_COPY, NEIGHBOURS, content_words, jaccard, overlap
 from pipeline.text.specifics import specifics

@@ -22,7 +22,7 @@ from pipeline.core.home import Home
 from pipeline.core.tools import run_tool
 from pipeline.domain.finding import Finding
 from pipeline.hooklib import jsonish, places
-from pipeline.llm.claude_cli import find_claude, installed_claude
+from pipeline.llm.claude_program import find_claude, installed_claude
 
 PACKAGES: tuple[str, ...] = (
     "anthropic",

@@ -30,7 +30,6 @@ from pipeline.intake import spool
 from pipeline.ledger import Ledger, calls, conversations, dreams, files, inbox, jobs, outages, runs, unread
 from pipeline.llm import describe
 from pipeline.safety.invisible import visible_line
-from pipeline.store import undone_runs
 
 LOG = logging.getLogger("reverie.recall")
 DAYS = 14
@@ -203,7 +202,11 @@ def _changes(ledger: Ledger, since: float) -> dict[str, list[list[Any]]]:
     for run in runs.list_runs(ledger, limit=_RUNS):
         if run.finished_at is None or run.finished_at < since:
             continue
+        if not run.summary.actions:
+            continue
         if run.store not in undone:
+            from pipeline.store import undone_runs
+
             undone[run.store] = undone_runs(Path(run.store)) if run.store else set()
         if run.id in undone[run.store]:
             continue
