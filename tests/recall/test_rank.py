@@ -1,5 +1,7 @@
 """The rules of the score, apart from the constants that tune it."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -129,6 +131,10 @@ def test_a_question_of_nothing_fits_nothing():
 CUED = (*FIELDS[:4], "push new version liv .. which server for tester .. zebra")
 
 
+def cued(cues):
+    return (*FIELDS[:4], " .. ".join(cues))
+
+
 def test_a_cue_that_is_said_counts_and_its_words_are_enough():
     found = fit("push the new version live please", CUED)
     assert found.failing == "" and set(found.words) == {"push", "version", "liv"}
@@ -143,14 +149,43 @@ def test_a_whole_cue_is_worth_more_than_its_words_apart():
     )
 
 
-def test_one_word_of_a_longer_cue_says_nothing():
-    assert fit("is the version right", CUED).words == []
+def test_one_word_of_a_longer_cue_is_evidence_and_not_enough():
+    found = fit("is the version right", CUED)
+    assert found.words == ["version"] and found.score > 0
+    assert found.failing == rank.TOO_FEW and found.cue == []
     assert fit("zebra", CUED).failing == ""
-    assert fit("zebra", CUED, weights={"zebra": rank.RARE - 0.01}).words == []
+    assert fit("zebra", CUED, weights={"zebra": rank.RARE - 0.01}).failing == rank.TOO_FEW
 
 
-def test_words_of_two_cues_do_not_make_one():
-    assert fit("live server", CUED).words == fit("live server").words
+def test_words_of_two_cues_add_up_and_make_no_cue():
+    found = fit("version tester", CUED)
+    assert found.failing == "" and found.cue == []
+    assert found.score > fit("version kiwi", CUED).score
+
+
+def test_a_word_of_several_cues_counts_more_and_ever_less_so():
+    scores = [fit("zebra", cued(["zebra"] * times + ["plum"] * (6 - times))).score for times in range(7)]
+    steps = [after - before for before, after in pairwise(scores[1:])]
+    assert scores[0] == 0 and scores == sorted(set(scores))
+    assert steps == sorted(steps, reverse=True)
+
+
+def test_each_cue_more_asks_for_more():
+    few, many = ["zebra pear"], ["zebra pear", "plum fig", "kiwi lime"]
+    assert fit("zebra pear", cued(few)).score > fit("zebra pear", cued(many)).score > 0
+
+
+def test_a_longer_prompt_asks_for_more_though_its_words_are_the_same():
+    scores = [fit(f"staging{' ' * more}deploy").score for more in (1, 4, 40, 400)]
+    assert scores[0] == scores[1] > scores[2] > scores[3] > 0
+
+
+def test_common_words_of_cues_add_nothing_to_what_they_weigh():
+    weights = {"zebra": rank.CUE_WORD_FROM}
+    once, often = (
+        fit("zebra", cued(["zebra"] * times + ["plum"] * (4 - times)), weights) for times in (1, 4)
+    )
+    assert once.score == often.score > 0
 
 
 def test_words_that_everybody_says_make_no_cue():

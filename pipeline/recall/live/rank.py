@@ -2,8 +2,10 @@
 
 The score does not depend on the size of the store: a word weighs by the share of memories that hold it. It
 is evidence (how much of what the prompt says stands in the memory, names before bodies) times coverage (how
-much of the prompt that is), made a little smaller by age and larger by importance. Most prompts need no
-memory, so the floor is meant to be hard to reach.
+much of the prompt that is), and more for what its cues say, made a little smaller by age and larger by
+importance. All of it is divided by what chance brings: a long prompt meets words of many memories, and a
+memory with many cues words of many prompts. Most prompts need no memory, so the floor is meant to be hard to
+reach.
 
 The constants were chosen on one half of `fixtures/recall` (``python -m bench.recall``), by the share of
 relevant memories found where 96 of 100 prompts that need none get none: see ``docs/evaluation.md``.
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     from pipeline.recall.live.question import Question
 
-FLOOR = 0.45
+FLOOR = 0.46
 """The score below which a memory is left out."""
 FLOOR_BEND = 0.45
 """How far `recall.floor` moves it."""
@@ -53,20 +55,30 @@ HALF_EVIDENCE = 1.6
 """Evidence worth half of what any amount of it can be worth."""
 COVERAGE_SHARE = 0.5
 """The part of the score that hangs on coverage."""
+EVIDENCE_SHARE = 0.1
+"""What evidence adds besides, however much there is; here any word of a cue counts."""
+SHORT_PROMPT = 20
+LENGTH_CHANCE = 0.3
+"""What chance brings grows so much for each time that a prompt is e times as long as one of so many
+characters."""
+CUE_CHANCE = 0.09
+"""And so much for each cue of the memory."""
 WHOLE_BONUS = 0.08
 NEARLY_WHOLE = 0.8
 """What is added where the memory has all that was asked, from this much of it on: of a prompt of one or two
 words there is no more to find."""
-MEANING_SHARE = 0.5
+MEANING_SHARE = 0.8
 MEANING_FROM = 0.3
 """What nearness in meaning adds: so much of the cosine of prompt and memory above this one."""
 CUE_SHARE = 0.6
 """The part of a cue's words that the prompt must say, more than one of them unless that is `RARE`."""
 CUE_FIELD = 0.8
-"""What a word of such a cue counts that stands nowhere else in the memory."""
-CUE_BONUS = 0.15
-HALF_CUE = 1.0
-"""The most that a cue adds, and the weight of said words that is worth half of it."""
+"""What a word of a cue counts that stands nowhere else in the memory."""
+CUE_WORD = 0.25
+CUE_WORD_FROM = 0.25
+"""What a word adds that one of the cues has, times its weight above the second."""
+MANY_CUES = 2.0
+"""How soon it adds no more that several cues have it: so many together are worth half of any number."""
 MOMENT_BONUS = 0.25
 """What a rule gains that is about the very thing which a prompt orders, times how sure that is."""
 EXACT_BONUS = 0.12
@@ -192,26 +204,34 @@ def relevance(
     behind it.
     """
     held = _held(fields[: len(FIELDS)])
-    cued, spoken = _best_cue(question, weights, fields[len(FIELDS)])
+    number, cued, spoken = _in_cues(question, weights, fields[len(FIELDS)])
+    anywhere = dict(held)
+    for term in cued:
+        anywhere[term] = max(CUE_FIELD, held.get(term, 0.0))
     for term in spoken:
-        held[term] = max(CUE_FIELD, held.get(term, 0.0))
-    own = [(weights[term] * held[term], term) for term in question.own if term in held]
+        held[term] = anywhere[term]
+    own = [(weights[term] * anywhere[term], term) for term in question.own if term in anywhere]
     own.sort(key=lambda found: (-found[0], found[1]))
     if not own and not (ordered and alone):
         return Fit(0.0, [], [], "none of the prompt's words")
-    evidence = _pooled(question, own)
+    evidence = _pooled(question, [found for found in own if found[1] in held])
     counted = _pooled(question, [(weights[term], term) for term in question.own])
     coverage = min(1.0, evidence / counted) if counted else 0.0
     evidence += CONTEXT_FACTOR * sum(weights[term] * held[term] for term in question.context if term in held)
     exact = [text for text in question.exact if text in haystack]
     score = evidence / (evidence + HALF_EVIDENCE) * (1 - COVERAGE_SHARE + COVERAGE_SHARE * coverage)
+    score += EVIDENCE_SHARE * _pooled(question, own)
     score += EXACT_BONUS * min(EXACT_MOST, len(exact))
     score += WHOLE_BONUS * max(0.0, (coverage - NEARLY_WHOLE) / (1 - NEARLY_WHOLE))
     score += MEANING_SHARE * max(0.0, near - MEANING_FROM)
     score += MOMENT_BONUS * ordered
-    score += CUE_BONUS * cued / (cued + HALF_CUE)
+    score += CUE_WORD * sum(
+        max(0.0, weights[term] - CUE_WORD_FROM) * (1 + MANY_CUES) * times / (times + MANY_CUES)
+        for term, times in cued.items()
+    )
+    score /= _by_chance(question, number)
     words = [term for _, term in own]
-    enough = (ordered and alone) or exact or spoken or _enough(question.apart(words), weights, held)
+    enough = (ordered and alone) or exact or spoken or _enough(question.apart(words), weights, anywhere)
     return Fit(score, words, exact, "" if enough else TOO_FEW, spoken, near)
 
 
@@ -264,16 +284,23 @@ def _pooled(question: "Question", found: "list[tuple[float, str]]") -> float:
     return SAME_PIECE * whole + (1 - SAME_PIECE) * best
 
 
-def _best_cue(question: "Question", weights: "dict[str, float]", column: str) -> "tuple[float, list[str]]":
-    """Return what the best of a memory's cues is worth, and the words of it that the prompt says.
+def _in_cues(
+    question: "Question", weights: "dict[str, float]", column: str
+) -> "tuple[int, dict[str, int], list[str]]":
+    """Return how many cues a memory has, in how many of them each word of the prompt is, and what it says.
 
-    One word of a longer cue says nothing: cues are what somebody might type, so most of one must be typed.
+    The last are the words of the best cue of which the prompt says most: cues are what somebody might type,
+    so one word of a longer cue is evidence and no more.
     """
     own = set(question.own) if column else ()
+    times: dict[str, int] = {}
     worth, spoken = 0.0, []
-    for cue in column.split(f" {BETWEEN} ") if column else ():
+    cues = column.split(f" {BETWEEN} ") if column else ()
+    for cue in cues:
         words = cue.split()
         found = [term for term in dict.fromkeys(words) if term in own]
+        for term in found:
+            times[term] = times.get(term, 0) + 1
         share = len(found) / len(words) if words else 0.0
         telling = sum(weights[term] >= INFORMATIVE for term in found)
         if share < CUE_SHARE or (telling < NEEDED and all(weights[term] < RARE for term in found)):
@@ -281,7 +308,13 @@ def _best_cue(question: "Question", weights: "dict[str, float]", column: str) ->
         value = share * sum(weights[term] for term in found)
         if value > worth:
             worth, spoken = value, found
-    return worth, spoken
+    return len(cues), times, spoken
+
+
+def _by_chance(question: "Question", cues: int) -> float:
+    """Return how much more than a short prompt and a memory without cues these meet by chance."""
+    longer = max(1.0, len(question.text) / SHORT_PROMPT)
+    return 1 + LENGTH_CHANCE * math.log(longer) + CUE_CHANCE * cues
 
 
 def _enough(words: "list[str]", weights: "dict[str, float]", held: "dict[str, float]") -> bool:
