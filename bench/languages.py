@@ -2,8 +2,8 @@
 
 The memories of `fixtures/languages`, sixteen languages in one store, are asked for twice: once with the
 words that a memory has, once with the same words inflected, as somebody would type them. Counted is how many
-of ten memories come among the first five, by `search` and by recall; and how many of three prompts in that
-language, which need nothing, recall leaves alone.
+of ten memories come among the first five, by `search` and by recall; how many others recall brings with the
+twenty questions; and how many of three prompts in that language, which need nothing, it leaves alone.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ FIXTURES = Path(__file__).resolve().parent.parent / "fixtures" / "languages"
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 FIRST = 5
 WAYS = ("search, exact", "search, inflected", "recall, exact", "recall, inflected")
-HEADER = "| language | search, exact | search, inflected | recall, exact | recall, inflected | left alone |"
+HEADER = f"| language | {' | '.join(WAYS)} | others | left alone |"
 
 
 @dataclass(slots=True)
 class Row:
-    """What one language gets: found memories by way, and prompts that recall leaves alone."""
+    """What one language gets: found memories by way, `others` that came by recall, and what it left alone."""
 
     language: str
     asked: int = 0
+    others: int = 0
     idle: int = 0
     left_alone: int = 0
     found: dict[str, int] = field(default_factory=lambda: dict.fromkeys(WAYS, 0))
@@ -50,7 +51,7 @@ class Row:
     def line(self) -> str:
         """Return the row of the table."""
         counts = " | ".join(str(self.found[way]) for way in WAYS)
-        return f"| {self.language} | {counts} | {self.left_alone} of {self.idle} |"
+        return f"| {self.language} | {counts} | {self.others} | {self.left_alone} of {self.idle} |"
 
 
 def load() -> dict[str, Any]:
@@ -94,12 +95,13 @@ def table(found: list[Row]) -> str:
     whole = Row(
         "**all**",
         sum(row.asked for row in found),
+        sum(row.others for row in found),
         sum(row.idle for row in found),
         sum(row.left_alone for row in found),
         {way: sum(row.found[way] for row in found) for way in WAYS},
     )
     lines = [row.line() for row in sorted(found, key=lambda row: row.language)]
-    return "\n".join([HEADER, "| --- | ---: | ---: | ---: | ---: | ---: |", *lines, whole.line()])
+    return "\n".join([HEADER, "| --- | ---: | ---: | ---: | ---: | ---: | ---: |", *lines, whole.line()])
 
 
 def _row(app: App, one: dict[str, Any]) -> Row:
@@ -107,7 +109,10 @@ def _row(app: App, one: dict[str, Any]) -> Row:
     for case in one["asked"]:
         row.asked += 1
         for kind in ("exact", "inflected"):
-            for way, names in (("search", _searched(app, case[kind])), ("recall", _recalled(app, case[kind]))):
+            for way, names in (
+                ("search", _searched(app, case[kind])),
+                ("recall", _recalled(app, case[kind])),
+            ):
                 if name_of(case) in names:
                     row.found[f"{way}, {kind}"] += 1
                 else:

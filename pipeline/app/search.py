@@ -26,6 +26,7 @@ from pipeline.ledger import calls, files
 from pipeline.search import index_reader, semantic
 from pipeline.search.refresh import refresh_archive_index, refresh_index
 from pipeline.store import ARCHIVE, Document, Store, is_retired, scan_archive
+from pipeline.text import stems
 from pipeline.text.tokens import terms
 from pipeline.verify.provenance import said_at
 
@@ -74,8 +75,7 @@ def search(
     `everywhere`; retired ones only when asked for. What the project here and all projects both say is said
     once, as the project's. Raises InputError when `query` is empty or there is no store, and SearchError.
     """
-    asked = terms(query)
-    if not asked:
+    if not terms(query):
         return _literal(app, query, limit=limit, everywhere=everywhere, retired=retired)
     hits: list[Hit] = []
     stores = list(_stores(app, everywhere))
@@ -83,10 +83,10 @@ def search(
         now = app.clock.now()
         refresh_index(app.home, store, now)
         alike = _likeness(app, store, query, problems)
-        hits += _hits(app.home, store, asked, limit, retired, alike=alike)
+        hits += _hits(app.home, store, query, limit, retired, alike=alike)
         if retired:
             refresh_archive_index(app.home, store, now)
-            hits += _hits(app.home, store, asked, limit, retired, ARCHIVE)
+            hits += _hits(app.home, store, query, limit, retired, ARCHIVE)
     return sorted(_once(app, stores, hits), key=lambda hit: (-hit.score, hit.store, hit.path))[:limit]
 
 
@@ -178,20 +178,25 @@ def _stores(app: App, everywhere: bool) -> Iterator[Store]:
 def _hits(
     home: Path,
     store: Store,
-    asked: list[str],
+    query: str,
     limit: int,
     retired: bool,
     folder: str = "",
     alike: Mapping[str, float] | None = None,
 ) -> Iterator[Hit]:
     with index_reader.Reader(index_reader.index_path(str(home), str(store.root / folder))) as reader:
+        forms, small = stems.asked(query, reader.languages())
+        asked = [term for term in terms(query) if term not in small] or terms(query)
         # What is hidden must not take the place of what is shown, so all are asked for.
-        rows = reader.candidates(asked, reader.count())
+        rows = reader.candidates(asked, reader.count(), forms)
         if alike:
             rows = semantic.fused(reader, rows, alike)
-        weights = {term: math.log(1 + reader.count() / max(1, reader.document_count(term))) for term in asked}
+        weights = {
+            term: math.log(1 + reader.count() / max(1, reader.document_count(term, forms.get(term, ()))))
+            for term in asked
+        }
     for row in rows:
-        row.score = _share(row, weights)
+        row.score = _share(stems.met(row.fields, row.stems, forms), weights)
     rows.sort(key=lambda row: -row.score)  # those of equal scores stay as BM25 has them
     for row in islice((row for row in rows if retired or not row.shown["archived"]), limit):
         shown = row.shown
@@ -200,7 +205,8 @@ def _hits(
             type=shown["type"],
             said=shown["said"],
             score=round(row.score, 4),
-            snippet=_snippet(shown["body"], set(asked)) or shown["description"],
+            snippet=_snippet(shown["body"], {*asked, *(form for found in forms.values() for form in found)})
+            or shown["description"],
             description=shown["description"],
             store=str(store.path),
             path=row.path,
@@ -208,8 +214,8 @@ def _hits(
         )
 
 
-def _share(row: index_reader.Row, weights: Mapping[str, float]) -> float:
-    held = set(" ".join(row.fields).split())
+def _share(fields: Sequence[str], weights: Mapping[str, float]) -> float:
+    held = set(" ".join(fields).split())
     found = [term for term in weights if term in held or (index_reader.is_lone(term) and _begins(term, held))]
     return math.fsum(weights[term] for term in found) / math.fsum(weights.values())
 
