@@ -2,8 +2,9 @@
 
 The memories of `fixtures/languages`, sixteen languages in one store, are asked for twice: once with the
 words that a memory has, once with the same words inflected, as somebody would type them. Counted is how many
-of ten memories come among the first five, by `search` and by recall; how many others recall brings with the
-twenty questions; and how many of three prompts in that language, which need nothing, it leaves alone.
+of ten memories come among the first five, by `search` and by recall; the same of three more, which were
+written after the endings and asked once; how many others recall brings with all these questions; and how many
+of three prompts in that language, which need nothing, it leaves alone.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ FIXTURES = Path(__file__).resolve().parent.parent / "fixtures" / "languages"
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 FIRST = 5
 WAYS = ("search, exact", "search, inflected", "recall, exact", "recall, inflected")
-HEADER = f"| language | {' | '.join(WAYS)} | others | left alone |"
+LATER = ("search, held back", "recall, held back")
+HEADER = f"| language | {' | '.join((*WAYS, *LATER))} | others | left alone |"
 
 
 @dataclass(slots=True)
@@ -45,12 +47,12 @@ class Row:
     others: int = 0
     idle: int = 0
     left_alone: int = 0
-    found: dict[str, int] = field(default_factory=lambda: dict.fromkeys(WAYS, 0))
+    found: dict[str, int] = field(default_factory=lambda: dict.fromkeys((*WAYS, *LATER), 0))
     missed: list[str] = field(default_factory=list)
 
     def line(self) -> str:
         """Return the row of the table."""
-        counts = " | ".join(str(self.found[way]) for way in WAYS)
+        counts = " | ".join(str(self.found[way]) for way in (*WAYS, *LATER))
         return f"| {self.language} | {counts} | {self.others} | {self.left_alone} of {self.idle} |"
 
 
@@ -65,7 +67,7 @@ def laid_out(place: Path) -> Iterator[App]:
     store = place / "store"
     store.mkdir()
     for one in load().values():
-        for row in [*one["asked"], *one["beside"]]:
+        for row in [*one["asked"], *one["beside"], *one.get("held_back", ())]:
             (store / f"{name_of(row)}.md").write_bytes(document.compose(_memory(row)))
     before = os.environ.get("CLAUDE_CONFIG_DIR")
     os.environ["CLAUDE_CONFIG_DIR"] = str(place / "claude")
@@ -98,31 +100,38 @@ def table(found: list[Row]) -> str:
         sum(row.others for row in found),
         sum(row.idle for row in found),
         sum(row.left_alone for row in found),
-        {way: sum(row.found[way] for row in found) for way in WAYS},
+        {way: sum(row.found[way] for row in found) for way in (*WAYS, *LATER)},
     )
+    rule = "| --- |" + " ---: |" * (len(WAYS) + len(LATER) + 2)
     lines = [row.line() for row in sorted(found, key=lambda row: row.language)]
-    return "\n".join([HEADER, "| --- | ---: | ---: | ---: | ---: | ---: | ---: |", *lines, whole.line()])
+    return "\n".join([HEADER, rule, *lines, whole.line()])
 
 
 def _row(app: App, one: dict[str, Any]) -> Row:
     row = Row(one["language"])
     for case in one["asked"]:
         row.asked += 1
-        for kind in ("exact", "inflected"):
-            for way, names in (
-                ("search", _searched(app, case[kind])),
-                ("recall", _recalled(app, case[kind])),
-            ):
-                if name_of(case) in names:
-                    row.found[f"{way}, {kind}"] += 1
-                else:
-                    row.missed.append(f"{way}, {kind}: {case[kind]} -> {case['fact']}")
+        _ask(app, row, case, "exact", "exact")
+        _ask(app, row, case, "inflected", "inflected")
+    for case in one["held_back"]:
+        _ask(app, row, case, "inflected", "held back")
     for prompt in one["idle"]:
         row.idle += 1
         came = _recalled(app, prompt)
         row.left_alone += not came
         row.missed += [f"idle: {prompt} -> {name}" for name in came]
     return row
+
+
+def _ask(app: App, row: Row, case: dict[str, str], kind: str, column: str) -> None:
+    question, wanted = case[kind], name_of(case)
+    recalled = _recalled(app, question)
+    row.others += len(set(recalled) - {wanted})
+    for way, names in (("search", _searched(app, question)), ("recall", recalled)):
+        if wanted in names:
+            row.found[f"{way}, {column}"] += 1
+        else:
+            row.missed.append(f"{way}, {column}: {question} -> {case['fact']}")
 
 
 def _searched(app: App, query: str) -> list[str]:
@@ -150,9 +159,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place, laid_out(Path(place)) as app:
         found = rows(app)
     print(table(found))
-    if details:
-        for row in found:
-            print(*(f"{row.language}: {line}" for line in row.missed), sep="\n")
+    for row in found if details else ():
+        for line in row.missed:
+            print(f"{row.language}: {line}")
 
 
 if __name__ == "__main__":

@@ -47,8 +47,7 @@ _DOUBLED = frozenset(["de", "fr", "nl", "fi", "sv", "it"])
 def asked(text: str, known: "Collection[str]") -> "tuple[Forms, frozenset[str]]":
     """Return the stems of the terms of a question, by term, and those of its terms that say nothing.
 
-    `known` are the languages of the memories that are asked. A word that stems in no other way than its
-    term has none. A question in English has nothing of either.
+    `known` are the languages of the memories that are asked. A question in English has nothing of either.
     """
     languages = languages_asked(text, known)
     if not languages:
@@ -59,8 +58,8 @@ def asked(text: str, known: "Collection[str]") -> "tuple[Forms, frozenset[str]]"
         if is_small(bare(word), languages):
             small.add(term)
         else:
-            found = [stem for stem in stems(word, languages) if stem != term]
-            forms[term] = tuple(dict.fromkeys((*forms.get(term, ()), *found)))
+            # The term itself may be one of them: a memory can hold it as a stem alone.
+            forms[term] = tuple(dict.fromkeys((*forms.get(term, ()), *stems(word, languages))))
     return {term: found for term, found in forms.items() if term not in small}, frozenset(small)
 
 
