@@ -20,8 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pipeline.app import search
 from pipeline.app.application import App
-from pipeline.app.search import search
 from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.recall import Budget, retrieve
@@ -135,7 +135,9 @@ def _ask(app: App, row: Row, case: dict[str, str], kind: str, column: str) -> No
 
 
 def _searched(app: App, query: str) -> list[str]:
-    return [hit.name for hit in search(app, query, limit=FIRST)]
+    # As `search.search` does, but for a look at every file before each question.
+    found = search._hits(app.home, app.open_store(), query, FIRST, False)
+    return [hit.name for hit in sorted(found, key=lambda hit: (-hit.score, hit.path))]
 
 
 def _recalled(app: App, prompt: str) -> list[str]:

@@ -1,8 +1,8 @@
 """What the words of a language are cut of to find their stem: one table, its rows in the order they apply.
 
 Plain strings, as a hook pays for this module where somebody types no English. An ending is written as the
-language writes it, and compared folded. ``ending>other`` puts another in its place, ``=`` leaves the word
-alone. Of one row the longest ending counts, and what it leaves has so many letters at least as the row says.
+language writes it, and compared folded; ``ending>other`` puts another in its place. Of one row the longest
+ending counts, and what it leaves has at least so many letters as the row says.
 """
 
 Rows = "tuple[tuple[int, str], ...]"
@@ -124,7 +124,8 @@ ENDINGS: "dict[str, Rows]" = {  # type: ignore[valid-type]
         ),
     ),
     "he": (
-        (2, "ויות יות יים ים ות אות ית ה ת"),
+        (2, "ויות יות יים ים ות אות ית"),
+        (3, "ה ת"),
         (2, "י"),
     ),
     "ar": (
@@ -138,6 +139,12 @@ PREFIXES: "dict[str, str]" = {
     "ar": "ال وال بال كال فال لل ولل و ف ب ك ل س ي ت ن ا",
 }
 """What may stand before a word, written together with it; whether it does can't be seen, so both count."""
+UNSURE: "dict[str, str]" = {
+    "fi": "ta tä na nä",
+    "ru": "ет ит ют ут ят ен ан ил ем",
+    "uk": "ет ить уть ють ять ен",
+}
+"""Endings with which other words end as well: a word counts without a cut by them, too."""
 PASSED_OVER = {
     ("tr", 0): frozenset({2}),
     ("tr", 1): frozenset({2, 3}),

@@ -96,7 +96,7 @@ _SCRIPTS = (
 LATIN = ("de", "es", "fi", "fr", "it", "nl", "pl", "pt", "sv", "tr")
 ENGLISH = "en"
 _FEW = 2
-"""Signs of a language that a memory has at least."""
+"""Signs of a language that a memory has at least in which some word may be English."""
 MOST_LANGUAGES = 3
 """Languages that one text counts as, the likeliest first."""
 LOOKED_AT = 4_000
@@ -120,10 +120,13 @@ def _likeliest(points: "dict[str, int]") -> "tuple[str, ...]":
 def languages_written(text: str) -> "tuple[str, ...]":
     """Return the languages by whose endings the words of a memory are kept; English is none of them."""
     points = _points(text[:LOOKED_AT])
+    english = _small(ENGLISH)
+    # A lone sign will do where nothing at all looks English.
+    least = _FEW if any(bare(word) in english for word in re.findall(_WORDS, text[:LOOKED_AT])) else 1
     return tuple(
         language
         for language in _likeliest(points)
-        if language != ENGLISH and (points[language] >= _FEW or language not in LATIN)
+        if language != ENGLISH and (points[language] >= least or language not in LATIN)
     )
 
 

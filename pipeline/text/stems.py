@@ -12,7 +12,7 @@ word, and hooks run without installed packages.
 import unicodedata
 from functools import lru_cache
 
-from pipeline.text.endings import ENDINGS, PASSED_OVER, PREFIXES
+from pipeline.text.endings import ENDINGS, PASSED_OVER, PREFIXES, UNSURE
 from pipeline.text.languages import bare, is_small, languages_asked
 from pipeline.text.tokens import BETWEEN, plain_words
 
@@ -130,7 +130,7 @@ def stems(word: str, languages: "tuple[str, ...]") -> "tuple[str, ...]":
         if len(folded) < LEAST or not folded.isalpha():
             continue
         starts = [_cut(start, language) for start in _starts(folded, language)]
-        if language == "tr":
+        if language == "tr" or folded.endswith(_unsure(language)):
             starts.append(_cut(folded, language, whole=True))
         found.update(dict.fromkeys(_ended(start, language) for start in starts))
     return tuple(stem for stem in found if len(stem) >= _LEFT_AT_LEAST)
@@ -177,6 +177,11 @@ def _starts(word: str, language: str) -> "list[str]":
     return [word, *shorter]
 
 
+@lru_cache(maxsize=32)
+def _unsure(language: str) -> "tuple[str, ...]":
+    return tuple(_folded(ending, "") for ending in UNSURE.get(language, "").split())
+
+
 def _prefixes(language: str) -> "tuple[str, ...]":
     return tuple(PREFIXES[language].translate(_LETTERS).split())
 
@@ -184,7 +189,8 @@ def _prefixes(language: str) -> "tuple[str, ...]":
 def _cut(word: str, language: str, *, whole: bool = False) -> str:
     """Return `word` without its ending by each row of `language`, those left out that no longer apply.
 
-    With `whole` a consonant that may join a Turkish ending to the word counts as the word's own.
+    With `whole` an ending that is unsure counts as the word's own, and so does a consonant that may join a
+    Turkish ending to the word.
     """
     passed: frozenset[int] = frozenset()
     for number, (least, endings) in enumerate(_rows(language)):
@@ -199,8 +205,9 @@ def _by_row(word: str, least: int, endings: "dict[str, str]", language: str, who
     for size in range(min(max(map(len, endings)), len(word) - least), 0, -1):
         ending = word[-size:]
         other = endings.get(ending)
-        fits = language != "tr" or _may_follow(word[-size - 1], ending, whole)
-        if other is not None and fits:
+        if other is None or (whole and ending in _unsure(language)):
+            continue
+        if language != "tr" or _may_follow(word[-size - 1], ending, whole):
             return word[:-size] + other
     return None
 
