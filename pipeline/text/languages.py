@@ -93,6 +93,7 @@ _SCRIPTS = (
     ("\u0590", "\u05ff", ("he",)),
     ("\u0600", "\u06ff", ("ar",)),
 )
+_EAST_ASIAN = ("\u2e80", "\u9fff")
 LATIN = ("de", "es", "fi", "fr", "it", "nl", "pl", "pt", "sv", "tr")
 ENGLISH = "en"
 _FEW = 2
@@ -119,6 +120,8 @@ def _likeliest(points: "dict[str, int]") -> "tuple[str, ...]":
 
 def languages_written(text: str) -> "tuple[str, ...]":
     """Return the languages by whose endings the words of a memory are kept; English is none of them."""
+    if _between(text[:LOOKED_AT], *_EAST_ASIAN):
+        return ()  # What stands between there in Latin letters tells of nothing.
     points = _points(text[:LOOKED_AT])
     english = _small(ENGLISH)
     # A lone sign will do where nothing at all looks English.

@@ -50,8 +50,11 @@ def asked(text: str, known: "Collection[str]") -> "tuple[Forms, frozenset[str]]"
     `known` are the languages of the memories that are asked. A question in English has nothing of either.
     """
     languages = languages_asked(text, known)
-    if not languages:
-        return {}, frozenset()
+    return read(text, languages) if languages else ({}, frozenset())
+
+
+def read(text: str, languages: "tuple[str, ...]") -> "tuple[Forms, frozenset[str]]":
+    """Return the same as `asked` of a question in one of `languages`."""
     forms: dict[str, tuple[str, ...]] = {}
     small = set[str]()
     for word, term in plain_words(text):

@@ -47,6 +47,8 @@ _MARKED = (
     r"(?s)<(system-reminder|ide_opened_file|ide_selection|recollection|[a-z]+-hook)\b.*?(?:</\1>|\Z)"
     r"|\[(?:Image|Pasted text) #[^\]\n]{1,40}\]"
 )
+_ENGLISH = """the and this that with which what where when why how should does did have our your them"""
+"""Two of these make a prompt English, so that nobody need look at it more closely."""
 _AROUND = str.maketrans(dict.fromkeys(",;()[]{}\"'<>`|“”„‘’«»、。，；（）「」", " "))
 _EXACT = (
     r"--?[A-Za-z][\w-]+(?:=\S+)?"  # --no-verify
@@ -120,11 +122,16 @@ class Question:
 
         What says nothing in that language is left out.
         """
-        if self.text.isascii() and not known:
+        if self.text.isascii() and (not known or _is_plainly_english(self.text)):
             return
-        from pipeline.text import stems  # Most prompts are in English.
+        from pipeline.text.languages import languages_asked  # Most prompts are in English.
 
-        self.forms, small = stems.asked(self.text, known)
+        languages = languages_asked(self.text, known)
+        if not languages:
+            return
+        from pipeline.text import stems
+
+        self.forms, small = stems.read(self.text, languages)
         self.own = [term for term in self.own if term not in small]
 
     def piece_of(self, term: str) -> "int | str":
@@ -162,6 +169,10 @@ class Question:
                     counted.add(beside)
                     beside += step
         return once
+
+
+def _is_plainly_english(text: str) -> bool:
+    return len(set(_ENGLISH.split()).intersection(text.lower().split())) > 1
 
 
 def parse_question(prompt: str, context: str = "", cwd: str = "") -> Question:
