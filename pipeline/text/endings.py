@@ -5,9 +5,7 @@ language writes it, and compared folded; ``ending>other`` puts another in its pl
 ending counts, and what it leaves has at least so many letters as the row says.
 """
 
-Rows = "tuple[tuple[int, str], ...]"
-
-ENDINGS: "dict[str, Rows]" = {  # type: ignore[valid-type]
+ENDINGS: "dict[str, tuple[tuple[int, str], ...]]" = {
     "de": ((4, "ern em ens er en es e s n innen erinnen>er t te ten tet"),),
     "fr": (
         (3, "s x aux>al eaux>eau eux"),

@@ -166,9 +166,9 @@ def _points(text: str) -> "dict[str, int]":
     """Return how many signs `text` has of each language that it has any of."""
     points: dict[str, int] = {}
     lower = text.casefold()
-    signs = (
-        [] if text.isascii() else [tells for first, last, tells in _SCRIPTS if _between(lower, first, last)]
-    )
+    signs: list[tuple[str, ...]] = []
+    if not text.isascii():
+        signs += [tells for first, last, tells in _SCRIPTS if _between(lower, first, last)]
     signs += [tuple(tells.split()) for letter, tells in _LETTERS.items() if letter in lower]
     for plain in dict.fromkeys(bare(word) for word in re.findall(_WORDS, text)):
         signs.append(tuple(language for language in _SMALL if plain in _telling(language)))

@@ -131,11 +131,13 @@ def test_the_words_are_looked_for_only_where_a_memory_would_come(desk: Desk) -> 
 def test_words_in_another_form_overrule_as_well(desk: Desk, fact: str, asked: str, said: str) -> None:
     desk.write("copies", fact, fact)
     desk.index()
-    verdicts = [
-        [item.verdict for item in retrieve(asked, desk.store, Budget(floor=0.0), home=desk.home, now=MOMENT,
-                                           earlier=lambda words=words: [(MOMENT + 60, words)]).considered]
-        for words in ("", said)
-    ]  # fmt: skip
+    verdicts = []
+    earlier: list[tuple[float, str]]
+    for earlier in ([], [(MOMENT + 60, said)]):
+        found = retrieve(
+            asked, desk.store, Budget(floor=0.0), home=desk.home, now=MOMENT, earlier=earlier.copy
+        )
+        verdicts.append([item.verdict for item in found.considered])
     assert verdicts == [["chosen"], [overruled.VERDICT]]
 
 

@@ -347,7 +347,8 @@ def test_an_inflected_word_finds_its_memory_by_a_stem(index):
         for text, path in (("Sicherungskopie", "backups.md"), ("паролей", "passwords.md")):
             forms, _ = stems.asked(text, reader.languages())
             assert [found.path for found in reader.candidates(terms(text), 5, forms)] == [path]
-            assert reader.document_count(*terms(text), forms[terms(text)[0]]) == 1
+            term = terms(text)[0]
+            assert reader.document_count(term, forms[term]) == 1
             assert reader.candidates(terms(text), 5) == []
 
 
