@@ -69,10 +69,10 @@ class _Shelf:
     store: Store
     reader: Reader
     folder: str
-    weights: dict[str, float]
+    asked: ranking.Asked
     rows: list[tuple[Row, ranking.Ranked]] = field(default_factory=list)
 
-    def hit(self, row: Row, share: float, asked: set[str], via: str = "") -> Hit:
+    def hit(self, row: Row, share: float, via: str = "", asked: ranking.Asked | None = None) -> Hit:
         """Return what is told of `row`."""
         shown = row.shown
         return Hit(
@@ -80,7 +80,7 @@ class _Shelf:
             type=shown["type"],
             said=shown["said"],
             score=round(share, 4),
-            snippet=_snippet(shown["body"], asked) or shown["description"],
+            snippet=_snippet(shown["body"], (asked or self.asked).words) or shown["description"],
             description=shown["description"],
             store=str(self.store.path),
             path=row.path,
@@ -113,15 +113,14 @@ def search(
     `everywhere`; retired ones only when asked for. What the project here and all projects both say is said
     once, as the project's. Raises InputError when `query` is empty or there is no store, and SearchError.
     """
-    asked = terms(query)
-    if not asked:
+    if not terms(query):
         return _literal(app, query, limit=limit, everywhere=everywhere, retired=retired)
     stores = list(_stores(app, everywhere))
     with ExitStack() as stack:
         shelves = [
             shelf
             for store in stores
-            for shelf in _opened(app, stack, store, asked, retired, _likeness(app, store, query, problems))
+            for shelf in _opened(app, stack, store, query, retired, _likeness(app, store, query, problems))
         ]
         found = [
             (row, rank, shelf)
@@ -129,7 +128,7 @@ def search(
             for row, rank in [pair for pair in shelf.rows if retired or not pair[0].shown["archived"]][:limit]
         ]
         found.sort(key=lambda item: (-item[1].worth, -item[1].share, str(item[2].store.path), item[0].path))
-        direct = [shelf.hit(row, rank.share, set(asked)) for row, rank, shelf in found]
+        direct = [shelf.hit(row, rank.share) for row, rank, shelf in found]
         once = _once(app, stores, direct)
         hits = once[:limit]
         more: list[Hit] = []
@@ -137,36 +136,36 @@ def search(
             kept = {(hit.store, hit.path) for hit in once}
             known = [*hits, *(hit for hit in direct if (hit.store, hit.path) not in kept)]
             more = _by_phrases(shelves, phrases, known, further)
-            more += _tied(shelves, hits, [*known, *more], set(asked), further - len(more))
+            more += _tied(shelves, hits, [*known, *more], further - len(more))
     return [*hits, *(hit for hit in _once(app, stores, [*direct, *more]) if hit.via)] if more else hits
 
 
 def _opened(
-    app: App, stack: ExitStack, store: Store, asked: Sequence[str], retired: bool, alike: Mapping[str, float]
+    app: App, stack: ExitStack, store: Store, query: str, retired: bool, alike: Mapping[str, float]
 ) -> Iterator[_Shelf]:
     """Yield `store`, and its archive where that is asked for, with what they hold of the question."""
     now = app.clock.now()
     refresh_index(app.home, store, now)
-    yield _open_shelf(app.home, stack, store, "", asked, alike)
+    yield _open_shelf(app.home, stack, store, "", query, alike)
     if retired:
         refresh_archive_index(app.home, store, now)
-        yield _open_shelf(app.home, stack, store, ARCHIVE, asked, {})
+        yield _open_shelf(app.home, stack, store, ARCHIVE, query, {})
 
 
 def _open_shelf(
-    home: Path, stack: ExitStack, store: Store, folder: str, asked: Sequence[str], alike: Mapping[str, float]
+    home: Path, stack: ExitStack, store: Store, folder: str, query: str, alike: Mapping[str, float]
 ) -> _Shelf:
     file = index_reader.index_path(str(home), str(store.root / folder))
     reader = stack.enter_context(Reader(file))
-    weights = ranking.weights(asked, reader.count(), reader.document_count)
+    asked = ranking.Asked(query, reader)
     # What is hidden must not take the place of what is shown, so all are asked for.
-    rows = reader.candidates(asked, reader.count())
+    rows = asked.candidates(reader.count())
     if alike:
         rows = semantic.fused(reader, rows, alike)
     by_path = {row.path: row for row in rows}
     scores = {row.path: row.score for row in rows}
-    ranked = ranking.ranked(scores, lambda path: set(" ".join(by_path[path].fields).split()), weights)
-    return _Shelf(store, reader, folder, weights, [(by_path[rank.path], rank) for rank in ranked])
+    ranked = ranking.ranked(scores, lambda path: asked.held(by_path[path]), asked.weights)
+    return _Shelf(store, reader, folder, asked, [(by_path[rank.path], rank) for rank in ranked])
 
 
 def _by_phrases(
@@ -176,19 +175,18 @@ def _by_phrases(
     seen = {(hit.store, hit.path) for hit in known}
     found: list[tuple[int, float, Hit]] = []
     for phrase in phrases:
-        asked = terms(phrase)
         best = []
         for shelf in shelves:
             if shelf.folder:
                 continue
-            weights = ranking.weights(asked, shelf.reader.count(), shelf.reader.document_count)
-            rows = {row.path: row for row in shelf.reader.candidates(asked, PER_PHRASE)}
-            held = {path: set(" ".join(row.fields).split()) for path, row in rows.items()}
+            asked = ranking.Asked(phrase, shelf.reader)
+            rows = {row.path: row for row in asked.candidates(PER_PHRASE)}
+            held = {path: asked.held(row) for path, row in rows.items()}
             scores = {path: row.score for path, row in rows.items()}
-            for rank in ranking.ranked(scores, held.__getitem__, weights):
+            for rank in ranking.ranked(scores, held.__getitem__, asked.weights):
                 row = rows[rank.path]
                 if not row.shown["archived"]:
-                    best.append((rank.worth, shelf.hit(row, rank.share, set(asked), f"“{phrase}”")))
+                    best.append((rank.worth, shelf.hit(row, rank.share, f"“{phrase}”", asked)))
         best.sort(key=lambda item: (-item[0], item[1].store, item[1].path))
         new = [(worth, hit) for worth, hit in best if (hit.store, hit.path) not in seen]
         for turn, (worth, hit) in enumerate(new[:limit]):
@@ -199,9 +197,7 @@ def _by_phrases(
     return list(listed.values())[:limit]
 
 
-def _tied(
-    shelves: Sequence[_Shelf], seeds: Sequence[Hit], known: Sequence[Hit], asked: set[str], limit: int
-) -> list[Hit]:
+def _tied(shelves: Sequence[_Shelf], seeds: Sequence[Hit], known: Sequence[Hit], limit: int) -> list[Hit]:
     """Return up to `limit` memories tied to the first of `seeds`, none of `known`."""
     live = [shelf for shelf in shelves if not shelf.folder]
     numbers = {str(shelf.store.path): number for number, shelf in enumerate(live)}
@@ -210,13 +206,12 @@ def _tied(
         number = numbers[hit.store]
         rows += [(number, row, hit.score) for row in live[number].reader.rows([hit.path])]
     seen = {(numbers[hit.store], hit.path) for hit in known if not hit.retired}
-    weights = [shelf.weights for shelf in live]
-    found = ties.further([shelf.reader for shelf in live], rows, seen, weights, limit)
+    found = ties.further([shelf.reader for shelf in live], rows, seen, [shelf.asked for shelf in live], limit)
     listed = []
     for rank in found:
-        held = set(" ".join(rank.row.fields).split())
-        share = ranking.share_of(held, live[rank.store].weights)
-        listed.append(live[rank.store].hit(rank.row, share, asked, str(rank.via.shown["name"])))
+        shelf = live[rank.store]
+        share = ranking.share_of(shelf.asked.held(rank.row), shelf.asked.weights)
+        listed.append(shelf.hit(rank.row, share, str(rank.via.shown["name"])))
     return listed
 
 

@@ -20,6 +20,7 @@ from pipeline.search.row_search import MemoryRow, RowSearch
 
 if TYPE_CHECKING:
     from pipeline.recall.live.store_files import Found
+    from pipeline.text.stems import Forms
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,6 @@ class RowRecall:
 class _RowShelf(Shelf):
     """A store without files: what the index has is how it is."""
 
-    def _find(self, terms: list[str], keys: Sequence[str]) -> list[Found]:
-        rows, ruled = self._suggested(terms, keys)
+    def _find(self, terms: list[str], keys: Sequence[str], forms: Forms) -> list[Found]:
+        rows, ruled = self._suggested(terms, keys, forms)
         return [self._from_row(row, ruled.get(row.path)) for row in rows]

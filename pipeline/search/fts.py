@@ -27,7 +27,9 @@ from pipeline.search.meaning import WordTable
 from pipeline.search.moments import moments_of
 from pipeline.search.rows import NO_STAMP, Content, SearchRow, shown
 from pipeline.search.ties import ties_of
+from pipeline.text import stems
 from pipeline.text.actions import key_of
+from pipeline.text.languages import languages_written
 from pipeline.text.tokens import terms
 
 POOL = 60
@@ -35,7 +37,8 @@ POOL = 60
 WAIT_SECONDS = 5.0
 
 _TABLES = (
-    "CREATE TABLE documents (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, digest TEXT NOT NULL,"
+    "CREATE TABLE documents (id INTEGER PRIMARY KEY, languages TEXT NOT NULL,"
+    " path TEXT NOT NULL UNIQUE, digest TEXT NOT NULL,"
     " size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, hand TEXT NOT NULL,"
     " beside TEXT NOT NULL, shown TEXT NOT NULL, vector BLOB NOT NULL)",
     "CREATE TABLE moments (key TEXT NOT NULL, document INTEGER NOT NULL, moment TEXT NOT NULL)",
@@ -51,15 +54,21 @@ _TABLES = (
     # Apart from the words, so that no guess of what somebody types makes a word common, or a neighbour near.
     "CREATE VIRTUAL TABLE cued USING fts5(cues, tokenize=\"ascii tokenchars '.'\")",
     "CREATE VIRTUAL TABLE cue_vocabulary USING fts5vocab(cued, row)",
+    # Apart from the words, too: what is shown to a model as near depends on those, and its replies on that.
+    "CREATE VIRTUAL TABLE stems USING fts5(name, description, tags, body, cues,"
+    " tokenize=\"ascii tokenchars '.'\")",
+    "CREATE VIRTUAL TABLE stem_vocabulary USING fts5vocab(stems, row)",
 )
 _TABLES_OF_ROWS = (
     ("words", "rowid"),
     ("cued", "rowid"),
+    ("stems", "rowid"),
     ("moments", "document"),
     ("ties", "document"),
     ("documents", "id"),
 )
 _MADE_BY = "words"
+_LANGUAGES = "languages"
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
@@ -229,9 +238,17 @@ class SearchIndex:
                 if path in wanted and (new_stamp := wanted[path].stamp) and stamp != new_stamp
             ],
         )
+        if gone or new:
+            self._note_languages()
         if len(new) > CANDIDATES:
             self._connection.execute("INSERT INTO words (words) VALUES ('optimize')")
         return len(gone) + len(new)
+
+    def _note_languages(self) -> None:
+        rows = self._connection.execute("SELECT DISTINCT languages FROM documents WHERE languages != ''")
+        found = " ".join(sorted({language for (row,) in rows for language in row.split()}))
+        if found != self._noted(_LANGUAGES):
+            self._put("meta", [(_LANGUAGES, found)])
 
     def _noted(self, key: str) -> str:
         found = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
@@ -251,10 +268,12 @@ class SearchIndex:
         texts = (f"{found.name} {found.title}", found.description, " ".join(found.tags), found.body)
         columns = [" ".join(terms(text, index=True)) for text in texts]
         vector = self._words.vector("\n".join((*texts, *found.cues)))
+        languages = languages_written("\n".join(texts))
         made = self._connection.execute(
-            "INSERT INTO documents (path, digest, size, mtime_ns, ctime_ns, hand, beside, shown,"
-            " vector) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO documents (languages, path, digest, size, mtime_ns, ctime_ns, hand, beside, shown,"
+            " vector) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
+                " ".join(languages),
                 row.path,
                 row.digest,
                 *(row.stamp or NO_STAMP),
@@ -268,6 +287,10 @@ class SearchIndex:
             "INSERT INTO words (rowid, name, description, tags, body) VALUES (?, ?, ?, ?, ?)",
             (made.lastrowid, *columns),
         )
+        if languages:
+            beside = stems.beside(texts, found.cues, languages)
+            sql = "INSERT INTO stems (rowid, name, description, tags, body, cues) VALUES (?, ?, ?, ?, ?, ?)"
+            self._connection.execute(sql, (made.lastrowid, *beside))
         if cues := cue_terms(found.cues):
             sql = "INSERT INTO cued (rowid, cues) VALUES (?, ?)"
             self._connection.execute(sql, (made.lastrowid, cues))

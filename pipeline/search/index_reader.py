@@ -9,12 +9,14 @@ import os
 from pipeline.hooklib import home_files, jsonish
 from pipeline.hooklib.digests import sha256
 from pipeline.hooklib.plain import is_well_formed
-from pipeline.text.tokens import terms
+from pipeline.text.tokens import BETWEEN, terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
+
+    from pipeline.text.stems import Forms
 
     Stamp = tuple[int, int, int]
 
@@ -32,8 +34,6 @@ CANDIDATES = 1_000
 MOST_TERMS = 24
 MOST_RULES = 200
 """Memories whose moments one question leads to."""
-BETWEEN = ".."
-"""What stands between two cues of a memory in the index: a term that no text has."""
 WAIT_SECONDS = 0.05
 """How long a reader waits for a process that has the file to itself, which is while it is being made."""
 
@@ -49,6 +49,17 @@ _ROW = (
 )
 
 
+_STEMS = (
+    "SELECT d.path, s.name, s.description, s.tags, s.body, s.cues"
+    " FROM documents d JOIN stems s ON s.rowid = d.id WHERE {} IN ({})"
+)
+_LANGUAGES = "SELECT value FROM meta WHERE key = 'languages'"
+WORDS, CUED, STEMS = (
+    ("words", "vocabulary", ", 4.0, 3.0, 2.0, 1.0"),
+    ("cued", "cue_vocabulary", ""),
+    ("stems", "stem_vocabulary", ", 4.0, 3.0, 2.0, 1.0, 1.0"),
+)
+"""What a `Lookup` asks: table, its vocabulary and what its columns weigh."""
 _RULED = (
     "SELECT d.path, m.moment FROM moments m JOIN documents d ON d.id = m.document WHERE m.document IN"
     " (SELECT document FROM moments WHERE key IN ({}) ORDER BY document DESC LIMIT {}) ORDER BY m.rowid"
@@ -66,10 +77,11 @@ class Row:
     and ctime (ns) it had; `score` is BM25, 0.0 where nothing was asked; `fields` are the indexed terms of
     name with title, description, tags, body and cues, each joined by spaces, with `BETWEEN` between two cues;
     `shown` is what a person would be told of the memory (see ``pipeline.search.fts``); `vector` is what it
-    means (``pipeline.search.meaning``), or empty.
+    means (``pipeline.search.meaning``), or empty; `stems` are the columns of stems beside `fields`
+    (``pipeline.text.stems``), those of the cues in the same order, or none.
     """
 
-    __slots__ = ("_shown", "_text", "digest", "fields", "path", "score", "stamp", "vector")
+    __slots__ = ("_shown", "_text", "digest", "fields", "path", "score", "stamp", "stems", "vector")
 
     def __init__(
         self,
@@ -87,6 +99,7 @@ class Row:
         self.score = score
         self.fields = fields
         self.vector = vector
+        self.stems: tuple[str, ...] = ()
         self._text = text
         self._shown: dict[str, Any] | None = None
 
@@ -102,16 +115,15 @@ class Row:
 
 
 class Lookup:
-    """Questions to the words of an open index, or with `cues` to those, over one connection.
+    """Questions to one table of words of an open index, over one connection.
 
     Its errors are SQLite's.
     """
 
-    def __init__(self, connection: "Any", *, cues: bool = False) -> None:
+    def __init__(self, connection: "Any", asked: "tuple[str, str, str]" = WORDS) -> None:
         self._connection = connection
         self._counts: dict[str, int] = {}
-        self._vocabulary = "cue_vocabulary" if cues else "vocabulary"
-        table, weights = ("cued", "") if cues else ("words", ", 4.0, 3.0, 2.0, 1.0")
+        table, self._vocabulary, weights = asked
         self._ranked = _RANKED.format(table=table, weights=weights)
 
     def forget(self) -> None:
@@ -171,26 +183,35 @@ class Reader:
     def __init__(self, file: str) -> None:
         self._file = file
         self._connection: Any = None
-        self._lookup, self._cues = Lookup(None), Lookup(None, cues=True)
+        self._lookup, self._cues, self._stems = Lookup(None), Lookup(None, CUED), Lookup(None, STEMS)
+        self._languages: frozenset[str] | None = None
         with self._translated():
             self._open(file)
 
-    def candidates(self, terms: "Sequence[str]", limit: int) -> "list[Row]":
+    def languages(self) -> "frozenset[str]":
+        """Return the languages whose stems it has; none where all memories are in English."""
+        if self._languages is None:
+            found = self._all(_LANGUAGES)
+            self._languages = frozenset(found[0][0].split()) if found else frozenset()
+        return self._languages
+
+    def candidates(self, terms: "Sequence[str]", limit: int, forms: "Forms | None" = None) -> "list[Row]":
         """Return up to `limit` memories that hold `terms` (of `pipeline.text.tokens`) in words or cues.
 
-        The best first by BM25, that of words and of cues together.
+        The best first by BM25, that of words and of cues together. `forms` are other stems of a term
+        (`pipeline.text.stems`), of which a memory may hold any.
         """
         with self._translated():
-            best, ids = self._scored(terms, limit)
+            best, ids = self._scored(terms, limit, forms)
             found = self._rows("d.id", [ids[path] for path in best])
         for path, score in best.items():
             found[path].score = score
         return [found[path] for path in best]
 
-    def scores(self, terms: "Sequence[str]", limit: int) -> "dict[str, float]":
+    def scores(self, terms: "Sequence[str]", limit: int, forms: "Forms | None" = None) -> "dict[str, float]":
         """Return the paths and scores of what `candidates` returns, in its order; no row is read."""
         with self._translated():
-            return self._scored(terms, limit)[0]
+            return self._scored(terms, limit, forms)[0]
 
     def ties(self, path: str) -> "dict[str, bool]":
         """Return the keys that tie the memory at `path` to others (`search.ties`); True for certain ones."""
@@ -248,10 +269,16 @@ class Reader:
         with self._translated():
             return self._lookup.value("SELECT count(*) FROM documents")
 
-    def document_count(self, term: str) -> int:
-        """Return how many memories hold `term`; of one that only cues hold, how many cues."""
+    def document_count(self, term: str, forms: "Sequence[str]" = ()) -> int:
+        """Return how many memories hold `term`; of one that only cues hold, how many cues.
+
+        With `forms`, the other stems of the term, those that hold one of them count as well.
+        """
         with self._translated():
-            return self._lookup.count(term) or self._cues.count(term)
+            found = self._lookup.count(term)
+            for form in forms:
+                found = max(found, self._lookup.count(form) + self._stems.count(form))
+            return found or self._cues.count(term)
 
     def notes(self) -> "dict[str, str]":
         """Return what was noted when it was made: ``store``, the folder, and ``synced``, when (ISO 8601)."""
@@ -288,14 +315,21 @@ class Reader:
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
         if version != VERSION:
             raise sqlite.DatabaseError(f"its version is {version}")
-        self._lookup, self._cues = Lookup(self._connection), Lookup(self._connection, cues=True)
+        self._lookup, self._cues = Lookup(self._connection), Lookup(self._connection, CUED)
+        self._stems = Lookup(self._connection, STEMS)
 
-    def _scored(self, terms: "Sequence[str]", limit: int) -> "tuple[dict[str, float], dict[str, int]]":
+    def _scored(
+        self, terms: "Sequence[str]", limit: int, forms: "Forms | None"
+    ) -> "tuple[dict[str, float], dict[str, int]]":
         """Return score by path, the best first, and the number of each row."""
+        others = [form for term in terms for form in forms.get(term, ())] if forms else []
+        asked = [(self._lookup, [*terms, *others]), (self._cues, [*terms, *others])]
+        if others:
+            asked.append((self._stems, others))
         scores: dict[str, float] = {}
         ids = {}
-        for lookup in (self._lookup, self._cues):
-            for row, path, score in lookup.ranked(terms, limit):
+        for lookup, words in asked:
+            for row, path, score in lookup.ranked(words, limit):
                 ids[path] = row
                 scores[path] = scores.get(path, 0.0) + score
         best = sorted(scores, key=lambda path: (-scores[path], path))[:limit]
@@ -310,6 +344,10 @@ class Reader:
                 sql, chunk
             ):
                 found[path] = Row(path, digest, (size, mtime, ctime), 0.0, tuple(fields), text, vector)
+            if self.languages():
+                sql = _STEMS.format(key, ",".join("?" * len(chunk)))
+                for path, *stems in self._connection.execute(sql, chunk):
+                    found[path].stems = tuple(stems)
         return found
 
     def _all(self, sql: str, values: "Sequence[str]" = ()) -> "list[Any]":

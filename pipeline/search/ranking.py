@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from pipeline.search.index_reader import is_lone
+from pipeline.search.index_reader import Reader, Row, is_lone
+from pipeline.text import stems
+from pipeline.text.stems import Forms
+from pipeline.text.tokens import terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +25,39 @@ class Ranked:
     worth: float
 
 
-def weights(asked: Sequence[str], total: int, documents: Callable[[str], int]) -> dict[str, float]:
-    """Return what each term of a question weighs, by how many of `total` memories hold it."""
-    return {term: math.log(1 + total / max(1, documents(term))) for term in asked}
+class Asked:
+    """A question as one index is asked it: its terms, other stems of them, and what each of them weighs."""
+
+    def __init__(self, question: str, reader: Reader) -> None:
+        self._reader = reader
+        self.forms: Forms
+        self.forms, small = stems.asked(question, reader.languages())
+        every = terms(question)
+        self.terms = [term for term in every if term not in small] or every
+        total = reader.count()
+        self.weights = {
+            term: math.log(1 + total / max(1, reader.document_count(term, self.forms.get(term, ()))))
+            for term in self.terms
+        }
+        """A term that fewer memories hold weighs more."""
+
+    @property
+    def words(self) -> set[str]:
+        """The terms and their stems: what to look for in a text."""
+        return {*self.terms, *(form for found in self.forms.values() for form in found)}
+
+    def candidates(self, limit: int) -> list[Row]:
+        """Return up to `limit` memories that hold something of it, the best first by BM25."""
+        return self._reader.candidates(self.terms, limit, self.forms)
+
+    def scores(self, limit: int) -> dict[str, float]:
+        """Return path and BM25 of what `candidates` returns; no row is read."""
+        return self._reader.scores(self.terms, limit, self.forms)
+
+    def held(self, row: Row) -> set[str]:
+        """Return the terms of `row`, with those of the question that it holds by their stems."""
+        fields = stems.met(row.fields, row.stems, self.forms) if self.forms else row.fields
+        return set(" ".join(fields).split())
 
 
 def ranked(

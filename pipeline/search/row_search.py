@@ -6,7 +6,7 @@ For whoever measures the search on data of their own. The order is that of `reve
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,6 @@ from pipeline.search import index_reader, ranking, ties
 from pipeline.search.fts import WAIT_SECONDS, SearchIndex, index_file
 from pipeline.search.meaning import WordTable
 from pipeline.search.rows import Content, SearchRow
-from pipeline.text.tokens import terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,6 @@ class RowSearch:
             raise
         self._total = len(given)
         self._held: dict[str, set[str]] = {}
-        self._counts: dict[str, int] = {}
 
     def search(self, question: str, limit: int = 10, *, further: int = 0) -> list[str]:
         """Return the ids of up to `limit` rows that hold words of `question`, the best first.
@@ -79,12 +77,13 @@ class RowSearch:
 
     def scored(self, question: str, limit: int = 10, *, further: int = 0) -> list[tuple[str, float]]:
         """Return what `search` does with the share of the question that each row holds, 0 to 1."""
-        asked = terms(question)
-        weights = ranking.weights(asked, self._total, self._count)
-        found = ranking.ranked(self._reader.scores(asked, self._total), self._terms_of, weights)[:limit]
+        asked = ranking.Asked(question, self._reader)
+        found = ranking.ranked(asked.scores(self._total), partial(self._terms_of, asked), asked.weights)[
+            :limit
+        ]
         answer = [(self._ids[item.path], round(item.share, 4)) for item in found]
         if further > 0 and found:
-            answer += self._further(found, weights, further)
+            answer += self._further(found, asked, further)
         return answer
 
     def id_of(self, path: str) -> str:
@@ -105,28 +104,28 @@ class RowSearch:
         self.close()
 
     def _further(
-        self, found: Sequence[ranking.Ranked], weights: Mapping[str, float], limit: int
+        self, found: Sequence[ranking.Ranked], asked: ranking.Asked, limit: int
     ) -> list[tuple[str, float]]:
         rows = self._reader.rows(item.path for item in found[: ties.SEEDS])
         seeds = [(0, row, round(item.share, 4)) for row, item in zip(rows, found, strict=False)]
         known = {(0, item.path) for item in found}
-        more = ties.further([self._reader], seeds, known, [weights], limit)
+        more = ties.further([self._reader], seeds, known, [asked], limit)
         return [
-            (self._ids[item.row.path], round(ranking.share_of(self._terms_of(item.row.path), weights), 4))
+            (self._ids[item.row.path], round(ranking.share_of(asked.held(item.row), asked.weights), 4))
             for item in more
         ]
 
-    def _count(self, term: str) -> int:
-        if term not in self._counts:
-            self._counts[term] = self._reader.document_count(term)
-        return self._counts[term]
-
-    def _terms_of(self, path: str) -> set[str]:
+    def _terms_of(self, asked: ranking.Asked, path: str) -> set[str]:
+        if asked.forms:
+            return asked.held(self._row(path))
         held = self._held.get(path)
         if held is None:
-            (row,) = self._reader.rows([path])
-            held = self._held[path] = set(" ".join(row.fields).split())
+            held = self._held[path] = asked.held(self._row(path))
         return held
+
+    def _row(self, path: str) -> index_reader.Row:
+        (row,) = self._reader.rows([path])
+        return row
 
 
 def _search_rows(rows: Sequence[MemoryRow]) -> Iterable[SearchRow]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipeline.search.ranking import share_of
+from pipeline.search.ranking import Asked, share_of
 from pipeline.text.scripts import PUNCTUATION, UNSPACED
 from pipeline.text.specifics import plain
 from pipeline.text.tokens import terms
@@ -136,13 +136,13 @@ def further(
     readers: Sequence[Reader],
     seeds: Sequence[tuple[int, Row, float]],
     known: set[tuple[int, str]],
-    weights: Sequence[Mapping[str, float]],
+    asked: Sequence[Asked],
     limit: int,
 ) -> list[Further]:
     """Return up to `limit` memories that are tied to `seeds`, best first, none of `known`.
 
     `seeds` are rows with the number of their reader and their share of the question; `known` the same by
-    path; `weights` are those of the question's terms in each reader. Raises NoIndexError.
+    path; `asked` is the question to each reader. Raises NoIndexError.
     """
     if limit < 1:
         return []
@@ -159,16 +159,14 @@ def further(
             worth, key, seed = best[index, row.path]
             if row.shown.get("archived"):
                 continue
-            lacking = {term: value for term, value in weights[index].items() if term not in _held(seed)}
-            worth *= 1 + LEFT_OVER * share_of(_held(row), lacking)
+            question = asked[index]
+            had = question.held(seed)
+            lacking = {term: value for term, value in question.weights.items() if term not in had}
+            worth *= 1 + LEFT_OVER * share_of(question.held(row), lacking)
             if worth >= LEAST_WORTH:
                 listed.append(Further(index, row, seed, key, worth))
     listed.sort(key=lambda item: (-item.worth, item.store, item.row.path))
     return listed[:limit]
-
-
-def _held(row: Row) -> set[str]:
-    return set(" ".join(row.fields).split())
 
 
 def _tied(readers: Sequence[Reader], number: int, seed: Row) -> Iterator[tuple[int, str, float, str]]:

@@ -29,6 +29,8 @@ _WORD = (
 _ASCII_WORD = re.compile(r"(?P<run>(?!))|v?(?P<number>[0-9]+(?:\.[0-9]+)+)|(?P<word>[A-Za-z0-9]+)")
 """The same for a text in ASCII: compiling the other costs a hook 5 ms, which it can do without mostly."""
 _HUMP = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+BETWEEN = ".."
+"""What stands between two cues of a memory in an index: a term that no text has."""
 _LAST_FOLDED = "\u0590"
 _LONGEST = 64
 
@@ -86,6 +88,18 @@ def terms(text: str, *, index: bool = False) -> list[str]:
         else:
             found.extend(_pairs(run, index))
     return found
+
+
+def plain_words(text: str) -> "Iterator[tuple[str, str]]":
+    """Yield the words of `text` that have one term, as they stand there, with that term.
+
+    Left out are stop words, numbers, names of several words and what is written without spaces.
+    """
+    for match in _words(text):
+        word = match["word"]
+        found = _of_word(word) if word else ()
+        if len(found) == 1 and word.isalpha():
+            yield word, found[0]
 
 
 def _words(text: str) -> "Iterator[re.Match[str]]":

@@ -110,6 +110,39 @@ def test_the_words_are_looked_for_only_where_a_memory_would_come(desk: Desk) -> 
     assert asked == ["asked"]
 
 
+@pytest.mark.parametrize(
+    ("fact", "asked", "said"),
+    [
+        (
+            "Резервные копии лежат на сервере.",
+            "где лежит резервная копия?",
+            "больше не используй резервную копию",
+        ),
+        (
+            "Kopie zapasowe trzymamy w Gdańsku.",
+            "gdzie jest kopia zapasowa?",
+            "nie używaj już kopii zapasowej",
+        ),
+        (
+            "Sicherungskopien liegen im Keller.",
+            "wo ist eine Sicherungskopie im Keller?",
+            "die Sicherungskopie fällt weg",
+        ),
+    ],
+)
+def test_words_in_another_form_overrule_as_well(desk: Desk, fact: str, asked: str, said: str) -> None:
+    desk.write("copies", fact, fact)
+    desk.index()
+    verdicts = []
+    earlier: list[tuple[float, str]]
+    for earlier in ([], [(MOMENT + 60, said)]):
+        found = retrieve(
+            asked, desk.store, Budget(floor=0.0), home=desk.home, now=MOMENT, earlier=earlier.copy
+        )
+        verdicts.append([item.verdict for item in found.considered])
+    assert verdicts == [["chosen"], [overruled.VERDICT]]
+
+
 # -- the hook ---------------------------------------------------------------------------------------
 
 

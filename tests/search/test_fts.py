@@ -17,6 +17,8 @@ from pipeline.core.errors import ConflictError, SearchError
 from pipeline.search.fts import SearchIndex, index_file
 from pipeline.search.index_reader import Reader
 from pipeline.search.rows import NO_STAMP, Content, SearchRow
+from pipeline.text import stems
+from pipeline.text.tokens import terms
 from tests.support.spoilt import garbage, holes, other_version, pipe
 
 
@@ -330,3 +332,41 @@ def test_processes_that_build_it_at_once_do_not_harm_each_other(tmp_path):
         process.stdin.write("go\n")
         process.stdin.flush()
     assert [process.communicate()[0] for process in running] == ["300\n"] * 4
+
+
+# -- stems of other languages -----------------------------------------------------------------------
+
+BACKUPS = row("backups.md", "Sie liegen im Keller.", description="Die Sicherungskopien sind verschlüsselt.")
+PASSWORDS = row("passwords.md", "Их меняют раз в год.", description="Пароли хранятся в сейфе.")
+
+
+def test_an_inflected_word_finds_its_memory_by_a_stem(index):
+    index.sync([*STORE, BACKUPS, PASSWORDS])
+    with Reader(str(index.path)) as reader:
+        assert {"de", "ru"} <= reader.languages()
+        for text, path in (("Sicherungskopie", "backups.md"), ("паролей", "passwords.md")):
+            forms, _ = stems.asked(text, reader.languages())
+            assert [found.path for found in reader.candidates(terms(text), 5, forms)] == [path]
+            term = terms(text)[0]
+            assert reader.document_count(term, forms[term]) == 1
+            assert reader.candidates(terms(text), 5) == []
+
+
+def test_neighbours_know_nothing_of_stems(index):
+    index.sync([*STORE, BACKUPS])
+    assert index.neighbours("Sicherungskopie", 5) == index.search("Sicherungskopie", 5) == []
+
+
+def test_an_index_of_english_has_no_languages(index):
+    index.sync([PNPM, NPM, SNOW])
+    with Reader(str(index.path)) as reader:
+        assert reader.languages() == frozenset()
+
+
+def test_languages_go_with_their_last_memory(index):
+    index.sync([*STORE, PASSWORDS])
+    index.sync(STORE)
+    with Reader(str(index.path)) as reader:
+        assert reader.languages() == frozenset()
+    with closing(sqlite3.connect(index.path)) as connection:
+        assert connection.execute("SELECT count(*) FROM stems").fetchone() == (0,)

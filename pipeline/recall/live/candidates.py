@@ -14,9 +14,10 @@ from pipeline.search import index_reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from pipeline.recall.live.store_files import Found, Stamp
+    from pipeline.text.stems import Forms
 
 SMALL = 1_000
 """Memories up to which every file is looked at for each prompt; to do so costs a bare start for 1,500."""
@@ -51,21 +52,31 @@ class Shelf:
         except index_reader.NoIndexError as error:
             self._drop(str(error))
 
-    def find(self, terms: "list[str]", keys: "Sequence[str]" = ()) -> "list[Found]":
+    def find(
+        self, terms: "list[str]", keys: "Sequence[str]" = (), forms: "Forms | None" = None
+    ) -> "list[Found]":
         """Return the memories that may hold `terms`: what the index suggests and what it does not know.
 
-        Rules that `keys` lead to (`text.actions`) are among them.
+        Rules that `keys` lead to (`text.actions`) are among them; `forms` are further stems of a term.
         """
         try:
-            return self._find(terms, keys)
+            return self._find(terms, keys, forms or {})
         except index_reader.NoIndexError as error:
             self._drop(str(error))
-            return self._find(terms, keys)
+            return self._find(terms, keys, forms or {})
 
-    def documents(self, term: str) -> int:
-        """Return how many memories hold `term` as the index knows them."""
+    def languages(self) -> "Collection[str]":
+        """Return the languages, besides English, of the memories that the index knows."""
         try:
-            return self._reader.document_count(term) if self._reader else 0
+            return self._reader.languages() if self._reader else ()
+        except index_reader.NoIndexError as error:
+            self._drop(str(error))
+            return ()
+
+    def documents(self, term: str, forms: "Sequence[str]" = ()) -> int:
+        """Return how many memories hold `term`, or one of its `forms`, as the index knows them."""
+        try:
+            return self._reader.document_count(term, forms) if self._reader else 0
         except index_reader.NoIndexError as error:
             self._drop(str(error))
             return 0
@@ -76,8 +87,8 @@ class Shelf:
             self._reader.close()
             self._reader = None
 
-    def _find(self, terms: "list[str]", keys: "Sequence[str]") -> "list[Found]":
-        rows, ruled = self._suggested(terms, keys)
+    def _find(self, terms: "list[str]", keys: "Sequence[str]", forms: "Forms") -> "list[Found]":
+        rows, ruled = self._suggested(terms, keys, forms)
         try:
             disk, changed = self._compare()
         except OSError as error:
@@ -95,7 +106,7 @@ class Shelf:
                 reading.append(row.path)
         reading += [path for path in changed if path not in set(reading)]
         read = [
-            store_files.read(self.root, path, self.everywhere, rules=bool(keys))
+            store_files.read(self.root, path, self.everywhere, rules=bool(keys), stemmed=bool(forms))
             for path in reading[:MOST_READ]
         ]
         found += [item for item in read if item is not None]
@@ -103,11 +114,11 @@ class Shelf:
         return found
 
     def _suggested(
-        self, terms: "list[str]", keys: "Sequence[str]"
+        self, terms: "list[str]", keys: "Sequence[str]", forms: "Forms"
     ) -> "tuple[list[index_reader.Row], dict[str, list[str]]]":
         """Return what the index suggests, and by path the moments of rules that `keys` lead to."""
-        few = [term for term in terms if self.documents(term) <= MOST_HOLDING]
-        rows = self._reader.candidates(few, CANDIDATES) if self._reader else []
+        few = [term for term in terms if self.documents(term, forms.get(term, ())) <= MOST_HOLDING]
+        rows = self._reader.candidates(few, CANDIDATES, forms) if self._reader else []
         ruled = self._reader.ruled(keys) if self._reader and keys else {}
         if self._reader and ruled:
             known = {row.path for row in rows}
@@ -151,6 +162,7 @@ class Shelf:
             self.everywhere,
             row.vector,
             moments,
+            row.stems,
         )
 
     def _drop(self, cause: str) -> None:

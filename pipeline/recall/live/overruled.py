@@ -10,9 +10,10 @@ from pipeline.text.overruling import changes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from pipeline.text.overruling import Change
+    from pipeline.text.stems import Forms
 
 VERDICT = "the person said otherwise in this session"
 MOST_CHANGES = 40
@@ -23,13 +24,14 @@ LEAST_REJECTED = 0.4
 
 
 class Overruling:
-    """A change that a person's words make, and when they were said (epoch seconds; None: just now)."""
+    """A change that a person's words make, when they were said (epoch seconds; None: just now), and they."""
 
-    __slots__ = ("at", "change")
+    __slots__ = ("at", "change", "text")
 
-    def __init__(self, change: "Change", at: "float | None") -> None:
+    def __init__(self, change: "Change", at: "float | None", text: str) -> None:
         self.change = change
         self.at = at
+        self.text = text
 
     def terms(self) -> "list[str]":
         """Return all terms by which it may meet a memory."""
@@ -57,11 +59,30 @@ class Overruling:
 
 def overrulings(prompt: str, earlier: "Iterable[tuple[float, str]]") -> "list[Overruling]":
     """Return what `prompt`, and prompts `earlier` in the session (epoch seconds, text), change."""
-    found = [Overruling(change, None) for change in changes(own_words(prompt))]
+    found = _found(prompt, None)
     for at, text in earlier:
         if not is_no_question(text):
-            found += [Overruling(change, at) for change in changes(own_words(text))]
+            found += _found(text, at)
     return found[-MOST_CHANGES:]
+
+
+def forms_of(overrulings: "Iterable[Overruling]", known: "Collection[str]") -> "Forms":
+    """Return further stems of the terms of `overrulings`; `known` are the memories' languages but English."""
+    texts = list(dict.fromkeys(overruling.text for overruling in overrulings))
+    if not known and all(text.isascii() for text in texts):
+        return {}
+    from pipeline.text import stems  # Most sentences are in English.
+
+    forms: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        for term, found in stems.asked(text, known)[0].items():
+            forms[term] = (*forms.get(term, ()), *found)
+    return forms
+
+
+def _found(text: str, at: "float | None") -> "list[Overruling]":
+    own = own_words(text)
+    return [Overruling(change, at, own) for change in changes(own)]
 
 
 def _is_about(thing: "list[str]", held: "set[str]", weights: "dict[str, float]") -> bool:

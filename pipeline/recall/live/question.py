@@ -12,6 +12,12 @@ from pipeline.hooklib.plain import lines_of
 from pipeline.text.pasted import typed
 from pipeline.text.tokens import terms
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from pipeline.text.stems import Forms
+
 LONGEST = 4_000
 """Characters of a prompt that count."""
 MOST_TERMS = 40
@@ -41,6 +47,8 @@ _MARKED = (
     r"(?s)<(system-reminder|ide_opened_file|ide_selection|recollection|[a-z]+-hook)\b.*?(?:</\1>|\Z)"
     r"|\[(?:Image|Pasted text) #[^\]\n]{1,40}\]"
 )
+_ENGLISH = """the and this that with which what where when why how should does did have our your them"""
+"""Two of these make a prompt English, so that nobody need look at it more closely."""
 _AROUND = str.maketrans(dict.fromkeys(",;()[]{}\"'<>`|“”„‘’«»、。，；（）「」", " "))
 _EXACT = (
     r"--?[A-Za-z][\w-]+(?:=\S+)?"  # --no-verify
@@ -95,17 +103,36 @@ class Question:
 
     `own` are those of the person's words, `context` those of what was said just before and not again,
     each once and in order; `exact` are specifics as they were typed, in lower case: paths, flags,
-    identifiers, numbers; `text` is what the person typed.
+    identifiers, numbers; `text` is what the person typed; `forms` are further stems of a term
+    (`pipeline.text.stems`), none before `read_in`.
     """
 
-    __slots__ = ("_pieces", "context", "exact", "own", "text")
+    __slots__ = ("_pieces", "context", "exact", "forms", "own", "text")
 
     def __init__(self, own: "list[str]", context: "list[str]", exact: "list[str]", text: str) -> None:
         self.own = own
         self.context = context
         self.exact = exact
         self.text = text
+        self.forms: Forms = {}
         self._pieces: dict[str, int] | None = None
+
+    def read_in(self, known: "Collection[str]") -> None:
+        """Read the prompt's words in its own language, `known` being those of the memories besides English.
+
+        What says nothing in that language is left out.
+        """
+        if self.text.isascii() and (not known or _is_plainly_english(self.text)):
+            return
+        from pipeline.text.languages import languages_asked  # Most prompts are in English.
+
+        languages = languages_asked(self.text, known)
+        if not languages:
+            return
+        from pipeline.text import stems
+
+        self.forms, small = stems.read(self.text, languages)
+        self.own = [term for term in self.own if term not in small]
 
     def piece_of(self, term: str) -> "int | str":
         """Return which piece of the prompt `term` was typed in, or `term` itself where none is known.
@@ -142,6 +169,10 @@ class Question:
                     counted.add(beside)
                     beside += step
         return once
+
+
+def _is_plainly_english(text: str) -> bool:
+    return len(set(_ENGLISH.split()).intersection(text.lower().split())) > 1
 
 
 def parse_question(prompt: str, context: str = "", cwd: str = "") -> Question:

@@ -13,8 +13,7 @@ relevant memories found where 96 of 100 prompts that need none get none: see ``d
 
 import math
 
-from pipeline.search.index_reader import BETWEEN
-from pipeline.text.tokens import terms
+from pipeline.text.tokens import BETWEEN, terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,11 +16,12 @@ from pipeline.text.actions import words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from os import PathLike
 
     from pipeline.recall.live.question import Question
     from pipeline.recall.live.store_files import Found
+    from pipeline.text.stems import Forms
 
 _IN_CONTEXT = "already in the context"
 _ENDS_OF_WORDS = ".,;:!?…\"'`“”„‘’«»·。、，；：！？「」『』*_"
@@ -80,6 +81,7 @@ def retrieve(
     home_path = os.fspath(home) if home else places.home_dir()
     shelves = _shelves(home_path, stores, problems)
     try:
+        question.read_in({language for shelf in shelves for language in shelf.languages()})
         fitting = _weighed(home_path, question, shelves, limits, session, sent or {}, picks, moment)
         if any(not item.verdict for item in fitting):
             _drop_overruled(fitting, prompt, earlier() if earlier else (), shelves)
@@ -128,8 +130,9 @@ def _weighed(
     asked = [*question.own, *question.context]
     order = order_in(question.text)
     keys = order.lookup_keys() if order else ()
-    found = [(item, shelf.team) for shelf in shelves for item in shelf.find(asked, keys)]
-    weights = _weights(asked, shelves, [item for item, _ in found])
+    forms = question.forms
+    found = [(item, shelf.team) for shelf in shelves for item in shelf.find(asked, keys, forms)]
+    weights = _weights(asked, shelves, [item for item, _ in found], forms)
     floor = rank.floor_of(limits.floor)
     known = set(sent.values())
     meant = b""
@@ -142,7 +145,9 @@ def _weighed(
         haystack = _haystack(item) if question.exact else ""
         near = nearness(meant, item.vector) if item.vector else 0.0
         sure, moment = order.met(item.moments) if order and item.moments else (0.0, "")
-        fit = rank.relevance(question, weights, item.fields, haystack, near, sure, _is_borne_out(item, team))
+        fit = rank.relevance(
+            question, weights, _fields(item, forms), haystack, near, sure, _is_borne_out(item, team)
+        )
         if not (fit.words or fit.score):
             continue
         fit.moment = moment
@@ -165,26 +170,38 @@ def _drop_overruled(
     if not found:
         return
     terms = list(dict.fromkeys(term for overruling in found for term in overruling.terms()))
-    weights = _weights(terms, shelves, [item.found for item in fitting])
+    forms = overruled.forms_of(found, {language for shelf in shelves for language in shelf.languages()})
+    weights = _weights(terms, shelves, [item.found for item in fitting], forms)
     for item in fitting:
         if item.verdict:
             continue
         shown = item.found.shown
         said_at = times.parse(shown.get("said"))
-        against = [o for o in found if o.overrules(item.found.fields, weights, said_at)]
+        against = [o for o in found if o.overrules(_fields(item.found, forms), weights, said_at)]
         text = f"{shown.get('description') or ''}\n{shown.get('body') or ''}" if against else ""
         if any(not o.is_said_by(text) for o in against):
             item.verdict = overruled.VERDICT
 
 
-def _weights(terms: "list[str]", shelves: "list[Shelf]", found: "list[Found]") -> "dict[str, float]":
+def _weights(
+    terms: "list[str]", shelves: "list[Shelf]", found: "list[Found]", forms: "Forms"
+) -> "dict[str, float]":
     total = sum(shelf.total for shelf in shelves)
-    fresh = [set(" ".join(item.fields).split()) for item in found if item.fresh]
+    fresh = [set(" ".join(_fields(item, forms)).split()) for item in found if item.fresh]
     weights = {}
     for term in terms:
-        documents = sum(shelf.documents(term) for shelf in shelves) + sum(term in held for held in fresh)
-        weights[term] = rank.weight(term, documents, total)
+        documents = sum(shelf.documents(term, forms.get(term, ())) for shelf in shelves)
+        weights[term] = rank.weight(term, documents + sum(term in held for held in fresh), total)
     return weights
+
+
+def _fields(item: "Found", forms: "Forms") -> "Sequence[str]":
+    """Return the columns of `item` with the terms of `forms` that it holds by their stems."""
+    if not forms:
+        return item.fields
+    from pipeline.text import stems  # A question in English has no use for it.
+
+    return stems.met(item.fields, item.stems, forms)
 
 
 def _haystack(item: "Found") -> str:

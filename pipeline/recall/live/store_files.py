@@ -33,6 +33,7 @@ class Found:
     `path` is relative to `store`; `fields` are its tokenised columns (name, description, tags, body, cues);
     `shown` is what a person would be told of it, the body included; `stamp` is the file's; `fresh` says that
     it was read from its file just now and not taken from the index, and has no `vector` (`search.meaning`).
+    `stems` are the columns of stems beside `fields` (`text.stems`), or none.
     `moments` tell what a rule is about (`text.actions`), where that was asked for.
     """
 
@@ -45,6 +46,7 @@ class Found:
         "path",
         "shown",
         "stamp",
+        "stems",
         "store",
         "vector",
     )
@@ -61,8 +63,10 @@ class Found:
         everywhere: bool,
         vector: bytes = b"",
         moments: "list[str] | None" = None,
+        stems: "tuple[str, ...]" = (),
     ) -> None:
         self.moments = moments or []
+        self.stems = stems
         self.store = store
         self.path = path
         self.digest = digest
@@ -127,10 +131,12 @@ def folder_stamp(root: str, folder: str) -> "tuple[int, int] | None":
     return (info.st_mtime_ns, info.st_ctime_ns) if stat.S_ISDIR(info.st_mode) else None
 
 
-def read(root: str, path: str, everywhere: bool, *, rules: bool = False) -> "Found | None":
+def read(
+    root: str, path: str, everywhere: bool, *, rules: bool = False, stemmed: bool = False
+) -> "Found | None":
     """Return the memory in the file at `path` as it is now, or None when no memory can be read from it.
 
-    With `rules` its moments are looked for as well.
+    With `rules` its moments are looked for as well, with `stemmed` the stems of its words.
     None is a file that is gone, is no regular file, is over two megabytes, or is not to be told (`describe`).
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | places.OPEN
@@ -151,15 +157,13 @@ def read(root: str, path: str, everywhere: bool, *, rules: bool = False) -> "Fou
     shown = describe(memory_format.decoded(raw), path)
     if not shown:
         return None
-    fields = [
-        " ".join(terms(text, index=True))
-        for text in (
-            f"{shown['name']} {shown['title']}",
-            shown["description"],
-            " ".join(shown["tags"]),
-            shown["body"],
-        )
-    ]
+    texts = (
+        f"{shown['name']} {shown['title']}",
+        shown["description"],
+        " ".join(shown["tags"]),
+        shown["body"],
+    )
+    fields = [" ".join(terms(text, index=True)) for text in texts]
     cues = shown.pop("cues")
     fields.append(cue_terms(cues))
     moments: list[str] = []
@@ -168,9 +172,19 @@ def read(root: str, path: str, everywhere: bool, *, rules: bool = False) -> "Fou
             moments_of,  # Few prompts order something, and meet a changed file.
         )
 
-        texts = (shown["name"], shown["description"], shown["body"], cues, shown["anchors"])
-        moments = moments_of(shown["type"], *texts)
-    return Found(root, path, digest, _stamp(info), fields, shown, True, everywhere, moments=moments)
+        anchors = shown["anchors"]
+        moments = moments_of(shown["type"], shown["name"], shown["description"], shown["body"], cues, anchors)
+    found = Found(root, path, digest, _stamp(info), fields, shown, True, everywhere, moments=moments)
+    if stemmed:
+        found.stems = _stems(texts, cues)
+    return found
+
+
+def _stems(texts: "Sequence[str]", cues: "Sequence[str]") -> "tuple[str, ...]":
+    from pipeline.text import languages, stems  # A question in English has no use for them.
+
+    written = languages.languages_written("\n".join(texts))
+    return stems.beside(texts, cues, written) if written else ()
 
 
 def describe(text: str, path: str) -> "dict[str, Any]":
