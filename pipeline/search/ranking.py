@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pipeline.search.index_reader import Reader, Row, is_lone
 from pipeline.text import stems
-from pipeline.text.stems import Forms
 from pipeline.text.tokens import terms
+
+if TYPE_CHECKING:
+    from pipeline.text.stems import Forms
 
 
 @dataclass(frozen=True, slots=True)
