@@ -135,9 +135,7 @@ def _ask(app: App, row: Row, case: dict[str, str], kind: str, column: str) -> No
 
 
 def _searched(app: App, query: str) -> list[str]:
-    # As `search.search` does, but for a look at every file before each question.
-    found = search._hits(app.home, app.open_store(), query, FIRST, False)
-    return [hit.name for hit in sorted(found, key=lambda hit: (-hit.score, hit.path))]
+    return [hit.name for hit in search.search(app, query, limit=FIRST)]
 
 
 def _recalled(app: App, prompt: str) -> list[str]:
