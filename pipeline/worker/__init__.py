@@ -3,6 +3,7 @@
     context            what the parts share: home, ledger, opened stores, model, jobs
     memory_folder      which store a session belongs to
     extraction_runner  one source file into its store, for the jobs and the commands
+    last_look          whether anything changed in a store since what is derived was made
     dream_runner       a dream over each store that was at work, where its gates are open
     derived_files      the files and search indexes that are made from memories
     recall_log         what recall did, into the ledger and into each store's counts

@@ -31,6 +31,7 @@ ROOT = HOOKS.parent
 OF_THE_SHELL = {"PWD", "OLDPWD", "SHLVL", "_"}
 """What the shell that plays the worker sets by itself."""
 SET = {"PATH", "REVERIE_HOME", "REVERIE_SEEN", "PYTHONSAFEPATH", "PYTHONPATH", "PYTHONUTF8"}
+SET |= {"PYDANTIC_DISABLE_PLUGINS"}
 """What the hook sets for the worker, whatever it was given."""
 PLANTED = {
     "REVERIE_MODEL__BASE_URL": "http://127.0.0.1:9/evil",
