@@ -12,7 +12,7 @@ from pipeline.store.file_operations import (
     WriteFile,
 )
 from pipeline.store.files.frontmatter_schema import is_retired
-from pipeline.store.files.layout import ARCHIVE, Problem, is_live, memory_folders
+from pipeline.store.files.layout import ARCHIVE, Problem, folder_times, is_live, memory_folders
 from pipeline.store.files.scanning import Document, Snapshot
 from pipeline.store.fsck import fsck
 from pipeline.store.history.archive import Retired, scan_archive
@@ -65,6 +65,7 @@ __all__ = [
     "counted_since",
     "diary_day",
     "diary_days",
+    "folder_times",
     "foreign_dream_running",
     "fsck",
     "is_live",

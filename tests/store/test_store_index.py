@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.domain.memory import MAX_DESCRIPTION
 from pipeline.store import Store
-from pipeline.store.derived.catalog import core_text
+from pipeline.store.derived.core_page import core_text
 from pipeline.store.files.memory_index import (
     BEGIN,
     END,

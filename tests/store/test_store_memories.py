@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.core.errors import ConflictError, StoreError, UnknownMemoryError
 from pipeline.store import Store, fsck
-from tests.support.stores import apply, index, memory, save, tree
+from tests.support.stores import apply, index, memory, save, settled, tree
 
 
 @pytest.fixture
@@ -275,7 +275,7 @@ def test_the_record_of_our_files_is_compacted(store):
 def test_a_document_changed_after_the_scan_says_so(store):
     save(store, memory())
     store.reindex(now=memory().created)
-    os.utime(store.root / "_index.json", (4e9, 4e9))
+    settled(store.root)
     found = Store.open(store.path).read("prefers-tabs")
     (store.root / "prefers-tabs.md").write_text("theirs\n")
     with pytest.raises(ConflictError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +20,7 @@ from pipeline.store.files.frontmatter_schema import plain
 from pipeline.store.files.layout import FileStamp
 from pipeline.store.files.memory_index import link_target, linked_paths
 from pipeline.store.files.scanning import Document
-from tests.support.stores import NOW, index, memory, save
+from tests.support.stores import NOW, index, memory, save, settled
 
 DIGITS = "1" + "0" * 400
 UNSEEN = "\x1b[2J\u202eevil\u2066\u200b\x9b"
@@ -104,7 +103,7 @@ def test_a_file_deleted_since_the_look_is_a_conflict(store: Store, read: Callabl
 
 def later(store: Store) -> Store:
     """Return the store as a process sees it that comes long enough after, and so trusts ``_index.json``."""
-    os.utime(store.root / "_index.json", (4_000_000_000, 4_000_000_000))
+    settled(store.root)
     return Store.open(store.root)
 
 

@@ -180,6 +180,14 @@ def bytes_at(root: Path, path: str) -> bytes | None:
         return None
 
 
+def derived_bytes(file: Path) -> bytes | None:
+    """Return the bytes of a derived file, None when there is none. Raises StoreError as `bytes_at` does."""
+    try:
+        return read_regular(file, MAX_DERIVED)[0]
+    except FileNotFoundError:
+        return None
+
+
 def is_same_file(root: Path, path: str, other: str) -> bool:
     """Whether the file system takes both paths, which are the same in their common form, for one file.
 
@@ -240,6 +248,18 @@ def memory_folders(root: Path) -> list[str]:
     names = sorted(item.name for item in graph.iterdir() if not item.name.startswith("."))
     below = [f"{GRAPH}/{name}" for name in names if f"{GRAPH}/{name}" != EDGES]
     return ["", VAULT, GRAPH, *below]
+
+
+def folder_times(root: Path) -> dict[str, tuple[int, int]]:
+    """Return path ("" is the root), mtime and ctime (ns) of each folder in which memories come and go."""
+    found = {}
+    for folder in memory_folders(root):
+        try:
+            info = (root / folder).lstat()
+        except FileNotFoundError:
+            continue
+        found[folder] = (info.st_mtime_ns, info.st_ctime_ns)
+    return found
 
 
 def _passed_over(entry: os.DirEntry[str], folder: str) -> Iterator[Problem]:

@@ -47,12 +47,22 @@ class WrittenLog:
 
     def hand(self, document: Document) -> str:
         """Return whose the file of `document` is (`hooklib.ownership`); ours also where it was moved."""
+        self._load()
+        return self._hand(document)
+
+    def _hand(self, document: Document) -> str:
         if self._team:
             return TEAMS
-        self._load()
         if document.digest in self._all:
             return OURS
         return EDITED if document.path in self._digests else OTHER
+
+    def tell(self, documents: Iterable[Document]) -> None:
+        """Say of each of `documents` whether it is foreign, and whose it is."""
+        self._load()
+        for document in documents:
+            document.foreign = document.path not in self._digests
+            document.hand = self._hand(document)
 
     def is_ours(self, document: Document) -> bool:
         """Whether Reverie wrote this file of itself, not at a person's word, and nobody changed it since."""
