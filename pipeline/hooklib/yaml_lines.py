@@ -26,12 +26,16 @@ DECIMAL = r"[-+]?(?:0|[1-9][0-9]{0,17})\.[0-9]{1,30}(?:[eE][-+][0-9]{1,3})?"
 # Compiled by `re` when they are first used: most prompts meet no changed file.
 _ODD = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]"
 _KEY = r"""([^\W\d][\w.-]*(?: [\w.-]+)*|"[^"\\]*"|'[^']*')[ \t]*:(?:[ \t]+(.*))?$"""
+_LINE = r"([A-Za-z_][A-Za-z0-9_]{0,99}): ([A-Za-z0-9](?:[^:#\s]|:(?=[^\s])| (?=[^#\s]))*)\Z"
 _SINGLE = r"'((?:[^']|'')*)'"
 _DOUBLE = r'"((?:[^"\\]|\\.)*)"'
 _ESCAPE = r"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)"
 _COMMENT = r"[ \t]#"
 _HEADER = r"([|>])(-?)[ \t]*(?:[ \t]#.*)?$"
 _FLOW_PLAIN = r"(?:[^\s,\[\]{}:#?]|:(?=[^\s,\[\]{}?])|(?<=[^\s,\[\]{}])#|[ \t]+(?=[^\s,\[\]{}:#?]))+"
+_EASY_WORD = r"[A-Za-z0-9][\w./@+=-]*(?: [\w./@+=-]+)*"
+_EASY_LIST = rf"\[{_EASY_WORD}(?:, {_EASY_WORD})*\]\Z"
+_EASY_MAP = rf"\{{[A-Za-z_]\w*: {_EASY_WORD}(?:, [A-Za-z_]\w*: {_EASY_WORD})*\}}\Z"
 _NUMBER = rf"(?:({INTEGER})|{DECIMAL})$"
 _ESCAPES = {
     **{"0": "\0", "a": "\a", "b": "\b", "t": "\t", "\t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"},
@@ -150,6 +154,21 @@ def _in_quotes(text: str, start: int) -> "tuple[str, int]":
 def _key_below(key: str, parent: str) -> str:
     """Return by what name a value below `key` is read, which is itself below `parent`; see `_plain`."""
     return key if parent in ("/", "metadata") else ""
+
+
+def _easy(text: str, key: str) -> "Any":
+    """Return the list or table of plain words that `text` is, below `key`; None for anything else."""
+    if text == "[]":
+        return []
+    if text[0] == "[" and re.match(_EASY_LIST, text):
+        item = f"-{key}" if key in WORDED else ""
+        return [_plain(word, item) for word in text[1:-1].split(", ")]
+    if text[0] != "{" or not re.match(_EASY_MAP, text):
+        return None
+    pairs = [pair.split(": ", 1) for pair in text[1:-1].split(", ")]
+    if any(_plain(name, "") != name for name, _ in pairs):
+        return None
+    return {name: _plain(word, _key_below(name, key)) for name, word in pairs}
 
 
 class _Flow:
@@ -296,7 +315,13 @@ class _Block:
         if depth >= MAX_DEPTH:
             raise _DeepError("nested deep")
         found: Table = {}
-        while (here := self._here()) is not None and here[0] >= indent:
+        outermost = parent == "/" and not indent
+        while True:
+            if outermost:
+                self._take_ordinary(found)
+            here = self._here()
+            if here is None or here[0] < indent:
+                return found
             keyed = _keyed(here[1]) if here[0] == indent else None
             if keyed is None:
                 raise UnsureError("a line without a key")
@@ -307,7 +332,20 @@ class _Block:
                 raise UnsureError("a key that is no text")
             self.at += 1
             found[key] = self._value(rest, indent, _key_below(key, parent), depth, in_table=True)
-        return found
+
+    def _take_ordinary(self, found: "Table") -> None:
+        """Take the next lines with a key and a plain value, as nearly all are, into the outermost table."""
+        lines, match = self.lines, re.compile(_LINE).match
+        while self.at < len(lines):
+            line = match(lines[self.at])
+            below = lines[self.at + 1][:1] if self.at + 1 < len(lines) else "."
+            if line is None or below in ("", " ", "\t", "#"):
+                return
+            key, value = line.groups()
+            if _plain(key, "") != key:
+                return
+            self.at += 1
+            found[key] = _plain(value, key)
 
     def _list(self, indent: int, key: str, depth: int) -> "list[Any]":
         if depth >= MAX_DEPTH:
@@ -340,7 +378,8 @@ class _Block:
         if first in "|>":
             return self._text_block(rest, indent)
         if first in "'\"[{":
-            value, end = _Flow(rest).value(0, depth, key)
+            easy = _easy(rest, key) if first in "[{" else None
+            value, end = (easy, len(rest)) if easy is not None else _Flow(rest).value(0, depth, key)
             tail = rest[end:]
             if tail and (tail[0] not in " \t" or tail.strip(" \t")[:1] not in ("", "#")):
                 raise self._broken("text behind the value")

@@ -12,6 +12,7 @@ import pytest
 from pipeline.hooklib.memory_format import OVERFLOW
 from pipeline.recall.live import store_files
 from pipeline.search.index_reader import Reader, index_path
+from tests.support.stores import settled
 
 BROKEN = "---\nname: x\ndescription: 'a' b\n---\nThe mailer listens on port 8025.\n"
 BOTH = "<<<<<<< HEAD\nIt is 8025.\n=======\nIt is 8026.\n>>>>>>> theirs\n"

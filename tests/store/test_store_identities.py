@@ -9,6 +9,7 @@ from pipeline.core.clock import SystemClock
 from pipeline.store import Store
 from pipeline.store.files.identity import Identity
 from pipeline.store.ownership.identities import FILE
+from tests.support.stores import settled
 
 TEXT = "---\nname: deploys\n---\n\nDeploy on Mondays.\n"
 

@@ -222,9 +222,8 @@ def worths(connection: sqlite3.Connection) -> Iterator[Worth]:
 def folders(connection: sqlite3.Connection) -> tuple[dict[str, tuple[int, int]], int]:
     """Return the times of all folders when they were last looked at, and when that was; nothing and 0."""
     found = connection.execute("SELECT path, mtime_ns, ctime_ns, seen_ns FROM folders").fetchall()
-    return {path: (mtime, ctime) for path, mtime, ctime, _ in found}, min(
-        (row[3] for row in found), default=0
-    )
+    times = {path: (mtime, ctime) for path, mtime, ctime, _ in found}
+    return times, min((row[3] for row in found), default=0)
 
 
 def memories(connection: sqlite3.Connection) -> set[str]:
@@ -234,7 +233,9 @@ def memories(connection: sqlite3.Connection) -> set[str]:
 
 def paths(connection: sqlite3.Connection) -> set[str]:
     """Return the paths of all memories, and of all that looks like one and can't be taken."""
-    return {path for (path,) in connection.execute("SELECT path FROM files UNION SELECT path FROM others")}
+    return {
+        path for (path,) in connection.execute("SELECT path FROM files UNION ALL SELECT path FROM others")
+    }
 
 
 def takers(connection: sqlite3.Connection, form: str, *, of_name: bool) -> list[str]:

@@ -38,10 +38,8 @@ def write_index_json(root: Path, asker: Asker, documents: Sequence[Document], no
     """Write ``_index.json`` if anything but its time would change; True if it was written."""
     file = root / INDEX_JSON
     shown = _made_from(root, asker)
-    if (
-        shown
-        and asker.try_to_ask(lambda found: database.value(found, _SHOWN), "") == f"{shown} {_stamp(file)}"
-    ):
+    last = asker.try_to_ask(lambda found: database.value(found, _SHOWN), "")
+    if shown and last == f"{shown} {_stamp(file)}":
         return False
     temp = write_temp(file, _parts(root, asker, documents, now), mode=mode_for(file))
     differs = _differs(temp, file)

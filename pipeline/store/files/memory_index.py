@@ -55,6 +55,8 @@ _NEW_FILE = "# Memory\n\n"
 _TAIL_END = f" more in [{OVERFLOW}]({OVERFLOW}); `reverie list` shows all of them"
 _TAIL = re.compile(rf"- \d+{re.escape(_TAIL_END)}")
 _MUST_ESCAPE = re.compile(r"[%\s()<>]")
+_INERT = r"[!-;=?-Z^-~]+(?: [!-;=?-Z^-~]+)*"
+"""What is inert as it is: words of plain characters, without brackets."""
 _COMMENT_MARKS = re.compile(r"<!-*|-*->")
 
 
@@ -229,11 +231,11 @@ def build(
 ) -> Built:
     """Return the index for `entries`, keeping what others wrote in `current` (None: no file yet).
 
-    `current` must be text (see `unreadable`). `ours` are the lines that we wrote once, of which `recorded` are
-    asked first, being at hand; those of `entries` are ours too. Every other line inside the block is somebody's, whatever its shape. `broken` are files that
-    can't be read as a memory, and why: they go to the overflow page, so that every file is reachable. `gone`
-    are files that leave by this change: an item of a list that links to one and nothing else goes, whoever
-    wrote it.
+    `current` must be text (see `unreadable`). `ours` are the lines that we wrote once, of which `recorded`
+    are at hand and asked first; those of `entries` are ours too. Every other line inside the block is
+    somebody's, whatever its shape. `broken` are files that can't be read as a memory, and why: they go to the
+    overflow page, so that every file is reachable. `gone` are files that leave by this change: an item of a
+    list that links to one and nothing else goes, whoever wrote it.
     """
     text = _NEW_FILE if current is None else current.decode("utf-8", "surrogateescape")
     newline = _newline(text)
@@ -290,7 +292,7 @@ def block_lines(current: bytes) -> list[str]:
 
 
 class _Ours:
-    """Lines that are ours: those that we wrote once, as far as that is known, and those we would write now."""
+    """Lines that are ours: those that we wrote once, as far as that is known, and those of now."""
 
     def __init__(self, once: Container[str], recorded: Container[str], shelf: Shelf) -> None:
         self._recorded = recorded
@@ -411,6 +413,8 @@ def _overflow(rest: Sequence[Entry], lost: Mapping[str, str]) -> bytes:
 
 def inert(text: str) -> str:
     """Return `text` on one line, all of it visible, without tags or comments, unable to end the link."""
+    if re.fullmatch(_INERT, text):
+        return text
     line = without_tags(_COMMENT_MARKS.sub("", visible_line(text)))
     if "](" in line:
         return line.replace("[", "(").replace("]", ")")

@@ -34,7 +34,7 @@ from pipeline.store.files.faults import folded, stem_of
 from pipeline.store.files.frontmatter_schema import aliases_in, is_retired, to_memory
 from pipeline.store.files.identity import Identity
 from pipeline.store.files.kept import Keeper, Kept, Row, Worth, worth_of
-from pipeline.store.files.layout import FileStamp, Problem, inside, read_regular
+from pipeline.store.files.layout import FileStamp, Problem, inside, listed_file, read_regular
 from pipeline.store.files.memory_index import entry_of
 from pipeline.store.files.shelf import Entry
 from pipeline.text.slugs import slugify
@@ -110,9 +110,12 @@ class Document:
         self.twin = ""
 
     @classmethod
-    def read(cls, root: Path, path: str) -> Document:
-        """Read and parse one file. Raises DocumentError, StoreError, UnsettledError or FileNotFoundError."""
-        raw, stamp = read_regular(inside(root, path))
+    def read(cls, root: Path, path: str, *, listed: bool = False) -> Document:
+        """Read and parse one file, which `memory_files` may just have `listed`.
+
+        Raises DocumentError, StoreError, UnsettledError or FileNotFoundError.
+        """
+        raw, stamp = read_regular(listed_file(root, path) if listed else inside(root, path))
         found = cls(root, path, None, stamp, digest(raw))
         found._raw = raw
         found._parse(raw)
@@ -149,13 +152,13 @@ class Document:
 
     def kept(self) -> Kept:
         """Return what the catalogue keeps of it beside its row."""
-        shown, front = self.entry, _mirror(self.front, self._as_written)
+        shown, front = self.entry, _mirror(self.front, self._told)
         as_json = orjson.dumps(front, default=str, option=orjson.OPT_NON_STR_KEYS)
         return Kept(self.digest, as_json, self.preview, shown.line, shown.rank[:3])
 
     def worth(self) -> Worth:
         """Return what decides its place in CORE.md."""
-        return worth_of(self._as_written)
+        return worth_of(self._told)
 
     def leave_to(self, keeper: Keeper) -> None:
         """Let go of all that `keeper` gives, which keeps it now."""
@@ -228,16 +231,23 @@ class Document:
     @property
     def _as_written(self) -> Memory:
         """Return the memory without its body as the file has it."""
-        if self._head is None:
+        if self._head is None and self._memory is not None:
+            self._head = replace(self._memory, body="")
+        elif self._head is None:
             read = to_memory(self.front, "", self.path)
             self._head = replace(read, title=self._title, id=self.own_id)
         return self._head
 
     @property
+    def _told(self) -> Memory:
+        """Return the memory as the file has it, with or without its body."""
+        return self._memory or self._as_written
+
+    @property
     def entry(self) -> Entry:
         """Return its line in MEMORY.md and its place in the order."""
         if self._entry is None:
-            self._entry = entry_of(self._as_written, self.stamp.mtime_ns / 1e9)
+            self._entry = entry_of(self._told, self.stamp.mtime_ns / 1e9)
         return self._entry
 
     @property
@@ -269,7 +279,7 @@ class Document:
     def _parse(self, raw: bytes) -> None:
         """Take what the file says from its bytes."""
         memory, front = document.load(raw, self.path)
-        self._front, self._memory, self._head = front, memory, replace(memory, body="")
+        self._front, self._memory = front, memory
         self._title, self.fenced, self.own_id, self.name = memory.title, bool(front), memory.id, memory.name
         self._preview, self.is_text = memory.body.strip()[:PREVIEW], document.is_utf8(raw)
 
@@ -363,7 +373,7 @@ class Snapshot:
 def read_into(snapshot: Snapshot, root: Path, path: str, stamp: FileStamp | None = None) -> None:
     """Put the memory in the file at `path` into `snapshot`, or what is wrong; `stamp` is of before."""
     try:
-        snapshot.documents.append(Document.read(root, path))
+        snapshot.documents.append(Document.read(root, path, listed=stamp is not None))
     except FileNotFoundError:
         pass  # Removed since it was listed: as if it had never been.
     except DocumentError as error:

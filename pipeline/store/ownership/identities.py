@@ -55,7 +55,7 @@ class Identities:
         return self._noted(path, found_digest, present) or self.unnoted(path)
 
     def tell(self, documents: Iterable[Document], present: Collection[str]) -> None:
-        """Give each of `documents` its identity; one of which nothing is noted is made when it is asked for."""
+        """Give each of `documents` its identity, which is made only when it is asked for if none is noted."""
         self._load()
         for document in documents:
             document.identity = self._noted(document.path, document.digest, present) or self.unnoted
