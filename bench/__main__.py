@@ -13,6 +13,7 @@ import argparse
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from bench import dream, hooks, ingest, search, store
@@ -62,8 +63,10 @@ def rows(*, big: bool) -> list[Row]:
         Row("ingest 30 MB of transcript", "orjson.loads of its lines", 2, ingest.transcript),
         Row("3 entries after 180,000", "3 entries after 1,800", 2, ingest.one_more_turn),
         Row("re-scan 5,000 unchanged", "scandir + stat", 3, ingest.rescan),
-        Row("rebuild 10,000 memories", "read + CSafeLoader", 2, store.rebuild),
-        Row("one memory into 10,000", "one into 100", 3, store.one_more),
+        Row("rebuild 10,000 memories", "read + CSafeLoader", 1.3, store.rebuild),
+        Row("10,000 memories unchanged", "read + CSafeLoader", 0.3, store.unchanged),
+        Row("one memory into 10,000", "one into 100", 2, store.one_more),
+        Row("the same and its pass's end", "in 100", 20, partial(store.one_more, to_the_end=True)),
         Row("20 searches in 10,000", "20 in 100", 5, search.growth),
         Row("dream, 10 of 10,000 changed", "10 of 100 changed", 1.2, dream.tokens, "tok"),
         Row(f"peak memory, {size:,} MB", "10 MB transcript", 1.5, lambda p, _: ingest.memory(p, size), "MB"),

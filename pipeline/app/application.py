@@ -366,8 +366,8 @@ class App:
         if self.is_fresh:
             return [], []
         snapshot = self.open_store().scan()
-        found = [d for d in snapshot.documents if kind is None or d.memory.type == kind]
-        return sorted(found, key=lambda d: (d.memory.type, d.memory.name)), _problems(snapshot)
+        found = [d for d in snapshot.documents if kind is None or d.head.type == kind]
+        return sorted(found, key=lambda d: (d.head.type, d.head.name)), _problems(snapshot)
 
     def index_trouble(self) -> str:
         """Return in one line what keeps MEMORY.md from being written, and the fix; "" for nothing."""

@@ -21,10 +21,13 @@ from pipeline.store.files.kept import Kept, Row, Worth
 from pipeline.store.files.names import common_form
 from pipeline.store.files.scanning import Document
 from pipeline.store.files.shelf import Entry
+from pipeline.store.ownership.written_log import Appended
 
 VERSION = 1
 """Of the tables, and of what is read out of a memory file."""
 WAIT_SECONDS = 5.0
+_WRITTEN = "written.jsonl"
+"""Under this stands the stamp of the log that `written` was made from."""
 _NAME, _PATH = 0, 1
 """What a form in `taken` is one of: the names and aliases of memories, or the paths of files."""
 _TABLES = (
@@ -39,6 +42,7 @@ _TABLES = (
     "CREATE INDEX taken_by_path ON taken (path)",
     "CREATE TABLE others (path TEXT PRIMARY KEY, why TEXT)",
     "CREATE TABLE folders (path TEXT PRIMARY KEY, mtime_ns INTEGER, ctime_ns INTEGER, seen_ns INTEGER)",
+    "CREATE TABLE written (path TEXT PRIMARY KEY, digest TEXT)",
     "CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT)",
 )
 _ROW = ", ".join(Row._fields)
@@ -56,7 +60,9 @@ class News:
     `documents` were read, `gone` are paths that are memories no more. `others` are the files that can't be
     taken and why MEMORY.md says so, "" where it does not, and `folders` the times of all folders, None where
     that was not looked at. `changed` says that more than stamps did; `makes` that a look at all files found
-    it, so that a catalogue which is not there may begin with it.
+    it, so that a catalogue which is not there may begin with it. `written` is the stamp of the log of what we
+    wrote and all that it says, `appended` what was added to it. `seen_ns` is from when on a change of a file
+    or folder has another stamp, `folders_ns` that of folders where it is another.
     """
 
     documents: Sequence[Document] = ()
@@ -66,6 +72,9 @@ class News:
     seen_ns: int = 0
     changed: bool = True
     makes: bool = False
+    folders_ns: int = 0
+    written: tuple[str, Mapping[str, str]] | None = None
+    appended: Sequence[Appended] = ()
 
 
 class Unusable(sqlite3.DatabaseError):
@@ -110,9 +119,15 @@ class Catalogue:
                 connection.execute("DELETE FROM taken WHERE path IN (SELECT path FROM others)")
                 rows = [(_PATH, common_form(path), path) for path in news.others]
                 connection.executemany("INSERT OR REPLACE INTO taken VALUES (?, ?, ?)", rows)
+            if news.written is not None:
+                _take_written(connection, *news.written)
+            for appended in news.appended:
+                if value(connection, _WRITTEN) == appended.before:
+                    _add_written(connection, appended.after, appended.digests)
             connection.execute("DELETE FROM folders")
             if news.folders is not None:
-                times = [(path, *both, news.seen_ns) for path, both in news.folders.items()]
+                seen_ns = news.folders_ns or news.seen_ns
+                times = [(path, *both, seen_ns) for path, both in news.folders.items()]
                 connection.executemany("INSERT INTO folders VALUES (?, ?, ?, ?)", times)
             if news.changed:
                 _count_up(connection)
@@ -250,6 +265,14 @@ def with_id(connection: sqlite3.Connection, ident: str) -> list[str]:
     return [path for (path,) in connection.execute(sql, (ident,))]
 
 
+def written(connection: sqlite3.Connection, path: str, stamp: str) -> str | None:
+    """Return the digest of what we last wrote at `path`, "" for none; None if that log is not known."""
+    if value(connection, _WRITTEN) != stamp:
+        return None
+    found = connection.execute("SELECT digest FROM written WHERE path = ?", (path,)).fetchone()
+    return str(found[0]) if found else ""
+
+
 def value(connection: sqlite3.Connection, key: str) -> str:
     """Return what is kept under `key`, "" for nothing."""
     found = connection.execute("SELECT value FROM notes WHERE key = ?", (key,)).fetchone()
@@ -334,6 +357,17 @@ def _remove(connection: sqlite3.Connection, gone: Iterable[str]) -> None:
     keys = [(path,) for path in gone]
     for table in ("files", "texts", "taken", "others"):
         connection.executemany(f"DELETE FROM {table} WHERE path = ?", keys)
+
+
+def _take_written(connection: sqlite3.Connection, stamp: str, digests: Mapping[str, str]) -> None:
+    if value(connection, _WRITTEN) != stamp:
+        connection.execute("DELETE FROM written")
+        _add_written(connection, stamp, digests)
+
+
+def _add_written(connection: sqlite3.Connection, stamp: str, digests: Mapping[str, str]) -> None:
+    connection.executemany("INSERT OR REPLACE INTO written VALUES (?, ?)", digests.items())
+    connection.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (_WRITTEN, stamp))
 
 
 def _count_up(connection: sqlite3.Connection) -> None:

@@ -37,6 +37,7 @@ _MANY = 32
 """Files that had to be read, from which on a look alone puts what they say into the catalogue."""
 _FOLDER_TICK_NS = 20_000_000
 """Two changes of a folder within one tick of the kernel's clock leave the same times; ticks are shorter."""
+_MARKED_NS = 60_000_000_000
 _AT_ONCE = 1_000
 """Files that are read before what they say goes into the catalogue and out of memory."""
 
@@ -73,6 +74,7 @@ class Scanner:
         self._index = index
         self.asker = Asker(root, keeps=keeps)
         self.asker.refill = partial(self.scan, keep=True)
+        written.look_up = self._look_up
         self._known: dict[str, Document] = {}
         self._stale = False
 
@@ -163,23 +165,27 @@ class Scanner:
         there = {item.path for item in found.documents}
         others = self.asker.try_to_ask(database.others, {})
         others = {path: why for path, why in others.items() if path not in touched} | _others(found)
+        times, told_ns = _marked(self._root, folders)
         news = News(
             found.documents,
             [path for path in touched if path not in there],
             others,
-            folders,
+            times,
             seen_ns,
+            folders_ns=told_ns,
+            appended=self._written.appended,
         )
         self._stale = not self.asker.note(news)
+        self._written.appended.clear()
 
     @contextmanager
     def writing_beside(self) -> Iterator[None]:
         """Let the catalogue stay in step with folders into which we write files that are no memories."""
         before, (known, _) = folder_times(self._root), self.asker.try_to_ask(database.folders, ({}, 0))
         yield
-        times = folder_times(self._root)
-        if known == before != times:
-            self.asker.note(News(folders=times, seen_ns=_now_ns(), changed=False))
+        if known == before != folder_times(self._root):
+            times, seen_ns = _marked(self._root, folder_times(self._root))
+            self.asker.note(News(folders=times, folders_ns=seen_ns, changed=False))
 
     def forget(self) -> None:
         """Look at every file anew at the next change: somebody else's change set was found."""
@@ -234,6 +240,7 @@ class Scanner:
         if not (look.read or gone) and self._knows(look, others):
             return
         news = News(look.read, gone, others, look.folders, look.seen_ns, changed, makes=True)
+        news.written = self._written.digests()
         self._stale = not self.asker.note(news) and not keep
         # Others may have thrown it away meanwhile, or it had to be given up.
         had = self.asker.try_to_ask(database.memories, set())
@@ -244,9 +251,14 @@ class Scanner:
         for item in look.read if many else ():
             item.leave_to(look.texts)
 
+    def _look_up(self, path: str, stamp: str) -> str | None:
+        return self.asker.try_to_ask(lambda found: database.written(found, path, stamp), None)
+
     def _knows(self, look: _Look, others: dict[str, str]) -> bool:
         """Whether the catalogue has the folders as they were at this look, and `others`."""
         known, last = self.asker.try_to_ask(database.folders, ({}, 0))
+        if self._look_up("", self._written.stamp()) is None:
+            return False
         in_step = known == look.folders and all(c + _FOLDER_TICK_NS < last for _, c in known.values())
         return in_step and self.asker.try_to_ask(database.others, {}) == others
 
@@ -263,6 +275,22 @@ class Scanner:
 
 def _now_ns() -> int:
     return int(SystemClock().now().timestamp() * 1e9)
+
+
+def _marked(root: Path, folders: dict[str, tuple[int, int]]) -> tuple[dict[str, tuple[int, int]], int]:
+    """Give `folders` that changed just now a time that no clock gives, so that each later change shows.
+
+    Return the times that they then have, and from when on these tell of every change.
+    """
+    now, wanted = _now_ns(), dict[str, int]()
+    for folder, (mtime, ctime) in folders.items():
+        if ctime + _FOLDER_TICK_NS >= now:
+            wanted[folder] = mtime - mtime % 1_000_000 + int.from_bytes(os.urandom(2)) * 15 + 1
+            with suppress(OSError):
+                os.utime(root / folder, ns=(now, wanted[folder]))
+    times = folder_times(root)
+    told = all(folder in times and times[folder][0] == mtime for folder, mtime in wanted.items())
+    return times, now + (_MARKED_NS if told else 0)
 
 
 def _listed(root: Path, folders: Iterable[str]) -> Iterator[str]:

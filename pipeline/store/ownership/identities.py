@@ -77,7 +77,8 @@ class Identities:
             return self.suppose(identities)
         values = [_values(identity) for identity in identities]
         if values:
-            self._load()
+            if not (self._root / FILE).is_file():
+                self._load()  # It says what is wrong with what stands there.
             private_dir(self._root)
             jsonl.append(self._root / FILE, values)
 
