@@ -9,13 +9,12 @@ from pipeline.search import index_reader
 from pipeline.search.fts import SearchIndex, index_file
 from pipeline.search.refresh import (
     TICK_NS,
-    folder_times,
     refresh_archive_index,
     refresh_index,
     search_rows,
     sweep_indexes,
 )
-from pipeline.store import Store
+from pipeline.store import Store, folder_times
 from tests.support.stores import NOW, apply, memory, save
 
 SOURCES = (

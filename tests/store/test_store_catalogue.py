@@ -120,6 +120,10 @@ def test_who_only_looks_writes_nothing(store: Store) -> None:
     assert {path: path.lstat().st_mtime_ns for path in store.root.rglob("*")} == before
 
 
+def empty(store: Store) -> None:
+    file(store).write_bytes(b"")
+
+
 def junk(store: Store) -> None:
     file(store).write_bytes(b"no database" * 1000)
 
@@ -146,7 +150,7 @@ def folder(store: Store) -> None:
 
 WRONG: dict[str, Callable[[Store], None]] = {
     "deleted": lambda store: file(store).unlink(),
-    "empty": lambda store: file(store).write_bytes(b""),
+    "empty": empty,
     "junk": junk,
     "torn": torn,
     "garbled": garbled,

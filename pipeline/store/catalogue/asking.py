@@ -58,12 +58,12 @@ class Asker:
         self.refill()
         return self._ask(question)
 
-    def try_to_ask(self, question: Question[T], otherwise: T) -> T:
-        """Return what `question` finds, `otherwise` where there is no catalogue."""
+    def try_to_ask(self, question: Question[T], otherwise: Callable[[], T]) -> T:
+        """Return what `question` finds, what `otherwise` gives where there is no catalogue."""
         try:
             return self._ask(question)
         except NO_CATALOGUE:
-            return otherwise
+            return otherwise()
 
     def note(self, news: News) -> bool:
         """Take in `news`; False where no file can be written, and then there is none for this process.
@@ -133,7 +133,7 @@ class Texts:
         """Return what is kept of the file at `path`, None where nothing is."""
         if path not in self._held:
             self._asked += 1
-            self._held = self._asker.try_to_ask(lambda found: database.kept(found, self._next(path)), {})
+            self._held = self._asker.try_to_ask(lambda found: database.kept(found, self._next(path)), dict)
         return self._held.pop(path, None)
 
     def _next(self, path: str) -> list[str]:

@@ -127,12 +127,12 @@ class Scanner:
         Good enough for an index or a free name; every file that is changed is compared on its own.
         """
         seen_ns, times = _now_ns(), folder_times(self._root)
-        known, last = self.asker.try_to_ask(database.folders, ({}, 0))
+        known, last = self.asker.try_to_ask(database.folders, _no_times)
         if self._stale or known != times or not times or not self.asker.is_right_place:
             self.scan(keep=True)
         elif not all(ctime + _FOLDER_TICK_NS < last for _, ctime in times.values()):
             # Written to in the very tick of that look: whether by us alone only the names can say.
-            known_paths = self.asker.try_to_ask(database.paths, set())
+            known_paths = self.asker.try_to_ask(database.paths, set)
             if set(_listed(self._root, times)) != {path for path in known_paths if path.endswith(".md")}:
                 self.scan(keep=True)
             else:
@@ -163,7 +163,7 @@ class Scanner:
         for path in touched:
             scanning.read_into(found, self._root, path)
         there = {item.path for item in found.documents}
-        others = self.asker.try_to_ask(database.others, {})
+        others = self.asker.try_to_ask(database.others, dict)
         others = {path: why for path, why in others.items() if path not in touched} | _others(found)
         times, told_ns = _marked(self._root, folders)
         news = News(
@@ -181,7 +181,7 @@ class Scanner:
     @contextmanager
     def writing_beside(self) -> Iterator[None]:
         """Let the catalogue stay in step with folders into which we write files that are no memories."""
-        before, (known, _) = folder_times(self._root), self.asker.try_to_ask(database.folders, ({}, 0))
+        before, (known, _) = folder_times(self._root), self.asker.try_to_ask(database.folders, _no_times)
         yield
         if known == before != folder_times(self._root):
             times, seen_ns = _marked(self._root, folder_times(self._root))
@@ -195,7 +195,7 @@ class Scanner:
 
     def _begin(self, *, anew: bool) -> _Look:
         seen_ns, order = _now_ns(), list[str]()
-        rows = [] if self._known and not anew else self.asker.try_to_ask(database.rows, [])
+        rows = [] if self._known and not anew else self.asker.try_to_ask(database.rows, list)
         texts = Texts(self.asker, order)
         times = folder_times(self._root)
         return _Look(Snapshot(), times, seen_ns, {row.path: row for row in rows}, texts, order)
@@ -243,7 +243,7 @@ class Scanner:
         news.written = self._written.digests()
         self._stale = not self.asker.note(news) and not keep
         # Others may have thrown it away meanwhile, or it had to be given up.
-        had = self.asker.try_to_ask(database.memories, set())
+        had = self.asker.try_to_ask(database.memories, set)
         if had != there.keys():
             missing = [item for path, item in there.items() if path not in had]
             news = News(missing, had - there.keys(), others, look.folders, look.seen_ns, makes=True)
@@ -252,15 +252,15 @@ class Scanner:
             item.leave_to(look.texts)
 
     def _look_up(self, path: str, stamp: str) -> str | None:
-        return self.asker.try_to_ask(lambda found: database.written(found, path, stamp), None)
+        return self.asker.try_to_ask(lambda found: database.written(found, path, stamp), _nothing)
 
     def _knows(self, look: _Look, others: dict[str, str]) -> bool:
         """Whether the catalogue has the folders as they were at this look, and `others`."""
-        known, last = self.asker.try_to_ask(database.folders, ({}, 0))
+        known, last = self.asker.try_to_ask(database.folders, _no_times)
         if self._look_up("", self._written.stamp()) is None:
             return False
         in_step = known == look.folders and all(c + _FOLDER_TICK_NS < last for _, c in known.values())
-        return in_step and self.asker.try_to_ask(database.others, {}) == others
+        return in_step and self.asker.try_to_ask(database.others, dict) == others
 
     def _attribute(self, documents: list[Document]) -> None:
         """Say of each of `documents`, all of the store, whose it is."""
@@ -291,6 +291,14 @@ def _marked(root: Path, folders: dict[str, tuple[int, int]]) -> tuple[dict[str, 
     times = folder_times(root)
     told = all(folder in times and times[folder][0] == mtime for folder, mtime in wanted.items())
     return times, now + (_MARKED_NS if told else 0)
+
+
+def _no_times() -> tuple[dict[str, tuple[int, int]], int]:
+    return {}, 0
+
+
+def _nothing() -> None:
+    return None
 
 
 def _listed(root: Path, folders: Iterable[str]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,6 +18,7 @@ import orjson
 from pipeline.core.atomic import install, mode_for, write_atomic, write_temp
 from pipeline.core.clock import iso
 from pipeline.core.errors import DocumentError, StoreError
+from pipeline.hooklib.ownership import WRITTEN
 from pipeline.hooklib.plain import lines_of
 from pipeline.store.catalogue import database
 from pipeline.store.catalogue.asking import Asker
@@ -24,7 +26,7 @@ from pipeline.store.files import document
 from pipeline.store.files.kept import Kept
 from pipeline.store.files.layout import EDGES, GRAPH, FileStamp, derived_bytes, files_in, inside, read_regular
 from pipeline.store.files.scanning import Document
-from pipeline.store.ownership import identities, written_log
+from pipeline.store.ownership import identities
 
 INDEX_JSON = "_index.json"
 IGNORED = (INDEX_JSON, "_state.json", "_embeddings.json", "_config.json")
@@ -38,7 +40,7 @@ def write_index_json(root: Path, asker: Asker, documents: Sequence[Document], no
     """Write ``_index.json`` if anything but its time would change; True if it was written."""
     file = root / INDEX_JSON
     shown = _made_from(root, asker)
-    last = asker.try_to_ask(lambda found: database.value(found, _SHOWN), "")
+    last = asker.try_to_ask(lambda found: database.value(found, _SHOWN), str)
     if shown and last == f"{shown} {_stamp(file)}":
         return False
     temp = write_temp(file, _parts(root, asker, documents, now), mode=mode_for(file))
@@ -67,8 +69,8 @@ def write_gitignore(root: Path) -> bool:
 
 def _made_from(root: Path, asker: Asker) -> str:
     """Return what is another text as soon as the file would show anything else, "" where nobody can say."""
-    changes = asker.try_to_ask(database.changes, "")
-    beside = [root / written_log.WRITTEN, root / identities.FILE]
+    changes = asker.try_to_ask(database.changes, str)
+    beside = [root / WRITTEN, root / identities.FILE]
     beside += [root / path for path, _ in _edge_files(root)]
     return " ".join([changes, *map(_stamp, beside)]) if changes else ""
 
@@ -91,7 +93,7 @@ def _parts(root: Path, asker: Asker, documents: Sequence[Document], now: datetim
     for at in range(0, len(documents), database.AT_ONCE):
         some = documents[at : at + database.AT_ONCE]
         paths = [item.path for item in some]
-        kept = asker.try_to_ask(lambda found, paths=paths: database.kept(found, paths), {})
+        kept = asker.try_to_ask(partial(database.kept, paths=paths), dict)
         for item in some:
             key = item.id if item.id and item.id not in seen else f"path:{item.path}"
             seen.add(key)

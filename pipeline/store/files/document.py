@@ -113,8 +113,8 @@ def load(raw: bytes, path: str) -> tuple[Memory, dict[str, Any]]:
     # No fence, or two rules around prose: the whole text is the body.
     body = text if data is None else below
     try:
-        front = _as_json_has_it(data or {})
-        return to_memory(data or {}, body, path), front
+        mirrored = _as_json_has_it(data or {})
+        return to_memory(data or {}, body, path), mirrored
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         # One file with a value nobody thought of must not cost the others.
         fix = _MENDING + _UNTIL_THEN
@@ -126,7 +126,7 @@ def _as_json_has_it(data: dict[str, Any]) -> dict[str, Any]:
     try:
         orjson.dumps(data, option=orjson.OPT_STRICT_INTEGER)
     except TypeError:
-        return plain(data)  # type: ignore[no-any-return]
+        return dict(plain(data))
     return data
 
 
