@@ -21,8 +21,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from pipeline.core import system
 from pipeline.core.atomic import ensure_dir
 
@@ -70,11 +68,7 @@ def parse(data: bytes) -> Lines:
         if not line.strip():
             continue
         try:
-            found.values.append(orjson.loads(line))
-        except ValueError:
-            # It takes less than the standard does: halves of surrogate pairs, NaN.
-            try:
-                found.values.append(json.loads(line.decode()))
-            except (ValueError, RecursionError):
-                found.torn.append(number)
+            found.values.append(json.loads(line.decode()))
+        except (ValueError, RecursionError):
+            found.torn.append(number)
     return found

@@ -25,10 +25,11 @@ from pipeline.core.ids import digest
 from pipeline.domain.authorship import By
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
+from pipeline.store.catalogue import derived_files
 from pipeline.store.catalogue.scanner import Scanner
 from pipeline.store.changes.journal import Journal
 from pipeline.store.changes.planner import Planner
-from pipeline.store.derived import core_page, index_json, usage
+from pipeline.store.derived import usage
 from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
 from pipeline.store.file_operations import (
     Applied,
@@ -43,7 +44,6 @@ from pipeline.store.file_operations import (
 from pipeline.store.files import document, scanning
 from pipeline.store.files.layout import check_path, private_folder
 from pipeline.store.files.scanning import Document, Snapshot
-from pipeline.store.files.shelf import Shelf
 from pipeline.store.history import archive, forgotten, generations, hand_edits, retention, undo
 from pipeline.store.history.archive import Retired
 from pipeline.store.history.forgotten import Forgotten
@@ -78,8 +78,8 @@ class Store:
         self._written = WrittenLog(root, team=self.is_team)
         self._index = MemoryIndexWriter(root, max_lines=index_lines, max_bytes=index_bytes, none=self._bare)
         self.identities = Identities(root, self._written, team=self.is_team)
-        keeps = not (to_look or self.is_team)
-        self._scanner = Scanner(root, self._written, self.identities, self._index, keeps=keeps)
+        parts = (self._written, self.identities, self._index)
+        self._scanner = Scanner(root, *parts, keeps=not (to_look or self.is_team))
         self._planner = Planner(root, self._scanner, self._written, self._index, flat=self._bare)
         self._journal = Journal(root, self._written)
 
@@ -162,7 +162,7 @@ class Store:
 
     def catalogue_fault(self) -> str:
         """Return why the catalogue that is there can't be used, "" where it can; nothing is lost with it."""
-        return self._scanner.asker.fault()
+        return self._scanner.fault()
 
     def was_applied(self, change_id: str) -> bool:
         """Whether the change set of that id was applied; it never is again."""
@@ -359,19 +359,11 @@ class Store:
             documents = self._scanner.scan(keep=True).documents
             with self._scanner.writing_beside():
                 wrote = self._rebuild(documents, now, begin=begin)
-                state = usage.carry_over(self.root, self._ids, now) or usage.write_state(self.root, now)
-                jobs = {
-                    usage.STATE: state,
-                    core_page.CORE: core_page.write_core(self.root, self._scanner.memories(documents), now),
-                    ".gitignore": index_json.write_gitignore(self.root),
-                    index_json.INDEX_JSON: index_json.write_index_json(
-                        self.root, self._scanner.asker, documents, now
-                    ),
-                }
+                wrote += derived_files.write(self.root, self._scanner, documents, self._ids, now)
             retention.sweep_temps(self.root, SystemClock().now().timestamp())
             self._written.compact()
             self.identities.compact()
-        return wrote + [path for path, written in jobs.items() if written]
+        return wrote
 
     def count_uses(self, found: Sequence[usage.Use], ledger: str, *, now: datetime) -> int:
         """Add `found`, of the ledger with that identity, to ``_state.json``; return how many were new.
@@ -422,12 +414,8 @@ class Store:
     def _recover(self) -> None:
         if self._journal.interrupted():
             self._scanner.forget()
-            self._index.show(None, SystemClock().now(), rescan=self._rescan)
+            self._index.show(None, SystemClock().now(), rescan=self._scanner.shelf_anew)
         self._settle(self._journal.recover(self._index.render))
-
-    def _rescan(self) -> Shelf:
-        self._scanner.scan(keep=True)
-        return self._scanner.shelf()
 
     def _settle(self, applied: Applied | None) -> None:
         """Bring the index in line when someone else's file stayed where ours was planned."""

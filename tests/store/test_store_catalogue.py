@@ -140,7 +140,7 @@ def garbled(store: Store) -> None:
 
 
 def newer(store: Store) -> None:
-    spoil(store, f"PRAGMA user_version = {database.VERSION + 1}; DROP TABLE texts")
+    spoil(store, f"PRAGMA user_version = {database.MADE_AS + 1}; DROP TABLE texts")
 
 
 def folder(store: Store) -> None:

@@ -24,8 +24,13 @@ NO_CATALOGUE = (sqlite3.Error, OSError)
 _FEW = 8
 """Documents of one look that are asked for one by one; from then on it is hundreds at once."""
 
-T = TypeVar("T")
-Question = Callable[[sqlite3.Connection], T]
+Found = TypeVar("Found")
+Question = Callable[[sqlite3.Connection], Found]
+
+
+def in_words(error: Exception) -> str:
+    """Return what was wrong with a catalogue."""
+    return str(error) if isinstance(error, sqlite3.Error) else cause(error)
 
 
 class Asker:
@@ -49,7 +54,7 @@ class Asker:
         """Whether what was noted last went where it is kept now: into the file, or into memory."""
         return self.kept == (self._catalogue.file is not None)
 
-    def ask(self, question: Question[T]) -> T:
+    def ask(self, question: Question[Found]) -> Found:
         """Return what `question` finds; where the file can't be used, in a catalogue made in memory."""
         try:
             return self._ask(question)
@@ -58,7 +63,7 @@ class Asker:
         self.refill()
         return self._ask(question)
 
-    def try_to_ask(self, question: Question[T], otherwise: Callable[[], T]) -> T:
+    def try_to_ask(self, question: Question[Found], otherwise: Callable[[], Found]) -> Found:
         """Return what `question` finds, what `otherwise` gives where there is no catalogue."""
         try:
             return self._ask(question)
@@ -93,10 +98,10 @@ class Asker:
             with Catalogue(self._root / FILE, looks=True).reading() as connection:
                 database.check(connection)
         except NO_CATALOGUE as error:
-            return str(error)
+            return in_words(error)
         return ""
 
-    def _ask(self, question: Question[T]) -> T:
+    def _ask(self, question: Question[Found]) -> Found:
         with self._catalogue.reading() as connection:
             return question(connection)
 
@@ -110,12 +115,12 @@ class Asker:
         if self._failed or self._catalogue.file is None:
             return
         self._failed = True
-        LOG.warning("%s can't be used, every file is read instead: %s", self._root / FILE, cause(error))
+        LOG.warning("%s can't be used, every file is read instead: %s", self._root / FILE, in_words(error))
         if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
             try:
                 self._catalogue.discard()
             except OSError as refused:
-                LOG.warning("%s can't be removed: %s", self._root / FILE, cause(refused))
+                LOG.warning("%s can't be removed: %s", self._root / FILE, in_words(refused))
         self._catalogue = Catalogue(None)
 
 
@@ -140,7 +145,7 @@ class Texts:
         if self._asked <= _FEW:
             return [path]
         if not self._places:
-            self._places = {item: place for place, item in enumerate(self._order)}
+            self._places = {item: number for number, item in enumerate(self._order)}
         start = self._places.get(path)
         return [path] if start is None else list(islice(self._order, start, start + database.AT_ONCE))
 
@@ -198,7 +203,7 @@ def taken(asker: Asker, *, ident: str, path: str, more: Sequence[tuple[str, str]
     """
     own = {*asker.ask(lambda found: database.with_id(found, ident)), path}
     names = {common_form(name) for name, _ in more if name}
-    paths = {common_form(place) for _, place in more}
+    paths = {common_form(planned) for _, planned in more}
     return (
         Taken(asker, of_paths=True, but=own, more=paths),
         Taken(asker, of_paths=False, but=own, more=names),

@@ -23,9 +23,9 @@ from pipeline.store.files.scanning import Document
 from pipeline.store.files.shelf import Entry
 from pipeline.store.ownership.written_log import Appended
 
-VERSION = 1
+MADE_AS = 1
 """Of the tables, and of what is read out of a memory file."""
-WAIT_SECONDS = 5.0
+BUSY_FOR = 5.0
 _WRITTEN = "written.jsonl"
 """Under this stands the stamp of the log that `written` was made from."""
 _NAME, _PATH = 0, 1
@@ -45,7 +45,9 @@ _TABLES = (
     "CREATE TABLE written (path TEXT PRIMARY KEY, digest TEXT)",
     "CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT)",
 )
-_ROW = ", ".join(Row._fields)
+_ROW = (
+    "path, size, mtime_ns, ctime_ns, seen_ns, digest, own_id, name, title, aliases, retired, fenced, is_text"
+)
 _ENTRY = "f.path, t.line, f.later, f.less, f.place FROM files f JOIN texts t ON t.path = f.path"
 _KEPT = f"SELECT f.path, f.digest, t.front, t.preview, {_ENTRY.partition(', ')[2]}"
 _IN_ORDER = "ORDER BY f.later, f.less, f.place, f.path"
@@ -102,7 +104,7 @@ class Catalogue:
             raise Unusable("there is no catalogue")
         mode = "ro" if self.looks or not os.access(self.file, os.W_OK) else "rw"
         with closing(_connect(self.file, mode)) as connection:
-            if _version(connection) != VERSION:
+            if _version(connection) != MADE_AS:
                 raise Unusable(f"made by another version ({_version(connection)})")
             yield connection
 
@@ -186,7 +188,7 @@ def check(connection: sqlite3.Connection) -> None:
 
 def rows(connection: sqlite3.Connection) -> list[Row]:
     """Return the rows of all files."""
-    return [Row._make(row) for row in connection.execute(f"SELECT {_ROW} FROM files")]
+    return [Row(*row) for row in connection.execute(f"SELECT {_ROW} FROM files")]
 
 
 def kept(connection: sqlite3.Connection, paths: Sequence[str]) -> dict[str, Kept]:
@@ -194,8 +196,8 @@ def kept(connection: sqlite3.Connection, paths: Sequence[str]) -> dict[str, Kept
     marks = ",".join("?" * len(paths))
     found = connection.execute(f"{_KEPT} WHERE f.path IN ({marks})", paths)
     return {
-        path: Kept(sha, front, preview, line, (bool(later), bool(less), place))
-        for path, sha, front, preview, line, later, less, place in found
+        path: Kept(sha, front, preview, line, (bool(later), bool(less), worth))
+        for path, sha, front, preview, line, later, less, worth in found
     }
 
 
@@ -203,7 +205,7 @@ def best(connection: sqlite3.Connection, count: int) -> list[Entry]:
     """Return the first `count` entries of MEMORY.md, all for -1."""
     found = connection.execute(f"SELECT {_ENTRY} {_IN_ORDER} LIMIT ?", (count,))
     return [
-        Entry(path, line, (bool(later), bool(less), place, path)) for path, line, later, less, place in found
+        Entry(path, line, (bool(later), bool(less), worth, path)) for path, line, later, less, worth in found
     ]
 
 
@@ -230,8 +232,8 @@ def others(connection: sqlite3.Connection) -> dict[str, str]:
 
 def worths(connection: sqlite3.Connection) -> Iterator[Worth]:
     """Yield what decides the place of each memory in CORE.md."""
-    for row in connection.execute(f"SELECT {', '.join(Worth._fields)} FROM files"):
-        yield Worth._make(row)
+    for row in connection.execute("SELECT path, kind, pinned, importance, since_us FROM files"):
+        yield Worth(*row)
 
 
 def folders(connection: sqlite3.Connection) -> tuple[dict[str, tuple[int, int]], int]:
@@ -286,7 +288,7 @@ def changes(connection: sqlite3.Connection) -> str:
 
 def _connect(file: Path, mode: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        f"{file.as_uri()}?mode={mode}", uri=True, timeout=WAIT_SECONDS, isolation_level=None
+        f"{file.as_uri()}?mode={mode}", uri=True, timeout=BUSY_FOR, isolation_level=None
     )
     try:
         connection.execute("PRAGMA secure_delete = ON")
@@ -302,7 +304,7 @@ def _of_this_version(file: Path) -> sqlite3.Connection:
         raise Unusable("there is no catalogue")
     connection = _connect(file, "rw")
     try:
-        if _version(connection) != VERSION:
+        if _version(connection) != MADE_AS:
             raise Unusable("another version's")
     except sqlite3.Error:
         connection.close()
@@ -316,11 +318,11 @@ def _version(connection: sqlite3.Connection) -> int:
 
 def _make(connection: sqlite3.Connection) -> None:
     with _transaction(connection):
-        if _version(connection) == VERSION:
+        if _version(connection) == MADE_AS:
             return  # Another process made it meanwhile.
         for statement in _TABLES:
             connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute(f"PRAGMA user_version = {MADE_AS}")
 
 
 @contextmanager

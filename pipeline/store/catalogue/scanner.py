@@ -142,6 +142,11 @@ class Scanner:
         """Return the entries of MEMORY.md as the catalogue has them."""
         return Catalogued(self.asker)
 
+    def shelf_anew(self) -> Catalogued:
+        """Return them after a look at all files."""
+        self.scan(keep=True)
+        return self.shelf()
+
     def memories(self, documents: Sequence[Document]) -> Memories:
         """Return `documents`, all of the store, as CORE.md is made from them: hardly any is read for it."""
         by_path = {item.path: item for item in documents}
@@ -186,6 +191,10 @@ class Scanner:
         if known == before != folder_times(self._root):
             times, seen_ns = _marked(self._root, folder_times(self._root))
             self.asker.note(News(folders=times, folders_ns=seen_ns, changed=False))
+
+    def fault(self) -> str:
+        """Return why the catalogue that is there can't be used, "" where it can or there is none."""
+        return self.asker.fault()
 
     def forget(self) -> None:
         """Look at every file anew at the next change: somebody else's change set was found."""
@@ -289,8 +298,8 @@ def _marked(root: Path, folders: dict[str, tuple[int, int]]) -> tuple[dict[str, 
             with suppress(OSError):
                 os.utime(root / folder, ns=(now, wanted[folder]))
     times = folder_times(root)
-    told = all(folder in times and times[folder][0] == mtime for folder, mtime in wanted.items())
-    return times, now + (_MARKED_NS if told else 0)
+    shows = all(folder in times and times[folder][0] == mtime for folder, mtime in wanted.items())
+    return times, now + (_MARKED_NS if shows else 0)
 
 
 def _no_times() -> tuple[dict[str, tuple[int, int]], int]:

@@ -10,7 +10,7 @@ from pipeline.domain.memory import Memory
 from pipeline.store.files.layout import FileStamp
 
 _TICK_NS = 100_000_000
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Row(NamedTuple):
@@ -76,7 +76,7 @@ def is_settled(ctime_ns: int, seen_ns: int) -> bool:
 
 def micros(moment: datetime) -> int:
     """Return `moment` in microseconds since 1970."""
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    return (moment - _FIRST_MOMENT) // timedelta(microseconds=1)
 
 
 def worth_of(memory: Memory) -> Worth:

@@ -152,13 +152,13 @@ class Document:
 
     def kept(self) -> Kept:
         """Return what the catalogue keeps of it beside its row."""
-        shown, front = self.entry, _mirror(self.front, self._told)
+        shown, front = self.entry, _mirror(self.front, self._at_hand)
         as_json = orjson.dumps(front, default=str, option=orjson.OPT_NON_STR_KEYS)
         return Kept(self.digest, as_json, self.preview, shown.line, shown.rank[:3])
 
     def worth(self) -> Worth:
         """Return what decides its place in CORE.md."""
-        return worth_of(self._told)
+        return worth_of(self._at_hand)
 
     def leave_to(self, keeper: Keeper) -> None:
         """Let go of all that `keeper` gives, which keeps it now."""
@@ -239,7 +239,7 @@ class Document:
         return self._head
 
     @property
-    def _told(self) -> Memory:
+    def _at_hand(self) -> Memory:
         """Return the memory as the file has it, with or without its body."""
         return self._memory or self._as_written
 
@@ -247,7 +247,7 @@ class Document:
     def entry(self) -> Entry:
         """Return its line in MEMORY.md and its place in the order."""
         if self._entry is None:
-            self._entry = entry_of(self._told, self.stamp.mtime_ns / 1e9)
+            self._entry = entry_of(self._at_hand, self.stamp.mtime_ns / 1e9)
         return self._entry
 
     @property

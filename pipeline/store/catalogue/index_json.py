@@ -124,10 +124,10 @@ def _differs(new: Path, old: Path) -> bool:
         if not (_pass_over_time(held) and _pass_over_time(made)):
             return True
         while True:
-            one, other = held.read(_CHUNK), made.read(_CHUNK)
-            if one != other:
+            before, after = held.read(_CHUNK), made.read(_CHUNK)
+            if before != after:
                 return True
-            if not one:
+            if not before:
                 return False
 
 
