@@ -10,14 +10,23 @@ import yaml
 
 from bench.material import TYPES, prose
 from bench.measure import Ratio, compare
-from pipeline.core.ids import derived_id
+from pipeline.core import jsonl
+from pipeline.core.ids import derived_id, digest
 from pipeline.domain.memory import Evidence, Memory
+from pipeline.hooklib.ownership import WRITTEN
 from pipeline.search.refresh import refresh_index
 from pipeline.store import ChangeSet, Store
 from pipeline.store.files import document
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
-DERIVED = ("_index.json", "MEMORY.md", "MEMORY-more.md", "CORE.md", ".reverie/index-lines")
+DERIVED = (
+    "_index.json",
+    "MEMORY.md",
+    "MEMORY-more.md",
+    "CORE.md",
+    ".reverie/index-lines",
+    ".reverie/catalogue.sqlite",
+)
 
 
 def memory_of(number: int, chance: random.Random) -> Memory:
@@ -41,13 +50,20 @@ def memory_of(number: int, chance: random.Random) -> Memory:
 
 
 def fill(folder: Path, count: int) -> Path:
-    """Write `count` memories as files, not by the store, which would take minutes; return its path."""
+    """Write `count` memories as files, not by the store, which would take minutes; return its path.
+
+    They are Reverie's own, as nearly all are: what it notes of each stands beside them.
+    """
     chance = random.Random(count)
     store = folder / f"store-{count}"
     store.mkdir()
+    written = []
     for number in range(count):
         memory = memory_of(number, chance)
-        (store / f"{memory.name}.md").write_bytes(document.compose(memory))
+        raw = document.compose(memory)
+        (store / f"{memory.name}.md").write_bytes(raw)
+        written.append((f"{memory.name}.md", digest(raw)))
+    jsonl.append(store / WRITTEN, written)
     return store
 
 
@@ -86,8 +102,13 @@ def _load(store: Path) -> None:
             yaml.load(front[1], Loader=loader)
 
 
-def one_more(folder: Path, rounds: int, many: int = 10_000, few: int = 100) -> Ratio:
-    """One memory written into 10,000 by a process that opens the store for it, against into 100."""
+def one_more(
+    folder: Path, rounds: int, many: int = 10_000, few: int = 100, *, to_the_end: bool = False
+) -> Ratio:
+    """One memory written into 10,000 by a process that opens the store for it, against into 100.
+
+    `to_the_end` with what a pass writes once at its end: the overflow page, the mirror for other programs.
+    """
     places = [fill(folder, count) for count in (many, few)]
     for place in places:
         Store.open(place).reindex(now=NOW)
@@ -99,5 +120,7 @@ def one_more(folder: Path, rounds: int, many: int = 10_000, few: int = 100) -> R
         number = next(numbers)
         plan = store.put(memory_of(number, chance))
         store.apply(ChangeSet(f"bench-{number}", "bench", [plan]), generation=True)
+        if to_the_end:
+            store.reindex(now=NOW)
 
     return compare(lambda: write(places[0]), lambda: write(places[1]), rounds * 3)

@@ -19,7 +19,7 @@ from pipeline.extraction.screen import MAX_PART
 from pipeline.hooklib.memory_format import PREVIEW
 from pipeline.hooklib.plain import one_line
 from pipeline.revision import Door
-from pipeline.store import Document, Snapshot, is_retired
+from pipeline.store import Document, Snapshot
 from pipeline.text.slugs import slugify
 from pipeline.text.tokens import SMALL_WORDS
 from pipeline.verify.barred import TAKEN_OUT, doubt, forbidden, holds_secret
@@ -147,7 +147,7 @@ def _that_says_it(snapshot: Snapshot, body: str) -> Document | None:
     """Return the memory that holds every sentence of `body`, or None."""
     wanted = {sentence.folded for sentence in sentences(body)}
     for document in snapshot.documents:
-        if is_retired(document.front):
+        if document.retired:
             continue
         # Most texts are shorter than what the index holds of them, so that no file need be read.
         whole = len(document.preview) < PREVIEW

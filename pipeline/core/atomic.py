@@ -54,14 +54,14 @@ def temp_path(target: Path) -> Path:
     return target.with_name(f".{stem}{TEMP_MARK}{os.getpid()}-{os.urandom(6).hex()}")
 
 
-def write_temp(target: Path, data: bytes, *, mode: int = 0o600) -> Path:
-    """Write `data` to a new temp file beside `target`, fsynced, and return its path."""
+def write_temp(target: Path, data: bytes | Iterable[bytes], *, mode: int = 0o600) -> Path:
+    """Write `data`, whole or in parts, to a new temp file beside `target`, fsynced, and return its path."""
     temp = temp_path(target)
     handle = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | system.NO_LINK | system.OPEN, mode)
     try:
         with os.fdopen(handle, "wb") as out:
             system.keep_private(out.fileno(), mode)
-            out.write(data)
+            out.writelines([data] if isinstance(data, bytes) else data)
             out.flush()
             os.fsync(out.fileno())
     except BaseException:
@@ -76,11 +76,21 @@ def write_atomic(target: Path, data: bytes, *, mode: int = 0o600) -> None:
     An existing file keeps its own mode; a new one gets `mode`. Raises OSError (disk full, read-only)
     with the old file untouched and no temp file left.
     """
+    mode = mode_for(target, mode)
+    install(write_temp(target, data, mode=mode), target)
+
+
+def mode_for(target: Path, mode: int = 0o600) -> int:
+    """Return the mode of `target`, and `mode` where it is not there yet; its folder is made then."""
     try:
-        mode = stat.S_IMODE(target.stat().st_mode)
+        return stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:
         ensure_dir(target.parent)
-    temp = write_temp(target, data, mode=mode)
+        return mode
+
+
+def install(temp: Path, target: Path) -> None:
+    """Put the temp file in the place of `target`; it is gone if that fails."""
     try:
         temp.replace(target)
     except BaseException:

@@ -219,5 +219,8 @@ class Memory:
 
 def _begins(text: str, start: str) -> bool:
     """Whether the words of `text` begin with those of `start`, whatever stands between and behind them."""
+    starts = [_WORD.search(item.casefold()) for item in (text, start)]
+    if not all(starts) or len({found.group() for found in starts if found}) > 1:
+        return False
     words, first = (_WORD.findall(item.casefold()) for item in (text, start))
     return bool(first) and words[: len(first)] == first

@@ -6,6 +6,8 @@ no YAML parser would read it, `UnreadableError`. Numbers are those that every ge
 
 import re
 
+from pipeline.hooklib.yaml_words import LINE, NULLS, WORDED, easy_value, key_below, plain_value
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -14,15 +16,6 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 64
 """Deepest nesting of front matter that is read; nobody writes so by hand, and parsers give up later."""
-NULLS = frozenset({"~", "null", "Null", "NULL"})
-"""How YAML writes that a value is nothing. As a name, a description or an item of a list they are words."""
-NEVER_NULL = frozenset({"name", "description"})
-WORDED = NEVER_NULL | {"id", "title", "type", "origin", "tags", "aliases", "anchors", "cues"}
-"""Keys, at the top and below ``metadata``, whose plain values are words: 012 is not ten, null not nothing."""
-INTEGER = r"[-+]?(?:0|[1-9][0-9]{0,4000})"
-DECIMAL = r"[-+]?(?:0|[1-9][0-9]{0,17})\.[0-9]{1,30}(?:[eE][-+][0-9]{1,3})?"
-"""Numbers as every generation of YAML reads them; what only some take for a number stays the text it is."""
-
 # Compiled by `re` when they are first used: most prompts meet no changed file.
 _ODD = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]"
 _KEY = r"""([^\W\d][\w.-]*(?: [\w.-]+)*|"[^"\\]*"|'[^']*')[ \t]*:(?:[ \t]+(.*))?$"""
@@ -32,15 +25,10 @@ _ESCAPE = r"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)"
 _COMMENT = r"[ \t]#"
 _HEADER = r"([|>])(-?)[ \t]*(?:[ \t]#.*)?$"
 _FLOW_PLAIN = r"(?:[^\s,\[\]{}:#?]|:(?=[^\s,\[\]{}?])|(?<=[^\s,\[\]{}])#|[ \t]+(?=[^\s,\[\]{}:#?]))+"
-_NUMBER = rf"(?:({INTEGER})|{DECIMAL})$"
 _ESCAPES = {
     **{"0": "\0", "a": "\a", "b": "\b", "t": "\t", "\t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"},
     **{"e": "\x1b", " ": " ", '"': '"', "/": "/", "\\": "\\", "N": "\x85", "_": "\xa0"},
     **{"L": "\u2028", "P": "\u2029"},
-}
-_BOOLS = {
-    **{"true": True, "True": True, "TRUE": True},
-    **{"false": False, "False": False, "FALSE": False},
 }
 
 
@@ -91,23 +79,6 @@ def is_list(value: str) -> bool:
     return isinstance(found, list) and end == len(value)
 
 
-def _plain(text: str, key: str) -> "Any":
-    """Return the value of a plain scalar below `key`: "" for no known key, "-" before it for an item."""
-    if key.lstrip("-") in WORDED:
-        null = text in NULLS and key[0] != "-" and key not in NEVER_NULL
-        return None if null else text
-    first = text[0]
-    if first in "nN~" and text in NULLS:
-        return None
-    if first in "tTfF":
-        return _BOOLS.get(text, text)
-    if first in "-+0123456789" and not text.strip("0123456789+-.eE"):
-        number = re.match(_NUMBER, text)
-        if number:
-            return int(text) if number.group(1) else float(text)
-    return text
-
-
 def _keyed(content: str) -> "tuple[str, str] | None":
     """Return the key of a line and what follows it, None where there is none."""
     key, colon, rest = content.partition(":")
@@ -147,11 +118,6 @@ def _in_quotes(text: str, start: int) -> "tuple[str, int]":
     return (re.sub(_ESCAPE, _unescaped, inner) if "\\" in inner else inner), found.end()
 
 
-def _key_below(key: str, parent: str) -> str:
-    """Return by what name a value below `key` is read, which is itself below `parent`; see `_plain`."""
-    return key if parent in ("/", "metadata") else ""
-
-
 class _Flow:
     """Lists and tables in brackets, on one line."""
 
@@ -159,7 +125,7 @@ class _Flow:
         self.text = text
 
     def value(self, at: int, depth: int, key: str = "") -> "tuple[Any, int]":
-        """Return the value that begins at `at` and where it ends; `key` as for `_plain`."""
+        """Return the value that begins at `at` and where it ends; `key` as for `plain_value`."""
         first = self.text[at : at + 1]
         if first in ("'", '"'):
             return _in_quotes(self.text, at)
@@ -168,7 +134,7 @@ class _Flow:
                 raise _DeepError("nested deep")
             return self._list(at, depth, key) if first == "[" else self._map(at, depth, key)
         text, end = self._word(at)
-        return _plain(text, key), end
+        return plain_value(text, key), end
 
     def _word(self, at: int) -> "tuple[str, int]":
         first = self.text[at : at + 1]
@@ -226,13 +192,13 @@ class _Flow:
                 quotes = self.text[at : at + 1] in ("'", '"')
                 name, at = _in_quotes(self.text, at) if quotes else self._word(at)
                 at = self._blank(at)
-            if self.text[at : at + 1] != ":" or _plain(name, "") != name:
+            if self.text[at : at + 1] != ":" or plain_value(name, "") != name:
                 raise UnsureError("a table in brackets of another form")
             at = self._blank(at + 1)
             if self.text[at : at + 1] in (",", "}"):
                 found[name] = None
             else:
-                found[name], at = self.value(at, depth + 1, _key_below(name, key))
+                found[name], at = self.value(at, depth + 1, key_below(name, key))
             at = self._next(at, "}")
         return found, at + 1
 
@@ -296,18 +262,37 @@ class _Block:
         if depth >= MAX_DEPTH:
             raise _DeepError("nested deep")
         found: Table = {}
-        while (here := self._here()) is not None and here[0] >= indent:
+        outermost = parent == "/" and not indent
+        while True:
+            if outermost:
+                self._take_ordinary(found)
+            here = self._here()
+            if here is None or here[0] < indent:
+                return found
             keyed = _keyed(here[1]) if here[0] == indent else None
             if keyed is None:
                 raise UnsureError("a line without a key")
             key, rest = keyed
             if key[0] in "'\"":
                 key = key[1:-1]
-            elif len(key) > 100 or _plain(key, "") != key:
+            elif len(key) > 100 or plain_value(key, "") != key:
                 raise UnsureError("a key that is no text")
             self.at += 1
-            found[key] = self._value(rest, indent, _key_below(key, parent), depth, in_table=True)
-        return found
+            found[key] = self._value(rest, indent, key_below(key, parent), depth, in_table=True)
+
+    def _take_ordinary(self, found: "Table") -> None:
+        """Take the next lines with a key and a plain value, as nearly all are, into the outermost table."""
+        lines, match = self.lines, re.compile(LINE).match
+        while self.at < len(lines):
+            line = match(lines[self.at])
+            below = lines[self.at + 1][:1] if self.at + 1 < len(lines) else "."
+            if line is None or below in ("", " ", "\t", "#"):
+                return
+            key, value = line.groups()
+            if plain_value(key, "") != key:
+                return
+            self.at += 1
+            found[key] = plain_value(value, key)
 
     def _list(self, indent: int, key: str, depth: int) -> "list[Any]":
         if depth >= MAX_DEPTH:
@@ -340,7 +325,8 @@ class _Block:
         if first in "|>":
             return self._text_block(rest, indent)
         if first in "'\"[{":
-            value, end = _Flow(rest).value(0, depth, key)
+            easy = easy_value(rest, key) if first in "[{" else None
+            value, end = (easy, len(rest)) if easy is not None else _Flow(rest).value(0, depth, key)
             tail = rest[end:]
             if tail and (tail[0] not in " \t" or tail.strip(" \t")[:1] not in ("", "#")):
                 raise self._broken("text behind the value")
@@ -352,7 +338,7 @@ class _Block:
             raise self._broken("a list that begins on the line of its key")
         if first in "&*!,]}" or rest[:2] in ("? ", ": ") or rest in ("?", ":"):
             raise UnsureError("a value that begins oddly")
-        return _plain(self._plain_lines(rest, indent), key)
+        return plain_value(self._plain_lines(rest, indent), key)
 
     def _broken(self, message: str) -> UnreadableError:
         return UnreadableError(message, self.at)

@@ -23,7 +23,15 @@ from pipeline.search import index_reader
 from pipeline.search.fts import SearchIndex
 from pipeline.search.rows import NO_STAMP, Content, SearchRow
 from pipeline.search.ticks import TICK_NS, is_hot
-from pipeline.store import ARCHIVE, Document, Snapshot, Store, is_retired, memory_folders, scan_archive
+from pipeline.store import (
+    ARCHIVE,
+    Document,
+    Snapshot,
+    Store,
+    folder_times,
+    is_retired,
+    scan_archive,
+)
 from pipeline.store.derived import cues
 from pipeline.verify.provenance import said_at
 
@@ -178,18 +186,6 @@ def borne_out(home: Path, documents: Iterable[Document]) -> set[str]:
     except LedgerError:
         # `doctor` tells of the ledger; until it is mended nothing bears these files out.
         return claudes
-
-
-def folder_times(root: Path) -> dict[str, tuple[int, int]]:
-    """Return path ("" is the root), mtime and ctime (ns) of each folder in which memories come and go."""
-    found = {}
-    for folder in memory_folders(root):
-        try:
-            info = (root / folder).lstat()
-        except FileNotFoundError:
-            continue
-        found[folder] = (info.st_mtime_ns, info.st_ctime_ns)
-    return found
 
 
 def _about(memory: Memory, front: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         WriteFile,
     )
     from pipeline.store.files.frontmatter_schema import is_retired
-    from pipeline.store.files.layout import ARCHIVE, Problem, is_live, memory_folders
+    from pipeline.store.files.layout import ARCHIVE, Problem, folder_times, is_live, memory_folders
     from pipeline.store.files.scanning import Document, Snapshot
     from pipeline.store.history.archive import Retired, scan_archive
     from pipeline.store.history.episodes import Episode
@@ -47,7 +47,7 @@ __getattr__ = exports(
         "derived.usage": "Use counted_since last_uses",
         "file_operations": "Applied ChangeSet Move Operation Put Restore Retire WriteFile",
         "files.frontmatter_schema": "is_retired",
-        "files.layout": "ARCHIVE Problem is_live memory_folders",
+        "files.layout": "ARCHIVE Problem folder_times is_live memory_folders",
         "files.scanning": "Document Snapshot",
         "soundness": "fsck",
         "history.archive": "Retired scan_archive",
@@ -92,6 +92,7 @@ __all__ = [
     "counted_since",
     "diary_day",
     "diary_days",
+    "folder_times",
     "foreign_dream_running",
     "fsck",
     "is_live",

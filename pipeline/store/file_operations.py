@@ -92,6 +92,12 @@ Operation = Put | Retire | WriteFile | Move | Restore
 Change = Operation | IndexWrite
 
 
+def paths_of(operations: Sequence[Operation]) -> list[str]:
+    """Return every path that `operations` write, move or remove."""
+    found = [operation.path for operation in operations]
+    return found + [operation.target for operation in operations if isinstance(operation, Move | Retire)]
+
+
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
     """Operations that happen together or not at all; the same `id` is applied once, ever.

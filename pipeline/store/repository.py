@@ -25,9 +25,11 @@ from pipeline.core.ids import digest
 from pipeline.domain.authorship import By
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
+from pipeline.store.catalogue import derived_files
+from pipeline.store.catalogue.scanner import Scanner
 from pipeline.store.changes.journal import Journal
 from pipeline.store.changes.planner import Planner
-from pipeline.store.derived import catalog, usage
+from pipeline.store.derived import usage
 from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
 from pipeline.store.file_operations import (
     Applied,
@@ -37,6 +39,7 @@ from pipeline.store.file_operations import (
     Put,
     Retire,
     WriteFile,
+    paths_of,
 )
 from pipeline.store.files import document, scanning
 from pipeline.store.files.layout import check_path, private_folder
@@ -50,11 +53,6 @@ from pipeline.store.history.undo import Undone
 from pipeline.store.ownership import access, moves
 from pipeline.store.ownership.identities import Identities
 from pipeline.store.ownership.written_log import WrittenLog
-from pipeline.store.scan_cache import Scanner
-
-_STALE_LEAST = 32
-_STALE_SHARE = 50
-"""``_index.json`` is made anew when it lacks more files than this, or than one in so many of the store."""
 
 
 class Store:
@@ -69,6 +67,7 @@ class Store:
         index_bytes: int,
         lock_seconds: float,
         generations: int,
+        to_look: bool = False,
     ) -> None:
         self.path = path
         self.root = root
@@ -79,7 +78,8 @@ class Store:
         self._written = WrittenLog(root, team=self.is_team)
         self._index = MemoryIndexWriter(root, max_lines=index_lines, max_bytes=index_bytes, none=self._bare)
         self.identities = Identities(root, self._written, team=self.is_team)
-        self._scanner = Scanner(root, self._written, self.identities, self._index)
+        parts = (self._written, self.identities, self._index)
+        self._scanner = Scanner(root, *parts, keeps=not (to_look or self.is_team))
         self._planner = Planner(root, self._scanner, self._written, self._index, flat=self._bare)
         self._journal = Journal(root, self._written)
 
@@ -119,6 +119,7 @@ class Store:
             index_bytes=index_bytes,
             lock_seconds=lock_seconds,
             generations=generations,
+            to_look=to_look,
         )
         if not to_look and store._journal.interrupted() and not store.is_team:
             with store._locked():
@@ -158,6 +159,10 @@ class Store:
     def leftovers(self) -> list[str]:
         """Return the staged files that belong to no change set, relative to the store."""
         return self._journal.leftovers()
+
+    def catalogue_fault(self) -> str:
+        """Return why the catalogue that is there can't be used, "" where it can; nothing is lost with it."""
+        return self._scanner.fault()
 
     def was_applied(self, change_id: str) -> bool:
         """Whether the change set of that id was applied; it never is again."""
@@ -351,25 +356,21 @@ class Store:
             return []
         with self._locked(), scanning.collector_paused(), self._index.at_most(index_lines):
             self._recover()
-            snapshot = self.scan()
-            wrote = self._rebuild(snapshot, now, begin=begin)
-            state = usage.carry_over(self.root, self._ids, now) or usage.write_state(self.root, now)
-            jobs = {
-                usage.STATE: state,
-                catalog.CORE: catalog.write_core(self.root, snapshot.documents, now),
-                ".gitignore": catalog.write_gitignore(self.root),
-                scanning.INDEX_JSON: catalog.write_index_json(self.root, snapshot.documents, now),
-            }
+            documents = self._scanner.scan(keep=True).documents
+            with self._scanner.writing_beside():
+                wrote = self._rebuild(documents, now, begin=begin)
+                wrote += derived_files.write(self.root, self._scanner, documents, self._ids, now)
+            retention.sweep_temps(self.root, SystemClock().now().timestamp())
             self._written.compact()
             self.identities.compact()
-        return wrote + [path for path, written in jobs.items() if written]
+        return wrote
 
     def count_uses(self, found: Sequence[usage.Use], ledger: str, *, now: datetime) -> int:
         """Add `found`, of the ledger with that identity, to ``_state.json``; return how many were new.
 
         Told again, they are not counted again. No memory is touched. Raises StoreError as `apply` does.
         """
-        with self._locked():
+        with self._locked(), self._scanner.writing_beside():
             usage.carry_over(self.root, self._ids, now)
             return usage.count_uses(self.root, found, ledger, now)
 
@@ -377,12 +378,11 @@ class Store:
         return {document.path: document.id for document in self.scan().documents}
 
     def _apply(self, change: ChangeSet, generation: bool) -> Applied:
-        snapshot = self._scanner.glance()
+        self._scanner.ready()
         now = SystemClock().now()
-        self._index.show(snapshot, now, change.operations, begin=change.begin)
+        self._index.show(self._scanner.shelf(), now, change.operations, begin=change.begin)
         changed = {operation.path for operation in change.operations}
         operations = [*change.operations, *self._index.writes(but=changed)]
-        self._scanner.remember(snapshot, but=changed)
         at = change.at or now
         applied = self._journal.apply(
             change.id,
@@ -392,13 +392,11 @@ class Store:
             at=iso(at),
             keep=partial(self._keep, change, at, operations) if generation else None,
         )
+        self._scanner.took(paths_of(change.operations))
         if generation:
             retention.prune(self.root, self._generations, at)
         self._settle(applied)
         self.identities.keep_guesses(change.operations, applied.paths)
-        unknown = sum(not item.cached for item in snapshot.documents if not self._bare)
-        if unknown > max(_STALE_LEAST, len(snapshot.documents) // _STALE_SHARE):
-            catalog.write_index_json(self.root, self.scan().documents, now)
         return applied
 
     def _keep(self, change: ChangeSet, at: datetime, operations: Sequence[Change]) -> None:
@@ -416,18 +414,17 @@ class Store:
     def _recover(self) -> None:
         if self._journal.interrupted():
             self._scanner.forget()
-            self._index.show(None, SystemClock().now(), rescan=self.scan)
+            self._index.show(None, SystemClock().now(), rescan=self._scanner.shelf_anew)
         self._settle(self._journal.recover(self._index.render))
-        retention.sweep_temps(self.root, SystemClock().now().timestamp())
 
     def _settle(self, applied: Applied | None) -> None:
         """Bring the index in line when someone else's file stayed where ours was planned."""
         if applied is not None and applied.conflicts:
-            self._rebuild(self.scan(), SystemClock().now())
+            self._rebuild(self._scanner.scan(keep=True).documents, SystemClock().now())
 
-    def _rebuild(self, snapshot: Snapshot, now: datetime, *, begin: bool = True) -> list[str]:
-        begin = begin or any(not document.foreign for document in snapshot.documents)
-        self._index.show(snapshot, now, begin=begin)
+    def _rebuild(self, documents: Sequence[Document], now: datetime, *, begin: bool = True) -> list[str]:
+        begin = begin or any(not document.foreign for document in documents)
+        self._index.show(self._scanner.shelf(), now, begin=begin)
         return [path for path in self._index.paths() if self._journal.replace_index(path, self._index.render)]
 
     @contextmanager

@@ -117,6 +117,11 @@ def _leftovers(store: Store) -> Iterator[Finding]:
             path = f"{PRIVATE}/generations/{item.run}"
             fix = "Remove its folder; that run can't be undone any more, the memories are not touched."
             yield _fault("generation", path, f"it can't be read: {item.damaged}", fix)
+    fault = store.catalogue_fault()
+    if fault:
+        message = f"it can't be used, so every file is read at each look: {fault}"
+        fix = "Run `reverie reindex`, which makes it anew; where it is still there then, remove it."
+        yield Finding("note", "catalogue", f"{PRIVATE}/catalogue.sqlite", message, fix)
     graph = store.root / "graph"
     folders = [store.root, store.root / "vault", *(() if graph.is_symlink() else graph.glob("*"))]
     stray = [

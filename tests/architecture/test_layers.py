@@ -16,6 +16,8 @@ OWNERS = {
     "sqlite3": {
         "pipeline/ledger/connection.py",
         "pipeline/ledger/recovery.py",
+        "pipeline/store/catalogue/database.py",
+        "pipeline/store/catalogue/asking.py",
         "pipeline/search/fts.py",
         "pipeline/search/vectors/word_table.py",
         "pipeline/search/index_reader.py",

@@ -99,9 +99,10 @@ def test_no_prompt_is_a_string_literal():
     assert not [(path, text) for path, text in long if "." in text and not SQL.match(text)]
 
 
-def test_sql_stands_in_the_ledger_and_the_search_index_only():
+def test_sql_stands_in_the_ledger_the_search_index_and_the_catalogue_only():
     found = {module.path for module in SOURCE for text in strings(module) if SQL.match(text)}
-    assert not {path for path in found if not path.startswith(("pipeline/ledger/", "pipeline/search/"))}
+    homes = ("pipeline/ledger/", "pipeline/search/", "pipeline/store/catalogue/")
+    assert not {path for path in found if not path.startswith(homes)}
 
 
 def test_nothing_is_mocked():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from pipeline.hooklib.memory_format import OVERFLOW
 from pipeline.recall.live import store_files
 from pipeline.search.index_reader import Reader, index_path
+from tests.support.stores import settled
 
 BROKEN = "---\nname: x\ndescription: 'a' b\n---\nThe mailer listens on port 8025.\n"
 BOTH = "<<<<<<< HEAD\nIt is 8025.\n=======\nIt is 8026.\n>>>>>>> theirs\n"
@@ -75,8 +75,7 @@ def test_status_opens_no_memory_that_the_index_knows(spoilt) -> None:
     for number in range(20):
         (spoilt.store / f"known-{number}.md").write_text(LENIENT)
     spoilt.here("reindex")
-    # Dated later, as an index is that was not made in the same moment as the files.
-    os.utime(spoilt.store / "_index.json", (4_000_000_000, 4_000_000_000))
+    settled(spoilt.store)
     (spoilt.store / "known-7.md").write_text(BROKEN)
     done = subprocess.run(
         [sys.executable, "-c", OPENED],

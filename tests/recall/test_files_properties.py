@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from pipeline.hooklib.memory_format import split_front_matter
 from pipeline.recall.live import store_files
-from pipeline.store import is_retired
+from pipeline.store import Snapshot, is_retired
 from pipeline.store.files import document
 from pipeline.store.files.layout import memory_files
-from pipeline.store.files.scanning import scan
+from pipeline.store.files.scanning import read_into
 
 FOLDERS = ["", "vault/", "graph/", "graph/fixes/", "graph/edges/", "archive/", "notes/", ".reverie/"]
 NAMES = ["a.md", "README.md", "readme.md", "MEMORY.md", "Core.md", ".x.md", "b-abc123.md", "日本.md", "d.MD"]
@@ -55,7 +55,9 @@ def test_what_a_hook_describes_is_part_of_what_the_store_holds(tmp_path_factory,
     lay_out(root, files)
     listed = store_files.listing(str(root))
     assert listed == {path: (s.size, s.mtime_ns, s.ctime_ns) for path, s in memory_files(root, [])}
-    snapshot = scan(root, {})
+    snapshot = Snapshot()
+    for path, stamp in memory_files(root, []):
+        read_into(snapshot, root, path, stamp)
     documents = {item.path: item for item in snapshot.documents}
     assert {*listed} == {*documents, *snapshot.broken}
     for path, item in documents.items():

@@ -12,7 +12,7 @@ from pipeline.core.clock import FixedClock
 from pipeline.ledger import open_ledger, recalls
 from pipeline.recall.live import session_file
 from pipeline.store import Store, last_uses
-from pipeline.store.derived.catalog import decay_score
+from pipeline.store.derived.core_page import decay_score
 from pipeline.worker import Worker, WorkerContext, recall_log
 from tests.support.stores import kills, memory, save, tree
 from tests.support.transcripts import Transcript, assistant, tool_use

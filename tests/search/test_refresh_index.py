@@ -8,14 +8,13 @@ from pipeline.domain.memory import Evidence
 from pipeline.search import index_reader
 from pipeline.search.fts import SearchIndex, index_file
 from pipeline.search.refresh import (
-    folder_times,
     refresh_archive_index,
     refresh_index,
     search_rows,
     sweep_indexes,
 )
 from pipeline.search.ticks import TICK_NS
-from pipeline.store import Store
+from pipeline.store import Store, folder_times
 from tests.support.stores import NOW, apply, memory, save
 
 SOURCES = (

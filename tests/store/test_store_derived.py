@@ -8,8 +8,8 @@ import pytest
 
 from pipeline.core.errors import StoreError
 from pipeline.store import Store, foreign_dream_running, fsck
-from pipeline.store.derived.catalog import band, core_text, decay_score
-from tests.support.stores import NOW, apply, memory, run, save
+from pipeline.store.derived.core_page import band, core_text, decay_score
+from tests.support.stores import NOW, apply, memory, run, save, settled
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_memories_without_an_id_or_with_the_same_one_are_all_indexed(store):
 def test_bug_111_the_cache_never_hides_a_change(store, change):
     save(store, memory("a"), memory("b"))
     store.reindex(now=NOW)
-    os.utime(store.root / "_index.json", (4e9, 4e9))
+    settled(store.root)
     file = store.root / "b.md"
     old, raw = file.stat(), file.read_bytes()
     if change == "edit":
@@ -88,7 +88,7 @@ def test_what_the_cache_gives_is_what_the_files_give(store):
     (store.root / "titled.md").write_text("---\nname: A title\nx: {y: [1]}\nmetadata: {z: 1}\n---\n\nprose\n")
     save(store, memory("a", type="fix", title="A", pinned=True), memory("b", tags=("x",)))
     store.reindex(now=NOW)
-    os.utime(store.root / "_index.json", (4e9, 4e9))
+    settled(store.root)
     cached = [item.memory for item in Store.open(store.path).scan().documents]
     (store.root / "_index.json").unlink()
     assert cached == [item.memory for item in Store.open(store.path).scan().documents]

@@ -1,7 +1,6 @@
 """Ids of files that Reverie did not write: the same at every look, and under a new name."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from pipeline.core.clock import SystemClock
 from pipeline.store import Store
 from pipeline.store.files.identity import Identity
 from pipeline.store.ownership.identities import FILE
+from tests.support.stores import settled
 
 TEXT = "---\nname: deploys\n---\n\nDeploy on Mondays.\n"
 
@@ -73,8 +73,7 @@ def test_the_id_stands_in_the_index_and_not_in_the_file(store: Store) -> None:
     entries = json.loads((store.root / "_index.json").read_bytes())["entries"]
     assert list(entries) == [ids(store)["a.md"]]
     assert entries[ids(store)["a.md"]]["id"] == ids(store)["a.md"]
-    # Dated later, as an index is that was not made in the same moment as the file.
-    os.utime(store.root / "_index.json", (4_000_000_000, 4_000_000_000))
+    settled(store.root)
     (document,) = Store.open(store.root).scan().documents
     assert document.cached and document.own_id == "" and document.id in entries
     assert (store.root / "a.md").read_text("utf-8") == TEXT

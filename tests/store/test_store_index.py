@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.domain.memory import MAX_DESCRIPTION
 from pipeline.store import Store
-from pipeline.store.derived.catalog import core_text
+from pipeline.store.derived.core_page import core_text
 from pipeline.store.files.memory_index import (
     BEGIN,
     END,
@@ -19,7 +19,7 @@ from pipeline.store.files.memory_index import (
     index_line,
     linked_paths,
 )
-from tests.support.stores import NOW, apply, index, memory, save
+from tests.support.stores import NOW, apply, index, memory, save, settled
 
 
 @pytest.fixture
@@ -264,6 +264,7 @@ def test_an_unreadable_memory_is_still_reachable(store):
 def test_bug_058_a_rebuild_that_changes_nothing_writes_nothing(store):
     save(store, *[memory(f"m-{n}") for n in range(30)])
     store.reindex(now=NOW)
+    settled(store.root)
     before = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in store.root.rglob("*.*")}
     for day in (1, 2, 3):
         assert Store.open(store.path).reindex(now=NOW.replace(day=day)) == []

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from pipeline.store.files.frontmatter_schema import plain
 from pipeline.store.files.layout import FileStamp
 from pipeline.store.files.memory_index import link_target, linked_paths
 from pipeline.store.files.scanning import Document
-from tests.support.stores import NOW, index, memory, save
+from tests.support.stores import NOW, index, memory, save, settled
 
 DIGITS = "1" + "0" * 400
 UNSEEN = "\x1b[2J\u202eevil\u2066\u200b\x9b"
@@ -103,8 +104,8 @@ def test_a_file_deleted_since_the_look_is_a_conflict(store: Store, read: Callabl
 
 
 def later(store: Store) -> Store:
-    """Return the store as a process sees it that comes long enough after, and so trusts ``_index.json``."""
-    os.utime(store.root / "_index.json", (4_000_000_000, 4_000_000_000))
+    """Return the store as a process sees it that comes long enough after, and so trusts the catalogue."""
+    settled(store.root)
     return Store.open(store.root)
 
 
@@ -146,10 +147,16 @@ def test_no_page_that_is_loaded_holds_a_tag(store: Store) -> None:
 def test_an_index_made_before_is_shown_without_what_can_not_be_seen(store: Store) -> None:
     save(store, memory(description="plain words"))
     store.reindex(now=NOW)
-    cached = (store.root / "_index.json").read_bytes().replace(b"plain words", "pl\u202eain words".encode())
-    (store.root / "_index.json").write_bytes(cached)
+    with closing(sqlite3.connect(store.root / ".reverie/catalogue.sqlite")) as catalogue:
+        catalogue.execute("UPDATE texts SET line = replace(line, 'plain words', 'pl\u202eain words')")
+        catalogue.commit()
     (found,) = later(store).scan().documents
-    assert found.cached and "plain words" in found.entry.line and unseen(found.entry.line) == []
+    assert (
+        found.cached
+        and found.preview
+        and "plain words" in found.entry.line
+        and unseen(found.entry.line) == []
+    )
 
 
 @pytest.mark.parametrize("path", ["a b.md", "graph/x(1).md", "new\nline.md", "b\u202e.md", "é日.md", "%.md"])
@@ -163,8 +170,9 @@ def test_whether_a_file_is_text_is_known_from_the_last_look(tmp_path):
     store = Store.open(tmp_path / "store", create=True)
     (store.root / "good.md").write_bytes("---\nname: good\n---\n\ncafé\n".encode())
     (store.root / "latin.md").write_bytes(b"---\nname: latin\n---\n\ncaf\xe9\n")
-    entries = [document.to_entry() for document in store.scan().documents]
+    store.reindex(now=NOW)
+    settled(store.root)
+    found = Store.open(store.root).scan().documents
     for name in ("good.md", "latin.md"):
         (store.root / name).unlink()
-    found = [Document.from_entry(store.root, entry) for entry in entries]
     assert {document.path: document.is_text for document in found} == {"good.md": True, "latin.md": False}

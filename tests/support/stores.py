@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,14 @@ def save(store: Store, *memories: Memory, id: str = "run-1") -> list[Put]:
     puts = [store.put(one) for one in memories]
     apply(store, *puts, id=id)
     return puts
+
+
+def settled(root: Path) -> None:
+    """Let the catalogue of the store at `root` be of long after the files, so that it is trusted."""
+    with closing(sqlite3.connect(root / ".reverie/catalogue.sqlite")) as catalogue:
+        catalogue.execute("UPDATE files SET seen_ns = 4000000000000000000")
+        catalogue.execute("UPDATE folders SET seen_ns = 4000000000000000000")
+        catalogue.commit()
 
 
 def index(store: Store) -> str:

@@ -6,7 +6,7 @@ file is no longer what it was planned against.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,17 +15,16 @@ from pipeline.core.errors import ConflictError
 from pipeline.core.ids import digest, new_id
 from pipeline.domain.memory import Memory
 from pipeline.hooklib import ownership
+from pipeline.store.catalogue.scanner import Scanner
 from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
 from pipeline.store.file_operations import Move, Put, Retire, WriteFile
 from pipeline.store.files import document, names
-from pipeline.store.files.frontmatter_schema import aliases_in
 from pipeline.store.files.layout import ARCHIVE, VAULT, bytes_at, inside, memory_folders
 from pipeline.store.files.names import common_form
-from pipeline.store.files.scanning import Document, Snapshot
+from pipeline.store.files.scanning import Document
 from pipeline.store.history import episodes
 from pipeline.store.ownership.permission import is_tended
 from pipeline.store.ownership.written_log import WrittenLog
-from pipeline.store.scan_cache import Scanner
 
 
 class Planner:
@@ -65,7 +64,7 @@ class Planner:
         if existing is not None:
             return _revised(memory, existing, ours=approved or is_tended(existing, self._written))
         memory = replace(memory, id=memory.id or new_id())
-        placed = _placed(memory, self._scanner.glance(), self._planned, self._folder())
+        placed = self._placed(memory)
         self._planned[common_form(placed.path)] = placed
         data = document.compose(placed)
         return Put(placed.path, data, None, document.parse(data, placed.path))
@@ -80,7 +79,7 @@ class Planner:
         if existing.path in self._index.links_outside():
             return put
         fresh = replace(put.memory, name=memory.name, aliases=())
-        placed = _placed(fresh, self._scanner.glance(), self._planned, self._folder())
+        placed = self._placed(fresh, existing.path)
         if placed.name == existing.head.name:
             return put
         aliases = [*put.memory.aliases, existing.head.name]
@@ -172,39 +171,25 @@ class Planner:
             )
         return stores[0] if stores else ""
 
+    def _placed(self, memory: Memory, path: str = "") -> Memory:
+        """Return `memory`, whose file is now at `path`, with a name and path that nobody has.
+
+        A merged-away name stays taken, and so does what was planned and is not applied yet.
+        """
+        new = [item for item in self._planned.values() if item and item.id != memory.id]
+        paths, taken_names = self._scanner.taken(memory.id, path, [(item.name, item.path) for item in new])
+        return names.place_new(memory, paths, taken_names, self._folder())
+
     def _repin(
         self,
         document: Document,
-        plan_move: Callable[[Document, set[str], set[str], str | None], Put | Move | None],
+        plan_move: Callable[[Document, Container[str], set[str], str | None], Put | Move | None],
     ) -> tuple[Put | Move, ...]:
-        snapshot = self._scanner.glance()
-        taken = _taken_paths(snapshot.documents, snapshot, self._planned)
+        taken, _ = self._scanner.taken("", "", [("", path) for path in self._planned])
         plan = plan_move(document, taken, self._index.links_outside(), self._written.digest(document.path))
         if isinstance(plan, Move):
             self._planned[common_form(plan.target)] = None
         return () if plan is None else (plan,)
-
-
-def _placed(
-    memory: Memory, snapshot: Snapshot, planned: Mapping[str, Memory | None], folder: str | None
-) -> Memory:
-    """Return `memory` with a name and path in `folder` that nobody has; a merged-away name stays taken.
-
-    `planned` is what this process planned and did not apply yet, as in `Planner`.
-    """
-    others = [item for item in snapshot.documents if not memory.id or item.id != memory.id]
-    new = [item for item in planned.values() if item and item.id != memory.id]
-    paths = _taken_paths(others, snapshot, [item.path for item in new])
-    taken_names = {common_form(item.name) for item in others} | {common_form(item.name) for item in new}
-    for item in others:
-        taken_names.update(map(common_form, aliases_in(item.front)))
-    return names.place_new(memory, paths, taken_names, folder)
-
-
-def _taken_paths(documents: Collection[Document], snapshot: Snapshot, more: Collection[str]) -> set[str]:
-    """Return the common forms of the paths of `documents`, of files that can't be read, and of `more`."""
-    found = [item.path for item in documents] + [problem.path for problem in snapshot.problems]
-    return {common_form(path) for path in (*found, *snapshot.broken, *more)}
 
 
 def _revised(memory: Memory, existing: Document, *, ours: bool) -> Put:
@@ -241,7 +226,7 @@ def _revised(memory: Memory, existing: Document, *, ours: bool) -> Put:
 
 def _pinned(
     existing: Document,
-    taken: Collection[str],
+    taken: Container[str],
     linked: Collection[str],
     record: str | None,
     *,
@@ -273,7 +258,7 @@ def _pinned(
 
 
 def _unpinned(
-    existing: Document, taken: Collection[str], linked: Collection[str], record: str | None
+    existing: Document, taken: Container[str], linked: Collection[str], record: str | None
 ) -> Put | Move | None:
     """Plan the move of a memory out of ``vault/`` to the folder of its type; arguments as in `_pinned`.
 

@@ -27,11 +27,13 @@ from pipeline.store.files.layout import (
     bytes_at,
     read_regular,
 )
-from pipeline.store.files.memory_index import Built, Entry
-from pipeline.store.files.scanning import Snapshot
+from pipeline.store.files.memory_index import Built
+from pipeline.store.files.shelf import Changed, Entry, Listed, Shelf
 
 MERGED_LINES = f"{PRIVATE}/merged-lines"
 """Lines that a merge left within our block, that are not ours, and that stand below it since."""
+LONG = 500
+"""Memories on the overflow page from which on it is not written with each change."""
 
 
 class MemoryIndexWriter:
@@ -48,35 +50,38 @@ class MemoryIndexWriter:
         self._merged_file = root / MERGED_LINES
         self._limits = (max_lines, max_bytes)
         self._begin = True
-        self._entries: dict[str, Entry] = {}
+        self._shelf: Shelf = Listed()
+        self._came: dict[str, Entry] = {}
         self._built: tuple[bytes | None, Built] | None = None
         self._broken: dict[str, str] = {}
+        self._left: set[str] = set()
         self._gone: set[str] = set()
-        self._rescan: Callable[[], Snapshot] | None = None
+        self._rescan: Callable[[], Shelf] | None = None
         self._now = 0.0
 
     def show(
         self,
-        snapshot: Snapshot | None,
+        shelf: Shelf | None,
         now: datetime,
         operations: Sequence[Operation] = (),
         *,
         begin: bool = True,
-        rescan: Callable[[], Snapshot] | None = None,
+        rescan: Callable[[], Shelf] | None = None,
     ) -> None:
-        """Take the memories to list: those of `snapshot` after `operations`.
+        """Take the memories to list: those of `shelf` after `operations`.
 
         Unless it may `begin` one, an index without a block of ours gets none.
-        With `rescan` instead of a snapshot the store is looked at when an index is first rendered, as
+        With `rescan` instead of a shelf the store is looked at when an index is first rendered, as
         recovery needs: it renders only after the files are in place.
         """
         self._now = now.timestamp()
         self._rescan = rescan
         self._begin = begin
         self._built = None
-        self._gone.clear()
-        if snapshot is not None:
-            self._take(snapshot)
+        for held in (self._gone, self._left, self._came):
+            held.clear()
+        if shelf is not None:
+            self._take(shelf)
         for operation in operations:
             self._change(operation)
 
@@ -151,16 +156,26 @@ class MemoryIndexWriter:
         return not self._begin and not memory_index.has_block(current)
 
     def writes(self, *, but: Collection[str]) -> list[IndexWrite]:
-        """Return what brings the index files in step; those at the paths `but` are restored as they were."""
+        """Return what brings the index files in step; those at the paths `but` are restored as they were.
+
+        A long overflow page is no part of a change: `reindex` brings it in step at the end of the pass.
+        """
         writes = []
         for path in self.paths():
             if path in but:
                 continue
             current = bytes_at(self._root, path)
+            if path == OVERFLOW and self._may_wait(current):
+                continue
             data = self.render(path, current)
             if data is not None and data != current:
                 writes.append(IndexWrite(path, data, None if current is None else digest(current)))
         return writes
+
+    def _may_wait(self, current: bytes | None) -> bool:
+        if current is None or memory_index.OVERFLOW_MARK.encode() not in current:
+            return False
+        return self._built is not None and self._built[1].unlisted > LONG
 
     def _overflow(self, current: bytes | None) -> bytes | None:
         if current is not None and memory_index.OVERFLOW_MARK.encode() not in current:
@@ -181,20 +196,19 @@ class MemoryIndexWriter:
         max_lines, max_bytes = self._limits
         built = memory_index.build(
             current,
-            self._entries.values(),
+            Changed(self._shelf, self._came, self._left),
             broken=self._broken,
             ours=self._ours(),
-            gone=self._gone - self._entries.keys(),
+            recorded=self._recorded() or (),
+            gone=self._gone - self._came.keys(),
             max_lines=max_lines,
             max_bytes=max_bytes,
         )
         self._built = (current, built)
         return built
 
-    def _take(self, snapshot: Snapshot) -> None:
-        self._entries = {item.path: item.entry for item in snapshot.documents}
-        self._broken = dict.fromkeys(snapshot.broken, memory_index.BROKEN)
-        self._broken |= dict.fromkeys(snapshot.unsettled, memory_index.UNSETTLED)
+    def _take(self, shelf: Shelf) -> None:
+        self._shelf, self._broken = shelf, shelf.broken()
 
     def _ours(self) -> OwnLines:
         unsettled = [path for path, why in self._broken.items() if why == memory_index.UNSETTLED]
@@ -202,18 +216,18 @@ class MemoryIndexWriter:
 
     def _change(self, operation: Operation) -> None:
         if isinstance(operation, Retire):
-            self._entries.pop(operation.path, None)
+            self._leave(operation.path)
             self._gone.add(operation.path)
         elif isinstance(operation, Put):
-            self._entries[operation.path] = memory_index.entry_of(operation.memory, self._now)
+            self._came[operation.path] = memory_index.entry_of(operation.memory, self._now)
         elif isinstance(operation, Move):
-            self._entries.pop(operation.path, None)
-            self._entries[operation.target] = memory_index.entry_of(operation.memory, self._now)
+            self._leave(operation.path)
+            self._came[operation.target] = memory_index.entry_of(operation.memory, self._now)
         elif _is_memory_path(operation.path):
             self._change_bytes(operation)
 
     def _change_bytes(self, operation: WriteFile | Restore) -> None:
-        self._entries.pop(operation.path, None)
+        self._leave(operation.path)
         if operation.data is None:
             self._gone.add(operation.path)
             return
@@ -225,7 +239,11 @@ class MemoryIndexWriter:
             unsettled = isinstance(error, UnsettledError)
             self._broken[operation.path] = memory_index.UNSETTLED if unsettled else memory_index.BROKEN
         else:
-            self._entries[operation.path] = memory_index.entry_of(memory, mtime)
+            self._came[operation.path] = memory_index.entry_of(memory, mtime)
+
+    def _leave(self, path: str) -> None:
+        self._came.pop(path, None)
+        self._left.add(path)
 
     def _index_path(self) -> str | None:
         file = self._root / INDEX

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import orjson
+
 from pipeline.core.clock import iso
 from pipeline.core.errors import DocumentError, KeptAsItIsError, UnsettledError
 from pipeline.domain.memory import Memory
@@ -111,12 +113,21 @@ def load(raw: bytes, path: str) -> tuple[Memory, dict[str, Any]]:
     # No fence, or two rules around prose: the whole text is the body.
     body = text if data is None else below
     try:
-        front = plain(data or {})
-        return to_memory(data or {}, body, path), front
+        mirrored = _as_json_has_it(data or {})
+        return to_memory(data or {}, body, path), mirrored
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         # One file with a value nobody thought of must not cost the others.
         fix = _MENDING + _UNTIL_THEN
         raise DocumentError(f"front matter: {error}", file=path, line=1, fix=fix) from error
+
+
+def _as_json_has_it(data: dict[str, Any]) -> dict[str, Any]:
+    """Return `plain` of `data`, which is itself where JSON can hold all of it, as is the rule."""
+    try:
+        orjson.dumps(data, option=orjson.OPT_STRICT_INTEGER)
+    except TypeError:
+        return dict(plain(data))
+    return data
 
 
 def conflict_in_words(marks: Sequence[int]) -> str:

@@ -105,6 +105,11 @@ def inside(root: Path, path: str) -> Path:
     return Path(here)
 
 
+def listed_file(root: Path, path: str) -> str:
+    """Return the place of `path`, as `memory_files` listed it: no folder on the way is a link."""
+    return f"{root}/{path}"
+
+
 def private_folder(root: Path, *below: str) -> Path:
     """Return our own folder in the store at `root`, or the one `below` it, after a look for links.
 
@@ -151,22 +156,27 @@ def _no_folder(what: str, file: Path) -> StoreError:
     )
 
 
-def read_regular(file: Path, limit: int = MAX_FILE) -> tuple[bytes, FileStamp]:
+def read_regular(file: Path | str, limit: int = MAX_FILE) -> tuple[bytes, FileStamp]:
     """Return bytes and stamp of a regular file, never through a link and never from a pipe or device.
 
     Raises FileNotFoundError when it is gone, StoreError when it is no regular file or over `limit` bytes.
     """
     flags = os.O_RDONLY | system.NO_LINK | system.NO_WAIT | system.OPEN
     handle = os.open(file, flags)
-    with os.fdopen(handle, "rb") as opened:
-        info = os.fstat(opened.fileno())
+    try:
+        info = os.fstat(handle)
         if not stat.S_ISREG(info.st_mode):
             raise StoreError("not a regular file", file=str(file), fix="Move it out of the store.")
         if info.st_size > limit:
             raise StoreError(
                 f"over {limit:,} bytes", file=str(file), fix="Split it or move it out of the store."
             )
-        return opened.read(), FileStamp.of(info)
+        parts = []
+        while part := os.read(handle, info.st_size + 1):
+            parts.append(part)
+        return b"".join(parts), FileStamp.of(info)
+    finally:
+        os.close(handle)
 
 
 def bytes_at(root: Path, path: str) -> bytes | None:
@@ -176,6 +186,14 @@ def bytes_at(root: Path, path: str) -> bytes | None:
     """
     try:
         return read_regular(inside(root, path), MAX_DERIVED)[0]
+    except FileNotFoundError:
+        return None
+
+
+def derived_bytes(file: Path) -> bytes | None:
+    """Return the bytes of a derived file, None when there is none. Raises StoreError as `bytes_at` does."""
+    try:
+        return read_regular(file, MAX_DERIVED)[0]
     except FileNotFoundError:
         return None
 
@@ -240,6 +258,18 @@ def memory_folders(root: Path) -> list[str]:
     names = sorted(item.name for item in graph.iterdir() if not item.name.startswith("."))
     below = [f"{GRAPH}/{name}" for name in names if f"{GRAPH}/{name}" != EDGES]
     return ["", VAULT, GRAPH, *below]
+
+
+def folder_times(root: Path) -> dict[str, tuple[int, int]]:
+    """Return path ("" is the root), mtime and ctime (ns) of each folder in which memories come and go."""
+    found = {}
+    for folder in memory_folders(root):
+        try:
+            info = (root / folder).lstat()
+        except FileNotFoundError:
+            continue
+        found[folder] = (info.st_mtime_ns, info.st_ctime_ns)
+    return found
 
 
 def _passed_over(entry: os.DirEntry[str], folder: str) -> Iterator[Problem]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import quote, unquote
@@ -27,6 +27,7 @@ from pipeline.safety.invisible import is_hidden, visible, visible_line
 from pipeline.safety.markup import without_tags
 from pipeline.store.files.frontmatter_schema import first_line
 from pipeline.store.files.layout import INDEX, OVERFLOW
+from pipeline.store.files.shelf import Entry, Listed, Shelf
 
 BEGIN = "<!-- reverie:begin -->"
 END = "<!-- reverie:end -->"
@@ -54,31 +55,29 @@ _NEW_FILE = "# Memory\n\n"
 _TAIL_END = f" more in [{OVERFLOW}]({OVERFLOW}); `reverie list` shows all of them"
 _TAIL = re.compile(rf"- \d+{re.escape(_TAIL_END)}")
 _MUST_ESCAPE = re.compile(r"[%\s()<>]")
+_INERT = r"[!-;=?-Z^-~]+(?: [!-;=?-Z^-~]+)*"
+"""What is inert as it is: words of plain characters, without brackets."""
 _COMMENT_MARKS = re.compile(r"<!-*|-*->")
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One memory as the index sees it: its path, its whole line, and its place in the order."""
-
-    path: str
-    line: str
-    rank: tuple[bool, bool, float, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
     """A finished index: both files' bytes, our lines in MEMORY.md, and how many are not listed there.
 
-    `overflow` is None when nothing is left over. `merged` are the lines that a merge left between its marks
-    in our block and that are not ours: they now stand below it.
+    `merged` are the lines that a merge left between its marks in our block and that are not ours: they now
+    stand below it.
     """
 
     index: bytes
-    overflow: bytes | None
     lines: tuple[str, ...]
     unlisted: int
     merged: tuple[str, ...] = ()
+    _rest: Callable[[], bytes] | None = None
+
+    @property
+    def overflow(self) -> bytes | None:
+        """Return the overflow page, made only now; None when nothing is left over."""
+        return self._rest() if self._rest else None
 
 
 @dataclass(slots=True)
@@ -221,48 +220,57 @@ def without_block(current: bytes, ours: Container[str], former: bytes | None) ->
 
 def build(
     current: bytes | None,
-    entries: Iterable[Entry],
+    entries: Shelf | Iterable[Entry],
     *,
     broken: Mapping[str, str] = _NONE,
     ours: Container[str] = (),
+    recorded: Container[str] = (),
     gone: Collection[str] = (),
     max_lines: int = INDEX_LINES,
     max_bytes: int = INDEX_BYTES,
 ) -> Built:
     """Return the index for `entries`, keeping what others wrote in `current` (None: no file yet).
 
-    `current` must be text (see `unreadable`). `ours` are the lines that we wrote once; those of `entries` are
-    ours too. Every other line inside the block is somebody's, whatever its shape. `broken` are files that
-    can't be read as a memory, and why: they go to the overflow page, so that every file is reachable. `gone`
-    are files that leave by this change: an item of a list that links to one and nothing else goes, whoever
-    wrote it.
+    `current` must be text (see `unreadable`). `ours` are the lines that we wrote once, of which `recorded`
+    are at hand and asked first; those of `entries` are ours too. Every other line inside the block is
+    somebody's, whatever its shape. `broken` are files that can't be read as a memory, and why: they go to the
+    overflow page, so that every file is reachable. `gone` are files that leave by this change: an item of a
+    list that links to one and nothing else goes, whoever wrote it.
     """
     text = _NEW_FILE if current is None else current.decode("utf-8", "surrogateescape")
     newline = _newline(text)
-    entries = list(entries)
-    outside = _outside(text, _Ours({entry.line for entry in entries}, ours), gone)
+    shelf = entries if isinstance(entries, Shelf) else Listed(entries)
+    outside = _outside(text, _Ours(ours, recorded, shelf), gone)
     linked = linked_paths(outside.text)
-    ranked = [entry for entry in sorted(entries, key=lambda item: item.rank) if entry.path not in linked]
+    total = shelf.count() - len(shelf.among(linked))
     lost = {path: why for path, why in broken.items() if path not in linked}
     if not outside.had_block:
-        if not ranked and not lost and current is not None:
-            return Built(outside.text.encode("utf-8", "surrogateescape"), None, (), 0)
+        if not total and not lost and current is not None:
+            return Built(outside.text.encode("utf-8", "surrogateescape"), (), 0)
         _make_room(outside.before, newline)
     outside_text = outside.text
     frame = f"{BEGIN}{newline}{END}{newline}"
-    room_lines = max_lines - len(_LINE_END.findall(outside_text)) - 2
+    room_lines = max(0, max_lines - len(_LINE_END.findall(outside_text)) - 2)
     room_bytes = max_bytes - len((outside_text + frame).encode("utf-8", "surrogateescape"))
-    count = _fitting(ranked, room_lines, room_bytes, len(newline), bool(lost), len(ranked) + len(lost))
+    ranked = _but(shelf.best(room_lines + len(linked)), linked)[:room_lines]
+    count = _fitting(ranked, room_lines, room_bytes, len(newline), bool(lost), (total, total + len(lost)))
     lines = [entry.line for entry in ranked[:count]]
-    rest = ranked[count:]
-    unlisted = len(rest) + len(lost)
+    unlisted = total - count + len(lost)
     if unlisted:
         lines.append(_tail(unlisted))
     block = "".join(line + newline for line in (BEGIN, *lines, END))
     whole = "".join(outside.before) + block + "".join([*outside.strays, *outside.after])
-    overflow = _overflow(rest, lost) if unlisted else None
+
+    def rest() -> bytes:
+        return _overflow(_but(shelf.best(-1), linked)[count:], lost)
+
     merged = tuple(outside.merged)
-    return Built(whole.encode("utf-8", "surrogateescape"), overflow, tuple(lines), unlisted, merged)
+    data = whole.encode("utf-8", "surrogateescape")
+    return Built(data, tuple(lines), unlisted, merged, rest if unlisted else None)
+
+
+def _but(entries: Iterable[Entry], linked: Collection[str]) -> list[Entry]:
+    return [entry for entry in entries if entry.path not in linked]
 
 
 def empty_overflow() -> bytes:
@@ -283,15 +291,21 @@ def block_lines(current: bytes) -> list[str]:
     return lines
 
 
-@dataclass(frozen=True, slots=True)
 class _Ours:
-    """Lines that are ours: those we would write now, and those we wrote."""
+    """Lines that are ours: those that we wrote once, as far as that is known, and those of now."""
 
-    now: set[str]
-    once: Container[str]
+    def __init__(self, once: Container[str], recorded: Container[str], shelf: Shelf) -> None:
+        self._recorded = recorded
+        self._once = once
+        self._shelf = shelf
+        self._now: set[str] | None = None
 
     def __contains__(self, line: object) -> bool:
-        return line in self.now or line in self.once
+        if line in self._recorded:
+            return True
+        if self._now is None:
+            self._now = self._shelf.lines()
+        return line in self._now or line in self._once
 
 
 def _newline(text: str) -> str:
@@ -360,18 +374,26 @@ def _make_room(before: list[str], newline: str) -> None:
 
 
 def _fitting(
-    ranked: Sequence[Entry], room_lines: int, room_bytes: int, newline: int, lost: bool, total: int
+    ranked: Sequence[Entry],
+    room_lines: int,
+    room_bytes: int,
+    newline: int,
+    lost: bool,
+    totals: tuple[int, int],
 ) -> int:
-    """Return how many of `ranked` fit, leaving room for the last line when some don't."""
-    reserve = len(_tail(total).encode()) + newline
+    """Return how many of `ranked` fit, leaving room for the last line when some don't.
+
+    `totals` are the memories in all, and those with the files that can't be read.
+    """
+    reserve = len(_tail(totals[1]).encode()) + newline
     count = used = with_tail = 0
-    for entry in ranked[: max(0, room_lines)]:
+    for entry in ranked:
         used += len(entry.line.encode("utf-8", "surrogateescape")) + newline
         if used > room_bytes:
             break
         count += 1
         with_tail = count if used + reserve <= room_bytes else with_tail
-    if count == len(ranked) and not lost:
+    if count == totals[0] and not lost:
         return count
     return min(with_tail, max(0, room_lines - 1))
 
@@ -391,6 +413,8 @@ def _overflow(rest: Sequence[Entry], lost: Mapping[str, str]) -> bytes:
 
 def inert(text: str) -> str:
     """Return `text` on one line, all of it visible, without tags or comments, unable to end the link."""
+    if re.fullmatch(_INERT, text):
+        return text
     line = without_tags(_COMMENT_MARKS.sub("", visible_line(text)))
     if "](" in line:
         return line.replace("[", "(").replace("]", ")")

@@ -7,7 +7,7 @@ an accent is written.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Container
 from dataclasses import replace
 
 from pipeline.domain.memory import Memory
@@ -24,7 +24,7 @@ def common_form(name: str) -> str:
 
 
 def place_new(
-    memory: Memory, taken_paths: Collection[str], taken_names: Collection[str], folder: str | None = None
+    memory: Memory, taken_paths: Container[str], taken_names: Container[str], folder: str | None = None
 ) -> Memory:
     """Return `memory` with the name and path its new file gets.
 
@@ -43,7 +43,7 @@ def place_new(
     return replace(memory, name=name, path=check_path(_path(memory, name, folder), suffix=".md"))
 
 
-def archive_path(path: str, year: int, taken_paths: Collection[str]) -> str:
+def archive_path(path: str, year: int, taken_paths: Container[str]) -> str:
     """Return where the file at `path` goes when it is retired in `year`; `taken_paths` are common forms."""
     stem = path.rsplit("/", 1)[-1].removesuffix(".md")
     target, number = f"{ARCHIVE}/{year}/{stem}.md", 1
@@ -59,7 +59,7 @@ def earlier_path(path: str, sha: str, year: int) -> str:
     return check_path(f"{ARCHIVE}/{year}/{EARLIER}/{stem[:150]}-{sha[:8]}.md", suffix=".md")
 
 
-def moved_path(path: str, folder: str, taken_paths: Collection[str]) -> str:
+def moved_path(path: str, folder: str, taken_paths: Container[str]) -> str:
     """Return where the file at `path` goes in `folder` (empty: the store itself), keeping its file name.
 
     A suffix is added where the name is in `taken_paths`, common forms, or would not be a memory there.

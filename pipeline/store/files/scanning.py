@@ -1,6 +1,6 @@
 """Looking at a whole store: which memories it holds, and which files can't be read.
 
-Only files whose size or times changed are read; the rest comes from ``_index.json`` or this process's last
+Only files whose size or times changed are read; the rest comes from the catalogue or this process's last
 look, unless stamped within a tenth of a second of it: a file may change twice in one tick of the clock.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,23 +31,14 @@ from pipeline.hooklib.ownership import OTHER
 from pipeline.safety.invisible import visible
 from pipeline.store.files import document, faults
 from pipeline.store.files.faults import folded, stem_of
-from pipeline.store.files.frontmatter_schema import aliases_in, to_memory
+from pipeline.store.files.frontmatter_schema import aliases_in, is_retired, to_memory
 from pipeline.store.files.identity import Identity
-from pipeline.store.files.layout import (
-    MAX_DERIVED,
-    FileStamp,
-    Problem,
-    inside,
-    memory_files,
-    read_regular,
-)
-from pipeline.store.files.memory_index import Entry, entry_of
+from pipeline.store.files.kept import Keeper, Kept, Row, Worth, worth_of
+from pipeline.store.files.layout import FileStamp, Problem, inside, listed_file, read_regular
+from pipeline.store.files.memory_index import entry_of
+from pipeline.store.files.shelf import Entry
 from pipeline.text.slugs import slugify
 
-INDEX_JSON = "_index.json"
-CACHE_KEY = "_file7"
-"""Where an entry keeps what saves reading its file. Another shape of a line in it needs another name."""
-_TICK_NS = 100_000_000
 _LEAST_ID_PREFIX = 6
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -60,101 +51,147 @@ class Document:
     whose it is (`hooklib.ownership`), and `identity`, where it is not ours as it is, its id and its author;
     `own_id` is the id that the file gives, and `twin` the path of another file to which that id belongs, ""
     for none; `is_text` says that its bytes are UTF-8, without which it cannot be written again without loss;
-    `cached` that ``_index.json`` knows it.
-    Bytes and body are read when first asked for; ConflictError if the file changed since.
+    `cached` that the catalogue knows it.
+    Bytes and body are read when first asked for, what the catalogue keeps likewise; ConflictError if the file
+    changed since.
     """
 
     __slots__ = (
+        "_aliases",
         "_entry",
+        "_front",
         "_head",
+        "_identity",
+        "_keeper",
         "_memory",
+        "_preview",
         "_raw",
+        "_retired",
         "_root",
         "_title",
         "cached",
         "digest",
         "fenced",
         "foreign",
-        "front",
         "hand",
-        "identity",
         "is_text",
+        "name",
         "own_id",
         "path",
-        "preview",
         "stamp",
         "twin",
     )
 
-    def __init__(self, root: Path, path: str, front: dict[str, Any], stamp: FileStamp, digest: str) -> None:
+    def __init__(
+        self, root: Path, path: str, front: dict[str, Any] | None, stamp: FileStamp, digest: str
+    ) -> None:
         self._root = root
+        self._front = front
+        self._keeper: Keeper | None = None
         self._raw: bytes | None = None
         self._memory: Memory | None = None
         self._head: Memory | None = None
         self._entry: Entry | None = None
+        self._aliases: str | None = None
+        self._retired: bool | None = None
         self._title = ""
+        self._preview = ""
         self.path = path
-        self.front = front
+        self.name = str((front or {}).get("name", ""))
         self.stamp = stamp
         self.digest = digest
         self.fenced = True
         self.cached = False
-        self.preview = ""
         self.foreign = True
         self.hand = OTHER
-        self.own_id = str(front.get("id") or "")
-        self.identity: Identity | None = None
+        self.own_id = str((front or {}).get("id") or "")
+        self._identity: Identity | Callable[[str], Identity] | None = None
         self.is_text = True
         self.twin = ""
 
     @classmethod
-    def read(cls, root: Path, path: str) -> Document:
-        """Read and parse one file. Raises DocumentError, StoreError, UnsettledError or FileNotFoundError."""
-        raw, stamp = read_regular(inside(root, path))
-        memory, front = document.load(raw, path)
-        found = cls(root, path, front, stamp, digest(raw))
-        found._raw, found._memory, found._head = raw, memory, replace(memory, body="")
-        found._title, found.fenced, found.own_id = memory.title, bool(front), memory.id
-        found.preview, found.is_text = memory.body.strip()[:PREVIEW], document.is_utf8(raw)
+    def read(cls, root: Path, path: str, *, listed: bool = False) -> Document:
+        """Read and parse one file, which `memory_files` may just have `listed`.
+
+        Raises DocumentError, StoreError, UnsettledError or FileNotFoundError.
+        """
+        raw, stamp = read_regular(listed_file(root, path) if listed else inside(root, path))
+        found = cls(root, path, None, stamp, digest(raw))
+        found._raw = raw
+        found._parse(raw)
         return found
 
     @classmethod
-    def from_entry(cls, root: Path, entry: dict[str, Any]) -> Document:
-        """Return the document an ``_index.json`` entry stands for, taking the entry over."""
-        path, preview = str(entry.pop("path")), str(entry.pop("content_preview"))
-        size, mtime, ctime, digest, fenced, is_text, title, line, rank, own_id = entry.pop(CACHE_KEY)
-        found = cls(root, path, entry, FileStamp(size, mtime, ctime), digest)
-        found.fenced, found.is_text, found.preview, found._title = fenced, is_text, preview, title
-        found.cached, found.own_id = True, own_id
-        found._entry = Entry(path, visible(line), (bool(rank[0]), bool(rank[1]), float(rank[2]), path))
+    def from_row(cls, root: Path, row: Row, keeper: Keeper) -> Document:
+        """Return the document that a row of the catalogue stands for; `keeper` gives the rest of it."""
+        found = cls(root, row.path, None, row.stamp, row.digest)
+        found._keeper = keeper
+        found.name, found._title, found.own_id = row.name, row.title, row.own_id
+        found._aliases, found._retired = row.aliases, bool(row.retired)
+        found.fenced, found.is_text, found.cached = bool(row.fenced), bool(row.is_text), True
         return found
 
-    def to_entry(self) -> dict[str, Any]:
-        """Return the ``_index.json`` entry: the front matter, path, preview, and what saves reading again."""
-        stamp, shown = self.stamp, self.entry
-        return {
-            **(self.front if self._head is None else _mirror(self.front, self._head)),
-            **({"id": self.id} if self.id else {}),
-            "path": self.path,
-            "content_preview": self.preview,
-            CACHE_KEY: [
-                stamp.size,
-                stamp.mtime_ns,
-                stamp.ctime_ns,
-                self.digest,
-                self.fenced,
-                self.is_text,
-                self._title,
-                shown.line,
-                shown.rank[:3],
-                self.own_id,
-            ],
-        }
+    def row(self, seen_ns: int) -> Row:
+        """Return its row in the catalogue, if it was read at `seen_ns`."""
+        stamp = self.stamp
+        return Row(
+            self.path,
+            stamp.size,
+            stamp.mtime_ns,
+            stamp.ctime_ns,
+            seen_ns,
+            self.digest,
+            self.own_id,
+            self.name,
+            self._title,
+            orjson.dumps(self.aliases).decode() if self.aliases else "",
+            self.retired,
+            self.fenced,
+            self.is_text,
+        )
+
+    def kept(self) -> Kept:
+        """Return what the catalogue keeps of it beside its row."""
+        shown, front = self.entry, _mirror(self.front, self._at_hand)
+        as_json = orjson.dumps(front, default=str, option=orjson.OPT_NON_STR_KEYS)
+        return Kept(self.digest, as_json, self.preview, shown.line, shown.rank[:3])
+
+    def worth(self) -> Worth:
+        """Return what decides its place in CORE.md."""
+        return worth_of(self._at_hand)
+
+    def leave_to(self, keeper: Keeper) -> None:
+        """Let go of all that `keeper` gives, which keeps it now."""
+        self._aliases = orjson.dumps(self.aliases).decode() if self.aliases else ""
+        self._retired = self.retired
+        self._front = self._raw = self._memory = self._head = self._entry = None
+        self._keeper, self.cached = keeper, True
 
     @property
-    def name(self) -> str:
-        """Return the memory's name."""
-        return self._head.name if self._head else str(self.front.get("name", ""))
+    def front(self) -> dict[str, Any]:
+        """Return the front matter as JSON can hold it."""
+        if self._front is None:
+            self._fetch()
+        return self._front or {}
+
+    @property
+    def preview(self) -> str:
+        """Return the beginning of the body."""
+        if self._front is None:
+            self._fetch()
+        return self._preview
+
+    @property
+    def aliases(self) -> list[str]:
+        """Return the former names and ids that its file keeps."""
+        if self._aliases is None:
+            return list(aliases_in(self.front))
+        return [str(alias) for alias in orjson.loads(self._aliases)] if self._aliases else []
+
+    @property
+    def retired(self) -> bool:
+        """Whether its file says that it is no longer in use."""
+        return is_retired(self.front) if self._retired is None else self._retired
 
     @property
     def id(self) -> str:
@@ -164,6 +201,17 @@ class Document:
         """
         own = "" if self.twin else self.own_id
         return own or (self.identity.id if self.identity else "")
+
+    @property
+    def identity(self) -> Identity | None:
+        """Return its id and author where it is not ours as it is."""
+        if callable(self._identity):
+            self._identity = self._identity(self.path)
+        return self._identity
+
+    @identity.setter
+    def identity(self, given: Identity | Callable[[str], Identity] | None) -> None:
+        self._identity = given
 
     @property
     def tended(self) -> bool:
@@ -183,16 +231,23 @@ class Document:
     @property
     def _as_written(self) -> Memory:
         """Return the memory without its body as the file has it."""
-        if self._head is None:
+        if self._head is None and self._memory is not None:
+            self._head = replace(self._memory, body="")
+        elif self._head is None:
             read = to_memory(self.front, "", self.path)
             self._head = replace(read, title=self._title, id=self.own_id)
         return self._head
 
     @property
+    def _at_hand(self) -> Memory:
+        """Return the memory as the file has it, with or without its body."""
+        return self._memory or self._as_written
+
+    @property
     def entry(self) -> Entry:
         """Return its line in MEMORY.md and its place in the order."""
         if self._entry is None:
-            self._entry = entry_of(self._as_written, self.stamp.mtime_ns / 1e9)
+            self._entry = entry_of(self._at_hand, self.stamp.mtime_ns / 1e9)
         return self._entry
 
     @property
@@ -220,6 +275,22 @@ class Document:
         """Return `memory`, as the file has it, under the id that is its own, and as its author lets it be."""
         own = replace(memory, id="") if self.twin else memory
         return self.identity.seen_in(own) if self.identity else own
+
+    def _parse(self, raw: bytes) -> None:
+        """Take what the file says from its bytes."""
+        memory, front = document.load(raw, self.path)
+        self._front, self._memory = front, memory
+        self._title, self.fenced, self.own_id, self.name = memory.title, bool(front), memory.id, memory.name
+        self._preview, self.is_text = memory.body.strip()[:PREVIEW], document.is_utf8(raw)
+
+    def _fetch(self) -> None:
+        """Take front matter and preview from the catalogue; from the file where it has them no more."""
+        kept = self._keeper(self.path) if self._keeper else None
+        if kept is None or kept.digest != self.digest:
+            self._parse(self.raw)
+            return
+        self._front, self._preview = orjson.loads(kept.front), kept.preview
+        self._entry = Entry(self.path, visible(kept.line), (*kept.rank, self.path))
 
 
 @dataclass(slots=True)
@@ -291,7 +362,7 @@ class Snapshot:
         for keys in (
             lambda item: (item.name, item.path),
             lambda item: (stem_of(item.path), folded(item.name), folded(stem_of(item.path))),
-            lambda item: [key for alias in aliases_in(item.front) for key in (alias, folded(alias))],
+            lambda item: [key for alias in item.aliases for key in (alias, folded(alias))],
             lambda item: (slugify(item.title),) if item.title else (),
         ):
             for item in self.documents:
@@ -299,26 +370,10 @@ class Snapshot:
                     self._names.setdefault(key, item)
 
 
-def scan(root: Path, known: Mapping[str, Document], *, glance: bool = False) -> Snapshot:
-    """Look at the store at `root` (a real path), taking unchanged files from `known`.
-
-    At a `glance` a known file counts as unchanged while it is there.
-    """
-    snapshot = Snapshot()
-    with collector_paused():
-        for path, stamp in memory_files(root, snapshot.problems, stamps=not glance):
-            old = known.get(path)
-            if old is not None and (glance or old.stamp == stamp):
-                snapshot.documents.append(old)
-            else:
-                read_into(snapshot, root, path, stamp)
-    return snapshot
-
-
 def read_into(snapshot: Snapshot, root: Path, path: str, stamp: FileStamp | None = None) -> None:
     """Put the memory in the file at `path` into `snapshot`, or what is wrong; `stamp` is of before."""
     try:
-        snapshot.documents.append(Document.read(root, path))
+        snapshot.documents.append(Document.read(root, path, listed=stamp is not None))
     except FileNotFoundError:
         pass  # Removed since it was listed: as if it had never been.
     except DocumentError as error:
@@ -345,61 +400,6 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def trusted(documents: list[Document], seen_ns: int) -> dict[str, Document]:
-    """Return by path the documents whose stamp was settled when they were looked at, at `seen_ns`."""
-    return {item.path: item for item in documents if _is_settled(item.stamp, seen_ns)}
-
-
-def _is_settled(stamp: FileStamp, seen_ns: int) -> bool:
-    return stamp.ctime_ns + _TICK_NS < seen_ns
-
-
-def from_index(root: Path) -> dict[str, Document]:
-    """Return what ``_index.json`` knows, by path; empty when it is missing, outdated or not ours."""
-    try:
-        with collector_paused():
-            entries, seen_ns = _index_entries(root)
-            found = [Document.from_entry(root, entry) for entry in entries]
-    except NO_INDEX:
-        return {}
-    return trusted(found, seen_ns)
-
-
-def look_for_faults(root: Path) -> tuple[Snapshot, list[dict[str, Any]]]:
-    """Look only for files at `root` (a real path) that can't be taken: the documents are the changed ones.
-
-    What ``_index.json`` knows, and is unchanged since, was taken then; nothing is made of it. Its entries
-    are the second value.
-    """
-    snapshot = Snapshot()
-    entries: list[dict[str, Any]] = []
-    seen_ns = 0
-    try:
-        with collector_paused():
-            entries, seen_ns = _index_entries(root)
-            taken = {str(entry["path"]): FileStamp(*entry[CACHE_KEY][:3]) for entry in entries}
-    except NO_INDEX:
-        entries, taken = [], {}
-    here = set()
-    for path, stamp in memory_files(root, snapshot.problems):
-        if taken.get(path) != stamp or not _is_settled(stamp, seen_ns):
-            read_into(snapshot, root, path, stamp)
-        else:
-            here.add(path)
-    return snapshot, [entry for entry in entries if entry["path"] in here]
-
-
-NO_INDEX = (OSError, StoreError, ValueError, KeyError, TypeError, AttributeError)
-"""Whatever is wrong with a derived file, the markdown has it all."""
-
-
-def _index_entries(root: Path) -> tuple[list[dict[str, Any]], int]:
-    """Return the entries of ``_index.json`` that save reading a file, and when it was written."""
-    raw, stamp = read_regular(root / INDEX_JSON, MAX_DERIVED)
-    entries = orjson.loads(raw)["entries"].values()
-    return [entry for entry in entries if CACHE_KEY in entry], stamp.mtime_ns
-
-
 def _mirror(front: dict[str, Any], head: Memory) -> dict[str, Any]:
     """Return the front matter with every key of schema v3 in its plain form."""
     return {
@@ -419,4 +419,4 @@ def _mirror(front: dict[str, Any], head: Memory) -> dict[str, Any]:
 
 
 def _former_ids(item: Document) -> list[str]:
-    return [alias for alias in aliases_in(item.front) if _UUID.fullmatch(alias)]
+    return [alias for alias in item.aliases if _UUID.fullmatch(alias)]

@@ -14,7 +14,8 @@ import yaml
 from frontmatter.default_handlers import YAMLHandler
 
 from pipeline.hooklib.plain import well_formed
-from pipeline.hooklib.yaml_lines import DECIMAL, INTEGER, MAX_DEPTH, NEVER_NULL, WORDED, UnreadableError
+from pipeline.hooklib.yaml_lines import MAX_DEPTH, UnreadableError
+from pipeline.hooklib.yaml_words import DECIMAL, INTEGER, NEVER_NULL, WORDED
 
 _HANDLER = YAMLHandler()
 _BASE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -18,6 +18,7 @@ from pipeline.core.ids import derived_id, digest
 from pipeline.store.file_operations import Move, Operation, Put
 from pipeline.store.files.identity import Identity, of_guess
 from pipeline.store.files.layout import MAX_DERIVED, PRIVATE, read_regular
+from pipeline.store.files.scanning import Document
 from pipeline.store.ownership.access import private_dir
 from pipeline.store.ownership.written_log import WrittenLog
 
@@ -50,12 +51,24 @@ class Identities:
 
         Who wrote other bytes than these says nothing of these: then `UNKNOWN`.
         """
-        found = self.known(path)
+        self._load()
+        return self._noted(path, found_digest, present) or self.unnoted(path)
+
+    def tell(self, documents: Iterable[Document], present: Collection[str]) -> None:
+        """Give each of `documents` its identity, which is made only when it is asked for if none is noted."""
+        self._load()
+        for document in documents:
+            document.identity = self._noted(document.path, document.digest, present) or self.unnoted
+
+    def unnoted(self, path: str) -> Identity:
+        """Return the identity of a file of which nothing is noted."""
+        return Identity(path, derived_id("memory file", str(self._root), path))
+
+    def _noted(self, path: str, found_digest: str, present: Collection[str]) -> Identity | None:
+        found = self._unkept.get(path) or self._by_path.get(path)
         if found is None:
             moved = self._by_digest.get(found_digest)
-            if moved is not None and moved.path not in present:
-                return replace(moved, path=path)
-            return Identity(path, derived_id("memory file", str(self._root), path))
+            return replace(moved, path=path) if moved is not None and moved.path not in present else None
         return found if found.digest == found_digest else Identity(path, found.id)
 
     def keep(self, identities: Iterable[Identity]) -> None:
@@ -64,7 +77,8 @@ class Identities:
             return self.suppose(identities)
         values = [_values(identity) for identity in identities]
         if values:
-            self._load()
+            if not (self._root / FILE).is_file():
+                self._load()  # It says what is wrong with what stands there.
             private_dir(self._root)
             jsonl.append(self._root / FILE, values)
 

@@ -7,14 +7,23 @@ but its bytes differ; *foreign* when we never wrote it.
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from pathlib import Path
+from typing import NamedTuple
 
 from pipeline.core import jsonl
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import StoreError
 from pipeline.hooklib.ownership import EDITED, OTHER, OURS, TEAMS, WRITTEN
 from pipeline.store.files.scanning import Document
+
+
+class Appended(NamedTuple):
+    """Digests by path, "" for a file that left, that were added to a log, and its stamps before and after."""
+
+    before: str
+    after: str
+    digests: dict[str, str]
 
 
 class WrittenLog:
@@ -24,6 +33,10 @@ class WrittenLog:
     """
 
     def __init__(self, root: Path, *, team: bool = False) -> None:
+        self.look_up: Callable[[str, str], str | None] = _nowhere
+        """Gives the digest at a path from where the log of that stamp was noted, "" for none, else None."""
+        self.appended: list[Appended] = []
+        """What was added here and is noted nowhere yet."""
         self._file = root / WRITTEN
         self._team = team
         self._size = -1
@@ -33,8 +46,26 @@ class WrittenLog:
 
     def digest(self, path: str) -> str | None:
         """Return the digest of what we last wrote at `path`, or None when we never did."""
+        if self._bytes_there() != self._size:
+            found = self.look_up(path, self.stamp())
+            if found is not None:
+                return found or None
         self._load()
         return self._digests.get(path)
+
+    def digests(self) -> tuple[str, dict[str, str]]:
+        """Return all digests by path, and the stamp of the log that has them."""
+        stamp = self.stamp()
+        self._load()
+        return stamp, self._digests
+
+    def stamp(self) -> str:
+        """Return what is another text as soon as the log is another, or longer."""
+        try:
+            info = self._file.lstat()
+        except FileNotFoundError:
+            return "-"
+        return f"{info.st_ino} {info.st_size} {info.st_mtime_ns}"
 
     def paths(self) -> Set[str]:
         """Return every path we wrote and did not retire."""
@@ -47,12 +78,22 @@ class WrittenLog:
 
     def hand(self, document: Document) -> str:
         """Return whose the file of `document` is (`hooklib.ownership`); ours also where it was moved."""
+        self._load()
+        return self._hand(document)
+
+    def _hand(self, document: Document) -> str:
         if self._team:
             return TEAMS
-        self._load()
         if document.digest in self._all:
             return OURS
         return EDITED if document.path in self._digests else OTHER
+
+    def tell(self, documents: Iterable[Document]) -> None:
+        """Say of each of `documents` whether it is foreign, and whose it is."""
+        self._load()
+        for document in documents:
+            document.foreign = document.path not in self._digests
+            document.hand = self._hand(document)
 
     def is_ours(self, document: Document) -> bool:
         """Whether Reverie wrote this file of itself, not at a person's word, and nobody changed it since."""
@@ -63,8 +104,10 @@ class WrittenLog:
         values = list(records)
         if values:
             # A file that is no regular one must be refused before anything is written to it.
-            self._load()
+            self._bytes_there()
+            before = self.stamp()
             jsonl.append(self._file, values)
+            self.appended.append(Appended(before, self.stamp(), dict(values)))
 
     def compact(self) -> None:
         """Rewrite the record with one line per path, once most of its lines are outdated."""
@@ -104,3 +147,7 @@ class WrittenLog:
                     self._digests.pop(path, None)
                 case [str(path), str(digest)]:
                     self._digests[path] = digest
+
+
+def _nowhere(path: str, stamp: str) -> str | None:
+    return None

@@ -1,0 +1,210 @@
+"""Asks a store's catalogue, and goes on without a file where that can't be used."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Callable, Collection, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+from pipeline.core.errors import cause
+from pipeline.store.catalogue import database
+from pipeline.store.catalogue.database import Catalogue, News
+from pipeline.store.files.kept import Kept
+from pipeline.store.files.layout import PRIVATE
+from pipeline.store.files.names import common_form
+from pipeline.store.files.shelf import Entry, Shelf
+
+LOG = logging.getLogger("reverie.store")
+FILE = f"{PRIVATE}/catalogue.sqlite"
+NO_CATALOGUE = (sqlite3.Error, OSError)
+"""Whatever is wrong with a derived file, the markdown has it all."""
+_FEW = 8
+"""Documents of one look that are asked for one by one; from then on it is hundreds at once."""
+
+Found = TypeVar("Found")
+Question = Callable[[sqlite3.Connection], Found]
+
+
+def in_words(error: Exception) -> str:
+    """Return what was wrong with a catalogue."""
+    return str(error) if isinstance(error, sqlite3.Error) else cause(error)
+
+
+class Asker:
+    """The catalogue of the store at `root`; `keeps` says that it may be written at all."""
+
+    def __init__(self, root: Path, *, keeps: bool) -> None:
+        self._root = root
+        self._keeps = keeps
+        self._catalogue = Catalogue(root / FILE, looks=not keeps)
+        self._failed = False
+        self.refill: Callable[[], object] = int
+        """Looks at all files again and notes them, when the file had to be given up."""
+
+    @property
+    def kept(self) -> bool:
+        """Whether a file holds the catalogue, or one can be made."""
+        return self._keeps and not self._failed and (self._root / PRIVATE).is_dir()
+
+    @property
+    def is_right_place(self) -> bool:
+        """Whether what was noted last went where it is kept now: into the file, or into memory."""
+        return self.kept == (self._catalogue.file is not None)
+
+    def ask(self, question: Question[Found]) -> Found:
+        """Return what `question` finds; where the file can't be used, in a catalogue made in memory."""
+        try:
+            return self._ask(question)
+        except NO_CATALOGUE as error:
+            self._fail(error)
+        self.refill()
+        return self._ask(question)
+
+    def try_to_ask(self, question: Question[Found], otherwise: Callable[[], Found]) -> Found:
+        """Return what `question` finds, what `otherwise` gives where there is no catalogue."""
+        try:
+            return self._ask(question)
+        except NO_CATALOGUE:
+            return otherwise()
+
+    def note(self, news: News) -> bool:
+        """Take in `news`; False where no file can be written, and then there is none for this process.
+
+        Whoever needs one tells it all again, and it is kept in memory.
+        """
+        try:
+            self._choose()
+            self._catalogue.note(news)
+        except NO_CATALOGUE as error:
+            self._fail(error)
+            return False
+        return True
+
+    def keep_value(self, key: str, value: str) -> None:
+        """Keep `value` under `key`, where there is a catalogue."""
+        try:
+            self._catalogue.set_value(key, value)
+        except NO_CATALOGUE as error:
+            self._fail(error)
+
+    def fault(self) -> str:
+        """Return why the file that is there can't be used, "" where it can or there is none."""
+        if not (self._root / FILE).exists():
+            return ""
+        try:
+            with Catalogue(self._root / FILE, looks=True).reading() as connection:
+                database.check(connection)
+        except NO_CATALOGUE as error:
+            return in_words(error)
+        return ""
+
+    def _ask(self, question: Question[Found]) -> Found:
+        with self._catalogue.reading() as connection:
+            return question(connection)
+
+    def _choose(self) -> None:
+        """Keep the catalogue in its file, or in memory where there is no folder for it, or it failed."""
+        if not self.is_right_place:
+            self._catalogue = Catalogue(self._root / FILE if self.kept else None)
+
+    def _fail(self, error: Exception) -> None:
+        """Work without the file from now on, and leave none that is damaged."""
+        if self._failed or self._catalogue.file is None:
+            return
+        self._failed = True
+        LOG.warning("%s can't be used, every file is read instead: %s", self._root / FILE, in_words(error))
+        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
+            try:
+                self._catalogue.discard()
+            except OSError as refused:
+                LOG.warning("%s can't be removed: %s", self._root / FILE, in_words(refused))
+        self._catalogue = Catalogue(None)
+
+
+class Texts:
+    """Gives what the catalogue keeps of the files at `order`, from the ninth on hundreds at once."""
+
+    def __init__(self, asker: Asker, order: Sequence[str]) -> None:
+        self._asker = asker
+        self._order = order
+        self._places: dict[str, int] = {}
+        self._asked = 0
+        self._held: dict[str, Kept] = {}
+
+    def __call__(self, path: str) -> Kept | None:
+        """Return what is kept of the file at `path`, None where nothing is."""
+        if path not in self._held:
+            self._asked += 1
+            self._held = self._asker.try_to_ask(lambda found: database.kept(found, self._next(path)), dict)
+        return self._held.pop(path, None)
+
+    def _next(self, path: str) -> list[str]:
+        if self._asked <= _FEW:
+            return [path]
+        if not self._places:
+            self._places = {item: number for number, item in enumerate(self._order)}
+        start = self._places.get(path)
+        return [path] if start is None else list(islice(self._order, start, start + database.AT_ONCE))
+
+
+class Catalogued(Shelf):
+    """The entries of MEMORY.md as the catalogue has them."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    def best(self, count: int) -> list[Entry]:
+        """Return the first `count` in their order, all for -1."""
+        return self._asker.ask(lambda found: database.best(found, count))
+
+    def count(self) -> int:
+        """Return how many there are."""
+        return self._asker.ask(database.count)
+
+    def among(self, paths: Collection[str]) -> set[str]:
+        """Return those of `paths` that there are."""
+        return self._asker.ask(lambda found: database.among(found, paths))
+
+    def lines(self) -> set[str]:
+        """Return the lines of all."""
+        return self._asker.ask(database.lines)
+
+    def broken(self) -> dict[str, str]:
+        """Return the files that can't be read as a memory, and why."""
+        return {path: why for path, why in self._asker.ask(database.others).items() if why}
+
+
+class Taken:
+    """The common forms of the names, or with `of_paths` of the paths, that are taken in a store.
+
+    What the files at `but` have is not; `more` is taken besides.
+    """
+
+    def __init__(self, asker: Asker, *, of_paths: bool, but: Collection[str], more: Collection[str]) -> None:
+        self._asker = asker
+        self._of_paths = of_paths
+        self._but = but
+        self._more = more
+
+    def __contains__(self, form: object) -> bool:
+        if form in self._more:
+            return True
+        found = self._asker.ask(lambda on: database.takers(on, str(form), of_name=not self._of_paths))
+        return any(path not in self._but for path in found)
+
+
+def taken(asker: Asker, *, ident: str, path: str, more: Sequence[tuple[str, str]]) -> tuple[Taken, Taken]:
+    """Return the paths and the names that are taken, but for those of the memory `ident` and file `path`.
+
+    `more` are names and paths that are planned.
+    """
+    own = {*asker.ask(lambda found: database.with_id(found, ident)), path}
+    names = {common_form(name) for name, _ in more if name}
+    paths = {common_form(planned) for _, planned in more}
+    return (
+        Taken(asker, of_paths=True, but=own, more=paths),
+        Taken(asker, of_paths=False, but=own, more=names),
+    )

@@ -1,0 +1,156 @@
+"""``_index.json``, which mirrors the front matter of all memories, and the ``.gitignore`` beside it.
+
+Nothing of ours reads it: it is there for others. So it is written at the end of a pass or a command, not with
+each change, and only when something it shows changed. It can be deleted and made again, identical but for
+its time. Source: schema v3, checklist C-13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+
+from pipeline.core.atomic import install, mode_for, write_atomic, write_temp
+from pipeline.core.clock import iso
+from pipeline.core.errors import DocumentError, StoreError
+from pipeline.hooklib.ownership import WRITTEN
+from pipeline.hooklib.plain import lines_of
+from pipeline.store.catalogue import database
+from pipeline.store.catalogue.asking import Asker
+from pipeline.store.files import document
+from pipeline.store.files.kept import Kept
+from pipeline.store.files.layout import EDGES, GRAPH, FileStamp, derived_bytes, files_in, inside, read_regular
+from pipeline.store.files.scanning import Document
+from pipeline.store.ownership import identities
+
+INDEX_JSON = "_index.json"
+IGNORED = (INDEX_JSON, "_state.json", "_embeddings.json", "_config.json")
+_SHOWN = "index.json"
+"""Under this the catalogue keeps what the file was made from."""
+_HEAD = 200
+_CHUNK = 1 << 20
+
+
+def write_index_json(root: Path, asker: Asker, documents: Sequence[Document], now: datetime) -> bool:
+    """Write ``_index.json`` if anything but its time would change; True if it was written."""
+    file = root / INDEX_JSON
+    shown = _made_from(root, asker)
+    last = asker.try_to_ask(lambda found: database.value(found, _SHOWN), str)
+    if shown and last == f"{shown} {_stamp(file)}":
+        return False
+    temp = write_temp(file, _parts(root, asker, documents, now), mode=mode_for(file))
+    differs = _differs(temp, file)
+    if differs:
+        install(temp, file)
+    else:
+        temp.unlink()
+    if shown:
+        asker.keep_value(_SHOWN, f"{shown} {_stamp(file)}")
+    return differs
+
+
+def write_gitignore(root: Path) -> bool:
+    """Make sure ``.gitignore`` names the four derived files; other lines stay. True if written."""
+    file = root / ".gitignore"
+    old = derived_bytes(file) or b""
+    have = {line.strip() for line in lines_of(old.decode("utf-8", "replace"))}
+    missing = [name for name in IGNORED if name not in have]
+    if not missing:
+        return False
+    gap = b"\n" if old and not old.endswith(b"\n") else b""
+    write_atomic(file, old + gap + "".join(f"{name}\n" for name in missing).encode())
+    return True
+
+
+def _made_from(root: Path, asker: Asker) -> str:
+    """Return what is another text as soon as the file would show anything else, "" where nobody can say."""
+    changes = asker.try_to_ask(database.changes, str)
+    beside = [root / WRITTEN, root / identities.FILE]
+    beside += [root / path for path, _ in _edge_files(root)]
+    return " ".join([changes, *map(_stamp, beside)]) if changes else ""
+
+
+def _stamp(file: Path) -> str:
+    try:
+        found = FileStamp.of(file.lstat())
+    except FileNotFoundError:
+        return "-"
+    return f"{file.name}:{found.size}:{found.mtime_ns}:{found.ctime_ns}"
+
+
+def _parts(root: Path, asker: Asker, documents: Sequence[Document], now: datetime) -> Iterator[bytes]:
+    """Yield the file in parts, so that that of a large store is never in memory as a whole."""
+    yield orjson.dumps({"version": 2, "updated": iso(now), "count": len(documents), "edges": _edges(root)})[
+        :-1
+    ]
+    yield b',"entries":{'
+    seen, gap = set[str](), b""
+    for at in range(0, len(documents), database.AT_ONCE):
+        some = documents[at : at + database.AT_ONCE]
+        paths = [item.path for item in some]
+        kept = asker.try_to_ask(partial(database.kept, paths=paths), dict)
+        for item in some:
+            key = item.id if item.id and item.id not in seen else f"path:{item.path}"
+            seen.add(key)
+            held = kept.get(item.path)
+            yield gap + orjson.dumps(key) + b":"
+            yield _entry(item, item.kept() if held is None or held.digest != item.digest else held)
+            gap = b","
+    yield b"}}"
+
+
+def _entry(item: Document, kept: Kept) -> bytes:
+    """Return the entry of a memory: its front matter, its id, path and how it begins."""
+    more: dict[str, Any] = {"path": item.path, "content_preview": kept.preview}
+    if item.id and item.id != item.own_id:
+        more = {"id": item.id, **more}
+    if any(f'"{key}":'.encode() in kept.front for key in more):
+        return orjson.dumps({**orjson.loads(kept.front), **more})
+    return kept.front[:-1] + b"," + orjson.dumps(more)[1:]
+
+
+def _differs(new: Path, old: Path) -> bool:
+    """Whether two files are not the same but for their times."""
+    try:
+        held = open(old, "rb")  # noqa: PTH123, SIM115 - closed below, and missing as a rule the first time
+    except FileNotFoundError:
+        return True
+    with held, new.open("rb") as made:
+        if not (_pass_over_time(held) and _pass_over_time(made)):
+            return True
+        while True:
+            before, after = held.read(_CHUNK), made.read(_CHUNK)
+            if before != after:
+                return True
+            if not before:
+                return False
+
+
+def _pass_over_time(file: IO[bytes]) -> bool:
+    """Go to where the file says more than when it was made; False if that is nowhere."""
+    at = file.read(_HEAD).find(b'"count"')
+    file.seek(max(0, at))
+    return at >= 0
+
+
+def _edge_files(root: Path) -> Iterator[tuple[str, FileStamp]]:
+    return iter(()) if (root / GRAPH).is_symlink() else files_in(root, EDGES, [])
+
+
+def _edges(root: Path) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for path, _ in _edge_files(root):
+        try:
+            _, front = document.load(read_regular(inside(root, path))[0], path)
+        except (DocumentError, FileNotFoundError, StoreError):
+            # `reverie doctor` reports it; an index without that edge is still right about the others.
+            continue
+        if front.get("id"):
+            keys = ("type", "from_id", "to_id", "strength")
+            found[str(front["id"])] = {**{key: front.get(key) for key in keys}, "path": path}
+    return found

@@ -1,0 +1,336 @@
+"""Looks at one store again and again, reading only the files that changed since the last look.
+
+What it read goes into the catalogue when the store is changed or brought in step, and where many files had
+to be read. A change itself trusts the catalogue while the folders have the times that it knows: what was
+written into a file in place meanwhile is seen by the next look at all of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from pipeline.core.clock import SystemClock
+from pipeline.domain.authorship import By
+from pipeline.hooklib.memory_format import is_memory
+from pipeline.hooklib.ownership import OURS
+from pipeline.store.catalogue import asking, database
+from pipeline.store.catalogue.asking import Asker, Catalogued, Taken, Texts
+from pipeline.store.catalogue.database import News
+from pipeline.store.derived.core_page import Memories
+from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
+from pipeline.store.files import memory_index, scanning
+from pipeline.store.files.kept import Row, is_settled
+from pipeline.store.files.layout import GRAPH, folder_times, memory_files
+from pipeline.store.files.scanning import Document, Snapshot
+from pipeline.store.ownership import twins
+from pipeline.store.ownership.identities import Identities
+from pipeline.store.ownership.permission import is_adoptable
+from pipeline.store.ownership.written_log import WrittenLog
+
+_MANY = 32
+"""Files that had to be read, from which on a look alone puts what they say into the catalogue."""
+_FOLDER_TICK_NS = 20_000_000
+"""Two changes of a folder within one tick of the kernel's clock leave the same times; ticks are shorter."""
+_MARKED_NS = 60_000_000_000
+_AT_ONCE = 1_000
+"""Files that are read before what they say goes into the catalogue and out of memory."""
+
+
+@dataclass(slots=True)
+class _Look:
+    """One look at all files: how it began, and what it has found so far."""
+
+    snapshot: Snapshot
+    folders: dict[str, tuple[int, int]]
+    seen_ns: int
+    rows: dict[str, Row]
+    texts: Texts
+    order: list[str]
+    read: list[Document] = field(default_factory=list)
+    """Documents that the catalogue does not have as they are."""
+
+
+class Scanner:
+    """What this process knows of the files of the store at `root`; with `keeps` it may keep it in a file."""
+
+    def __init__(
+        self,
+        root: Path,
+        written: WrittenLog,
+        identities: Identities,
+        index: MemoryIndexWriter,
+        *,
+        keeps: bool,
+    ) -> None:
+        self._root = root
+        self._written = written
+        self._identities = identities
+        self._index = index
+        self.asker = Asker(root, keeps=keeps)
+        self.asker.refill = partial(self.scan, keep=True)
+        written.look_up = self._look_up
+        self._known: dict[str, Document] = {}
+        self._stale = False
+
+    # -- all files --------------------------------------------------------------------------------
+
+    def scan(self, *, keep: bool = False) -> Snapshot:
+        """Return every memory and every problem; only files that changed are read again.
+
+        With `keep` the catalogue is brought in step, whatever it holds.
+        """
+        with scanning.collector_paused():
+            look = self._look(keep)
+            self._keep(look, keep)
+            self._attribute(look.snapshot.documents)
+        look.snapshot.problems += self._index.problems()
+        self._known = {
+            item.path: item
+            for item in look.snapshot.documents
+            if is_settled(item.stamp.ctime_ns, look.seen_ns)
+        }
+        return look.snapshot
+
+    def look_over(self) -> tuple[list[str], Counter[By]]:
+        """Return what `Snapshot.left_out` does, and how many files wait for a yes to all, by who wrote them.
+
+        Nothing is made of the files that are ours and unchanged. Copies are not counted, nor files of which
+        nobody looked yet who wrote them.
+        """
+        look, ours = self._begin(anew=False), self._written.paths()
+        for path, stamp in memory_files(self._root, look.snapshot.problems):
+            row = look.rows.get(path)
+            if row is None or not row.tells_of(stamp):
+                scanning.read_into(look.snapshot, self._root, path, stamp)
+            elif path not in ours:
+                look.snapshot.documents.append(Document.from_row(self._root, row, look.texts))
+        look.snapshot.problems += self._index.problems()
+        waiting = Counter[By]()
+        for document in look.snapshot.documents:
+            known = self._identities.known(document.path)
+            if document.path not in ours and known is not None and known.digest == document.digest:
+                document.hand, document.identity = self._written.hand(document), known
+                waiting[known.by] += is_adoptable(document, self._written)
+        return look.snapshot.left_out(), +waiting
+
+    # -- what a change needs ----------------------------------------------------------------------
+
+    def ready(self) -> None:
+        """Bring the catalogue in step with what the folders hold by name; nothing is read but what is new.
+
+        Good enough for an index or a free name; every file that is changed is compared on its own.
+        """
+        seen_ns, times = _now_ns(), folder_times(self._root)
+        known, last = self.asker.try_to_ask(database.folders, _no_times)
+        if self._stale or known != times or not times or not self.asker.is_right_place:
+            self.scan(keep=True)
+        elif not all(ctime + _FOLDER_TICK_NS < last for _, ctime in times.values()):
+            # Written to in the very tick of that look: whether by us alone only the names can say.
+            known_paths = self.asker.try_to_ask(database.paths, set)
+            if set(_listed(self._root, times)) != {path for path in known_paths if path.endswith(".md")}:
+                self.scan(keep=True)
+            else:
+                self.asker.note(News(folders=times, seen_ns=seen_ns, changed=False))
+
+    def shelf(self) -> Catalogued:
+        """Return the entries of MEMORY.md as the catalogue has them."""
+        return Catalogued(self.asker)
+
+    def shelf_anew(self) -> Catalogued:
+        """Return them after a look at all files."""
+        self.scan(keep=True)
+        return self.shelf()
+
+    def memories(self, documents: Sequence[Document]) -> Memories:
+        """Return `documents`, all of the store, as CORE.md is made from them: hardly any is read for it."""
+        by_path = {item.path: item for item in documents}
+        worths = self.asker.ask(lambda found: list(database.worths(found)))
+        return Memories(worths, lambda path: by_path[path].id, lambda path: by_path[path].head)
+
+    def taken(self, ident: str, path: str, more: Sequence[tuple[str, str]]) -> tuple[Taken, Taken]:
+        """Return the paths and names that are taken, but for those of the memory `ident` and file `path`.
+
+        `more` are names and paths that are planned.
+        """
+        self.ready()
+        return asking.taken(self.asker, ident=ident, path=path, more=more)
+
+    def took(self, paths: Iterable[str]) -> None:
+        """Take in what a change of ours made of the files at `paths`."""
+        seen_ns, found, folders = _now_ns(), Snapshot(), folder_times(self._root)
+        touched = [path for path in dict.fromkeys(paths) if _is_memory(path, folders)]
+        for path in touched:
+            scanning.read_into(found, self._root, path)
+        there = {item.path for item in found.documents}
+        others = self.asker.try_to_ask(database.others, dict)
+        others = {path: why for path, why in others.items() if path not in touched} | _others(found)
+        times, told_ns = _marked(self._root, folders)
+        news = News(
+            found.documents,
+            [path for path in touched if path not in there],
+            others,
+            times,
+            seen_ns,
+            folders_ns=told_ns,
+            appended=self._written.appended,
+        )
+        self._stale = not self.asker.note(news)
+        self._written.appended.clear()
+
+    @contextmanager
+    def writing_beside(self) -> Iterator[None]:
+        """Let the catalogue stay in step with folders into which we write files that are no memories."""
+        before, (known, _) = folder_times(self._root), self.asker.try_to_ask(database.folders, _no_times)
+        yield
+        if known == before != folder_times(self._root):
+            times, seen_ns = _marked(self._root, folder_times(self._root))
+            self.asker.note(News(folders=times, folders_ns=seen_ns, changed=False))
+
+    def fault(self) -> str:
+        """Return why the catalogue that is there can't be used, "" where it can or there is none."""
+        return self.asker.fault()
+
+    def forget(self) -> None:
+        """Look at every file anew at the next change: somebody else's change set was found."""
+        self._stale = True
+
+    # -- parts ------------------------------------------------------------------------------------
+
+    def _begin(self, *, anew: bool) -> _Look:
+        seen_ns, order = _now_ns(), list[str]()
+        rows = [] if self._known and not anew else self.asker.try_to_ask(database.rows, list)
+        texts = Texts(self.asker, order)
+        times = folder_times(self._root)
+        return _Look(Snapshot(), times, seen_ns, {row.path: row for row in rows}, texts, order)
+
+    def _look(self, keep: bool) -> _Look:
+        look = self._begin(anew=keep)
+        for path, stamp in memory_files(self._root, look.snapshot.problems):
+            look.order.append(path)
+            known, row = self._known.get(path), look.rows.get(path)
+            if row is not None and not row.tells_of(stamp):
+                row = None
+            if known is not None and known.stamp == stamp:
+                look.snapshot.documents.append(known)
+                if keep and row is None:
+                    look.read.append(known)
+            elif row is not None:
+                look.snapshot.documents.append(Document.from_row(self._root, row, look.texts))
+            else:
+                scanning.read_into(look.snapshot, self._root, path, stamp)
+                look.read += look.snapshot.documents[-1:] if _is_last(look.snapshot, path) else []
+            if len(look.read) >= _AT_ONCE and self.asker.kept:
+                self._put_down(look)
+        return look
+
+    def _put_down(self, look: _Look) -> None:
+        """Let the catalogue keep what was read so far, so that this process need not."""
+        if self.asker.note(News(look.read, seen_ns=look.seen_ns, makes=True)):
+            for item in look.read:
+                item.leave_to(look.texts)
+            look.read.clear()
+
+    def _keep(self, look: _Look, keep: bool) -> None:
+        there = {item.path: item for item in look.snapshot.documents}
+        gone = look.rows.keys() - there
+        many = len(look.read) + len(gone) > _MANY
+        if not keep and not (many and self.asker.kept):
+            return
+        others = _others(look.snapshot)
+        changed = bool(gone) or any(
+            item.path not in look.rows or look.rows[item.path].digest != item.digest for item in look.read
+        )
+        if not (look.read or gone) and self._knows(look, others):
+            return
+        news = News(look.read, gone, others, look.folders, look.seen_ns, changed, makes=True)
+        news.written = self._written.digests()
+        self._stale = not self.asker.note(news) and not keep
+        # Others may have thrown it away meanwhile, or it had to be given up.
+        had = self.asker.try_to_ask(database.memories, set)
+        if had != there.keys():
+            missing = [item for path, item in there.items() if path not in had]
+            news = News(missing, had - there.keys(), others, look.folders, look.seen_ns, makes=True)
+            self.asker.note(news)
+        for item in look.read if many else ():
+            item.leave_to(look.texts)
+
+    def _look_up(self, path: str, stamp: str) -> str | None:
+        return self.asker.try_to_ask(lambda found: database.written(found, path, stamp), _nothing)
+
+    def _knows(self, look: _Look, others: dict[str, str]) -> bool:
+        """Whether the catalogue has the folders as they were at this look, and `others`."""
+        known, last = self.asker.try_to_ask(database.folders, _no_times)
+        if self._look_up("", self._written.stamp()) is None:
+            return False
+        in_step = known == look.folders and all(c + _FOLDER_TICK_NS < last for _, c in known.values())
+        return in_step and self.asker.try_to_ask(database.others, dict) == others
+
+    def _attribute(self, documents: list[Document]) -> None:
+        """Say of each of `documents`, all of the store, whose it is."""
+        present = {document.path for document in documents}
+        self._written.tell(documents)
+        for document in documents:
+            document.identity = None
+        known = (item for item in documents if not (item.hand == OURS and item.own_id))
+        self._identities.tell(known, present)
+        twins.part(self._root, documents, self._written, self._identities)
+
+
+def _now_ns() -> int:
+    return int(SystemClock().now().timestamp() * 1e9)
+
+
+def _marked(root: Path, folders: dict[str, tuple[int, int]]) -> tuple[dict[str, tuple[int, int]], int]:
+    """Give `folders` that changed just now a time that no clock gives, so that each later change shows.
+
+    Return the times that they then have, and from when on these tell of every change.
+    """
+    now, wanted = _now_ns(), dict[str, int]()
+    for folder, (mtime, ctime) in folders.items():
+        if ctime + _FOLDER_TICK_NS >= now:
+            wanted[folder] = mtime - mtime % 1_000_000 + int.from_bytes(os.urandom(2)) * 15 + 1
+            with suppress(OSError):
+                os.utime(root / folder, ns=(now, wanted[folder]))
+    times = folder_times(root)
+    shows = all(folder in times and times[folder][0] == mtime for folder, mtime in wanted.items())
+    return times, now + (_MARKED_NS if shows else 0)
+
+
+def _no_times() -> tuple[dict[str, tuple[int, int]], int]:
+    return {}, 0
+
+
+def _nothing() -> None:
+    return None
+
+
+def _listed(root: Path, folders: Iterable[str]) -> Iterator[str]:
+    """Yield the path of all that has the name of a memory in `folders`."""
+    for folder in folders:
+        if folder != GRAPH:
+            start = f"{folder}/" if folder else ""
+            with suppress(FileNotFoundError, NotADirectoryError):
+                names = os.listdir(root / folder)  # noqa: PTH208 - a tenth of pathlib's time, for every name
+                yield from [start + name for name in names if is_memory(name, at_root=not folder)]
+
+
+def _is_memory(path: str, folders: Collection[str]) -> bool:
+    folder, _, name = path.rpartition("/")
+    return folder in folders and folder != GRAPH and is_memory(name, at_root=not folder)
+
+
+def _is_last(snapshot: Snapshot, path: str) -> bool:
+    return bool(snapshot.documents) and snapshot.documents[-1].path == path
+
+
+def _others(snapshot: Snapshot) -> dict[str, str]:
+    """Return the paths of `snapshot` at which no memory is, and why MEMORY.md lists them, else ""."""
+    found = dict.fromkeys((problem.path for problem in snapshot.problems), "")
+    found |= dict.fromkeys(snapshot.broken, memory_index.BROKEN)
+    return found | dict.fromkeys(snapshot.unsettled, memory_index.UNSETTLED)

@@ -1,0 +1,86 @@
+"""What the catalogue keeps of a memory's file, as values: it saves reading the file again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from pipeline.domain.memory import Memory
+from pipeline.store.files.layout import FileStamp
+
+_TICK_NS = 100_000_000
+_FIRST_MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Row(NamedTuple):
+    """What says without more what a file is; `seen_ns` is when it was read, `aliases` is JSON or ""."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    seen_ns: int
+    digest: str
+    own_id: str
+    name: str
+    title: str
+    aliases: str
+    retired: bool
+    fenced: bool
+    is_text: bool
+
+    @property
+    def stamp(self) -> FileStamp:
+        """Return the stamp of the file when it was read."""
+        return FileStamp(self.size, self.mtime_ns, self.ctime_ns)
+
+    def tells_of(self, stamp: FileStamp) -> bool:
+        """Whether a file with that stamp is the one that was read, with no change in the same tick."""
+        same = (stamp.ctime_ns, stamp.mtime_ns, stamp.size) == (self.ctime_ns, self.mtime_ns, self.size)
+        return same and is_settled(stamp.ctime_ns, self.seen_ns)
+
+
+class Kept(NamedTuple):
+    """What is given only where it is asked for; `front` is JSON, `line` and `rank` are those of MEMORY.md."""
+
+    digest: str
+    front: bytes
+    preview: str
+    line: str
+    rank: tuple[bool, bool, float]
+
+
+class Worth(NamedTuple):
+    """What decides a memory's place in CORE.md.
+
+    `kind` is the name of its row in the registry of types; `since_us` is when it was created, else updated,
+    in microseconds since 1970, None where nobody knows.
+    """
+
+    path: str
+    kind: str
+    pinned: bool
+    importance: float
+    since_us: int | None
+
+
+Keeper = Callable[[str], Kept | None]
+"""Gives what is kept of the file at a path; None where nothing is."""
+
+
+def is_settled(ctime_ns: int, seen_ns: int) -> bool:
+    """Whether no change after `seen_ns` can leave the stamp of one at `ctime_ns`."""
+    return ctime_ns + _TICK_NS < seen_ns
+
+
+def micros(moment: datetime) -> int:
+    """Return `moment` in microseconds since 1970."""
+    return (moment - _FIRST_MOMENT) // timedelta(microseconds=1)
+
+
+def worth_of(memory: Memory) -> Worth:
+    """Return what decides the place of `memory` in CORE.md."""
+    since = memory.created or memory.updated
+    since_us = micros(since) if since else None
+    return Worth(memory.path, memory.type_row.name, memory.pinned, memory.importance, since_us)
