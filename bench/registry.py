@@ -6,6 +6,8 @@ permissions and others) is measured by modules of their own.
 
 from __future__ import annotations
 
+from functools import partial
+
 from bench import behind, dream, growth, hooks, ingest, search, starts, store
 from bench.row import GIVEN, OWN, Group, Row, Target, single
 
@@ -123,6 +125,17 @@ def _store() -> list[Group]:
                 how=IN_PROCESS,
             ),
             store.one_more,
+        ),
+        single(
+            STORE,
+            Row(
+                "one memory, to its pass's end",
+                "the same with what a pass writes once at its end",
+                "into 100",
+                Target(OWN, cpu=20),
+                how=IN_PROCESS,
+            ),
+            partial(store.one_more, to_the_end=True),
         ),
         single(
             STORE,
