@@ -103,7 +103,7 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
     )
 
 
-class _Fixed(Container[object]):
+class _Fixed(Container[str]):
     """The ids of what only a person may change: found out for each that is asked about, not for all."""
 
     def __init__(self, documents: Mapping[str, Document], phase: PhaseContext) -> None:
