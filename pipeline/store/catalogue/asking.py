@@ -138,7 +138,9 @@ class Texts:
         """Return what is kept of the file at `path`, None where nothing is."""
         if path not in self._held:
             self._asked += 1
-            self._held = self._asker.try_to_ask(lambda found: database.kept(found, self._next(path)), dict)
+            self._held = self._asker.try_to_ask(
+                lambda found: database.kept(found, self._next(path)), dict[str, Kept]
+            )
         return self._held.pop(path, None)
 
     def _next(self, path: str) -> list[str]:

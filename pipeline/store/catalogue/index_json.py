@@ -93,7 +93,7 @@ def _parts(root: Path, asker: Asker, documents: Sequence[Document], now: datetim
     for at in range(0, len(documents), database.AT_ONCE):
         some = documents[at : at + database.AT_ONCE]
         paths = [item.path for item in some]
-        kept = asker.try_to_ask(partial(database.kept, paths=paths), dict)
+        kept = asker.try_to_ask(partial(database.kept, paths=paths), dict[str, Kept])
         for item in some:
             key = item.id if item.id and item.id not in seen else f"path:{item.path}"
             seen.add(key)

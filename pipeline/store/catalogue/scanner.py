@@ -132,7 +132,7 @@ class Scanner:
             self.scan(keep=True)
         elif not all(ctime + _FOLDER_TICK_NS < last for _, ctime in times.values()):
             # Written to in the very tick of that look: whether by us alone only the names can say.
-            known_paths = self.asker.try_to_ask(database.paths, set)
+            known_paths = self.asker.try_to_ask(database.paths, set[str])
             if set(_listed(self._root, times)) != {path for path in known_paths if path.endswith(".md")}:
                 self.scan(keep=True)
             else:
@@ -168,7 +168,7 @@ class Scanner:
         for path in touched:
             scanning.read_into(found, self._root, path)
         there = {item.path for item in found.documents}
-        others = self.asker.try_to_ask(database.others, dict)
+        others = self.asker.try_to_ask(database.others, dict[str, str])
         others = {path: why for path, why in others.items() if path not in touched} | _others(found)
         times, told_ns = _marked(self._root, folders)
         news = News(
@@ -204,7 +204,7 @@ class Scanner:
 
     def _begin(self, *, anew: bool) -> _Look:
         seen_ns, order = _now_ns(), list[str]()
-        rows = [] if self._known and not anew else self.asker.try_to_ask(database.rows, list)
+        rows = [] if self._known and not anew else self.asker.try_to_ask(database.rows, list[Row])
         texts = Texts(self.asker, order)
         times = folder_times(self._root)
         return _Look(Snapshot(), times, seen_ns, {row.path: row for row in rows}, texts, order)
@@ -252,7 +252,7 @@ class Scanner:
         news.written = self._written.digests()
         self._stale = not self.asker.note(news) and not keep
         # Others may have thrown it away meanwhile, or it had to be given up.
-        had = self.asker.try_to_ask(database.memories, set)
+        had = self.asker.try_to_ask(database.memories, set[str])
         if had != there.keys():
             missing = [item for path, item in there.items() if path not in had]
             news = News(missing, had - there.keys(), others, look.folders, look.seen_ns, makes=True)
@@ -269,7 +269,7 @@ class Scanner:
         if self._look_up("", self._written.stamp()) is None:
             return False
         in_step = known == look.folders and all(c + _FOLDER_TICK_NS < last for _, c in known.values())
-        return in_step and self.asker.try_to_ask(database.others, dict) == others
+        return in_step and self.asker.try_to_ask(database.others, dict[str, str]) == others
 
     def _attribute(self, documents: list[Document]) -> None:
         """Say of each of `documents`, all of the store, whose it is."""
