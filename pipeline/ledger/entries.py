@@ -1,8 +1,9 @@
 """Take what a transcript's reader gives into the ledger, exactly once.
 
 A pass is: `files.begin_ingest`, a commit of its own that shows where a crash happened; then
-`commit_ingest`, one transaction for entries, links, branch flags, conversations and the new offset. Text
-must be redacted before it comes here.
+`commit_ingest`, one transaction for entries, links, branch flags, conversations and the new offset. Passes
+over many small files may share one transaction, begun by the caller (`Ledger.together`). Text must be redacted
+before it comes here.
 
 An entry is known by session, uuid and block; one without a uuid by a digest of its session, place
 and text. Speech is also unique by uuid and block over all sessions, because a fork or a resume copies entries
@@ -22,7 +23,7 @@ from typing import Any
 from pipeline.core import faults
 from pipeline.core.clock import parse_time
 from pipeline.core.ids import digest
-from pipeline.domain.speech import Entry
+from pipeline.domain.speech import BareLink, Entry
 from pipeline.ledger import conversations, file_writes, lineage, links, recalls
 from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.ledger.files import file_id, store_state
@@ -61,7 +62,7 @@ class IngestResult:
 def commit_ingest(
     ledger: Ledger,
     key: str,
-    entries: Iterable[Entry],
+    entries: Iterable[Entry | BareLink],
     *,
     cursor_json: str | Callable[[], str],
     offset: int | Callable[[], int],
@@ -94,8 +95,9 @@ def commit_ingest(
         offered, copies = 0, dict[str, bool]()
         for batch in chain([first], batches):
             reached = links.add(ledger, file, batch, after=reached)
-            offered += _insert(ledger, file, key, _own(ledger, batch, copies))
-            _note_deeds(ledger, batch, seconds(now))
+            told = [entry for entry in batch if isinstance(entry, Entry)]
+            offered += _insert(ledger, file, key, _own(ledger, told, copies))
+            _note_deeds(ledger, told, seconds(now))
         grown_after = None if links.mark_branches(ledger, file, tip, abandoned) else last_row
         conversations.rebuild(ledger, file, gap_minutes=gap_minutes, now=now, grown_after=grown_after)
         ledger.executemany(_BAD_LINE, [(file, *line) for line in bad])
@@ -131,8 +133,8 @@ def _supersede(ledger: Ledger, file: int) -> None:
     ledger.execute("DELETE FROM bad_lines WHERE file_id = ?", (file,))
 
 
-def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
-    batch: list[Entry] = []
+def _batches(entries: Iterable[Entry | BareLink]) -> Iterator[list[Entry | BareLink]]:
+    batch: list[Entry | BareLink] = []
     chars = 0
     for entry in entries:
         # The entries of one record stay together, since they share a link.
@@ -140,7 +142,8 @@ def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
             yield batch
             batch, chars = [], 0
         batch.append(entry)
-        chars += len(entry.text) + len(entry.note)
+        if isinstance(entry, Entry):
+            chars += len(entry.text) + len(entry.note)
     if batch:
         yield batch
 
