@@ -125,7 +125,9 @@ class Ledger:
             try:
                 yield
                 if self._torn:
-                    raise LedgerError("a part of this work failed, so none of it is kept", file=str(self.path))
+                    raise LedgerError(
+                        "a part of this work failed, so none of it is kept", file=str(self.path)
+                    )
             finally:
                 self._joined = False
 

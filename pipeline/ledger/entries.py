@@ -75,13 +75,15 @@ def commit_ingest(
     gap_minutes: float,
     now: Moment,
     settle: Callable[[], None] = lambda: None,
+    stamp: Callable[[], tuple[int, int]] = lambda: (0, 0),
 ) -> IngestResult:
     """Commit one pass over the file `key`: all of it or nothing.
 
     `entries` may be an iterator over any amount: a few megabytes are held at a time, and the write lock is
     taken when the first are there, as `restarted` is asked. `cursor_json`, `offset` and `type_counts` may be
-    callables, asked when all are there, as `bad` is read and `settle` called. `abandoned` tells from links in
-    file order what lies on branches the person left. Of entries without speech those with a tool are kept.
+    callables, asked when all are there, as are `bad`, `settle` and `stamp`, time (ns) and size of the file as it
+    was read. `abandoned` tells from links in file order what lies on branches the person left. Of entries
+    without speech those with a tool are kept.
     """
     batches = _batches(entries)
     first = next(batches, [])
@@ -112,6 +114,7 @@ def commit_ingest(
             restarted=bool(restart_reason),
             type_counts=type_counts() if callable(type_counts) else type_counts,
             after_row=last_row,
+            stamp=stamp(),
         )
         faults.reach("ingest.before_commit")
         new = _new_rows(ledger, file, last_row)

@@ -138,7 +138,9 @@ def _open(path: Path) -> BinaryIO:
         raise unreadable(path, error) from error
 
 
-def read(path: Path, cursor: Cursor = START, *, quiet: bool = False, now: datetime | None = None) -> Reading[Entry]:
+def read(
+    path: Path, cursor: Cursor = START, *, quiet: bool = False, now: datetime | None = None
+) -> Reading[Entry]:
     """Begin to read `path` after `cursor`.
 
     `quiet` says that nobody is writing to the file now: a complete last record without newline is taken,

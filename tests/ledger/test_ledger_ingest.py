@@ -4,7 +4,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -304,8 +304,9 @@ def test_an_utterance_carries_what_a_citation_needs(led: Ledger) -> None:
     assert find_entry(led, SESSION, "nobody") is None
 
 
-def rewinds(links: Sequence[Link]) -> set[str]:
+def rewinds(found: Iterable[Link]) -> set[str]:
     """A plain reading of the rule, to compare incremental passes with: see `branch.abandoned`."""
+    links = list(found)
     parent = {uuid: up for uuid, up, _, _ in links}
     human = {uuid for uuid, _, human, _ in links if human}
     chain, here = [], next((uuid for uuid, _, _, side in reversed(links) if not side), None)
@@ -340,9 +341,9 @@ def test_a_rewind_takes_speech_back_and_a_return_restores_it(led: Ledger) -> Non
 def test_a_turn_at_the_end_asks_only_about_its_own_links(led: Ledger) -> None:
     asked = []
 
-    def watching(links: Sequence[Link]) -> set[str]:
-        asked.append(len(links))
-        return rewinds(links)
+    def watching(found: Iterable[Link]) -> set[str]:
+        asked.append(len(list(found)))
+        return rewinds(found)
 
     ingest(led, [said(number) for number in range(50)], abandoned=watching)
     ingest(led, [reply(50), silent(51), said(52)], abandoned=watching)
