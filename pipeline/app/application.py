@@ -19,7 +19,6 @@ from pipeline.context import open_store
 from pipeline.core import clock as clocks
 from pipeline.core import locks, network, paths, zone
 from pipeline.core.errors import (
-    ODD_DATA,
     ConfigError,
     DamagedLedgerError,
     InputError,
@@ -27,7 +26,6 @@ from pipeline.core.errors import (
     SearchError,
     StoreError,
     UsageError,
-    cause,
 )
 from pipeline.core.home import Home
 from pipeline.domain.memory import TYPES
@@ -36,14 +34,15 @@ from pipeline.hooklib import ownership
 from pipeline.hooklib.memory_format import INDEX
 from pipeline.install import claude_settings
 from pipeline.install.hook_registration import note_interpreter
-from pipeline.intake.ingest import Ingested, KnownFiles, file_key, ingest_file, stat_of
+from pipeline.intake.ingest import Ingested, file_key, ingest_file, stat_of
 from pipeline.intake.left_alone import why_left_alone
+from pipeline.intake.many import Intake
 from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, open_ledger, runs
 from pipeline.llm import describe
 from pipeline.search.refresh import refresh_index, sweep_indexes
 from pipeline.store import Document, Snapshot, Store
 from pipeline.store.ownership.access import require_fit
-from pipeline.transcript import find, scan
+from pipeline.transcript import find, survey
 from pipeline.worker import Pass, Worker, WorkerContext, check_owner, store_for
 from pipeline.worker.mending import renew_ledger
 
@@ -215,21 +214,12 @@ class App:
         """Ingest one file, or every session file under `folder`; a bad file is yielded as its error."""
         with self.ledger() as ledger:
             files.recover_ingesting(ledger)
-            roots = (folder,) if folder else (paths.projects_dir(),)
-            known = None if file or reimport else KnownFiles(ledger)
-            for path in [file] if file else scan(folder or paths.projects_dir()):
-                if isinstance(path, InputError):
-                    yield path
-                    continue
-                try:
-                    unchanged = known.unchanged(path) if known else None
-                    yield unchanged or self._ingest(
-                        ledger, path, roots, reimport=reimport, asked_for=bool(file)
-                    )
-                except (InputError, OSError, *ODD_DATA) as error:
-                    if file:
-                        raise
-                    yield error if isinstance(error, InputError) else _odd(path, error)
+            if file:
+                yield self._ingest(ledger, file, (paths.projects_dir(),), reimport=reimport, asked_for=True)
+                return
+            root = folder or paths.projects_dir()
+            intake = Intake(ledger, root, settings=self.settings, clock=self.clock, reimport=reimport)
+            yield from intake.read(survey(root))
 
     def _ingest(
         self,
@@ -430,12 +420,6 @@ def _require_provider(llm: str, settings: Settings) -> None:
 
 def _advised(error: ConfigError) -> str:
     return f"{error}. Until it is mended nothing is written and no model is asked. {error.fix}"
-
-
-def _odd(path: Path, error: Exception) -> InputError:
-    """Return the error for a transcript at `path` that fails in a way nobody thought of."""
-    message = f"can't be taken in: {cause(error)}"
-    return InputError(message, file=str(path), fix="Run `reverie ingest --file` with it for the details.")
 
 
 def find_transcript(text: str) -> Path:

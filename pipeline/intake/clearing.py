@@ -1,8 +1,8 @@
 """Secrets out of what a transcript tells, before any of it reaches the ledger.
 
-Two steps. `clear` finds what is a secret by itself: it needs nothing but the text, so that another process can
-do it. `Learned` then takes out what is known from elsewhere, in the order in which it was said: a value that
-was recognised once is taken out of all that follows, whichever transcript that stands in.
+Two steps. `clear` finds what is a secret by itself: it needs nothing but the text, so that another process
+can do it. `Learned` then takes out what is known from elsewhere, in the order in which it was said: a value
+that was recognised once is taken out of all that follows, whichever transcript that stands in.
 """
 
 from __future__ import annotations

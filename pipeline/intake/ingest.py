@@ -25,12 +25,15 @@ from pipeline.ledger.entries import commit_ingest
 from pipeline.transcript import Cursor, abandoned, skim
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Ingested:
-    """What one pass over one file did; `skipped` is "" or why nothing was read."""
+    """What one pass over one file did; `skipped` is "" or why nothing was read.
+
+    Not frozen, which would make it twice as dear: a second look over thousands of files makes one for each.
+    """
 
     key: str
-    path: Path
+    path: Path | str
     new_rows: int = 0
     bad: int = 0
     skipped: str = ""
@@ -61,20 +64,18 @@ class KnownFiles:
         """Return the answer for a file that stands as it was read, found by its path; else None.
 
         None decides nothing: `ingest_file` then looks at the file by its key. `stat` is what the system
-        just told of it.
+        just said of it.
         """
         known = self._files.get(str(path))
         if known is None:
             return None
-        if stat is None:
-            try:
-                stat = os.stat(path)  # noqa: PTH116 - half of Path.stat's time
-            except (ValueError, OSError):
-                return None
-        key, stamp, size, offset = known
-        if stamp != stat.st_mtime_ns or not size == offset == stat.st_size:
+        try:
+            stat = stat or os.stat(path)  # noqa: PTH116 - half of Path.stat's time
+        except (ValueError, OSError):
             return None
-        return Ingested(key, path if isinstance(path, Path) else Path(path), skipped="unchanged")
+        if known[1] != stat.st_mtime_ns or known[2] != stat.st_size:
+            return None
+        return Ingested(known[0], path, skipped="unchanged")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +90,14 @@ class Task:
     quiet: bool
     source: str
 
+    @property
+    def waiting(self) -> int:
+        """Return about how many bytes there are to read."""
+        return max(0, self.size - self.cursor.offset)
+
 
 class Source(Protocol):
-    """One reading of a file, its own secrets taken out; the fields are true when `cleared` was gone through."""
+    """One reading of a file, its own secrets taken out; the fields are true once `cleared` has ended."""
 
     @property
     def restarted(self) -> str:

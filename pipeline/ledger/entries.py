@@ -2,7 +2,7 @@
 
 A pass is: `files.begin_ingest`, a commit of its own that shows where a crash happened; then
 `commit_ingest`, one transaction for entries, links, branch flags, conversations and the new offset. Passes
-over many small files may share one transaction, begun by the caller (`Ledger.together`). Text must be redacted
+over many files may share one transaction, begun by the caller (`Ledger.together`). Text must be redacted
 before it comes here.
 
 An entry is known by session, uuid and block; one without a uuid by a digest of its session, place
@@ -81,8 +81,8 @@ def commit_ingest(
 
     `entries` may be an iterator over any amount: a few megabytes are held at a time, and the write lock is
     taken when the first are there, as `restarted` is asked. `cursor_json`, `offset` and `type_counts` may be
-    callables, asked when all are there, as are `bad`, `settle` and `stamp`, time (ns) and size of the file as it
-    was read. `abandoned` tells from links in file order what lies on branches the person left. Of entries
+    callables, asked when all are there, as are `bad`, `settle` and `stamp`, time (ns) and size of the file as
+    it was read. `abandoned` tells from links in file order what lies on branches the person left. Of entries
     without speech those with a tool are kept.
     """
     batches = _batches(entries)

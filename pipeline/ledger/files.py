@@ -63,10 +63,12 @@ def paths(ledger: Ledger) -> list[str]:
     return [path for (path,) in ledger.execute(f"SELECT path {_READ}")]
 
 
-def stamps(ledger: Ledger) -> dict[str, tuple[str, int, int, int]]:
-    """Return key, time (ns) and size when it was read, and how far, of each of `paths` by its path."""
-    rows = ledger.execute(f"SELECT path, file_path, read_mtime_ns, read_size, last_processed_offset {_READ}")
-    return {path: (key, stamp, size, offset) for path, key, stamp, size, offset in rows}
+def stamps(ledger: Ledger) -> dict[str, tuple[str, int, int]]:
+    """Return key, time (ns) and size of each of `paths`, by its path, that was read to its end."""
+    rows = ledger.plain_rows(
+        f"SELECT path, file_path, read_mtime_ns, read_size {_READ} AND read_size = last_processed_offset"
+    )
+    return {path: (key, stamp, size) for path, key, stamp, size in rows}
 
 
 def bad_lines(ledger: Ledger, key: str) -> list[tuple[int, str]]:

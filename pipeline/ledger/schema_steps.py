@@ -403,9 +403,12 @@ def _stamp_in(cursor_json: str) -> tuple[int, int] | None:
         held = json.loads(cursor_json)
     except (ValueError, RecursionError):
         return None
-    pair = (held.get("mtime_ns"), held.get("size")) if isinstance(held, dict) else ()
-    sound = len(pair) == 2 and all(type(value) is int and 0 <= value < 2**63 for value in pair)
-    return pair if sound else None
+    if not isinstance(held, dict):
+        return None
+    mtime_ns, size = held.get("mtime_ns"), held.get("size")
+    if type(mtime_ns) is not int or type(size) is not int:
+        return None
+    return (mtime_ns, size) if 0 <= mtime_ns < 2**63 and 0 <= size < 2**63 else None
 
 
 Step = Callable[["sqlite3.Connection"], None]

@@ -86,7 +86,7 @@ class _Tree:
         return chain
 
     def forks(self, chain: bytearray) -> Iterator[int]:
-        """Yield each place off the `chain` that a prompt parts from a node of it other than the last prompt."""
+        """Yield each place that a prompt parts from the node of `chain` it hangs on, unless from the leaf."""
         node = array("i", [_UNKNOWN]) * len(chain)
         passed = bytearray(len(chain))
         for start in range(len(chain)):
@@ -97,7 +97,7 @@ class _Tree:
                 yield start
 
     def _walk(self, start: int, chain: bytearray, node: array[int], passed: bytearray) -> None:
-        """Note where `start` hangs, and whether by a prompt, and so for all on the way: each is walked once."""
+        """Note where `start` hangs, and whether by a prompt, and so for all on the way, once each."""
         path: list[int] = []
         on_path: set[int] = set()
         current = start

@@ -236,7 +236,7 @@ def _is_plain(block: _Block) -> bool:
         return False
     if block.name in FORMS:
         return False
-    return block.name not in TOUCHING or not block.input.file_path[-3:].lower() == ".md"
+    return block.name not in TOUCHING or block.input.file_path[-3:].lower() != ".md"
 
 
 def _did(used: list[_Block], cwd: str | None) -> tools.Used:
