@@ -159,20 +159,24 @@ class FileLinks:
         self._forget()
         seen: set[str] = set()
         table = bytearray()
-        for number, batch in self._ledger.execute(
-            "SELECT id, links FROM link_batches WHERE file_id = ? AND last_offset >= ? ORDER BY last_offset",
+        for number, marks, batch in self._ledger.execute(
+            "SELECT id, marks, links FROM link_batches WHERE file_id = ? AND last_offset >= ?"
+            " ORDER BY last_offset",
             (self._file, self._start),
         ):
+            links: list[Link] = []
+            left_out: list[int] = []
+            for at, (offset, link) in enumerate(_decoded(batch)):
+                if offset < self._start or link[0] in seen or (table and self._is_known(link[0], table)):
+                    left_out.append(at)
+                else:
+                    seen.add(link[0])
+                    links.append(link)
             self._batches.append(number)
             self._bases.append(len(self._marks) // _CRC)
-            self._left_out.append(())
-            for at, (offset, link) in enumerate(_decoded(batch)):
-                if offset < self._start or link[0] in seen or self._is_known(link[0], table):
-                    self._left_out[-1] += (at,)
-                    continue
-                seen.add(link[0])
-                self._marks += _checksums([link[0]])
-                yield link
+            self._left_out.append(tuple(left_out))
+            self._marks += _checksums(link[0] for link in links) if left_out else marks
+            yield from links
             if len(seen) > WINDOW:
                 table = table or bytearray(_TABLE)
                 for uuid in seen:
@@ -181,8 +185,6 @@ class FileLinks:
                 seen = set()
 
     def _is_known(self, uuid: str, table: bytearray) -> bool:
-        if not table:
-            return False
         at, bit = _bit(uuid)
         return bool(table[at] & bit) and self.place_of(uuid) is not None
 
@@ -200,8 +202,7 @@ class FileLinks:
     def _uuid_at(self, place: int) -> str:
         at = bisect_right(self._bases, place) - 1
         number, left_out = self._batches[at], frozenset(self._left_out[at])
-        # Of the batch that is being gone through, what is left out is not known yet.
-        if self._held[0] != number or at == len(self._bases) - 1:
+        if self._held[0] != number:
             batch = self._ledger.value("SELECT links FROM link_batches WHERE id = ?", (number,))
             uuids = [link[0] for n, (_, link) in enumerate(_decoded(batch)) if n not in left_out]
             self._held = (number, uuids)

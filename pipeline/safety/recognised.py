@@ -27,6 +27,8 @@ _NAMED = re.compile(r"[:=](?=\w)|\A0x")
 """What parts a name from the value it was taken together with (``admin:…``, ``token=…``)."""
 _SHORTEST, _SHORTEST_WORD, _SHORTEST_NUMBER = 6, 12, 12
 _MOST_RUNS = 12
+_MOST_CLEAN, _LONGEST_CLEAN = 1 << 15, 40
+"""Words in which nothing is known are remembered: so many, and none longer."""
 _LONG_PART = 20
 
 
@@ -47,6 +49,7 @@ class Recognised:
         self._digests: set[bytes] = set()
         self._lengths: set[int] = set()
         self._spaced: set[int] = set()
+        self._clean: set[str] = set()
         for fingerprint in fingerprints:
             self._add(fingerprint)
 
@@ -83,6 +86,7 @@ class Recognised:
         return "".join(pieces) + text[at:]
 
     def _add(self, fingerprint: Fingerprint) -> None:
+        self._clean.clear()
         self._digests.add(fingerprint.digest)
         (self._spaced if fingerprint.spaced else self._lengths).add(fingerprint.length)
 
@@ -91,13 +95,22 @@ class Recognised:
 
     def _places(self, text: str) -> Iterator[tuple[int, int]]:
         if self._lengths:
-            for word in set(text.split()):
-                if len(word) >= _SHORTEST and (len(word) >= _SHORTEST_WORD or DIGIT.search(word)):
-                    for start, end in self._known(word, self._lengths):
-                        for at in _all(text, word):
-                            yield at + start, at + end
+            for word in set(text.split()) - self._clean:
+                places = self._in_word(word)
+                for start, end in places:
+                    for at in _all(text, word):
+                        yield at + start, at + end
+                if not places and len(word) <= _LONGEST_CLEAN:
+                    if len(self._clean) >= _MOST_CLEAN:
+                        self._clean.clear()
+                    self._clean.add(word)
         if self._spaced:
             yield from self._known(text, self._spaced)
+
+    def _in_word(self, word: str) -> list[tuple[int, int]]:
+        if len(word) < _SHORTEST or (len(word) < _SHORTEST_WORD and not DIGIT.search(word)):
+            return []
+        return list(self._known(word, self._lengths))
 
     def _known(self, text: str, lengths: set[int]) -> Iterator[tuple[int, int]]:
         """Yield where letters and digits of one of `lengths`, at most four signs between runs, are known."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from pipeline.core.clock import iso, parse_time
@@ -22,6 +22,7 @@ from pipeline.transcript.memory_files import SAVED, OpenWrites
 NOTE_CHARS = 2000
 TYPE_CHARS = 4096
 """Characters of a record's type that are kept: enough to see a secret in it, which the caller takes out."""
+_FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 MAX_TOKENS = 2**40
 UNKNOWN_SESSION = "?"
 """Where a fork does not name the session it came from."""
@@ -111,6 +112,16 @@ def time_of(record: dict[str, Any], kind: str, context: Context) -> tuple[str | 
 
 def time_at(stamp: object, context: Context) -> tuple[str | None, AtSource]:
     """Return what `time_of` does for a record with this ``timestamp``."""
+    if isinstance(stamp, str) and _is_plain(stamp):
+        # The same as below, without what this form does not need.
+        try:
+            moment = datetime.fromisoformat(stamp)
+        except ValueError:
+            return None, "unknown"
+        if not _FIRST <= moment <= context.latest:
+            return None, "unknown"
+        context.at = stamp[:19] + "+00:00"
+        return context.at, "own"
     return _dated(stamp, parse_time(stamp), context)
 
 
@@ -119,10 +130,13 @@ def _dated(stamp: object, moment: datetime | None, context: Context) -> tuple[st
         return (context.at, "inherited") if context.at else (None, "unknown")
     if moment is None or moment > context.latest:
         return None, "unknown"
-    # Nearly all stamps have the form ``2026-03-02T09:00:00.000Z``, which need not be put together anew.
-    plain = isinstance(stamp, str) and len(stamp) == 24 and stamp[-1] == "Z" and stamp[4] == stamp[7] == "-"
-    context.at = stamp[:19] + "+00:00" if plain else iso(moment)
+    context.at = iso(moment)
     return context.at, "own"
+
+
+def _is_plain(stamp: str) -> bool:
+    """Say whether a stamp has the form ``2026-03-02T09:00:00.000Z``, as nearly all have."""
+    return len(stamp) == 24 and stamp[-1] == "Z" and stamp[4] == stamp[7] == "-"
 
 
 def type_of(record: dict[str, Any]) -> str:
