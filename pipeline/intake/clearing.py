@@ -16,7 +16,7 @@ from pipeline.core.clock import Clock
 from pipeline.domain.speech import BareLink, Entry, tally
 from pipeline.ledger import Ledger, secrets
 from pipeline.safety.recognised import Fingerprint
-from pipeline.safety.redaction import Redacted, redact, redact_all
+from pipeline.safety.redaction import Redacted, redact
 
 _WORD_CHARS = 64
 """Characters kept of a record's type, which for an unknown one is whatever the file says."""
@@ -26,6 +26,7 @@ _MOST_WORDS = 4096
 _WORDS = ("type", "branch", "origin", "entrypoint")
 _LISTS = ("tool_names", "files", "memory_writes", "memory_reads")
 _NOTHING: tuple[str, ...] = ()
+_SILENCE = Redacted("", 0, ())
 
 Item = Entry | BareLink
 Values = tuple[tuple[str, ...], tuple[str, ...]]
@@ -61,21 +62,17 @@ def clear(entries: Iterable[Item]) -> Iterator[Cleared]:
 
 
 def _cleared(chunk: list[Item]) -> Cleared:
-    told = [(at, entry) for at, entry in enumerate(chunk) if isinstance(entry, Entry)]
-    texts = [entry.text for _, entry in told if entry.text] + [entry.note for _, entry in told if entry.note]
-    redacted = dict(zip(texts, redact_all(texts), strict=True))
     values: dict[int, Values] = {}
-    for at, entry in told:
-        text, note = redacted.get(entry.text), redacted.get(entry.note)
-        if (text is not None and text.found) or (note is not None and note.found):
-            values[at] = (_values(text), _values(note))
-            entry = replace(entry, text=text.text if text else "", note=note.text if note else "")
+    for at, entry in enumerate(chunk):
+        if isinstance(entry, BareLink):
+            continue
+        text = redact(entry.text) if entry.text else _SILENCE
+        note = redact(entry.note) if entry.note else _SILENCE
+        if text.found or note.found:
+            values[at] = (text.values, note.values)
+            entry = replace(entry, text=text.text, note=note.text)
         chunk[at] = _renamed(entry, _word)
     return Cleared(chunk, values)
-
-
-def _values(redacted: Redacted | None) -> tuple[str, ...]:
-    return _NOTHING if redacted is None else redacted.values
 
 
 def _renamed(entry: Entry, word: Callable[[str], str]) -> Entry:
@@ -83,8 +80,8 @@ def _renamed(entry: Entry, word: Callable[[str], str]) -> Entry:
     changed: dict[str, Any] = {}
     for name in _WORDS:
         text = getattr(entry, name)
-        if text and (told := word(text)) != text:
-            changed[name] = told
+        if text and (without := word(text)) != text:
+            changed[name] = without
     for name in _LISTS:
         texts = getattr(entry, name)
         if texts and (listed := tuple(map(word, texts))) != texts:
@@ -117,7 +114,7 @@ class Learned:
         """Keep what was learned, and take it out of what those sessions had said before."""
         secrets.keep(self._ledger, self._known, self._fingerprints, self._sessions, now=self._clock.now())
 
-    def told(self, chunks: Iterable[Cleared]) -> Iterator[Item]:
+    def rid(self, chunks: Iterable[Cleared]) -> Iterator[Item]:
         """Yield the entries of `chunks` without what is known, learning from each what follows must lack."""
         for items, values in chunks:
             for at, item in enumerate(items):

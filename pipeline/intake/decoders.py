@@ -1,6 +1,6 @@
 """Two more processes that decode transcripts and take the secrets out, while this one writes the ledger.
 
-They are forks of this process, so that they start in a few milliseconds, and they end with the files they
+They are copies of this process, so that they start in a few milliseconds, and they end with the files they
 were given. Of each file they send its entries in pieces through a pipe. What can't be sent (a file that is no
 transcript, an error) is left to this process; if one of them dies or falls silent, `LostError` says so, and
 the caller reads those files itself.
@@ -8,22 +8,19 @@ the caller reads those files itself.
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import marshal
 import os
 import select
-import signal
 import struct
-import sys
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import astuple, fields, replace
+from functools import partial
 from operator import attrgetter
 from types import TracebackType
 from typing import Any, Self
 
+from pipeline.core import system
 from pipeline.core.errors import InputError, ReverieError
 from pipeline.domain.speech import BareLink, Entry, MemoryWrite
 from pipeline.intake.clearing import Cleared, Item
@@ -38,7 +35,7 @@ _SIZE = struct.Struct("<Q")
 _PIPE_BYTES = 1 << 20
 _FIELDS = tuple(field.name for field in fields(Entry))
 _VALUES = attrgetter(*_FIELDS)
-_LINK_SIZE = len(BareLink._fields)
+_LINK_SIZE = len(BareLink.__annotations__)
 _WRITTEN = _FIELDS.index("written")
 _BEGUN, _PIECE, _END, _LEFT = "begun", "piece", "end", "left"
 
@@ -49,17 +46,12 @@ class LostError(ReverieError):
 
 def worth_it(waiting: int) -> bool:
     """Say whether more processes would help to read so many bytes on this machine."""
-    return waiting >= WORTH_IT and _cores() > 1 and _may_fork()
+    return waiting >= WORTH_IT and _cores() > 1 and system.may_copy()
 
 
 def _cores() -> int:
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
-def _may_fork() -> bool:
-    # Elsewhere than on Linux the system's own libraries may not outlive a fork beside other threads.
-    return sys.platform == "linux" or threading.active_count() == 1
 
 
 class Decoders:
@@ -125,19 +117,7 @@ class _Child:
     """A process that reads `tasks` in order, and the pipe that it writes to."""
 
     def __init__(self, tasks: Sequence[Task]) -> None:
-        self._fd, out = os.pipe()
-        self._pid = os.fork()
-        if not self._pid:
-            # Nothing of what this process has begun may be ended by its copy: no handler, no buffer.
-            code = 1
-            try:
-                os.close(self._fd)
-                _serve(tasks, out)
-                code = 0
-            finally:
-                os._exit(code)
-        os.close(out)
-        _widen(self._fd)
+        self._pid, self._pipe = system.start_copy(partial(_serve, tasks), pipe_bytes=_PIPE_BYTES)
 
     def receive(self) -> tuple[Any, ...]:
         """Return the next message. Raises LostError when none comes."""
@@ -148,8 +128,8 @@ class _Child:
     def _read(self, size: int) -> bytes:
         pieces: list[bytes] = []
         while size:
-            ready, _, _ = select.select([self._fd], [], [], SILENCE_SECONDS)
-            piece = os.read(self._fd, min(size, _PIPE_BYTES)) if ready else b""
+            ready, _, _ = select.select([self._pipe], [], [], SILENCE_SECONDS)
+            piece = os.read(self._pipe, min(size, _PIPE_BYTES)) if ready else b""
             if not piece:
                 raise LostError()
             pieces.append(piece)
@@ -157,18 +137,9 @@ class _Child:
         return b"".join(pieces)
 
     def end(self) -> None:
-        """End the process, which has nothing to lose, and wait for it."""
-        os.close(self._fd)
-        os.kill(self._pid, signal.SIGKILL)
-        os.waitpid(self._pid, 0)
-
-
-def _widen(fd: int) -> None:
-    """Let more wait in a pipe, where the system can."""
-    resize = getattr(fcntl, "F_SETPIPE_SZ", None)
-    if resize is not None:
-        with suppress(OSError):
-            fcntl.fcntl(fd, resize, _PIPE_BYTES)
+        """End the process, which has nothing to lose."""
+        os.close(self._pipe)
+        system.end_copy(self._pid)
 
 
 def _serve(tasks: Sequence[Task], out: int) -> None:
@@ -207,7 +178,7 @@ def _packed(item: Item) -> tuple[Any, ...]:
 
 def _unpacked(values: tuple[Any, ...]) -> Item:
     if len(values) == _LINK_SIZE:
-        return BareLink._make(values)
+        return BareLink(*values)
     entry = Entry(*values)
     if entry.written:
         written = tuple(MemoryWrite(*item) for item in values[_WRITTEN])

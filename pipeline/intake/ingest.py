@@ -238,7 +238,7 @@ def take_in(
     result = commit_ingest(
         ledger,
         key,
-        learned.told(reading.cleared()),
+        learned.rid(reading.cleared()),
         settle=learned.settle,
         cursor_json=lambda: reading.cursor.to_json(),
         stamp=lambda: (reading.cursor.mtime_ns, reading.cursor.size),

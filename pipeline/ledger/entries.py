@@ -81,9 +81,8 @@ def commit_ingest(
 
     `entries` may be an iterator over any amount: a few megabytes are held at a time, and the write lock is
     taken when the first are there, as `restarted` is asked. `cursor_json`, `offset` and `type_counts` may be
-    callables, asked when all are there, as are `bad`, `settle` and `stamp`, time (ns) and size of the file as
-    it was read. `abandoned` tells from links in file order what lies on branches the person left. Of entries
-    without speech those with a tool are kept.
+    callables, asked when all are there, as are `bad`, `settle` and `stamp` (time in ns and size of the file as
+    it was read). `abandoned` tells from links what lies on branches the person left.
     """
     batches = _batches(entries)
     first = next(batches, [])
@@ -97,9 +96,7 @@ def commit_ingest(
         offered, copies = 0, dict[str, bool]()
         for batch in chain([first], batches):
             reached = links.add(ledger, file, batch, after=reached)
-            told = [entry for entry in batch if isinstance(entry, Entry)]
-            offered += _insert(ledger, file, key, _own(ledger, told, copies))
-            _note_deeds(ledger, told, seconds(now))
+            offered += _keep(ledger, file, key, batch, copies, seconds(now))
         grown_after = None if links.mark_branches(ledger, file, tip, abandoned) else last_row
         conversations.rebuild(ledger, file, gap_minutes=gap_minutes, now=now, grown_after=grown_after)
         ledger.executemany(_BAD_LINE, [(file, *line) for line in bad])
@@ -116,10 +113,25 @@ def commit_ingest(
             after_row=last_row,
             stamp=stamp(),
         )
-        faults.reach("ingest.before_commit")
         new = _new_rows(ledger, file, last_row)
+        faults.reach("ingest.before_commit")
     faults.reach("ingest.after_commit")
     return IngestResult(new, offered - new)
+
+
+def _keep(
+    ledger: Ledger,
+    file: int,
+    key: str,
+    batch: Sequence[Entry | BareLink],
+    copies: dict[str, bool],
+    now: float,
+) -> int:
+    """Keep the entries of a batch and what they show being done; return how many were worth a row."""
+    entries = [entry for entry in batch if isinstance(entry, Entry)]
+    offered = _insert(ledger, file, key, _own(ledger, entries, copies))
+    _note_deeds(ledger, entries, now)
+    return offered
 
 
 def _new_rows(ledger: Ledger, file: int, last_row: int) -> int:

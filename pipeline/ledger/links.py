@@ -186,31 +186,31 @@ class FileLinks:
 
     def _is_known(self, uuid: str, table: bytearray) -> bool:
         at, bit = _bit(uuid)
-        return bool(table[at] & bit) and self.place_of(uuid) is not None
+        return bool(table[at] & bit) and self.position_of(uuid) is not None
 
-    def place_of(self, uuid: str) -> int | None:
-        """Return the place of `uuid` among the links that were passed, None where it is none of them."""
+    def position_of(self, uuid: str) -> int | None:
+        """Return the position of `uuid` among the links that were passed, None where it is none of them."""
         checksum = _checksums([uuid])
         at = self._marks.find(checksum)
         while at >= 0:
-            place, apart = divmod(at, _CRC)
-            if not apart and self._uuid_at(place) == uuid:
-                return place
+            position, apart = divmod(at, _CRC)
+            if not apart and self._uuid_at(position) == uuid:
+                return position
             at = self._marks.find(checksum, at + 1)
         return None
 
-    def _uuid_at(self, place: int) -> str:
-        at = bisect_right(self._bases, place) - 1
+    def _uuid_at(self, position: int) -> str:
+        at = bisect_right(self._bases, position) - 1
         number, left_out = self._batches[at], frozenset(self._left_out[at])
         if self._held[0] != number:
             batch = self._ledger.value("SELECT links FROM link_batches WHERE id = ?", (number,))
             uuids = [link[0] for n, (_, link) in enumerate(_decoded(batch)) if n not in left_out]
             self._held = (number, uuids)
-        return self._held[1][place - self._bases[at]]
+        return self._held[1][position - self._bases[at]]
 
 
 def _bit(uuid: str) -> tuple[int, int]:
-    """Return the place of a uuid's bit in a table of `_TABLE` bytes."""
+    """Return the position of a uuid's bit in a table of `_TABLE` bytes."""
     checksum = crc32(uuid.encode("utf-8", "surrogatepass"))
     return (checksum >> 3) % _TABLE, 1 << (checksum & 7)
 

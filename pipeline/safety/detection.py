@@ -252,7 +252,7 @@ def names(text: str, lowered: str, found_hints: Set[str]) -> list[int]:
     """Return where the names begin that a value may be assigned to, in order, none within another.
 
     Plain searches for what every name holds come first: the pattern itself, tried at every character,
-    took half of all redaction's time. `lowered` is `text` in lower case, `found_hints` those of `HINTS` in it.
+    took half of all redaction's time. `lowered` is `text` in lower case; `found_hints` stand in it.
     """
     positions: set[int] = set()
     hints = KEY_HINTS if lowered.isascii() else KEY_HINTS + FAR_KEY_HINTS

@@ -37,7 +37,7 @@ class Hints:
 
     def found_in(self, lowered: str) -> set[str]:
         """Return which hints, and parts of hints, stand in a text in lower case."""
-        found = set(self._always)
+        found: set[str] = set(self._always)
         known = self._words
         for word in set(lowered.split()):
             held = known.get(word)

@@ -20,7 +20,6 @@ full.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,11 +62,6 @@ def redact(text: str) -> Redacted:
             values += clean(text[start:end])
         text = _without(text, spans)
     return Redacted(text, found, tuple(sorted(kinds)), tuple(values))
-
-
-def redact_all(texts: Sequence[str]) -> list[Redacted]:
-    """Return what `redact` gives for each of `texts`."""
-    return [redact(text) for text in texts]
 
 
 def has_secret(text: str) -> bool:

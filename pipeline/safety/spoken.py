@@ -93,10 +93,10 @@ def spans(text: str, lowered: str, hints: Set[str]) -> Iterator[Span]:
         yield from codes(text, lowered, hints)
 
 
-def _pairs(text: str, lowered: str, found: Set[str], *, ascii_only: bool) -> Iterator[Span]:
+def _pairs(text: str, lowered: str, found_hints: Set[str], *, ascii_only: bool) -> Iterator[Span]:
     """Yield the passwords told together with whose they are: ``login: bob / …``, ``admin / …``."""
     hints = PAIR_HINTS if ascii_only else PAIR_HINTS + FAR_PAIR_HINTS
-    for hint in [hint for hint in hints if hint in found]:
+    for hint in [hint for hint in hints if hint in found_hints]:
         at = lowered.find(hint)
         while at >= 0:
             if not (lowered[at - 1 : at].isalpha() or text[at - 1 : at] == "/") or hint in FAR_PAIR_HINTS:

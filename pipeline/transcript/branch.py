@@ -27,13 +27,13 @@ class Stored(Protocol):
         """Yield them all."""
         ...
 
-    def place_of(self, uuid: str) -> int | None:
-        """Return the place among the links that the last iteration came by, None for one not among them."""
+    def position_of(self, uuid: str) -> int | None:
+        """Return its position among the links that the last iteration came by, None for none of them."""
         ...
 
 
 class _Tree:
-    """The links of one file by place: what each hangs on, and which are prompts of the main chain."""
+    """The links of one file by position: what each hangs on, and which are prompts of the main chain."""
 
     def __init__(self, links: Iterable[Link]) -> None:
         self._stored = links if isinstance(links, Stored) else None
@@ -44,33 +44,33 @@ class _Tree:
         self.prompts = bytearray()
         self.leaf = _NOWHERE
         for uuid, parent, is_prompt, is_sidechain in links:
-            place = None if self._stored else self._recent.get(uuid)
-            if place is None:
-                place = self._add(uuid, parent)
+            position = None if self._stored else self._recent.get(uuid)
+            if position is None:
+                position = self._add(uuid, parent)
             if is_prompt and not is_sidechain:
-                self.prompts[place] = 1
-                self.leaf = place
+                self.prompts[position] = 1
+                self.leaf = position
         self._recent, self._before, self._waiting = {}, {}, {}
 
     def _add(self, uuid: str, parent: str | None) -> int:
-        place = len(self.parents)
+        position = len(self.parents)
         if self._stored is not None and len(self._recent) == WINDOW:
             self._recent, self._before = {}, self._recent
-        self._recent[uuid] = place
+        self._recent[uuid] = position
         if self._waiting:
             for child in self._waiting.pop(uuid, ()):
-                self.parents[child] = place
-        self.parents.append(_NOWHERE if parent is None else self._find(parent, place))
+                self.parents[child] = position
+        self.parents.append(_NOWHERE if parent is None else self._find(parent, position))
         self.prompts.append(0)
-        return place
+        return position
 
     def _find(self, uuid: str, child: int) -> int:
-        """Return the place of `uuid`; where it has none yet, `child` waits for it."""
+        """Return the position of `uuid`; where it has none yet, `child` waits for it."""
         found = self._recent.get(uuid)
         if found is None:
             found = self._before.get(uuid)
         if found is None and self._stored is not None and uuid not in self._waiting:
-            found = self._stored.place_of(uuid)
+            found = self._stored.position_of(uuid)
         if found is None:
             self._waiting.setdefault(uuid, []).append(child)
             return _NOWHERE
@@ -86,7 +86,7 @@ class _Tree:
         return chain
 
     def forks(self, chain: bytearray) -> Iterator[int]:
-        """Yield each place that a prompt parts from the node of `chain` it hangs on, unless from the leaf."""
+        """Yield what a prompt parts from the node of `chain` that it hangs on, unless that is the leaf."""
         node = array("i", [_UNKNOWN]) * len(chain)
         passed = bytearray(len(chain))
         for start in range(len(chain)):
@@ -132,7 +132,7 @@ def abandoned(links: Iterable[Link]) -> set[str]:
     if all(chain):
         return set()
     gone = frozenset(tree.forks(chain))
-    return {uuid for place, uuid in enumerate(_uuids(links)) if place in gone} if gone else set()
+    return {uuid for position, uuid in enumerate(_uuids(links)) if position in gone} if gone else set()
 
 
 def _uuids(links: Iterable[Link]) -> Iterable[str]:
