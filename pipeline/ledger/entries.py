@@ -81,8 +81,8 @@ def commit_ingest(
 
     `entries` may be an iterator over any amount: a few megabytes are held at a time, and the write lock is
     taken when the first are there, as `restarted` is asked. `cursor_json`, `offset` and `type_counts` may be
-    callables, asked when all are there, as are `bad`, `settle` and `stamp` (time in ns and size of the file as
-    it was read). `abandoned` tells from links what lies on branches the person left.
+    callables, asked when all are there, as are `bad`, `settle` and `stamp` (time in ns and size as read).
+    `abandoned` tells from links what lies on branches the person left.
     """
     batches = _batches(entries)
     first = next(batches, [])
