@@ -27,7 +27,9 @@ def bare(entry):
     kept = entry.text or entry.note or entry.memory_writes or entry.tool_names or entry.memory_reads
     if kept or entry.written:
         return entry
-    return bare(BareLink(entry.offset, entry.uuid if entry.chained else "", entry.parent_uuid, entry.sidechain))
+    return bare(
+        BareLink(entry.offset, entry.uuid if entry.chained else "", entry.parent_uuid, entry.sidechain)
+    )
 
 
 def assert_same(path, *, quiet, cursor=None):
@@ -49,10 +51,9 @@ def test_real_transcripts_are_skimmed_as_they_are_read(quiet):
         assert_same(path, quiet=quiet)
 
 
-ODD = st.sampled_from(
-    [None, True, 0, -1, 1.5, 1e300, 2**70, "", "x", "user", "\0", "a\0b", [], ["x"], [{}], {}, {"kind": 1}]
-    + [{"kind": "human"}, {"sessionId": "s"}, [{"type": "text"}], [{"type": "tool_result"}], "é", STAMP, "2026"]
-)
+VALUES = [None, True, 0, -1, 1.5, 1e300, 2**70, "", "x", "user", "\0", "a\0b", "é", STAMP, "2026"]
+SHAPES = [[], ["x"], [{}], {}, {"kind": 1}, {"kind": "human"}, {"sessionId": "s"}, [{"type": "tool_result"}]]
+ODD = st.sampled_from([*VALUES, *SHAPES, [{"type": "text"}]])
 USUAL = [
     user("hello 日本 🚀"),
     user([{"type": "text", "text": "one"}, {"type": "image", "source": {}}]),
@@ -89,7 +90,19 @@ FIELDS = [
     *("cwd", "entrypoint", "gitBranch", "isSidechain", "isMeta", "isApiErrorMessage", "agentId", "origin"),
     *("forkedFrom", "message", "attachment", "toolUseResult", "userType", "turnOrigin", "isCompactSummary"),
 ]
-BELOW = ["role", "id", "model", "content", "usage", "type", "text", "name", "input", "tool_use_id", "is_error"]
+BELOW = [
+    "role",
+    "id",
+    "model",
+    "content",
+    "usage",
+    "type",
+    "text",
+    "name",
+    "input",
+    "tool_use_id",
+    "is_error",
+]
 BELOW += ["input_tokens", "output_tokens", "file_path", "notebook_path", "path", "kind"]
 
 
@@ -101,7 +114,9 @@ def records(draw):
         **json.loads(json.dumps(draw(st.sampled_from(USUAL)))),
         "uuid": f"u{number}",
         "parentUuid": f"u{number - 1}" if number else None,
-        "timestamp": draw(st.sampled_from([STAMP, "2026-03-02T09:07:00.500Z", "2099-01-01T00:00:00.000Z", "x"])),
+        "timestamp": draw(
+            st.sampled_from([STAMP, "2026-03-02T09:07:00.500Z", "2099-01-01T00:00:00.000Z", "x"])
+        ),
     }
     for name in draw(st.lists(st.sampled_from(["uuid", "parentUuid", "timestamp", "type"]), max_size=1)):
         record.pop(name, None)
@@ -146,7 +161,9 @@ HOW |= st.sampled_from(["infinite", "deep", "twice", "glued", "torn", "control"]
 
 
 @settings(max_examples=250, deadline=None)
-@given(st.lists(st.tuples(records(), HOW), max_size=12), st.integers(0, 40), st.integers(0, 60), st.booleans())
+@given(
+    st.lists(st.tuples(records(), HOW), max_size=12), st.integers(0, 40), st.integers(0, 60), st.booleans()
+)
 def test_whatever_stands_in_a_file_is_skimmed_as_it_is_read(drawn, cut, tail, quiet):
     data = b"".join(broken(record, how) for record, how in drawn)
     with tempfile.TemporaryDirectory() as folder:
