@@ -3,6 +3,7 @@
 import json
 import os
 import tempfile
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,7 @@ def test_real_transcripts_are_skimmed_as_they_are_read(quiet):
 
 VALUES = [None, True, 0, -1, 1.5, 1e300, 2**70, "", "x", "user", "\0", "a\0b", "é", STAMP, "2026"]
 SHAPES = [[], ["x"], [{}], {}, {"kind": 1}, {"kind": "human"}, {"sessionId": "s"}, [{"type": "tool_result"}]]
-ODD = st.sampled_from([*VALUES, *SHAPES, [{"type": "text"}]])
+ODD = st.sampled_from([*VALUES, *SHAPES, [{"type": "text"}]]).map(deepcopy)
 USUAL = [
     user("hello 日本 🚀"),
     user([{"type": "text", "text": "one"}, {"type": "image", "source": {}}]),
