@@ -80,9 +80,8 @@ def commit_ingest(
     """Commit one pass over the file `key`: all of it or nothing.
 
     `entries` may be an iterator over any amount: a few megabytes are held at a time, and the write lock is
-    taken when the first are there, as `restarted` is asked. `cursor_json`, `offset` and `type_counts` may be
-    callables, asked when all are there, as are `bad`, `settle` and `stamp` (time in ns and size as read).
-    `abandoned` tells from links what lies on branches the person left.
+    taken when the first are there, as `restarted` is asked. All other callables, and `bad`, are asked when
+    all are there: `stamp` for time (ns) and size as read, `abandoned` for what the person left behind.
     """
     batches = _batches(entries)
     first = next(batches, [])

@@ -115,7 +115,7 @@ class Killer:
 
 def killed(folder, projects, expected):
     """Kill the reading before every few statements, and read again."""
-    statements = []
+    statements: list[str] = []
     together(projects, home_for(folder, "whole"), statements.append)
     writes = [
         n for n, text in enumerate(statements) if text.lstrip().startswith(("INSERT", "UPDATE", "COMMIT"))
@@ -141,7 +141,7 @@ def lost(folder, projects, expected):
     home = home_for(folder, "plain")
     one_by_one(projects, home)
     decoders.WORTH_IT = 0
-    killed_now = []
+    killed_now: list[int] = []
 
     def kill(statement):
         if statement.lstrip().startswith("INSERT INTO link_batches"):

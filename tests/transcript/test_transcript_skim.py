@@ -161,7 +161,7 @@ HOW = st.sampled_from([""] * 12 + ["crlf", "bom", "blank", "zero", "zeros", "byt
 HOW |= st.sampled_from(["infinite", "deep", "twice", "glued", "torn", "control"])
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(st.tuples(records(), HOW), max_size=12), st.integers(0, 40), st.integers(0, 60), st.booleans()
 )
