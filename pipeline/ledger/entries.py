@@ -90,8 +90,7 @@ def commit_ingest(
         restart_reason = restarted() if callable(restarted) else restarted
         if restart_reason:
             _supersede(ledger, file)
-        tip, reached = links.tip(ledger, file), links.reached(ledger, file)
-        last_row = int(ledger.value("SELECT coalesce(max(id), 0) FROM memory_transcript_entries"))
+        tip, reached, last_row = links.tip(ledger, file), links.reached(ledger, file), _last_row(ledger)
         offered, copies = 0, dict[str, bool]()
         for batch in chain([first], batches):
             reached = links.add(ledger, file, batch, after=reached)
@@ -131,6 +130,10 @@ def _keep(
     offered = _insert(ledger, file, key, _own(ledger, entries, copies))
     _note_deeds(ledger, entries, now)
     return offered
+
+
+def _last_row(ledger: Ledger) -> int:
+    return int(ledger.value("SELECT coalesce(max(id), 0) FROM memory_transcript_entries"))
 
 
 def _new_rows(ledger: Ledger, file: int, last_row: int) -> int:
