@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
+import shutil
+import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-import orjson
 
 from bench.material import Session, encode, write_transcript
 from bench.measure import Ratio, compare
@@ -34,17 +36,56 @@ def _into_new(path: Path, home: Path) -> int:
         return _ingest(ledger, path)
 
 
-def transcript(folder: Path, rounds: int) -> Ratio:
-    """A transcript of 30 MB (9,000 lines) into an empty ledger, against decoding its lines."""
-    path = folder / "session.jsonl"
-    write_transcript(path, 30)
+_COMMAND = "from _reverie_start import run; run()"
+_DECODE = """
+import sys
+from pathlib import Path
+import orjson
+for path in Path(sys.argv[1]).glob("*/*.jsonl"):
+    with path.open("rb") as lines:
+        for line in lines:
+            orjson.loads(line)
+"""
 
-    def decode() -> None:
-        with path.open("rb") as lines:
-            for line in lines:
-                orjson.loads(line)
 
-    return compare(lambda: _into_new(path, folder), decode, rounds)
+def transcripts(folder: Path, rounds: int, files: int = 30, megabytes: float = 3.5) -> Ratio:
+    """``reverie ingest`` of 105 MB in 30 files into an empty home, against decoding their lines.
+
+    Both are whole processes, what they import and the processes they start included.
+    """
+    projects = folder / "claude" / "projects"
+    for number in range(files):
+        path = projects / f"-home-dev-{number % 5}" / f"session-{number}.jsonl"
+        session = Session(seed=number)
+        # A dozen of a wallet's words in a row, which the random words have, would be taken for its secret.
+        session.prose = re.sub(r"((?:\w+ ){7})", r"\1of ", session.prose)
+        write_transcript(path, megabytes, session)
+    ingest = [sys.executable, "-c", _COMMAND, "ingest", "--dir", str(projects)]
+    decode = [sys.executable, "-I", "-c", _DECODE, str(projects)]
+    mine: list[tuple[float, float]] = []
+    bare: list[tuple[float, float]] = []
+    for number in range(rounds + 1):
+        shutil.rmtree(folder / "home", ignore_errors=True)
+        with _home(folder):
+            pair = (_process(ingest), _process(decode))
+        if number:  # The first round warms up.
+            mine.append(pair[0])
+            bare.append(pair[1])
+    wall, cpu = (statistics.median(times) for times in zip(*mine, strict=True))
+    wall0, cpu0 = (statistics.median(times) for times in zip(*bare, strict=True))
+    return Ratio(wall / wall0, cpu / cpu0, wall * 1e3, wall0 * 1e3, rounds)
+
+
+def _process(command: list[str]) -> tuple[float, float]:
+    """Return the seconds a command takes by the clock, and of processor, its own children's included."""
+    begun = time.perf_counter()
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    wall = time.perf_counter() - begun
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise subprocess.CalledProcessError(child.returncode, command)
+    return wall, used.ru_utime + used.ru_stime
 
 
 @contextmanager

@@ -32,13 +32,12 @@ def _intake() -> list[Group]:
         single(
             INTAKE,
             Row(
-                "ingest 30 MB",
-                "a transcript of 30 MB into an empty ledger",
-                "orjson.loads of its lines",
+                "ingest 105 MB",
+                "`reverie ingest` of 30 transcripts, 105 MB",
+                "orjson.loads of their lines",
                 given,
-                how=IN_PROCESS,
             ),
-            ingest.transcript,
+            ingest.transcripts,
         ),
         single(
             INTAKE,

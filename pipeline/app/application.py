@@ -18,7 +18,6 @@ from pipeline.context import open_store
 from pipeline.core import clock as clocks
 from pipeline.core import locks, network, paths, zone
 from pipeline.core.errors import (
-    ODD_DATA,
     ConfigError,
     DamagedLedgerError,
     InputError,
@@ -26,7 +25,6 @@ from pipeline.core.errors import (
     SearchError,
     StoreError,
     UsageError,
-    cause,
 )
 from pipeline.core.home import Home
 from pipeline.domain.memory import TYPES
@@ -220,26 +218,17 @@ class App:
         self, *, file: Path | None = None, folder: Path | None = None, reimport: bool = False
     ) -> Iterator[Ingested | InputError]:
         """Ingest one file, or every session file under `folder`; a bad file is yielded as its error."""
-        from pipeline.intake.ingest import KnownFiles
-        from pipeline.transcript import scan
+        from pipeline.intake.many import Intake
+        from pipeline.transcript import survey
 
         with self.ledger() as ledger:
             files.recover_ingesting(ledger)
-            roots = (folder,) if folder else (paths.projects_dir(),)
-            known = None if file or reimport else KnownFiles(ledger)
-            for path in [file] if file else scan(folder or paths.projects_dir()):
-                if isinstance(path, InputError):
-                    yield path
-                    continue
-                try:
-                    unchanged = known.unchanged(path) if known else None
-                    yield unchanged or self._ingest(
-                        ledger, path, roots, reimport=reimport, asked_for=bool(file)
-                    )
-                except (InputError, OSError, *ODD_DATA) as error:
-                    if file:
-                        raise
-                    yield error if isinstance(error, InputError) else _odd(path, error)
+            if file:
+                yield self._ingest(ledger, file, (paths.projects_dir(),), reimport=reimport, asked_for=True)
+                return
+            root = folder or paths.projects_dir()
+            intake = Intake(ledger, root, settings=self.settings, clock=self.clock, reimport=reimport)
+            yield from intake.read(survey(root))
 
     def _ingest(
         self,
@@ -442,9 +431,3 @@ def _require_provider(llm: str, settings: Settings) -> None:
 
 def _advised(error: ConfigError) -> str:
     return f"{error}. Until it is mended nothing is written and no model is asked. {error.fix}"
-
-
-def _odd(path: Path, error: Exception) -> InputError:
-    """Return the error for a transcript at `path` that fails in a way nobody thought of."""
-    message = f"can't be taken in: {cause(error)}"
-    return InputError(message, file=str(path), fix="Run `reverie ingest --file` with it for the details.")

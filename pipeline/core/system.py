@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 OPEN = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
@@ -77,6 +79,52 @@ def ending(pid: int, *, force: bool, system: str = sys.platform) -> list[str]:
     if not is_windows(system):
         return []
     return ["taskkill", "/T", *(["/F"] if force else []), "/PID", str(pid)]
+
+
+def may_copy(system: str = sys.platform) -> bool:
+    """Whether this process may be copied with `start_copy`.
+
+    Windows can't; elsewhere than on Linux the system's own libraries may not outlive it beside other threads.
+    """
+    return hasattr(os, "fork") and (system == "linux" or threading.active_count() == 1)
+
+
+def start_copy(work: Callable[[int], None], *, pipe_bytes: int) -> tuple[int, int]:
+    """Copy this process and let the copy do `work`, given where to write, and end.
+
+    Returns the copy's number and where to read what it writes, of which about `pipe_bytes` may wait.
+    """
+    source, out = os.pipe()
+    _widen(source, pipe_bytes)
+    pid = os.fork()
+    if pid:
+        os.close(out)
+        return pid, source
+    # Nothing that this process has begun may be ended by its copy: no handler runs, no buffer is written.
+    code = 1
+    try:
+        os.close(source)
+        work(out)
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def end_copy(pid: int) -> None:
+    """End a copy, whatever it does, and wait until it is gone."""
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+def _widen(pipe: int, size: int) -> None:
+    import fcntl
+
+    request = getattr(fcntl, "F_SETPIPE_SZ", None)
+    if request is not None:
+        try:
+            fcntl.fcntl(pipe, request, size)
+        except OSError:
+            return  # More than this person's processes may have: what fits, fits.
 
 
 def keep_private(handle: int, mode: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Speaker = Literal["person", "assistant"]
 
@@ -109,6 +109,18 @@ class Entry:
     """For what a person typed, when the assistant or a tool was last seen at work before it, if it was."""
     input_tokens: int = 0
     output_tokens: int = 0
+
+
+class BareLink(NamedTuple):
+    """All that is kept of a record in which nobody speaks and nothing is done: its place among the others.
+
+    `uuid` is "" where the record is no part of the parentUuid tree.
+    """
+
+    offset: int
+    uuid: str
+    parent_uuid: str | None
+    sidechain: bool
 
 
 @dataclass(frozen=True, slots=True)

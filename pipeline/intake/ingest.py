@@ -9,35 +9,31 @@ of which only the newest part will be extracted.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-
-import orjson
+from typing import Protocol
 
 from pipeline.config import Settings
 from pipeline.core.clock import Clock
 from pipeline.core.errors import InputError, UnreadableError
 from pipeline.core.paths import speakable
-from pipeline.domain.speech import Entry, tally
+from pipeline.intake.clearing import Cleared, Learned, clear, type_counts
 from pipeline.intake.left_alone import why_left_alone
-from pipeline.ledger import Ledger, files, secrets
+from pipeline.ledger import Ledger, files
 from pipeline.ledger.entries import commit_ingest
-from pipeline.safety.recognised import Fingerprint
-from pipeline.safety.redaction import redact
-from pipeline.transcript import Cursor, Reading, abandoned, read
-
-_WORD_CHARS = 64
-"""Characters kept of a record's type, which for an unknown one is whatever the file says."""
+from pipeline.transcript import Cursor, abandoned, skim
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Ingested:
-    """What one pass over one file did; `skipped` is "" or why nothing was read."""
+    """What one pass over one file did; `skipped` is "" or why nothing was read.
+
+    Not frozen, which would make it twice as dear: a second look over thousands of files makes one for each.
+    """
 
     key: str
-    path: Path
+    path: Path | str
     new_rows: int = 0
     bad: int = 0
     skipped: str = ""
@@ -62,24 +58,107 @@ class KnownFiles:
     """The files the ledger has, taken in one query, to tell which of thousands need no second look."""
 
     def __init__(self, ledger: Ledger) -> None:
-        self._cursors = files.cursors(ledger)
+        self._files = files.stamps(ledger)
 
-    def unchanged(self, path: Path) -> Ingested | None:
+    def unchanged(self, path: str | Path, stat: os.stat_result | None = None) -> Ingested | None:
         """Return the answer for a file that stands as it was read, found by its path; else None.
 
-        None decides nothing: `ingest_file` then looks at the file by its key.
+        None decides nothing: `ingest_file` then looks at the file by its key. `stat` is what the system
+        just said of it.
         """
-        key, text = self._cursors.get(str(path), ("", ""))
+        known = self._files.get(str(path))
+        if known is None:
+            return None
         try:
-            cursor = orjson.loads(text) if text else {}
-            stat = os.stat(path) if cursor else None  # noqa: PTH116 - half of Path.stat's time
+            stat = stat or os.stat(path)  # noqa: PTH116 - half of Path.stat's time
         except (ValueError, OSError):
             return None
-        if not isinstance(cursor, dict):
+        if known[1] != stat.st_mtime_ns or known[2] != stat.st_size:
             return None
-        if stat is None or (cursor.get("mtime_ns"), cursor.get("size")) != (stat.st_mtime_ns, stat.st_size):
-            return None
-        return Ingested(key, path, skipped="unchanged") if cursor.get("offset") == stat.st_size else None
+        return Ingested(known[0], path, skipped="unchanged")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A file that is to be read on from `cursor`; `size` and `mtime_ms` are those of the look at it."""
+
+    path: Path
+    key: str
+    cursor: Cursor
+    size: int
+    mtime_ms: int
+    quiet: bool
+    source: str
+
+    @property
+    def waiting(self) -> int:
+        """Return about how many bytes there are to read."""
+        return max(0, self.size - self.cursor.offset)
+
+
+class Source(Protocol):
+    """One reading of a file, its own secrets taken out; the fields are true once `cleared` has ended."""
+
+    @property
+    def restarted(self) -> str:
+        """Return "" or why the file is read from its first byte again."""
+        ...
+
+    @property
+    def cursor(self) -> Cursor:
+        """Return how far it was read."""
+        ...
+
+    @property
+    def bad(self) -> list[tuple[int, str]]:
+        """Return number and reason for each line that is no record."""
+        ...
+
+    @property
+    def type_counts(self) -> Mapping[str, int]:
+        """Return how many records of each type there were."""
+        ...
+
+    @property
+    def bytes_read(self) -> int:
+        """Return how many bytes were read."""
+        ...
+
+    def cleared(self) -> Iterator[Cleared]:
+        """Yield what the file tells."""
+        ...
+
+
+class Here:
+    """A reading made in this process. Raises what `skim` does."""
+
+    def __init__(self, task: Task) -> None:
+        self._reading = skim(task.path, task.cursor, quiet=task.quiet)
+        self.bad = self._reading.bad
+
+    @property
+    def restarted(self) -> str:
+        """Return "" or why the file is read from its first byte again."""
+        return self._reading.restarted
+
+    @property
+    def cursor(self) -> Cursor:
+        """Return how far it was read."""
+        return self._reading.cursor
+
+    @property
+    def type_counts(self) -> Mapping[str, int]:
+        """Return how many records of each type there were."""
+        return type_counts(self._reading.type_counts)
+
+    @property
+    def bytes_read(self) -> int:
+        """Return how many bytes were read."""
+        return self._reading.bytes_read
+
+    def cleared(self) -> Iterator[Cleared]:
+        """Yield what the file tells."""
+        return clear(self._reading.entries)
 
 
 def ingest_file(
@@ -101,6 +180,33 @@ def ingest_file(
     so, once, and its rows are kept (D-C4). One of a project that is left alone is skipped, unless a person
     `asked_for` this very file. Raises InputError for no transcript, UnreadableError for one not ours to read.
     """
+    task = look_at(
+        ledger,
+        path,
+        key=key,
+        settings=settings,
+        clock=clock,
+        quiet=quiet,
+        reimport=reimport,
+        asked_for=asked_for,
+        source=source,
+    )
+    return task if isinstance(task, Ingested) else take_in(ledger, task, Here, settings=settings, clock=clock)
+
+
+def look_at(
+    ledger: Ledger,
+    path: Path,
+    *,
+    key: str,
+    settings: Settings,
+    clock: Clock,
+    quiet: bool,
+    reimport: bool,
+    asked_for: bool = False,
+    source: str = "claude-code",
+) -> Task | Ingested:
+    """Return what is to be read of `path`, or what was done where nothing is; see `ingest_file`."""
     state, stat = files.file_state(ledger, key), stat_of(path)
     if stat is None:
         return _note_gone(ledger, path, key, clock)
@@ -112,38 +218,42 @@ def ingest_file(
     # A prompt that still waits for its copy is told on a quiet pass, though the file did not change.
     if same and cursor.offset == stat.st_size and not (quiet and cursor.queue):
         return Ingested(key, path, skipped="unchanged")
-    size, mtime_ms = stat.st_size, stat.st_mtime_ns // 1_000_000
-    files.begin_ingest(ledger, key, str(path), source=source, size=size, mtime_ms=mtime_ms)
+    return Task(path, key, cursor, stat.st_size, stat.st_mtime_ns // 1_000_000, quiet, source)
+
+
+def take_in(
+    ledger: Ledger, task: Task, begin: Callable[[Task], Source], *, settings: Settings, clock: Clock
+) -> Ingested:
+    """Read what `task` says into `ledger`, as `begin` opens it, and return what was done."""
+    key, path, size, mtime_ms = task.key, task.path, task.size, task.mtime_ms
+    files.begin_ingest(ledger, key, str(path), source=task.source, size=size, mtime_ms=mtime_ms)
     try:
-        reading = read(path, cursor, quiet=quiet)
+        reading = begin(task)
     except FileNotFoundError:
         return _note_gone(ledger, path, key, clock)
     except InputError:
         files.refuse(ledger, key)
         raise
-    learned = _Learned(ledger, clock)
+    learned = Learned(ledger, clock)
     result = commit_ingest(
         ledger,
         key,
-        _redacted(reading.entries, learned),
+        learned.rid(reading.cleared()),
         settle=learned.settle,
         cursor_json=lambda: reading.cursor.to_json(),
+        stamp=lambda: (reading.cursor.mtime_ns, reading.cursor.size),
         offset=lambda: reading.cursor.offset,
         size=size,
         mtime_ms=mtime_ms,
         restarted=lambda: reading.restarted,
         bad=reading.bad,
-        type_counts=lambda: _counts(reading.type_counts),
+        type_counts=lambda: reading.type_counts,
         abandoned=abandoned,
         gap_minutes=settings.extraction.conversation_gap_minutes,
         now=clock.now(),
     )
-    return _done(key, path, result.new_rows, reading)
-
-
-def _done(key: str, path: Path, new: int, reading: Reading) -> Ingested:
     bad, restarted = len(reading.bad), reading.restarted
-    return Ingested(key, path, new, bad, restarted=restarted, bytes_read=reading.bytes_read)
+    return Ingested(key, path, result.new_rows, bad, restarted=restarted, bytes_read=reading.bytes_read)
 
 
 def stat_of(path: Path) -> os.stat_result | None:
@@ -163,93 +273,3 @@ def stat_of(path: Path) -> os.stat_result | None:
 def _note_gone(ledger: Ledger, path: Path, key: str, clock: Clock) -> Ingested:
     first = files.mark_gone(ledger, key, clock.now())
     return Ingested(key, path, skipped="gone" if first else "gone before")
-
-
-@lru_cache(maxsize=4096)
-def _word(text: str) -> str:
-    """Return a name out of a record without secrets; the same few come again and again."""
-    return redact(text).text
-
-
-def _counts(counts: Mapping[str, int]) -> dict[str, int]:
-    """Return the counts of record types, whose unknown names are as much a stranger's text as the rest."""
-    word_counts: dict[str, int] = {}
-    for name, count in counts.items():
-        tally(word_counts, _word(name)[:_WORD_CHARS], count)
-    return word_counts
-
-
-class _Learned:
-    """What one pass recognised that was not known: what to keep of it, and the sessions it stands in."""
-
-    def __init__(self, ledger: Ledger, clock: Clock) -> None:
-        self.known = secrets.recognised(ledger)
-        self._ledger = ledger
-        self._clock = clock
-        self._fingerprints: list[Fingerprint] = []
-        self._sessions: set[str] = set()
-
-    def settle(self) -> None:
-        """Keep what was learned, and take it out of what those sessions had said before."""
-        secrets.keep(self._ledger, self.known, self._fingerprints, self._sessions, now=self._clock.now())
-
-    def text(self, text: str, session: str) -> str:
-        """Return `text` without secrets, those that were known before included."""
-        if not text:
-            return text
-        redacted = redact(text)
-        for value in redacted.values:
-            fingerprints = self.known.learn(value)
-            if fingerprints:
-                self._fingerprints += fingerprints
-                self._sessions.add(session)
-        return self.known.mask(redacted.text)
-
-
-def _redacted(entries: Iterator[Entry], learned: _Learned) -> Iterator[Entry]:
-    def masked(text: str) -> str:
-        return learned.known.mask(_word(text))
-
-    for entry in entries:
-        word = masked if learned.known else _word
-        if entry.text or entry.note:
-            text, note = (
-                learned.text(entry.text, entry.session_id),
-                learned.text(entry.note, entry.session_id),
-            )
-            if (text, note) != (entry.text, entry.note):
-                entry = replace(entry, text=text, note=note)
-        kind = word(entry.type)[:_WORD_CHARS]
-        tools = tuple(map(word, entry.tool_names))
-        touched = tuple(map(word, entry.files))
-        branch = word(entry.branch) if entry.branch else ""
-        sender = word(entry.origin)[:_WORD_CHARS] if entry.origin else ""
-        writes = tuple(map(word, entry.memory_writes))
-        reads = tuple(map(word, entry.memory_reads))
-        started = word(entry.entrypoint) if entry.entrypoint else entry.entrypoint
-        if (kind, tools, touched, branch, sender, writes, reads, started) != (
-            entry.type,
-            entry.tool_names,
-            entry.files,
-            entry.branch,
-            entry.origin,
-            entry.memory_writes,
-            entry.memory_reads,
-            entry.entrypoint,
-        ):
-            entry = replace(
-                entry,
-                type=kind,
-                tool_names=tools,
-                files=touched,
-                branch=branch,
-                origin=sender,
-                memory_writes=writes,
-                memory_reads=reads,
-                entrypoint=started,
-            )
-        if entry.written:
-            entry = replace(
-                entry, written=tuple(replace(item, path=word(item.path)) for item in entry.written)
-            )
-        yield entry

@@ -64,7 +64,7 @@ def ingest_orphans(
 
 def _grown(ledger: Ledger, begun: Iterable[spool.Event], now: float) -> Iterator[Path]:
     known = KnownFiles(ledger)
-    seen = set(files.cursors(ledger))
+    seen = set(files.paths(ledger))
     for path_text in sorted(seen):
         path = Path(path_text)
         if known.unchanged(path) is None and path.is_file():

@@ -1,8 +1,9 @@
 """Take what a transcript's reader gives into the ledger, exactly once.
 
 A pass is: `files.begin_ingest`, a commit of its own that shows where a crash happened; then
-`commit_ingest`, one transaction for entries, links, branch flags, conversations and the new offset. Text
-must be redacted before it comes here.
+`commit_ingest`, one transaction for entries, links, branch flags, conversations and the new offset. Passes
+over many files may share one transaction, begun by the caller (`Ledger.together`). Text must be redacted
+before it comes here.
 
 An entry is known by session, uuid and block; one without a uuid by a digest of its session, place
 and text. Speech is also unique by uuid and block over all sessions, because a fork or a resume copies entries
@@ -22,7 +23,7 @@ from typing import Any
 from pipeline.core import faults
 from pipeline.core.clock import parse_time
 from pipeline.core.ids import digest
-from pipeline.domain.speech import Entry
+from pipeline.domain.speech import BareLink, Entry
 from pipeline.ledger import conversations, file_writes, lineage, links, recalls
 from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.ledger.files import file_id, store_state
@@ -61,7 +62,7 @@ class IngestResult:
 def commit_ingest(
     ledger: Ledger,
     key: str,
-    entries: Iterable[Entry],
+    entries: Iterable[Entry | BareLink],
     *,
     cursor_json: str | Callable[[], str],
     offset: int | Callable[[], int],
@@ -74,13 +75,13 @@ def commit_ingest(
     gap_minutes: float,
     now: Moment,
     settle: Callable[[], None] = lambda: None,
+    stamp: Callable[[], tuple[int, int]] = lambda: (0, 0),
 ) -> IngestResult:
     """Commit one pass over the file `key`: all of it or nothing.
 
     `entries` may be an iterator over any amount: a few megabytes are held at a time, and the write lock is
-    taken when the first are there, as `restarted` is asked. `cursor_json`, `offset` and `type_counts` may be
-    callables, asked when all are there, as `bad` is read and `settle` called. `abandoned` tells from links in
-    file order what lies on branches the person left. Of entries without speech those with a tool are kept.
+    taken when the first are there, as `restarted` is asked. All other callables, and `bad`, are asked when
+    all are there: `stamp` for time (ns) and size as read, `abandoned` for what the person left behind.
     """
     batches = _batches(entries)
     first = next(batches, [])
@@ -89,13 +90,11 @@ def commit_ingest(
         restart_reason = restarted() if callable(restarted) else restarted
         if restart_reason:
             _supersede(ledger, file)
-        tip, reached = links.tip(ledger, file), links.reached(ledger, file)
-        last_row = int(ledger.value("SELECT coalesce(max(id), 0) FROM memory_transcript_entries"))
+        tip, reached, last_row = links.tip(ledger, file), links.reached(ledger, file), _last_row(ledger)
         offered, copies = 0, dict[str, bool]()
         for batch in chain([first], batches):
             reached = links.add(ledger, file, batch, after=reached)
-            offered += _insert(ledger, file, key, _own(ledger, batch, copies))
-            _note_deeds(ledger, batch, seconds(now))
+            offered += _keep(ledger, file, key, batch, copies, seconds(now))
         grown_after = None if links.mark_branches(ledger, file, tip, abandoned) else last_row
         conversations.rebuild(ledger, file, gap_minutes=gap_minutes, now=now, grown_after=grown_after)
         ledger.executemany(_BAD_LINE, [(file, *line) for line in bad])
@@ -110,11 +109,31 @@ def commit_ingest(
             restarted=bool(restart_reason),
             type_counts=type_counts() if callable(type_counts) else type_counts,
             after_row=last_row,
+            stamp=stamp(),
         )
-        faults.reach("ingest.before_commit")
         new = _new_rows(ledger, file, last_row)
+        faults.reach("ingest.before_commit")
     faults.reach("ingest.after_commit")
     return IngestResult(new, offered - new)
+
+
+def _keep(
+    ledger: Ledger,
+    file: int,
+    key: str,
+    batch: Sequence[Entry | BareLink],
+    copies: dict[str, bool],
+    now: float,
+) -> int:
+    """Keep the entries of a batch and what they show being done; return how many were worth a row."""
+    entries = [entry for entry in batch if isinstance(entry, Entry)]
+    offered = _insert(ledger, file, key, _own(ledger, entries, copies))
+    _note_deeds(ledger, entries, now)
+    return offered
+
+
+def _last_row(ledger: Ledger) -> int:
+    return int(ledger.value("SELECT coalesce(max(id), 0) FROM memory_transcript_entries"))
 
 
 def _new_rows(ledger: Ledger, file: int, last_row: int) -> int:
@@ -131,8 +150,8 @@ def _supersede(ledger: Ledger, file: int) -> None:
     ledger.execute("DELETE FROM bad_lines WHERE file_id = ?", (file,))
 
 
-def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
-    batch: list[Entry] = []
+def _batches(entries: Iterable[Entry | BareLink]) -> Iterator[list[Entry | BareLink]]:
+    batch: list[Entry | BareLink] = []
     chars = 0
     for entry in entries:
         # The entries of one record stay together, since they share a link.
@@ -140,7 +159,8 @@ def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
             yield batch
             batch, chars = [], 0
         batch.append(entry)
-        chars += len(entry.text) + len(entry.note)
+        if isinstance(entry, Entry):
+            chars += len(entry.text) + len(entry.note)
     if batch:
         yield batch
 

@@ -49,19 +49,26 @@ FROM memory_file_states f
 """
 
 
+_READ = "FROM memory_file_states WHERE gone_at IS NULL AND status = 'idle' AND cursor_json <> ''"
+
+
 def file_state(ledger: Ledger, key: str) -> FileState | None:
     """Return what is known of the file `key`, or None when it was never seen."""
     found = ledger.row(_SELECT + "WHERE file_path = ?", (key,))
     return None if found is None else _state(found)
 
 
-def cursors(ledger: Ledger) -> dict[str, tuple[str, str]]:
-    """Return key and cursor of every file by its path, but for those that are gone or being read."""
-    rows = ledger.execute(
-        "SELECT path, file_path, cursor_json FROM memory_file_states"
-        " WHERE gone_at IS NULL AND status = 'idle' AND cursor_json <> ''"
+def paths(ledger: Ledger) -> list[str]:
+    """Return the path of every file that was read, but for those that are gone or being read."""
+    return [path for (path,) in ledger.execute(f"SELECT path {_READ}")]
+
+
+def stamps(ledger: Ledger) -> dict[str, tuple[str, int, int]]:
+    """Return key, time (ns) and size of each of `paths`, by its path, that was read to its end."""
+    rows = ledger.plain_rows(
+        f"SELECT path, file_path, read_mtime_ns, read_size {_READ} AND read_size = last_processed_offset"
     )
-    return {path: (key, cursor) for path, key, cursor in rows}
+    return {path: (key, stamp, size) for path, key, stamp, size in rows}
 
 
 def bad_lines(ledger: Ledger, key: str) -> list[tuple[int, str]]:
@@ -192,6 +199,7 @@ def store_state(
     restarted: bool,
     type_counts: Mapping[str, int],
     after_row: int,
+    stamp: tuple[int, int],
 ) -> None:
     """Record the end of a pass, whose new rows are those after `after_row`, and set the file idle."""
     known = ledger.row("SELECT * FROM memory_file_states WHERE id = ?", (file,))
@@ -210,7 +218,8 @@ def store_state(
     ledger.execute(
         "UPDATE memory_file_states SET status = 'idle', gone_at = NULL, cursor_json = ?,"
         " last_processed_offset = ?, file_size = ?, last_modified = ?, type_counts = ?,"
-        " restarts = restarts + ?, last_entry_timestamp = ?, session_id = ? WHERE id = ?",
+        " restarts = restarts + ?, last_entry_timestamp = ?, session_id = ?, read_mtime_ns = ?, read_size = ?"
+        " WHERE id = ?",
         (
             cursor_json,
             offset,
@@ -220,6 +229,7 @@ def store_state(
             int(restarted),
             latest,
             known["session_id"] or session or "",
+            *stamp,
             file,
         ),
     )

@@ -3,28 +3,32 @@
 Links are kept apart from entries because most chained entries say nothing, and by the batch, one row for
 some thousands, because a row each took as long as decoding the transcript. Beside a batch stands a checksum
 of each of its uuids: looking for one in a long session then reads a few hundred kilobytes. The
-rule for what is abandoned belongs to the caller; here is only how seldom the whole file must be asked again.
+rule for what is abandoned belongs to the caller; here is only how seldom the whole file must be asked again,
+and how it is gone through then without being held.
 """
 
 from __future__ import annotations
 
 import struct
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from zlib import crc32
 
 import orjson
 
-from pipeline.domain.speech import PROMPTS, Entry
+from pipeline.domain.speech import PROMPTS, BareLink, Entry
 from pipeline.ledger.connection import Ledger
-from pipeline.transcript.branch import Link
+from pipeline.transcript.branch import WINDOW, Link
 
 Tip = tuple[int, Link]
 """A link after the byte offset of its record."""
 
-Abandoned = Callable[[Sequence[Link]], set[str]]
+Abandoned = Callable[[Iterable[Link]], set[str]]
+_TABLE = 1 << 20
+_CRC = 4
 
 
-def add(ledger: Ledger, file: int, batch: Sequence[Entry], *, after: int) -> int:
+def add(ledger: Ledger, file: int, batch: Iterable[Entry | BareLink], *, after: int) -> int:
     """Add the links of a batch that stand behind byte `after`; return the byte of the last one.
 
     The blocks of one record share a link. What stands at or before `after` is known: a file that is
@@ -32,6 +36,10 @@ def add(ledger: Ledger, file: int, batch: Sequence[Entry], *, after: int) -> int
     """
     found: list[list[object]] = []
     for entry in batch:
+        if isinstance(entry, BareLink):
+            if entry.uuid and entry.offset > after:
+                found.append([entry.offset, entry.uuid, entry.parent_uuid, False, entry.sidechain])
+            continue
         if not entry.chained or not entry.uuid or entry.offset < after:
             continue
         human = entry.speaker == "person" and entry.channel in PROMPTS
@@ -93,13 +101,13 @@ def mark_branches(ledger: Ledger, file: int, before: Tip | None, abandoned: Aban
     at; a turn at the end of a long session then costs as much as in a short one. Otherwise, the
     whole file is judged again, and entries may also come back. Return whether it was.
     """
-    if before is not None:
+    if before is not None and _added(ledger, file, before[0]) <= WINDOW:
         offset, last = before
         new = list(links_of(ledger, file, offset + 1))
         if _hangs_on(last[0], new) and not _any_before(ledger, file, offset, [last, *new]):
             _flag(ledger, file, abandoned([last, *new]), 1)
             return False
-    left = abandoned(list(links_of(ledger, file)))
+    left = abandoned(FileLinks(ledger, file))
     flagged = {
         row[0]
         for row in ledger.rows(
@@ -113,17 +121,98 @@ def mark_branches(ledger: Ledger, file: int, before: Tip | None, abandoned: Aban
     return True
 
 
+def _added(ledger: Ledger, file: int, offset: int) -> int:
+    """Return how many links came in batches that end behind byte `offset`."""
+    size = ledger.value(
+        "SELECT sum(length(marks)) FROM link_batches WHERE file_id = ? AND first_offset > ?", (file, offset)
+    )
+    return int(size or 0) // _CRC
+
+
 def links_of(ledger: Ledger, file: int, start: int = 0) -> Iterator[Link]:
     """Yield the links from byte `start` on in file order, the first of each uuid only."""
-    seen: set[str] = set()
-    for (batch,) in ledger.execute(
-        "SELECT links FROM link_batches WHERE file_id = ? AND last_offset >= ? ORDER BY last_offset",
-        (file, start),
-    ):
-        for offset, link in _decoded(batch):
-            if offset >= start and link[0] not in seen:
-                seen.add(link[0])
-                yield link
+    return iter(FileLinks(ledger, file, start))
+
+
+class FileLinks:
+    """The links of a file from byte `start` on, in file order and the first of each uuid only.
+
+    They are read a batch at a time. What is kept of those passed is a checksum each, and one bit of it in a
+    table that tells of most uuids at once that they are new.
+    """
+
+    def __init__(self, ledger: Ledger, file: int, start: int = 0) -> None:
+        self._ledger = ledger
+        self._file = file
+        self._start = start
+        self._forget()
+
+    def _forget(self) -> None:
+        self._marks = bytearray()
+        self._batches: list[int] = []
+        self._bases: list[int] = []
+        self._left_out: list[tuple[int, ...]] = []
+        self._held: tuple[int, list[str]] = (-1, [])
+
+    def __iter__(self) -> Iterator[Link]:
+        """Yield the links; what was passed before is forgotten."""
+        self._forget()
+        seen: set[str] = set()
+        table = bytearray()
+        for number, marks, batch in self._ledger.execute(
+            "SELECT id, marks, links FROM link_batches WHERE file_id = ? AND last_offset >= ?"
+            " ORDER BY last_offset",
+            (self._file, self._start),
+        ):
+            links: list[Link] = []
+            left_out: list[int] = []
+            for at, (offset, link) in enumerate(_decoded(batch)):
+                if offset < self._start or link[0] in seen or (table and self._is_known(link[0], table)):
+                    left_out.append(at)
+                else:
+                    seen.add(link[0])
+                    links.append(link)
+            self._batches.append(number)
+            self._bases.append(len(self._marks) // _CRC)
+            self._left_out.append(tuple(left_out))
+            self._marks += _checksums(link[0] for link in links) if left_out else marks
+            yield from links
+            if len(seen) > WINDOW:
+                table = table or bytearray(_TABLE)
+                for uuid in seen:
+                    at, bit = _bit(uuid)
+                    table[at] |= bit
+                seen = set()
+
+    def _is_known(self, uuid: str, table: bytearray) -> bool:
+        at, bit = _bit(uuid)
+        return bool(table[at] & bit) and self.position_of(uuid) is not None
+
+    def position_of(self, uuid: str) -> int | None:
+        """Return the position of `uuid` among the links that were passed, None where it is none of them."""
+        checksum = _checksums([uuid])
+        at = self._marks.find(checksum)
+        while at >= 0:
+            position, apart = divmod(at, _CRC)
+            if not apart and self._uuid_at(position) == uuid:
+                return position
+            at = self._marks.find(checksum, at + 1)
+        return None
+
+    def _uuid_at(self, position: int) -> str:
+        at = bisect_right(self._bases, position) - 1
+        number, left_out = self._batches[at], frozenset(self._left_out[at])
+        if self._held[0] != number:
+            batch = self._ledger.value("SELECT links FROM link_batches WHERE id = ?", (number,))
+            uuids = [link[0] for n, (_, link) in enumerate(_decoded(batch)) if n not in left_out]
+            self._held = (number, uuids)
+        return self._held[1][position - self._bases[at]]
+
+
+def _bit(uuid: str) -> tuple[int, int]:
+    """Return the position of a uuid's bit in a table of `_TABLE` bytes."""
+    checksum = crc32(uuid.encode("utf-8", "surrogatepass"))
+    return (checksum >> 3) % _TABLE, 1 << (checksum & 7)
 
 
 def parents(ledger: Ledger, file: int) -> dict[str, str | None]:

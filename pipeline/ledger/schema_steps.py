@@ -386,6 +386,31 @@ def file_writes(connection: sqlite3.Connection) -> None:
         ) WITHOUT ROWID""")
 
 
+def stamps(connection: sqlite3.Connection) -> None:
+    """Add time and size of each file as it was read, which only the cursor told until now."""
+    connection.execute("ALTER TABLE memory_file_states ADD COLUMN read_mtime_ns INTEGER NOT NULL DEFAULT 0")
+    connection.execute("ALTER TABLE memory_file_states ADD COLUMN read_size INTEGER NOT NULL DEFAULT -1")
+    past = connection.execute("SELECT id, cursor_json FROM memory_file_states").fetchall()
+    rows = [(*stamp, number) for number, cursor in past if (stamp := _stamp_in(cursor))]
+    connection.executemany(
+        "UPDATE memory_file_states SET read_mtime_ns = ?, read_size = ? WHERE id = ?", rows
+    )
+
+
+def _stamp_in(cursor_json: str) -> tuple[int, int] | None:
+    """Return time and size in a cursor, None for one that can't be read: its file is looked at again."""
+    try:
+        held = json.loads(cursor_json)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(held, dict):
+        return None
+    mtime_ns, size = held.get("mtime_ns"), held.get("size")
+    if type(mtime_ns) is not int or type(size) is not int:
+        return None
+    return (mtime_ns, size) if 0 <= mtime_ns < 2**63 and 0 <= size < 2**63 else None
+
+
 Step = Callable[["sqlite3.Connection"], None]
 STEPS: tuple[Step, ...] = (
     files,
@@ -407,5 +432,6 @@ STEPS: tuple[Step, ...] = (
     outages,
     recognised_secrets,
     file_writes,
+    stamps,
 )
 LATEST = len(STEPS)

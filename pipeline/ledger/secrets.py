@@ -12,6 +12,7 @@ _STORED = {
     "events": ("payload_json",),
 }
 """What a session has said that stays in the ledger, by table."""
+_PAGE = 200
 
 
 def recognised(ledger: Ledger) -> Recognised:
@@ -48,10 +49,14 @@ def keep(
 
 
 def _mask(ledger: Ledger, known: Recognised, table: str, columns: Sequence[str], session: str) -> None:
-    stored = ledger.rows(f"SELECT * FROM {table} WHERE session_id = ?", (session,))
-    for row in list(stored):
-        masked = {name: known.mask(row[name]) for name in columns if row[name]}
-        changed = {name: text for name, text in masked.items() if text != row[name]}
-        if changed:
-            names = ", ".join(f"{name} = ?" for name in changed)
-            ledger.execute(f"UPDATE {table} SET {names} WHERE id = ?", (*changed.values(), row["id"]))
+    # Some rows at a time: a long session has more than should be held. No id is 0 or "".
+    last: int | str = "" if table == "events" else 0
+    page = f"SELECT id, {', '.join(columns)} FROM {table} WHERE session_id = ? AND id > ? ORDER BY id LIMIT ?"
+    while stored := ledger.rows(page, (session, last, _PAGE)):
+        for row in stored:
+            masked = {name: known.mask(row[name]) for name in columns if row[name]}
+            changed = {name: text for name, text in masked.items() if text != row[name]}
+            if changed:
+                names = ", ".join(f"{name} = ?" for name in changed)
+                ledger.execute(f"UPDATE {table} SET {names} WHERE id = ?", (*changed.values(), row["id"]))
+        last = stored[-1]["id"]

@@ -8,7 +8,7 @@ A number is a code if a word that means nothing else stands beside it in its cla
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from pipeline.safety.rule import Span
 
@@ -85,15 +85,19 @@ _HINTS = (
 _FAR_HINTS = (
     "пин", "код", "番号", "コード", "暗证", "密码", "密碼", "口令", "代码", "번호", "코드", "비번", "पिन", "कोड", "رمز", "كود", "السري", "şifre",
 )  # fmt: skip
+HINTS = _HINTS + _FAR_HINTS
 _REACH = 60
 _DIGITS = re.compile(r"\d[\d-]{3}|\d\d[ ]\d\d|[A-Z*#]\d{3}")
 
 
-def codes(text: str, lowered: str) -> Iterator[Span]:
-    """Yield start, end and kind of each code told in `text`; `lowered` is `text` in lower case, as long."""
+def codes(text: str, lowered: str, found_hints: Set[str]) -> Iterator[Span]:
+    """Yield start, end and kind of each code told in `text`.
+
+    `lowered` is `text` in lower case, as long; `found_hints` are those of `HINTS` that stand in it.
+    """
     hints = _HINTS if lowered.isascii() else _HINTS + _FAR_HINTS
     seen = -1
-    for at in sorted([at for hint in hints if hint in lowered for at in _all(lowered, hint)]):
+    for at in sorted([at for hint in hints if hint in found_hints for at in _all(lowered, hint)]):
         if at < seen or not _DIGITS.search(text, max(0, at - _REACH), at + _REACH + 12):
             continue
         word = _WORD.search(text, max(0, at - 14, seen), at + 20)

@@ -7,9 +7,10 @@ ordinary text cheap; patterns run only where such a search found something.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
-from pipeline.safety import spoken
+from pipeline.safety import spoken, tables
+from pipeline.safety.hints import Hints
 from pipeline.safety.numbers import cards
 from pipeline.safety.placed_rules import COMMANDS, SIGNED
 from pipeline.safety.plausible import (
@@ -87,11 +88,12 @@ def _apart(spans: list[Span]) -> list[Span]:
 
 def _found(text: str) -> Iterator[Span]:
     lowered = lower(text)
-    yield from _shaped(text, lowered)
-    yield from _quoted(text, lowered)
-    yield from _assigned(text, lowered)
-    yield from spoken.spans(text, lowered)
-    yield from columns(text, lowered)
+    hints = HINTS.found_in(lowered)
+    yield from _shaped(text, lowered, hints)
+    yield from _quoted(text, hints)
+    yield from _assigned(text, lowered, hints)
+    yield from spoken.spans(text, lowered, hints)
+    yield from columns(text, lowered, hints)
     yield from phrases(text, lowered)
 
 
@@ -132,26 +134,43 @@ _SHAPES = {
 _COMMANDS, _TOKENS = _grouped(COMMANDS), _grouped(TOKENS)
 
 
-def _by_hints(rules: tuple[Rule, ...], groups: tuple[_Group, ...], lowered: str, text: str) -> Iterator[Span]:
-    """Yield what those of `rules` find in `text` of which `lowered` holds a hint."""
+HINTS = Hints(
+    (
+        *(hint for rule in (*SHAPES, *SIGNED, *COMMANDS, *TOKENS) for hint in (*rule.hints, rule.gate)),
+        *_COMMON,
+        *QUOTED[0].hints,
+        *KEY_HINTS,
+        *FAR_KEY_HINTS,
+        *spoken.HINTS,
+        *tables.HINTS,
+        *tables.FAR_HINTS,
+    )
+)
+"""Whatever is looked for before a pattern is tried."""
+
+
+def _by_hints(
+    rules: tuple[Rule, ...], groups: tuple[_Group, ...], found: Set[str], text: str
+) -> Iterator[Span]:
+    """Yield what those of `rules` find in `text` whose hints were `found` in it."""
     for at in dict.fromkeys(
-        [at for part, hints in groups if part in lowered for hint, at in hints if hint in lowered]
+        [at for part, hints in groups if part in found for hint, at in hints if hint in found]
     ):
         yield from _matches(rules[at], text)
 
 
-def _shaped(text: str, lowered: str) -> Iterator[Span]:
+def _shaped(text: str, lowered: str, hints: Set[str]) -> Iterator[Span]:
     signed, digits = ":" in text or "=" in text or "<" in text, DIGIT.search(text) is not None
-    yield from _by_hints(*_SHAPES[signed, digits], lowered, text)
+    yield from _by_hints(*_SHAPES[signed, digits], hints, text)
     if digits and _CARD_LIKE.search(text):
         yield from cards(text)
     if "-" in text and _OPTION.search(text):
-        yield from _by_hints(*_COMMANDS, lowered, text)
+        yield from _by_hints(*_COMMANDS, hints, text)
     longest = max(map(len, text.split()), default=0)
     if longest >= _LONG:
         yield from _in_long_words(text)
         if longest >= _KEY_LONG:
-            yield from spoken.keys(text, lowered)
+            yield from spoken.keys(text, lowered, hints)
 
 
 def _in_long_words(text: str) -> Iterator[Span]:
@@ -160,7 +179,7 @@ def _in_long_words(text: str) -> Iterator[Span]:
     if not places:
         return
     joined = " ".join([text[start:end] for start, end in places])
-    for start, end, kind in _by_hints(*_TOKENS, joined.lower(), joined):
+    for start, end, kind in _by_hints(*_TOKENS, HINTS.found_in(joined.lower()), joined):
         if MIXED.search(joined, start, end):
             shift = _shift(places, start)
             yield start + shift, end + shift, kind
@@ -196,11 +215,11 @@ def _matches(rule: Rule, text: str) -> Iterator[Span]:
                 yield found.start(group) + shift, found.end(group) + shift, rule.kind
 
 
-def _quoted(text: str, lowered: str) -> Iterator[Span]:
+def _quoted(text: str, found_hints: Set[str]) -> Iterator[Span]:
     """Yield quoted values on lines that hold a quote and a name for a secret."""
     hints = QUOTED[0].hints
     at = 0
-    if not (_holds(text, QUOTES) and _holds(lowered, hints)):
+    if found_hints.isdisjoint(hints) or not _holds(text, QUOTES):
         return
     for line in text.split("\n"):
         if _holds(line, QUOTES) and _holds(line.lower(), hints):
@@ -220,8 +239,8 @@ def _about(before: str) -> bool:
     return name is not None and names_a_name(name[0])
 
 
-def _assigned(text: str, lowered: str) -> Iterator[Span]:
-    for start in names(text, lowered):
+def _assigned(text: str, lowered: str, hints: Set[str]) -> Iterator[Span]:
+    for start in names(text, lowered, hints):
         found = ASSIGNED.match(text, start)
         if found and found["key"].lower() == "token" and PAGES.search(text, max(0, start - 16), start):
             continue
@@ -229,15 +248,15 @@ def _assigned(text: str, lowered: str) -> Iterator[Span]:
             yield from _value(found, text)
 
 
-def names(text: str, lowered: str) -> list[int]:
+def names(text: str, lowered: str, found_hints: Set[str]) -> list[int]:
     """Return where the names begin that a value may be assigned to, in order, none within another.
 
     Plain searches for what every name holds come first: the pattern itself, tried at every character,
-    took half of all redaction's time. `lowered` is `text` in lower case.
+    took half of all redaction's time. `lowered` is `text` in lower case; `found_hints` stand in it.
     """
     positions: set[int] = set()
     hints = KEY_HINTS if lowered.isascii() else KEY_HINTS + FAR_KEY_HINTS
-    for hint in [hint for hint in hints if hint in lowered]:
+    for hint in [hint for hint in hints if hint in found_hints]:
         at = lowered.find(hint)
         while at >= 0:
             lead = KEY_LEAD.search(lowered, max(0, at - 12), at) if hint == "key" else None

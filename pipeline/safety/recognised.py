@@ -8,7 +8,7 @@ digit, and what looks like a host or product with its number (``web01``).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -26,7 +26,9 @@ _LINE = re.compile(r"\s+|\\[nr]")
 _NAMED = re.compile(r"[:=](?=\w)|\A0x")
 """What parts a name from the value it was taken together with (``admin:…``, ``token=…``)."""
 _SHORTEST, _SHORTEST_WORD, _SHORTEST_NUMBER = 6, 12, 12
-_MOST_RUNS = 12
+_MOST_RUNS, _MOST_SPACED, _WIDE = 12, 24, 4
+_MOST_CLEAN, _LONGEST_CLEAN = 1 << 15, 40
+"""Words in which nothing is known are remembered: so many, and none longer."""
 _LONG_PART = 20
 
 
@@ -47,6 +49,7 @@ class Recognised:
         self._digests: set[bytes] = set()
         self._lengths: set[int] = set()
         self._spaced: set[int] = set()
+        self._clean: set[str] = set()
         for fingerprint in fingerprints:
             self._add(fingerprint)
 
@@ -83,6 +86,7 @@ class Recognised:
         return "".join(pieces) + text[at:]
 
     def _add(self, fingerprint: Fingerprint) -> None:
+        self._clean.clear()
         self._digests.add(fingerprint.digest)
         (self._spaced if fingerprint.spaced else self._lengths).add(fingerprint.length)
 
@@ -91,28 +95,51 @@ class Recognised:
 
     def _places(self, text: str) -> Iterator[tuple[int, int]]:
         if self._lengths:
-            for word in set(text.split()):
-                if len(word) >= _SHORTEST and (len(word) >= _SHORTEST_WORD or DIGIT.search(word)):
-                    for start, end in self._known(word, self._lengths):
-                        for at in _all(text, word):
-                            yield at + start, at + end
+            for word in set(text.split()) - self._clean:
+                places = self._in_word(word)
+                for start, end in places:
+                    for at in _all(text, word):
+                        yield at + start, at + end
+                if not places and len(word) <= _LONGEST_CLEAN:
+                    if len(self._clean) >= _MOST_CLEAN:
+                        self._clean.clear()
+                    self._clean.add(word)
         if self._spaced:
             yield from self._known(text, self._spaced)
+
+    def _in_word(self, word: str) -> list[tuple[int, int]]:
+        if len(word) < _SHORTEST or (len(word) < _SHORTEST_WORD and not DIGIT.search(word)):
+            return []
+        return list(self._known(word, self._lengths))
 
     def _known(self, text: str, lengths: set[int]) -> Iterator[tuple[int, int]]:
         """Yield where letters and digits of one of `lengths`, at most four signs between runs, are known."""
         lowered = lower(text)
         runs = [found.span() for found in _RUN.finditer(lowered)]
-        longest = max(lengths)
+        most = _MOST_RUNS if lengths is self._lengths else _MOST_SPACED
+        passed, wide = _measured(runs)
+        total = len(runs)
         for first, (start, _) in enumerate(runs):
-            whole, before = "", start
-            for begin, end in runs[first : first + (_MOST_RUNS if lengths is self._lengths else 24)]:
-                whole += lowered[begin:end]
-                if len(whole) > longest or begin - before > 4:
+            before = passed[first]
+            # Lengths come first: to put the runs together at every one of them took most of the time.
+            for last in range(first, min(first + most, total)):
+                if passed[last + 1] - before not in lengths:
+                    continue
+                if wide[last] != wide[first]:
                     break
-                before = end
-                if len(whole) in lengths and self._digest(whole) in self._digests:
-                    yield start, end
+                whole = "".join([lowered[begin:end] for begin, end in runs[first : last + 1]])
+                if self._digest(whole) in self._digests:
+                    yield start, runs[last][1]
+
+
+def _measured(runs: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Return how many letters and digits, and how many wide gaps, there are before each of `runs`."""
+    passed, wide = [0], [0]
+    for number, (begin, end) in enumerate(runs):
+        if number:
+            wide.append(wide[-1] + (begin - runs[number - 1][1] > _WIDE))
+        passed.append(passed[-1] + end - begin)
+    return passed, wide
 
 
 def _all(text: str, word: str) -> Iterator[int]:

@@ -8,7 +8,7 @@ what is in the order of the alphabet is a list of words and no phrase.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import lru_cache
 
 from pipeline.safety.rule import Span
@@ -39,10 +39,10 @@ def _may_hold(words: list[str]) -> bool:
     while at < last:
         if words[at].strip(_STRIP)[:4] in known:
             count, end = 0, at
-            while end < last and (fits := _fits(words[end])) is not None:
+            while end < last and (fits := _fits(words[end], known)) is not None:
                 count, end = count + fits, end + 1
             start = at - 1
-            while start >= 0 and count < _LEAST - 2 and (fits := _fits(words[start])) is not None:
+            while start >= 0 and count < _LEAST - 2 and (fits := _fits(words[start], known)) is not None:
                 count, start = count + fits, start - 1
             if count >= _LEAST - 2:
                 return True
@@ -51,10 +51,10 @@ def _may_hold(words: list[str]) -> bool:
     return False
 
 
-def _fits(word: str) -> int | None:
+def _fits(word: str, known: Container[str]) -> int | None:
     """Return 1 for a word of the list, 0 for a number or signs, None for anything else."""
     bare = word.strip(_STRIP)
-    if bare[:4] in _known():
+    if bare[:4] in known:
         return 1
     return None if bare.rstrip(".):") and not bare.isdigit() else 0
 
@@ -69,8 +69,9 @@ def _may_be_joined(words: list[str]) -> bool:
 
 def _runs(lowered: str) -> Iterator[Span]:
     run: list[re.Match[str]] = []
+    beginnings = _known()
     for word in _WORD.finditer(lowered):
-        known = word[0][:4] in _known() and len(word[0]) <= _MOST_LETTERS
+        known = word[0][:4] in beginnings and len(word[0]) <= _MOST_LETTERS
         if run and not (known and _GAP.fullmatch(lowered, run[-1].end(), word.start())):
             yield from _phrase(run, lowered)
             run = []

@@ -9,9 +9,10 @@ the sentence, much. What stands behind a name is read by `clause`, pairs of a lo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from pipeline.safety.clause import behind, plain, quotable
+from pipeline.safety.codes import HINTS as CODE_HINTS
 from pipeline.safety.codes import codes
 from pipeline.safety.plausible import (
     likely,
@@ -71,26 +72,31 @@ _NAMED = {
     for ascii_only in (True, False)
     for digits in (True, False)
 }
+HINTS = (*NAMES, *PAIR_HINTS, *FAR_PAIR_HINTS, *KEY_HINTS, *CODE_HINTS)
+"""Whatever is looked for before anything else is."""
 """What names to look for in a text, by whether it is ASCII and has a digit, as each value of `WEAK` has."""
 
 
-def spans(text: str, lowered: str) -> Iterator[Span]:
-    """Yield start, end and kind of what `text` tells in words; `lowered` is `text` in lower case, as long."""
+def spans(text: str, lowered: str, hints: Set[str]) -> Iterator[Span]:
+    """Yield start, end and kind of what `text` tells in words.
+
+    `lowered` is `text` in lower case, as long; `hints` are those of `HINTS` that stand in it.
+    """
     ascii_only, digits = lowered.isascii(), DIGIT.search(text) is not None
-    for hint in [hint for hint in _NAMED[ascii_only, digits] if hint in lowered]:
+    for hint in [hint for hint in _NAMED[ascii_only, digits] if hint in hints]:
         at = lowered.find(hint)
         while at >= 0:
             yield from _named(hint, text, at)
             at = lowered.find(hint, at + len(hint))
     if digits:
-        yield from _pairs(text, lowered, ascii_only=ascii_only)
-        yield from codes(text, lowered)
+        yield from _pairs(text, lowered, hints, ascii_only=ascii_only)
+        yield from codes(text, lowered, hints)
 
 
-def _pairs(text: str, lowered: str, *, ascii_only: bool) -> Iterator[Span]:
+def _pairs(text: str, lowered: str, found_hints: Set[str], *, ascii_only: bool) -> Iterator[Span]:
     """Yield the passwords told together with whose they are: ``login: bob / …``, ``admin / …``."""
     hints = PAIR_HINTS if ascii_only else PAIR_HINTS + FAR_PAIR_HINTS
-    for hint in [hint for hint in hints if hint in lowered]:
+    for hint in [hint for hint in hints if hint in found_hints]:
         at = lowered.find(hint)
         while at >= 0:
             if not (lowered[at - 1 : at].isalpha() or text[at - 1 : at] == "/") or hint in FAR_PAIR_HINTS:
@@ -102,9 +108,9 @@ def _pairs(text: str, lowered: str, *, ascii_only: bool) -> Iterator[Span]:
                 yield (*found.span("value"), "password")
 
 
-def keys(text: str, lowered: str) -> Iterator[Span]:
+def keys(text: str, lowered: str, hints: Set[str]) -> Iterator[Span]:
     """Yield start, end and kind of the keys in `text` that look made by a program, each told by its name."""
-    for hint in [hint for hint in KEY_HINTS if hint in lowered]:
+    for hint in [hint for hint in KEY_HINTS if hint in hints]:
         at = lowered.find(hint)
         while at >= 0:
             found = KEYISH.match(text, at)

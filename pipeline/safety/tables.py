@@ -7,7 +7,7 @@ is a value for certain, so that it need only look made up.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from pipeline.safety.plausible import made_up
 from pipeline.safety.rule import Span
@@ -24,14 +24,15 @@ _SIGNS = ("|", "\t", ";", ",")
 _MOST_ROWS, _LONGEST_HEAD = 200, 30
 
 
-def columns(text: str, lowered: str) -> Iterator[Span]:
-    """Yield start, end and kind of each password in a table of `text`; `lowered` is it in lower case."""
+def columns(text: str, lowered: str, found_hints: Set[str]) -> Iterator[Span]:
+    """Yield start, end and kind of each password in a table of `text`; `lowered` is it in lower case.
+
+    `found_hints` are those of `HINTS` and `FAR_HINTS` that stand in it.
+    """
     if "\n" not in text:
         return
-    for hint in HINTS if lowered.isascii() else HINTS + FAR_HINTS:
-        if hint in lowered:
-            yield from _below_heads(text)
-            return
+    if not found_hints.isdisjoint(HINTS if lowered.isascii() else HINTS + FAR_HINTS):
+        yield from _below_heads(text)
 
 
 def _below_heads(text: str) -> Iterator[Span]:

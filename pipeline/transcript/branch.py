@@ -1,79 +1,140 @@
 """Which entries the person took back by going to an earlier point and typing something else.
 
 The file keeps both branches. Most forks are nobody's decision (parallel tool results, progress lines), so
-only a fork at a person's prompt abandons anything (real-material §4.10).
+only a fork at a person's prompt abandons anything (real-material §4.10). A long file's links are gone through
+one by one: what is kept of each is its parent's number, and the names of the last few thousand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Iterator
+from typing import Protocol, runtime_checkable
 
 Link = tuple[str, str | None, bool, bool]
 """uuid, parent uuid, whether it is a person's prompt, whether it belongs to a subagent."""
 
-_Fork = tuple[str | None, bool]
-"""The node of the living chain an entry hangs on (None: none), and whether a prompt lies between."""
+WINDOW = 4096
+"""Links back at which a parent is looked for without asking: in real files none was further than 299."""
+_NOWHERE, _UNKNOWN = -1, -2
 
 
-def _living(leaf: str, parents: dict[str, str | None]) -> set[str]:
-    """Return `leaf` and its ancestors; a loop or a parent that is nowhere ends the walk."""
-    chain: set[str] = set()
-    current: str | None = leaf
-    while current is not None and current in parents and current not in chain:
-        chain.add(current)
-        current = parents[current]
-    return chain
+@runtime_checkable
+class Stored(Protocol):
+    """Links in file order, each uuid once, that are too many to be held."""
+
+    def __iter__(self) -> Iterator[Link]:
+        """Yield them all."""
+        ...
+
+    def position_of(self, uuid: str) -> int | None:
+        """Return its position among the links that the last iteration came by, None for none of them."""
+        ...
 
 
-def _fork_of(
-    uuid: str, parents: dict[str, str | None], prompts: set[str], chain: set[str], known: dict[str, _Fork]
-) -> _Fork:
-    """Return where `uuid` hangs, noting it in `known` for every entry on the way, so each is walked once."""
-    path: list[str] = []
-    current: str | None = uuid
-    on_path: set[str] = set()
-    while current is not None and current in parents and current not in chain and current not in known:
-        if current in on_path:
-            current = None
-            break
-        on_path.add(current)
-        path.append(current)
-        current = parents[current]
-    if current is not None and current in known:
-        node, passed = known[current]
-    else:
-        node, passed = (current if current in chain else None), False
-    for step in reversed(path):
-        passed = passed or step in prompts
-        known[step] = (node, passed)
-    return known[uuid]
+class _Tree:
+    """The links of one file by position: what each hangs on, and which are prompts of the main chain."""
+
+    def __init__(self, links: Iterable[Link]) -> None:
+        self._stored = links if isinstance(links, Stored) else None
+        self._recent: dict[str, int] = {}
+        self._before: dict[str, int] = {}
+        self._waiting: dict[str, list[int]] = {}
+        self.parents = array("i")
+        self.prompts = bytearray()
+        self.leaf = _NOWHERE
+        for uuid, parent, is_prompt, is_sidechain in links:
+            position = None if self._stored else self._recent.get(uuid)
+            if position is None:
+                position = self._add(uuid, parent)
+            if is_prompt and not is_sidechain:
+                self.prompts[position] = 1
+                self.leaf = position
+        self._recent, self._before, self._waiting = {}, {}, {}
+
+    def _add(self, uuid: str, parent: str | None) -> int:
+        position = len(self.parents)
+        if self._stored is not None and len(self._recent) == WINDOW:
+            self._recent, self._before = {}, self._recent
+        self._recent[uuid] = position
+        if self._waiting:
+            for child in self._waiting.pop(uuid, ()):
+                self.parents[child] = position
+        self.parents.append(_NOWHERE if parent is None else self._find(parent, position))
+        self.prompts.append(0)
+        return position
+
+    def _find(self, uuid: str, child: int) -> int:
+        """Return the position of `uuid`; where it has none yet, `child` waits for it."""
+        found = self._recent.get(uuid)
+        if found is None:
+            found = self._before.get(uuid)
+        if found is None and self._stored is not None and uuid not in self._waiting:
+            found = self._stored.position_of(uuid)
+        if found is None:
+            self._waiting.setdefault(uuid, []).append(child)
+            return _NOWHERE
+        return found
+
+    def living(self) -> bytearray:
+        """Mark the last prompt and its ancestors; a loop or a parent that is nowhere ends the walk."""
+        chain = bytearray(len(self.parents))
+        current = self.leaf
+        while current != _NOWHERE and not chain[current]:
+            chain[current] = 1
+            current = self.parents[current]
+        return chain
+
+    def forks(self, chain: bytearray) -> Iterator[int]:
+        """Yield what a prompt parts from the node of `chain` that it hangs on, unless that is the leaf."""
+        node = array("i", [_UNKNOWN]) * len(chain)
+        passed = bytearray(len(chain))
+        for start in range(len(chain)):
+            if chain[start]:
+                continue
+            self._walk(start, chain, node, passed)
+            if node[start] not in (_NOWHERE, self.leaf) and passed[start]:
+                yield start
+
+    def _walk(self, start: int, chain: bytearray, node: array[int], passed: bytearray) -> None:
+        """Note where `start` hangs, and whether by a prompt, and so for all on the way, once each."""
+        path: list[int] = []
+        on_path: set[int] = set()
+        current = start
+        while current != _NOWHERE and not chain[current] and node[current] == _UNKNOWN:
+            if current in on_path:
+                current = _NOWHERE
+                break
+            on_path.add(current)
+            path.append(current)
+            current = self.parents[current]
+        hangs_on, behind_prompt = current, False
+        if current != _NOWHERE and not chain[current]:
+            hangs_on, behind_prompt = node[current], bool(passed[current])
+        for step in reversed(path):
+            behind_prompt = behind_prompt or bool(self.prompts[step])
+            node[step], passed[step] = hangs_on, behind_prompt
 
 
-def abandoned(links: Sequence[Link]) -> set[str]:
+def abandoned(links: Iterable[Link]) -> set[str]:
     """Return the uuids on abandoned branches; `links` are in file order. Linear in their number.
 
     The last prompt of the main chain is surely alive, and so are its ancestors. An entry off that chain is
     abandoned if a prompt lies between it and the ancestor it hangs on. The last *prompt* is taken rather
     than the last entry because clients append late notices to earlier points, which retract nothing.
-    Roots of their own, parents that do not exist, and loops are never abandoned.
+    Roots of their own, parents that do not exist, and loops are never abandoned. Links that are `Stored` are
+    gone through twice, others must be a collection.
     """
-    parents: dict[str, str | None] = {}
-    prompts: set[str] = set()
-    leaf = None
-    for uuid, parent, is_prompt, is_sidechain in links:
-        parents.setdefault(uuid, parent)
-        if is_prompt and not is_sidechain:
-            prompts.add(uuid)
-            leaf = uuid
-    if leaf is None:
+    tree = _Tree(links)
+    if tree.leaf == _NOWHERE:
         return set()
-    chain = _living(leaf, parents)
-    known: dict[str, _Fork] = {}
-    gone = set()
-    for uuid in parents:
-        if uuid in chain:
-            continue
-        node, passed = _fork_of(uuid, parents, prompts, chain, known)
-        if node is not None and node != leaf and passed:
-            gone.add(uuid)
-    return gone
+    chain = tree.living()
+    if all(chain):
+        return set()
+    gone = frozenset(tree.forks(chain))
+    return {uuid for position, uuid in enumerate(_uuids(links)) if position in gone} if gone else set()
+
+
+def _uuids(links: Iterable[Link]) -> Iterable[str]:
+    uuids = (link[0] for link in links)
+    return uuids if isinstance(links, Stored) else dict.fromkeys(uuids)

@@ -78,12 +78,20 @@ class Dialogs:
             if not isinstance(tool_id, str):
                 continue
             self._note_draft(name, _input(block))
-            plan = plan_text(block)
-            self._last_plan = plan or self._last_plan
-            self._open[tool_id] = Dialog(name, plan or self._draft.strip(), not plan, offset, length)
-            if len(self._open) > _MOST_TOOLS:
-                oldest = next((key for key, held in self._open.items() if not _asks(held)), tool_id)
-                del self._open[oldest]
+            self.ask(tool_id, name, plan_text(block), offset, length)
+
+    def ask(self, tool_id: str, name: str, plan: str, offset: int, length: int) -> None:
+        """Take in one tool use, which shows `plan`, in the record at `offset`."""
+        self._last_plan = plan or self._last_plan
+        self._open[tool_id] = Dialog(name, plan or self._draft.strip(), not plan, offset, length)
+        if len(self._open) > _MOST_TOOLS:
+            oldest = next((key for key, held in self._open.items() if not _asks(held)), tool_id)
+            del self._open[oldest]
+
+    def asks(self, tool_id: str) -> bool:
+        """Say whether the result of that tool use may be a person's answer to a plan or a form."""
+        held = self._open.get(tool_id)
+        return held is not None and _asks(held)
 
     def _note_draft(self, name: str, given: dict[str, Any]) -> None:
         """Follow the file that a plan is written into, for clients whose ExitPlanMode does not repeat it."""

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from pipeline.core.errors import UnreadableError
 
@@ -125,7 +126,14 @@ def _sessions(folder: str) -> list[os.DirEntry[str]]:
     return sorted(found, key=lambda entry: (entry.is_symlink(), entry.name))
 
 
-def scan(projects: Path) -> Iterator[Path | UnreadableError]:
+class Found(NamedTuple):
+    """A session file and what the system says of it, None where it is gone already."""
+
+    path: str
+    stat: os.stat_result | None
+
+
+def survey(projects: Path) -> Iterator[Found | UnreadableError]:
     """Yield every session file under `projects` once, whichever links lead to it, in a stable order.
 
     Paths are as seen below `projects`. Subagents' files (``agent-*``) are left out. A folder that can't be
@@ -134,8 +142,7 @@ def scan(projects: Path) -> Iterator[Path | UnreadableError]:
     seen_folders: set[str] = set()
     seen_files: set[str] = set()
     for folder in _folders(projects):
-        real = os.path.realpath(folder.path) if folder.is_symlink() else folder.path
-        identity = os.path.realpath(real)
+        identity = os.path.realpath(folder.path)
         if identity in seen_folders:
             continue
         seen_folders.add(identity)
@@ -146,7 +153,21 @@ def scan(projects: Path) -> Iterator[Path | UnreadableError]:
             continue
         for entry in sessions:
             path = f"{identity}/{entry.name}"
-            real_file = os.path.realpath(path) if entry.is_symlink() else path
-            if real_file not in seen_files:
-                seen_files.add(real_file)
-                yield Path(entry.path)
+            if entry.is_symlink():
+                path = os.path.realpath(path)
+            if path not in seen_files:
+                seen_files.add(path)
+                yield Found(entry.path, _stat(entry))
+
+
+def _stat(entry: os.DirEntry[str]) -> os.stat_result | None:
+    try:
+        return entry.stat()
+    except OSError:
+        return None
+
+
+def scan(projects: Path) -> Iterator[Path | UnreadableError]:
+    """Yield the path of every file of `survey`."""
+    for found in survey(projects):
+        yield Path(found.path) if isinstance(found, Found) else found

@@ -33,6 +33,10 @@ class OpenWrites:
         """Whether a call waits for its result: most sessions write no markdown file."""
         return bool(self._open)
 
+    def waits_for(self, tool_id: str) -> bool:
+        """Say whether that call may have written a markdown file and has no result yet."""
+        return tool_id in self._open
+
     def begin(self, blocks: list[Any], uuid: str, at: str | None) -> None:
         """Take in the calls of an assistant's record `uuid`, made at `at`."""
         for block in blocks:

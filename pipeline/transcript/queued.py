@@ -112,13 +112,19 @@ class Queue:
         if not self._items and not self._released:
             return entries
         if entries and entries[0].type == "assistant" and not entries[0].sidechain:
-            self._items = [item for item in self._items if item.state != _DEQUEUED]
-            return self._release(lambda item: item.state == _REMOVED) + entries
+            return self.pass_over() + entries
         for number, entry in enumerate(entries):
             if entry.speaker == "person" and entry.channel in ("typed", "queued", "slash"):
                 before, delivered = self._copy(entry)
                 return before + entries[:number] + [delivered] + entries[number + 1 :]
         return entries
+
+    def pass_over(self) -> list[Entry]:
+        """Return what must be told before the assistant goes on."""
+        if not self._items:
+            return []
+        self._items = [item for item in self._items if item.state != _DEQUEUED]
+        return self._release(lambda item: item.state == _REMOVED)
 
     def _copy(self, entry: Entry) -> tuple[list[Entry], Entry]:
         """Weigh a delivered prompt against the queue: return what to tell first, and the entry to keep."""

@@ -12,19 +12,19 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Generic, TypeVar
 
 from pipeline.core import clock
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import ODD_DATA, InputError
 from pipeline.core.ids import digest
-from pipeline.domain.speech import Entry, tally
+from pipeline.domain.speech import BareLink, Entry, tally
 from pipeline.hooklib import jsonish
-from pipeline.transcript import kinds, lines
+from pipeline.transcript import kinds, lines, quick
 from pipeline.transcript.files import unreadable
 from pipeline.transcript.queued import Queue, enqueued
 from pipeline.transcript.records import Context, called, entries_of, type_of
@@ -92,8 +92,11 @@ class Cursor:
 START = Cursor()
 
 
+Item = TypeVar("Item", Entry, Entry | BareLink)
+
+
 @dataclass(slots=True)
-class Reading:
+class Reading(Generic[Item]):
     """One pass over a transcript. Consume `entries` to the end, then look at the other fields.
 
     The file stays open until `entries` ends or is closed.
@@ -103,7 +106,7 @@ class Reading:
     consumer that fails half-way has nothing to undo.
     """
 
-    entries: Iterator[Entry]
+    entries: Iterator[Item]
     cursor: Cursor
     restarted: str = ""
     bad: list[tuple[int, str]] = field(default_factory=list)
@@ -135,7 +138,9 @@ def _open(path: Path) -> BinaryIO:
         raise unreadable(path, error) from error
 
 
-def read(path: Path, cursor: Cursor = START, *, quiet: bool = False, now: datetime | None = None) -> Reading:
+def read(
+    path: Path, cursor: Cursor = START, *, quiet: bool = False, now: datetime | None = None
+) -> Reading[Entry]:
     """Begin to read `path` after `cursor`.
 
     `quiet` says that nobody is writing to the file now: a complete last record without newline is taken,
@@ -144,9 +149,23 @@ def read(path: Path, cursor: Cursor = START, *, quiet: bool = False, now: dateti
     the file is gone, InputError for a directory or another format, UnreadableError when the system does
     not let us read it, which may also come while the entries are consumed.
     """
+    return _begin(path, cursor, quiet=quiet, now=now, lean=False)
+
+
+def skim(
+    path: Path, cursor: Cursor = START, *, quiet: bool = False, now: datetime | None = None
+) -> Reading[Entry | BareLink]:
+    """Begin to read `path` as `read` does, with a bare link for each record in which nothing is kept.
+
+    Of a record without words the entry may be given all the same: what is unusual is not skimmed.
+    """
+    return _begin(path, cursor, quiet=quiet, now=now, lean=True)
+
+
+def _begin(path: Path, cursor: Cursor, *, quiet: bool, now: datetime | None, lean: bool) -> Reading[Any]:
     handle = _open(path)
     try:
-        one_pass = _Pass(handle, path, now or clock.from_environment().now())
+        one_pass = _Pass(handle, path, now or clock.from_environment().now(), lean=lean)
         reading = one_pass.begin(cursor, quiet=quiet)
     except OSError as error:
         handle.close()
@@ -160,8 +179,9 @@ def read(path: Path, cursor: Cursor = START, *, quiet: bool = False, now: dateti
 class _Pass:
     """The moving parts of one reading: place in the file, the bytes just passed, and the context."""
 
-    def __init__(self, handle: BinaryIO, path: Path, now: datetime) -> None:
+    def __init__(self, handle: BinaryIO, path: Path, now: datetime, *, lean: bool) -> None:
         self.handle = handle
+        self.lean = lean
         self.path = path
         self.stat = os.fstat(handle.fileno())
         self.context = Context(session=path.stem, latest=now + _TOLERANCE)
@@ -170,9 +190,9 @@ class _Pass:
         self.line = 0
         self.head = b""
         self.tail = b""
-        self.reading = Reading(iter(()), START)
+        self.reading: Reading[Any] = Reading(iter(()), START)
 
-    def begin(self, cursor: Cursor, *, quiet: bool) -> Reading:
+    def begin(self, cursor: Cursor, *, quiet: bool) -> Reading[Any]:
         """Find out where to start, and return a reading whose entries are still to be made."""
         reading = self.reading
         reading.cursor = cursor
@@ -243,7 +263,7 @@ class _Pass:
         pieces = lines.parse(self._read_at(offset, length), offset, 0)
         return next((piece for piece in pieces if piece.record is not None), None)
 
-    def _run(self, *, quiet: bool) -> Iterator[Entry]:
+    def _run(self, *, quiet: bool) -> Iterator[Entry | BareLink]:
         with self.handle:
             try:
                 yield from self._lines(quiet=quiet)
@@ -253,7 +273,7 @@ class _Pass:
                 yield from self.queue.flush()
             self.reading.cursor = self._cursor()
 
-    def _lines(self, *, quiet: bool) -> Iterator[Entry]:
+    def _lines(self, *, quiet: bool) -> Iterator[Entry | BareLink]:
         while True:
             raw, size = lines.next_line(self.handle)
             if not raw:
@@ -268,10 +288,24 @@ class _Pass:
                 self.reading.bad.append((self.line + 1, reason))
                 raw = self._read_at(self.offset + size - TAIL, TAIL)
             else:
-                for piece in lines.parse(raw, self.offset, self.line + 1):
-                    yield from self._entries(piece)
+                yield from (self._glanced(raw) if self.lean else None) or self._parsed(raw)
             self._pass(raw, size)
             self.line += 1
+
+    def _parsed(self, raw: bytes) -> Iterator[Entry]:
+        for piece in lines.parse(raw, self.offset, self.line + 1):
+            yield from self._entries(piece)
+
+    def _glanced(self, raw: bytes) -> Iterable[Entry | BareLink] | None:
+        """Return what a look at a usual line gives, None where it must be read as a whole."""
+        found = quick.glance(raw, self.offset, self.context)
+        if found is None:
+            return None
+        tally(self.reading.type_counts, found.type)
+        if found.kept is None:
+            return iter(())
+        before = self.queue.pass_over() if found.goes_on else []
+        return (*before, found.kept)
 
     def _last(self, raw: bytes) -> Iterator[Entry]:
         """Yield the complete records of a last line without newline, and pass no more than them."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from pipeline.core.clock import iso, parse_time
@@ -22,6 +22,7 @@ from pipeline.transcript.memory_files import SAVED, OpenWrites
 NOTE_CHARS = 2000
 TYPE_CHARS = 4096
 """Characters of a record's type that are kept: enough to see a secret in it, which the caller takes out."""
+_FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 MAX_TOKENS = 2**40
 UNKNOWN_SESSION = "?"
 """Where a fork does not name the session it came from."""
@@ -29,7 +30,7 @@ UNKNOWN_SESSION = "?"
 CHAINED = frozenset({"user", "assistant", "system", "attachment", "progress", "result"})
 """Types that take part in the parentUuid tree when they have a uuid."""
 
-_SILENT = frozenset(
+SILENT = frozenset(
     [
         "agent-color",
         "agent-name",
@@ -64,7 +65,7 @@ _SILENT = frozenset(
         "worktree-state",
     ]
 )
-_SILENT_PREFIXES = ("api-request", "artifact-", "marble-origami-")
+SILENT_PREFIXES = ("api-request", "artifact-", "marble-origami-")
 """Known types in which nobody speaks and nothing hangs on anything: counted, but no entry."""
 
 AtSource = Literal["own", "inherited", "unknown"]
@@ -104,16 +105,38 @@ def time_of(record: dict[str, Any], kind: str, context: Context) -> tuple[str | 
 
     A stamp that can't be true (no date, far future) is unknown; only a missing one is inherited.
     """
-    stamp = record.get("ts" if kind == "legacy" else "timestamp")
+    if kind != "legacy":
+        return time_at(record.get("timestamp"), context)
+    return _dated(record.get("ts"), legacy.moment(record), context)
+
+
+def time_at(stamp: object, context: Context) -> tuple[str | None, AtSource]:
+    """Return what `time_of` does for a record with this ``timestamp``."""
+    if isinstance(stamp, str) and _is_plain(stamp):
+        # The same as below, without what this form does not need.
+        try:
+            moment = datetime.fromisoformat(stamp)
+        except ValueError:
+            return None, "unknown"
+        if not _FIRST <= moment <= context.latest:
+            return None, "unknown"
+        context.at = stamp[:19] + "+00:00"
+        return context.at, "own"
+    return _dated(stamp, parse_time(stamp), context)
+
+
+def _dated(stamp: object, moment: datetime | None, context: Context) -> tuple[str | None, AtSource]:
     if stamp is None:
         return (context.at, "inherited") if context.at else (None, "unknown")
-    moment = legacy.moment(record) if kind == "legacy" else parse_time(stamp)
     if moment is None or moment > context.latest:
         return None, "unknown"
-    # Nearly all stamps have the form ``2026-03-02T09:00:00.000Z``, which need not be put together anew.
-    plain = isinstance(stamp, str) and len(stamp) == 24 and stamp[-1] == "Z" and stamp[4] == stamp[7] == "-"
-    context.at = stamp[:19] + "+00:00" if plain else iso(moment)
+    context.at = iso(moment)
     return context.at, "own"
+
+
+def _is_plain(stamp: str) -> bool:
+    """Say whether a stamp has the form ``2026-03-02T09:00:00.000Z``, as nearly all have."""
+    return len(stamp) == 24 and stamp[-1] == "Z" and stamp[4] == stamp[7] == "-"
 
 
 def type_of(record: dict[str, Any]) -> str:
@@ -193,7 +216,7 @@ def _spoken(shared: dict[str, Any], speech_pieces: list[Said], worked_at: str = 
     ]
 
 
-def _count(value: object) -> int:
+def token_count(value: object) -> int:
     """Return a token count, 0 when it can't be one."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < MAX_TOKENS:
         return 0
@@ -202,7 +225,7 @@ def _count(value: object) -> int:
 
 def _assistant(record: dict[str, Any], shared: dict[str, Any], context: Context) -> list[Entry]:
     blocks = speech.content_of(record, "assistant")
-    _note_work(shared, context)
+    note_work(shared["at"], shared["at_source"], context)
     context.dialogs.begin(blocks, shared["offset"], shared["length"])
     text = speech.from_assistant(record, blocks, context.dialogs.draft)
     raw = record.get("message")
@@ -222,8 +245,8 @@ def _assistant(record: dict[str, Any], shared: dict[str, Any], context: Context)
         message_id=text_field(message, "id"),
         memory_writes=did.memory_writes,
         memory_reads=did.memory_reads,
-        input_tokens=_count(usage.get("input_tokens")),
-        output_tokens=_count(usage.get("output_tokens")),
+        input_tokens=token_count(usage.get("input_tokens")),
+        output_tokens=token_count(usage.get("output_tokens")),
         **shared,
     )
     return [entry]
@@ -236,16 +259,16 @@ def called(record: dict[str, Any], piece: Piece, context: Context) -> tuple[str,
     return own_id, iso(moment) if moment is not None and moment <= context.latest else None
 
 
-def _note_work(shared: dict[str, Any], context: Context) -> None:
-    """Note that the assistant or a tool was at work when this record was written."""
-    if shared["at_source"] == "own":
-        context.worked_at = max(context.worked_at, shared["at"])
+def note_work(at: str | None, source: AtSource, context: Context) -> None:
+    """Note that the assistant or a tool was at work when a record of that time was written."""
+    if source == "own" and at is not None and at > context.worked_at:
+        context.worked_at = at
 
 
 def _user(record: dict[str, Any], shared: dict[str, Any], context: Context) -> list[Entry]:
     before = context.worked_at
     if "toolUseResult" in record or _carries_result(record):
-        _note_work(shared, context)
+        note_work(shared["at"], shared["at_source"], context)
         if context.writes.any_open:
             shared["written"] = context.writes.end(record, speech.content_of(record, "user"), shared["at"])
     pieces = speech.from_user(record, context.dialogs)
@@ -286,7 +309,7 @@ def entries_of(record: dict[str, Any], piece: Piece, context: Context) -> list[E
     `piece` says where the record stands. Queue operations are not looked at here (see ``queued``).
     """
     kind = type_of(record)
-    if kind in _SILENT or kind.startswith(_SILENT_PREFIXES):
+    if kind in SILENT or kind.startswith(SILENT_PREFIXES):
         return []
     if kind == "progress" and "uuid" not in record:
         return []

@@ -29,6 +29,7 @@ OWNERS = {
         "pipeline/evaluation/demo.py",
     },
     "anyascii": {"pipeline/text/slugs.py"},
+    "msgspec": {"pipeline/transcript/quick.py"},
     "wordllama": {"pipeline/search/vectors/embedded.py"},
     "numpy": {"pipeline/search/vectors/nearest.py"},
     "tomlkit": {"pipeline/install/config_edit.py"},

@@ -53,7 +53,7 @@ def silent(number: int, **more: Any) -> Entry:
     return replace(said(number, "x", speaker=None, channel=None, **more), text="")
 
 
-def none_abandoned(links: Sequence[Link]) -> set[str]:
+def none_abandoned(links: Iterable[Link]) -> set[str]:
     return set()
 
 
@@ -65,7 +65,7 @@ def ingest(
     restarted: str = "",
     bad: Sequence[tuple[int, str]] = (),
     counts: dict[str, int] | None = None,
-    abandoned: Callable[[Sequence[Link]], set[str]] = none_abandoned,
+    abandoned: Callable[[Iterable[Link]], set[str]] = none_abandoned,
     gap_minutes: float = 60,
     now: datetime = START,
 ) -> IngestResult:

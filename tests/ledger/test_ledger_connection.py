@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import LedgerError, NewerSchemaError
-from pipeline.ledger import migrations
+from pipeline.ledger import files, migrations
 from pipeline.ledger.connection import Ledger, open_ledger
 from pipeline.ledger.dialogue import dialogue
 from pipeline.ledger.jobs import list_jobs
@@ -314,3 +314,29 @@ def test_many_first_openers_make_one_ledger(tmp_path: Path) -> None:
     assert [opener.communicate()[1] for opener in openers] == [""] * 4
     with open_ledger(path) as led:
         assert led.value("SELECT count(*) FROM watermarks") == 4
+
+
+def test_the_stamps_of_files_read_before_are_taken_from_their_cursors(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    before = [step.__name__ for step in migrations.STEPS].index("stamps")
+    cursors = {
+        "sound": '{"offset": 7, "mtime_ns": 5, "size": 7}',
+        "grown": '{"offset": 7, "mtime_ns": 5, "size": 9}',
+        "torn": '{"offset": 7, "mtime',
+        "odd": '{"offset": 7, "mtime_ns": "5", "size": true}',
+        "huge": '{"offset": 7, "mtime_ns": 99999999999999999999, "size": 7}',
+        "list": "[7]",
+        "deep": "[" * 100_000,
+        "never": "",
+    }
+    connection = sqlite3.connect(path, isolation_level=None)
+    migrations.migrate(connection, path, steps=migrations.STEPS[:before])
+    connection.executemany(
+        "INSERT INTO memory_file_states (file_path, path, cursor_json, last_processed_offset)"
+        " VALUES (?, ?, ?, 7)",
+        [(name, f"/{name}", cursor) for name, cursor in cursors.items()],
+    )
+    connection.close()
+    with open_ledger(path) as led:
+        assert files.stamps(led) == {"/sound": ("sound", 5, 7)}
+        assert sorted(files.paths(led)) == sorted(f"/{name}" for name in cursors if name != "never")

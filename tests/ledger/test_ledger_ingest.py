@@ -4,13 +4,15 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.core.errors import LedgerError
 from pipeline.ledger import links
 from pipeline.ledger.connection import Ledger, open_ledger
 from pipeline.ledger.conversations import list_conversations
@@ -29,6 +31,7 @@ from pipeline.ledger.utterances import (
     utterances_before,
     utterances_of_conversation,
 )
+from pipeline.transcript import branch
 from pipeline.transcript.branch import Link
 from tests.ledger.build import KEY, SESSION, at, ingest, later, live_rows, reply, said, silent
 
@@ -304,8 +307,9 @@ def test_an_utterance_carries_what_a_citation_needs(led: Ledger) -> None:
     assert find_entry(led, SESSION, "nobody") is None
 
 
-def rewinds(links: Sequence[Link]) -> set[str]:
+def rewinds(found: Iterable[Link]) -> set[str]:
     """A plain reading of the rule, to compare incremental passes with: see `branch.abandoned`."""
+    links = list(found)
     parent = {uuid: up for uuid, up, _, _ in links}
     human = {uuid for uuid, _, human, _ in links if human}
     chain, here = [], next((uuid for uuid, _, _, side in reversed(links) if not side), None)
@@ -340,9 +344,9 @@ def test_a_rewind_takes_speech_back_and_a_return_restores_it(led: Ledger) -> Non
 def test_a_turn_at_the_end_asks_only_about_its_own_links(led: Ledger) -> None:
     asked = []
 
-    def watching(links: Sequence[Link]) -> set[str]:
-        asked.append(len(links))
-        return rewinds(links)
+    def watching(found: Iterable[Link]) -> set[str]:
+        asked.append(len(list(found)))
+        return rewinds(found)
 
     ingest(led, [said(number) for number in range(50)], abandoned=watching)
     ingest(led, [reply(50), silent(51), said(52)], abandoned=watching)
@@ -431,3 +435,41 @@ def test_any_split_into_passes_gives_the_rows_of_one_pass(tmp_path_factory, draw
         for start, end in zip([0, *cuts], [*cuts, len(entries)], strict=True):
             ingest(many, entries[start:end], abandoned=rewinds)
         assert dump(many) == dump(one)
+
+
+def test_a_long_file_is_judged_as_a_short_one_is(led: Ledger) -> None:
+    """More links than the window holds, in several batches: far parents, rewinds, copies and strangers."""
+    entries = []
+    for number in range(9_000):
+        parent = number - 1
+        if number % 1_000 == 999:
+            parent = max(0, number - 5_500)
+        uuid = "u10" if number == 8_990 else f"u{number}"
+        build = said if number % 40 == 0 else silent
+        hangs = f"u{parent}" if number != 3_000 else "nowhere"
+        entries.append(build(number, uuid=uuid, parent_uuid=hangs if number else None))
+    ingest(led, entries, abandoned=branch.abandoned)
+    assert led.value("SELECT count(*) FROM link_batches") == 3
+    expected: dict[str, Link] = {}
+    for entry in entries:
+        human = entry.speaker == "person"
+        expected.setdefault(entry.uuid, (entry.uuid, entry.parent_uuid, human, False))
+    stored = links.FileLinks(led, 1)
+    assert list(stored) == list(expected.values())
+    assert [stored.position_of(uuid) for uuid in ("u0", "u10", "u8999", "u-1")] == [0, 10, 8998, None]
+    gone = branch.abandoned(list(expected.values()))
+    assert gone and branch.abandoned(stored) == gone
+    flagged = {uuid for (uuid,) in led.rows("SELECT uuid FROM memory_transcript_entries WHERE abandoned = 1")}
+    assert flagged == {entry.uuid for entry in entries if entry.speaker == "person"} & gone
+
+
+def test_what_shares_a_transaction_is_kept_as_a_whole_or_not_at_all(led: Ledger) -> None:
+    with pytest.raises(LedgerError, match="a part of this work failed"), led.together():
+        ingest(led, [said(0)])
+        with suppress(ZeroDivisionError), led.transaction():
+            raise ZeroDivisionError
+    assert led.value("SELECT count(*) FROM memory_transcript_entries") == 0
+    with led.together():
+        ingest(led, [said(0)])
+        ingest(led, [said(0)], key="p/other.jsonl")
+    assert led.value("SELECT count(*) FROM memory_file_states") == 2

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.safety.detection import names
+from pipeline.safety.detection import HINTS, names
 from pipeline.safety.placed_rules import COMMANDS, SIGNED
 from pipeline.safety.redaction import has_secret, redact
 from pipeline.safety.rule import Rule, lower
@@ -231,4 +231,6 @@ NAME_PARTS += ["密码", "İ", "x", "_", "-", " ", "=", "credentials", "パス�
 
 @given(st.lists(st.sampled_from(NAME_PARTS), max_size=9).map("".join))
 def test_the_quick_search_finds_every_name_the_pattern_finds(text: str) -> None:
-    assert names(text, lower(text)) == [name.start() for name in KEY_AT.finditer(text)]
+    assert names(text, lower(text), HINTS.found_in(lower(text))) == [
+        name.start() for name in KEY_AT.finditer(text)
+    ]
