@@ -15,7 +15,11 @@ if sys.version_info < (3, 11):  # noqa: UP036 - the launcher tries whatever Pyth
 HERE = os.path.dirname(os.path.abspath(__file__))
 # At the end, so that nothing of ours or beside us stands before a module of the interpreter.
 sys.path.append(HERE)
-import spooling  # noqa: E402 - it also sees to Ctrl-C
+try:
+    import spooling  # it also sees to Ctrl-C
+except (EOFError, ImportError, TypeError, ValueError):
+    sys.pycache_prefix = os.devnull  # its compiled file is broken: a Stop removes it, none is read today
+    import spooling
 
 EVENTS = ("UserPromptSubmit", "SessionStart", "PreToolUse")
 

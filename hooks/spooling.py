@@ -42,7 +42,27 @@ def without_failing(name: str, work: "Callable[[], None]") -> None:
     try:
         work()
     except BaseException as error:  # noqa: BLE001 - a hook may never fail
-        log(home_dir(), f"{name}: {describe(error)}")
+        broken = broken_compiled(error)
+        log(home_dir(), f"{name}: {describe(error)}{f'; removed {broken}' if broken else ''}")
+
+
+def broken_compiled(error: BaseException) -> str:
+    """Remove the compiled file whose reading raised `error`, and return its path; "" where none did.
+
+    A power cut may leave half of one. Python would fail on it at each start, and never make it anew.
+    """
+    step = error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code.co_name == "get_code":
+            path = step.tb_frame.f_locals.get("bytecode_path")
+            if isinstance(path, str) and path.endswith(".pyc"):
+                try:
+                    os.unlink(path)
+                except OSError:
+                    return ""
+                return path
+        step = step.tb_next
+    return ""
 
 
 def take(event: str) -> None:

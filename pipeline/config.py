@@ -93,7 +93,7 @@ Variable = Annotated[str, AfterValidator(_variable)]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
 
 
 class ModelSettings(_Section):

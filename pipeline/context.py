@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.config import Settings
+from pipeline.core import paths
 from pipeline.core.clock import Clock
-from pipeline.ledger import Ledger
+from pipeline.hooklib.ownership import WRITTEN
+from pipeline.hooklib.places import PROJECT_STORE
+from pipeline.ledger import Ledger, files
 
 if TYPE_CHECKING:
     from pipeline.llm import Client
@@ -41,6 +44,18 @@ def look_at_store(path: Path) -> Store:
     from pipeline.store import Store
 
     return Store.open(path, to_look=True)
+
+
+def known_stores(ledger: Ledger | None) -> list[Path]:
+    """Return the memory folders of projects that are there: those a transcript was read for, and ours.
+
+    The ledger, if there is one yet, does not know a project whose memories a person added by hand; that we
+    wrote there shows.
+    """
+    read_for = map(Path, files.stores(ledger) if ledger else ())
+    written = paths.projects_dir().glob(f"*/{PROJECT_STORE}/{WRITTEN}")
+    ours = sorted(found.parent.parent for found in written)
+    return [path for path in dict.fromkeys([*read_for, *ours]) if path.is_dir()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline import config
 from pipeline.config import Settings
-from pipeline.context import open_store
+from pipeline.context import known_stores, open_store
 from pipeline.core import clock as clocks
 from pipeline.core import locks, network, paths, zone
 from pipeline.core.errors import (
@@ -165,11 +165,11 @@ class App:
         return store
 
     def known_stores(self) -> str:
-        """Return a sentence with the memory folders the ledger knows, for who stands in the wrong place."""
+        """Return a sentence with the memory folders that are known, for who stands in the wrong place."""
         if not Home(self.home).ledger.exists():
             return ""
         with self.ledger(to_look=True) as ledger:
-            found = [store_path for store_path in files.stores(ledger) if Path(store_path).is_dir()]
+            found = [str(path) for path in known_stores(ledger)]
         hint = " Was the project moved here? `reverie adopt OLD-PATH` takes its memories over."
         return f" Known here: {', '.join(found[:3])}.{hint}" if found else ""
 

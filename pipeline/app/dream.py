@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from pipeline.app.application import App
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.consolidation.run import dream
-from pipeline.context import PhaseContext
+from pipeline.context import PhaseContext, known_stores
 from pipeline.core.clock import iso
 from pipeline.core.errors import ReverieError
 from pipeline.core.ids import new_id
-from pipeline.ledger import files
 
 
 def consolidate(app: App, *, force: bool = False, dry_run: bool = False) -> DreamReport:
@@ -24,12 +22,12 @@ def consolidate(app: App, *, force: bool = False, dry_run: bool = False) -> Drea
 
 
 def dream_all(app: App, *, everywhere: bool) -> Iterator[DreamReport]:
-    """Dream over the store here, or over every store the ledger knows, where the gates are open.
+    """Dream over the store here, or over every known store, where the gates are open.
 
     Of many stores one that can't be used does not stop the rest: its report says why it ``failed``.
     """
     with app.ledger() as ledger, app.alone(ledger) as worker:
-        paths = [Path(path) for path in files.stores(ledger)] if everywhere else [app.store_path]
+        paths = known_stores(ledger) if everywhere else [app.store_path]
         for path in paths:
             if not path.is_dir():
                 continue

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.app.application import App
-from pipeline.context import open_store
+from pipeline.context import known_stores, open_store
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
-from pipeline.ledger import Ledger, calls, files
+from pipeline.ledger import Ledger, calls
 from pipeline.search import semantic
 from pipeline.search.vectors import Refreshed
 from pipeline.store import Store
@@ -25,14 +25,14 @@ class Embedded:
 
 
 def embed(app: App, *, everywhere: bool = False, anew: bool = False) -> Iterator[Embedded]:
-    """Make the missing vectors of the store here, or `everywhere` Reverie knows one, one after the other.
+    """Make the missing vectors of the store here and of all projects, or `everywhere` Reverie knows one.
 
     With `anew` all are made again. A provider that does not answer may be replaced by the next of the chain.
     Raises EmbeddingError when vectors are off or nobody can make them.
     """
     app.require_settings()
     with app.ledger() as ledger:
-        for store in _stores(app, ledger) if everywhere else [app.open_store()]:
+        for store in _stores(app, ledger, everywhere):
             meter = calls.LedgerMeter(ledger, app.settings.spend, app.clock, run_id=new_id())
             done = semantic.refresh(
                 store, app.settings.embeddings, app.clock.now(), meter, anew=anew, change=True
@@ -40,8 +40,14 @@ def embed(app: App, *, everywhere: bool = False, anew: bool = False) -> Iterator
             yield Embedded(store.path, done)
 
 
-def _stores(app: App, ledger: Ledger) -> list[Store]:
-    store_paths = [*map(Path, files.stores(ledger)), Home(app.home).user_store]
+def _stores(app: App, ledger: Ledger, everywhere: bool) -> list[Store]:
+    """Return what to make vectors of: what a search here looks at, or one everywhere."""
+    everyone = Home(app.home).user_store
+    if not everywhere:
+        here = app.open_store()
+        beside = [] if app.store_override is not None or here.path == everyone else [everyone]
+        return [here, *(open_store(path, app.settings) for path in beside if path.is_dir())]
+    store_paths = [*known_stores(ledger), everyone]
     stores = [
         open_store(store_path, app.settings)
         for store_path in dict.fromkeys(store_paths)

@@ -68,7 +68,9 @@ def needs_in_words(app: App, found: Recollections) -> list[str]:
     """Return from which score on a memory is relevant, and what else one needs that has too few words."""
     setting = app.settings.recall.floor
     usual = "" if setting == 1 else f"; with 1 it would be {FLOOR:.2f}"
-    sentences = [f"The floor is {floor_of(setting):.2f}, as `recall.floor` is {setting:g}{usual}."]
+    sentences = [
+        f"A memory needs a score of {floor_of(setting):.2f}, since `recall.floor` is {setting:g}{usual}."
+    ]
     below = [
         item.score for item in found.considered if item.verdict.endswith(BELOW.format(floor_of(setting)))
     ]

@@ -16,12 +16,12 @@ from typing import Literal
 from pipeline.app import scopes
 from pipeline.app.application import App
 from pipeline.app.scopes import Scope, scope_of
-from pipeline.context import open_store
+from pipeline.context import known_stores, open_store
 from pipeline.core.clock import iso
 from pipeline.core.errors import ConfigError, EmbeddingError, InputError, SpendError
 from pipeline.core.home import Home
 from pipeline.hooklib.plain import clipped, lines_of
-from pipeline.ledger import calls, files
+from pipeline.ledger import calls
 from pipeline.search import index_reader, ranking, semantic, ties
 from pipeline.search.index_reader import Reader, Row
 from pipeline.search.refresh import refresh_archive_index, refresh_index
@@ -109,7 +109,7 @@ def search(
     could not be is added to `problems`.
 
     A query of stop words and single letters, such as `R` or `WHO`, is looked for as it is written.
-    Looked at are the store here, its team's and the user-scope one, and every store the ledger knows if
+    Looked at are the store here, its team's and the user-scope one, and every known store if
     `everywhere`; retired ones only when asked for. What the project here and all projects both say is said
     once, as the project's. Raises InputError when `query` is empty or there is no store, and SearchError.
     """
@@ -285,7 +285,9 @@ def _stores(app: App, everywhere: bool) -> Iterator[Store]:
     more = [everyone] if everyone.is_dir() else []
     if everywhere and Home(app.home).ledger.exists():
         with app.ledger(to_look=True) as ledger:
-            more += [store_path for store_path in map(Path, files.stores(ledger)) if store_path.is_dir()]
+            more += known_stores(ledger)
+    elif everywhere:
+        more += known_stores(None)
     seen = set[Path]()
     if app.store_path.is_dir() or not more:
         here = app.open_store()
@@ -311,7 +313,7 @@ def _likeness(app: App, store: Store, query: str, problems: list[str] | None) ->
             return semantic.cosines(store, store.scan().documents, query, app.settings.embeddings, meter)
     except (ConfigError, EmbeddingError, SpendError) as error:
         if problems is not None:
-            problems.append(f"{store.path}: by words alone: {error} {error.fix}")
+            problems.append(f"{store.path}: by words alone: {error}. {error.fix}")
         return {}
 
 

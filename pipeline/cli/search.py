@@ -19,6 +19,9 @@ from pipeline.cli.progress import progress
 from pipeline.cli.tables import table
 from pipeline.core.zone import day
 
+_LEAST_WIDE = 100
+"""Columns beside the longest name from which on a table leaves a snippet on one line or two."""
+
 
 def search(
     query: Annotated[list[str], typer.Argument(metavar="QUERY", help="Words of the memory.")],
@@ -27,8 +30,15 @@ def search(
         bool, typer.Option("--all", help="Every known memory folder, not only the one here.")
     ] = False,
     further: Annotated[
-        int, typer.Option("--further", metavar="N", min=0, help="So many more that the first ones lead to.")
-    ] = app_search.FURTHER,
+        int | None,
+        typer.Option(
+            "--further",
+            metavar="N",
+            min=0,
+            help="So many more that the first ones lead to.",
+            show_default=str(app_search.FURTHER),
+        ),
+    ] = None,
     retired: Annotated[
         bool, typer.Option("--retired", "--archived", help="Retired memories as well.")
     ] = False,
@@ -46,10 +56,12 @@ def search(
     look = partial(
         app_search.search, app, " ".join(query), limit=limit, everywhere=everywhere, retired=retired
     )
-    hits = look(further=0 if expand else further, problems=problems)
+    usual = app_search.EXPANDED if expand else app_search.FURTHER
+    most = usual if further is None else further
+    hits = look(further=0 if expand else most, problems=problems)
     if expand:
         phrases = expanding.phrases(app, " ".join(query), hits, problems)
-        hits = look(further=max(further, app_search.EXPANDED), phrases=phrases)
+        hits = look(further=most, phrases=phrases)
     output.data(hits, lambda: _tell(hits, everywhere=everywhere), as_json=as_json)
     for problem in problems:
         output.talk(problem)
@@ -77,6 +89,15 @@ def _tell(hits: list[app_search.Hit], *, everywhere: bool) -> None:
         output.line("no memory has these words")
         return
     wide = any(hit.scope != "project" for hit in hits)
+    room = output.width()
+    if room is not None and room < max(len(hit.name) for hit in hits) + _LEAST_WIDE:
+        for hit in hits:
+            more = [hit.type, day(hit.said, "unknown"), *(["retired"] if hit.retired else [])]
+            more += [hit.store] if everywhere else [SHOWN[hit.scope]] if hit.scope != "project" else []
+            lead = "–     " if hit.via else f"{hit.score:.2f}  "
+            output.hanging(lead, f"{hit.name}  ({', '.join(more)})", level="ok")
+            output.hanging("      ", _snippet_of(hit))
+        return
     columns = ["score", "name", "type", "said", "snippet"]
     columns += ["store"] if everywhere else ["for"] if wide else []
     rows = [
@@ -85,12 +106,16 @@ def _tell(hits: list[app_search.Hit], *, everywhere: bool) -> None:
             f"{hit.name} (retired)" if hit.retired else hit.name,
             hit.type,
             day(hit.said, "unknown"),
-            f"by way of {hit.via}: {hit.snippet}" if hit.via else hit.snippet,
+            _snippet_of(hit),
             hit.store if everywhere else SHOWN[hit.scope],
         ]
         for hit in hits
     ]
     table(columns, [row[: len(columns)] for row in rows])
+
+
+def _snippet_of(hit: app_search.Hit) -> str:
+    return f"by way of {hit.via}: {hit.snippet}" if hit.via else hit.snippet
 
 
 def _tell_embedded(found: list[Embedded]) -> None:

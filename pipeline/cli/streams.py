@@ -8,7 +8,14 @@ USUAL = 80
 
 
 def utf8() -> None:
-    """Write UTF-8 whatever the locale says: memories hold every script."""
+    """Write UTF-8 whatever the locale says: memories hold every script.
+
+    A stream that whoever started us has closed leads nowhere from here on.
+    """
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -42,7 +49,7 @@ def columns() -> int:
 
 def colours() -> bool:
     """Whether a terminal may be written to in colours."""
-    return not os.environ.get("NO_COLOR")
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def completes() -> bool:

@@ -14,6 +14,7 @@ from pipeline.core import zone
 from pipeline.core.clock import latest, parse_time
 from pipeline.core.errors import InputError
 from pipeline.domain.body import Body
+from pipeline.domain.cues import MOST_CUES
 from pipeline.domain.memory import MAX_DESCRIPTION, TYPES, Evidence, Memory, Origin
 from pipeline.domain.sentences import folded, sentences, unlabelled
 from pipeline.extraction.schema import Candidate
@@ -22,7 +23,7 @@ from pipeline.revision import Removal, Replacement, amended
 from pipeline.text.dates import absolute
 from pipeline.text.slugs import slugify
 from pipeline.verify.provenance import origin_of, pruned, replace_bears, sources_of, vouched, weakest_origin
-from pipeline.verify.tags import MOST_CUES, MOST_TAGS, phrased, spelled, union
+from pipeline.verify.tags import MOST_TAGS, phrased, spelled, union
 
 MOST_ANCHORS = 8
 PARTS = {"statement": "statement", "why": "why", "how_to_apply": "how to apply"}

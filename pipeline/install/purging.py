@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pipeline.context import known_stores
 from pipeline.core import locks, paths
 from pipeline.core.atomic import TEMP_MARK, remove_empty_dirs
 from pipeline.core.errors import InputError, LedgerError, ReverieError, SpoolError
@@ -22,7 +23,7 @@ from pipeline.install.hook_registration import forget_home
 from pipeline.install.hooks import read_record
 from pipeline.install.schedule import setup
 from pipeline.install.schedule.setup import KINDS, Kind
-from pipeline.ledger import files, look_at_ledger
+from pipeline.ledger import look_at_ledger
 
 _REMOVED_LAST = (home_files.WORKER_LOCK, home_files.INSTALLED)
 """Held, or needed should the purge be interrupted, until all the rest is gone."""
@@ -167,14 +168,14 @@ def unschedule(home: Path) -> None:
 
 
 def _stores(home: Path) -> tuple[Path, ...]:
-    """Return the memory folders of projects that the ledger knows and that are there."""
+    """Return the memory folders of projects that are known and there."""
     ledger = Home(home).ledger
     if not ledger.exists():
         return ()
     try:
         with look_at_ledger(ledger) as opened:
-            found = [Path(path) for path in files.stores(opened)]
+            found = known_stores(opened)
     except LedgerError:
         # A ledger that can't be read can go all the same.
         return ()
-    return tuple(path for path in found if path.is_dir() and home not in path.parents)
+    return tuple(path for path in found if home not in path.parents)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from pipeline.domain.body import Body
+from pipeline.domain.cues import MOST_CUES
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.domain.sentences import (
     ALSO,
@@ -24,7 +25,7 @@ from pipeline.domain.sentences import (
     sentences,
 )
 from pipeline.verify.provenance import bound, pruned, replace_bears, weakest_origin
-from pipeline.verify.tags import MOST_CUES, MOST_TAGS, union
+from pipeline.verify.tags import MOST_TAGS, union
 
 MOST_ANCHORS = 12
 _QUESTION = "?？؟"

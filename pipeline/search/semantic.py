@@ -157,14 +157,14 @@ def cosines(
     """
     held = embeddings.load(store.root)
     if not held.entries:
-        raise EmbeddingError("no vectors were made yet", fix="Make them: reverie embed")
+        raise EmbeddingError("no vectors were made yet", fix="Make them: `reverie embed`.")
     embedder = embeddings.open_embedder(settings, store.root, made_by=held.provider)
     keys = by_key(documents)
     fresh = held.fresh({key: embeddings.text_of(item.head, item.preview) for key, item in keys.items()})
     fits = held.fits(embedder.name, embedder.model, embedder.dim)
     vector = _booked(embedder, meter).embed([query])[0] if fits and query.strip() else []
     if len(vector) != held.dim:
-        raise EmbeddingError("the vectors were made by another model", fix="Make them anew: reverie embed")
+        raise EmbeddingError("the vectors were made by another model", fix="Make them anew: `reverie embed`.")
     return {keys[key].path: score for key, score in Nearest(fresh).scores(vector).items()}
 
 

@@ -32,6 +32,8 @@ SEEDS = 5
 LEAST_WORTH = 0.1
 LEFT_OVER = 2.0
 """How much more a memory is worth that has the words of the question which the first one lacks."""
+FEW_LINKS = 4
+"""Links of one memory that say something each; a page of links says less by every one."""
 _NAMED = "="
 _WORD = "~"
 _LONGEST_KEY = 120
@@ -172,6 +174,7 @@ def further(
 def _tied(readers: Sequence[Reader], number: int, seed: Row) -> Iterator[tuple[int, str, float, str]]:
     """Yield reader, path, strength and key of what is tied to a memory of the reader `number`."""
     keys = readers[number].ties(seed.path)
+    links = sum(key.startswith(_NAMED) for key in keys)
     strengths: dict[tuple[int, str], float] = {}
     by: dict[tuple[int, str], tuple[float, str]] = {}
     for key, certain in keys.items():
@@ -183,7 +186,8 @@ def _tied(readers: Sequence[Reader], number: int, seed: Row) -> Iterator[tuple[i
         ]
         if len(holders) > MOST_HOLDERS and not key.startswith(_NAMED):
             continue
-        strength = 1.0 if key.startswith(_NAMED) else 1 / (1 + math.log2(max(1, len(holders))))
+        many = max(1.0, links / FEW_LINKS) if key.startswith(_NAMED) else max(1, len(holders))
+        strength = 1 / (1 + math.log2(many))
         for index, path, sure in holders[:MOST_HOLDERS]:
             if certain or sure:
                 strengths[index, path] = min(1.5, strengths.get((index, path), 0.0) + strength)

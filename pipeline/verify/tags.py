@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pipeline.domain.cues import fitting
 from pipeline.safety.invisible import visible_line
 from pipeline.text.slugs import slugify
 from pipeline.verify.barred import bar
 
 MOST_TAGS = 5
-MOST_CUES = 8
 _MOST_CHARS = 30
-_CUE_WORDS = 6
-_CUE_CHARS = 60
 
 
 def spelled(tags: Iterable[str]) -> tuple[str, ...]:
@@ -22,14 +20,9 @@ def spelled(tags: Iterable[str]) -> tuple[str, ...]:
 
 
 def phrased(cues: Iterable[str]) -> tuple[str, ...]:
-    """Return `cues` as phrases of at most six words and 60 characters, each once, eight at most.
-
-    A longer one, and one that may stand in no memory, is left out.
-    """
+    """Return `cues` as `domain.cues` has them, without what may stand in no memory."""
     lines = (" ".join(visible_line(cue).split()) for cue in cues)
-    fit = (line for line in lines if line and len(line) <= _CUE_CHARS and line.count(" ") < _CUE_WORDS)
-    unique = {line.casefold(): line for line in fit if not bar(line)}
-    return tuple(unique.values())[:MOST_CUES]
+    return fitting(line for line in lines if not bar(line))
 
 
 def union(lists: Iterable[Iterable[str]], *, most: int) -> tuple[str, ...]:

@@ -88,13 +88,12 @@ def test_recall_explains_what_it_left_out(told):
     assert set(words) == {"deploy", "harbour", "service", "staging"}
     assert f"harbour-lights.md: below the floor of {FLOOR:.2f}" in missed
     assert "tides.md: too few shared words" in left
-    assert f"The floor is {FLOOR:.2f}, as `recall.floor` is 1." in said.err
+    assert f"A memory needs a score of {FLOOR:.2f}, since `recall.floor` is 1." in said.err
     assert "Enough words are two telling ones" in said.err
     said = told.here("recall", "--explain", QUESTION, REVERIE_RECALL__FLOOR="50")
     assert f"below the floor of {floor_of(50):.2f}" in said.out
-    assert f"The floor is {floor_of(50):.2f}, as `recall.floor` is 50; with 1 it would be {FLOOR:.2f}." in (
-        said.err.replace("\n", " ")
-    )
+    needed = f"A memory needs a score of {floor_of(50):.2f}, since `recall.floor` is 50"
+    assert f"{needed}; with 1 it would be {FLOOR:.2f}." in said.err.replace("\n", " ")
     assert told.here("recall", "--explain", "zebra crossing").out == "no memory has a word of it\n"
 
 

@@ -145,3 +145,9 @@ def test_its_phrases_lead_to_more_after_the_direct_hits(locks, app, tmp_path):
         ("holiday-rota", "“rota substitute”"),
         ("ilse-mondays", "gate-owner"),
     ]
+
+
+def test_a_zero_that_was_typed_stands(locks):
+    assert all(not via for _, via in found(locks, QUESTION, "--further", "0"))
+    assert any(via for _, via in found(locks, QUESTION))
+    assert all(not via for _, via in found(locks, QUESTION, "--expand", "--further", "0"))

@@ -1,5 +1,6 @@
 """What Python keeps compiled of the hooks: nothing is lost where it is broken, old or can't be kept."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -60,3 +61,35 @@ def test_a_newer_file_counts_and_not_what_was_compiled_of_the_older(
         source.write(f"\nopen({str(tmp_path / 'read')!r}, 'w').close()\n")
     stop(stage, hooks)
     assert (tmp_path / "read").exists()
+
+
+@pytest.mark.parametrize("name", ["spooling", "pipeline/recall/live/rank"])
+def test_a_session_is_greeted_and_kept_though_a_compiled_file_broke(
+    stage: Stage, hooks: Path, name: str
+) -> None:
+    package = hooks.parent / "pipeline"
+    shutil.copytree(HOOKS.parent / "pipeline", package, ignore=shutil.ignore_patterns("__pycache__"))
+    place = hooks.parent / "hooks" if name == "spooling" else package / "recall" / "live"
+
+    def start(event: str) -> None:
+        command = [sys.executable, "-I", "-S", str(hooks / "recall.py"), event]
+        given = json.dumps(
+            {"session_id": "s", "cwd": str(hooks), "prompt": "which rank is first?", "source": "startup"}
+        )
+        done = subprocess.run(
+            command, input=given.encode(), env=stage.env, capture_output=True, timeout=LIMIT
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+
+    start("UserPromptSubmit")
+    broken = compiled(place, name.rpartition("/")[2])
+    sound = broken.read_bytes()
+    broken.write_bytes(sound[: len(sound) // 2])
+    before = len(stage.spooled())
+    start("SessionStart")
+    assert len(stage.spooled()) == before + 1
+    start("UserPromptSubmit")
+    stop(stage, hooks)
+    start("UserPromptSubmit")
+    assert broken.read_bytes()[16:] == sound[16:]
+    stage.release()

@@ -108,3 +108,17 @@ def test_the_documentation_has_what_search_finds():
     told = (ROOT / "docs" / "evaluation.md").read_text("utf-8")
     for line in table():
         assert line in told
+
+
+def test_a_page_of_links_does_not_crowd_out_what_the_best_hit_itself_names():
+    animals = [f"a{number}" for number in range(16)]
+    rows = [MemoryRow(name, name=name, body=f"A note on the animal {name}.\n") for name in animals]
+    pages = [
+        MemoryRow(page, name=page, body="walrus " + " ".join(f"[[{name}]]" for name in animals) + "\n")
+        for page in ("page-one", "page-two")
+    ]
+    best = MemoryRow("walrus", name="walrus", body="The walrus sleeps on ice. See [[ice-chart]].\n")
+    chart = MemoryRow("ice-chart", name="ice-chart", body="Drawn each morning.\n")
+    with RowSearch([*rows, *pages, best, chart]) as search:
+        found = search.search("walrus sleeps", further=1)
+    assert found[-1] == "ice-chart"

@@ -108,7 +108,7 @@ def _is_there(embedder: Embedder) -> bool:
 def _fix(made_by: str, change: bool, config: StoreConfig) -> str:
     if made_by and not change:
         return "Start it again, or let `reverie embed` make all vectors anew with another one."
-    fix = "Install the extra: pip install 'reverie[semantic]', or see [embeddings] in config.toml."
+    fix = "Install the extra `semantic` where Reverie is installed, or see [embeddings] in config.toml."
     if config.has_key:
         fix += f" The key in {CONFIG} is not used: put it into a variable, named by openai_key_env."
     return fix

@@ -17,7 +17,7 @@ from pipeline.core.errors import EmbeddingError
 from pipeline.search.vectors.embedder import BATCH, MAX_CHARS, unit_vectors
 
 _DIM = 256
-_FIX = "Install the extra: pip install 'reverie[semantic]'."
+_FIX = "Install the extra `semantic`: `pip install '.[semantic]'` in Reverie's checkout."
 
 
 def has_wordllama() -> bool:

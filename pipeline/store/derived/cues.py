@@ -16,6 +16,7 @@ import orjson
 
 from pipeline.core.atomic import ensure_dir, write_atomic
 from pipeline.core.ids import digest
+from pipeline.domain.cues import fitting
 from pipeline.domain.memory import Memory
 from pipeline.store.files.layout import MAX_DERIVED, PRIVATE, read_regular
 
@@ -46,7 +47,7 @@ def read(root: Path) -> dict[str, tuple[str, tuple[str, ...]]]:
 def cues_of(memory: Memory, beside: Mapping[str, tuple[str, tuple[str, ...]]]) -> tuple[str, ...]:
     """Return the cues of `memory`: its own, else those that `beside` (see `read`) has of this very text."""
     text, phrases = beside.get(memory.path, ("", ()))
-    return memory.cues or (phrases if text == text_digest(memory) else ())
+    return fitting(memory.cues or (phrases if text == text_digest(memory) else ()))
 
 
 def write(root: Path, entries: Mapping[str, tuple[str, tuple[str, ...]]]) -> None:

@@ -54,7 +54,7 @@ def test_nobody_there_says_what_was_tried(tmp_path, without_wordllama):
     assert str(raised.value).endswith(
         "wordllama (not installed), ollama (does not answer), openai (no key is named)"
     )
-    assert "reverie[semantic]" in raised.value.fix
+    assert "extra `semantic`" in raised.value.fix
 
 
 def test_background_work_waits_for_the_provider_that_made_the_vectors(tmp_path):

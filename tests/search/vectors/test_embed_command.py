@@ -50,7 +50,8 @@ def test_all_covers_the_stores_that_are_known_and_the_one_for_all_projects(desk)
     desk.here("add", "Greet in German.", "--name", "german", "--store", home / "memory")
     with serving(ollama) as server:
         found = desk.here("embed", "--all", "--json", **on(server)).json
-    assert [(one["store"], one["vectors"]["total"]) for one in found] == [(str(home / "memory"), 1)]
+    made = [(one["store"], one["vectors"]["total"]) for one in found]
+    assert made == [(str(desk.store), 2), (str(home / "memory"), 1)]
 
 
 def test_wordllama_embeds_without_any_server(desk):
