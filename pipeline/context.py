@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.config import Settings
 from pipeline.core.clock import Clock
 from pipeline.ledger import Ledger
 
 if TYPE_CHECKING:
+    from pipeline.config import Settings
     from pipeline.llm import Client
     from pipeline.store import Store
 

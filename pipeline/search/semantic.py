@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from pipeline.config import EmbeddingSettings, Settings
 from pipeline.core.clock import Clock
 from pipeline.core.errors import EmbeddingError, ReverieError, UnavailableError
 from pipeline.core.ids import digest
@@ -23,6 +23,9 @@ from pipeline.search.vectors import Embedder, Nearest, Refreshed
 from pipeline.search.vectors.embedder import BATCH
 from pipeline.search.vectors.remote import is_remote
 from pipeline.store import Document, Store
+
+if TYPE_CHECKING:
+    from pipeline.config import EmbeddingSettings, Settings
 
 LOG = logging.getLogger("reverie.search")
 _OUTAGE = "embeddings"
