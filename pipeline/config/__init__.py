@@ -7,7 +7,6 @@ file and variables need not load it: it takes longer than all else that most com
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from pipeline.config import kept
 from pipeline.config.given import sections, text_of, together, variable_above, variables
 from pipeline.core.errors import ConfigError
 from pipeline.core.home import Home
+from pipeline.core.lazily import exports
 from pipeline.hooklib.settings import least_mode
 
 if TYPE_CHECKING:
@@ -46,11 +46,13 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Return one of the classes of `rules`, which whoever only reads settings names in annotations alone."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("pipeline.config.rules"), name)
+__getattr__ = exports(
+    __name__,
+    {
+        "rules": "DialogueSettings DreamSettings EmbeddingSettings ExtractionSettings ModelSettings Settings"
+        " SpendSettings StoreSettings"
+    },
+)
 
 
 def load(home: Path, *, environment: bool = True, keep: bool = False) -> Settings:

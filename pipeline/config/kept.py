@@ -177,5 +177,6 @@ def _may_be_secret(values: dict[str, dict[str, Any]]) -> bool:
     # Deferred: its rules take as long to load as those of the settings.
     from pipeline.safety.redaction import has_secret
 
-    texts = [text for section in values.values() for text in section.values() if isinstance(text, str)]
-    return any("@" in text or "?" in text for text in texts) or has_secret(json.dumps(values))
+    every = [value for section in values.values() for value in section.values()]
+    texts = [text for value in every for text in (value if isinstance(value, tuple) else (value,))]
+    return any("@" in text or "?" in text or has_secret(text) for text in texts if isinstance(text, str))

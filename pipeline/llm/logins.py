@@ -175,7 +175,7 @@ def stamp(settings: ModelSettings) -> str:
 
     Of the client's own files it goes by when they were written and how long they are.
     """
-    parts: list[object] = [settings.model_dump_json(), lacking(settings), has_own_login()]
+    parts: list[object] = [json.dumps(settings.model_dump()), lacking(settings), has_own_login()]
     for file in (Path(claude_settings.user_file()), Path(places.config_dir()) / ".credentials.json"):
         try:
             found = file.stat()

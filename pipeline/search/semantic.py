@@ -6,6 +6,7 @@ server on this machine costs nothing and is not.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -130,7 +131,7 @@ def keep_fresh(store: Store, settings: Settings, ledger: Ledger, clock: Clock, *
     """
     if not is_on(settings.embeddings):
         return True
-    held_for = digest(settings.embeddings.model_dump_json())[:16]
+    held_for = digest(json.dumps(settings.embeddings.model_dump()))[:16]
     if outages.in_force(ledger, _OUTAGE, now=clock.now(), held_for=held_for):
         return False
     meter = calls.LedgerMeter(ledger, settings.spend, clock, run_id=run_id)
