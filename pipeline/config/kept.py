@@ -149,12 +149,15 @@ def _as_given(section: dict[str, Any]) -> dict[str, Any]:
 
 def _read(file: Path) -> dict[str, Any]:
     """Return all that is kept in `file`, {} where that is not exactly what one of us wrote."""
+    flags = os.O_RDONLY | system.NO_LINK | system.OPEN | getattr(os, "O_NONBLOCK", 0)
     try:
-        handle = os.open(file, os.O_RDONLY | system.NO_LINK | system.OPEN | getattr(os, "O_NONBLOCK", 0))
+        handle = os.open(file, flags)
+        try:
+            raw = os.read(handle, _MOST_BYTES) if _is_private(os.fstat(handle)) else b""
+        finally:
+            os.close(handle)
     except OSError:
         return {}
-    with os.fdopen(handle, "rb") as stream:
-        raw = stream.read(_MOST_BYTES) if _is_private(os.fstat(handle)) else b""
     digest, _, text = raw.partition(b"\n")
     if digest != sha256(text).encode():
         return {}

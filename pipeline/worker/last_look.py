@@ -45,7 +45,8 @@ class LastLook:
         self._home = home
         self._clock = clock
         self._ledger = ledger
-        self._made_by = f"{__version__} {settings.store.model_dump()} {settings.embeddings.model_dump()} {settings.dream.generations}"
+        rules = (settings.store.model_dump(), settings.embeddings.model_dump(), settings.dream.generations)
+        self._made_by = f"{__version__} {rules}"
 
     def is_in_step(self, store_path: Path, *notes: str) -> bool:
         """Whether nothing has changed since the imprints called `notes` were kept, as where no store is."""
