@@ -1,5 +1,7 @@
 """A memory is told in few words: a long one by its description, one of two alike, with the person's own."""
 
+from typing import Any
+
 import pytest
 
 from pipeline.domain.memory import MAX_QUOTE, Evidence
