@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from pipeline.config import Settings
 from pipeline.consolidation import gates
 from pipeline.consolidation.gates import first_closed
 from pipeline.context import PhaseContext
@@ -20,6 +19,7 @@ from pipeline.ledger import Ledger, calls, dreams
 from pipeline.llm.budget import Usage, refusal
 
 if TYPE_CHECKING:
+    from pipeline.config import Settings
     from pipeline.store import HeldLock, Snapshot
 
 LEASE_SECONDS = 900.0

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pipeline.config import Settings
 from pipeline.consolidation.commit import changes, reflection
 from pipeline.consolidation.commit.report import DreamReport, write
 from pipeline.consolidation.lease import Permit
@@ -33,6 +32,9 @@ from pipeline.revision.door import Door
 from pipeline.store import Document, Snapshot, Store, require_writable
 from pipeline.store.ownership.permission import may_change
 from pipeline.verify.check import says_the_same
+
+if TYPE_CHECKING:
+    from pipeline.config import Settings
 
 KIND = "dream"
 INDEX_LINES = 140

@@ -31,6 +31,7 @@ from pipeline.store.files.layout import (
 )
 from pipeline.store.files.names import earlier_path
 from pipeline.store.history import archive, generations
+from pipeline.store.history.generation_folders import FOLDER
 from pipeline.store.history.generations import FileChange, Generation
 
 KEEP_DREAMS = timedelta(days=90)
@@ -146,7 +147,7 @@ def _shas(change: FileChange) -> set[str]:
 def _temps(root: Path) -> Iterator[Path]:
     private = private_folder(root)
     folders = [root, root / VAULT, root / EPISODES, private, private / "done", private / "staged"]
-    for parent in (root / GRAPH, root / ARCHIVE, private / generations.FOLDER):
+    for parent in (root / GRAPH, root / ARCHIVE, private / FOLDER):
         if parent.is_dir() and not parent.is_symlink():
             folders += [
                 parent,
