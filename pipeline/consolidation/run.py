@@ -77,8 +77,10 @@ def _closed_meanwhile(phase: PhaseContext) -> Gate | None:
 
 
 def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, dry_run: bool) -> DreamReport:
-    note_authors(phase.ledger, phase.store, now=phase.clock.now(), keep=not dry_run)
     snapshot = phase.store.scan()
+    now = phase.clock.now()
+    if note_authors(phase.ledger, phase.store, now=now, keep=not dry_run, documents=snapshot.documents):
+        snapshot = phase.store.scan()
     ceiling = retire_ceiling(len(snapshot.documents), phase.settings.dream.retire_share)
     report.unread = snapshot.left_out()
     gathered = gather(phase, snapshot, home, ceiling=ceiling)

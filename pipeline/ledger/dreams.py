@@ -84,6 +84,17 @@ def seen(ledger: Ledger, store: str) -> dict[str, str]:
     return {row["memory"]: row["digest"] for row in rows}
 
 
+def seen_ids(ledger: Ledger, store: str) -> set[str]:
+    """Return the ids of `seen` alone."""
+    return {memory for (memory,) in ledger.rows("SELECT memory FROM dream_seen WHERE store = ?", (store,))}
+
+
+def carried_over(ledger: Ledger, store: str) -> list[str]:
+    """Return the ids of `seen` that have no digest, sorted: an earlier dream did not get to them."""
+    sql = "SELECT memory FROM dream_seen WHERE store = ? AND digest = '' ORDER BY memory"
+    return [row["memory"] for row in ledger.rows(sql, (store,))]
+
+
 def mark_seen(ledger: Ledger, store: str, digests: Mapping[str, str]) -> None:
     """Note what a dream has looked at; what it carried over is left out, and so comes next time."""
     with ledger.transaction():

@@ -68,6 +68,8 @@ _TABLES_OF_ROWS = (
     ("documents", "id"),
 )
 _MADE_BY = "words"
+_STATE = "digest || ' ' || hand || ' ' || beside"
+"""`SearchRow.state` in SQL."""
 _LANGUAGES = "languages"
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
@@ -118,6 +120,32 @@ class SearchIndex:
                 raise
         self.rebuild()
         return self._sync(wanted, folders, notes or {})
+
+    def states(self) -> dict[str, str]:
+        """Return by path the `SearchRow.state` that the index holds; nothing where all is to be made anew.
+
+        Raises SearchError.
+        """
+        with self._translated():
+            if self._noted(_MADE_BY) != self._words.made_by:
+                return {}
+            return dict(self._connection.execute(f"SELECT path, {_STATE} FROM documents").fetchall())
+
+    def change(self, rows: Iterable[SearchRow], gone: Collection[str]) -> int:
+        """Take in `rows`, which are new or differ, and let go of the paths `gone`; return how many changed.
+
+        The rest stays as it is: who knows from `states` what differs need not make the rows of all. Raises
+        SearchError, and what a content's function does, as `sync`.
+        """
+        new = list(rows)
+        with self._translated(), self._transaction("IMMEDIATE"):
+            sql = "SELECT id FROM documents WHERE path = ?"
+            paths = (*gone, *(row.path for row in new))
+            self._remove([row for path in paths for (row,) in self._connection.execute(sql, (path,))])
+            self._take(new)
+            if paths:
+                self._note_languages()
+        return len(paths)
 
     def note_folders(self, folders: Mapping[str, tuple[int, int]]) -> None:
         """Keep mtime and ctime (ns) of the folders of the documents, as `sync` does. Raises SearchError."""
@@ -215,9 +243,7 @@ class SearchIndex:
         self._put("folders", [(path, *times) for path, times in folders.items()])
 
     def _sync_documents(self, wanted: dict[str, SearchRow]) -> int:
-        sql = (
-            "SELECT path, id, digest || ' ' || hand || ' ' || beside, size, mtime_ns, ctime_ns FROM documents"
-        )
+        sql = f"SELECT path, id, {_STATE}, size, mtime_ns, ctime_ns FROM documents"
         held = {
             path: (row, state, tuple(stamp)) for path, row, state, *stamp in self._connection.execute(sql)
         }
@@ -228,8 +254,7 @@ class SearchIndex:
         gone = [row for path, (row, _, _) in held.items() if path not in wanted]
         new = [row for path, row in wanted.items() if path not in held or held[path][1] != row.state]
         self._remove([*gone, *(held[row.path][0] for row in new if row.path in held)])
-        for row in new:
-            self._add(row)
+        self._take(new)
         self._connection.executemany(
             "UPDATE documents SET size = ?, mtime_ns = ?, ctime_ns = ? WHERE id = ? AND digest = ?",
             [
@@ -240,9 +265,13 @@ class SearchIndex:
         )
         if gone or new:
             self._note_languages()
+        return len(gone) + len(new)
+
+    def _take(self, new: Sequence[SearchRow]) -> None:
+        for row in new:
+            self._add(row)
         if len(new) > CANDIDATES:
             self._connection.execute("INSERT INTO words (words) VALUES ('optimize')")
-        return len(gone) + len(new)
 
     def _note_languages(self) -> None:
         rows = self._connection.execute("SELECT DISTINCT languages FROM documents WHERE languages != ''")

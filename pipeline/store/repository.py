@@ -132,6 +132,10 @@ class Store:
         """Return every memory and every problem; only files that changed are read again."""
         return self._scanner.scan()
 
+    def saying(self, documents: Iterable[Document], word: str) -> set[str]:
+        """Return the paths of those of `documents` whose front matter may have `word`, all that has it."""
+        return self._scanner.saying(documents, word)
+
     def look_over(self) -> tuple[list[str], Counter[By]]:
         """Return what `Scanner.look_over` does: files that can't be taken, and how many wait for a yes."""
         return self._scanner.look_over()
@@ -352,8 +356,14 @@ class Store:
         With `index_lines` MEMORY.md gets no more lines than that, until it is next rebuilt. Unless it may
         `begin` one, it gets no first block where no memory is ours.
         """
+        return self.renew(now=now, index_lines=index_lines, begin=begin)[0]
+
+    def renew(
+        self, *, now: datetime, index_lines: int | None = None, begin: bool = True
+    ) -> tuple[list[str], list[Document]]:
+        """Do as `reindex` does; return the memories besides, for whoever looks at all of them next."""
         if self._bare:
-            return []
+            return [], self.scan().documents
         with self._locked(), scanning.collector_paused(), self._index.at_most(index_lines):
             self._recover()
             documents = self._scanner.scan(keep=True).documents
@@ -363,7 +373,7 @@ class Store:
             retention.sweep_temps(self.root, SystemClock().now().timestamp())
             self._written.compact()
             self.identities.compact()
-        return wrote
+        return wrote, documents
 
     def count_uses(self, found: Sequence[usage.Use], ledger: str, *, now: datetime) -> int:
         """Add `found`, of the ledger with that identity, to ``_state.json``; return how many were new.

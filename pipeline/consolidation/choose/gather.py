@@ -16,7 +16,7 @@ from pipeline.domain.memory import Memory
 from pipeline.domain.operations import Operation
 from pipeline.search import vectors
 from pipeline.search.fts import SearchIndex
-from pipeline.search.refresh import rows_of
+from pipeline.search.refresh import bring_in_step
 from pipeline.store import Document, Snapshot, counted_since, last_uses
 from pipeline.store.ownership.permission import is_adoptable, may_change
 
@@ -59,7 +59,7 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
     by_id = {document.id: document for document in documents}
     fixed = _Fixed(by_id, phase)
     with SearchIndex.open(home, phase.store.path) as index:
-        index.sync(rows_of(home, phase.store, snapshot.documents))
+        bring_in_step(home, phase.store, snapshot.documents, index)
         # Of a large store few are of these, and only they are taken up below.
         of_types = index.of_types({*mechanical.EXPIRING, "insight"})
         neighbours = by_search(index, documents)

@@ -296,9 +296,8 @@ def _finish(
     now = phase.clock.now()
     report.word = "partial" if report.failed else "done" if report.actions else "nothing"
     word = "applied" if report.actions else "nothing"
-    phase.store.reindex(now=now, index_lines=INDEX_LINES, begin=False)
+    _, live = phase.store.renew(now=now, index_lines=INDEX_LINES, begin=False)
     write(report, home)
-    live = phase.store.scan().documents
     if report.actions:
         reflection.write(phase.store, live, home, now)
     first = {memory_id for memory_id, seen_digest in plan.seen.items() if not seen_digest}
@@ -316,7 +315,7 @@ def _finish(
             )
         committed_reply.close(phase, plan.groups, word=word)
         dreams.mark_seen(phase.ledger, phase.store_key, seen)
-        gone = dreams.seen(phase.ledger, phase.store_key).keys() - {d.id for d in live}
+        gone = dreams.seen_ids(phase.ledger, phase.store_key) - {d.id for d in live}
         dreams.forget_seen(phase.ledger, phase.store_key, gone)
         # A dream of which a part failed does not start the interval: the rest must not wait that long.
         if report.word != "partial":

@@ -230,6 +230,12 @@ def others(connection: sqlite3.Connection) -> dict[str, str]:
     return dict(connection.execute("SELECT path, why FROM others ORDER BY rowid").fetchall())
 
 
+def silent_on(connection: sqlite3.Connection, word: str) -> dict[str, str]:
+    """Return path and digest of the files in whose front matter `word` does not stand."""
+    sql = "SELECT f.path, f.digest FROM files f JOIN texts t ON t.path = f.path WHERE instr(t.front, ?) = 0"
+    return dict(connection.execute(sql, (word.encode(),)).fetchall())
+
+
 def worths(connection: sqlite3.Connection) -> Iterator[Worth]:
     """Yield what decides the place of each memory in CORE.md."""
     for row in connection.execute("SELECT path, kind, pinned, importance, since_us FROM files"):

@@ -54,6 +54,8 @@ class _Look:
     order: list[str]
     read: list[Document] = field(default_factory=list)
     """Documents that the catalogue does not have as they are."""
+    all_known: bool = False
+    """Whether there is nothing but what the last look found, all of it as it was."""
 
 
 class Scanner:
@@ -76,6 +78,7 @@ class Scanner:
         self.asker.refill = partial(self.scan, keep=True)
         written.look_up = self._look_up
         self._known: dict[str, Document] = {}
+        self._told: object = None
         self._stale = False
 
     # -- all files --------------------------------------------------------------------------------
@@ -88,13 +91,17 @@ class Scanner:
         with scanning.collector_paused():
             look = self._look(keep)
             self._keep(look, keep)
-            self._attribute(look.snapshot.documents)
+            told = (self._written.stamp(), self._identities.stamp())
+            if not look.all_known or told != self._told:
+                self._attribute(look.snapshot.documents)
+                self._told = told
         look.snapshot.problems += self._index.problems()
-        self._known = {
-            item.path: item
-            for item in look.snapshot.documents
-            if is_settled(item.stamp.ctime_ns, look.seen_ns)
-        }
+        if not look.all_known:
+            self._known = {
+                item.path: item
+                for item in look.snapshot.documents
+                if is_settled(item.stamp.ctime_ns, look.seen_ns)
+            }
         return look.snapshot
 
     def look_over(self) -> tuple[list[str], Counter[By]]:
@@ -118,6 +125,14 @@ class Scanner:
                 document.hand, document.identity = self._written.hand(document), known
                 waiting[known.by] += is_adoptable(document, self._written)
         return look.snapshot.left_out(), +waiting
+
+    def saying(self, documents: Iterable[Document], word: str) -> set[str]:
+        """Return the paths of those of `documents` whose front matter may have `word`, all that has it.
+
+        `word` is plain ASCII; what the catalogue has is not read for it.
+        """
+        found = self.asker.try_to_ask(lambda on: database.silent_on(on, word), dict[str, str])
+        return {item.path for item in documents if not item.cached or found.get(item.path) != item.digest}
 
     # -- what a change needs ----------------------------------------------------------------------
 
@@ -211,12 +226,14 @@ class Scanner:
 
     def _look(self, keep: bool) -> _Look:
         look = self._begin(anew=keep)
-        for path, stamp in memory_files(self._root, look.snapshot.problems):
+        same = 0
+        for path, stamp in memory_files(self._root, look.snapshot.problems, known=self._known):
             look.order.append(path)
             known, row = self._known.get(path), look.rows.get(path)
             if row is not None and not row.tells_of(stamp):
                 row = None
             if known is not None and known.stamp == stamp:
+                same += 1
                 look.snapshot.documents.append(known)
                 if keep and row is None:
                     look.read.append(known)
@@ -227,6 +244,7 @@ class Scanner:
                 look.read += look.snapshot.documents[-1:] if _is_last(look.snapshot, path) else []
             if len(look.read) >= _AT_ONCE and self.asker.kept:
                 self._put_down(look)
+        look.all_known = same == len(look.snapshot.documents) == len(self._known)
         return look
 
     def _put_down(self, look: _Look) -> None:
