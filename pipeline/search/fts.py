@@ -7,7 +7,6 @@ and may be deleted at any time. It holds text of memories, so it is 0600 in a 07
 
 from __future__ import annotations
 
-import math
 import os
 import sqlite3
 import stat
@@ -23,6 +22,7 @@ from pipeline.core.errors import SearchError, cause
 from pipeline.hooklib.plain import well_formed
 from pipeline.hooklib.settings import NO_ROOM, step_for
 from pipeline.search.index_reader import CANDIDATES, VERSION, Lookup, cue_terms, index_path, is_lone
+from pipeline.search.likeness import Likeness
 from pipeline.search.meaning import WordTable
 from pipeline.search.moments import moments_of
 from pipeline.search.rows import NO_STAMP, Content, SearchRow, shown
@@ -170,18 +170,20 @@ class SearchIndex:
         with self._translated(), self._transaction("DEFERRED"):
             return [(path, score) for _, path, score in self._lookup.ranked(terms(text), limit)]
 
-    def neighbours(self, text: str, limit: int) -> list[tuple[str, float]]:
+    def neighbours(self, text: str, limit: int, floor: float = 0.0) -> list[tuple[str, float]]:
         """Return up to `limit` paths and likenesses of documents that share words with `text`, best first.
 
         Likeness runs from 0 to 1 (the same set of words): the cosine of the two sets, rare words weighing
         more. It hardly depends on the store's size, so a fixed floor can be put to it. A document finds
-        itself, unless the caller leaves it out. Raises SearchError.
+        itself, unless the caller leaves it out. None is less alike than `floor`. Raises SearchError.
         """
         asked = terms(text)
         with self._translated(), self._transaction("DEFERRED"):
             pool = [(row, path) for row, path, _ in self._lookup.ranked(asked, max(POOL, limit))]
             total = self._lookup.value("SELECT count(*) FROM documents")
-            likeness = [(path, self._alike(set(asked), row, total)) for row, path in pool]
+            like = Likeness(set(asked), self._lookup, total, floor)
+            likeness = [(path, like.of(self._words_of(row))) for row, path in pool]
+        likeness = [found for found in likeness if found[1] >= floor]
         return sorted(likeness, key=lambda found: (-found[1], found[0]))[:limit]
 
     def of_types(self, types: Collection[str]) -> set[str]:
@@ -214,16 +216,11 @@ class SearchIndex:
     ) -> None:
         self.close()
 
-    def _alike(self, asked: set[str], row: int, total: int) -> float:
+    def _words_of(self, row: int) -> set[str]:
         columns = self._connection.execute(
             "SELECT name, description, tags, body FROM words WHERE rowid = ?", (row,)
         ).fetchone()
-        held = {term for term in " ".join(columns).split() if not is_lone(term)}
-        norms = self._weight(asked, total) * self._weight(held, total)
-        return round(self._weight(asked & held, total) / math.sqrt(norms), 6) if norms else 0.0
-
-    def _weight(self, words: set[str], total: int) -> float:
-        return math.fsum(math.log(1 + total / max(1, self._lookup.count(term))) ** 2 for term in words)
+        return {term for term in " ".join(columns).split() if not is_lone(term)}
 
     def _sync(
         self,

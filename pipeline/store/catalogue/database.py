@@ -230,10 +230,15 @@ def others(connection: sqlite3.Connection) -> dict[str, str]:
     return dict(connection.execute("SELECT path, why FROM others ORDER BY rowid").fetchall())
 
 
-def silent_on(connection: sqlite3.Connection, word: str) -> dict[str, str]:
-    """Return path and digest of the files in whose front matter `word` does not stand."""
-    sql = "SELECT f.path, f.digest FROM files f JOIN texts t ON t.path = f.path WHERE instr(t.front, ?) = 0"
-    return dict(connection.execute(sql, (word.encode(),)).fetchall())
+def saying(connection: sqlite3.Connection, word: str) -> set[str]:
+    """Return the paths of the files in whose front matter `word` stands."""
+    found = connection.execute("SELECT path FROM texts WHERE instr(front, ?)", (word.encode(),))
+    return {path for (path,) in found}
+
+
+def state(connection: sqlite3.Connection) -> tuple[str, int]:
+    """Return what is another value after each change of what the store holds: `changes` and `count`."""
+    return changes(connection), count(connection)
 
 
 def worths(connection: sqlite3.Connection) -> Iterator[Worth]:

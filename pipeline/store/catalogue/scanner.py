@@ -54,6 +54,10 @@ class _Look:
     order: list[str]
     read: list[Document] = field(default_factory=list)
     """Documents that the catalogue does not have as they are."""
+    state: tuple[str, int] | None = None
+    """That of the catalogue, where it was asked for its rows or need not be."""
+    in_step: bool = False
+    """Whether the catalogue has all that the last look found: its rows are not read again."""
     all_known: bool = False
     """Whether there is nothing but what the last look found, all of it as it was."""
 
@@ -79,6 +83,7 @@ class Scanner:
         written.look_up = self._look_up
         self._known: dict[str, Document] = {}
         self._told: object = None
+        self._in_step: tuple[str, int] | None = None
         self._stale = False
 
     # -- all files --------------------------------------------------------------------------------
@@ -131,8 +136,8 @@ class Scanner:
 
         `word` is plain ASCII; what the catalogue has is not read for it.
         """
-        found = self.asker.try_to_ask(lambda on: database.silent_on(on, word), dict[str, str])
-        return {item.path for item in documents if not item.cached or found.get(item.path) != item.digest}
+        found = self.asker.try_to_ask(lambda on: database.saying(on, word), _nothing)
+        return {item.path for item in documents if found is None or not item.cached or item.path in found}
 
     # -- what a change needs ----------------------------------------------------------------------
 
@@ -219,10 +224,15 @@ class Scanner:
 
     def _begin(self, *, anew: bool) -> _Look:
         seen_ns, order = _now_ns(), list[str]()
-        rows = [] if self._known and not anew else self.asker.try_to_ask(database.rows, list[Row])
         texts = Texts(self.asker, order)
-        times = folder_times(self._root)
-        return _Look(Snapshot(), times, seen_ns, {row.path: row for row in rows}, texts, order)
+        look = _Look(Snapshot(), folder_times(self._root), seen_ns, {}, texts, order)
+        if not self._known or anew:
+            # Of before the rows: what is noted meanwhile makes it another.
+            look.state = self.asker.try_to_ask(database.state, _nothing)
+            look.in_step = bool(self._known) and look.state is not None and look.state == self._in_step
+        if not self._known or (anew and not look.in_step):
+            look.rows = {row.path: row for row in self.asker.try_to_ask(database.rows, list[Row])}
+        return look
 
     def _look(self, keep: bool) -> _Look:
         look = self._begin(anew=keep)
@@ -235,7 +245,7 @@ class Scanner:
             if known is not None and known.stamp == stamp:
                 same += 1
                 look.snapshot.documents.append(known)
-                if keep and row is None:
+                if keep and row is None and not look.in_step:
                     look.read.append(known)
             elif row is not None:
                 look.snapshot.documents.append(Document.from_row(self._root, row, look.texts))
@@ -256,14 +266,16 @@ class Scanner:
 
     def _keep(self, look: _Look, keep: bool) -> None:
         there = {item.path: item for item in look.snapshot.documents}
-        gone = look.rows.keys() - there
+        gone = (self._known if look.in_step else look.rows).keys() - there
+        if look.state is not None and not (look.read or gone):
+            self._in_step = look.state
+        elif keep or not look.all_known:
+            self._in_step = None
         many = len(look.read) + len(gone) > _MANY
         if not keep and not (many and self.asker.kept):
             return
         others = _others(look.snapshot)
-        changed = bool(gone) or any(
-            item.path not in look.rows or look.rows[item.path].digest != item.digest for item in look.read
-        )
+        changed = bool(gone) or any(_differs(item, look.rows.get(item.path)) for item in look.read)
         if not (look.read or gone) and self._knows(look, others):
             return
         news = News(look.read, gone, others, look.folders, look.seen_ns, changed, makes=True)
@@ -318,6 +330,11 @@ def _marked(root: Path, folders: dict[str, tuple[int, int]]) -> tuple[dict[str, 
     times = folder_times(root)
     shows = all(folder in times and times[folder][0] == mtime for folder, mtime in wanted.items())
     return times, now + (_MARKED_NS if shows else 0)
+
+
+def _differs(item: Document, row: Row | None) -> bool:
+    """Whether more of `item` than a time of no account is not as in `row`; mtime dates what has no date."""
+    return row is None or (row.digest, row.mtime_ns) != (item.digest, item.stamp.mtime_ns)
 
 
 def _no_times() -> tuple[dict[str, tuple[int, int]], int]:
