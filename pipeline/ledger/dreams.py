@@ -80,13 +80,14 @@ def _note(ledger: Ledger, store: str, column: str, at: float) -> None:
 
 def seen(ledger: Ledger, store: str) -> dict[str, str]:
     """Return the digest of each memory of `store` when a dream last looked at it, by id (or path)."""
-    rows = ledger.rows("SELECT memory, digest FROM dream_seen WHERE store = ? ORDER BY memory", (store,))
-    return {row["memory"]: row["digest"] for row in rows}
+    sql = "SELECT memory, digest FROM dream_seen WHERE store = ? ORDER BY memory"
+    return dict(ledger.plain_rows(sql, (store,)))
 
 
 def seen_ids(ledger: Ledger, store: str) -> set[str]:
     """Return the ids of `seen` alone."""
-    return {memory for (memory,) in ledger.rows("SELECT memory FROM dream_seen WHERE store = ?", (store,))}
+    found = ledger.plain_rows("SELECT memory FROM dream_seen WHERE store = ?", (store,))
+    return {memory for (memory,) in found}
 
 
 def carried_over(ledger: Ledger, store: str) -> list[str]:

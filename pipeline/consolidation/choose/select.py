@@ -112,10 +112,9 @@ class _Pool:
         self.documents: dict[str, Document] = {}
         self.twice: set[str] = set()
         for document in documents:
-            if document.id in self.documents:
-                self.twice.add(document.id)
-            elif document.id:
-                self.documents[document.id] = document
+            memory_id = document.id
+            if memory_id and self.documents.setdefault(memory_id, document) is not document:
+                self.twice.add(memory_id)
         self.sizes = _Sizes(self.documents)
         self._fixed = fixed
         self._max_chars = max_chars

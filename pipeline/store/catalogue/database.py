@@ -243,8 +243,8 @@ def state(connection: sqlite3.Connection) -> tuple[str, int]:
 
 def worths(connection: sqlite3.Connection) -> Iterator[Worth]:
     """Yield what decides the place of each memory in CORE.md."""
-    for row in connection.execute("SELECT path, kind, pinned, importance, since_us FROM files"):
-        yield Worth(*row)
+    found = connection.execute("SELECT path, kind, pinned, importance, since_us FROM files")
+    yield from map(Worth._make, found)
 
 
 def folders(connection: sqlite3.Connection) -> tuple[dict[str, tuple[int, int]], int]:

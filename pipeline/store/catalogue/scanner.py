@@ -26,7 +26,7 @@ from pipeline.store.derived.core_page import Memories
 from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
 from pipeline.store.files import memory_index, scanning
 from pipeline.store.files.kept import Row, is_settled
-from pipeline.store.files.layout import GRAPH, folder_times, memory_files
+from pipeline.store.files.layout import GRAPH, FileStamp, folder_times, memory_files
 from pipeline.store.files.scanning import Document, Snapshot
 from pipeline.store.ownership import twins
 from pipeline.store.ownership.identities import Identities
@@ -60,6 +60,11 @@ class _Look:
     """Whether the catalogue has all that the last look found: its rows are not read again."""
     all_known: bool = False
     """Whether there is nothing but what the last look found, all of it as it was."""
+
+    def row(self, path: str, stamp: FileStamp) -> Row | None:
+        """Return what the catalogue has of the file at `path`, None where it had another stamp."""
+        row = self.rows.get(path)
+        return row if row is not None and row.tells_of(stamp) else None
 
 
 class Scanner:
@@ -239,15 +244,15 @@ class Scanner:
         same = 0
         for path, stamp in memory_files(self._root, look.snapshot.problems, known=self._known):
             look.order.append(path)
-            known, row = self._known.get(path), look.rows.get(path)
-            if row is not None and not row.tells_of(stamp):
-                row = None
+            known = self._known.get(path)
             if known is not None and known.stamp == stamp:
                 same += 1
                 look.snapshot.documents.append(known)
-                if keep and row is None and not look.in_step:
+                if keep and not look.in_step and look.row(path, stamp) is None:
                     look.read.append(known)
-            elif row is not None:
+                continue
+            row = look.row(path, stamp)
+            if row is not None:
                 look.snapshot.documents.append(Document.from_row(self._root, row, look.texts))
             else:
                 scanning.read_into(look.snapshot, self._root, path, stamp)
@@ -265,8 +270,9 @@ class Scanner:
             look.read.clear()
 
     def _keep(self, look: _Look, keep: bool) -> None:
-        there = {item.path: item for item in look.snapshot.documents}
-        gone = (self._known if look.in_step else look.rows).keys() - there
+        there = self._known if look.all_known else {item.path: item for item in look.snapshot.documents}
+        had = self._known if look.in_step else look.rows
+        gone = set[str]() if had is there else had.keys() - there
         if look.state is not None and not (look.read or gone):
             self._in_step = look.state
         elif keep or not look.all_known:

@@ -311,23 +311,31 @@ def files_in(
     at_root = not folder or ownership.is_team_folder(str(root))
     start = f"{folder}/" if folder else ""
     for entry in entries:
-        name = entry.name
-        path = start + name
-        # Of a large store nearly all are known, and their names are all that costs more than a look.
-        judged = path in known
-        if not judged and not memory_format.is_memory(name, at_root=at_root):
-            problems += _passed_over(entry, folder)
-            continue
-        reason = "" if judged else odd_name(name)
-        if reason and entry.is_file():
-            problems.append(Problem(visible_name(path), 0, reason, by_name=True))
-        elif entry.is_symlink():
-            problems.append(Problem(visible_name(path), 0, _LINK))
-        elif entry.is_file():
+        path = start + entry.name
+        # Of a large store nearly all are known, and to judge their names would cost more than the look.
+        is_known = path in known and entry.is_file(follow_symlinks=False)
+        if is_known or _is_listed(entry, folder, at_root, problems):
             try:
                 yield path, FileStamp.of(entry.stat(follow_symlinks=False)) if stamps else _UNSEEN
             except FileNotFoundError:
                 # Removed between listing and looking: as if it had never been listed.
                 continue
-        else:
-            problems += _no_file(entry, path)
+
+
+def _is_listed(entry: os.DirEntry[str], folder: str, at_root: bool, problems: list[Problem]) -> bool:
+    """Whether a memory should be in `entry`; where something else has such a name, `problems` tell."""
+    name = entry.name
+    if not memory_format.is_memory(name, at_root=at_root):
+        problems += _passed_over(entry, folder)
+        return False
+    path = f"{folder}/{name}" if folder else name
+    reason = odd_name(name)
+    if reason and entry.is_file():
+        problems.append(Problem(visible_name(path), 0, reason, by_name=True))
+    elif entry.is_symlink():
+        problems.append(Problem(visible_name(path), 0, _LINK))
+    elif entry.is_file():
+        return True
+    else:
+        problems += _no_file(entry, path)
+    return False
