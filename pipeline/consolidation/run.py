@@ -35,6 +35,7 @@ from pipeline.core.ids import new_id
 from pipeline.domain.operations import Gate, Refused
 from pipeline.intake.authors import note_authors
 from pipeline.ledger.inbox import list_inbox
+from pipeline.store.files.scanning import collector_paused
 from pipeline.verify.check import check_plan, retire_ceiling
 
 
@@ -83,7 +84,8 @@ def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, 
         snapshot = phase.store.scan()
     ceiling = retire_ceiling(len(snapshot.documents), phase.settings.dream.retire_share)
     report.unread = snapshot.left_out()
-    gathered = gather(phase, snapshot, home, ceiling=ceiling)
+    with collector_paused():
+        gathered = gather(phase, snapshot, home, ceiling=ceiling)
     before = last_call(phase)
     asked = ask_groups(phase, gathered, snapshot, home, report)
     if gathered.changed and not dry_run:

@@ -58,7 +58,7 @@ def note_authors(
     store can't be read or written.
     """
     documents = store.scan().documents if documents is None else documents
-    guesses = store.saying(documents, ASSISTANT)
+    guesses = store.sieve.saying(documents, ASSISTANT)
     writes = calls_in(ledger, store)
     sessions = _Sessions(ledger, store)
     fresh = []

@@ -186,17 +186,6 @@ class SearchIndex:
         likeness = [found for found in likeness if found[1] >= floor]
         return sorted(likeness, key=lambda found: (-found[1], found[0]))[:limit]
 
-    def of_types(self, types: Collection[str]) -> set[str]:
-        """Return the paths of the documents that say they are of one of `types`. Raises SearchError."""
-        wanted = ", ".join("?" * len(types))
-        # What a parser of JSON would refuse may be of any type.
-        sql = (
-            "SELECT path FROM documents WHERE CASE WHEN json_valid(shown)"
-            f" THEN json_extract(shown, '$.type') IN ({wanted}) ELSE 1 END"
-        )
-        with self._translated():
-            return {path for (path,) in self._connection.execute(sql, list(types))}
-
     def file_time(self) -> int:
         """Return what time it is (ns) by the clock that stamps files. Raises SearchError."""
         with self._translated(files=True):

@@ -296,7 +296,8 @@ def _finish(
     now = phase.clock.now()
     report.word = "partial" if report.failed else "done" if report.actions else "nothing"
     word = "applied" if report.actions else "nothing"
-    _, live = phase.store.renew(now=now, index_lines=INDEX_LINES, begin=False)
+    live: list[Document] = []
+    phase.store.reindex(now=now, index_lines=INDEX_LINES, begin=False, tell=live.extend)
     write(report, home)
     if report.actions:
         reflection.write(phase.store, live, home, now)

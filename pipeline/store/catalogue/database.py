@@ -236,6 +236,12 @@ def saying(connection: sqlite3.Connection, word: str) -> set[str]:
     return {path for (path,) in found}
 
 
+def of_types(connection: sqlite3.Connection, types: Collection[str]) -> set[str]:
+    """Return the paths of the memories of `types`."""
+    sql = f"SELECT path FROM files WHERE kind IN ({','.join('?' * len(types))})"
+    return {path for (path,) in connection.execute(sql, list(types))}
+
+
 def state(connection: sqlite3.Connection) -> tuple[str, int]:
     """Return what is another value after each change of what the store holds: `changes` and `count`."""
     return changes(connection), count(connection)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -33,6 +33,8 @@ from pipeline.store.ownership.identities import Identities
 from pipeline.store.ownership.permission import is_adoptable
 from pipeline.store.ownership.written_log import WrittenLog
 
+Listener = Callable[[list[Document]], object]
+"""Is told all memories."""
 _MANY = 32
 """Files that had to be read, from which on a look alone puts what they say into the catalogue."""
 _FOLDER_TICK_NS = 20_000_000
@@ -114,6 +116,10 @@ class Scanner:
             }
         return look.snapshot
 
+    def ids(self) -> dict[str, str]:
+        """Return the id of each memory by its path."""
+        return {document.path: document.id for document in self.scan().documents}
+
     def look_over(self) -> tuple[list[str], Counter[By]]:
         """Return what `Snapshot.left_out` does, and how many files wait for a yes to all, by who wrote them.
 
@@ -135,14 +141,6 @@ class Scanner:
                 document.hand, document.identity = self._written.hand(document), known
                 waiting[known.by] += is_adoptable(document, self._written)
         return look.snapshot.left_out(), +waiting
-
-    def saying(self, documents: Iterable[Document], word: str) -> set[str]:
-        """Return the paths of those of `documents` whose front matter may have `word`, all that has it.
-
-        `word` is plain ASCII; what the catalogue has is not read for it.
-        """
-        found = self.asker.try_to_ask(lambda on: database.saying(on, word), _nothing)
-        return {item.path for item in documents if found is None or not item.cached or item.path in found}
 
     # -- what a change needs ----------------------------------------------------------------------
 
