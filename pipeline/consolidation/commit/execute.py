@@ -337,6 +337,7 @@ def _written(
 
     Ids in `first` are left out: they lead the next one whatever happened to them.
     """
-    candidates = (document for document in live if document.id and document.id not in first)
-    mine = [document for document in candidates if document.path in report.paths]
+    paths = {*report.paths}
+    written = [document for document in live if document.path in paths]
+    mine = [document for document in written if document.id and document.id not in first]
     return {document.id: document.digest for document in mine if phase.store.is_ours(document)}
