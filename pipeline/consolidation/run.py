@@ -35,6 +35,7 @@ from pipeline.core.ids import new_id
 from pipeline.domain.operations import Gate, Refused
 from pipeline.intake.authors import note_authors
 from pipeline.ledger.inbox import list_inbox
+from pipeline.store import Snapshot
 from pipeline.store.files.scanning import collector_paused
 from pipeline.verify.check import check_plan, retire_ceiling
 
@@ -78,10 +79,7 @@ def _closed_meanwhile(phase: PhaseContext) -> Gate | None:
 
 
 def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, dry_run: bool) -> DreamReport:
-    snapshot = phase.store.scan()
-    now = phase.clock.now()
-    if note_authors(phase.ledger, phase.store, now=now, keep=not dry_run, documents=snapshot.documents):
-        snapshot = phase.store.scan()
+    snapshot = _looked_at(phase, keep=not dry_run)
     ceiling = retire_ceiling(len(snapshot.documents), phase.settings.dream.retire_share)
     report.unread = snapshot.left_out()
     with collector_paused():
@@ -130,6 +128,14 @@ def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, 
         denied=[asked.denied.get(operation, ()) for operation in planned.done],
     )
     return carry_out(phase, home, report, plan, permit)
+
+
+def _looked_at(phase: PhaseContext, *, keep: bool) -> Snapshot:
+    """Return what the store holds, and who wrote it."""
+    snapshot, now = phase.store.scan(), phase.clock.now()
+    if note_authors(phase.ledger, phase.store, now=now, keep=keep, documents=snapshot.documents):
+        return phase.store.scan()
+    return snapshot
 
 
 def _for_later(refused: Sequence[Refused]) -> set[str]:

@@ -379,12 +379,9 @@ def test_a_floor_leaves_out_what_is_less_alike_and_nothing_else(index, floor):
         assert index.neighbours(whole(held), 9, floor) == [found for found in every if found[1] >= floor]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
-    st.lists(
-        st.lists(st.sampled_from(["ant", "bee", "cow", "dog", "elk", "fox", "gnu", "hen"]), min_size=1),
-        min_size=1,
-    ),
+    st.lists(st.lists(st.sampled_from(["ant", "bee", "cow", "dog", "elk"]), min_size=1), min_size=1),
     st.floats(0.01, 1),
 )
 def test_a_floor_is_that_of_the_whole_comparison(tmp_path_factory, bodies, floor):

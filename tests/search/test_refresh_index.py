@@ -208,8 +208,11 @@ def test_a_look_of_a_dream_makes_rows_of_what_differs_alone(home, store):
     foreign(store, "Snow.", "three.md")
     foreign(store, "Hail.")
     count, then = look()
-    assert count == 3 and then.keys() == {"style.md", "theirs.md", "three.md"}
-    assert then["style.md"] == first["style.md"] and shown(home, store, "three.md")["body"] == "Snow."
+    assert count == 3 and then.keys() == {"prefers-tabs.md", "theirs.md", "three.md"}
+    assert (
+        then["prefers-tabs.md"] == first["prefers-tabs.md"]
+        and shown(home, store, "three.md")["body"] == "Snow."
+    )
     cues.write(store.root, {"theirs.md": ("0" * 16, ("weather",))})
     assert look()[0] == 1 and look()[0] == 0
     index_file(home, store.root).write_bytes(b"no index" * 500)

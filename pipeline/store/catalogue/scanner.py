@@ -89,7 +89,7 @@ class Scanner:
         self.asker.refill = partial(self.scan, keep=True)
         written.look_up = self._look_up
         self._known: dict[str, Document] = {}
-        self._told: object = None
+        self._attributed: object = None
         self._in_step: tuple[str, int] | None = None
         self._stale = False
 
@@ -103,10 +103,10 @@ class Scanner:
         with scanning.collector_paused():
             look = self._look(keep)
             self._keep(look, keep)
-            told = (self._written.stamp(), self._identities.stamp())
-            if not look.all_known or told != self._told:
+            known = (self._written.stamp(), self._identities.stamp())
+            if not look.all_known or known != self._attributed:
                 self._attribute(look.snapshot.documents)
-                self._told = told
+                self._attributed = known
         look.snapshot.problems += self._index.problems()
         if not look.all_known:
             self._known = {
