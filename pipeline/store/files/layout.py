@@ -314,7 +314,7 @@ def files_in(
         path = start + entry.name
         # Of a large store nearly all are known, and to judge their names would cost more than the look.
         is_known = path in known and entry.is_file(follow_symlinks=False)
-        if is_known or _is_listed(entry, folder, at_root, problems):
+        if is_known or _holds_memory(entry, folder, at_root, problems):
             try:
                 yield path, FileStamp.of(entry.stat(follow_symlinks=False)) if stamps else _UNSEEN
             except FileNotFoundError:
@@ -322,7 +322,7 @@ def files_in(
                 continue
 
 
-def _is_listed(entry: os.DirEntry[str], folder: str, at_root: bool, problems: list[Problem]) -> bool:
+def _holds_memory(entry: os.DirEntry[str], folder: str, at_root: bool, problems: list[Problem]) -> bool:
     """Whether a memory should be in `entry`; where something else has such a name, `problems` tell."""
     name = entry.name
     if not memory_format.is_memory(name, at_root=at_root):
