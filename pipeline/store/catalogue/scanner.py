@@ -269,8 +269,8 @@ class Scanner:
 
     def _keep(self, look: _Look, keep: bool) -> None:
         there = self._known if look.all_known else {item.path: item for item in look.snapshot.documents}
-        had = self._known if look.in_step else look.rows
-        gone = set[str]() if had is there else had.keys() - there
+        before = self._known if look.in_step else look.rows
+        gone = set[str]() if before is there else before.keys() - there
         if look.state is not None and not (look.read or gone):
             self._in_step = look.state
         elif keep or not look.all_known:
