@@ -62,8 +62,7 @@ def changed_ids(phase: PhaseContext, snapshot: Snapshot) -> dict[str, str]:
 
 def carried_over_ids(phase: PhaseContext) -> list[str]:
     """Return the ids that an earlier dream carried over or failed on: they lead this one."""
-    seen = dreams.seen(phase.ledger, phase.store_key)
-    return sorted(memory_id for memory_id, digest in seen.items() if not digest)
+    return dreams.carried_over(phase.ledger, phase.store_key)
 
 
 def judge(phase: PhaseContext, *, record: bool) -> list[Gate]:

@@ -178,6 +178,18 @@ class Catalogued(Shelf):
         """Return the files that can't be read as a memory, and why."""
         return {path: why for path, why in self._asker.ask(database.others).items() if why}
 
+    def state(self) -> str:
+        """Return what is another text as soon as any entry is, "" where nobody can say."""
+        return self._asker.try_to_ask(database.changes, str)
+
+    def noted(self, key: str) -> str:
+        """Return what `note` was last given for `key`, "" for nothing."""
+        return self._asker.try_to_ask(lambda found: database.value(found, key), str)
+
+    def note(self, key: str, value: str) -> None:
+        """Keep `value` under `key`, where there is a catalogue."""
+        self._asker.keep_value(key, value)
+
 
 class Taken:
     """The common forms of the names, or with `of_paths` of the paths, that are taken in a store.

@@ -230,10 +230,27 @@ def others(connection: sqlite3.Connection) -> dict[str, str]:
     return dict(connection.execute("SELECT path, why FROM others ORDER BY rowid").fetchall())
 
 
+def saying(connection: sqlite3.Connection, word: str) -> set[str]:
+    """Return the paths of the files in whose front matter `word` stands."""
+    found = connection.execute("SELECT path FROM texts WHERE instr(front, ?)", (word.encode(),))
+    return {path for (path,) in found}
+
+
+def of_types(connection: sqlite3.Connection, types: Collection[str]) -> set[str]:
+    """Return the paths of the memories of `types`."""
+    sql = f"SELECT path FROM files WHERE kind IN ({','.join('?' * len(types))})"
+    return {path for (path,) in connection.execute(sql, list(types))}
+
+
+def state(connection: sqlite3.Connection) -> tuple[str, int]:
+    """Return what is another value after each change of what the store holds: `changes` and `count`."""
+    return changes(connection), count(connection)
+
+
 def worths(connection: sqlite3.Connection) -> Iterator[Worth]:
     """Yield what decides the place of each memory in CORE.md."""
-    for row in connection.execute("SELECT path, kind, pinned, importance, since_us FROM files"):
-        yield Worth(*row)
+    found = connection.execute("SELECT path, kind, pinned, importance, since_us FROM files")
+    yield from map(Worth._make, found)
 
 
 def folders(connection: sqlite3.Connection) -> tuple[dict[str, tuple[int, int]], int]:

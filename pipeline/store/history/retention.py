@@ -157,7 +157,9 @@ def _temps(root: Path) -> Iterator[Path]:
     for folder in folders:
         if folder.is_dir() and not folder.is_symlink():
             with os.scandir(folder) as found:
-                yield from [Path(item) for item in found if _TEMP.fullmatch(item.name)]
+                yield from [
+                    Path(item) for item in found if item.name[0] == "." and _TEMP.fullmatch(item.name)
+                ]
 
 
 def _kind(item: Generation, reasons: Mapping[str, str]) -> str:
