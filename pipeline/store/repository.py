@@ -346,17 +346,19 @@ class Store:
         applied = self.apply(change, generation=True)
         return undo.undone(run_id, chosen, history, restores, applied, again=again)
 
-    def reindex(self, *, now: datetime, index_lines: int | None = None, begin: bool = True) -> list[str]:
+    def reindex(
+        self, *, now: datetime, index_lines: int | None = None, begin: bool = True, anew: bool = False
+    ) -> list[str]:
         """Rebuild every derived file; return the paths written, which are none when nothing changed.
 
         With `index_lines` MEMORY.md gets no more lines than that, until it is next rebuilt. Unless it may
-        `begin` one, it gets no first block where no memory is ours.
+        `begin` one, it gets no first block where no memory is ours. `anew`: every file is read again.
         """
         if self._bare:
             return []
         with self._locked(), scanning.collector_paused(), self._index.at_most(index_lines):
             self._recover()
-            documents = self._scanner.scan(keep=True).documents
+            documents = self._scanner.scan(keep=True, anew=anew).documents
             with self._scanner.writing_beside():
                 wrote = self._rebuild(documents, now, begin=begin)
                 wrote += derived_files.write(self.root, self._scanner, documents, self._ids, now)

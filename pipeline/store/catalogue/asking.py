@@ -116,12 +116,19 @@ class Asker:
             return
         self._failed = True
         LOG.warning("%s can't be used, every file is read instead: %s", self._root / FILE, in_words(error))
-        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
-            try:
-                self._catalogue.discard()
-            except OSError as refused:
-                LOG.warning("%s can't be removed: %s", self._root / FILE, in_words(refused))
+        if database.is_damage(error):
+            self._discard()
         self._catalogue = Catalogue(None)
+
+    def start_anew(self) -> None:
+        """Throw the file away, sound as it may look; what is noted next makes it again."""
+        self._discard()
+
+    def _discard(self) -> None:
+        try:
+            Catalogue(self._root / FILE).discard()
+        except OSError as refused:
+            LOG.warning("%s can't be removed: %s", self._root / FILE, in_words(refused))
 
 
 class Texts:

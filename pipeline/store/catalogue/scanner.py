@@ -80,11 +80,15 @@ class Scanner:
 
     # -- all files --------------------------------------------------------------------------------
 
-    def scan(self, *, keep: bool = False) -> Snapshot:
+    def scan(self, *, keep: bool = False, anew: bool = False) -> Snapshot:
         """Return every memory and every problem; only files that changed are read again.
 
-        With `keep` the catalogue is brought in step, whatever it holds.
+        With `keep` the catalogue is brought in step, whatever it holds; `anew` reads every file and makes it
+        again from nothing.
         """
+        if anew:
+            self.asker.start_anew()
+            self._known = {}
         with scanning.collector_paused():
             look = self._look(keep)
             self._keep(look, keep)
