@@ -20,7 +20,6 @@ from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import LockError, SpoolError
 from pipeline.core.home import Home
 
-
 _READ_ONLY = "The disk is mounted read-only. Mount it for writing, or work in a store on another disk."
 
 

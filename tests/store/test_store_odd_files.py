@@ -22,7 +22,7 @@ from pipeline.store.files.frontmatter_schema import plain
 from pipeline.store.files.layout import FileStamp
 from pipeline.store.files.memory_index import link_target, linked_paths
 from pipeline.store.files.scanning import Document
-from tests.support.stores import NOW, index, memory, save, settled
+from tests.support.stores import NOW, index, memory, save, settled, sum_up
 
 DIGITS = "1" + "0" * 400
 UNSEEN = "\x1b[2J\u202eevil\u2066\u200b\x9b"
@@ -149,6 +149,7 @@ def test_an_index_made_before_is_shown_without_what_can_not_be_seen(store: Store
     store.reindex(now=NOW)
     with closing(sqlite3.connect(store.root / ".reverie/catalogue.sqlite")) as catalogue:
         catalogue.execute("UPDATE texts SET line = replace(line, 'plain words', 'pl\u202eain words')")
+        sum_up(catalogue)
         catalogue.commit()
     (found,) = later(store).scan().documents
     assert (

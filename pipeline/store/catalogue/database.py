@@ -1,8 +1,8 @@
 """The catalogue of one store, ``.reverie/catalogue.sqlite``: a row for each memory file, by its stamp.
 
 It is made from the markdown and may be deleted at any time. A file that is damaged, or was made by another
-version, counts as none: it is thrown away when the catalogue is next written. A row that does not have its own
-sum, over all that it says, was damaged and counts as no row: its file is read. It holds text of memories, so
+version, counts as none: it is thrown away when the catalogue is next written. A row whose sum is another was
+damaged and counts as no row: its file is read. The catalogue holds text of memories, so
 it is 0600 in a 0700 folder, and what is deleted in it is overwritten. Whoever looks reads it only; whoever
 changes the store, or had to read many files, writes it.
 """
@@ -11,16 +11,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from pipeline.core import system
+from pipeline.store.catalogue.sums import row_sum, text_sum
 from pipeline.store.files.kept import Kept, Row, Worth
 from pipeline.store.files.names import common_form
 from pipeline.store.files.scanning import Document
@@ -50,7 +48,11 @@ _TABLES = (
     "CREATE TABLE written (path TEXT PRIMARY KEY, digest TEXT)",
     "CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT)",
 )
-_ENTRY = "f.path, t.line, t.line_sum, f.later, f.less, f.place FROM files f JOIN texts t ON t.path = f.path"
+_ROW, _WORTH = 13, 16
+"""Up to where, of the columns of `files`, those of a row go, and from where on those of a worth."""
+_ENTRY = (
+    "f.path, t.line, t.line_sum, f.later, f.less, f.place FROM files f LEFT JOIN texts t ON t.path = f.path"
+)
 _KEPT = (
     "SELECT f.path, f.digest, t.front, t.preview, t.line, t.sum, f.later, f.less, f.place"
     " FROM files f JOIN texts t ON t.path = f.path"
@@ -218,10 +220,10 @@ def rows(connection: sqlite3.Connection) -> list[Row]:
     """Return the rows of all files; one that was damaged tells of no file, however its stamp is."""
     found = []
     for whole in connection.execute("SELECT * FROM files"):
-        row = Row(*whole[: len(Row._fields)])
-        if _sum(whole[:-1]) != whole[-1]:
-            row = row._replace(path=_text(row.path), seen_ns=0)
-        found.append(row)
+        if row_sum(whole[:-1]) == whole[-1]:
+            found.append(Row(*whole[:_ROW]))
+        else:
+            found.append(Row(_text(whole[0]), 0, 0, 0, 0, *whole[5:_ROW]))
     return found
 
 
@@ -231,19 +233,21 @@ def kept(connection: sqlite3.Connection, paths: Sequence[str]) -> dict[str, Kept
     found = connection.execute(f"{_KEPT} WHERE f.path IN ({marks})", paths)
     return {
         path: Kept(sha, front, preview, line, (bool(later), bool(less), worth))
-        for path, sha, front, preview, line, told, later, less, worth in found
-        if _text_sum(path, front, preview, line) == told
+        for path, sha, front, preview, line, total, later, less, worth in found
+        if text_sum(path, front, preview, line) == total
     }
 
 
-def best(connection: sqlite3.Connection, count: int) -> list[Entry]:
-    """Return the first `count` entries of MEMORY.md, all for -1. Raises Damaged."""
-    found = connection.execute(f"SELECT {_ENTRY} {_IN_ORDER} LIMIT ?", (count,))
+def best(connection: sqlite3.Connection, limit: int) -> list[Entry]:
+    """Return the first `limit` entries of MEMORY.md, all for -1. Raises Damaged."""
+    found = connection.execute(f"SELECT {_ENTRY} {_IN_ORDER} LIMIT ?", (limit,))
     entries = []
-    for path, line, told, later, less, worth in found:
-        if _sum((path, line)) != told or not isinstance(worth, float):
+    for path, line, total, later, less, worth in found:
+        if row_sum((path, line)) != total or not isinstance(worth, float):
             raise Damaged(f"the row of {path!r} is damaged")
         entries.append(Entry(path, line, (bool(later), bool(less), worth, path)))
+    if len(entries) != limit and len(entries) != count(connection):
+        raise Damaged("rows are missing in the order of MEMORY.md")
     return entries
 
 
@@ -272,9 +276,9 @@ def others(connection: sqlite3.Connection) -> dict[str, str]:
 def worths(connection: sqlite3.Connection) -> Iterator[Worth]:
     """Yield what decides the place of each memory in CORE.md. Raises Damaged."""
     for whole in connection.execute("SELECT * FROM files"):
-        if _sum(whole[:-1]) != whole[-1]:
+        if row_sum(whole[:-1]) != whole[-1]:
             raise Damaged(f"the row of {whole[0]!r} is damaged")
-        yield Worth(whole[0], *whole[-1 - len(Worth._fields[1:]) : -1])
+        yield Worth(whole[0], *whole[_WORTH:-1])
 
 
 def folders(connection: sqlite3.Connection) -> tuple[dict[str, tuple[int, int]], int]:
@@ -395,28 +399,16 @@ def _put(connection: sqlite3.Connection, news: News) -> None:
 
 def _whole(item: Document, held: Kept, seen_ns: int) -> tuple[Any, ...]:
     """Return its row in the very types that it is read in, for the sake of its sum."""
-    later, less, place = held.rank
+    later, less, worth = held.rank
     _, kind, pinned, importance, since_us = item.worth()
-    row = [int(one) if isinstance(one, bool) else one for one in item.row(seen_ns)]
-    whole = (*row, int(later), int(less), float(place), kind, int(pinned), float(importance), since_us)
-    return (*whole, _sum(whole))
+    row = [int(each) if isinstance(each, bool) else each for each in item.row(seen_ns)]
+    whole = (*row, int(later), int(less), float(worth), kind, int(pinned), float(importance), since_us)
+    return (*whole, row_sum(whole))
 
 
 def _texts(path: str, held: Kept) -> tuple[Any, ...]:
-    total = _text_sum(path, held.front, held.preview, held.line)
-    return (path, held.front, held.preview, held.line, total, _sum((path, held.line)))
-
-
-def _sum(values: tuple[Any, ...]) -> int:
-    """Return the sum of a row, -1 for values of a type that no row of ours has."""
-    try:
-        return zlib.crc32(orjson.dumps(values))
-    except TypeError:
-        return -1
-
-
-def _text_sum(path: str, front: object, preview: str, line: str) -> int:
-    return zlib.crc32(front, _sum((path, preview, line)) & 0xFFFFFFFF) if isinstance(front, bytes) else -1
+    total = text_sum(path, held.front, held.preview, held.line)
+    return (path, held.front, held.preview, held.line, total, row_sum((path, held.line)))
 
 
 def _text(value: object) -> str:
@@ -452,8 +444,7 @@ def _add_written(connection: sqlite3.Connection, stamp: str, digests: Mapping[st
 
 
 def _count_up(connection: sqlite3.Connection) -> None:
-    told = value(connection, "changes") or "0"
-    if not (told.isascii() and told.isdigit()):
+    number = value(connection, "changes") or "0"
+    if not (number.isascii() and number.isdigit()):
         raise Damaged("the number of changes is damaged")
-    number = int(told) + 1
-    connection.execute("INSERT OR REPLACE INTO notes VALUES ('changes', ?)", (str(number),))
+    connection.execute("INSERT OR REPLACE INTO notes VALUES ('changes', ?)", (str(int(number) + 1),))
