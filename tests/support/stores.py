@@ -56,9 +56,7 @@ def sum_up(catalogue: sqlite3.Connection) -> None:
     """Give every row of a catalogue the sum of what it says now, as if it had been written so."""
     for *values, _ in catalogue.execute("SELECT * FROM files").fetchall():
         catalogue.execute("UPDATE files SET sum = ? WHERE path = ?", (row_sum(values), values[0]))
-    for path, front, preview, line in catalogue.execute(
-        "SELECT path, front, preview, line FROM texts"
-    ).fetchall():
+    for path, front, preview, line, *_ in catalogue.execute("SELECT * FROM texts").fetchall():
         sums = (text_sum(path, front, preview, line), row_sum((path, line)), path)
         catalogue.execute("UPDATE texts SET sum = ?, line_sum = ? WHERE path = ?", sums)
 
