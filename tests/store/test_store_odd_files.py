@@ -177,3 +177,10 @@ def test_whether_a_file_is_text_is_known_from_the_last_look(tmp_path):
     for name in ("good.md", "latin.md"):
         (store.root / name).unlink()
     assert {document.path: document.is_text for document in found} == {"good.md": True, "latin.md": False}
+
+
+def test_a_link_that_leads_round_under_an_odd_name_is_passed_over(store: Store) -> None:
+    save(store, memory())
+    (store.root / "a\nb.md").symlink_to("a\nb.md")
+    found = later(store).scan()
+    assert [item.name for item in found.documents] == ["prefers-tabs"] and len(found.problems) == 1

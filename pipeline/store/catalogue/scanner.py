@@ -208,7 +208,7 @@ class Scanner:
 
     def _begin(self, *, anew: bool) -> _Look:
         seen_ns, order = _now_ns(), list[str]()
-        rows = [] if self._known and not anew else self.asker.try_to_ask(database.rows, list[Row])
+        rows = [] if self._known and not anew else self.asker.rows(mends=anew)
         texts = Texts(self.asker, order)
         times = folder_times(self._root)
         return _Look(Snapshot(), times, seen_ns, {row.path: row for row in rows}, texts, order)
