@@ -48,8 +48,8 @@ _TABLES = (
     "CREATE TABLE written (path TEXT PRIMARY KEY, digest TEXT)",
     "CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT)",
 )
-_ROW, _WORTH = 13, 16
-"""Up to where, of the columns of `files`, those of a row go, and from where on those of a worth."""
+_ROW = len(Row.__annotations__)
+"""The first columns of `files`, which are those of a row."""
 _ENTRY = (
     "f.path, t.line, t.line_sum, f.later, f.less, f.place FROM files f LEFT JOIN texts t ON t.path = f.path"
 )
@@ -224,6 +224,8 @@ def rows(connection: sqlite3.Connection) -> list[Row]:
             found.append(Row(*whole[:_ROW]))
         else:
             found.append(Row(_text(whole[0]), 0, 0, 0, 0, *whole[5:_ROW]))
+    if len(found) != count(connection):
+        raise Damaged("an index is not that of the files")
     return found
 
 
@@ -274,11 +276,9 @@ def others(connection: sqlite3.Connection) -> dict[str, str]:
 
 
 def worths(connection: sqlite3.Connection) -> Iterator[Worth]:
-    """Yield what decides the place of each memory in CORE.md. Raises Damaged."""
-    for whole in connection.execute("SELECT * FROM files"):
-        if row_sum(whole[:-1]) != whole[-1]:
-            raise Damaged(f"the row of {whole[0]!r} is damaged")
-        yield Worth(whole[0], *whole[_WORTH:-1])
+    """Yield what decides the place of each memory in CORE.md; asked after `rows`, which looks at the sums."""
+    for row in connection.execute("SELECT path, kind, pinned, importance, since_us FROM files"):
+        yield Worth(*row)
 
 
 def folders(connection: sqlite3.Connection) -> tuple[dict[str, tuple[int, int]], int]:
