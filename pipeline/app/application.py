@@ -403,7 +403,7 @@ class App:
 
         self.require_settings()
         store, now = self.open_store(), self.clock.now()
-        wrote = store.reindex(now=now)
+        wrote = store.reindex(now=now, anew=True)
         refresh_index(self.home, store, now, rebuild=True)
         if self.team_path is not None:
             refresh_index(self.home, open_store(self.team_path, self.settings), now, rebuild=True)

@@ -20,6 +20,8 @@ from pipeline.core.atomic import ensure_dir
 from pipeline.core.errors import LockError, SpoolError
 from pipeline.core.home import Home
 
+_READ_ONLY = "The disk is mounted read-only. Mount it for writing, or work in a store on another disk."
+
 
 def _portalocker() -> ModuleType:
     """Return portalocker, at the first lock: a worker that a hook started has its own from there."""
@@ -49,7 +51,9 @@ def _open(path: Path, *, to_look: bool = False) -> int:
         raise LockError(
             f"the lock can't be used: {error.strerror or error}",
             file=str(path),
-            fix="Make it readable and writable for yourself, or remove it: it is made anew.",
+            fix=_READ_ONLY
+            if error.errno == errno.EROFS
+            else "Make it readable and writable for yourself, or remove it: it is made anew.",
         ) from error
 
 

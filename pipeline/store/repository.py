@@ -32,16 +32,7 @@ from pipeline.store.changes.journal import Journal
 from pipeline.store.changes.planner import Planner
 from pipeline.store.derived import usage
 from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
-from pipeline.store.file_operations import (
-    Applied,
-    Change,
-    ChangeSet,
-    Move,
-    Put,
-    Retire,
-    WriteFile,
-    paths_of,
-)
+from pipeline.store.file_operations import Applied, Change, ChangeSet, Move, Put, Retire, WriteFile, paths_of
 from pipeline.store.files import document, scanning
 from pipeline.store.files.layout import check_path, private_folder
 from pipeline.store.files.scanning import Document, Snapshot
@@ -349,19 +340,25 @@ class Store:
         return undo.undone(run_id, chosen, history, restores, applied, again=again)
 
     def reindex(
-        self, *, now: datetime, index_lines: int | None = None, begin: bool = True, tell: Listener = len
+        self,
+        *,
+        now: datetime,
+        index_lines: int | None = None,
+        begin: bool = True,
+        tell: Listener = len,
+        anew: bool = False,
     ) -> list[str]:
         """Rebuild every derived file; return the paths written, which are none when nothing changed.
 
-        With `index_lines` MEMORY.md gets no more lines than that, until it is next rebuilt. Unless it may
-        `begin` one, it gets no first block where no memory is ours. `tell` is given all memories.
+        With `index_lines` MEMORY.md gets no more lines until it is next rebuilt. Unless it may `begin` one,
+        it gets no first block where no memory is ours. `tell` is given all memories; `anew` reads every file.
         """
         if self._bare:
             tell(self.scan().documents)
             return []
         with self._locked(), scanning.collector_paused(), self._index.at_most(index_lines):
             self._recover()
-            documents = self._scanner.scan(keep=True).documents
+            documents = self._scanner.scan(keep=True, anew=anew).documents
             with self._scanner.writing_beside():
                 wrote = self._rebuild(documents, now, begin=begin)
                 wrote += derived_files.write(self.root, self._scanner, documents, self._scanner.ids, now)

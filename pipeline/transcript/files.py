@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,12 +102,22 @@ def _folders(projects: Path) -> list[os.DirEntry[str]]:
     """Return the project folders, real ones before links to them, each group by name."""
     try:
         with os.scandir(projects) as listing:
-            folders = [entry for entry in listing if entry.is_dir()]
+            folders = [entry for entry in listing if _leads_to(entry.is_dir)]
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
         raise unreadable(projects, error) from error
     return sorted(folders, key=lambda entry: (entry.is_symlink(), entry.name))
+
+
+def _leads_to(kind: Callable[[], bool]) -> bool:
+    """Return what `kind` says of an entry; False where a link leads nowhere, round in a circle say."""
+    try:
+        return kind()
+    except OSError as error:
+        if error.errno in _NO_FILE:
+            return False
+        raise
 
 
 def _sessions(folder: str) -> list[os.DirEntry[str]]:
@@ -117,7 +127,9 @@ def _sessions(folder: str) -> list[os.DirEntry[str]]:
             found = [
                 entry
                 for entry in listing
-                if entry.name.endswith(".jsonl") and not entry.name.startswith("agent-") and entry.is_file()
+                if entry.name.endswith(".jsonl")
+                and not entry.name.startswith("agent-")
+                and _leads_to(entry.is_file)
             ]
     except FileNotFoundError:
         return []

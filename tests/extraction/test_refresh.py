@@ -23,7 +23,13 @@ class Broken(Store):
     error: Exception = TypeError("no idea")
 
     def reindex(
-        self, *, now: datetime, index_lines: int | None = None, begin: bool = True, tell: Listener = len
+        self,
+        *,
+        now: datetime,
+        index_lines: int | None = None,
+        begin: bool = True,
+        tell: Listener = len,
+        anew: bool = False,
     ) -> list[str]:
         raise self.error
 

@@ -180,8 +180,6 @@ def test_a_catalogue_that_can_not_be_used_costs_nothing_but_time(
     (put,) = save(Store.open(store.path), memory("m-007", description="Another.", id="another"))
     assert put.path == "m-007-2.md" and "[Another.](m-007-2.md)" in index(store)
     assert index(store).count("\n- ") == MANY + 1
-    # Its count alone is no reason to write it.
-    (store.root / "CORE.md").unlink()
     Store.open(store.path).reindex(now=NOW)
     made = tree(store.root)
     for name in ("MEMORY.md", "CORE.md", "_index.json"):

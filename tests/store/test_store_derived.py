@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 import os
+import re
 
 import pytest
 
@@ -180,6 +181,19 @@ def test_core_lists_the_living_best_first_by_section():
     assert [line[3:6] for line in solutions] == [f"S{n:02}" for n in range(19, 6, -1)]
     assert "Active memories: 15/22" in text and "Err" not in text
     assert text.endswith("## Patterns & Workflows\n- [Pin](vault/pin.md) (a, b)\n")
+
+
+def test_the_counts_of_core_follow_and_its_day_does_not(store):
+    save(store, memory("a"), memory("b", pinned=True))
+    store.reindex(now=NOW)
+    core = store.root / "CORE.md"
+    (before,) = re.findall(r"(?m)^> Last updated: .*", core.read_text())
+    (store.root / "a.md").unlink()
+    later = NOW + dt.timedelta(days=1)
+    assert core.name in Store.open(store.path).reindex(now=later)
+    (after,) = re.findall(r"(?m)^> Last updated: .*", core.read_text())
+    assert "memories: 2/2" in before and "memories: 1/1" in after
+    assert core.name not in Store.open(store.path).reindex(now=later + dt.timedelta(days=1))
 
 
 def test_core_stays_within_its_characters():

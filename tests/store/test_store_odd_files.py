@@ -22,7 +22,7 @@ from pipeline.store.files.frontmatter_schema import plain
 from pipeline.store.files.layout import FileStamp
 from pipeline.store.files.memory_index import link_target, linked_paths
 from pipeline.store.files.scanning import Document
-from tests.support.stores import NOW, index, memory, save, settled
+from tests.support.stores import NOW, index, memory, save, settled, sum_up
 
 DIGITS = "1" + "0" * 400
 UNSEEN = "\x1b[2J\u202eevil\u2066\u200b\x9b"
@@ -149,6 +149,7 @@ def test_an_index_made_before_is_shown_without_what_can_not_be_seen(store: Store
     store.reindex(now=NOW)
     with closing(sqlite3.connect(store.root / ".reverie/catalogue.sqlite")) as catalogue:
         catalogue.execute("UPDATE texts SET line = replace(line, 'plain words', 'pl\u202eain words')")
+        sum_up(catalogue)
         catalogue.commit()
     (found,) = later(store).scan().documents
     assert (
@@ -176,3 +177,10 @@ def test_whether_a_file_is_text_is_known_from_the_last_look(tmp_path):
     for name in ("good.md", "latin.md"):
         (store.root / name).unlink()
     assert {document.path: document.is_text for document in found} == {"good.md": True, "latin.md": False}
+
+
+def test_a_link_that_leads_round_under_an_odd_name_is_passed_over(store: Store) -> None:
+    save(store, memory())
+    (store.root / "a\nb.md").symlink_to("a\nb.md")
+    found = later(store).scan()
+    assert [item.name for item in found.documents] == ["prefers-tabs"] and len(found.problems) == 1

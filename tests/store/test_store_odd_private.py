@@ -1,12 +1,14 @@
 """What may lie in ``.reverie`` that Reverie did not put there, or not in that shape."""
 
+import errno
 import json
 import os
 import shutil
 
 import pytest
 
-from pipeline.core.errors import StoreError
+from pipeline.core.errors import LockError, StoreError
+from pipeline.core.locks import try_lock
 from pipeline.store import ChangeSet, Store, fsck
 from tests.support.stores import NOW, memory, save
 
@@ -136,3 +138,13 @@ def test_a_torn_line_of_a_log_is_told_with_its_number(store):
     found = [item for item in fsck(store) if item.code == "torn-line"]
     assert [item.path for item in found] == [".reverie/written.jsonl"]
     assert found[0].message.startswith("line ") and found[0].fix
+
+
+def test_a_disk_that_takes_nothing_is_not_to_be_mended_by_removing_a_file(tmp_path, monkeypatch):
+    def refuse(*_: object, **__: object) -> int:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    with monkeypatch.context() as patched, pytest.raises(LockError) as refused:
+        patched.setattr(os, "open", refuse)
+        try_lock(tmp_path / "lock")
+    assert "read-only" in str(refused.value.fix) and "remove" not in str(refused.value.fix)

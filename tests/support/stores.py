@@ -15,6 +15,7 @@ from typing import Any
 from pipeline.core.ids import derived_id
 from pipeline.domain.memory import Memory
 from pipeline.store import Applied, ChangeSet, Put, Store
+from pipeline.store.catalogue.sums import row_sum, text_sum
 
 NOW = datetime(2026, 11, 27, 10, tzinfo=UTC)
 
@@ -47,7 +48,17 @@ def settled(root: Path) -> None:
     with closing(sqlite3.connect(root / ".reverie/catalogue.sqlite")) as catalogue:
         catalogue.execute("UPDATE files SET seen_ns = 4000000000000000000")
         catalogue.execute("UPDATE folders SET seen_ns = 4000000000000000000")
+        sum_up(catalogue)
         catalogue.commit()
+
+
+def sum_up(catalogue: sqlite3.Connection) -> None:
+    """Give every row of a catalogue the sum of what it says now, as if it had been written so."""
+    for *values, _ in catalogue.execute("SELECT * FROM files").fetchall():
+        catalogue.execute("UPDATE files SET sum = ? WHERE path = ?", (row_sum(values), values[0]))
+    for path, front, preview, line, *_ in catalogue.execute("SELECT * FROM texts").fetchall():
+        sums = (text_sum(path, front, preview, line), row_sum((path, line)), path)
+        catalogue.execute("UPDATE texts SET sum = ?, line_sum = ? WHERE path = ?", sums)
 
 
 def index(store: Store) -> str:

@@ -126,3 +126,11 @@ def test_no_projects_no_files(tmp_path: Path) -> None:
     assert list(scan(tmp_path / "none")) == []
     (tmp_path / "file").write_text("")
     assert list(scan(tmp_path / "file")) == []
+
+
+def test_a_link_that_leads_round_hides_nothing_else(projects: Path) -> None:
+    for where, name in ((projects, "loopdir"), (projects / "slugA", "loop.jsonl")):
+        (where / name).symlink_to(name)
+    (projects / "slugA" / f"{S}x.jsonl").symlink_to("nowhere.jsonl")
+    assert list(scan(projects)) == [projects / "slugA" / f"{S}.jsonl"]
+    assert find(S, None, projects) == projects / "slugA" / f"{S}.jsonl"

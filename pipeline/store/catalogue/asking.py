@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from pipeline.core.errors import cause
 from pipeline.store.catalogue import database
-from pipeline.store.catalogue.database import Catalogue, News
-from pipeline.store.files.kept import Kept
+from pipeline.store.catalogue.database import Catalogue, News, Unusable
+from pipeline.store.files.kept import Kept, Row
 from pipeline.store.files.layout import PRIVATE
 from pipeline.store.files.names import common_form
 from pipeline.store.files.shelf import Entry, Shelf
@@ -41,6 +41,8 @@ class Asker:
         self._keeps = keeps
         self._catalogue = Catalogue(root / FILE, looks=not keeps)
         self._failed = False
+        self._lost = False
+        """Whether the file had to be given up, so that what it held has to be noted again."""
         self.refill: Callable[[], object] = int
         """Looks at all files again and notes them, when the file had to be given up."""
 
@@ -56,10 +58,12 @@ class Asker:
 
     def ask(self, question: Question[Found]) -> Found:
         """Return what `question` finds; where the file can't be used, in a catalogue made in memory."""
-        try:
-            return self._ask(question)
-        except NO_CATALOGUE as error:
-            self._fail(error)
+        if not self._lost:
+            try:
+                return self._ask(question)
+            except NO_CATALOGUE as error:
+                self._fail(error)
+        self._lost = False
         self.refill()
         return self._ask(question)
 
@@ -69,6 +73,19 @@ class Asker:
             return self._ask(question)
         except NO_CATALOGUE:
             return otherwise()
+
+    def rows(self, *, mends: bool) -> list[Row]:
+        """Return the rows of all files, none where there is no catalogue; `mends` leaves no damaged one.
+
+        Whoever mends notes all files thereafter.
+        """
+        try:
+            return self._ask(database.rows)
+        except NO_CATALOGUE as error:
+            if mends and self._keeps and database.is_damage(error) and not isinstance(error, Unusable):
+                LOG.warning("%s is made anew: %s", self._root / FILE, in_words(error))
+                self._discard()
+            return []
 
     def note(self, news: News) -> bool:
         """Take in `news`; False where no file can be written, and then there is none for this process.
@@ -114,14 +131,21 @@ class Asker:
         """Work without the file from now on, and leave none that is damaged."""
         if self._failed or self._catalogue.file is None:
             return
-        self._failed = True
+        self._failed = self._lost = True
         LOG.warning("%s can't be used, every file is read instead: %s", self._root / FILE, in_words(error))
-        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
-            try:
-                self._catalogue.discard()
-            except OSError as refused:
-                LOG.warning("%s can't be removed: %s", self._root / FILE, in_words(refused))
+        if database.is_damage(error):
+            self._discard()
         self._catalogue = Catalogue(None)
+
+    def start_anew(self) -> None:
+        """Throw the file away, sound as it may look; what is noted next makes it again."""
+        self._discard()
+
+    def _discard(self) -> None:
+        try:
+            Catalogue(self._root / FILE).discard()
+        except OSError as refused:
+            LOG.warning("%s can't be removed: %s", self._root / FILE, in_words(refused))
 
 
 class Texts:

@@ -1,7 +1,8 @@
 """The catalogue of one store, ``.reverie/catalogue.sqlite``: a row for each memory file, by its stamp.
 
 It is made from the markdown and may be deleted at any time. A file that is damaged, or was made by another
-version, counts as none: it is thrown away when the catalogue is next written. It holds text of memories, so
+version, counts as none: it is thrown away when the catalogue is next written. A row whose sum is another was
+damaged and counts as no row: its file is read. The catalogue holds text of memories, so
 it is 0600 in a 0700 folder, and what is deleted in it is overwritten. Whoever looks reads it only; whoever
 changes the store, or had to read many files, writes it.
 """
@@ -17,13 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core import system
+from pipeline.store.catalogue.sums import row_sum, text_sum
 from pipeline.store.files.kept import Kept, Row, Worth
 from pipeline.store.files.names import common_form
 from pipeline.store.files.scanning import Document
 from pipeline.store.files.shelf import Entry
 from pipeline.store.ownership.written_log import Appended
 
-MADE_AS = 1
+MADE_AS = 2
 """Of the tables, and of what is read out of a memory file."""
 BUSY_FOR = 5.0
 _WRITTEN = "written.jsonl"
@@ -34,10 +36,11 @@ _TABLES = (
     "CREATE TABLE files (path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER,"
     " seen_ns INTEGER, digest TEXT, own_id TEXT, name TEXT, title TEXT, aliases TEXT, retired INTEGER,"
     " fenced INTEGER, is_text INTEGER, later INTEGER, less INTEGER, place REAL, kind TEXT, pinned INTEGER,"
-    " importance REAL, since_us INTEGER)",
+    " importance REAL, since_us INTEGER, sum INTEGER)",
     "CREATE INDEX files_by_rank ON files (later, less, place, path)",
     "CREATE INDEX files_by_id ON files (own_id) WHERE own_id <> ''",
-    "CREATE TABLE texts (path TEXT PRIMARY KEY, front BLOB, preview TEXT, line TEXT)",
+    "CREATE TABLE texts (path TEXT PRIMARY KEY, front BLOB, preview TEXT, line TEXT, sum INTEGER,"
+    " line_sum INTEGER)",
     "CREATE TABLE taken (sort INTEGER, form TEXT, path TEXT, PRIMARY KEY (sort, form, path)) WITHOUT ROWID",
     "CREATE INDEX taken_by_path ON taken (path)",
     "CREATE TABLE others (path TEXT PRIMARY KEY, why TEXT)",
@@ -45,11 +48,15 @@ _TABLES = (
     "CREATE TABLE written (path TEXT PRIMARY KEY, digest TEXT)",
     "CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT)",
 )
-_ROW = (
-    "path, size, mtime_ns, ctime_ns, seen_ns, digest, own_id, name, title, aliases, retired, fenced, is_text"
+_ROW = len(Row.__annotations__)
+"""The first columns of `files`, which are those of a row."""
+_ENTRY = (
+    "f.path, t.line, t.line_sum, f.later, f.less, f.place FROM files f LEFT JOIN texts t ON t.path = f.path"
 )
-_ENTRY = "f.path, t.line, f.later, f.less, f.place FROM files f JOIN texts t ON t.path = f.path"
-_KEPT = f"SELECT f.path, f.digest, t.front, t.preview, {_ENTRY.partition(', ')[2]}"
+_KEPT = (
+    "SELECT f.path, f.digest, t.front, t.preview, t.line, t.sum, f.later, f.less, f.place"
+    " FROM files f JOIN texts t ON t.path = f.path"
+)
 _IN_ORDER = "ORDER BY f.later, f.less, f.place, f.path"
 AT_ONCE = 500
 """Paths that are asked for in one question."""
@@ -83,6 +90,27 @@ class Unusable(sqlite3.DatabaseError):
     """There is no catalogue that can be read: none yet, or another version's."""
 
 
+class Damaged(sqlite3.DatabaseError):
+    """The catalogue holds what nobody wrote into it."""
+
+
+_IN_THE_WAY = (
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_IOERR,
+)
+"""Errors that say nothing of what is in the file."""
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether `error` says that the file itself can't be used, so that it has to be made anew."""
+    code = getattr(error, "sqlite_errorcode", None) or 0
+    return isinstance(error, sqlite3.DatabaseError) and code & 0xFF not in _IN_THE_WAY
+
+
 @dataclass(slots=True)
 class Catalogue:
     """The catalogue in `file`, or with None one that is kept in this process only.
@@ -103,7 +131,7 @@ class Catalogue:
         if not self.file.is_file():
             raise Unusable("there is no catalogue")
         mode = "ro" if self.looks or not os.access(self.file, os.W_OK) else "rw"
-        with closing(_connect(self.file, mode)) as connection:
+        with _decoded(), closing(_connect(self.file, mode)) as connection:
             if _version(connection) != MADE_AS:
                 raise Unusable(f"made by another version ({_version(connection)})")
             yield connection
@@ -151,17 +179,19 @@ class Catalogue:
             with _transaction(self._memory()):
                 yield self._memory()
             return
-        opened = self._prepared(self.file) if makes else _of_this_version(self.file)
-        with closing(opened) as connection, _transaction(connection):
-            yield connection
+        with _decoded():
+            opened = self._prepared(self.file) if makes else _of_this_version(self.file)
+            with closing(opened) as connection, _transaction(connection):
+                yield connection
 
     def _prepared(self, file: Path) -> sqlite3.Connection:
         """Return a connection to a catalogue of this version, an empty one where there was none."""
         try:
-            return _of_this_version(file)
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError:
+            with _decoded():
+                return _of_this_version(file)
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise
             self.discard()
         os.close(os.open(file, os.O_RDWR | os.O_CREAT | system.NO_LINK | system.OPEN, 0o600))
         connection = _connect(file, "rw")
@@ -187,26 +217,40 @@ def check(connection: sqlite3.Connection) -> None:
 
 
 def rows(connection: sqlite3.Connection) -> list[Row]:
-    """Return the rows of all files."""
-    return [Row(*row) for row in connection.execute(f"SELECT {_ROW} FROM files")]
+    """Return the rows of all files; one that was damaged tells of no file, however its stamp is."""
+    found = []
+    for whole in connection.execute("SELECT * FROM files"):
+        if row_sum(whole[:-1]) == whole[-1]:
+            found.append(Row(*whole[:_ROW]))
+        else:
+            found.append(Row(_text(whole[0]), 0, 0, 0, 0, *whole[5:_ROW]))
+    if len(found) != count(connection):
+        raise Damaged("an index is not that of the files")
+    return found
 
 
 def kept(connection: sqlite3.Connection, paths: Sequence[str]) -> dict[str, Kept]:
-    """Return what is kept of the files at `paths`, at most 500, by path."""
+    """Return what is kept of the files at `paths`, at most 500, by path; nothing of damaged rows."""
     marks = ",".join("?" * len(paths))
     found = connection.execute(f"{_KEPT} WHERE f.path IN ({marks})", paths)
     return {
         path: Kept(sha, front, preview, line, (bool(later), bool(less), worth))
-        for path, sha, front, preview, line, later, less, worth in found
+        for path, sha, front, preview, line, total, later, less, worth in found
+        if text_sum(path, front, preview, line) == total
     }
 
 
-def best(connection: sqlite3.Connection, count: int) -> list[Entry]:
-    """Return the first `count` entries of MEMORY.md, all for -1."""
-    found = connection.execute(f"SELECT {_ENTRY} {_IN_ORDER} LIMIT ?", (count,))
-    return [
-        Entry(path, line, (bool(later), bool(less), worth, path)) for path, line, later, less, worth in found
-    ]
+def best(connection: sqlite3.Connection, limit: int) -> list[Entry]:
+    """Return the first `limit` entries of MEMORY.md, all for -1. Raises Damaged."""
+    found = connection.execute(f"SELECT {_ENTRY} {_IN_ORDER} LIMIT ?", (limit,))
+    entries = []
+    for path, line, total, later, less, worth in found:
+        if row_sum((path, line)) != total or not isinstance(worth, float):
+            raise Damaged(f"the row of {path!r} is damaged")
+        entries.append(Entry(path, line, (bool(later), bool(less), worth, path)))
+    if len(entries) != limit and len(entries) != count(connection):
+        raise Damaged("rows are missing in the order of MEMORY.md")
+    return entries
 
 
 def count(connection: sqlite3.Connection) -> int:
@@ -222,12 +266,13 @@ def among(connection: sqlite3.Connection, paths: Iterable[str]) -> set[str]:
 
 def lines(connection: sqlite3.Connection) -> set[str]:
     """Return the line of every memory in MEMORY.md."""
-    return {line for (line,) in connection.execute("SELECT line FROM texts")}
+    return {_text(line) for (line,) in connection.execute("SELECT line FROM texts")}
 
 
 def others(connection: sqlite3.Connection) -> dict[str, str]:
     """Return the files that can't be taken, in the order of the look, and what MEMORY.md says of them."""
-    return dict(connection.execute("SELECT path, why FROM others ORDER BY rowid").fetchall())
+    found = connection.execute("SELECT path, why FROM others ORDER BY rowid")
+    return {_text(path): _text(why) for path, why in found}
 
 
 def saying(connection: sqlite3.Connection, word: str) -> set[str]:
@@ -248,7 +293,7 @@ def state(connection: sqlite3.Connection) -> tuple[str, int]:
 
 
 def worths(connection: sqlite3.Connection) -> Iterator[Worth]:
-    """Yield what decides the place of each memory in CORE.md."""
+    """Yield what decides the place of each memory in CORE.md; asked after `rows`, which looks at the sums."""
     found = connection.execute("SELECT path, kind, pinned, importance, since_us FROM files")
     yield from map(Worth._make, found)
 
@@ -256,20 +301,21 @@ def worths(connection: sqlite3.Connection) -> Iterator[Worth]:
 def folders(connection: sqlite3.Connection) -> tuple[dict[str, tuple[int, int]], int]:
     """Return the times of all folders when they were last looked at, and when that was; nothing and 0."""
     found = connection.execute("SELECT path, mtime_ns, ctime_ns, seen_ns FROM folders").fetchall()
-    times = {path: (mtime, ctime) for path, mtime, ctime, _ in found}
+    if not all(isinstance(number, int) for row in found for number in row[1:]):
+        raise Damaged("the times of folders are damaged")
+    times = {_text(path): (mtime, ctime) for path, mtime, ctime, _ in found}
     return times, min((row[3] for row in found), default=0)
 
 
 def memories(connection: sqlite3.Connection) -> set[str]:
     """Return the paths of all memories."""
-    return {path for (path,) in connection.execute("SELECT path FROM files")}
+    return {_text(path) for (path,) in connection.execute("SELECT path FROM files")}
 
 
 def paths(connection: sqlite3.Connection) -> set[str]:
     """Return the paths of all memories, and of all that looks like one and can't be taken."""
-    return {
-        path for (path,) in connection.execute("SELECT path FROM files UNION ALL SELECT path FROM others")
-    }
+    found = connection.execute("SELECT path FROM files UNION ALL SELECT path FROM others")
+    return {_text(path) for (path,) in found}
 
 
 def takers(connection: sqlite3.Connection, form: str, *, of_name: bool) -> list[str]:
@@ -310,7 +356,7 @@ def _connect(file: Path, mode: str) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA synchronous = NORMAL")
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         connection.close()
         raise
     return connection
@@ -323,7 +369,7 @@ def _of_this_version(file: Path) -> sqlite3.Connection:
     try:
         if _version(connection) != MADE_AS:
             raise Unusable("another version's")
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         connection.close()
         raise
     return connection
@@ -360,8 +406,8 @@ def _put(connection: sqlite3.Connection, news: News) -> None:
     whole = [_whole(item, each, news.seen_ns) for item, each in held]
     marks = ", ".join("?" * len(whole[0]))
     connection.executemany(f"INSERT INTO files VALUES ({marks})", whole)
-    texts = [(item.path, each.front, each.preview, each.line) for item, each in held]
-    connection.executemany("INSERT INTO texts VALUES (?, ?, ?, ?)", texts)
+    texts = [_texts(item.path, each) for item, each in held]
+    connection.executemany("INSERT INTO texts VALUES (?, ?, ?, ?, ?, ?)", texts)
     taken = [(_PATH, common_form(item.path), item.path) for item in news.documents]
     for item in news.documents:
         taken += [(_NAME, common_form(name), item.path) for name in (item.name, *item.aliases)]
@@ -369,7 +415,32 @@ def _put(connection: sqlite3.Connection, news: News) -> None:
 
 
 def _whole(item: Document, held: Kept, seen_ns: int) -> tuple[Any, ...]:
-    return (*item.row(seen_ns), *held.rank, *item.worth()[1:])
+    """Return its row in the very types that it is read in, for the sake of its sum."""
+    later, less, worth = held.rank
+    _, kind, pinned, importance, since_us = item.worth()
+    row = [int(each) if isinstance(each, bool) else each for each in item.row(seen_ns)]
+    whole = (*row, int(later), int(less), float(worth), kind, int(pinned), float(importance), since_us)
+    return (*whole, row_sum(whole))
+
+
+def _texts(path: str, held: Kept) -> tuple[Any, ...]:
+    total = text_sum(path, held.front, held.preview, held.line)
+    return (path, held.front, held.preview, held.line, total, row_sum((path, held.line)))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise Damaged("no text where one was written")
+    return value
+
+
+@contextmanager
+def _decoded() -> Iterator[None]:
+    """Call it damage when there are bytes that are no UTF-8 in the names of tables."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise Damaged(f"not UTF-8: {error}") from error
 
 
 def _remove(connection: sqlite3.Connection, gone: Iterable[str]) -> None:
@@ -390,5 +461,7 @@ def _add_written(connection: sqlite3.Connection, stamp: str, digests: Mapping[st
 
 
 def _count_up(connection: sqlite3.Connection) -> None:
-    number = int(value(connection, "changes") or 0) + 1
-    connection.execute("INSERT OR REPLACE INTO notes VALUES ('changes', ?)", (str(number),))
+    number = value(connection, "changes") or "0"
+    if not (number.isascii() and number.isdigit()):
+        raise Damaged("the number of changes is damaged")
+    connection.execute("INSERT OR REPLACE INTO notes VALUES ('changes', ?)", (str(int(number) + 1),))

@@ -95,11 +95,15 @@ class Scanner:
 
     # -- all files --------------------------------------------------------------------------------
 
-    def scan(self, *, keep: bool = False) -> Snapshot:
+    def scan(self, *, keep: bool = False, anew: bool = False) -> Snapshot:
         """Return every memory and every problem; only files that changed are read again.
 
-        With `keep` the catalogue is brought in step, whatever it holds.
+        With `keep` the catalogue is brought in step, whatever it holds; `anew` reads every file and makes it
+        again from nothing.
         """
+        if anew:
+            self.asker.start_anew()
+            self._known = {}
         with scanning.collector_paused():
             look = self._look(keep)
             self._keep(look, keep)
@@ -234,7 +238,7 @@ class Scanner:
             look.state = self.asker.try_to_ask(database.state, _nothing)
             look.in_step = bool(self._known) and look.state is not None and look.state == self._in_step
         if not self._known or (anew and not look.in_step):
-            look.rows = {row.path: row for row in self.asker.try_to_ask(database.rows, list[Row])}
+            look.rows = {row.path: row for row in self.asker.rows(mends=anew)}
         return look
 
     def _look(self, keep: bool) -> _Look:

@@ -37,6 +37,7 @@ _SECTIONS = {
     "Configurations": ("configuration",),
     "Patterns & Workflows": ("code_pattern", "workflow", "procedure", "insight"),
 }
+_AFTER_TIME = b" | Active memories:"
 _ONLY_PINNED = "Patterns & Workflows"
 """Where a pinned memory of a type without a section goes."""
 
@@ -82,10 +83,10 @@ def band(score: float) -> str:
 
 
 def write_core(root: Path, memories: Memories, now: datetime) -> bool:
-    """Write ``CORE.md`` if its lists changed; True if it was written."""
+    """Write ``CORE.md`` if its lists or counts changed; True if it was written."""
     new = core_page(memories, read_state(root), now).encode("utf-8", "replace")
     old = derived_bytes(root / CORE)
-    if old is not None and old.partition(b"\n\n##")[2] == new.partition(b"\n\n##")[2]:
+    if old is not None and old.partition(_AFTER_TIME)[2] == new.partition(_AFTER_TIME)[2]:
         return False
     write_atomic(root / CORE, new)
     return True

@@ -330,7 +330,7 @@ def _holds_memory(entry: os.DirEntry[str], folder: str, at_root: bool, problems:
         return False
     path = f"{folder}/{name}" if folder else name
     reason = odd_name(name)
-    if reason and entry.is_file():
+    if reason and not entry.is_symlink() and entry.is_file():
         problems.append(Problem(visible_name(path), 0, reason, by_name=True))
     elif entry.is_symlink():
         problems.append(Problem(visible_name(path), 0, _LINK))
