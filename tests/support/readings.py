@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.evaluation.reading import Reading, read_session
 from pipeline.evaluation.suite import Session
-from pipeline.llm import providers
+from pipeline.llm import cassette
 from pipeline.llm.cassette import ReplayProvider
 
 
@@ -33,7 +33,7 @@ def played(session: Session, *, manner: str = "", pieces: int = 1) -> Played:
             opened.append(self)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(providers, "ReplayProvider", Watched)
+        patch.setattr(cassette, "ReplayProvider", Watched)
         reading = read_session(session, manner=manner, pieces=pieces)
     return Played(reading, [provider.unplayed() for provider in opened])
 
