@@ -137,7 +137,7 @@ def _memories(case: Case, way: str) -> tuple[Memory, ...]:
     fact = replace(fact, body=body)
     turned = note(f"{name}-turned", case.mutant, "2026-03-09", type=case.type, description=_line(case.mutant))
     if way == "merge" or int(case.id[-1]) % 2:
-        source = Evidence(**{**turned.sources[0].model_dump(), "speaker": "assistant"})
+        source = Evidence(**{**turned.sources[0].as_values(), "speaker": "assistant"})
         turned = replace(turned, origin="assistant-inferred", sources=(source,)) if way != "merge" else turned
     control = f"Control of {name}: the archive of {name} is closed on the last day of each quarter."
     once = note(f"{name}-control", control, "2026-03-02")

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.config import Settings
 from pipeline.core import paths
 from pipeline.core.clock import Clock
 from pipeline.hooklib.ownership import WRITTEN
@@ -14,6 +13,7 @@ from pipeline.hooklib.places import PROJECT_STORE
 from pipeline.ledger import Ledger, files
 
 if TYPE_CHECKING:
+    from pipeline.config import Settings
     from pipeline.llm import Client
     from pipeline.store import Store
 

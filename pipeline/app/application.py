@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline import config
-from pipeline.config import Settings
 from pipeline.context import known_stores, open_store
 from pipeline.core import clock as clocks
 from pipeline.core import locks, network, paths, zone
@@ -34,6 +33,7 @@ from pipeline.install import claude_settings
 from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, open_ledger, runs
 
 if TYPE_CHECKING:
+    from pipeline.config import Settings
     from pipeline.extraction.outcome import Outcome
     from pipeline.intake.ingest import Ingested
     from pipeline.store import Document, Snapshot, Store
@@ -50,11 +50,17 @@ class App:
 
     `user` chooses the user scope, the memories for all projects; `team` the folder of the project's team.
     What of ``config.toml`` can't be used counts as its default, and `config_error` says so: what asks a model
-    then refuses (`require_settings`).
+    then refuses (`require_settings`). One that only `looks` leaves nothing in the home.
     """
 
     def __init__(
-        self, *, store: Path | None = None, user: bool = False, team: bool = False, llm: str | None = None
+        self,
+        *,
+        store: Path | None = None,
+        user: bool = False,
+        team: bool = False,
+        llm: str | None = None,
+        looks: bool = False,
     ) -> None:
         named = {"--store": store is not None, "--user": user, "--team": team}
         both = [option for option, given in named.items() if given]
@@ -62,7 +68,7 @@ class App:
             raise UsageError(f"{' and '.join(both)} exclude each other", fix="Name one of them.")
         self.home = paths.home_dir()
         self.settings: Settings
-        self.settings, self.config_error = config.load_or_defaults(self.home)
+        self.settings, self.config_error = config.load_or_defaults(self.home, keep=not looks)
         zone.use(self.settings.extraction.time_zone, self.home)
         network.use(**self.settings.network.model_dump())
         self.clock = clocks.from_environment()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pipeline.config import Settings
 from pipeline.extraction.shortening import size
 from pipeline.ledger import Ledger, conversations, utterances
 from pipeline.llm import budget
+
+if TYPE_CHECKING:
+    from pipeline.config import Settings
 
 _OVERHEAD = (2_000, 0)
 """Tokens in and out of reading one window, both readers, that the dialogue has no part in."""

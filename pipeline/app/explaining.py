@@ -126,7 +126,7 @@ def source_row(ledger: Ledger, source: Evidence) -> dict[str, Any]:
     row = utterances.find_entry(ledger, source.session, source.uuid)
     text = (row.text or None) if row else None
     return {
-        **source.model_dump(),
+        **source.as_values(),
         "text": text,
         "quoted": text is None or in_one_line(source.quote) in in_one_line(text),
         "file": row.source_file if row else None,

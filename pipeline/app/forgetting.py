@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pydantic import ValidationError
-
 from pipeline.app.application import App
 from pipeline.app.changes import MemoryChange, memory_changes
 from pipeline.app.retired import FORGOTTEN
@@ -100,7 +98,7 @@ def _reason(store: Store, run: str) -> str:
 def _sources(payload: Mapping[str, Any]) -> Iterator[Evidence]:
     for source in payload.get("sources") or ():
         try:
-            yield Evidence(**source)
-        except (TypeError, ValidationError):
+            yield Evidence.of(source)
+        except (TypeError, ValueError):
             # One that nobody can follow bars nothing; the name is kept where no other is left.
             continue

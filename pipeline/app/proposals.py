@@ -139,7 +139,7 @@ def edited(app: App, found: InboxItem, text: str) -> dict[str, Any]:
     first = sentences(body.render())[0].text
     candidate = replace(candidate, origin=origin, description=one_line(first, MAX_DESCRIPTION))
     if target is None:
-        sources = tuple(source.model_copy(update={"bears": ()}) for source in candidate.sources)
+        sources = tuple(replace(source, bears=()) for source in candidate.sources)
         changed = replace(
             candidate,
             statement=body.statement,

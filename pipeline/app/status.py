@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipeline.app import folders
-from pipeline.config import Settings
 from pipeline.context import open_store
 from pipeline.core import locks, paths
 from pipeline.core.errors import StoreError
@@ -39,6 +38,9 @@ from pipeline.store.files.layout import memory_files
 from pipeline.store.ownership.access import owner
 from pipeline.text.humanize import count
 from pipeline.worker.moved import left_behind
+
+if TYPE_CHECKING:
+    from pipeline.config import Settings
 
 _LAST_RUNS = 8
 _LOOKED_THROUGH = 60

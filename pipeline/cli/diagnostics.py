@@ -37,7 +37,7 @@ def examine(
 
     Changes nothing. Exit code 1 when something is wrong.
     """
-    findings = doctor.examine(App(store=store, llm=llm), online=online)
+    findings = doctor.examine(App(store=store, llm=llm, looks=True), online=online)
 
     def tell() -> None:
         for finding in findings:
@@ -76,7 +76,7 @@ def audit(
     Exit code 1 when there are errors.
     """
     shown = listings.most(limit, everything=everything, as_json=as_json)
-    root = folder.expanduser() if folder else App().store_path
+    root = folder.expanduser() if folder else App(looks=True).store_path
     if folder is None and project is None:
         project = paths.project_root(Path.cwd())
     ledger = Home(paths.home_dir()).ledger

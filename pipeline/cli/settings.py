@@ -184,7 +184,7 @@ def _rows(app: App) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for section_name in Settings.model_fields:
         section = getattr(app.settings, section_name)
-        for key, field in type(section).model_fields.items():
+        for key, field in type(getattr(Settings(), section_name)).model_fields.items():
             rows.append(
                 {
                     "key": f"{section_name}.{key}",

@@ -14,10 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from pipeline.config import DreamSettings
 from pipeline.core.clock import at_most_now
 from pipeline.domain.operations import Gate
+
+if TYPE_CHECKING:
+    from pipeline.config import DreamSettings
 
 OF_THE_LEDGER = ("enabled", "interval", "scan", "sessions")
 """The gates that settings and ledger answer: the worker asks them before it looks at the store at all."""

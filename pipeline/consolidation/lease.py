@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from pipeline.config import Settings
 from pipeline.consolidation import gates
 from pipeline.consolidation.gates import first_closed
 from pipeline.context import PhaseContext
@@ -20,6 +19,7 @@ from pipeline.ledger import Ledger, calls, dreams
 from pipeline.llm.budget import Usage, refusal
 
 if TYPE_CHECKING:
+    from pipeline.config import Settings
     from pipeline.store import HeldLock, Snapshot
 
 LEASE_SECONDS = 900.0
@@ -62,8 +62,7 @@ def changed_ids(phase: PhaseContext, snapshot: Snapshot) -> dict[str, str]:
 
 def carried_over_ids(phase: PhaseContext) -> list[str]:
     """Return the ids that an earlier dream carried over or failed on: they lead this one."""
-    seen = dreams.seen(phase.ledger, phase.store_key)
-    return sorted(memory_id for memory_id, digest in seen.items() if not digest)
+    return dreams.carried_over(phase.ledger, phase.store_key)
 
 
 def judge(phase: PhaseContext, *, record: bool) -> list[Gate]:

@@ -35,6 +35,8 @@ from pipeline.core.ids import new_id
 from pipeline.domain.operations import Gate, Refused
 from pipeline.intake.authors import note_authors
 from pipeline.ledger.inbox import list_inbox
+from pipeline.store import Snapshot
+from pipeline.store.files.scanning import collector_paused
 from pipeline.verify.check import check_plan, retire_ceiling
 
 
@@ -77,11 +79,11 @@ def _closed_meanwhile(phase: PhaseContext) -> Gate | None:
 
 
 def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, dry_run: bool) -> DreamReport:
-    note_authors(phase.ledger, phase.store, now=phase.clock.now(), keep=not dry_run)
-    snapshot = phase.store.scan()
+    snapshot = _looked_at(phase, keep=not dry_run)
     ceiling = retire_ceiling(len(snapshot.documents), phase.settings.dream.retire_share)
     report.unread = snapshot.left_out()
-    gathered = gather(phase, snapshot, home, ceiling=ceiling)
+    with collector_paused():
+        gathered = gather(phase, snapshot, home, ceiling=ceiling)
     before = last_call(phase)
     asked = ask_groups(phase, gathered, snapshot, home, report)
     if gathered.changed and not dry_run:
@@ -126,6 +128,14 @@ def _work(phase: PhaseContext, home: Path, report: DreamReport, permit: Permit, 
         denied=[asked.denied.get(operation, ()) for operation in planned.done],
     )
     return carry_out(phase, home, report, plan, permit)
+
+
+def _looked_at(phase: PhaseContext, *, keep: bool) -> Snapshot:
+    """Return what the store holds, and who wrote it."""
+    snapshot, now = phase.store.scan(), phase.clock.now()
+    if note_authors(phase.ledger, phase.store, now=now, keep=keep, documents=snapshot.documents):
+        return phase.store.scan()
+    return snapshot
 
 
 def _for_later(refused: Sequence[Refused]) -> set[str]:

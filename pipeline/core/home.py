@@ -40,6 +40,11 @@ class Home:
         return self.path / home_files.CONFIG_LOCK
 
     @property
+    def kept_settings(self) -> Path:
+        """Return the settings that were found sound."""
+        return self.path / home_files.KEPT_SETTINGS
+
+    @property
     def python(self) -> Path:
         """Return the file with the interpreter that can run the worker."""
         return self.path / home_files.PYTHON

@@ -7,12 +7,11 @@ v3's eleven kinds, and the agent-memory tiers.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Any, Literal, Self
 
 MAX_DESCRIPTION = 150
 MAX_QUOTE = 200
@@ -64,6 +63,7 @@ _ROWS = (
 )
 
 TYPES: dict[str, MemoryType] = {row.name: row for row in _ROWS}
+_SPEAKERS = ("person", "assistant", "pasted")
 HUMAN_ONLY = frozenset({"user", "feedback"})
 """Types that only a person's own words can support."""
 
@@ -89,7 +89,8 @@ def why_untouchable(*, pinned: bool, ours: bool) -> Untouchable | None:
     return None if ours else Untouchable.NOT_OURS
 
 
-class Evidence(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
     """Where a fact was said: one entry of one session, with a short quote that is in it.
 
     `at` is when it was said (ISO 8601), or None when the entry carries no usable time. `bears` are the keys
@@ -97,14 +98,37 @@ class Evidence(BaseModel):
     `speaker` is ``pasted`` for what a person only pasted: nobody's word for what stands there.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     session: str
     uuid: str
-    quote: str = Field(max_length=MAX_QUOTE)
+    quote: str
     at: str | None = None
     speaker: Literal["person", "assistant", "pasted"] = "person"
     bears: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        texts = (self.session, self.uuid, self.quote, "" if self.at is None else self.at, *self.bears)
+        if not isinstance(self.bears, tuple) or not all(isinstance(text, str) for text in texts):
+            raise ValueError("a source is made of texts")
+        "".join(texts).encode()  # Raises a ValueError for what no file can hold.
+        if len(self.quote) > MAX_QUOTE:
+            raise ValueError(f"a quote has at most {MAX_QUOTE} characters")
+        if self.speaker not in _SPEAKERS:
+            raise ValueError(f"the speaker of a source is one of {', '.join(_SPEAKERS)}")
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Return the source that `as_values` made `values` of, maybe by way of JSON; others' keys are left.
+
+        Raises TypeError or ValueError when they are none.
+        """
+        known = {key: values[key] for key in _FIELDS if key in values}
+        if isinstance(known.get("bears"), list):
+            known["bears"] = tuple(known["bears"])
+        return cls(**known)
+
+    def as_values(self) -> dict[str, Any]:
+        """Return its fields by name."""
+        return {key: getattr(self, key) for key in _FIELDS}
 
     def is_for(self, key: str) -> bool:
         """Whether this stands for the sentence named `key`."""
@@ -117,12 +141,16 @@ class Evidence(BaseModel):
         """
         unknown = {"quote"} if not self.quote else set()
         unknown |= {"uuid"} if self.uuid == self.session else set()
-        return self.model_dump(mode="json", exclude=unknown)
+        values = {**self.as_values(), "bears": list(self.bears)}
+        return {key: value for key, value in values.items() if key not in unknown}
 
     @property
     def pointer(self) -> tuple[str, str, str]:
         """Return what it points at, whatever it bears."""
         return self.session, self.uuid, self.quote
+
+
+_FIELDS = tuple(Evidence.__slots__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,9 +129,9 @@ def _frozen(value: Any) -> Any:
 
 def _kept(memory: Memory) -> dict[str, Any]:
     keys = ("name", "title", "description", "type", "body", "origin")
-    sources = [source.model_dump() for source in memory.sources]
+    sources = [source.as_values() for source in memory.sources]
     return {**{key: getattr(memory, key) for key in keys}, "sources": sources}
 
 
 def _memory(values: Mapping[str, Any]) -> Memory:
-    return Memory(**{**values, "sources": tuple(Evidence(**source) for source in values["sources"])})
+    return Memory(**{**values, "sources": tuple(map(Evidence.of, values["sources"]))})

@@ -25,7 +25,7 @@ from pipeline.extraction.strategies import Span
 from pipeline.ledger.inbox import InboxItem
 from pipeline.safety.invisible import visible, visible_line
 from pipeline.search.fts import SearchIndex
-from pipeline.search.refresh import rows_of
+from pipeline.search.refresh import bring_in_step
 from pipeline.store import Document, Snapshot, Store
 from pipeline.text.similarity import ALIKE_BY_WORDS
 from pipeline.verify.provenance import said_at, sources_of
@@ -292,7 +292,7 @@ def _searched(
     """
     try:
         with SearchIndex.open(home, store.path) as index:
-            index.sync(rows_of(home, store, documents))
+            bring_in_step(home, store, documents, index)
             return ask(index)
     except SearchError as error:
         LOG.warning("%s", error)

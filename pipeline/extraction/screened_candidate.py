@@ -150,7 +150,7 @@ class Screened:
         """Return the candidate as the payload of an inbox item, with its body to be read there."""
         return {
             **asdict(self),
-            "sources": [source.model_dump() for source in self.sources],
+            "sources": [source.as_values() for source in self.sources],
             "said_at": self.said_at.isoformat() if self.said_at else None,
             "body": self.body,
         }
@@ -184,7 +184,7 @@ class Screened:
                 importance=float(payload.get("importance", 0.5)),
                 confidence=float(payload.get("confidence", 0.8)),
                 origin=payload.get("origin") or "assistant-inferred",
-                sources=tuple(Evidence(**source) for source in payload.get("sources") or ()),
+                sources=tuple(map(Evidence.of, payload.get("sources") or ())),
                 said_at=parse_time(payload.get("said_at")),
                 replaces=tuple((str(old), str(new)) for old, new in given),
                 cues=phrased(str(cue) for cue in payload.get("cues") or ()),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from pipeline.config import ExtractionSettings
+from pipeline.config import first_sight_from
 from pipeline.core.clock import parse_time
 from pipeline.domain.speech import Utterance
 from pipeline.extraction.acknowledgements import only_noise
@@ -20,6 +20,7 @@ from pipeline.extraction.render import windows
 from pipeline.ledger import Ledger, conversations, dialogue, runs, utterances, watermarks
 
 if TYPE_CHECKING:
+    from pipeline.config import ExtractionSettings
     from pipeline.extraction.schema import Extraction
 
 _LAST_ROW = 2**63 - 1
@@ -178,7 +179,7 @@ class TurnStrategy:
         return found
 
     def _recent(self, fresh: list[Utterance], now: datetime) -> list[Utterance]:
-        oldest = self.limits.first_sight_from(now)
+        oldest = first_sight_from(self.limits, now)
         recent = [
             utterance for utterance in fresh if (at := parse_time(utterance.at)) is None or at >= oldest
         ]

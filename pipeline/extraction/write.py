@@ -166,7 +166,7 @@ class _Build:
         doubt = doubt or self._leave_alone(target) or (EVERYWHERE if everywhere else "")
         quote = "; ".join(f"“{source.quote}” ({day(source.at, 'day unknown')})" for source in sources)
         reason = one_line(f"{withdrawal.reason}: {quote}" if quote else withdrawal.reason, _LOG_CHARS)
-        words = tuple(source.model_dump() for source in sources)
+        words = tuple(source.as_values() for source in sources)
         if not doubt:
             planned = self._door.retire(target, reason)
             if not isinstance(planned, Flaw):
@@ -254,7 +254,7 @@ class _Build:
         self.result.proposals.append(proposal)
 
     def _note(self, action: str, memory: Memory, item: Screened | None = None) -> None:
-        sources = tuple(source.model_dump() for source in item.sources) if item else ()
+        sources = tuple(source.as_values() for source in item.sources) if item else ()
         self.result.actions.append(MemoryAction(action, memory.name, memory.id, memory.path, sources=sources))
 
     def _find(self, name: str) -> tuple[Document | None, bool]:

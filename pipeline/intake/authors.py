@@ -20,7 +20,7 @@ from pipeline.domain.authorship import CLAUDE, PERSON, REVERIE, Facts, FileWrite
 from pipeline.hooklib.ownership import OURS, owner
 from pipeline.ledger import Ledger, file_writes, files
 from pipeline.store import Document, Store
-from pipeline.store.files.identity import Identity, of_guess
+from pipeline.store.files.identity import ASSISTANT, Identity, of_guess
 
 
 class _Sessions:
@@ -43,19 +43,28 @@ class _Sessions:
         return known
 
 
-def note_authors(ledger: Ledger | None, store: Store, *, now: datetime, keep: bool = True) -> None:
+def note_authors(
+    ledger: Ledger | None,
+    store: Store,
+    *,
+    now: datetime,
+    keep: bool = True,
+    documents: Sequence[Document] | None = None,
+) -> bool:
     """Find out who wrote what of `store`, so that its next `scan` tells; without `keep` in this process only.
 
-    Only what is new is noted; without a `ledger` no transcript tells. Raises StoreError or OSError where the
+    Only what is new is noted, and True says that there was such; without a `ledger` no transcript tells.
+    `documents` are all of the store, where the caller has just looked. Raises StoreError or OSError where the
     store can't be read or written.
     """
-    documents = store.scan().documents
+    documents = store.scan().documents if documents is None else documents
+    guesses = store.sieve.saying(documents, ASSISTANT)
     writes = calls_in(ledger, store)
     sessions = _Sessions(ledger, store)
     fresh = []
     for document in documents:
         if document.hand == OURS:
-            found = _ours(store, document)
+            found = _ours(store, document) if document.path in guesses else None
         else:
             found = _theirs(store, document, writes.get(document.path, ()), sessions, now)
         if found is not None and found != store.identities.known(document.path):
@@ -64,6 +73,7 @@ def note_authors(ledger: Ledger | None, store: Store, *, now: datetime, keep: bo
         store.identities.keep(fresh)
     else:
         store.identities.suppose(fresh)
+    return bool(fresh)
 
 
 def calls_in(ledger: Ledger | None, store: Store) -> dict[str, list[FileWrite]]:
@@ -106,8 +116,7 @@ def _ours(store: Store, document: Document) -> Identity | None:
 
     The store notes it when it writes; this is for what was written before it did.
     """
-    # What the front matter says is looked at first: most files are no guess, and there may be thousands.
-    if document.front.get("origin") != "assistant-inferred" or not document.own_id:
+    if document.front.get("origin") != ASSISTANT or not document.own_id:
         return None
     known = store.identities.known(document.path)
     if known is not None and (known.by, known.digest) == (REVERIE, document.digest):

@@ -13,8 +13,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pipeline.config import Settings
 from pipeline.core import faults, paths
 from pipeline.core.clock import Clock, at_most_now
 from pipeline.core.errors import (
@@ -35,6 +35,9 @@ from pipeline.intake.spool import SpoolFile
 from pipeline.ledger import Ledger, events, jobs, runs, secrets, unread, utterances
 from pipeline.safety.redaction import redact
 from pipeline.transcript import find
+
+if TYPE_CHECKING:
+    from pipeline.config import Settings
 
 LOG = logging.getLogger("reverie.intake")
 _NO_HURRY = ("Stop", SESSION_START)

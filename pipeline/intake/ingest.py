@@ -12,9 +12,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from pipeline.config import Settings
 from pipeline.core.clock import Clock
 from pipeline.core.errors import InputError, UnreadableError
 from pipeline.core.paths import speakable
@@ -23,6 +22,9 @@ from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import Ledger, files
 from pipeline.ledger.entries import commit_ingest
 from pipeline.transcript import Cursor, abandoned, skim
+
+if TYPE_CHECKING:
+    from pipeline.config import Settings
 
 
 @dataclass(slots=True)

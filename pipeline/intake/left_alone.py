@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
-from pipeline.config import Settings
 from pipeline.hooklib import places, projects
 from pipeline.ledger import Ledger, utterances
+
+if TYPE_CHECKING:
+    from pipeline.config import Settings
 
 _MOST_BYTES = 64 << 20
 """Bytes of a transcript in which the folder it began in is looked for."""

@@ -11,9 +11,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from pipeline.config import Settings
 from pipeline.core.clock import Clock
 from pipeline.core.errors import ODD_DATA, InputError, cause
 from pipeline.intake.decoders import Decoders, LostError, worth_it
@@ -30,6 +29,9 @@ from pipeline.intake.ingest import (
 )
 from pipeline.ledger import Ledger
 from pipeline.transcript.files import Found
+
+if TYPE_CHECKING:
+    from pipeline.config import Settings
 
 MOST_FILES = 64
 MOST_BYTES = 32 << 20

@@ -11,8 +11,8 @@ import logging
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pipeline.config import Settings
 from pipeline.core import paths
 from pipeline.core.clock import Clock
 from pipeline.core.errors import InputError, UnreadableError
@@ -22,6 +22,9 @@ from pipeline.intake.drain import is_print_session
 from pipeline.intake.ingest import KnownFiles, file_key, ingest_file
 from pipeline.ledger import Ledger, events, files, jobs
 from pipeline.transcript import scan
+
+if TYPE_CHECKING:
+    from pipeline.config import Settings
 
 LOG = logging.getLogger("reverie.intake")
 MOST = 50

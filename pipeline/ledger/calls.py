@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from pipeline.config import SpendSettings
 from pipeline.core.clock import LONGEST_WAIT, Clock, at_most_now, iso, wait_left
 from pipeline.core.errors import LedgerError, ModelError, PausedError, SpendError
 from pipeline.hooklib.times import DAY
@@ -20,6 +20,9 @@ from pipeline.ledger import outages
 from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.llm import budget
 from pipeline.llm.budget import Spent, Usage
+
+if TYPE_CHECKING:
+    from pipeline.config import SpendSettings
 
 LOW_WATER = 0.2
 _HOUR = 3600.0

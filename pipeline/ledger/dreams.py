@@ -80,8 +80,20 @@ def _note(ledger: Ledger, store: str, column: str, at: float) -> None:
 
 def seen(ledger: Ledger, store: str) -> dict[str, str]:
     """Return the digest of each memory of `store` when a dream last looked at it, by id (or path)."""
-    rows = ledger.rows("SELECT memory, digest FROM dream_seen WHERE store = ? ORDER BY memory", (store,))
-    return {row["memory"]: row["digest"] for row in rows}
+    sql = "SELECT memory, digest FROM dream_seen WHERE store = ? ORDER BY memory"
+    return dict(ledger.plain_rows(sql, (store,)))
+
+
+def seen_ids(ledger: Ledger, store: str) -> set[str]:
+    """Return the ids of `seen` alone."""
+    found = ledger.plain_rows("SELECT memory FROM dream_seen WHERE store = ?", (store,))
+    return {memory for (memory,) in found}
+
+
+def carried_over(ledger: Ledger, store: str) -> list[str]:
+    """Return the ids of `seen` that have no digest, sorted: an earlier dream did not get to them."""
+    sql = "SELECT memory FROM dream_seen WHERE store = ? AND digest = '' ORDER BY memory"
+    return [row["memory"] for row in ledger.rows(sql, (store,))]
 
 
 def mark_seen(ledger: Ledger, store: str, digests: Mapping[str, str]) -> None:

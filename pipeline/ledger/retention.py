@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipeline.config import DialogueSettings
 from pipeline.core.clock import parse_time
 from pipeline.hooklib import claude_settings
 from pipeline.hooklib.times import DAY
@@ -21,6 +20,8 @@ from pipeline.ledger.connection import Ledger, Moment, seconds
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from pipeline.config import DialogueSettings
 
 HOST_DAYS = 30
 """Days that Claude Code keeps a transcript where its settings don't say."""

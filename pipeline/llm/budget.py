@@ -8,8 +8,11 @@ Token estimates are characters / 3.5, rounded up.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pipeline.config import SpendSettings
+if TYPE_CHECKING:
+    from pipeline.config import SpendSettings
+
 
 _PRICES: tuple[tuple[str, tuple[float, float, float, float]], ...] = (
     ("haiku", (1.0, 5.0, 1.25, 0.10)),

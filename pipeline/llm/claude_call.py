@@ -12,14 +12,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pipeline.config import ModelSettings
 from pipeline.core.errors import TooLongError, UnavailableError
 from pipeline.hooklib import places
 from pipeline.hooklib.events import SENTINEL
 from pipeline.llm import logins, model_names
 from pipeline.llm.request import Request
+
+if TYPE_CHECKING:
+    from pipeline.config import ModelSettings
 
 MAX_ARGUMENT = 4096
 """Bytes; longer text never goes on the command line, which has a limit and which anyone can read."""

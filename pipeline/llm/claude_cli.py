@@ -13,9 +13,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pipeline.config import ModelSettings
 from pipeline.core import system
 from pipeline.core.atomic import ensure_dir, write_atomic
 from pipeline.core.errors import (
@@ -32,6 +31,9 @@ from pipeline.llm import claude_call, claude_result, logins
 from pipeline.llm.claude_program import INSTALL, missing
 from pipeline.llm.live_guard import forbid_live
 from pipeline.llm.request import RawReply, Request
+
+if TYPE_CHECKING:
+    from pipeline.config import ModelSettings
 
 _HELP_SECONDS = 30.0
 _BUSY_SECONDS = 5.0

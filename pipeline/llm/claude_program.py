@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pipeline.config import ModelSettings
 from pipeline.core.errors import UnavailableError
 from pipeline.hooklib import places
+
+if TYPE_CHECKING:
+    from pipeline.config import ModelSettings
 
 _FOLDERS = (
     *(".local/bin", ".claude/local", ".npm-global/bin", ".volta/bin", ".bun/bin", ".local/share/pnpm"),

@@ -9,9 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
-from pipeline.config import ModelSettings
 from pipeline.core.errors import (
     InvalidReplyError,
     ModelError,
@@ -38,6 +37,9 @@ from pipeline.llm.request import (
 from pipeline.llm.retry import retrying
 from pipeline.safety.redaction import redact
 from pipeline.safety.unbroken import written_out
+
+if TYPE_CHECKING:
+    from pipeline.config import ModelSettings
 
 _REPLY_CHARS = 1_000
 

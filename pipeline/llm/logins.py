@@ -19,13 +19,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pipeline.config import ModelSettings
 from pipeline.core.errors import UnauthorisedError
 from pipeline.hooklib import claude_settings, places
 from pipeline.hooklib.jsonish import decode, loads
 from pipeline.llm import error_phrases
 from pipeline.safety.redaction import redact
+
+if TYPE_CHECKING:
+    from pipeline.config import ModelSettings
 
 OWN_URL = "https://api.anthropic.com"
 KEY = "ANTHROPIC_API_KEY"
@@ -172,7 +175,7 @@ def stamp(settings: ModelSettings) -> str:
 
     Of the client's own files it goes by when they were written and how long they are.
     """
-    parts: list[object] = [settings.model_dump_json(), lacking(settings), has_own_login()]
+    parts: list[object] = [json.dumps(settings.model_dump()), lacking(settings), has_own_login()]
     for file in (Path(claude_settings.user_file()), Path(places.config_dir()) / ".credentials.json"):
         try:
             found = file.stat()

@@ -11,13 +11,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pipeline.config import ModelSettings
 from pipeline.core.errors import ConfigError, UnauthorisedError, UnavailableError
 from pipeline.hooklib.places import by_client, variable
 from pipeline.llm import logins
 from pipeline.llm.claude_program import find_claude, missing
 
 if TYPE_CHECKING:
+    from pipeline.config import ModelSettings
     from pipeline.llm.anthropic_client import AnthropicProvider
     from pipeline.llm.request import Provider, Request
 

@@ -7,7 +7,6 @@ and may be deleted at any time. It holds text of memories, so it is 0600 in a 07
 
 from __future__ import annotations
 
-import math
 import os
 import sqlite3
 import stat
@@ -23,6 +22,7 @@ from pipeline.core.errors import SearchError, cause
 from pipeline.hooklib.plain import well_formed
 from pipeline.hooklib.settings import NO_ROOM, step_for
 from pipeline.search.index_reader import CANDIDATES, VERSION, Lookup, cue_terms, index_path, is_lone
+from pipeline.search.likeness import Likeness
 from pipeline.search.meaning import WordTable
 from pipeline.search.moments import moments_of
 from pipeline.search.rows import NO_STAMP, Content, SearchRow, shown
@@ -68,6 +68,8 @@ _TABLES_OF_ROWS = (
     ("documents", "id"),
 )
 _MADE_BY = "words"
+_STATE = "digest || ' ' || hand || ' ' || beside"
+"""`SearchRow.state` in SQL."""
 _LANGUAGES = "languages"
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
@@ -119,6 +121,32 @@ class SearchIndex:
         self.rebuild()
         return self._sync(wanted, folders, notes or {})
 
+    def states(self) -> dict[str, str]:
+        """Return by path the `SearchRow.state` that the index holds; nothing where all is to be made anew.
+
+        Raises SearchError.
+        """
+        with self._translated():
+            if self._noted(_MADE_BY) != self._words.made_by:
+                return {}
+            return dict(self._connection.execute(f"SELECT path, {_STATE} FROM documents").fetchall())
+
+    def change(self, rows: Iterable[SearchRow], gone: Collection[str]) -> int:
+        """Take in `rows`, which are new or differ, and let go of the paths `gone`; return how many changed.
+
+        The rest stays as it is: who knows from `states` what differs need not make the rows of all. Raises
+        SearchError, and what a content's function does, as `sync`.
+        """
+        new = list(rows)
+        with self._translated(), self._transaction("IMMEDIATE"):
+            sql = "SELECT id FROM documents WHERE path = ?"
+            paths = (*gone, *(row.path for row in new))
+            self._remove([row for path in paths for (row,) in self._connection.execute(sql, (path,))])
+            self._take(new)
+            if paths:
+                self._note_languages()
+        return len(paths)
+
     def note_folders(self, folders: Mapping[str, tuple[int, int]]) -> None:
         """Keep mtime and ctime (ns) of the folders of the documents, as `sync` does. Raises SearchError."""
         with self._translated(), self._transaction("IMMEDIATE"):
@@ -142,30 +170,21 @@ class SearchIndex:
         with self._translated(), self._transaction("DEFERRED"):
             return [(path, score) for _, path, score in self._lookup.ranked(terms(text), limit)]
 
-    def neighbours(self, text: str, limit: int) -> list[tuple[str, float]]:
+    def neighbours(self, text: str, limit: int, floor: float = 0.0) -> list[tuple[str, float]]:
         """Return up to `limit` paths and likenesses of documents that share words with `text`, best first.
 
         Likeness runs from 0 to 1 (the same set of words): the cosine of the two sets, rare words weighing
         more. It hardly depends on the store's size, so a fixed floor can be put to it. A document finds
-        itself, unless the caller leaves it out. Raises SearchError.
+        itself, unless the caller leaves it out. None is less alike than `floor`. Raises SearchError.
         """
         asked = terms(text)
         with self._translated(), self._transaction("DEFERRED"):
             pool = [(row, path) for row, path, _ in self._lookup.ranked(asked, max(POOL, limit))]
             total = self._lookup.value("SELECT count(*) FROM documents")
-            likeness = [(path, self._alike(set(asked), row, total)) for row, path in pool]
+            like = Likeness(set(asked), self._lookup, total, floor)
+            likeness = [(path, like.of(self._words_of(row))) for row, path in pool]
+        likeness = [found for found in likeness if found[1] >= floor]
         return sorted(likeness, key=lambda found: (-found[1], found[0]))[:limit]
-
-    def of_types(self, types: Collection[str]) -> set[str]:
-        """Return the paths of the documents that say they are of one of `types`. Raises SearchError."""
-        wanted = ", ".join("?" * len(types))
-        # What a parser of JSON would refuse may be of any type.
-        sql = (
-            "SELECT path FROM documents WHERE CASE WHEN json_valid(shown)"
-            f" THEN json_extract(shown, '$.type') IN ({wanted}) ELSE 1 END"
-        )
-        with self._translated():
-            return {path for (path,) in self._connection.execute(sql, list(types))}
 
     def file_time(self) -> int:
         """Return what time it is (ns) by the clock that stamps files. Raises SearchError."""
@@ -186,16 +205,11 @@ class SearchIndex:
     ) -> None:
         self.close()
 
-    def _alike(self, asked: set[str], row: int, total: int) -> float:
+    def _words_of(self, row: int) -> set[str]:
         columns = self._connection.execute(
             "SELECT name, description, tags, body FROM words WHERE rowid = ?", (row,)
         ).fetchone()
-        held = {term for term in " ".join(columns).split() if not is_lone(term)}
-        norms = self._weight(asked, total) * self._weight(held, total)
-        return round(self._weight(asked & held, total) / math.sqrt(norms), 6) if norms else 0.0
-
-    def _weight(self, words: set[str], total: int) -> float:
-        return math.fsum(math.log(1 + total / max(1, self._lookup.count(term))) ** 2 for term in words)
+        return {term for term in " ".join(columns).split() if not is_lone(term)}
 
     def _sync(
         self,
@@ -215,9 +229,7 @@ class SearchIndex:
         self._put("folders", [(path, *times) for path, times in folders.items()])
 
     def _sync_documents(self, wanted: dict[str, SearchRow]) -> int:
-        sql = (
-            "SELECT path, id, digest || ' ' || hand || ' ' || beside, size, mtime_ns, ctime_ns FROM documents"
-        )
+        sql = f"SELECT path, id, {_STATE}, size, mtime_ns, ctime_ns FROM documents"
         held = {
             path: (row, state, tuple(stamp)) for path, row, state, *stamp in self._connection.execute(sql)
         }
@@ -228,8 +240,7 @@ class SearchIndex:
         gone = [row for path, (row, _, _) in held.items() if path not in wanted]
         new = [row for path, row in wanted.items() if path not in held or held[path][1] != row.state]
         self._remove([*gone, *(held[row.path][0] for row in new if row.path in held)])
-        for row in new:
-            self._add(row)
+        self._take(new)
         self._connection.executemany(
             "UPDATE documents SET size = ?, mtime_ns = ?, ctime_ns = ? WHERE id = ? AND digest = ?",
             [
@@ -240,9 +251,13 @@ class SearchIndex:
         )
         if gone or new:
             self._note_languages()
+        return len(gone) + len(new)
+
+    def _take(self, new: Sequence[SearchRow]) -> None:
+        for row in new:
+            self._add(row)
         if len(new) > CANDIDATES:
             self._connection.execute("INSERT INTO words (words) VALUES ('optimize')")
-        return len(gone) + len(new)
 
     def _note_languages(self) -> None:
         rows = self._connection.execute("SELECT DISTINCT languages FROM documents WHERE languages != ''")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.clock import iso
-from pipeline.core.errors import LedgerError
+from pipeline.core.errors import LedgerError, SearchError
 from pipeline.core.home import Home
 from pipeline.core.ids import digest
 from pipeline.domain.memory import Memory
@@ -21,7 +21,7 @@ from pipeline.ledger import look_at_ledger
 from pipeline.ledger.utterances import was_said
 from pipeline.search import index_reader
 from pipeline.search.fts import SearchIndex
-from pipeline.search.rows import NO_STAMP, Content, SearchRow
+from pipeline.search.rows import NO_STAMP, Content, SearchRow, state_of
 from pipeline.search.ticks import TICK_NS, is_hot
 from pipeline.store import (
     ARCHIVE,
@@ -106,6 +106,30 @@ def sweep_indexes(home: Path) -> list[Path]:
     return gone
 
 
+def bring_in_step(home: Path, store: Store, documents: Sequence[Document], index: SearchIndex) -> int:
+    """Let `index` hold exactly `documents`, all of `store`; return how many of them changed.
+
+    Rows are made only of what differs from what it holds; stamps stay as they are. Raises SearchError, and
+    ConflictError when a file changes meanwhile.
+    """
+    proved, beside = borne_out(home, documents), cues.read(store.root)
+    try:
+        held = index.states()
+    except SearchError:
+        held = {}  # `sync` makes a damaged one anew.
+    if not held:
+        return index.sync(search_rows(documents, None, proved, beside))
+    more = {path: _digest_of(found) for path, found in beside.items()}
+    wanted = {
+        item.path: state_of(item.digest, TOLD if item.path in proved else item.hand, more.get(item.path, ""))
+        for item in documents
+    }
+    if wanted == held:
+        return 0
+    other = [item for item in documents if held.get(item.path) != wanted[item.path]]
+    return index.change(search_rows(other, None, proved, beside), held.keys() - wanted.keys())
+
+
 def rows_of(
     home: Path, store: Store, documents: Sequence[Document], moment: int | None = None
 ) -> Iterator[SearchRow]:
@@ -133,8 +157,12 @@ def search_rows(
             stamp = NO_STAMP
         hand = TOLD if item.path in proved else item.hand
         found = (beside or {}).get(item.path)
-        more = digest("\x1f".join((found[0], *found[1])))[:16] if found else ""
+        more = _digest_of(found) if found else ""
         yield SearchRow(item.path, item.digest, partial(content, item, found), stamp, hand, more)
+
+
+def _digest_of(beside: Beside) -> str:
+    return digest("\x1f".join((beside[0], *beside[1])))[:16]
 
 
 def _unreadable_rows(snapshot: Snapshot, moment: int) -> Iterator[SearchRow]:

@@ -53,7 +53,12 @@ class SearchRow:
     @property
     def state(self) -> str:
         """All that a row is made from, as one text."""
-        return f"{self.digest} {self.hand} {self.beside}"
+        return state_of(self.digest, self.hand, self.beside)
+
+
+def state_of(digest: str, hand: str, beside: str) -> str:
+    """Return `SearchRow.state` of a row that has these."""
+    return f"{digest} {hand} {beside}"
 
 
 def shown(found: Content, hand: str = "") -> str:

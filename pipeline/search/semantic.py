@@ -6,11 +6,12 @@ server on this machine costs nothing and is not.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from pipeline.config import EmbeddingSettings, Settings
 from pipeline.core.clock import Clock
 from pipeline.core.errors import EmbeddingError, ReverieError, UnavailableError
 from pipeline.core.ids import digest
@@ -23,6 +24,9 @@ from pipeline.search.vectors import Embedder, Nearest, Refreshed
 from pipeline.search.vectors.embedder import BATCH
 from pipeline.search.vectors.remote import is_remote
 from pipeline.store import Document, Store
+
+if TYPE_CHECKING:
+    from pipeline.config import EmbeddingSettings, Settings
 
 LOG = logging.getLogger("reverie.search")
 _OUTAGE = "embeddings"
@@ -127,7 +131,7 @@ def keep_fresh(store: Store, settings: Settings, ledger: Ledger, clock: Clock, *
     """
     if not is_on(settings.embeddings):
         return True
-    held_for = digest(settings.embeddings.model_dump_json())[:16]
+    held_for = digest(json.dumps(settings.embeddings.model_dump()))[:16]
     if outages.in_force(ledger, _OUTAGE, now=clock.now(), held_for=held_for):
         return False
     meter = calls.LedgerMeter(ledger, settings.spend, clock, run_id=run_id)

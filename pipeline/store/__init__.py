@@ -32,10 +32,10 @@ if TYPE_CHECKING:
         short_ids,
         turns_of,
         undo_id,
-        undone_runs,
     )
     from pipeline.store.history.hand_edits import HandEdit
     from pipeline.store.history.undo import Undone
+    from pipeline.store.history.undone import undone_runs
     from pipeline.store.ownership.access import require_owner, require_writable
     from pipeline.store.ownership.host_lock import ConsolidateLock, HeldLock, foreign_dream_running
     from pipeline.store.repository import Store
@@ -53,8 +53,8 @@ __getattr__ = exports(
         "history.archive": "Retired scan_archive",
         "history.episodes": "Episode diary_days=days diary_day=read_day",
         "history.forgotten": "Forgotten",
-        "history.generations": "FileChange FileDiff Generation base_of short_ids turns_of undo_id"
-        " undone_runs",
+        "history.generations": "FileChange FileDiff Generation base_of short_ids turns_of undo_id",
+        "history.undone": "undone_runs",
         "history.hand_edits": "HandEdit",
         "history.undo": "Undone",
         "ownership.access": "require_owner require_writable",

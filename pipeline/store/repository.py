@@ -26,7 +26,8 @@ from pipeline.domain.authorship import By
 from pipeline.domain.memory import Evidence, Memory
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
 from pipeline.store.catalogue import derived_files
-from pipeline.store.catalogue.scanner import Scanner
+from pipeline.store.catalogue.scanner import Listener, Scanner
+from pipeline.store.catalogue.sieve import Sieve
 from pipeline.store.changes.journal import Journal
 from pipeline.store.changes.planner import Planner
 from pipeline.store.derived import usage
@@ -80,6 +81,7 @@ class Store:
         self.identities = Identities(root, self._written, team=self.is_team)
         parts = (self._written, self.identities, self._index)
         self._scanner = Scanner(root, *parts, keeps=not (to_look or self.is_team))
+        self.sieve = Sieve(self._scanner.asker)
         self._planner = Planner(root, self._scanner, self._written, self._index, flat=self._bare)
         self._journal = Journal(root, self._written)
 
@@ -347,24 +349,27 @@ class Store:
         return undo.undone(run_id, chosen, history, restores, applied, again=again)
 
     def reindex(
-        self, *, now: datetime, index_lines: int | None = None, begin: bool = True, anew: bool = False
-    ) -> list[str]:
+        self, *, now: datetime, index_lines: int | None = None, begin: bool = True, tell: Listener = len,
+        anew: bool = False,
+    ) -> list[str]:  # fmt: skip
         """Rebuild every derived file; return the paths written, which are none when nothing changed.
 
         With `index_lines` MEMORY.md gets no more lines than that, until it is next rebuilt. Unless it may
-        `begin` one, it gets no first block where no memory is ours. `anew`: every file is read again.
+        `begin` one, it gets no first block where no memory is ours. `tell` gets all memories. `anew`: all is read.
         """
         if self._bare:
+            tell(self.scan().documents)
             return []
         with self._locked(), scanning.collector_paused(), self._index.at_most(index_lines):
             self._recover()
             documents = self._scanner.scan(keep=True, anew=anew).documents
             with self._scanner.writing_beside():
                 wrote = self._rebuild(documents, now, begin=begin)
-                wrote += derived_files.write(self.root, self._scanner, documents, self._ids, now)
+                wrote += derived_files.write(self.root, self._scanner, documents, self._scanner.ids, now)
             retention.sweep_temps(self.root, SystemClock().now().timestamp())
             self._written.compact()
             self.identities.compact()
+        tell(documents)
         return wrote
 
     def count_uses(self, found: Sequence[usage.Use], ledger: str, *, now: datetime) -> int:
@@ -373,11 +378,8 @@ class Store:
         Told again, they are not counted again. No memory is touched. Raises StoreError as `apply` does.
         """
         with self._locked(), self._scanner.writing_beside():
-            usage.carry_over(self.root, self._ids, now)
+            usage.carry_over(self.root, self._scanner.ids, now)
             return usage.count_uses(self.root, found, ledger, now)
-
-    def _ids(self) -> dict[str, str]:
-        return {document.path: document.id for document in self.scan().documents}
 
     def _apply(self, change: ChangeSet, generation: bool) -> Applied:
         self._scanner.ready()

@@ -77,7 +77,7 @@ def bound(memory: Memory) -> tuple[Evidence, ...]:
 
 def replace_bears(source: Evidence, keys: Iterable[str]) -> Evidence:
     """Return `source` as it stands for the sentences named `keys`."""
-    return source.model_copy(update={"bears": tuple(keys)})
+    return replace(source, bears=tuple(keys))
 
 
 def pruned(memory: Memory) -> Memory:

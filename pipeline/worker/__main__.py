@@ -117,7 +117,7 @@ def _passes(home: Path, left: set[str], *, is_anew: bool) -> bool:
     The ids of events that could not be taken are added to `left`: they wait for another process.
     """
     try:
-        settings = config.load(home)
+        settings = config.load(home, keep=True)
         network.use(**settings.network.model_dump())
         clock = clocks.from_environment()
         try:

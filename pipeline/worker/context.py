@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.config import Settings
 from pipeline.context import PhaseContext, open_store
 from pipeline.core.clock import Clock
 from pipeline.core.errors import PROVIDER_DOWN, CassetteError, LiveCallError, ModelError
@@ -22,6 +21,7 @@ from pipeline.worker.last_look import LastLook
 from pipeline.worker.retry import Decision, Stop, Wait
 
 if TYPE_CHECKING:
+    from pipeline.config import Settings
     from pipeline.llm import Client, Provider
     from pipeline.store import Store
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.config import first_sight_from
 from pipeline.core import faults
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import (
@@ -201,7 +202,7 @@ class Worker:
         ledger, settings, now = self.context.ledger, self.context.settings, self.context.clock.now()
         limits = settings.extraction
         conversations.mark_ready(ledger, now=now, gap_minutes=limits.conversation_gap_minutes)
-        oldest = limits.first_sight_from(now)
+        oldest = first_sight_from(limits, now)
         for item in conversations.list_conversations(ledger, status="ready"):
             last = parse_time(item.last_message_at)
             old = last is None or last < oldest

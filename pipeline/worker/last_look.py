@@ -15,9 +15,9 @@ import os
 import time
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline import __version__
-from pipeline.config import Settings
 from pipeline.core import zone
 from pipeline.core.clock import Clock, SystemClock
 from pipeline.hooklib import memory_format, ownership, places
@@ -25,6 +25,9 @@ from pipeline.ledger import Ledger, file_writes
 from pipeline.recall.live import store_files
 from pipeline.search import index_reader
 from pipeline.search.ticks import TICK_NS, is_hot
+
+if TYPE_CHECKING:
+    from pipeline.config import Settings
 
 FILES, INDEX = "files_as_of", "index_as_of"
 """The notes of a search index that have the imprints: of the files made in the store, and of its own."""
@@ -42,9 +45,8 @@ class LastLook:
         self._home = home
         self._clock = clock
         self._ledger = ledger
-        self._made_by = (
-            f"{__version__} {settings.store!r} {settings.embeddings!r} {settings.dream.generations}"
-        )
+        rules = (settings.store.model_dump(), settings.embeddings.model_dump(), settings.dream.generations)
+        self._made_by = f"{__version__} {rules}"
 
     def is_in_step(self, store_path: Path, *notes: str) -> bool:
         """Whether nothing has changed since the imprints called `notes` were kept, as where no store is."""

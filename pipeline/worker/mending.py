@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pipeline.config import Settings
+from pipeline.config import first_sight_from
 from pipeline.core import paths
 from pipeline.core.clock import Clock
 from pipeline.core.errors import ODD_DATA, InputError, cause
@@ -16,6 +17,9 @@ from pipeline.ledger import Ledger, open_ledger, recovery
 from pipeline.recall.prepared import hook_state
 from pipeline.text.humanize import count
 from pipeline.transcript import scan
+
+if TYPE_CHECKING:
+    from pipeline.config import Settings
 
 LOG = logging.getLogger("reverie.worker")
 
@@ -44,7 +48,7 @@ def renew_ledger(home: Path, settings: Settings, clock: Clock) -> str:
 
 def _read_again(ledger: Ledger, settings: Settings, clock: Clock) -> int:
     """Ingest what was written lately; return how many files. Conversations are read when they are due."""
-    since = settings.extraction.first_sight_from(clock.now()).timestamp()
+    since = first_sight_from(settings.extraction, clock.now()).timestamp()
     read = 0
     for path in scan(paths.projects_dir()):
         if not isinstance(path, Path):

@@ -54,7 +54,7 @@ def test_what_is_forgotten_its_words_do_not_bring_back(bench: Bench, app: App) -
     extracted(bench, RETRIES)
     assert forget(app, "retries") == "retries"
     assert bench.names() == [] and barred(bench, FIRST, name="anything")
-    later = FIRST.model_copy(update={"uuid": "u9", "at": "2026-04-01T10:00:00+00:00"})
+    later = replace(FIRST, uuid="u9", at="2026-04-01T10:00:00+00:00")
     assert not barred(bench, FIRST, later)
 
 
@@ -168,7 +168,7 @@ def waits(bench: Bench, kind: str, payload: dict[str, Any]) -> int:
 
 @pytest.mark.parametrize("kind", ["new", "update"])
 def test_a_rejected_proposal_is_known_by_its_words(bench: Bench, app: App, kind: str) -> None:
-    payload = {"name": "retries", "sources": [FIRST.model_dump(), SECOND.model_dump()]}
+    payload = {"name": "retries", "sources": [FIRST.as_values(), SECOND.as_values()]}
     decisions.reject(app, waits(bench, kind, payload))
     assert barred(bench, FIRST) and barred(bench, SECOND, name="other")
     assert decisions.waiting(app) == []
@@ -184,7 +184,7 @@ def test_one_without_sources_that_can_be_read_is_known_by_its_name(
 
 def test_a_rejected_withdrawal_bars_no_words_of_the_memory(bench: Bench, app: App) -> None:
     save(bench.store, RETRIES)
-    payload = {"name": "retries", "reason": "over", "sources": [FIRST.model_dump()]}
+    payload = {"name": "retries", "reason": "over", "sources": [FIRST.as_values()]}
     decisions.reject(app, waits(bench, "retire", payload))
     assert barred(bench, SECOND, name="retries") and not barred(bench, FIRST)
 

@@ -97,7 +97,7 @@ def test_what_the_assistant_alone_says_waits_before_a_person_s_words(bench: Benc
         "no-force-push",
         description="Never force push to shared branches.",
         body="Never force push to shared branches.\n",
-        sources=(BEFORE.model_copy(update={"quote": "never force push to shared branches"}),),
+        sources=(replace(BEFORE, quote="never force push to shared branches"),),
     )
     save(bench.store, rule)
     lease = "Force push with lease is used on shared branches."
@@ -177,7 +177,7 @@ OLDER: dict[str, dict[str, Any]] = {
         "update_of": "", "name": "stale-cache", "type": "project", "title": "", "description": "Stale.",
         "statement": "The cache is stale.", "why": "Nobody clears it.", "how_to_apply": "", "tags": ["cache"],
         "anchors": [], "importance": 0.3, "confidence": 0.5, "origin": "assistant-inferred",
-        "sources": [BEFORE.model_dump()], "said_at": "2026-01-05T10:00:00+00:00",
+        "sources": [BEFORE.as_values()], "said_at": "2026-01-05T10:00:00+00:00",
         "body": "The cache is stale.\n\n**Why:** Nobody clears it.\n",
     },
     "a body alone": {

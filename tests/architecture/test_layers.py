@@ -39,7 +39,12 @@ OWNERS = {
 TYPES_ONLY = {"sqlite3": "pipeline/ledger/"}
 """Packages whose types may be named elsewhere, in annotations."""
 ENVIRONMENT = {
-    *("pipeline/core/paths.py", "pipeline/config.py", "pipeline/core/faults.py", "pipeline/core/zone.py"),
+    *(
+        "pipeline/core/paths.py",
+        "pipeline/config/given.py",
+        "pipeline/core/faults.py",
+        "pipeline/core/zone.py",
+    ),
     *("pipeline/core/network.py", "pipeline/cli/streams.py"),
     *(
         "pipeline/hooklib/places.py",

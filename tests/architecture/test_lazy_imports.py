@@ -41,5 +41,14 @@ def test_a_worker_with_nothing_to_extract_loads_no_model_library():
     assert not loaded(WORKER) & set(HEAVY)
 
 
+def test_a_second_status_and_a_second_worker_load_no_rules(tmp_path, monkeypatch):
+    monkeypatch.setenv("REVERIE_HOME", str(tmp_path))
+    (tmp_path / "config.toml").write_text("[worker]\nlinger_seconds = 0\n", "utf-8")
+    assert "pydantic" in loaded(ALL_OF_THEM, "status")
+    assert "pydantic" not in loaded(ALL_OF_THEM, "status")
+    loaded(WORKER)  # Which reads the file alone, too, for the hooks.
+    assert "pydantic" not in loaded(WORKER)
+
+
 def test_the_question_can_be_answered_with_yes():
     assert "tenacity" in loaded(TELL + "import tenacity")

@@ -24,7 +24,7 @@ SOURCE = Evidence(session="s", uuid="a", quote="three retries", at="2026-01-05T1
 NEW = Evidence(session="s", uuid="b", quote="four from now on", at="2026-02-05T10:00:00+00:00")
 FRESH = {
     "name": "tea-break", "type": "project", "description": "Tea at four.", "statement": "Tea is at four.",
-    "why": "", "how_to_apply": "", "origin": "assistant-inferred", "sources": [NEW.model_dump()],
+    "why": "", "how_to_apply": "", "origin": "assistant-inferred", "sources": [NEW.as_values()],
 }  # fmt: skip
 
 

@@ -59,7 +59,7 @@ def test_a_retired_memory_does_not_carry_such_a_reason_along(bench):
     bench.keep(*PAIR)
     bench.model(planned(op("retire", "port") | {"reason": f"It says: {RIGHT}"}))
     assert bench.dream().actions[0].op == "retire"
-    files = b"".join(tree(bench.store.root, skip=()).values()).decode()
+    files = b"".join(tree(bench.store.root, skip=()).values()).decode("utf-8", "replace")
     assert "see the report" in files and RIGHT not in files
 
 

@@ -161,9 +161,7 @@ def test_merging_what_is_not_one_fact_is_for_a_person(bench):
 def test_a_guess_does_not_become_a_person_s_word(bench, into):
     bench.set(retire_share=1.0)
     guess = note("guess", "The mailer port is likely firewalled.", "2026-03-05", origin="assistant-inferred")
-    guess = replace(
-        guess, sources=tuple(s.model_copy(update={"speaker": "assistant"}) for s in guess.sources)
-    )
+    guess = replace(guess, sources=tuple(replace(s, speaker="assistant") for s in guess.sources))
     bench.keep(note("fact", "The mailer listens on port 8025."), guess)
     bench.model(planned(op("merge", "fact", "guess", into=into)))
     bench.dream()
@@ -188,9 +186,7 @@ def test_an_equal_guess_brings_nothing_with_it_and_may_join(bench, into):
 def test_what_the_assistant_said_later_supersedes_no_person_s_word(bench):
     bench.set(retire_share=1.0)
     later = note("guess", "The mailer listens on port 8026.", "2026-03-05", origin="assistant-inferred")
-    later = replace(
-        later, sources=tuple(s.model_copy(update={"speaker": "assistant"}) for s in later.sources)
-    )
+    later = replace(later, sources=tuple(replace(s, speaker="assistant") for s in later.sources))
     bench.keep(note("fact", "The mailer listens on port 8025."), later)
     bench.model(planned(op("supersede", "fact", "guess", into="guess")))
     report = bench.dream()
@@ -349,7 +345,7 @@ def test_only_the_person_s_own_quotes_are_shown_for_it(bench):
 
 
 def test_what_only_the_assistant_said_is_not_asked_about(bench):
-    quoted = TABS.sources[0].model_copy(update={"speaker": "assistant"})
+    quoted = replace(TABS.sources[0], speaker="assistant")
     bench.keep(replace(TABS, type="project", origin="assistant-inferred", sources=(quoted,)))
     bench.model(planned(op("promote", "tabs-please")))
     report = bench.dream()

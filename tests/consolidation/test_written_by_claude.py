@@ -146,7 +146,7 @@ def test_a_persons_later_word_takes_the_place_of_claudes(bench: Dreaming, claude
     claude.read()
     later = (NOW + timedelta(days=1)).isoformat()
     said = note("port-now", "The mailer listens on port 9025.")
-    source = said.sources[0].model_copy(update={"at": later})
+    source = replace(said.sources[0], at=later)
     bench.keep(replace(said, sources=(source,)))
     bench.later(days=2)
     bench.model(planned(op("supersede", "port", "port-now", into="port-now")))
@@ -295,7 +295,7 @@ def test_a_guess_of_ours_that_claude_edits_stays_tended_and_a_persons_memory_doe
     bench: Dreaming, claude: Claude
 ) -> None:
     guess = note("guess", "The cache lives in memory.", origin="assistant-inferred")
-    source = guess.sources[0].model_copy(update={"speaker": "assistant"})
+    source = replace(guess.sources[0], speaker="assistant")
     bench.keep(replace(guess, sources=(source,)), note("rule", "Never deploy on Fridays."))
     authors(bench)
     claude.edits("guess", "memory", "a file")

@@ -10,6 +10,7 @@ import pytest
 from pipeline.core.errors import ConflictError
 from pipeline.ledger import jobs
 from pipeline.store import Store
+from pipeline.store.catalogue.scanner import Listener
 from pipeline.worker import WorkerContext
 from pipeline.worker.derived_files import DerivedFiles
 from tests.support.extraction import NOW, Bench
@@ -21,7 +22,15 @@ class Broken(Store):
 
     error: Exception = TypeError("no idea")
 
-    def reindex(self, *, now: datetime, index_lines: int | None = None, begin: bool = True) -> list[str]:
+    def reindex(
+        self,
+        *,
+        now: datetime,
+        index_lines: int | None = None,
+        begin: bool = True,
+        tell: Listener = len,
+        anew: bool = False,
+    ) -> list[str]:
         raise self.error
 
 

@@ -176,7 +176,7 @@ def test_an_undo_that_is_undone_lifts_what_it_forbade(bench: Bench, app: App) ->
 
 
 def test_u4_an_update_by_older_words_is_dropped_with_its_reason(bench: Bench) -> None:
-    since = BEFORE.model_copy(update={"at": "2026-03-05T10:00:00+00:00"})
+    since = replace(BEFORE, at="2026-03-05T10:00:00+00:00")
     save(bench.store, replace(OLD, sources=(since,)))
     key, before = heard(bench, SAID), memories(bench.store.root)
     bench.script([reply(fact(1, SAID, **NEW))])
@@ -187,7 +187,7 @@ def test_u4_an_update_by_older_words_is_dropped_with_its_reason(bench: Bench) ->
 
 
 def test_an_update_of_words_without_a_time_waits_with_both_texts(bench: Bench) -> None:
-    save(bench.store, replace(OLD, sources=(BEFORE.model_copy(update={"at": None}),)))
+    save(bench.store, replace(OLD, sources=(replace(BEFORE, at=None),)))
     key, before = heard(bench, SAID), memories(bench.store.root)
     bench.script([reply(fact(1, SAID, **NEW))])
     (outcome,) = bench.run(bench.turns(key))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -124,7 +125,7 @@ def test_u1_what_an_update_does_not_name_stays_word_for_word(store: Store) -> No
 def test_u5_the_origin_is_that_of_the_words_that_carry_the_fact_now(
     store: Store, spoken: str, origin: str
 ) -> None:
-    first = SOURCE.model_copy(update={"at": "2026-03-01T09:00:00+00:00", "uuid": "u0"})
+    first = replace(SOURCE, at="2026-03-01T09:00:00+00:00", uuid="u0")
     save(store, old(body="Use 3 retries.\n", sources=(first,)))
     planned(store, change("Use 3 retries.", "Use 4 retries.", origin=spoken)).door.write("r1", "test")
     kept = store.read("retries").memory
@@ -132,7 +133,7 @@ def test_u5_the_origin_is_that_of_the_words_that_carry_the_fact_now(
 
 
 def test_u5_as_many_sources_as_the_sentences_need(store: Store) -> None:
-    many = tuple(SOURCE.model_copy(update={"uuid": f"u{n}", "quote": f"line {n} says it"}) for n in range(7))
+    many = tuple(replace(SOURCE, uuid=f"u{n}", quote=f"line {n} says it") for n in range(7))
     planned(store, item(sources=many)).door.write("r1", "test")
     assert store.read("retries").memory.sources == many
 
@@ -149,7 +150,7 @@ def test_u3_an_equal_name_or_a_near_copy_overwrites_nothing(store: Store, name: 
 
 
 def test_u6_the_name_follows_the_text_and_the_old_one_still_finds_it(store: Store) -> None:
-    first = SOURCE.model_copy(update={"at": "2026-03-01T09:00:00+00:00", "uuid": "u0"})
+    first = replace(SOURCE, at="2026-03-01T09:00:00+00:00", uuid="u0")
     save(store, old("use-pnpm-never-npm", body="Use pnpm, never npm.\n", sources=(first,)))
     turned = change(
         "Use pnpm, never npm.", "Use bun.", "use-pnpm-never-npm", name="use-bun", description="Use bun."
@@ -162,7 +163,7 @@ def test_u6_the_name_follows_the_text_and_the_old_one_still_finds_it(store: Stor
 
 
 def test_u4_nothing_said_earlier_replaces_something_said_later(store: Store) -> None:
-    later = SOURCE.model_copy(update={"at": "2026-03-05T09:00:00+00:00", "uuid": "u9"})
+    later = replace(SOURCE, at="2026-03-05T09:00:00+00:00", uuid="u9")
     save(store, old(body="Use 100.\n", sources=(later,)))
     early = change("Use 100.", "Use 20.", said_at=datetime(2026, 3, 2, 9, 2, tzinfo=UTC))
     result = planned(store, early)

@@ -1,5 +1,7 @@
 """A memory is told in few words: a long one by its description, one of two alike, with the person's own."""
 
+from typing import Any
+
 import pytest
 
 from pipeline.domain.memory import MAX_QUOTE, Evidence
@@ -113,7 +115,7 @@ def saved(desk: Desk, *sources: Evidence, **values: object) -> None:
     save(store, memory("staging-deploys", description=RULE, body=f"{RULE}\n", **given))
 
 
-def source(quote: str, at: str | None = "2026-05-11T10:00:00Z", speaker: str = "person") -> Evidence:
+def source(quote: str, at: str | None = "2026-05-11T10:00:00Z", speaker: Any = "person") -> Evidence:
     return Evidence(session="s-old", uuid="u-1", quote=quote, at=at, speaker=speaker)
 
 

@@ -21,7 +21,7 @@ def bench(tmp_path):
 def guess(name: str, text: str, day: str):
     """A memory that the assistant alone stated."""
     made = note(name, text, day)
-    source = made.sources[0].model_copy(update={"speaker": "assistant"})
+    source = replace(made.sources[0], speaker="assistant")
     return replace(made, origin="assistant-inferred", sources=(source,))
 
 
@@ -33,15 +33,15 @@ def test_words_of_the_assistant_said_later_do_not_bring_back_what_was_forgotten(
         session="s", uuid="u2", quote="no longer 3", at="2026-03-03T00:00:00Z", speaker="assistant"
     )
     assert gone.bars([old, later])
-    assert not gone.bars([old, later.model_copy(update={"speaker": "person"})])
+    assert not gone.bars([old, replace(later, speaker="person")])
 
 
 def test_a_guess_with_a_person_s_reason_supersedes_no_person_s_rule(bench: Dreaming):
     rule = note("rule", "Never deploy on Fridays.", "2026-03-01")
     made = guess("guess", "Deploying on Fridays is fine.", "2026-05-01")
     bears = {"speaker": "person", "uuid": "u9", "bears": ("deadbeef",)}
-    stated = made.sources[0].model_copy(update={"bears": ()})
-    bench.keep(rule, replace(made, sources=(stated, stated.model_copy(update=bears))))
+    stated = replace(made.sources[0], bears=())
+    bench.keep(rule, replace(made, sources=(stated, replace(stated, **bears))))
     bench.model(planned(op("supersede", "rule", "guess", into="guess")))
     bench.dream()
     assert bench.names() == ["guess", "rule"]
@@ -73,9 +73,7 @@ def test_a_merge_too_large_to_be_read_back_stops_no_other(bench: Dreaming):
         line = made.sources[0]
         return replace(
             made,
-            sources=tuple(
-                line.model_copy(update={"uuid": f"{name}-{n}", "quote": "q" * 150}) for n in range(500)
-            ),
+            sources=tuple(replace(line, uuid=f"{name}-{n}", quote="q" * 150) for n in range(500)),
         )
 
     bench.keep(heavy("one", "Use tabs."), heavy("two", "Use tabs!"))

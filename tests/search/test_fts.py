@@ -370,3 +370,29 @@ def test_languages_go_with_their_last_memory(index):
         assert reader.languages() == frozenset()
     with closing(sqlite3.connect(index.path)) as connection:
         assert connection.execute("SELECT count(*) FROM stems").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("floor", [0.05, 0.2, 0.5, 0.99])
+def test_a_floor_leaves_out_what_is_less_alike_and_nothing_else(index, floor):
+    for held in STORE:
+        every = index.neighbours(whole(held), 9)
+        assert index.neighbours(whole(held), 9, floor) == [found for found in every if found[1] >= floor]
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.lists(st.sampled_from(["ant", "bee", "cow", "dog", "elk"]), min_size=1), min_size=1),
+    st.floats(0.01, 1),
+)
+def test_a_floor_is_that_of_the_whole_comparison(tmp_path_factory, bodies, floor):
+    with SearchIndex.open(tmp_path_factory.mktemp("home"), Path("/store")) as index:
+        index.sync([row(f"n{number}.md", " ".join(body)) for number, body in enumerate(bodies)])
+        every = index.neighbours(" ".join(bodies[0]), 9)
+        assert index.neighbours(" ".join(bodies[0]), 9, floor) == [one for one in every if one[1] >= floor]
+
+
+def test_only_what_differs_need_be_told(index):
+    index.change([row("npm.md", "Snowfall.", digest="2"), row("new.md", "Hail.")], {"keys.md"})
+    assert paths(index.search("package manager", 9)) == ["pnpm.md"]
+    assert paths(index.search("snowfall hail", 9)) == ["new.md", "npm.md"]
+    assert index.states() == {"npm.md": "2  ", "new.md": "1  ", "pnpm.md": "1  ", "snow.md": "1  "}

@@ -1,6 +1,8 @@
 """A store's search index made and kept from its files."""
 
 import os
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -8,6 +10,7 @@ from pipeline.domain.memory import Evidence
 from pipeline.search import index_reader
 from pipeline.search.fts import SearchIndex, index_file
 from pipeline.search.refresh import (
+    bring_in_step,
     refresh_archive_index,
     refresh_index,
     search_rows,
@@ -15,6 +18,7 @@ from pipeline.search.refresh import (
 )
 from pipeline.search.ticks import TICK_NS
 from pipeline.store import Store, folder_times
+from pipeline.store.derived import cues
 from tests.support.stores import NOW, apply, memory, save
 
 SOURCES = (
@@ -183,6 +187,36 @@ def test_what_a_dream_syncs_leaves_stamps_to_the_worker(home, store):
         assert index.sync(search_rows(store.scan().documents)) == 0
     with reader(home, store) as opened:
         assert (opened.all_paths(), opened.folders()) == before
+
+
+def rows(home, store):
+    with closing(sqlite3.connect(index_file(home, store.root))) as held:
+        return dict(held.execute("SELECT path, id FROM documents").fetchall())
+
+
+def test_a_look_of_a_dream_makes_rows_of_what_differs_alone(home, store):
+    save(store, memory(), memory("two"), memory("three"))
+
+    def look():
+        with SearchIndex.open(home, store.root) as index:
+            count = bring_in_step(home, store, store.scan().documents, index)
+        return count, rows(home, store)
+
+    count, first = look()
+    assert count == 3 and look() == (0, first)
+    (store.root / "two.md").unlink()
+    foreign(store, "Snow.", "three.md")
+    foreign(store, "Hail.")
+    count, then = look()
+    assert count == 3 and then.keys() == {"prefers-tabs.md", "theirs.md", "three.md"}
+    assert (
+        then["prefers-tabs.md"] == first["prefers-tabs.md"]
+        and shown(home, store, "three.md")["body"] == "Snow."
+    )
+    cues.write(store.root, {"theirs.md": ("0" * 16, ("weather",))})
+    assert look()[0] == 1 and look()[0] == 0
+    index_file(home, store.root).write_bytes(b"no index" * 500)
+    assert look()[0] == 3
 
 
 def test_nothing_new_changes_nothing_and_to_rebuild_reads_all_again(home, store):

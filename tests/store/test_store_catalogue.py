@@ -22,7 +22,9 @@ from pipeline.store.catalogue.database import Catalogue
 from pipeline.store.derived.core_page import Memories, core_page, core_text
 from pipeline.store.derived.memory_index_writer import LONG
 from pipeline.store.files import document
+from pipeline.store.files.identity import Identity
 from pipeline.store.files.kept import worth_of
+from pipeline.store.ownership.written_log import WrittenLog
 from tests.support.stores import NOW, apply, die_at, forked, index, memory, run, save, settled, tree
 
 MANY = 40
@@ -318,6 +320,73 @@ def test_a_long_overflow_page_waits_for_the_end_of_the_pass(tmp_path: Path) -> N
     assert int(count) == LONG + 21 - 3 and (store.root / "MEMORY-more.md").read_bytes() == page
     assert "MEMORY-more.md" in store.reindex(now=NOW)
     assert (store.root / "MEMORY-more.md").read_text().count("\n- ") == int(count)
+
+
+def test_a_long_overflow_page_is_made_again_only_for_another_store(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "memory", create=True, index_lines=8)
+    fill(store, LONG + 20)
+    for name in ("undated", "another"):
+        (store.root / f"{name}.md").write_text(f"---\nname: {name}\n---\nNo date.\n")
+        os.utime(store.root / f"{name}.md", (10**9, 10**9))
+    store.reindex(now=NOW)
+    page = store.root / "MEMORY-more.md"
+
+    def again() -> str:
+        """Make it as a new process does, and as one does that has no catalogue."""
+        Store.open(store.path, index_lines=8).reindex(now=NOW)
+        kept = page.read_bytes()
+        file(store).unlink()
+        Store.open(store.path, index_lines=8).reindex(now=NOW)
+        assert page.read_bytes() == kept
+        return kept.decode()
+
+    first = again()
+    page.write_bytes(page.read_bytes() + b"- something else\n")
+    assert again() == first
+    page.unlink()
+    assert again() == first
+    os.utime(store.root / "undated.md", (2 * 10**9, 2 * 10**9))
+    moved = again()
+    assert moved != first and sorted(moved.split("\n")) == sorted(first.split("\n"))
+    (store.root / "broken.md").write_text("---\nname: [\n---\nNo.\n")
+    assert "broken.md" in again()
+    (store.root / "broken.md").unlink()
+    assert again() == moved
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_what_a_look_alone_saw_is_in_the_catalogue_at_the_end(store: Store, seen: bool) -> None:
+    fill(store)
+    store.reindex(now=NOW)
+    settled(store.root)
+    store = Store.open(store.path)
+    store.scan()
+    store.reindex(now=NOW)
+    (store.root / "m-003.md").unlink()
+    made = memory("m-004", description="Other.", body="Other.\n")
+    (store.root / "m-004.md").write_bytes(document.compose(made))
+    if seen:
+        assert len(store.scan().documents) == MANY - 1
+    store.reindex(now=NOW)
+    left = contents(store)
+    assert len(left["files"]) == MANY - 1 and "m-003.md" not in index(store) and "Other" in index(store)
+    file(store).unlink()
+    Store.open(store.path).reindex(now=NOW)
+    assert contents(store) == left
+
+
+def test_what_is_noted_of_unchanged_files_shows_at_the_next_look(store: Store) -> None:
+    fill(store, 3)
+    store.reindex(now=NOW)
+    settled(store.root)
+    store = Store.open(store.path)
+    assert all(one.foreign for one in store.scan().documents)
+    one, two, _ = store.scan().documents
+    WrittenLog(store.root).append([(one.path, one.digest)])
+    assert [item.foreign for item in store.scan().documents] == [False, True, True]
+    known = Identity(two.path, "0" * 8, two.digest, by="claude")
+    store.identities.suppose([known])
+    assert store.scan().documents[1].identity == known
 
 
 def test_a_catalogue_in_memory_holds_what_one_in_a_file_does(tmp_path: Path) -> None:

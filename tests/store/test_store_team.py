@@ -1,6 +1,7 @@
 """A team's folder as a store: flat, without files of ours, and its notes believed in nothing."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -67,7 +68,7 @@ def test_what_was_turned_down_is_known_again_without_a_quote(folder: Path) -> No
     store.note_forgotten([SAID], name="oil", reason="rejected", now=datetime(2026, 11, 21, tzinfo=UTC))
     assert SAID.quote not in (folder / ".reverie" / "forgotten.jsonl").read_text()
     assert store.forgotten().bars([SAID])
-    assert not store.forgotten().bars([SAID.model_copy(update={"quote": "the crane is red"})])
+    assert not store.forgotten().bars([replace(SAID, quote="the crane is red")])
 
 
 def test_under_claude_code_nothing_is_written_but_all_is_read(

@@ -16,7 +16,7 @@ from pipeline.domain.memory import Memory
 from pipeline.domain.operations import Operation
 from pipeline.search import vectors
 from pipeline.search.fts import SearchIndex
-from pipeline.search.refresh import rows_of
+from pipeline.search.refresh import bring_in_step
 from pipeline.store import Document, Snapshot, counted_since, last_uses
 from pipeline.store.ownership.permission import is_adoptable, may_change
 
@@ -59,9 +59,7 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
     by_id = {document.id: document for document in documents}
     fixed = _Fixed(by_id, phase)
     with SearchIndex.open(home, phase.store.path) as index:
-        index.sync(rows_of(home, phase.store, snapshot.documents))
-        # Of a large store few are of these, and only they are taken up below.
-        of_types = index.of_types({*mechanical.EXPIRING, "insight"})
+        bring_in_step(home, phase.store, snapshot.documents, index)
         neighbours = by_search(index, documents)
         if phase.settings.embeddings.provider != "off":
             neighbours = with_vectors(neighbours, documents, vectors.load(phase.store.root))
@@ -79,6 +77,8 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
     wanted = {memory_id for cluster in selection.clusters for memory_id in (*cluster.ids, *cluster.fixed)}
     memories = {memory_id: by_id[memory_id].memory for memory_id in wanted}
     changeable = {memory_id for cluster in selection.clusters for memory_id in cluster.ids}
+    # Of a large store few are of these, and only they are taken up below.
+    of_types = phase.store.sieve.of_types(documents, {*mechanical.EXPIRING, "insight"})
     typed = [document for document in documents if document.path in of_types]
     by_rule = _rules(phase, typed, selection, by_id, max(1, ceiling // 2))
     for operation in by_rule:

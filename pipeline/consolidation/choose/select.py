@@ -93,8 +93,8 @@ def by_search(
 
     def neighbours(memory: Memory) -> list[str]:
         # Memories without an id can't be shown to the model; they must not take the place of those that can.
-        found = index.neighbours(text_of(memory), max(POOL, limit + 1))
-        alike = [ids[path] for path, score in found if score >= floor and path in ids]
+        found = index.neighbours(text_of(memory), max(POOL, limit + 1), floor)
+        alike = [ids[path] for path, _ in found if path in ids]
         return [memory_id for memory_id in alike if memory_id and memory_id != memory.id][:limit]
 
     return neighbours
@@ -112,10 +112,9 @@ class _Pool:
         self.documents: dict[str, Document] = {}
         self.twice: set[str] = set()
         for document in documents:
-            if document.id in self.documents:
-                self.twice.add(document.id)
-            elif document.id:
-                self.documents[document.id] = document
+            memory_id = document.id
+            if memory_id and self.documents.setdefault(memory_id, document) is not document:
+                self.twice.add(memory_id)
         self.sizes = _Sizes(self.documents)
         self._fixed = fixed
         self._max_chars = max_chars

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pipeline.config import Settings
 from pipeline.consolidation.commit import changes, reflection
 from pipeline.consolidation.commit.report import DreamReport, write
 from pipeline.consolidation.lease import Permit
@@ -33,6 +32,9 @@ from pipeline.revision.door import Door
 from pipeline.store import Document, Snapshot, Store, require_writable
 from pipeline.store.ownership.permission import may_change
 from pipeline.verify.check import says_the_same
+
+if TYPE_CHECKING:
+    from pipeline.config import Settings
 
 KIND = "dream"
 INDEX_LINES = 140
@@ -296,9 +298,9 @@ def _finish(
     now = phase.clock.now()
     report.word = "partial" if report.failed else "done" if report.actions else "nothing"
     word = "applied" if report.actions else "nothing"
-    phase.store.reindex(now=now, index_lines=INDEX_LINES, begin=False)
+    live: list[Document] = []
+    phase.store.reindex(now=now, index_lines=INDEX_LINES, begin=False, tell=live.extend)
     write(report, home)
-    live = phase.store.scan().documents
     if report.actions:
         reflection.write(phase.store, live, home, now)
     first = {memory_id for memory_id, seen_digest in plan.seen.items() if not seen_digest}
@@ -316,7 +318,7 @@ def _finish(
             )
         committed_reply.close(phase, plan.groups, word=word)
         dreams.mark_seen(phase.ledger, phase.store_key, seen)
-        gone = dreams.seen(phase.ledger, phase.store_key).keys() - {d.id for d in live}
+        gone = dreams.seen_ids(phase.ledger, phase.store_key) - {d.id for d in live}
         dreams.forget_seen(phase.ledger, phase.store_key, gone)
         # A dream of which a part failed does not start the interval: the rest must not wait that long.
         if report.word != "partial":
@@ -337,6 +339,7 @@ def _written(
 
     Ids in `first` are left out: they lead the next one whatever happened to them.
     """
-    candidates = (document for document in live if document.id and document.id not in first)
-    mine = [document for document in candidates if document.path in report.paths]
+    paths = {*report.paths}
+    written = [document for document in live if document.path in paths]
+    mine = [document for document in written if document.id and document.id not in first]
     return {document.id: document.digest for document in mine if phase.store.is_ours(document)}

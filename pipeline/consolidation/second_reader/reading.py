@@ -7,8 +7,8 @@ agreement. The reply is committed like the plan's, so that a crash never asks tw
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from pipeline.config import Settings
 from pipeline.consolidation.propose.committed_reply import committed, complete
 from pipeline.consolidation.second_reader.matters import Confirmed, Matter, matters_of, settle
 from pipeline.consolidation.second_reader.questions import Question
@@ -19,6 +19,9 @@ from pipeline.domain.memory import Memory
 from pipeline.domain.operations import Operation, Refused
 from pipeline.llm import Message, Request
 from pipeline.llm.prompts import load
+
+if TYPE_CHECKING:
+    from pipeline.config import Settings
 
 PURPOSE = "consolidate.verify"
 MOST_QUESTIONS = 80

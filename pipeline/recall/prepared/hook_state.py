@@ -11,12 +11,11 @@ import logging
 from collections import defaultdict
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from pipeline import config
-from pipeline.config import Settings
 from pipeline.core.atomic import write_atomic
 from pipeline.core.clock import Clock
 from pipeline.core.errors import ConfigError, SpoolError
@@ -30,6 +29,9 @@ from pipeline.intake import spool
 from pipeline.ledger import Ledger, calls, conversations, dreams, files, inbox, jobs, outages, runs, unread
 from pipeline.llm import describe
 from pipeline.safety.invisible import visible_line
+
+if TYPE_CHECKING:
+    from pipeline.config import Settings
 
 LOG = logging.getLogger("reverie.recall")
 DAYS = 14
@@ -152,7 +154,7 @@ def _of_config(home: Path) -> dict[str, Any]:
     """
     stamp = config_stamp(str(home))
     try:
-        found = config.load(home, environment=False)
+        found = config.load(home, environment=False, keep=True)
     except ConfigError as error:
         # The hooks read the file themselves; what they can't see in it, they tell in these words.
         words = str(error).replace(str(Home(home).config), home_files.CONFIG)

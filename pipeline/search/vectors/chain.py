@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
-from pipeline.config import EmbeddingSettings
 from pipeline.core.errors import EmbeddingError
 from pipeline.search.vectors.embedded import WordLlamaEmbedder, has_wordllama
 from pipeline.search.vectors.embedder import Embedder
 from pipeline.search.vectors.remote import OllamaEmbedder, OpenAIEmbedder
 from pipeline.search.vectors.vector_file import read_bytes
+
+if TYPE_CHECKING:
+    from pipeline.config import EmbeddingSettings
 
 CONFIG = "_config.json"
 OLLAMA_MODEL = "nomic-embed-text"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,13 +26,15 @@ from pipeline.store.derived.core_page import Memories
 from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
 from pipeline.store.files import memory_index, scanning
 from pipeline.store.files.kept import Row, is_settled
-from pipeline.store.files.layout import GRAPH, folder_times, memory_files
+from pipeline.store.files.layout import GRAPH, FileStamp, folder_times, memory_files
 from pipeline.store.files.scanning import Document, Snapshot
 from pipeline.store.ownership import twins
 from pipeline.store.ownership.identities import Identities
 from pipeline.store.ownership.permission import is_adoptable
 from pipeline.store.ownership.written_log import WrittenLog
 
+Listener = Callable[[list[Document]], object]
+"""Is told all memories."""
 _MANY = 32
 """Files that had to be read, from which on a look alone puts what they say into the catalogue."""
 _FOLDER_TICK_NS = 20_000_000
@@ -54,6 +56,17 @@ class _Look:
     order: list[str]
     read: list[Document] = field(default_factory=list)
     """Documents that the catalogue does not have as they are."""
+    state: tuple[str, int] | None = None
+    """That of the catalogue, where it was asked for its rows or need not be."""
+    in_step: bool = False
+    """Whether the catalogue has all that the last look found: its rows are not read again."""
+    all_known: bool = False
+    """Whether there is nothing but what the last look found, all of it as it was."""
+
+    def row(self, path: str, stamp: FileStamp) -> Row | None:
+        """Return what the catalogue has of the file at `path`, None where it had another stamp."""
+        row = self.rows.get(path)
+        return row if row is not None and row.tells_of(stamp) else None
 
 
 class Scanner:
@@ -76,6 +89,8 @@ class Scanner:
         self.asker.refill = partial(self.scan, keep=True)
         written.look_up = self._look_up
         self._known: dict[str, Document] = {}
+        self._attributed: object = None
+        self._in_step: tuple[str, int] | None = None
         self._stale = False
 
     # -- all files --------------------------------------------------------------------------------
@@ -88,18 +103,26 @@ class Scanner:
         """
         if anew:
             self.asker.start_anew()
-            self._known = {}
+            self._known, self._in_step = {}, None
         with scanning.collector_paused():
             look = self._look(keep)
             self._keep(look, keep)
-            self._attribute(look.snapshot.documents)
+            known = (self._written.stamp(), self._identities.stamp())
+            if not look.all_known or known != self._attributed:
+                self._attribute(look.snapshot.documents)
+                self._attributed = known
         look.snapshot.problems += self._index.problems()
-        self._known = {
-            item.path: item
-            for item in look.snapshot.documents
-            if is_settled(item.stamp.ctime_ns, look.seen_ns)
-        }
+        if not look.all_known:
+            self._known = {
+                item.path: item
+                for item in look.snapshot.documents
+                if is_settled(item.stamp.ctime_ns, look.seen_ns)
+            }
         return look.snapshot
+
+    def ids(self) -> dict[str, str]:
+        """Return the id of each memory by its path."""
+        return {document.path: document.id for document in self.scan().documents}
 
     def look_over(self) -> tuple[list[str], Counter[By]]:
         """Return what `Snapshot.left_out` does, and how many files wait for a yes to all, by who wrote them.
@@ -208,29 +231,37 @@ class Scanner:
 
     def _begin(self, *, anew: bool) -> _Look:
         seen_ns, order = _now_ns(), list[str]()
-        rows = [] if self._known and not anew else self.asker.rows(mends=anew)
         texts = Texts(self.asker, order)
-        times = folder_times(self._root)
-        return _Look(Snapshot(), times, seen_ns, {row.path: row for row in rows}, texts, order)
+        look = _Look(Snapshot(), folder_times(self._root), seen_ns, {}, texts, order)
+        if not self._known or anew:
+            # Of before the rows: what is noted meanwhile makes it another.
+            look.state = self.asker.try_to_ask(database.state, _nothing)
+            look.in_step = bool(self._known) and look.state is not None and look.state == self._in_step
+        if not self._known or (anew and not look.in_step):
+            look.rows = {row.path: row for row in self.asker.rows(mends=anew)}
+        return look
 
     def _look(self, keep: bool) -> _Look:
         look = self._begin(anew=keep)
-        for path, stamp in memory_files(self._root, look.snapshot.problems):
+        same = 0
+        for path, stamp in memory_files(self._root, look.snapshot.problems, known=self._known):
             look.order.append(path)
-            known, row = self._known.get(path), look.rows.get(path)
-            if row is not None and not row.tells_of(stamp):
-                row = None
+            known = self._known.get(path)
             if known is not None and known.stamp == stamp:
+                same += 1
                 look.snapshot.documents.append(known)
-                if keep and row is None:
+                if keep and not look.in_step and look.row(path, stamp) is None:
                     look.read.append(known)
-            elif row is not None:
+                continue
+            row = look.row(path, stamp)
+            if row is not None:
                 look.snapshot.documents.append(Document.from_row(self._root, row, look.texts))
             else:
                 scanning.read_into(look.snapshot, self._root, path, stamp)
                 look.read += look.snapshot.documents[-1:] if _is_last(look.snapshot, path) else []
             if len(look.read) >= _AT_ONCE and self.asker.kept:
                 self._put_down(look)
+        look.all_known = same == len(look.snapshot.documents) == len(self._known)
         return look
 
     def _put_down(self, look: _Look) -> None:
@@ -241,15 +272,18 @@ class Scanner:
             look.read.clear()
 
     def _keep(self, look: _Look, keep: bool) -> None:
-        there = {item.path: item for item in look.snapshot.documents}
-        gone = look.rows.keys() - there
+        there = self._known if look.all_known else {item.path: item for item in look.snapshot.documents}
+        before = self._known if look.in_step else look.rows
+        gone = set[str]() if before is there else before.keys() - there
+        if look.state is not None and not (look.read or gone):
+            self._in_step = look.state
+        elif keep or not look.all_known:
+            self._in_step = None
         many = len(look.read) + len(gone) > _MANY
         if not keep and not (many and self.asker.kept):
             return
         others = _others(look.snapshot)
-        changed = bool(gone) or any(
-            item.path not in look.rows or look.rows[item.path].digest != item.digest for item in look.read
-        )
+        changed = bool(gone) or any(_differs(item, look.rows.get(item.path)) for item in look.read)
         if not (look.read or gone) and self._knows(look, others):
             return
         news = News(look.read, gone, others, look.folders, look.seen_ns, changed, makes=True)
@@ -304,6 +338,11 @@ def _marked(root: Path, folders: dict[str, tuple[int, int]]) -> tuple[dict[str, 
     times = folder_times(root)
     shows = all(folder in times and times[folder][0] == mtime for folder, mtime in wanted.items())
     return times, now + (_MARKED_NS if shows else 0)
+
+
+def _differs(item: Document, row: Row | None) -> bool:
+    """Whether more of `item` than a time of no account is not as in `row`; mtime dates what has no date."""
+    return row is None or (row.digest, row.mtime_ns) != (item.digest, item.stamp.mtime_ns)
 
 
 def _no_times() -> tuple[dict[str, tuple[int, int]], int]:

@@ -57,17 +57,19 @@ def decay_score(memory: Memory, access: dict[str, Any], now: datetime) -> float:
     Days count from the last access, or from creation when there was none; usage is log2(count + 1), or
     0.5 without any. Times in the future count as now.
     """
-    return _score(worth_of(memory), access, now)
+    return _score(worth_of(memory), access, micros(now))
 
 
-def _score(worth: Worth, access: dict[str, Any], now: datetime) -> float:
+def _score(worth: Worth, access: dict[str, Any], now_us: int) -> float:
     if worth.pinned:
         return VAULT_SCORE
-    raw_count = access.get("access_count")
-    count = raw_count if isinstance(raw_count, int) and raw_count > 0 else 0
-    last = parse_time(access.get("last_accessed"))
-    since = micros(last) if last else worth.since_us
-    days = 0.0 if since is None else max(0.0, (micros(now) - since) / 1e6 / 86_400)
+    count, since = 0, worth.since_us
+    if access:
+        raw_count = access.get("access_count")
+        count = raw_count if isinstance(raw_count, int) and raw_count > 0 else 0
+        last = parse_time(access.get("last_accessed"))
+        since = micros(last) if last else since
+    days = 0.0 if since is None else max(0.0, (now_us - since) / 1e6 / 86_400)
     usage = math.log2(count + 1) if count else 0.5
     return worth.importance * math.exp(-_DECAY * days) * usage * TYPES[worth.kind].weight
 
@@ -102,11 +104,11 @@ def core_page(memories: Memories, state: dict[str, dict[str, Any]], now: datetim
 
     Nothing is made of those that it does not show.
     """
-    total, alive = 0, []
+    total, alive, now_us = 0, [], micros(now)
     for worth in memories.worths:
         total += 1
         access = state.get(memories.id_of(worth.path)) if state else None
-        score = _score(worth, access or {}, now)
+        score = _score(worth, access or {}, now_us)
         if score >= CORE_LEAST - _TOLERANCE:
             alive.append((-score, worth.path, _section(worth)))
     head = (

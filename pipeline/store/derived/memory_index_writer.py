@@ -35,6 +35,9 @@ MERGED_LINES = f"{PRIVATE}/merged-lines"
 LONG = 500
 """Memories on the overflow page from which on it is not written with each change."""
 
+_OVERFLOW_MADE = "overflow"
+"""Under this the shelf keeps what the overflow page was made from, and its digest."""
+
 
 class MemoryIndexWriter:
     """The two index files of the store at `root`, rendered from what `show` was last given.
@@ -186,9 +189,24 @@ class MemoryIndexWriter:
         if self._is_left_alone(listed):
             return None
         built = self._build(listed)
+        if built.unlisted > LONG:
+            return self._long_overflow(built, current)
         if built.overflow is None and current is None:
             return None
         return built.overflow or memory_index.empty_overflow()
+
+    def _long_overflow(self, built: Built, current: bytes | None) -> bytes | None:
+        """Return the overflow page, made again only where what it is made from is another."""
+        state = "" if self._came or self._left else self._shelf.state()
+        broken = digest("\x1f".join(f"{path}\x1f{why}" for path, why in self._broken.items()))
+        made_from = f"{state} {broken} {digest(built.index)}"
+        noted = self._shelf.noted(_OVERFLOW_MADE) if state else ""
+        if current is not None and noted == f"{made_from} {digest(current)}":
+            return current
+        made = built.overflow
+        if made is not None and state:
+            self._shelf.note(_OVERFLOW_MADE, f"{made_from} {digest(made)}")
+        return made
 
     def _build(self, current: bytes | None) -> Built:
         if self._built is not None and self._built[0] == current:

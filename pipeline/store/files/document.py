@@ -172,7 +172,7 @@ def front_of(memory: Memory) -> dict[str, Any]:
         "created": iso(memory.created) if memory.created else "",
         "updated": iso(memory.updated) if memory.updated else "",
         "origin": memory.origin,
-        "sources": [_source(source.model_dump()) for source in memory.sources],
+        "sources": [_source(source.as_values()) for source in memory.sources],
         "relations": [dict(relation) for relation in memory.relations],
         "anchors": list(memory.anchors),
         **({"aliases": list(memory.aliases)} if memory.aliases else {}),

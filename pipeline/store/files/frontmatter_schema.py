@@ -14,8 +14,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from pydantic import ValidationError
-
 from pipeline.core.clock import parse_time
 from pipeline.domain.memory import MAX_DESCRIPTION, MAX_QUOTE, TYPES, Evidence, Memory, Replaced
 from pipeline.hooklib import memory_format
@@ -166,7 +164,7 @@ def _sources(value: object) -> tuple[Evidence, ...]:
                     bears=_strings(item.get("bears")),
                 )
             )
-        except ValidationError:
+        except ValueError:
             # A source nobody can follow proves nothing; the line itself stays in the file.
             continue
     return tuple(found)

@@ -9,7 +9,7 @@ from pipeline.core.ids import digest, text_digest
 from pipeline.domain.authorship import CLAUDE, REVERIE, UNKNOWN, By, Sign
 from pipeline.domain.memory import Evidence, Memory
 
-_ASSISTANT = "assistant-inferred"
+ASSISTANT = "assistant-inferred"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Identity:
         named = memory if memory.id else replace(memory, id=self.id)
         if self.by != CLAUDE or not self.tended:
             return named
-        return replace(named, origin=_ASSISTANT, sources=self._sources())
+        return replace(named, origin=ASSISTANT, sources=self._sources())
 
     def _sources(self) -> tuple[Evidence, ...]:
         if not self.session:

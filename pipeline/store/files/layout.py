@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pipeline.core import system
 from pipeline.core.errors import PathEscapeError, StoreError
@@ -54,8 +55,7 @@ class Problem:
         return f"{where}: {self.message}" + (f". {self.fix}" if self.fix else "")
 
 
-@dataclass(frozen=True, slots=True)
-class FileStamp:
+class FileStamp(NamedTuple):
     """What tells that a file is unchanged without reading it; times in nanoseconds."""
 
     size: int
@@ -230,19 +230,20 @@ def is_live(path: str) -> bool:
 
 
 def memory_files(
-    root: Path, problems: list[Problem], *, stamps: bool = True
+    root: Path, problems: list[Problem], *, stamps: bool = True, known: Container[str] = ()
 ) -> Iterator[tuple[str, FileStamp]]:
     """Yield path and stamp of every file that should be a memory, sorted within each folder.
 
     Memories are the visible ``*.md`` of the store itself, of ``vault/`` and of the folders under
     ``graph/`` except ``edges``. Links are reported in `problems` and skipped. Without `stamps` files are
-    listed only, with a stamp of zeros.
+    listed only, with a stamp of zeros. `known` are paths that were found here before, whose names are not
+    judged again.
     """
     if (root / GRAPH).is_symlink():
         problems.append(Problem(GRAPH, 0, _LINK))
     for folder in memory_folders(root):
         if folder != GRAPH:
-            yield from files_in(root, folder, problems, stamps=stamps)
+            yield from files_in(root, folder, problems, stamps=stamps, known=known)
 
 
 def memory_folders(root: Path) -> list[str]:
@@ -296,9 +297,9 @@ def _no_file(entry: os.DirEntry[str], path: str) -> Iterator[Problem]:
 
 
 def files_in(
-    root: Path, folder: str, problems: list[Problem], *, stamps: bool = True
+    root: Path, folder: str, problems: list[Problem], *, stamps: bool = True, known: Container[str] = ()
 ) -> Iterator[tuple[str, FileStamp]]:
-    """Yield path and stamp of each regular visible ``*.md`` in one folder of the store."""
+    """Yield path and stamp of each regular visible ``*.md`` in one folder; see `memory_files`."""
     directory = root / folder if folder else root
     if folder and directory.is_symlink():
         problems.append(Problem(folder, 0, _LINK))
@@ -308,22 +309,33 @@ def files_in(
     with os.scandir(directory) as found:
         entries = sorted(found, key=lambda entry: entry.name)
     at_root = not folder or ownership.is_team_folder(str(root))
+    start = f"{folder}/" if folder else ""
     for entry in entries:
-        name = entry.name
-        if not memory_format.is_memory(name, at_root=at_root):
-            problems += _passed_over(entry, folder)
-            continue
-        path = f"{folder}/{name}" if folder else name
-        reason = odd_name(name)
-        if reason and not entry.is_symlink() and entry.is_file():
-            problems.append(Problem(visible_name(path), 0, reason, by_name=True))
-        elif entry.is_symlink():
-            problems.append(Problem(visible_name(path), 0, _LINK))
-        elif entry.is_file():
+        path = start + entry.name
+        # Of a large store nearly all are known, and to judge their names would cost more than the look.
+        is_known = path in known and entry.is_file(follow_symlinks=False)
+        if is_known or _holds_memory(entry, folder, at_root, problems):
             try:
                 yield path, FileStamp.of(entry.stat(follow_symlinks=False)) if stamps else _UNSEEN
             except FileNotFoundError:
                 # Removed between listing and looking: as if it had never been listed.
                 continue
-        else:
-            problems += _no_file(entry, path)
+
+
+def _holds_memory(entry: os.DirEntry[str], folder: str, at_root: bool, problems: list[Problem]) -> bool:
+    """Whether a memory should be in `entry`; where something else has such a name, `problems` tell."""
+    name = entry.name
+    if not memory_format.is_memory(name, at_root=at_root):
+        problems += _passed_over(entry, folder)
+        return False
+    path = f"{folder}/{name}" if folder else name
+    reason = odd_name(name)
+    if reason and not entry.is_symlink() and entry.is_file():
+        problems.append(Problem(visible_name(path), 0, reason, by_name=True))
+    elif entry.is_symlink():
+        problems.append(Problem(visible_name(path), 0, _LINK))
+    elif entry.is_file():
+        return True
+    else:
+        problems += _no_file(entry, path)
+    return False

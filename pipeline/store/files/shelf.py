@@ -40,6 +40,18 @@ class Shelf(ABC):
     def broken(self) -> dict[str, str]:
         """Return the files that can't be read as a memory, and why."""
 
+    def state(self) -> str:
+        """Return what is another text as soon as any entry is, "" where nobody can say."""
+        return ""
+
+    def noted(self, key: str) -> str:
+        """Return what `note` was last given for `key`, "" for nothing."""
+        return ""
+
+    def note(self, key: str, value: str) -> None:
+        """Keep `value` under `key`, where something can be kept: not of entries that are at hand."""
+        return None
+
 
 class Listed(Shelf):
     """Entries that are at hand."""

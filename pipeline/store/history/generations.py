@@ -37,9 +37,9 @@ from pipeline.store.files.layout import (
     private_folder,
     read_regular,
 )
+from pipeline.store.history.generation_folders import FOLDER, folders
 from pipeline.store.journal_entry import file_id
 
-FOLDER = "generations"
 KEEP = 10
 _LINES = "index-lines"
 _MANIFEST = "manifest.json"
@@ -201,24 +201,17 @@ def seal(root: Path, run: str, conflicts: Sequence[str]) -> None:
 
 def sweep(root: Path) -> None:
     """Remove generations of change sets that never began; call it only while no intent is there."""
-    for folder in _folders(root):
+    for folder in folders(root):
         if not (folder / _SEAL).exists() or not (folder / _MANIFEST).exists():
             remove(root, folder.name)
 
 
 def history(root: Path) -> list[Generation]:
     """Return what is kept, newest first; what can't be read stands last and says so."""
-    found = [_read(folder) for folder in _folders(root) if (folder / _SEAL).exists()]
+    found = [_read(folder) for folder in folders(root) if (folder / _SEAL).exists()]
     found.sort(key=lambda item: -item.number)
     turns = {turns_of(item.run) for item in found}
     return [replace(item, undone=_is_undone(turns_of(item.run), turns)) for item in found]
-
-
-def undone_runs(root: Path) -> set[str]:
-    """Return the ids of the change sets kept at `root` whose undo stands; empty where nothing is kept."""
-    if not any(folder.name.startswith("undo") for folder in _folders(root)):
-        return set()
-    return {item.run for item in history(root) if item.undone}
 
 
 def pick(generations: Sequence[Generation], run: str) -> Generation:
@@ -356,14 +349,6 @@ def _deposit(folder: Path, data: bytes | None, name: str = "") -> str | None:
         write_temp(target, data).replace(target)
         faults.reach("store.generation_begun")
     return sha
-
-
-def _folders(root: Path) -> list[Path]:
-    """Return the folders of generations; what else may lie there (``.DS_Store``) is none of ours."""
-    folder = private_folder(root, FOLDER)
-    if not folder.is_dir():
-        return []
-    return sorted(item for item in folder.iterdir() if item.is_dir())
 
 
 def remove(root: Path, name: str) -> None:

@@ -31,6 +31,7 @@ from pipeline.store.files.layout import (
 )
 from pipeline.store.files.names import earlier_path
 from pipeline.store.history import archive, generations
+from pipeline.store.history.generation_folders import FOLDER
 from pipeline.store.history.generations import FileChange, Generation
 
 KEEP_DREAMS = timedelta(days=90)
@@ -146,7 +147,7 @@ def _shas(change: FileChange) -> set[str]:
 def _temps(root: Path) -> Iterator[Path]:
     private = private_folder(root)
     folders = [root, root / VAULT, root / EPISODES, private, private / "done", private / "staged"]
-    for parent in (root / GRAPH, root / ARCHIVE, private / generations.FOLDER):
+    for parent in (root / GRAPH, root / ARCHIVE, private / FOLDER):
         if parent.is_dir() and not parent.is_symlink():
             folders += [
                 parent,
@@ -156,7 +157,9 @@ def _temps(root: Path) -> Iterator[Path]:
     for folder in folders:
         if folder.is_dir() and not folder.is_symlink():
             with os.scandir(folder) as found:
-                yield from [Path(item) for item in found if _TEMP.fullmatch(item.name)]
+                yield from [
+                    Path(item) for item in found if item.name[0] == "." and _TEMP.fullmatch(item.name)
+                ]
 
 
 def _kind(item: Generation, reasons: Mapping[str, str]) -> str:

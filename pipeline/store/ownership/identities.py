@@ -40,6 +40,15 @@ class Identities:
         self._by_path: dict[str, Identity] = {}
         self._by_digest: dict[str, Identity] = {}
         self._unkept: dict[str, Identity] = {}
+        self._supposed = 0
+
+    def stamp(self) -> object:
+        """Return what is another value as soon as anything else is known here."""
+        try:
+            info = (self._root / FILE).lstat()
+        except FileNotFoundError:
+            return self._supposed
+        return self._supposed, info.st_ino, info.st_size, info.st_mtime_ns
 
     def known(self, path: str) -> Identity | None:
         """Return what is known of the file at `path`, whatever bytes it has now; None when nothing is."""
@@ -99,6 +108,7 @@ class Identities:
     def suppose(self, identities: Iterable[Identity]) -> None:
         """Take `identities` as known in this process, and write nothing."""
         self._unkept.update((identity.path, identity) for identity in identities)
+        self._supposed += 1
 
     def compact(self) -> None:
         """Rewrite the file with one line per path, once most of its lines are outdated."""

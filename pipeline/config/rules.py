@@ -1,15 +1,14 @@
-"""Settings: defaults, then ``config.toml`` in Reverie's home, then a shell's ``REVERIE_*`` variables.
+"""What settings there are, what each may be, and what is said of one that can't be used.
 
 Every limit the program has is a named field here. Unknown keys are an error that names the file, so that
-a misspelt cap never silently means the default.
+a misspelt cap never silently means the default. Loading this takes longer than most commands: `kept` has
+what it last let through.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import suppress
-from datetime import datetime, timedelta
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,21 +16,12 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
+from pipeline.config.given import Given
 from pipeline.core import zone
-from pipeline.core.config_lines import line_of, unreadable
+from pipeline.core.config_lines import line_of
 from pipeline.core.errors import ConfigError
-from pipeline.core.home import Home
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
-from pipeline.hooklib.places import by_client
-from pipeline.hooklib.settings import (
-    DEFAULTS,
-    MODES,
-    TIME_ZONE,
-    config_text,
-    least_mode,
-    listed,
-    parsed,
-)
+from pipeline.hooklib.settings import DEFAULTS, MODES, TIME_ZONE, listed
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=0)]
@@ -156,10 +146,6 @@ class ExtractionSettings(_Section):
         " means the machine's.",
     )
     include_print_sessions: bool = Field(False, description="Also read `claude -p` and SDK sessions.")
-
-    def first_sight_from(self, now: datetime) -> datetime:
-        """Return since when what was said is read unasked at the first sight of a long history."""
-        return now - timedelta(days=self.first_sight_days)
 
 
 class StoreSettings(_Section):
@@ -328,19 +314,12 @@ class Settings(_Section):
     embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings.model_construct)
 
 
-def load(home: Path, *, environment: bool = True) -> Settings:
-    """Return the settings of the Reverie whose home is `home`.
-
-    ``REVERIE_MODEL__PROVIDER=offline`` sets ``provider`` in ``[model]``: section and key are separated by
-    two underscores. Without `environment` only the file counts, which is what all processes share; so it does
-    in what Claude Code starts, where variables may be a project's. Raises ConfigError naming file and key.
-    """
-    file = Home(home).config
-    values, named = _given(_read(file), environment=environment)
+def validated(given: Given) -> Settings:
+    """Return what was given as settings. Raises ConfigError naming file and key."""
     try:
-        return _validated(values)
+        return _validated(given.values)
     except ValidationError as error:
-        raise _error_of(file, named, error) from error
+        raise _error_of(given.file, given.named, error) from error
 
 
 def _validated(values: dict[str, Any]) -> Settings:
@@ -352,25 +331,6 @@ def _validated(values: dict[str, Any]) -> Settings:
     return Settings.model_validate(values)  # which names the section in its errors
 
 
-def variable_above(section: str, key: str) -> str:
-    """Return the variable of the environment that stands above `key` of `section`, "" when none is set."""
-    name = f"REVERIE_{section}__{key}".upper()
-    return name if name in os.environ and not by_client() else ""
-
-
-def load_or_defaults(home: Path) -> tuple[Settings, ConfigError | None]:
-    """Return the settings as far as they can be used, and the error that `load` would raise, if any.
-
-    What can't be used counts as its default, but the mode as ``off`` where it is a word that nobody knows.
-    That is enough to look at things. Whoever writes or asks a model has to raise the error: what can't be
-    read may have been a cap, or a mode that allows less.
-    """
-    try:
-        return load(home), None
-    except ConfigError as error:
-        return _usable(Home(home).config), error
-
-
 def problem(values: dict[str, Any], file: Path) -> ConfigError | None:
     """Return why `values`, read from `file`, are no settings; None when they are."""
     try:
@@ -380,12 +340,8 @@ def problem(values: dict[str, Any], file: Path) -> ConfigError | None:
     return None
 
 
-def _usable(file: Path) -> Settings:
-    try:
-        values = _read(file)
-    except ConfigError:
-        values = {"store": {"mode": least_mode(file.parent)}}
-    values, _ = _given(values, environment=True)
+def usable(values: dict[str, Any]) -> Settings:
+    """Return `values` as far as they are settings; what is not counts as `load_or_defaults` says."""
     while True:
         try:
             return Settings.model_validate(values)
@@ -398,18 +354,6 @@ def _usable(file: Path) -> Settings:
                     values[section].pop(key, None)
                 else:
                     values.pop(section, None)
-
-
-def _given(values: dict[str, Any], *, environment: bool) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return `values` with those of the environment above them, and which variable gave which key."""
-    named: dict[str, str] = {}
-    for name, value in sorted(os.environ.items()) if environment and not by_client() else ():
-        section, separator, key = name.removeprefix("REVERIE_").lower().partition("__")
-        if name.startswith("REVERIE_") and separator:
-            below = values.get(section)
-            values[section] = {**(below if isinstance(below, dict) else {}), key: value}
-            named[f"{section}.{key}"] = named[section] = name
-    return values, named
 
 
 def _error_of(file: Path, named: dict[str, str], error: ValidationError) -> ConfigError:
@@ -436,14 +380,3 @@ def _unknown(key: str) -> str:
     known = kind.model_fields if isinstance(kind, type) and issubclass(kind, BaseModel) else {}
     near = get_close_matches(name or section, known if name else Settings.model_fields, n=1)
     return f"there is no such key{f' (did you mean {near[0]}?)' if near else ''}"
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        text = config_text(str(file))
-    except ValueError as error:
-        raise ConfigError(str(error), file=str(file), fix="Make the file readable UTF-8 text.") from error
-    try:
-        return parsed(text)
-    except ValueError as error:
-        raise unreadable(file, error) from error
