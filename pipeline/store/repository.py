@@ -355,7 +355,7 @@ class Store:
         """Rebuild every derived file; return the paths written, which are none when nothing changed.
 
         With `index_lines` MEMORY.md gets no more lines than that, until it is next rebuilt. Unless it may
-        `begin` one, it gets no first block where no memory is ours. `tell` gets all memories. `anew`: all is read.
+        `begin` one, it gets no first block where no memory is ours. `tell` gets all; `anew` reads every file.
         """
         if self._bare:
             tell(self.scan().documents)
