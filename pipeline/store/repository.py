@@ -340,18 +340,13 @@ class Store:
         return undo.undone(run_id, chosen, history, restores, applied, again=again)
 
     def reindex(
-        self,
-        *,
-        now: datetime,
-        index_lines: int | None = None,
-        begin: bool = True,
-        tell: Listener = len,
+        self, *, now: datetime, index_lines: int | None = None, begin: bool = True, tell: Listener = len,
         anew: bool = False,
-    ) -> list[str]:
+    ) -> list[str]:  # fmt: skip
         """Rebuild every derived file; return the paths written, which are none when nothing changed.
 
-        With `index_lines` MEMORY.md gets no more lines until it is next rebuilt. Unless it may `begin` one,
-        it gets no first block where no memory is ours. `tell` is given all memories; `anew` reads every file.
+        With `index_lines` MEMORY.md gets no more lines than that, until it is next rebuilt. Unless it may
+        `begin` one, it gets no first block where no memory is ours. `tell` gets all; `anew` reads every file.
         """
         if self._bare:
             tell(self.scan().documents)

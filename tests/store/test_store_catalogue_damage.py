@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipeline.store import Store
-from pipeline.store.catalogue.database import Damaged, is_damage
+from pipeline.store.catalogue.damage import Damaged, is_damage
 from tests.support.stores import NOW, apply, index, memory, save, settled, sum_up, tree
 
 FILE = ".reverie/catalogue.sqlite"

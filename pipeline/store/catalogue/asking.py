@@ -11,7 +11,8 @@ from typing import TypeVar
 
 from pipeline.core.errors import cause
 from pipeline.store.catalogue import database
-from pipeline.store.catalogue.database import Catalogue, News, Unusable
+from pipeline.store.catalogue.damage import Unusable, is_damage
+from pipeline.store.catalogue.database import Catalogue, News
 from pipeline.store.files.kept import Kept, Row
 from pipeline.store.files.layout import PRIVATE
 from pipeline.store.files.names import common_form
@@ -82,7 +83,7 @@ class Asker:
         try:
             return self._ask(database.rows)
         except NO_CATALOGUE as error:
-            if mends and self._keeps and database.is_damage(error) and not isinstance(error, Unusable):
+            if mends and self._keeps and is_damage(error) and not isinstance(error, Unusable):
                 LOG.warning("%s is made anew: %s", self._root / FILE, in_words(error))
                 self._discard()
             return []
@@ -133,7 +134,7 @@ class Asker:
             return
         self._failed = self._lost = True
         LOG.warning("%s can't be used, every file is read instead: %s", self._root / FILE, in_words(error))
-        if database.is_damage(error):
+        if is_damage(error):
             self._discard()
         self._catalogue = Catalogue(None)
 

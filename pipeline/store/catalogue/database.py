@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core import system
+from pipeline.store.catalogue.damage import Damaged, Unusable, decoded, is_damage, text
 from pipeline.store.catalogue.sums import row_sum, text_sum
 from pipeline.store.files.kept import Kept, Row, Worth
 from pipeline.store.files.names import common_form
@@ -86,31 +87,6 @@ class News:
     appended: Sequence[Appended] = ()
 
 
-class Unusable(sqlite3.DatabaseError):
-    """There is no catalogue that can be read: none yet, or another version's."""
-
-
-class Damaged(sqlite3.DatabaseError):
-    """The catalogue holds what nobody wrote into it."""
-
-
-_IN_THE_WAY = (
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_IOERR,
-)
-"""Errors that say nothing of what is in the file."""
-
-
-def is_damage(error: Exception) -> bool:
-    """Whether `error` says that the file itself can't be used, so that it has to be made anew."""
-    code = getattr(error, "sqlite_errorcode", None) or 0
-    return isinstance(error, sqlite3.DatabaseError) and code & 0xFF not in _IN_THE_WAY
-
-
 @dataclass(slots=True)
 class Catalogue:
     """The catalogue in `file`, or with None one that is kept in this process only.
@@ -131,7 +107,7 @@ class Catalogue:
         if not self.file.is_file():
             raise Unusable("there is no catalogue")
         mode = "ro" if self.looks or not os.access(self.file, os.W_OK) else "rw"
-        with _decoded(), closing(_connect(self.file, mode)) as connection:
+        with decoded(), closing(_connect(self.file, mode)) as connection:
             if _version(connection) != MADE_AS:
                 raise Unusable(f"made by another version ({_version(connection)})")
             yield connection
@@ -179,7 +155,7 @@ class Catalogue:
             with _transaction(self._memory()):
                 yield self._memory()
             return
-        with _decoded():
+        with decoded():
             opened = self._prepared(self.file) if makes else _of_this_version(self.file)
             with closing(opened) as connection, _transaction(connection):
                 yield connection
@@ -187,7 +163,7 @@ class Catalogue:
     def _prepared(self, file: Path) -> sqlite3.Connection:
         """Return a connection to a catalogue of this version, an empty one where there was none."""
         try:
-            with _decoded():
+            with decoded():
                 return _of_this_version(file)
         except sqlite3.DatabaseError as error:
             if not is_damage(error):
@@ -223,7 +199,7 @@ def rows(connection: sqlite3.Connection) -> list[Row]:
         if row_sum(whole[:-1]) == whole[-1]:
             found.append(Row(*whole[:_ROW]))
         else:
-            found.append(Row(_text(whole[0]), 0, 0, 0, 0, *whole[5:_ROW]))
+            found.append(Row(text(whole[0]), 0, 0, 0, 0, *whole[5:_ROW]))
     if len(found) != count(connection):
         raise Damaged("an index is not that of the files")
     return found
@@ -266,13 +242,13 @@ def among(connection: sqlite3.Connection, paths: Iterable[str]) -> set[str]:
 
 def lines(connection: sqlite3.Connection) -> set[str]:
     """Return the line of every memory in MEMORY.md."""
-    return {_text(line) for (line,) in connection.execute("SELECT line FROM texts")}
+    return {text(line) for (line,) in connection.execute("SELECT line FROM texts")}
 
 
 def others(connection: sqlite3.Connection) -> dict[str, str]:
     """Return the files that can't be taken, in the order of the look, and what MEMORY.md says of them."""
     found = connection.execute("SELECT path, why FROM others ORDER BY rowid")
-    return {_text(path): _text(why) for path, why in found}
+    return {text(path): text(why) for path, why in found}
 
 
 def saying(connection: sqlite3.Connection, word: str) -> set[str]:
@@ -303,19 +279,19 @@ def folders(connection: sqlite3.Connection) -> tuple[dict[str, tuple[int, int]],
     found = connection.execute("SELECT path, mtime_ns, ctime_ns, seen_ns FROM folders").fetchall()
     if not all(isinstance(number, int) for row in found for number in row[1:]):
         raise Damaged("the times of folders are damaged")
-    times = {_text(path): (mtime, ctime) for path, mtime, ctime, _ in found}
+    times = {text(path): (mtime, ctime) for path, mtime, ctime, _ in found}
     return times, min((row[3] for row in found), default=0)
 
 
 def memories(connection: sqlite3.Connection) -> set[str]:
     """Return the paths of all memories."""
-    return {_text(path) for (path,) in connection.execute("SELECT path FROM files")}
+    return {text(path) for (path,) in connection.execute("SELECT path FROM files")}
 
 
 def paths(connection: sqlite3.Connection) -> set[str]:
     """Return the paths of all memories, and of all that looks like one and can't be taken."""
     found = connection.execute("SELECT path FROM files UNION ALL SELECT path FROM others")
-    return {_text(path) for (path,) in found}
+    return {text(path) for (path,) in found}
 
 
 def takers(connection: sqlite3.Connection, form: str, *, of_name: bool) -> list[str]:
@@ -426,21 +402,6 @@ def _whole(item: Document, held: Kept, seen_ns: int) -> tuple[Any, ...]:
 def _texts(path: str, held: Kept) -> tuple[Any, ...]:
     total = text_sum(path, held.front, held.preview, held.line)
     return (path, held.front, held.preview, held.line, total, row_sum((path, held.line)))
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise Damaged("no text where one was written")
-    return value
-
-
-@contextmanager
-def _decoded() -> Iterator[None]:
-    """Call it damage when there are bytes that are no UTF-8 in the names of tables."""
-    try:
-        yield
-    except UnicodeDecodeError as error:
-        raise Damaged(f"not UTF-8: {error}") from error
 
 
 def _remove(connection: sqlite3.Connection, gone: Iterable[str]) -> None:

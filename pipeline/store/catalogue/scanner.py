@@ -103,7 +103,7 @@ class Scanner:
         """
         if anew:
             self.asker.start_anew()
-            self._known = {}
+            self._known, self._in_step = {}, None
         with scanning.collector_paused():
             look = self._look(keep)
             self._keep(look, keep)
