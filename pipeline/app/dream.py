@@ -38,6 +38,6 @@ def dream_all(app: App, *, everywhere: bool) -> Iterator[DreamReport]:
             except ReverieError as error:
                 if not everywhere:
                     raise
-                reason = f"{error} {error.fix}".strip()
+                reason = f"{error}. {error.fix}".strip()
                 report = DreamReport(new_id(), str(path), iso(app.clock.now()), word="failed", reason=reason)
             yield report

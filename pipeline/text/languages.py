@@ -7,6 +7,7 @@ of its own. The guess is good enough to choose endings by: where two languages a
 import re
 import unicodedata
 
+from pipeline.text.scripts import HAN, KANA
 from pipeline.text.tokens import SMALL_WORDS
 
 TYPE_CHECKING = False
@@ -93,7 +94,7 @@ _SCRIPTS = (
     ("\u0590", "\u05ff", ("he",)),
     ("\u0600", "\u06ff", ("ar",)),
 )
-_EAST_ASIAN = ("\u2e80", "\u9fff")
+_EAST_ASIAN = f"[{HAN}{KANA}]"
 LATIN = ("de", "es", "fi", "fr", "it", "nl", "pl", "pt", "sv", "tr")
 ENGLISH = "en"
 _FEW = 2
@@ -120,7 +121,7 @@ def _likeliest(points: "dict[str, int]") -> "tuple[str, ...]":
 
 def languages_written(text: str) -> "tuple[str, ...]":
     """Return the languages by whose endings the words of a memory are kept; English is none of them."""
-    if _between(text[:LOOKED_AT], *_EAST_ASIAN):
+    if re.search(_EAST_ASIAN, text[:LOOKED_AT]):
         return ()  # What stands between there in Latin letters tells of nothing.
     points = _points(text[:LOOKED_AT])
     english = _small(ENGLISH)

@@ -18,6 +18,7 @@ OWNERS = {
         "pipeline/ledger/recovery.py",
         "pipeline/store/catalogue/database.py",
         "pipeline/store/catalogue/asking.py",
+        "pipeline/store/catalogue/damage.py",
         "pipeline/search/fts.py",
         "pipeline/search/vectors/word_table.py",
         "pipeline/search/index_reader.py",

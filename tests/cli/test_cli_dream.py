@@ -177,7 +177,7 @@ def test_dream_all_goes_on_where_one_store_can_not_be_used(case, tmp_path):
         str(places[1]): "closed",
     }
     said = case.desk.here("dream", "--all", "--llm", "offline", code=1).out
-    assert "It failed." in said and ".consolidate-lock: can't tell" in said and "Remove it" in said
+    assert "It failed." in said and ".consolidate-lock: not a regular file. Move it" in said
 
 
 def proposed(case):
