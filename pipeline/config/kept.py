@@ -129,9 +129,12 @@ def found(home: Path, key: str) -> Settings | None:
 
 
 def keep(home: Path, key: str, settings: Settings) -> None:
-    """Keep `settings` in `home` under `key`, unless a secret may stand in them."""
+    """Keep `settings` in `home` under `key`, unless a secret may stand in them.
+
+    A home without a ledger is not in use yet: whoever installs there must find it as it was.
+    """
     values = {name: section.model_dump() for name, section in settings}
-    if not key or not home.is_dir() or _may_be_secret(values):
+    if not key or not Home(home).ledger.exists() or _may_be_secret(values):
         return
     file = Home(home).kept_settings
     others = [item for item in _read(file).items() if item[0] != key]

@@ -44,6 +44,7 @@ def test_a_worker_with_nothing_to_extract_loads_no_model_library():
 def test_a_second_status_and_a_second_worker_load_no_rules(tmp_path, monkeypatch):
     monkeypatch.setenv("REVERIE_HOME", str(tmp_path))
     (tmp_path / "config.toml").write_text("[worker]\nlinger_seconds = 0\n", "utf-8")
+    (tmp_path / "ledger.sqlite").touch()  # The home is in use.
     assert "pydantic" in loaded(ALL_OF_THEM, "status")
     assert "pydantic" not in loaded(ALL_OF_THEM, "status")
     loaded(WORKER)  # Which reads the file alone, too, for the hooks.

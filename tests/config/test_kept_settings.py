@@ -27,7 +27,14 @@ print(found.spend.calls_per_hour, "pydantic" in sys.modules)
 @pytest.fixture
 def home(tmp_path):
     Home(tmp_path).config.write_text(TEXT, "utf-8")
+    Home(tmp_path).ledger.touch()
     return tmp_path
+
+
+def test_a_home_that_is_not_in_use_yet_stays_as_it_was(home):
+    Home(home).ledger.unlink()
+    assert asked(home) == asked(home) == (7, True)
+    assert not kept(home).exists()
 
 
 def kept(home):
