@@ -17,6 +17,7 @@ if hasattr(time, "tzset"):
     time.tzset()
 
 _HOMES = itertools.count()
+_LETTERS = str.maketrans("01234567", "qzxjvwkg")
 _FOREIGN = ("ANTHROPIC_", "CLAUDE", "REVERIE_", "XDG_")
 
 # No property fails because the machine is busy. CI draws the same examples each time, so that a failure
@@ -68,7 +69,8 @@ def sealed_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: py
         if name.startswith(_FOREIGN) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     # Not by `mktemp`, which looks at all folders before: with thousands of tests that takes longer than they.
-    home = tmp_path_factory.getbasetemp() / "homes" / str(next(_HOMES))
+    # By letters, not by a number, which a test may look for in what holds the path ("2099", "5432").
+    home = tmp_path_factory.getbasetemp() / "homes" / f"{next(_HOMES):o}".translate(_LETTERS)
     home.mkdir(mode=0o700, parents=True)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / ".claude"))

@@ -78,6 +78,9 @@ PLANTED = {
     "PYTHONIOENCODING": "ascii",
 }
 
+OF_PLANTED = ("evil", "made-up", "2099-01-01T", "127.0.0.1", "Tokyo")
+"""What those values are known by; nothing that the path of a home can hold."""
+
 
 @pytest.fixture
 def start_worker() -> Iterator[ModuleType]:
@@ -109,8 +112,7 @@ def test_security_a7_nothing_that_a_project_sets_reaches_the_worker(
     got = variables(stage, **PLANTED, LC_TIME="C.UTF-8")
     assert {name for name in got if not start_worker.is_listed(name, start_worker.PASSED)} == SET
     assert got["LC_TIME"] == "C.UTF-8" and got["HOME"] == stage.env["HOME"]
-    planted = {"evil", "made-up", "2099", "127.0.0.1", "Tokyo"}
-    assert not [name for name, value in got.items() if any(word in value for word in planted)]
+    assert not [name for name, value in got.items() if any(word in value for word in OF_PLANTED)]
     assert (got["PATH"], got["PYTHONPATH"]) == (places.FOLDERS, str(ROOT))
     assert got["PYTHONUTF8"] == "1"
 
@@ -131,8 +133,7 @@ def test_what_a_project_sets_does_not_reach_the_program_that_a_command_in_a_sess
         monkeypatch.setenv(name, value)
     network.use(proxy="", no_proxy="", ca_file="")
     got = claude_call.environment(Path("/opt/own/claude"), Settings().model)
-    planted = {"evil", "made-up", "2099", "127.0.0.1", "Tokyo"}
-    assert not [name for name, value in got.items() if any(word in value for word in planted)]
+    assert not [name for name, value in got.items() if any(word in value for word in OF_PLANTED)]
     assert {got["USER"], got["LOGNAME"]} == {pwd.getpwuid(os.getuid()).pw_name} and "SHELL" not in got
 
 
