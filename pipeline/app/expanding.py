@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline.app.application import App
+from pipeline.app.asking import model_client
 from pipeline.app.search import Hit
 from pipeline.core.errors import ReverieError
-from pipeline.core.ids import new_id
-from pipeline.ledger import calls, secrets
-from pipeline.llm import Client, Message, Provider, Request, describe, logins, open_provider
+from pipeline.llm import Message, Provider, Request
 from pipeline.llm.lenient_fields import Texts
 from pipeline.llm.prompts import load
 from pipeline.safety.invisible import visible_line
@@ -50,20 +49,10 @@ def phrases(
     if not terms(query):
         return []
     try:
-        app.require_settings()
-        if provider is None and describe(app.llm, app.settings.model)[0] == "offline":
-            problems.append("no further phrases: there is no model to ask. `reverie doctor` says why.")
-            return []
-        asked = provider or open_provider(app.llm, app.settings.model, home=app.home)
-        with app.ledger() as ledger:
-            meter = calls.LedgerMeter(
-                ledger,
-                app.settings.spend,
-                app.clock,
-                run_id=new_id(),
-                held_for=logins.stamp(app.settings.model),
-            )
-            client = Client(asked, meter, settings=app.settings.model, mask=secrets.masking(ledger))
+        with model_client(app, provider) as client:
+            if client is None:
+                problems.append("no further phrases: there is no model to ask. `reverie doctor` says why.")
+                return []
             answer = client.complete(request(app.settings.model.model, query, found), Phrases).value
     except ReverieError as error:
         problems.append(f"no further phrases: {error} {error.fix}".rstrip())

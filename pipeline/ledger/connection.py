@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from pipeline.core import locks, system
 from pipeline.core.atomic import ensure_dir
+from pipeline.core.closing import Closing
 from pipeline.core.errors import DamagedLedgerError, LedgerError, UnwritableError
 from pipeline.ledger import migrations
 
@@ -32,7 +32,7 @@ def seconds(moment: Moment) -> float:
     return moment.timestamp() if isinstance(moment, datetime) else float(moment)
 
 
-class Ledger:
+class Ledger(Closing):
     """An open ledger. Use it in the thread that opened it; a second thread opens its own.
 
     `note` says why it can only be looked at, and is empty when it can be written.
@@ -146,14 +146,6 @@ class Ledger:
     def close(self) -> None:
         """Close the file; a second call does nothing."""
         self.connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def open_ledger(path: Path) -> Ledger:

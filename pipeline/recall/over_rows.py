@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
+from pipeline.core.closing import Closing
 from pipeline.hooklib import times
 from pipeline.recall.live import retrieval
 from pipeline.recall.live.candidates import Shelf
@@ -32,7 +32,7 @@ class Weighed:
     verdict: str
 
 
-class RowRecall:
+class RowRecall(Closing):
     """Rows to be recalled, to be closed after use; use it in a ``with``.
 
     `now` is when it is asked, for the age of rows that have a day. `words` is as in `RowSearch`.
@@ -68,14 +68,6 @@ class RowRecall:
         """Remove the index; a second call does nothing."""
         self._shelf.close()
         self._rows.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class _RowShelf(Shelf):

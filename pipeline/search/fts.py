@@ -13,11 +13,11 @@ import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from pipeline.core import system
 from pipeline.core.atomic import ensure_dir
+from pipeline.core.closing import Closing
 from pipeline.core.errors import SearchError, cause
 from pipeline.hooklib.plain import well_formed
 from pipeline.hooklib.settings import NO_ROOM, step_for
@@ -79,7 +79,7 @@ def index_file(home: Path, store_path: Path) -> Path:
     return Path(index_path(str(home), str(store_path)))
 
 
-class SearchIndex:
+class SearchIndex(Closing):
     """An open index. Everything it answers is a hint: a path may be gone or its file changed since."""
 
     def __init__(self, path: Path, wait: float, words: WordTable | None = None) -> None:
@@ -196,14 +196,6 @@ class SearchIndex:
         """Close the file; a second call does nothing."""
         self._connection.close()
         self._words.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _words_of(self, row: int) -> set[str]:
         columns = self._connection.execute(

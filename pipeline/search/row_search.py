@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from pipeline.core.closing import Closing
 from pipeline.core.ids import digest
 from pipeline.domain.memory import TYPES
 from pipeline.search import index_reader, ranking, ties
@@ -42,7 +41,7 @@ class MemoryRow:
     anchors: Sequence[str] = ()
 
 
-class RowSearch:
+class RowSearch(Closing):
     """An index of `rows`, to be closed after use; use it in a ``with``.
 
     Equal ones come in the order in which they were given. An id that comes twice is a ValueError. `words` is
@@ -94,14 +93,6 @@ class RowSearch:
         """Remove the index; a second call does nothing."""
         self._reader.close()
         self._folder.cleanup()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _further(
         self, found: Sequence[ranking.Ranked], asked: ranking.Asked, limit: int
