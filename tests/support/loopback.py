@@ -112,12 +112,12 @@ class LoopbackApi:
 def _few_authorities() -> dict[str, str]:
     """Return the variable that names a file of one authority, if this system knows any.
 
-    A client that reads the usual hundred and more, of which none is needed here, takes longer than the asking.
+    To read the usual hundred and more, of which none is needed here, takes longer than to ask.
     """
     known = ssl.create_default_context().get_ca_certs(binary_form=True)
     if not known:
         return {}
-    with NamedTemporaryFile("w", suffix=".pem", delete=False) as file:
+    with NamedTemporaryFile("w", encoding="ascii", suffix=".pem", delete=False) as file:
         file.write(ssl.DER_cert_to_PEM_cert(known[0]))
     atexit.register(Path(file.name).unlink, missing_ok=True)
     return {"SSL_CERT_FILE": file.name}

@@ -62,9 +62,10 @@ class WarmWorkers:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def run(self, env: Mapping[str, str], *, longest_file: int = -1) -> int:
-        """Run a worker to its end and return its exit status."""
-        return self._order({"env": dict(env), "longest_file": longest_file})
+    def run(self, env: Mapping[str, str], *, longest_file: int = -1, err: Path | None = None) -> int:
+        """Run a worker to its end and return its exit status; `err` is the file for what it complains of."""
+        order: Order = {"env": dict(env), "longest_file": longest_file}
+        return self._order({**order, "err": str(err)} if err else order)
 
     def reverie(
         self,
