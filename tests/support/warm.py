@@ -35,6 +35,9 @@ from typing import TypedDict
 from tests.support.bounds import bound
 
 ROOT = Path(__file__).resolve().parents[2]
+MEASURING = "COVERAGE_PROCESS_CONFIG"
+"""The variable by which coverage measures a process that is started."""
+_MEASURED = {name: os.environ[name] for name in (MEASURING,) if name in os.environ}
 LIMIT = 60
 """Seconds after which a process that should have ended counts as hanging."""
 
@@ -127,7 +130,7 @@ def _drained(pipe: int) -> bytes:
 def warm_workers() -> Iterator[WarmWorkers]:
     """Start the process that forks; it ends with the block."""
     command = [*bound(), sys.executable, "-m", "tests.support.warm"]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, **_MEASURED, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env, cwd=ROOT
     ) as process:
