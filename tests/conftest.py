@@ -36,6 +36,7 @@ settings.load_profile("reverie")
 TOGETHER = (
     ("tests/architecture/",),
     ("tests/docs/",),
+    ("tests/evaluation/test_recall_quality.py",),
     ("tests/packaging/test_wheel.py",),
     ("tests/worker/test_worker_kill_matrix.py",),
     ("tests/consolidation/test_dream_kills.py",),
