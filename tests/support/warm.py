@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MEASURING = "COVERAGE_PROCESS_CONFIG"
 """The variable by which coverage measures a process that is started."""
 _MEASURED = {name: os.environ[name] for name in (MEASURING,) if name in os.environ}
-LIMIT = 60
+LIMIT = 180
 """Seconds after which a process that should have ended counts as hanging."""
 
 
