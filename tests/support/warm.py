@@ -165,7 +165,7 @@ def _warm_up() -> None:
     assert all(program().commands.values())  # each is imported
     # The rules are compiled at the first use, those on secrets where something like one is looked at.
     redact(
-        '{"session_id": "1", "cwd": "/home/dev", "key": "value"} at https://user@host/?token=value, --auth=1'
+        '{"session_id": "1", "key": "value"} at https://user@host/?token=value, --auth=1, 2026-03-02 09:00'
     )
     assert doubt("The rules are compiled at the first use.") is None
     _ask_once()

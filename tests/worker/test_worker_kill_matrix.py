@@ -21,7 +21,7 @@ from pipeline.core.faults import POINTS
 from tests.support.loopback import LoopbackApi, fact, person_lines, serving
 from tests.support.model import borne_out, items_of
 from tests.support.transcripts import Transcript
-from tests.support.warm import WarmWorkers, warm_workers
+from tests.support.warm import WarmWorkers, shared_workers
 from tests.support.workshop import Workshop
 
 RETRIES = "Keep the payment retries at 3, the gateway bans us at 5."
@@ -124,8 +124,8 @@ def matrix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matrix]:
     session = shop.session()
     script = {"first": (RETRIES, STAGING), "turn": (LATER, PNPM), "conversation": (OVER,)}
     hooks = {"first": "Stop", "turn": "Stop", "conversation": "SessionEnd"}
-    with serving(answer, read_again) as api, warm_workers() as workers:
-        made = Matrix(shop, api, workers, base / "saved", {})
+    with serving(answer, read_again) as api:
+        made = Matrix(shop, api, shared_workers(), base / "saved", {})
         for stage, texts in script.items():
             say(session, *texts)
             shop.fire(session, hooks[stage])
