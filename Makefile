@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 CLAUDE_VERSION ?= 2.1.332
 REVERIE_CLAUDE ?= $(CURDIR)/.realclient/node_modules/.bin/claude
 # Two processes; tests of one group share one. -ra says why a test was skipped.
-PYTEST := python -m pytest -n 2 --dist loadgroup -ra -m "not realclient"
+PYTEST := python -m pytest -n 2 --dist loadgroup -ra
 # The tests sync thousands of small files: in memory, where the system has room for them.
 IN_MEMORY = TMPDIR="$$(sh .ci/scratch)"
 
@@ -16,7 +16,7 @@ IN_MEMORY = TMPDIR="$$(sh .ci/scratch)"
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check coverage format bench bench-full performance test-realclient picture client versions clean
+.PHONY: help demo test test-whole check coverage format bench bench-full performance test-realclient picture client versions clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,8 +24,11 @@ help:  ## Show this list
 demo: $(VENV)/.installed  ## A session becomes memories, with recorded model calls: no key
 	@$(BIN)/reverie demo
 
-test: $(VENV)/.installed  ## All tests but those that need the real client
-	$(IN_MEMORY) $(BIN)/$(PYTEST)
+test: $(VENV)/.installed  ## The tests, of long sweeps a share; without those that need the real client
+	$(IN_MEMORY) $(BIN)/$(PYTEST) -m "not realclient and not whole"
+
+test-whole: $(VENV)/.installed  ## The same with every case of every sweep
+	$(IN_MEMORY) $(BIN)/$(PYTEST) -m "not realclient"
 
 check: $(VENV)/.installed  ## ruff, and mypy over package, hooks, tests, bench and docs
 	$(BIN)/ruff format --check .

@@ -64,15 +64,21 @@ def cases() -> list[Case]:
     return [Case(**json.loads(line)) for line in CORPUS.read_text("utf-8").splitlines()]
 
 
-def run(folder: Path, corpus: Sequence[Case], error_rate: float | None, seed: int = 1) -> dict[str, Tally]:
-    """Return by kind what came of every case of `corpus` in every way, in dreams below `folder`.
+def run(
+    folder: Path,
+    corpus: Sequence[Case],
+    error_rate: float | None,
+    seed: int = 1,
+    ways: Sequence[str] = WAYS,
+) -> dict[str, Tally]:
+    """Return by kind what came of every case of `corpus` in each of `ways`, in dreams below `folder`.
 
     With None for `error_rate` the second reader agrees with whatever was planned.
     """
     found: dict[str, Tally] = {}
     for number, start in enumerate(range(0, len(corpus), TOGETHER)):
         group = corpus[start : start + TOGETHER]
-        for way in WAYS:
+        for way in ways:
             with dreaming(folder / f"{number}-{way.replace(' ', '-')}") as bench:
                 for case, tally in _dream(bench, group, way, error_rate, seed * 1000 + number):
                     known = found.setdefault(case.kind, Tally())

@@ -87,9 +87,9 @@ def name_of(row: dict[str, str]) -> str:
     return slugify(row["fact"])[:60].rstrip("-")
 
 
-def rows(app: App) -> list[Row]:
-    """Return what each language gets that has questions."""
-    return [_row(app, one) for one in load().values() if one["asked"]]
+def rows(app: App, first: int | None = None) -> list[Row]:
+    """Return what each language gets that has questions: of all, or of the `first` of each kind."""
+    return [_row(app, one, first) for one in load().values() if one["asked"]]
 
 
 def table(found: list[Row]) -> str:
@@ -107,15 +107,15 @@ def table(found: list[Row]) -> str:
     return "\n".join([HEADER, rule, *lines, whole.line()])
 
 
-def _row(app: App, one: dict[str, Any]) -> Row:
+def _row(app: App, one: dict[str, Any], first: int | None) -> Row:
     row = Row(one["language"])
-    for case in one["asked"]:
+    for case in one["asked"][:first]:
         row.asked += 1
         _ask(app, row, case, "exact", "exact")
         _ask(app, row, case, "inflected", "inflected")
-    for case in one["held_back"]:
+    for case in one["held_back"][:first]:
         _ask(app, row, case, "inflected", "held back")
-    for prompt in one["idle"]:
+    for prompt in one["idle"][:first]:
         row.idle += 1
         came = _recalled(app, prompt)
         row.left_alone += not came

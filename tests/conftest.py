@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 
 from pipeline.hooklib import zone
 from tests.support.hooks import note_home
+from tests.support.warm import MEASURING
 
 # No test depends on where the machine stands: all days are those of UTC, in processes of the tests too.
 os.environ["TZ"] = "UTC"
@@ -35,6 +36,7 @@ settings.load_profile("reverie")
 TOGETHER = (
     ("tests/architecture/",),
     ("tests/docs/",),
+    ("tests/evaluation/test_recall_quality.py",),
     ("tests/packaging/test_wheel.py",),
     ("tests/worker/test_worker_kill_matrix.py",),
     ("tests/consolidation/test_dream_kills.py",),
@@ -77,6 +79,9 @@ def sealed_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: py
     monkeypatch.setenv("REVERIE_HOME", str(home / "reverie"))
     note_home(home / ".claude", home / "reverie")  # for hooks, which do not go by the variable
     monkeypatch.setenv("REVERIE_NO_LIVE_CALLS", "1")
+    # Measured are the tests' own processes and those of `tests.support.warm`, which run the same commands and
+    # workers: to measure each Python that is started costs more than what it does.
+    monkeypatch.delenv(MEASURING, raising=False)
     # A question of its own, which most tests of dreams are not about; see tests/consolidation/test_cues.py.
     monkeypatch.setenv("REVERIE_DREAM__CUES", "false")
     zone.use("")

@@ -22,6 +22,7 @@ from pipeline.core.errors import ConfigError, EmbeddingError, InputError, SpendE
 from pipeline.core.home import Home
 from pipeline.hooklib.plain import clipped, lines_of
 from pipeline.ledger import calls
+from pipeline.safety.invisible import visible
 from pipeline.search import index_reader, ranking, semantic, ties
 from pipeline.search.index_reader import Reader, Row
 from pipeline.search.refresh import refresh_archive_index, refresh_index
@@ -113,6 +114,7 @@ def search(
     `everywhere`; retired ones only when asked for. What the project here and all projects both say is said
     once, as the project's. Raises InputError when `query` is empty or there is no store, and SearchError.
     """
+    query = visible(query)
     if not terms(query):
         return _literal(app, query, limit=limit, everywhere=everywhere, retired=retired)
     stores = list(_stores(app, everywhere))

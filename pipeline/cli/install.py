@@ -36,6 +36,9 @@ DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only show what wo
 YesOption = Annotated[
     bool, typer.Option("--yes", "-y", help="Do not ask. Without a terminal nobody is asked either.")
 ]
+AgreedOption = Annotated[
+    bool, typer.Option("--yes", "-y", help="Do not ask. Without a terminal nothing is changed but with this.")
+]
 StatusLineOption = Annotated[
     bool | None,
     typer.Option(
@@ -50,19 +53,20 @@ _OPEN = "Sessions that are open now keep the hooks they began with; new ones hav
 def init(
     status_line: StatusLineOption = None,
     dry_run: DryRunOption = False,
-    yes: YesOption = False,
+    yes: AgreedOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Install hooks and show what will happen.
 
-    Where the hooks are in already, it only tells.
+    Where the hooks are in already, it only tells. It changes nothing that nobody said yes to.
     """
     app = App()
     app.require_settings()
     facts = _Facts(app, as_json=as_json)
     if status_line or not first_run.wired(paths.project_root(Path.cwd())):
         tell = output.talk if as_json else output.line
-        _install(claude_settings.user_file(), status_line, facts, dry_run=dry_run, yes=yes, tell=tell)
+        file = claude_settings.user_file()
+        _install(file, status_line, facts, dry_run=dry_run, yes=yes, unasked=False, tell=tell)
     facts.tell()
     if not as_json:
         _tell_folder(app)
@@ -241,11 +245,12 @@ def _install(
     *,
     dry_run: bool,
     yes: bool,
+    unasked: bool = True,
     tell: Callable[[str], None] = output.line,
 ) -> bool:
     """Put the hooks into `file`, and the commands beside it, unless a plugin brings them.
 
-    Return whether something was changed.
+    Where nobody can be asked it goes on only if it may do so `unasked`. Return whether something was changed.
     """
     home = paths.home_dir()
     wiring = claude_settings.wiring(paths.project_root(Path.cwd()))
@@ -269,7 +274,7 @@ def _install(
         return False
     _tell_additions(edit, more, tell, whole=dry_run)
     if dry_run or not _wanted(
-        f"Write this to {file if edit.changes else commands.folder()}?", facts, yes=yes
+        f"Write this to {file if edit.changes else commands.folder()}?", facts, yes=yes, unasked=unasked
     ):
         return False
     _write(home, edit, more)
@@ -288,12 +293,15 @@ def _events(wiring: claude_settings.Wiring, file: Path, *, before_tools: bool) -
     return (*(event for event in EVENTS if event in there), *((TOOL,) if before_tools else ()))
 
 
-def _wanted(question: str, facts: _Facts, *, yes: bool) -> bool:
+def _wanted(question: str, facts: _Facts, *, yes: bool, unasked: bool) -> bool:
     """Whether to go on, asked after what a person decides by: what it costs, what leaves the machine."""
+    refused = not (yes or unasked or output.can_ask())
     if not yes:
         output.talk(_LINE_BY_LINE)
-        if output.can_ask():
+        if refused or output.can_ask():
             facts.tell_before()
+    if refused:
+        raise InputError("nothing was changed: here nobody can be asked", fix="Add --yes.")
     agreed = _agreed(question, yes)
     if not agreed:
         output.talk("nothing was changed")

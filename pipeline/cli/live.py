@@ -14,7 +14,7 @@ from pipeline.app.scopes import SHOWN
 from pipeline.cli import listings, output
 from pipeline.cli.listings import AllOption, LimitOption
 from pipeline.cli.options import TYPE_NAMES, JsonOption, StoreOption, TeamOption, UserOption
-from pipeline.cli.tables import table
+from pipeline.cli.tables import table, titled
 from pipeline.core.zone import day
 from pipeline.domain.memory import MAX_DESCRIPTION
 from pipeline.hooklib.plain import one_line
@@ -72,7 +72,7 @@ def _tell_list(rows: Sequence[Listed], kind: str | None, since: str) -> None:
     if columns is not None and columns < names + _LEAST_WIDE + 12 * wide:
         for row in rows:
             more = [row.type, _said_on(row), *([SHOWN[row.scope]] if row.scope != "project" else [])]
-            output.hanging("* " if row.pinned else "  ", f"{row.name}  ({', '.join(more)})", level="ok")
+            titled("* " if row.pinned else "  ", row.name, more)
             output.hanging("      ", _described(row))
         return
     shown = [

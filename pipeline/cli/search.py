@@ -16,8 +16,9 @@ from pipeline.app.scopes import SHOWN
 from pipeline.cli import output
 from pipeline.cli.options import JsonOption, LlmOption, StoreOption, UserOption
 from pipeline.cli.progress import progress
-from pipeline.cli.tables import table
+from pipeline.cli.tables import table, titled
 from pipeline.core.zone import day
+from pipeline.search import semantic
 
 _LEAST_WIDE = 100
 """Columns beside the longest name from which on a table leaves a snippet on one line or two."""
@@ -62,7 +63,8 @@ def search(
     if expand:
         phrases = expanding.phrases(app, " ".join(query), hits, problems)
         hits = look(further=most, phrases=phrases)
-    output.data(hits, lambda: _tell(hits, everywhere=everywhere), as_json=as_json)
+    near = semantic.is_on(app.settings.embeddings)
+    output.data(hits, lambda: _tell(hits, everywhere=everywhere, near=near), as_json=as_json)
     for problem in problems:
         output.talk(problem)
 
@@ -84,9 +86,9 @@ def embed(
         raise typer.Exit(1)
 
 
-def _tell(hits: list[app_search.Hit], *, everywhere: bool) -> None:
+def _tell(hits: list[app_search.Hit], *, everywhere: bool, near: bool) -> None:
     if not hits:
-        output.line("no memory has these words")
+        output.line(f"no memory has these words{', and none is near in meaning' if near else ''}")
         return
     wide = any(hit.scope != "project" for hit in hits)
     room = output.width()
@@ -95,7 +97,7 @@ def _tell(hits: list[app_search.Hit], *, everywhere: bool) -> None:
             more = [hit.type, day(hit.said, "unknown"), *(["retired"] if hit.retired else [])]
             more += [hit.store] if everywhere else [SHOWN[hit.scope]] if hit.scope != "project" else []
             lead = "–     " if hit.via else f"{hit.score:.2f}  "
-            output.hanging(lead, f"{hit.name}  ({', '.join(more)})", level="ok")
+            titled(lead, hit.name, more)
             output.hanging("      ", _snippet_of(hit))
         return
     columns = ["score", "name", "type", "said", "snippet"]

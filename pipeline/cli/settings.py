@@ -133,7 +133,8 @@ def config_get(
         output.talk(f"{row['meaning']}{default}")
 
 
-@config.command("set")
+# Of a value such as -1 nobody means an option.
+@config.command("set", context_settings={**HELP_OPTIONS, "ignore_unknown_options": True})
 def config_set(
     key: KeyArgument,
     value: Annotated[str, typer.Argument(metavar="VALUE", help="As in the file, without quotes.")],

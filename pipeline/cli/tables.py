@@ -36,6 +36,16 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: st
             write(_bold(text) if number == 0 else f"{text}\n")
 
 
+def titled(lead: str, name: str, more: Sequence[str]) -> None:
+    """Print `name` with `more` in brackets behind it; where both fit no line, the brackets have their own."""
+    brackets, columns = f"({', '.join(more)})", width()
+    if columns is None or cell_len(f"{lead}{name}  {brackets}") <= columns:
+        hanging(lead, f"{name}  {brackets}", level="ok")
+    else:
+        hanging(lead, name, level="ok")
+        hanging(" " * max(len(lead), _GAP), brackets)
+
+
 def _lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print one line for each row, its columns below one another."""
     flat = [[*columns], *([" ".join(text.split()) if "\n" in text else text for text in row] for row in rows)]

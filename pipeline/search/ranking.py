@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pipeline.safety.invisible import visible
 from pipeline.search.index_reader import Reader, Row, is_lone
 from pipeline.text import stems
 from pipeline.text.tokens import terms
@@ -33,6 +34,7 @@ class Asked:
 
     def __init__(self, question: str, reader: Reader) -> None:
         self._reader = reader
+        question = visible(question)
         self.forms: Forms
         self.forms, small = stems.asked(question, reader.languages())
         every = terms(question)

@@ -175,3 +175,22 @@ def test_reindex_builds_the_index_anew_and_sweeps_those_of_stores_that_are_gone(
     assert left.exists()
     lake.here("reindex")
     assert (left.exists(), names(lake, "heron")) == (False, ["long-walk"])
+
+
+HIDDEN = ["king\u200bfisher", "king\u2060fisher", "\ufeffkingfisher", "king\u00adfisher", "king\u200cfisher"]
+
+
+@pytest.mark.parametrize("query", HIDDEN, ids=ascii)
+def test_bug_what_nobody_sees_within_a_word_is_looked_past(desk, query):
+    desk.here("add", "The kingfisher nests below the weir.", "--name", "weir")
+    assert names(desk, query) == ["weir"]
+    assert "The kingfisher nests" in desk.here("recall", f"where does the {query} nest?").out
+
+
+def test_bug_with_vectors_on_it_is_said_that_none_is_near(desk):
+    desk.here("add", "Deploys happen on Tuesdays.")
+    near = {"REVERIE_EMBEDDINGS__PROVIDER": "openai", "REVERIE_EMBEDDINGS__OPENAI_MODEL": "m"}
+    near["REVERIE_EMBEDDINGS__OPENAI_BASE_URL"] = "http://127.0.0.1:9"
+    assert desk.here("search", "otters").out == "no memory has these words\n"
+    told = "no memory has these words, and none is near in meaning\n"
+    assert desk.here("search", "otters", **near).out == told

@@ -348,3 +348,10 @@ def test_settings_nested_deeper_than_can_be_edited_are_said_to_be(desk):
     file.write_text("x = " + "{a=" * 200 + "1" + "}" * 200)
     said = desk.here("config", "set", "recall.enabled", "false", code=1)
     assert "nested" in said.err and "fault in Reverie" not in said.err
+
+
+def test_bug_a_value_below_zero_is_a_value(desk):
+    said = desk.here("config", "set", "recall.floor", "-1", code=2).err
+    assert "option" not in said and "recall.floor" in said
+    desk.here("config", "set", "extraction.time_zone", "-x", code=2)
+    assert "Usage" in desk.here("config", "set", "--help").out

@@ -126,3 +126,11 @@ def test_a_line_goes_on_below_its_words(desk):
     shown, _ = on_terminal(desk, 60, "mode")
     first, second = shown.split("\n")[:2]
     assert first.startswith("  off      Nothing") and second.startswith(" " * 11) and second.strip()
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 120])
+@pytest.mark.parametrize("command", [("list",), ("search", "gulls")])
+def test_bug_brackets_are_broken_by_no_line(lived_in, columns, command):
+    said = ESCAPES.sub("", "".join(map(str, on_terminal(lived_in, columns, *command))))
+    assert "project, " in said or columns == 120
+    assert [line for line in said.splitlines() if line.count("(") != line.count(")")] == []

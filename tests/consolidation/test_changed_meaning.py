@@ -23,15 +23,23 @@ def test_the_corpus_is_wide_enough():
     assert len({case.kind for case in corpus}) >= 30
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_no_plan_falsifies_a_memory_though_the_second_reader_errs(tmp_path, part):
-    own = SLICE[part::4]
-    found = run(tmp_path, own, error_rate=0.1, seed=5).values()
-    assert sum(row.plans for row in found) == len(own) * len(WAYS)
+PARTS = 4
+SWEEP = [
+    # Each line in two of the eight ways, all ways in turn; and each in every way.
+    *[(part, WAYS[part::PARTS]) for part in range(PARTS)],
+    *[pytest.param(part, WAYS, marks=pytest.mark.whole) for part in range(PARTS)],
+]
+
+
+@pytest.mark.parametrize(("part", "ways"), SWEEP)
+def test_no_plan_falsifies_a_memory_though_the_second_reader_errs(tmp_path, part, ways):
+    own = SLICE[part::PARTS]
+    found = run(tmp_path, own, error_rate=0.1, seed=5, ways=ways).values()
+    assert sum(row.plans for row in found) == len(own) * len(ways)
     assert sum(row.falsified for row in found) == 0
     assert sum(row.unaccounted for row in found) == 0, "what left is in the report, the archive and the undo"
     assert sum(row.left_out for row in found) <= 1
-    assert sum(row.controls for row in found) == len(own) * len(WAYS), "equal texts become one"
+    assert sum(row.controls for row in found) == len(own) * len(ways), "equal texts become one"
 
 
 def test_the_tally_sees_what_a_careless_reader_lets_go(tmp_path):

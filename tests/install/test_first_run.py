@@ -1,4 +1,4 @@
-"""`reverie init`: what it says before anything runs, and that it asks nothing."""
+"""`reverie init`: what it says before anything runs, and that it does nothing without a yes."""
 
 import json
 from pathlib import Path
@@ -9,15 +9,28 @@ from tests.install.conftest import Machine
 
 
 def test_it_installs_once_and_then_only_tells(machine: Machine) -> None:
-    assert "installed into" in machine.reverie("init")
+    assert "installed into" in machine.reverie("init", "--yes")
     before = machine.everything()
     said = machine.reverie("init")
     assert "installed into" not in said and f"in {machine.settings}" in said
     assert machine.everything() == before
 
 
+@pytest.mark.parametrize("more", [(), ("--json",), ("--status-line",)], ids=" ".join)
+def test_bug_where_nobody_can_be_asked_it_changes_nothing(machine: Machine, more: tuple[str, ...]) -> None:
+    machine.write('{"model": "opus"}')
+    before = machine.everything()
+    said = machine.reverie("init", *more, code=1)
+    assert "nothing was changed: here nobody can be asked" in said and "--yes" in said
+    assert "5 hooks" in said and ("leaves the machine" in said) is (more != ("--json",))
+    assert machine.everything() == before
+    machine.reverie("init", "--yes", *more)
+    assert machine.commands()["Stop"]
+    assert "nobody can be asked" not in machine.reverie("init")
+
+
 def test_it_names_places_model_cost_and_how_to_stop(machine: Machine) -> None:
-    said = machine.reverie("init")
+    said = machine.reverie("init", "--yes")
     for part in (
         "/memory, which Claude Code loads",
         "offline",
@@ -47,7 +60,7 @@ def test_the_cost_is_the_one_of_the_provider_that_will_be_asked(
     }
     claude = Path(machine.env["PATH"], "claude")
     claude.symlink_to("sh")
-    machine.reverie("init", "--json")
+    machine.reverie("init", "--yes", "--json")
     told = json.loads(machine.out)
     assert cost in told["cost"] and leaves in told["leaves_the_machine"]
 

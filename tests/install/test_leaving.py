@@ -102,7 +102,7 @@ def provide(machine: Machine, tool: str, text: str) -> None:
 
 def live(machine: Machine) -> None:
     """Use what leaves something behind, but no memory: hooks, worker, settings, schedule, the looks at it."""
-    machine.reverie("init")
+    machine.reverie("init", "--yes")
     machine.reverie("mode", "observe")
     machine.reverie("schedule", "install")
     transcript = silent_session(machine)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PYTHONS = Path(__file__).resolve().parents[2] / "hooks" / "pythons"
-LIMIT = 30
+LIMIT = 60
 SHELLS = [shell for shell in ("sh", "dash", "bash", "busybox") if shutil.which(shell)]
 
 

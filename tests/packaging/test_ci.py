@@ -147,3 +147,9 @@ def test_make_help_names_every_target_that_a_person_may_want() -> None:
     phony = set(re.findall(r"^\.PHONY: (.*)$", text, re.MULTILINE)[0].split())
     explained = set(re.findall(r"^([a-z-]+):.*## ", text, re.MULTILINE))
     assert phony - explained == {"client"}
+
+
+def test_the_installation_says_what_it_does_and_how_long_it_takes_before_it_begins() -> None:
+    lines = (ROOT / ".ci" / "venv").read_text("utf-8").splitlines()
+    says = next(at for at, line in enumerate(lines) if "a minute or two" in line and "installing" in line)
+    assert says < next(at for at, line in enumerate(lines) if "pip install" in line)

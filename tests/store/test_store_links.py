@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,9 +47,11 @@ def victim(tmp_path):
             (place / folder / name).write_bytes(b"keep me")
     (place / "half/sealed.json").unlink()
     for number in range(KEEP_DONE + 5):
-        (place / f"{number}.json").write_bytes(b"keep me")
-    for file in place.rglob("*"):
-        os.utime(file, (1, 1))
+        with open(f"{place}/{number}.json", "wb") as file:
+            file.write(b"keep me")
+    for folder, folders, files in os.walk(place):
+        for name in folders + files:
+            os.utime(os.path.join(folder, name), (1, 1))
     return place
 
 
@@ -61,14 +64,17 @@ def store(tmp_path):
 
 def everything(place):
     """Every entry below `place`: bytes, mode and times, or where a link leads."""
-    return {
-        file.relative_to(place).as_posix(): (
-            os.readlink(file) if file.is_symlink() else file.is_file() and file.read_bytes(),
-            file.lstat().st_mode,
-            file.lstat().st_mtime_ns,
-        )
-        for file in sorted(place.rglob("*"))
-    }
+    found = {}
+    for folder, folders, files in os.walk(place):  # not by pathlib, which takes five times as long
+        for name in folders + files:
+            path = os.path.join(folder, name)
+            state = os.lstat(path)
+            held = os.readlink(path) if stat.S_ISLNK(state.st_mode) else None
+            if stat.S_ISREG(state.st_mode):
+                with open(path, "rb") as file:
+                    held = file.read()
+            found[path] = held, state.st_mode, state.st_mtime_ns
+    return found
 
 
 def link(root, name, target):

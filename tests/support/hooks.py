@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 HOOKS = Path(__file__).resolve().parents[2] / "hooks"
-LIMIT = 20
+LIMIT = 60
 """Seconds after which something that should have ended counts as hanging."""
 
 FAKE_WORKER = """#!/bin/sh

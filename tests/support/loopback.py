@@ -6,14 +6,19 @@ once.
 
 from __future__ import annotations
 
+import atexit
 import json
 import re
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 from pipeline.llm import ping
@@ -80,6 +85,7 @@ class LoopbackApi:
             "REVERIE_MODEL__API_KEY_ENV": KEY_VARIABLE,
             KEY_VARIABLE: "made-up",
             "REVERIE_MODEL__BASE_URL": self.url,
+            **_few_authorities(),
         }
 
     def take(self, body: Mapping[str, Any]) -> tuple[int, dict[str, str], dict[str, Any]] | NoReply:
@@ -100,6 +106,21 @@ class LoopbackApi:
         finally:
             with self._lock:
                 self._in_hand -= 1
+
+
+@cache
+def _few_authorities() -> dict[str, str]:
+    """Return the variable that names a file of one authority, if this system knows any.
+
+    To read the usual hundred and more, of which none is needed here, takes longer than to ask.
+    """
+    known = ssl.create_default_context().get_ca_certs(binary_form=True)
+    if not known:
+        return {}
+    with NamedTemporaryFile("w", encoding="ascii", suffix=".pem", delete=False) as file:
+        file.write(ssl.DER_cert_to_PEM_cert(known[0]))
+    atexit.register(Path(file.name).unlink, missing_ok=True)
+    return {"SSL_CERT_FILE": file.name}
 
 
 def well(prompt: str) -> dict[str, Any]:

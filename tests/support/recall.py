@@ -17,7 +17,7 @@ from pipeline.store import Store
 from tests.support.hooks import settings_of, worker_at_work
 
 HOOKS = Path(__file__).resolve().parents[2] / "hooks"
-LIMIT = 20
+LIMIT = 60
 NOW = "2026-11-27T10:00:00+00:00"
 MOMENT = times.parse(NOW) or 0.0
 FRONT = """---

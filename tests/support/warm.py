@@ -15,11 +15,12 @@ import atexit
 import contextlib
 import fcntl
 import gc
+import importlib
 import json
 import os
+import pkgutil
 import resource
 import select
-import socket
 import subprocess
 import sys
 import tempfile
@@ -34,7 +35,10 @@ from typing import TypedDict
 from tests.support.bounds import bound
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT = 60
+MEASURING = "COVERAGE_PROCESS_CONFIG"
+"""The variable by which coverage measures a process that is started."""
+_MEASURED = {name: os.environ[name] for name in (MEASURING,) if name in os.environ}
+LIMIT = 180
 """Seconds after which a process that should have ended counts as hanging."""
 
 
@@ -61,9 +65,10 @@ class WarmWorkers:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def run(self, env: Mapping[str, str], *, longest_file: int = -1) -> int:
-        """Run a worker to its end and return its exit status."""
-        return self._order({"env": dict(env), "longest_file": longest_file})
+    def run(self, env: Mapping[str, str], *, longest_file: int = -1, err: Path | None = None) -> int:
+        """Run a worker to its end and return its exit status; `err` is the file for what it complains of."""
+        order: Order = {"env": dict(env), "longest_file": longest_file}
+        return self._order({**order, "err": str(err)} if err else order)
 
     def reverie(
         self,
@@ -125,7 +130,7 @@ def _drained(pipe: int) -> bytes:
 def warm_workers() -> Iterator[WarmWorkers]:
     """Start the process that forks; it ends with the block."""
     command = [*bound(), sys.executable, "-m", "tests.support.warm"]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, **_MEASURED, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env, cwd=ROOT
     ) as process:
@@ -142,26 +147,44 @@ def shared_workers() -> WarmWorkers:
     return stack.enter_context(warm_workers())
 
 
-def serve() -> None:
-    """Fork for every line on stdin."""
+def _warm_up() -> None:
+    """Do once what every child would have to do by itself: import, compile the rules, open a model client."""
     import frontmatter  # noqa: F401 - imported for the children, as is what follows
+    import portalocker  # noqa: F401
     import tenacity  # noqa: F401
 
-    import pipeline.cli.main  # noqa: F401
-    import pipeline.worker.__main__  # noqa: F401
+    import pipeline
     from pipeline.cli.tree import program
-    from pipeline.core.errors import UnavailableError
-    from pipeline.llm.anthropic_client import AnthropicProvider
-    from pipeline.llm.request import Message, Request
+    from pipeline.safety.guard import doubt
     from pipeline.safety.redaction import redact
 
+    for found in pkgutil.walk_packages(pipeline.__path__, "pipeline."):
+        if not found.name.endswith("__main__"):
+            importlib.import_module(found.name)
+    importlib.import_module("pipeline.worker.__main__")
     assert all(program().commands.values())  # each is imported
-    redact("warm up: the rules are compiled at the first use, and so is the scanner")
-    with contextlib.suppress(UnavailableError), socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))  # and not listening: what the client loads at its first call is loaded
-        address = f"http://127.0.0.1:{nobody.getsockname()[1]}"
-        request = Request("warm-up", "none", "", (Message("user", "Hello."),), 1)
-        AnthropicProvider("made-up", base_url=address).send(request, {"type": "object"})
+    # The rules are compiled at the first use, those on secrets where something like one is looked at.
+    redact(
+        '{"session_id": "1", "key": "value"} at https://user@host/?token=value, --auth=1, 2026-03-02 09:00'
+    )
+    assert doubt("The rules are compiled at the first use.") is None
+    _ask_once()
+
+
+def _ask_once() -> None:
+    """Let the client of the API load what it does at its first question, and at its first answer."""
+    from pipeline.llm.anthropic_client import AnthropicProvider
+    from pipeline.llm.request import Message, Request
+    from tests.support.loopback import serving
+
+    request = Request("warm-up", "none", "", (Message("user", "Hello."),), 1)
+    with serving(lambda _: {"ok": True}) as api:
+        AnthropicProvider("made-up", base_url=api.url).send(request, {"type": "object"})
+
+
+def serve() -> None:
+    """Fork for every line on stdin."""
+    _warm_up()
     gc.collect()
     gc.freeze()  # no child looks for garbage in, and so copies, what it shares with the others
     for line in sys.stdin:

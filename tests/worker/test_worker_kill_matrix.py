@@ -21,7 +21,7 @@ from pipeline.core.faults import POINTS
 from tests.support.loopback import LoopbackApi, fact, person_lines, serving
 from tests.support.model import borne_out, items_of
 from tests.support.transcripts import Transcript
-from tests.support.warm import WarmWorkers, warm_workers
+from tests.support.warm import WarmWorkers, shared_workers
 from tests.support.workshop import Workshop
 
 RETRIES = "Keep the payment retries at 3, the gateway bans us at 5."
@@ -124,8 +124,8 @@ def matrix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matrix]:
     session = shop.session()
     script = {"first": (RETRIES, STAGING), "turn": (LATER, PNPM), "conversation": (OVER,)}
     hooks = {"first": "Stop", "turn": "Stop", "conversation": "SessionEnd"}
-    with serving(answer, read_again) as api, warm_workers() as workers:
-        made = Matrix(shop, api, workers, base / "saved", {})
+    with serving(answer, read_again) as api:
+        made = Matrix(shop, api, shared_workers(), base / "saved", {})
         for stage, texts in script.items():
             say(session, *texts)
             shop.fire(session, hooks[stage])
@@ -162,8 +162,15 @@ CHAINS = [
 ]
 
 
-@pytest.mark.parametrize("chain", CHAINS, ids=" ".join)
-@pytest.mark.parametrize("stage", STAGES)
+SWEEP = [
+    # Each chain in one of the stages, in turn; in the other one as well if the whole is run.
+    pytest.param(stage, chain, id=f"{stage}-{' '.join(chain)}", marks=[pytest.mark.whole] if at % 2 else [])
+    for number, chain in enumerate(CHAINS)
+    for at, stage in enumerate(STAGES, number)
+]
+
+
+@pytest.mark.parametrize(("stage", "chain"), SWEEP)
 def test_bug_048_killed_and_started_again(matrix: Matrix, stage: str, chain: tuple[str, ...]) -> None:
     matrix.put_back(stage)
     for point in chain:

@@ -175,11 +175,19 @@ def _is_plainly_english(text: str) -> bool:
     return len(set(_ENGLISH.split()).intersection(text.lower().split())) > 1
 
 
+def _seen(text: str) -> str:
+    """Return `text` without what nobody sees, which may stand within its words."""
+    from pipeline.safety.invisible import visible
+
+    return visible(text)
+
+
 def parse_question(prompt: str, context: str = "", cwd: str = "") -> Question:
     """Return what `prompt` asks for, with `context` (what was said before) to understand it by.
 
     A prompt that asks for nothing has no own terms. `cwd` is the directory of the session.
     """
+    prompt = prompt if prompt.isascii() else _seen(prompt)
     text = "" if is_no_question(prompt, cwd) else own_words(prompt)
     own = [term for term in dict.fromkeys(terms(text)) if term not in NOISE][:MOST_TERMS]
     if not own:
