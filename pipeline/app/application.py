@@ -26,10 +26,8 @@ from pipeline.core.errors import (
     UsageError,
 )
 from pipeline.core.home import Home
-from pipeline.domain.memory import TYPES
 from pipeline.hooklib import ownership
 from pipeline.hooklib.memory_format import INDEX
-from pipeline.install import claude_settings
 from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, open_ledger, runs
 
 if TYPE_CHECKING:
@@ -356,12 +354,15 @@ class App:
         if self.is_user_scope:
             return "`reverie add --user TEXT` keeps what is meant for all projects."
         from pipeline.app.status import next_step
+        from pipeline.install import claude_settings
 
         wired = event or bool(claude_settings.wiring(paths.project_root(Path.cwd())).sources)
         return next_step(self.settings.store.mode, wired=wired, event=event)
 
     def memories(self, kind: str | None) -> tuple[list[Document], list[str]]:
         """Return the store's memories (all or of one type), and lines about unreadable files."""
+        from pipeline.domain.memory import TYPES
+
         if kind is not None and kind not in TYPES:
             raise UsageError(f"there is no type {kind!r}", fix=f"Types: {', '.join(TYPES)}.")
         if self.is_fresh:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import sys
 import time
@@ -21,6 +20,7 @@ from pipeline.cli.progress import say
 from pipeline.cli.streams import write
 from pipeline.core.errors import ReverieError
 from pipeline.safety.invisible import visible
+from pipeline.safety.late import late
 
 LEAST_PROSE = 16
 """Columns that some words need to be read on the rest of a line."""
@@ -28,12 +28,12 @@ _COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
 _NARROW = 4
 _LEAST = 20
 """Columns a text gets however narrow the terminal is."""
-_WORDS = re.compile(r"(\s*)(\S+)")
-_BREAKS = (re.compile(r"(?<=/)(?=[^/])"), re.compile(r"(?<=[^_-][_-])(?=[^_-])"), None)
+_WORDS = late(r"(\s*)(\S+)")
+_BREAKS = (late(r"(?<=/)(?=[^/])"), late(r"(?<=[^_-][_-])(?=[^_-])"), None)
 """Where a word too long for a line may break, the best places first; None is anywhere."""
-_LEAD = re.compile(r"\s*(?:\S+(?: \S+)?\s{2,}|[-*] )")
+_LEAD = late(r"\s*(?:\S+(?: \S+)?\s{2,}|[-*] )")
 """What stands before the words of a line: the mark of a list, or a label set apart by spaces."""
-_CARRIAGE_RETURN = re.compile(r"\r(?!\n)")
+_CARRIAGE_RETURN = late(r"\r(?!\n)")
 
 
 def data(value: Any, text: Callable[[], None], *, as_json: bool) -> None:

@@ -45,6 +45,11 @@ class Home:
         return self.path / home_files.KEPT_SETTINGS
 
     @property
+    def looked_over(self) -> Path:
+        """Return in which stores nothing is wrong, by their looks."""
+        return self.path / home_files.LOOKED_OVER
+
+    @property
     def python(self) -> Path:
         """Return the file with the interpreter that can run the worker."""
         return self.path / home_files.PYTHON

@@ -13,8 +13,6 @@ Channel = Literal["typed", "queued", "slash", "answer", "refusal", "beside_tool"
 ``answer`` to a question form or a plan, ``refusal`` of a tool or a plan, ``beside_tool`` as text in an
 entry that also carries tool results. What a person did without words stands in square brackets."""
 
-PROMPTS = frozenset({"typed", "slash"})
-"""The channels by which a person begins a turn; all others belong to one that runs."""
 PLAN_TOOL = "ExitPlanMode"
 MENU_TOOL = "AskUserQuestion"
 FORMS = frozenset({PLAN_TOOL, MENU_TOOL})
@@ -24,17 +22,6 @@ WROTE = "wrote"
 TOUCHING = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 """Tools that change a file."""
 """How the files of an entry begin: what was done, a space, the path."""
-
-MOST_TYPES = 64
-"""Different record types that are counted by name; a transcript with more is none that the host wrote."""
-OTHER_TYPES = "(other)"
-
-
-def tally(counts: dict[str, int], record_type: str, times: int = 1) -> None:
-    """Add `times` records of type `record_type` to `counts`, which stays of bounded size."""
-    if record_type not in counts and len(counts) >= MOST_TYPES:
-        record_type = OTHER_TYPES
-    counts[record_type] = counts.get(record_type, 0) + times
 
 
 @dataclass(frozen=True, slots=True)

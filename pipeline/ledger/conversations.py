@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pipeline.core.clock import at_most_now, parse_time
 from pipeline.core.errors import LedgerError
-from pipeline.domain.speech import PROMPTS
+from pipeline.domain.tallies import PROMPTS
 from pipeline.ledger.connection import Ledger, Moment, seconds
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pipeline.domain.speech import tally
+from pipeline.domain.tallies import tally
 from pipeline.ledger.connection import Ledger, Moment, seconds
 
 if TYPE_CHECKING:

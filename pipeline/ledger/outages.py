@@ -16,8 +16,6 @@ from pipeline.core.errors import PROVIDER_DOWN, BusyError, InvalidReplyError, Mo
 from pipeline.hooklib.plain import clipped
 from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.llm import retry
-from pipeline.safety.invisible import visible_line
-from pipeline.safety.redaction import redact
 
 LONG_SECONDS = 3_600.0
 """A trouble that may pass by itself and lasts longer than this is worth a person's notice."""
@@ -133,7 +131,11 @@ def clear(ledger: Ledger, provider: str) -> None:
 
 def _in_words(error: ModelError) -> tuple[str, str]:
     """Return reason and fix of `error` for a person, each on one line."""
+    from pipeline.safety.invisible import visible_line
+
     if isinstance(error, InvalidReplyError):
+        from pipeline.safety.redaction import redact
+
         shown = clipped(visible_line(redact(error.reply).text), _SHOWN_CHARS)
         reason = f"The provider answers a small question with “{shown}”." if shown else str(error)
         fix = (

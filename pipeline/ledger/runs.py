@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 from pipeline.core.errors import LedgerError
-from pipeline.domain.action import RunSummary
 from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.ledger.jobs import note_progress
+
+if TYPE_CHECKING:
+    from pipeline.domain.action import RunSummary
 
 _OUTCOMES = ("applied", "proposed", "known", "nothing", "skipped")
 
@@ -51,6 +54,8 @@ class Run:
     @property
     def summary(self) -> RunSummary:
         """Return what the run did; of one that has not ended, an empty summary."""
+        from pipeline.domain.action import RunSummary
+
         return RunSummary.from_json(json.loads(self.summary_json or "{}"))
 
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.core.errors import LedgerError
-from pipeline.domain.memory import Evidence
-from pipeline.domain.speech import Speaker, Utterance
 from pipeline.ledger.connection import Ledger
-from pipeline.text.quotes import quoted_in
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from pipeline.domain.memory import Evidence
+    from pipeline.domain.speech import Speaker, Utterance
 
 SPEECH = "speaker IS NOT NULL AND superseded = 0 AND abandoned = 0 AND content <> ''"
 """What was said and stands; of what `pipeline.ledger.retention` has emptied only the row is left."""
@@ -201,6 +201,8 @@ def was_said(ledger: Ledger, source: Evidence) -> bool:
     entry = find_entry(ledger, source.session, source.uuid)
     if entry is None or entry.speaker != source.speaker:
         return False
+    from pipeline.text.quotes import quoted_in
+
     return quoted_in(source.quote, entry.text)
 
 
@@ -231,6 +233,8 @@ def _up_to(rows: Iterable[sqlite3.Row], limit: int | None, *, at_least_one: bool
 
 
 def _utterance(row: sqlite3.Row) -> Utterance:
+    from pipeline.domain.speech import Utterance
+
     return Utterance(
         row=row["id"],
         session_id=row["session_id"],

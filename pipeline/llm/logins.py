@@ -25,7 +25,6 @@ from pipeline.core.errors import UnauthorisedError
 from pipeline.hooklib import claude_settings, places
 from pipeline.hooklib.jsonish import decode, loads
 from pipeline.llm import error_phrases
-from pipeline.safety.redaction import redact
 
 if TYPE_CHECKING:
     from pipeline.config import ModelSettings
@@ -295,6 +294,8 @@ def _set(variables: Mapping[str, str], pattern: str) -> list[str]:
 def _line(switch: str, companions: list[str], settings: ModelSettings, *, client: bool) -> str:
     """Return the line of config.toml that allows a login, and with it what it needs."""
     if not client:
+        from pipeline.safety.redaction import redact
+
         name = "api_key_env" if switch == KEY else "auth_token_env"
         address = f" and base_url = {json.dumps(redact(_gateway()).text)}" if _gateway() else ""
         return f'{name} = "{switch}"{address}'

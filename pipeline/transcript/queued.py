@@ -8,7 +8,6 @@ the assistant went on after a ``remove``, the person typed something else, or th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from pipeline.core.clock import iso, parse_time
 from pipeline.core.ids import derived_id, digest
 from pipeline.domain.speech import Entry
+from pipeline.safety.late import late
 from pipeline.transcript import speech
 from pipeline.transcript.lines import Piece
 from pipeline.transcript.records import Context, session_of, text_field
@@ -26,7 +26,7 @@ _WAITING = "w"
 _REMOVED = "r"
 _DEQUEUED = "d"
 # An offset, a length and a state, as `Queue.dump` puts them into the cursor.
-_POSITION = re.compile(r"(\d+)\+(\d+)([wrd])")
+_POSITION = late(r"(\d+)\+(\d+)([wrd])")
 
 
 @dataclass(slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -22,8 +21,10 @@ from pipeline.core import clock
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import ODD_DATA, InputError
 from pipeline.core.ids import digest
-from pipeline.domain.speech import BareLink, Entry, tally
+from pipeline.domain.speech import BareLink, Entry
+from pipeline.domain.tallies import tally
 from pipeline.hooklib import jsonish
+from pipeline.safety.late import late
 from pipeline.transcript import kinds, lines, quick
 from pipeline.transcript.files import unreadable
 from pipeline.transcript.queued import Queue, enqueued
@@ -37,7 +38,7 @@ _KERNELS = ("/proc/", "/sys/")
 _THOROUGH = 40 * HEAD
 _TOLERANCE = timedelta(days=1)
 _LARGEST = 2**64
-_PLACE = re.compile(r"(\d+)\+(\d+)")
+_PLACE = late(r"(\d+)\+(\d+)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from pipeline.core.clock import iso, parse_time
 from pipeline.core.ids import derived_id, digest
-from pipeline.domain.speech import PLAN_TOOL, PROMPTS, TOUCHING, Entry, MemoryWrite
+from pipeline.domain.speech import PLAN_TOOL, TOUCHING, Entry, MemoryWrite
+from pipeline.domain.tallies import PROMPTS
 from pipeline.transcript import legacy, speech, tools
 from pipeline.transcript.dialogs import Dialogs, Said
 from pipeline.transcript.lines import Piece
