@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -324,6 +323,8 @@ class App:
                 notice = renew_ledger(self.home, self.settings, self.clock) if held else ""
             if not notice:
                 raise
+        from dataclasses import replace
+
         return replace(self._pass(retry=retry), renewed=notice)
 
     def _pass(self, *, retry: bool) -> Pass:

@@ -1,7 +1,7 @@
 """Which files of others are in a store: those that can't be taken, and those that wait for one yes.
 
-`reverie status` is asked often and a store seldom changes. So where nothing is wrong the answer is kept in the
-home by the store's *look*: the stamps of all of which it is made. Of what is wrong nothing is kept.
+`reverie status` is asked often and a store seldom changes. So where nothing is wrong the answer is kept in
+the home by the store's *look*: the stamps of all of which it is made. Of what is wrong nothing is kept.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _look(store: Path) -> str:
 
 
 def _stamp(file: Path) -> tuple[int, int, int, int] | None:
-    """Return the stamp of a regular file, None where none is. Raises OSError for a link: what counts is elsewhere."""
+    """Return the stamp of a file, None for none. Raises OSError for a link: what counts is elsewhere."""
     try:
         info = os.lstat(file)
     except FileNotFoundError:

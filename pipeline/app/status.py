@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +32,7 @@ from pipeline.ledger import (
 )
 from pipeline.ledger.outages import Outage
 from pipeline.llm import describe
+from pipeline.record import values_of
 from pipeline.store import undone_runs
 from pipeline.store.files.layout import memory_files
 from pipeline.store.ownership import moves
@@ -75,7 +75,7 @@ def overview(
             "why": reason,
             "model": settings.model.model,
             "means": OFFLINE_MEANS if provider == "offline" else "",
-            "down": asdict(down) if down else None,
+            "down": values_of(down) if down else None,
         },
         "worker": "running" if locks.worker_alive(home) else "idle",
         "spool": {
@@ -84,7 +84,7 @@ def overview(
             "left": [list(item) for item in spool.left(home)],
             "hook_log": _last_line(Home(home).hook_log),
         },
-        "jobs": [asdict(job) for job in queued],
+        "jobs": [values_of(job) for job in queued],
         "obstacles": obstacles(queued, down),
         "runs": _run_rows(_last_runs(ledger)),
         "conversations": _conversations(ledger),
@@ -226,8 +226,8 @@ def _dream(ledger: Ledger, settings: Settings, store: Path) -> dict[str, Any]:
         else known.last_success + settings.dream.interval_hours * 3600,
         "asked_at": gates[0].at if gates else None,
         "waits": " ".join(gate.reason for gate in gates if not gate.open),
-        "gates": [asdict(gate) for gate in gates],
-        "refusals": [asdict(gate) for gate in dreams.refusals(ledger, str(store), limit=_LAST_RUNS)],
+        "gates": [values_of(gate) for gate in gates],
+        "refusals": [values_of(gate) for gate in dreams.refusals(ledger, str(store), limit=_LAST_RUNS)],
     }
 
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
-from dataclasses import fields as fields_of
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TextIO
@@ -58,6 +55,8 @@ def _json(value: Any) -> str:
 
 def plain(value: Any) -> dict[str, Any]:
     """Return the dataclass `value` as a mapping of its own fields, whose values stay as they are."""
+    from dataclasses import fields as fields_of
+
     return {field.name: getattr(value, field.name) for field in fields_of(value)}
 
 
@@ -107,7 +106,9 @@ def _columns(stream: TextIO) -> int | None:
     except OSError:
         return None
     # COLUMNS stands above what the terminal says, as everywhere.
-    return shutil.get_terminal_size(own).columns or None
+    from shutil import get_terminal_size
+
+    return get_terminal_size(own).columns or None
 
 
 def _flowing(text: str, columns: int | None) -> str:
@@ -195,12 +196,14 @@ def screens(draw: Callable[[int, int], Sequence[str]], *, seconds: float, frames
     On a terminal each frame is written over the last one, line by line, so that nothing flickers; elsewhere
     frames follow one another.
     """
+    from shutil import get_terminal_size
+
     shown = 0
     terminal = sys.stdout.isatty()
     write("\x1b[?1049h\x1b[?25l" if terminal else "")
     try:
         while True:
-            size = shutil.get_terminal_size()
+            size = get_terminal_size()
             lines = [harmless(text) for text in draw(size.columns, size.lines)]
             if terminal:
                 kept = [cells.cut(text, size.columns) for text in lines[: size.lines]]
@@ -245,6 +248,8 @@ def ask(question: str) -> bool:
 
 
 def _plain(value: Any) -> Any:
+    from dataclasses import asdict, is_dataclass
+
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     if isinstance(value, datetime):

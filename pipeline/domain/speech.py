@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+from pipeline.record import changing, record
 
 Speaker = Literal["person", "assistant"]
 
@@ -24,7 +25,7 @@ TOUCHING = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 """How the files of an entry begin: what was done, a space, the path."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MemoryWrite:
     """One call of the assistant's that wrote a memory file, and was neither refused nor failed.
 
@@ -44,7 +45,7 @@ class MemoryWrite:
     changed: bool = False
 
 
-@dataclass(slots=True)
+@changing
 class Entry:
     """One record of a transcript, as much of it as Reverie keeps; nobody changes one once it is made.
 
@@ -110,7 +111,7 @@ class BareLink(NamedTuple):
     sidechain: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Utterance:
     """One thing that was said, ready to be shown to the model and cited.
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
+
+from pipeline.record import record
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _INDENT = "  "
@@ -25,7 +26,7 @@ class BadJsonError(ValueError):
         self.column = column
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Item:
     """One value of a container: its `key` (None in a list), where key or value begins, where the value is."""
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline.core.atomic import TEMP_MARK, ensure_dir, write_atomic
@@ -21,6 +20,7 @@ from pipeline.core.home import Home
 from pipeline.intake.payload import PAYLOAD_LIMIT as PAYLOAD_LIMIT
 from pipeline.intake.payload import decode_text, fields_of, payload_of, text_field
 from pipeline.ledger import Ledger, events
+from pipeline.record import field, record
 from pipeline.safety.late import late
 
 READ_LIMIT = 16 << 20
@@ -33,7 +33,7 @@ _NAME = late(r"(\d{13})-\d+-[0-9a-f]{6}-([A-Za-z0-9]{1,40})\.json")
 _SESSION = late(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SpoolFile:
     """One pending file. `id` is its name without ``.json``; `received_at` is in epoch seconds."""
 
@@ -43,7 +43,7 @@ class SpoolFile:
     received_at: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Event:
     """What one hook event says; the first seven fields are what the ledger keeps.
 

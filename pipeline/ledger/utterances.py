@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.core.errors import LedgerError
 from pipeline.ledger.connection import Ledger
+from pipeline.record import record
 
 if TYPE_CHECKING:
     import sqlite3
@@ -27,7 +27,7 @@ FIRST_ENTRIES = 200
 _OF_FILE = "file_id = (SELECT id FROM memory_file_states WHERE file_path = ?)"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EntryRow:
     """One entry as evidence: what it says, when, who said it, and where it stands.
 

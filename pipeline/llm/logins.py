@@ -11,20 +11,20 @@ and a shell come to the same line.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.core.errors import UnauthorisedError
 from pipeline.hooklib import claude_settings, places
+from pipeline.hooklib.digests import sha256
 from pipeline.hooklib.jsonish import decode, loads
 from pipeline.llm import error_phrases
+from pipeline.record import record
 
 if TYPE_CHECKING:
     from pipeline.config import ModelSettings
@@ -64,7 +64,7 @@ COPY_LINE = f'pass_env = ["{OAUTH}={_COPY}"]'
 COPYING = f'export {_COPY}="${OAUTH}" beside it (Claude Code keeps {OAUTH} itself from hooks)'
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Login:
     """A way to a model that the environment offers: its switch, all names seen, the line that allows it."""
 
@@ -182,7 +182,7 @@ def stamp(settings: ModelSettings) -> str:
             parts.append(None)
         else:
             parts.append((found.st_mtime_ns, found.st_size))
-    return hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:16]
+    return sha256(repr(parts).encode("utf-8", "replace"))[:16]
 
 
 def names_models_itself(environ: Mapping[str, str]) -> bool:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 
+from pipeline.record import record
 from pipeline.safety.plausible import host_like, stands_for_another
 from pipeline.safety.rule import DIGIT, MIXED, lower
 from pipeline.safety.unbroken import views
@@ -32,7 +32,7 @@ _MOST_CLEAN, _LONGEST_CLEAN = 1 << 15, 40
 _LONG_PART = 20
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fingerprint:
     """What is kept of a value: a digest of its letters and digits, their number, whether blanks part them."""
 

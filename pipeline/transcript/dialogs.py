@@ -7,12 +7,12 @@ Whether a person answered at all is decided by `decided.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple, TypeGuard
 
 from pipeline.domain.speech import FORMS, MENU_TOOL, PLAN_TOOL, Channel
 from pipeline.hooklib.plain import lines_of
+from pipeline.record import changing
 from pipeline.safety.late import late
 from pipeline.transcript import client_texts, decided
 from pipeline.transcript.tools import may_be_plan
@@ -45,7 +45,7 @@ class Said(NamedTuple):
     text: str
 
 
-@dataclass(slots=True)
+@changing
 class Dialog:
     """A tool use whose result has not been seen: its name, the plan it shows, and where its record stands.
 

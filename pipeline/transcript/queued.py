@@ -9,12 +9,13 @@ the assistant went on after a ``remove``, the person typed something else, or th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pipeline.core.clock import iso, parse_time
 from pipeline.core.ids import derived_id, digest
 from pipeline.domain.speech import Entry
+from pipeline.record import changing
 from pipeline.safety.late import late
 from pipeline.transcript import speech
 from pipeline.transcript.lines import Piece
@@ -29,7 +30,7 @@ _DEQUEUED = "d"
 _POSITION = late(r"(\d+)\+(\d+)([wrd])")
 
 
-@dataclass(slots=True)
+@changing
 class _Item:
     entry: Entry
     state: str = _WAITING

@@ -12,7 +12,7 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, fields
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeVar
@@ -24,6 +24,7 @@ from pipeline.core.ids import digest
 from pipeline.domain.speech import BareLink, Entry
 from pipeline.domain.tallies import tally
 from pipeline.hooklib import jsonish
+from pipeline.record import changing, field, record
 from pipeline.safety.late import late
 from pipeline.transcript import kinds, lines, quick
 from pipeline.transcript.files import unreadable
@@ -41,7 +42,7 @@ _LARGEST = 2**64
 _PLACE = late(r"(\d+)\+(\d+)")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cursor:
     """How far a transcript has been read, and enough to notice that it is no longer the same file.
 
@@ -96,7 +97,7 @@ START = Cursor()
 Item = TypeVar("Item", Entry, Entry | BareLink)
 
 
-@dataclass(slots=True)
+@changing
 class Reading(Generic[Item]):
     """One pass over a transcript. Consume `entries` to the end, then look at the other fields.
 
