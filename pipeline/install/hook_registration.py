@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,10 +16,11 @@ from pipeline.core.paths import bundled
 from pipeline.hooklib import home_files, places
 from pipeline.hooklib.events import ANSWERED, EVENTS, TOOL, TOOLS
 from pipeline.hooklib.plain import lines_of
+from pipeline.safety.late import late
 
 TIMEOUT_SECONDS = 10
 
-_OURS = re.compile(r" -I -S \S.*[/\\]hooks[/\\](?:capture|recall)\.py['\"]* (\w+)")
+_OURS = late(r" -I -S \S.*[/\\]hooks[/\\](?:capture|recall)\.py['\"]* (\w+)")
 
 
 def hook_command(event: str, *, python: str = "", hooks: Path | None = None) -> str:

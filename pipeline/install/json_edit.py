@@ -12,8 +12,9 @@ import re
 from typing import Any
 
 from pipeline.record import record
+from pipeline.safety.late import late
 
-_BLANK = re.compile(r"[ \t\n\r]*")
+_BLANK = late(r"[ \t\n\r]*")
 _INDENT = "  "
 
 

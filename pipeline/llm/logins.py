@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -25,6 +24,7 @@ from pipeline.hooklib.digests import sha256
 from pipeline.hooklib.jsonish import decode, loads
 from pipeline.llm import error_phrases
 from pipeline.record import record
+from pipeline.safety.late import late
 
 if TYPE_CHECKING:
     from pipeline.config import ModelSettings
@@ -58,7 +58,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 """What switches a login on, and the variables that go with it, in the order in which the client looks."""
 _SWITCH = "CLAUDE_CODE_USE_"
 _CLOUD = tuple(f"{_SWITCH}{name}" for name in ("BEDROCK", "VERTEX", "FOUNDRY", "MANTLE", "ANTHROPIC_"))
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|HEADERS|BASE_URL")
+_SECRET = late(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|HEADERS|BASE_URL")
 _MOST_BYTES = 16 << 20
 COPY_LINE = f'pass_env = ["{OAUTH}={_COPY}"]'
 COPYING = f'export {_COPY}="${OAUTH}" beside it (Claude Code keeps {OAUTH} itself from hooks)'
