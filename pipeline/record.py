@@ -65,7 +65,8 @@ def _made_of(cls: type[C], *, frozen: bool) -> type[C]:
     body |= {"__slots__": names, "__match_args__": names, "__dataclass_fields__": _Fields(defaults, frozen)}
     body |= {"__repr__": _showing(hidden), "__reduce__": _reduced}
     sources = dict(_sources(names, defaults, frozen=frozen))
-    made: type[C] = type(cls)(cls.__name__, cls.__bases__, body)
+    kind: Any = type(cls)
+    made: type[C] = kind(cls.__name__, cls.__bases__, body)
     for name, source in sources.items():
         if name not in cls.__dict__:
             setattr(made, name, _late(made, name, source, defaults))
@@ -107,7 +108,7 @@ def _late(made: type, name: str, source: str, defaults: dict[str, object]) -> Ca
     """Return a method that makes itself of `source` when it is first called."""
 
     def first(self: object, /, *args: object, **kwargs: object) -> object:
-        known = {f"_{each}": value for each, value in defaults.items()}
+        known: dict[str, Any] = {f"_{each}": value for each, value in defaults.items()}
         known |= {"_set": object.__setattr__, "_frozen": _frozen}
         exec(source, known)
         method = known[name]
@@ -140,7 +141,7 @@ class _Fields:
                 else:
                     fields.append((name, annotation, dataclasses.field(default=default)))
             like = dataclasses.make_dataclass(kind.__name__, fields, frozen=self._frozen)
-            self._found = like.__dataclass_fields__
+            self._found = like.__dict__["__dataclass_fields__"]
         return self._found
 
 

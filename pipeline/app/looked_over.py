@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import marshal
 import os
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,11 +47,10 @@ def files_of_others(home: Path, store: Path, settings: Settings) -> dict[str, An
     try:
         lines, waiting = open_store(store, settings).look_over()
     except StoreError:
-        lines, waiting = [], Counter()  # `doctor` tells what is wrong with the folder itself.
-    else:
-        # A home without a ledger is not in use yet.
-        if look and not lines and Home(home).ledger.exists():
-            kept_values.add(file, str(store), [look, dict(waiting)], most=_MOST_STORES)
+        return {"left_out": [], "to_adopt": {}}  # `doctor` tells what is wrong with the folder itself.
+    # A home without a ledger is not in use yet.
+    if look and not lines and Home(home).ledger.exists():
+        kept_values.add(file, str(store), [look, dict(waiting)], most=_MOST_STORES)
     return {"left_out": lines, "to_adopt": dict(waiting)}
 
 
