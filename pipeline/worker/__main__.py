@@ -6,9 +6,7 @@ starts a worker.
 
 from __future__ import annotations
 
-import argparse
 import logging
-import logging.handlers
 import os
 import sys
 import time
@@ -37,6 +35,27 @@ class _BeginAnew(Exception):  # noqa: N818 - no error
     """The process has to wait, and holds more than it needs for that: it begins anew in its own place."""
 
 
+class RotatedLog(logging.FileHandler):
+    """A log whose lines go on in a new file before it has `MOST_BYTES`; the former one is kept beside it.
+
+    ``logging.handlers`` has such a one too, and loads sockets and queues for others.
+    """
+
+    MOST_BYTES = 500_000
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the line of `record`, into a new file where it does not fit into this one."""
+        try:
+            file = Path(self.baseFilename)
+            if file.is_file() and file.stat().st_size + len(self.format(record)) >= self.MOST_BYTES:
+                self.stream.close()
+                self.stream = None  # type: ignore[assignment]
+                file.replace(f"{file}.1")
+        except OSError:
+            self.handleError(record)
+        super().emit(record)
+
+
 class FieldFormatter(logging.Formatter):
     """Puts the fields that a line has behind its text, as in ``… job=7 run=01ab session=5c1e``.
 
@@ -54,10 +73,8 @@ class FieldFormatter(logging.Formatter):
 
 def main(arguments: list[str] | None = None) -> int:
     """Run as the detached process: pass after pass until nothing is due soon, then exit 0."""
-    parser = argparse.ArgumentParser(prog="pipeline.worker")
-    parser.add_argument("--lock-fd", type=int, default=-1)
-    parser.add_argument("--anew", action="store_true", help="this process has just begun anew")
-    options = parser.parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    lock_fd, is_anew = _options(given)
     os.umask(0o077)  # what no helper makes, such as the log when it is begun anew, is nobody else's either
     try:
         home = ensure_dir(paths.home_dir())
@@ -67,13 +84,22 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write(f"Reverie's home can't be used: {error}\n")
         return 1
     try:
-        _work(home, options.lock_fd, is_anew=options.anew)
+        _work(home, lock_fd, is_anew=is_anew)
     except (ReverieError, OSError) as error:
         _complain(home, _described(error))
     except BaseException as error:
         LOG.error("ends by an error that nobody expected: %s: %s", type(error).__name__, error)
         raise
     return 0
+
+
+def _options(given: list[str]) -> tuple[int, bool]:
+    """Return the handle of ``worker.lock``, -1 for none, and whether this process has just begun anew.
+
+    By hand: what parses command lines for people takes as long to load as the ledger to ask.
+    """
+    at = given.index("--lock-fd") + 1 if "--lock-fd" in given else len(given)
+    return int(given[at]) if at < len(given) else -1, "--anew" in given
 
 
 def _work(home: Path, lock_fd: int, *, is_anew: bool) -> None:
@@ -201,9 +227,7 @@ def _linger(home: Path, worker: Worker, left: set[str], *, is_heavy: bool) -> bo
 
 def _log_to(home: Path) -> None:
     ensure_dir(Home(home).logs)
-    handler = logging.handlers.RotatingFileHandler(
-        Home(home).worker_log, maxBytes=500_000, backupCount=1, encoding="utf-8"
-    )
+    handler = RotatedLog(Home(home).worker_log, encoding="utf-8")
     handler.setFormatter(FieldFormatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     # The parent of every area's logger: reverie.intake, reverie.worker, reverie.recall, …
     # A log on a full disk is no reason to stop, nor to say so at each of its lines: `hook_state.note` tells.
