@@ -341,19 +341,21 @@ class Store:
 
     def reindex(
         self, *, now: datetime, index_lines: int | None = None, begin: bool = True, tell: Listener = len,
-        anew: bool = False,
+        anew: bool = False, again: bool = False,
     ) -> list[str]:  # fmt: skip
         """Rebuild every derived file; return the paths written, which are none when nothing changed.
 
         With `index_lines` MEMORY.md gets no more lines than that, until it is next rebuilt. Unless it may
-        `begin` one, it gets no first block where no memory is ours. `tell` gets all; `anew` reads every file.
+        `begin` one, it gets no first block where no memory is ours. `tell` gets all; `anew` reads every file,
+        `again` looks at none whose name was there at the last look (`Scanner.scan_again`).
         """
         if self._bare:
             tell(self.scan().documents)
             return []
         with self._locked(), scanning.collector_paused(), self._index.at_most(index_lines):
             self._recover()
-            documents = self._scanner.scan(keep=True, anew=anew).documents
+            look = self._scanner.scan_again() if again else self._scanner.scan(keep=True, anew=anew)
+            documents = look.documents
             with self._scanner.writing_beside():
                 wrote = self._rebuild(documents, now, begin=begin)
                 wrote += derived_files.write(self.root, self._scanner, documents, self._scanner.ids, now)
