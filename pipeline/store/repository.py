@@ -27,7 +27,6 @@ from pipeline.domain.memory import Evidence, Memory
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
 from pipeline.store.catalogue import derived_files
 from pipeline.store.catalogue.scanner import Listener, Scanner
-from pipeline.store.catalogue.sieve import Sieve
 from pipeline.store.changes.journal import Journal
 from pipeline.store.changes.planner import Planner
 from pipeline.store.derived import usage
@@ -72,7 +71,6 @@ class Store:
         self.identities = Identities(root, self._written, team=self.is_team)
         parts = (self._written, self.identities, self._index)
         self._scanner = Scanner(root, *parts, keeps=not (to_look or self.is_team))
-        self.sieve = Sieve(self._scanner.asker)
         self._planner = Planner(root, self._scanner, self._written, self._index, flat=self._bare)
         self._journal = Journal(root, self._written)
 
