@@ -148,7 +148,7 @@ def serve() -> None:
     import tenacity  # noqa: F401
 
     import pipeline.cli.main  # noqa: F401
-    import pipeline.worker.__main__  # noqa: F401
+    import pipeline.worker.process  # noqa: F401
     from pipeline.cli.tree import program
     from pipeline.core.errors import UnavailableError
     from pipeline.llm.anthropic_client import AnthropicProvider
@@ -176,7 +176,7 @@ def serve() -> None:
 def _become(order: Order) -> None:
     """Be what was ordered, and end."""
     from pipeline.cli import main as command
-    from pipeline.worker import __main__ as worker
+    from pipeline.worker import process as worker
 
     status = 1
     try:
