@@ -45,13 +45,14 @@ def files_of_others(home: Path, store: Path, settings: Settings) -> dict[str, An
     if isinstance(known, list) and len(known) == 2 and known[0] == look and isinstance(known[1], dict):
         return {"left_out": [], "to_adopt": known[1]}
     try:
-        lines, waiting = open_store(store, settings).look_over()
+        lines, found = open_store(store, settings).look_over()
     except StoreError:
         return {"left_out": [], "to_adopt": {}}  # `doctor` tells what is wrong with the folder itself.
+    waiting = {str(by): number for by, number in found.items()}
     # A home without a ledger is not in use yet.
     if look and not lines and Home(home).ledger.exists():
-        kept_values.add(file, str(store), [look, dict(waiting)], most=_MOST_STORES)
-    return {"left_out": lines, "to_adopt": dict(waiting)}
+        kept_values.add(file, str(store), [look, waiting], most=_MOST_STORES)
+    return {"left_out": lines, "to_adopt": waiting}
 
 
 def _look(store: Path) -> str:

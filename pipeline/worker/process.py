@@ -48,8 +48,9 @@ class RotatedLog(logging.FileHandler):
         try:
             file = Path(self.baseFilename)
             if file.is_file() and file.stat().st_size + len(self.format(record)) >= self.MOST_BYTES:
-                self.stream.close()
-                self.stream = None  # type: ignore[assignment]
+                if self.stream is not None:
+                    self.stream.close()
+                self.stream = None
                 file.replace(f"{file}.1")
         except OSError:
             self.handleError(record)

@@ -18,7 +18,7 @@ from pipeline.search.ticks import TICK_NS
 from pipeline.store import Store
 from tests.support.stores import apply, memory
 
-NONE = {"left_out": [], "to_adopt": {}}
+NONE: dict[str, object] = {"left_out": [], "to_adopt": {}}
 
 
 @pytest.fixture
