@@ -14,24 +14,20 @@ TURN = 'the worker of a turn that says "ok"'
 TURNS = {
     Row(
         f"worker, {FEW}", f"{TURN}, {FEW} memories", "bare start of Python", Target(GIVEN, cpu=worker.START)
-    ): (
-        f'"ok" among {FEW}',
-        "bare interpreter",
-    ),
-    Row(f"worker, {MOST}", f"{TURN}, {MOST} memories", f"{FEW} memories", Target(GIVEN, cpu=worker.GROWTH)): (
-        f'"ok" among {MOST}',
-        f"among {FEW}",
-    ),
+    ): worker.TURN,
+    Row(
+        f"worker, {MOST}", f"{TURN}, {MOST} memories", f"{FEW} memories", Target(GIVEN, cpu=worker.GROWTH)
+    ): worker.TURN_GROWTH,
 }
 IDLE = {
     Row(
-        f"idle worker, {count}",
-        f"memory of a worker that waits, {count} memories",
+        f"idle worker, {count:,}",
+        f"memory of a worker that waits, {count:,} memories",
         "",
         Target(GIVEN, other=worker.IDLE_MB),
         unit="MB",
-    ): (f"idle after {count}", "1 MB")
-    for count in (FEW, MOST)
+    ): name
+    for count, name in worker.IDLE.items()
 }
 DREAM = {
     Row(
@@ -39,7 +35,7 @@ DREAM = {
         f"a dream without the scan of the store, 10 of {MOST} changed",
         f"10 of {FEW} changed",
         Target(OWN, cpu=worker.DREAM_GROWTH),
-    ): ("  its own part", f"10 of {FEW}")
+    ): worker.OWN_PART
 }
 
 
@@ -48,14 +44,14 @@ def groups() -> list[Group]:
     return [_group("turn", TURNS), _group("idle", IDLE), _group("dream", DREAM)]
 
 
-def _group(part: str, named: Mapping[Row, tuple[str, str]]) -> Group:
-    """Return the rows for those lines of `part` that have these two names."""
+def _group(part: str, named: Mapping[Row, str]) -> Group:
+    """Return the rows for those lines of `part` that have these names."""
 
     def measure(folder: Path, rounds: int, wanted: Collection[str]) -> Mapping[str, Found]:
-        lines = {(line.what, line.against): line for line in worker.ROWS[part](folder, rounds)}
+        lines = {line.name: line for line in worker.ROWS[part](folder, rounds)}
         made = {}
-        for row, names in named.items():
-            line = lines[names]
+        for row, name in named.items():
+            line = lines[name]
             if row.unit == "MB":
                 made[row.name] = Found(row.name, other=line.cpu, rounds=1)
             else:

@@ -181,7 +181,7 @@ def _peak(folder: Path, megabytes: int) -> float:
 
 def main() -> None:
     """Ingest the transcript named on the command line and print this process's peak memory in MB."""
-    import pipeline.worker.__main__  # noqa: F401 - the worker's own modules count too
+    import pipeline.worker.process  # noqa: F401 - the worker's own modules count too
 
     path = Path(sys.argv[1])
     _into_new(path, path.parent)

@@ -44,6 +44,8 @@ GROWTH, START, IDLE_MB = 1.3, 25.0, 60.0
 DREAM_GROWTH = 1.5
 WORKER = (sys.executable, "-m", "pipeline.worker")
 K = TypeVar("K")
+TURN, TURN_GROWTH, OWN_PART = "a turn of few", "a turn of most over one of few", "the dream's own part"
+IDLE = {COUNTS[0]: "idle after few", COUNTS[-1]: "idle after most"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,8 @@ class Line:
     cpu_ms: float
     peak: float
     target: float
+    name: str = ""
+    """By which `bench.behind` asks for it, "" for a line that is only shown."""
 
     @property
     def verdict(self) -> str:
@@ -209,20 +213,28 @@ def turns(place: Path, rounds: int) -> list[Line]:
     few = COUNTS[0]
     lines = [
         _line(
-            f'"ok" among {count:,}', "bare interpreter", found[count], found[0], START if count == few else 0
+            f'"ok" among {count:,}',
+            "bare interpreter",
+            found[count],
+            found[0],
+            START if count == few else 0,
+            TURN if count == few else "",
         )
         for count in COUNTS
     ]
     most = COUNTS[-1]
-    return [*lines, _line(f'"ok" among {most:,}', f"among {few:,}", found[most], found[few], GROWTH)]
+    return [
+        *lines,
+        _line(f'"ok" among {most:,}', f"among {few:,}", found[most], found[few], GROWTH, TURN_GROWTH),
+    ]
 
 
 def idling(place: Path, _: int) -> list[Line]:
     """Return what a worker holds that waits after a turn among `COUNTS` memories, in MB."""
     lines = []
-    for count in (COUNTS[0], COUNTS[-1]):
+    for count, name in IDLE.items():
         held = Desk(place / str(count), count).idle()
-        lines.append(Line(f"idle after {count:,}", "1 MB", held, None, 0.0, held, IDLE_MB))
+        lines.append(Line(f"idle after {count:,}", "1 MB", held, None, 0.0, held, IDLE_MB, name))
     return lines
 
 
@@ -252,7 +264,7 @@ def dreams(place: Path, rounds: int) -> list[Line]:
     }
     return [
         _line(f"dream, 10 of {many:,}", f"10 of {few:,}", found["dream", many], found["dream", few], 0),
-        _line("  its own part", f"10 of {few:,}", own[many], own[few], DREAM_GROWTH),
+        _line("  its own part", f"10 of {few:,}", own[many], own[few], DREAM_GROWTH, OWN_PART),
     ]
 
 
@@ -301,10 +313,17 @@ def _in_turn(works: Mapping[K, Callable[[], Cost]], rounds: int) -> dict[K, Cost
     }
 
 
-def _line(what: str, against: str, subject: Cost, floor: Cost, target: float) -> Line:
+def _line(what: str, against: str, subject: Cost, floor: Cost, target: float, name: str = "") -> Line:
     wall = subject.wall / floor.wall
     return Line(
-        what, against, subject.cpu / floor.cpu, wall, subject.cpu * 1e3, subject.peak, target or float("inf")
+        what,
+        against,
+        subject.cpu / floor.cpu,
+        wall,
+        subject.cpu * 1e3,
+        subject.peak,
+        target or float("inf"),
+        name,
     )
 
 

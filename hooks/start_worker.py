@@ -104,6 +104,8 @@ def environment(home: str, path: str, system: str = os.name) -> dict[str, str]:
     values["PATH"] = search_path(home, system)
     values.update({"REVERIE_HOME": home, "REVERIE_SEEN": " ".join(seen), "PYTHONSAFEPATH": "1"})
     values["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # looking for them reads what every package says of itself
+    if broke_a_compiled_file(home + "/logs/worker.log"):
+        values["PYTHONPYCACHEPREFIX"] = os.devnull  # none is read, and the worker removes it
     values["PYTHONUTF8"] = "1"  # the names of files are what they are, whatever LC_ALL says
     config = values.get("CLAUDE_CONFIG_DIR")
     if config and config[0] != "~":
@@ -278,18 +280,29 @@ def beside(root: str) -> str:
 
 def lacked_a_package(log: str) -> bool:
     """Whether the last that a worker said is that a module is missing in its Python."""
+    last = last_line(log)
+    return last.startswith((b"ModuleNotFoundError: ", b"ImportError: ")) or b"No module named" in last
+
+
+def broke_a_compiled_file(log: str) -> bool:
+    """Whether the last that a worker said is that what Python keeps compiled of a module can't be read."""
+    last = last_line(log)
+    return last.startswith((b"EOFError: ", b"ValueError: bad marshal", b"TypeError: ")) or b"marshal" in last
+
+
+def last_line(log: str) -> bytes:
+    """Return the last line of the file `log`, or the end of a long one; nothing where it can't be read."""
     try:
         handle = os.open(log, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError:
-        return False
+        return b""
     try:
         os.lseek(handle, max(0, os.fstat(handle).st_size - 600), os.SEEK_SET)
-        last = os.read(handle, 600).strip().rpartition(b"\n")[2]
+        return os.read(handle, 600).strip().rpartition(b"\n")[2]
     except OSError:
-        return False
+        return b""
     finally:
         os.close(handle)
-    return last.startswith((b"ModuleNotFoundError: ", b"ImportError: ")) or b"No module named" in last
 
 
 def is_up_to_date(home: str, root: str, python: str) -> bool:

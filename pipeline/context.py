@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from pipeline.core.clock import Clock
 from pipeline.hooklib.ownership import WRITTEN
 from pipeline.hooklib.places import PROJECT_STORE
 from pipeline.ledger import Ledger, files
+from pipeline.record import record
 
 if TYPE_CHECKING:
     from pipeline.config import Settings
@@ -58,7 +58,7 @@ def known_stores(ledger: Ledger | None) -> list[Path]:
     return [path for path in dict.fromkeys([*read_for, *ours]) if path.is_dir()]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PhaseContext:
     """Everything extraction and the dream need. `client` is None when no model is to be asked (offline)."""
 

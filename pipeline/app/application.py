@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +25,8 @@ from pipeline.core.errors import (
     UsageError,
 )
 from pipeline.core.home import Home
-from pipeline.domain.memory import TYPES
 from pipeline.hooklib import ownership
 from pipeline.hooklib.memory_format import INDEX
-from pipeline.install import claude_settings
 from pipeline.ledger import Ledger, conversations, files, jobs, look_at_ledger, open_ledger, runs
 
 if TYPE_CHECKING:
@@ -326,6 +323,8 @@ class App:
                 notice = renew_ledger(self.home, self.settings, self.clock) if held else ""
             if not notice:
                 raise
+        from dataclasses import replace
+
         return replace(self._pass(retry=retry), renewed=notice)
 
     def _pass(self, *, retry: bool) -> Pass:
@@ -356,12 +355,15 @@ class App:
         if self.is_user_scope:
             return "`reverie add --user TEXT` keeps what is meant for all projects."
         from pipeline.app.status import next_step
+        from pipeline.install import claude_settings
 
         wired = event or bool(claude_settings.wiring(paths.project_root(Path.cwd())).sources)
         return next_step(self.settings.store.mode, wired=wired, event=event)
 
     def memories(self, kind: str | None) -> tuple[list[Document], list[str]]:
         """Return the store's memories (all or of one type), and lines about unreadable files."""
+        from pipeline.domain.memory import TYPES
+
         if kind is not None and kind not in TYPES:
             raise UsageError(f"there is no type {kind!r}", fix=f"Types: {', '.join(TYPES)}.")
         if self.is_fresh:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.app import folders
-from pipeline.context import open_store
+from pipeline.app.looked_over import files_of_others
 from pipeline.core import locks, paths
 from pipeline.core.errors import StoreError
 from pipeline.core.home import Home
@@ -33,11 +32,12 @@ from pipeline.ledger import (
 )
 from pipeline.ledger.outages import Outage
 from pipeline.llm import describe
+from pipeline.record import values_of
 from pipeline.store import undone_runs
 from pipeline.store.files.layout import memory_files
+from pipeline.store.ownership import moves
 from pipeline.store.ownership.access import owner
 from pipeline.text.humanize import count
-from pipeline.worker.moved import left_behind
 
 if TYPE_CHECKING:
     from pipeline.config import Settings
@@ -64,8 +64,8 @@ def overview(
         "team": _team(store),
         "waiting_folder": folders.waiting(Path.cwd())[0],
         "moved_from": ownership.moved_from(str(store), str(paths.project_root(Path.cwd()))),
-        "left_behind": left_behind(ledger, store),
-        **_files_of_others(store, settings),
+        "left_behind": moves.left_behind(files.stores(ledger), store),
+        **files_of_others(home, store, settings),
         "ledger": ledger.note,
         "left_alone": projects.why_ignored(str(Path.cwd()), settings.projects.only, settings.projects.ignore),
         "mode": settings.store.mode,
@@ -75,7 +75,7 @@ def overview(
             "why": reason,
             "model": settings.model.model,
             "means": OFFLINE_MEANS if provider == "offline" else "",
-            "down": asdict(down) if down else None,
+            "down": values_of(down) if down else None,
         },
         "worker": "running" if locks.worker_alive(home) else "idle",
         "spool": {
@@ -84,7 +84,7 @@ def overview(
             "left": [list(item) for item in spool.left(home)],
             "hook_log": _last_line(Home(home).hook_log),
         },
-        "jobs": [asdict(job) for job in queued],
+        "jobs": [values_of(job) for job in queued],
         "obstacles": obstacles(queued, down),
         "runs": _run_rows(_last_runs(ledger)),
         "conversations": _conversations(ledger),
@@ -97,18 +97,6 @@ def overview(
         "to_come": to_come(ledger, home, settings),
         "unread": unread.reasons(ledger, print_sessions=settings.extraction.include_print_sessions),
     }
-
-
-def _files_of_others(store: Path, settings: Settings) -> dict[str, Any]:
-    """Return ``left_out``, a line for each kind of files that can't be taken, and ``to_adopt``.
-
-    That is how many files wait for one yes, by who wrote them as far as it was noted.
-    """
-    try:
-        lines, waiting = open_store(store, settings).look_over() if store.is_dir() else ([], Counter())
-    except StoreError:
-        lines, waiting = [], Counter()  # `doctor` tells what is wrong with the folder itself.
-    return {"left_out": lines, "to_adopt": dict(waiting)}
 
 
 def to_come(ledger: Ledger, home: Path, settings: Settings) -> dict[str, int]:
@@ -238,8 +226,8 @@ def _dream(ledger: Ledger, settings: Settings, store: Path) -> dict[str, Any]:
         else known.last_success + settings.dream.interval_hours * 3600,
         "asked_at": gates[0].at if gates else None,
         "waits": " ".join(gate.reason for gate in gates if not gate.open),
-        "gates": [asdict(gate) for gate in gates],
-        "refusals": [asdict(gate) for gate in dreams.refusals(ledger, str(store), limit=_LAST_RUNS)],
+        "gates": [values_of(gate) for gate in gates],
+        "refusals": [values_of(gate) for gate in dreams.refusals(ledger, str(store), limit=_LAST_RUNS)],
     }
 
 

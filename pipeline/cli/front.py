@@ -8,7 +8,7 @@ import os
 import sys
 
 from pipeline import __version__
-from pipeline.cli import streams, table
+from pipeline.cli import streams
 from pipeline.hooklib import places
 
 TYPE_CHECKING = False
@@ -59,6 +59,8 @@ def statusline() -> None:
 
 def top_help(columns: int) -> str:
     """Return what ``reverie --help`` prints on so many columns; "" where its first line does not fit."""
+    from pipeline.cli import table
+
     width = max(min(columns, _MOST_COLUMNS) - _MARGIN, _LEAST_COLUMNS)
     usage = f"Usage: {_program()} {table.USAGE}"
     if len(usage) > width:
@@ -85,6 +87,8 @@ def shortened(text: str, most: int) -> str:
 
 
 def _options(width: int) -> "Iterator[str]":
+    from pipeline.cli import table
+
     names = max(map(len, table.OPTIONS))
     for name, text in table.OPTIONS.items():
         first, *more = _filled(text, width - names - 2 * _MARGIN, "")

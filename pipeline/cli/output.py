@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
-from dataclasses import fields as fields_of
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TextIO
@@ -21,6 +17,7 @@ from pipeline.cli.progress import say
 from pipeline.cli.streams import write
 from pipeline.core.errors import ReverieError
 from pipeline.safety.invisible import visible
+from pipeline.safety.late import late
 
 LEAST_PROSE = 16
 """Columns that some words need to be read on the rest of a line."""
@@ -28,12 +25,12 @@ _COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
 _NARROW = 4
 _LEAST = 20
 """Columns a text gets however narrow the terminal is."""
-_WORDS = re.compile(r"(\s*)(\S+)")
-_BREAKS = (re.compile(r"(?<=/)(?=[^/])"), re.compile(r"(?<=[^_-][_-])(?=[^_-])"), None)
+_WORDS = late(r"(\s*)(\S+)")
+_BREAKS = (late(r"(?<=/)(?=[^/])"), late(r"(?<=[^_-][_-])(?=[^_-])"), None)
 """Where a word too long for a line may break, the best places first; None is anywhere."""
-_LEAD = re.compile(r"\s*(?:\S+(?: \S+)?\s{2,}|[-*] )")
+_LEAD = late(r"\s*(?:\S+(?: \S+)?\s{2,}|[-*] )")
 """What stands before the words of a line: the mark of a list, or a label set apart by spaces."""
-_CARRIAGE_RETURN = re.compile(r"\r(?!\n)")
+_CARRIAGE_RETURN = late(r"\r(?!\n)")
 
 
 def data(value: Any, text: Callable[[], None], *, as_json: bool) -> None:
@@ -58,6 +55,8 @@ def _json(value: Any) -> str:
 
 def plain(value: Any) -> dict[str, Any]:
     """Return the dataclass `value` as a mapping of its own fields, whose values stay as they are."""
+    from dataclasses import fields as fields_of
+
     return {field.name: getattr(value, field.name) for field in fields_of(value)}
 
 
@@ -107,7 +106,9 @@ def _columns(stream: TextIO) -> int | None:
     except OSError:
         return None
     # COLUMNS stands above what the terminal says, as everywhere.
-    return shutil.get_terminal_size(own).columns or None
+    from shutil import get_terminal_size
+
+    return get_terminal_size(own).columns or None
 
 
 def _flowing(text: str, columns: int | None) -> str:
@@ -195,12 +196,14 @@ def screens(draw: Callable[[int, int], Sequence[str]], *, seconds: float, frames
     On a terminal each frame is written over the last one, line by line, so that nothing flickers; elsewhere
     frames follow one another.
     """
+    from shutil import get_terminal_size
+
     shown = 0
     terminal = sys.stdout.isatty()
     write("\x1b[?1049h\x1b[?25l" if terminal else "")
     try:
         while True:
-            size = shutil.get_terminal_size()
+            size = get_terminal_size()
             lines = [harmless(text) for text in draw(size.columns, size.lines)]
             if terminal:
                 kept = [cells.cut(text, size.columns) for text in lines[: size.lines]]
@@ -245,6 +248,8 @@ def ask(question: str) -> bool:
 
 
 def _plain(value: Any) -> Any:
+    from dataclasses import asdict, is_dataclass
+
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     if isinstance(value, datetime):

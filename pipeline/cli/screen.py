@@ -9,7 +9,6 @@ from typing import Any
 from pipeline.app.application import App
 from pipeline.cli import cells, output
 from pipeline.core.zone import local
-from pipeline.domain.authorship import UNKNOWN
 from pipeline.text.humanize import ago, bar, count, day_and_time, room
 
 _LABEL = 10
@@ -112,6 +111,8 @@ def _work(value: dict[str, Any], now: datetime, columns: int) -> list[str]:
 
 def _to_adopt(waiting: dict[str, int]) -> str:
     """Return how many files wait for a yes; `waiting` counts them by who wrote them."""
+    from pipeline.domain.authorship import UNKNOWN
+
     number, unknown = sum(waiting.values()), waiting.get(UNKNOWN, 0)
     wait = f"{'waits' if number == 1 else 'wait'} for `reverie adopt`"
     if unknown == number:

@@ -1,22 +1,18 @@
 """Settings that were found sound, kept in Reverie's home until what they came from changes.
 
-They hold for one text of ``config.toml``, the variables above it and this version of the rules. A file that
-is torn, another's or of another version counts for nothing, and the next who looks makes it anew. What may
-have a secret in it is not kept: those settings are read each time.
+They hold for one text of ``config.toml``, the variables above it and this version of the rules. What is of
+another version counts for nothing, and the next who looks makes it anew. What may have a secret in it is not
+kept: those settings are read each time.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import stat
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pipeline.core import system, zone
-from pipeline.core.atomic import write_atomic
+from pipeline.core import kept_values, zone
 from pipeline.core.home import Home
 from pipeline.hooklib import memory_format
 from pipeline.hooklib import settings as hook_settings
@@ -32,7 +28,6 @@ if TYPE_CHECKING:
 
 _MOST_KEPT = 4
 """So that a shell with variables of its own and the worker don't take each other's away."""
-_MOST_BYTES = 256 << 10
 _RULES = (
     *(str(Path(__file__).with_name(name)) for name in ("rules.py", "given.py", "kept.py")),
     *(hook_settings.__file__, memory_format.__file__),
@@ -109,7 +104,7 @@ def key_of(text: str, above: Sequence[tuple[str, str]]) -> str:
     "" where the rules have no source that could tell their version.
     """
     try:
-        rules = b"\0".join(read_file(file, _MOST_BYTES) for file in _RULES)
+        rules = b"\0".join(read_file(file, kept_values.MOST_BYTES) for file in _RULES)
     except OSError:
         return ""
     given = json.dumps([text, above], ensure_ascii=True)
@@ -118,7 +113,7 @@ def key_of(text: str, above: Sequence[tuple[str, str]]) -> str:
 
 def found(home: Path, key: str) -> Settings | None:
     """Return the settings kept in `home` under `key`, None where there are none to go by."""
-    values = _read(Home(home).kept_settings).get(key) if key else None
+    values = kept_values.read(Home(home).kept_settings).get(key) if key else None
     if not isinstance(values, dict) or not all(isinstance(section, dict) for section in values.values()):
         return None
     name = values.get("extraction", {}).get("time_zone")
@@ -136,46 +131,11 @@ def keep(home: Path, key: str, settings: Settings) -> None:
     values = {name: section.model_dump() for name, section in settings}
     if not key or not Home(home).ledger.exists() or _may_be_secret(values):
         return
-    file = Home(home).kept_settings
-    others = [item for item in _read(file).items() if item[0] != key]
-    text = json.dumps(dict([*others[1 - _MOST_KEPT :], (key, values)])).encode()
-    # Without it the next one is slower, and what keeps it from being written, others tell.
-    with suppress(OSError):
-        if file.exists() and not _is_private(file.lstat()):
-            file.unlink()
-        write_atomic(file, sha256(text).encode() + b"\n" + text)
+    kept_values.add(Home(home).kept_settings, key, values, most=_MOST_KEPT)
 
 
 def _as_given(section: dict[str, Any]) -> dict[str, Any]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in section.items()}
-
-
-def _read(file: Path) -> dict[str, Any]:
-    """Return all that is kept in `file`, {} where that is not exactly what one of us wrote."""
-    flags = os.O_RDONLY | system.NO_LINK | system.OPEN | getattr(os, "O_NONBLOCK", 0)
-    try:
-        handle = os.open(file, flags)
-        try:
-            raw = os.read(handle, _MOST_BYTES) if _is_private(os.fstat(handle)) else b""
-        finally:
-            os.close(handle)
-    except OSError:
-        return {}
-    digest, _, text = raw.partition(b"\n")
-    if digest != sha256(text).encode():
-        return {}
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _is_private(info: os.stat_result) -> bool:
-    """Whether a file is ours and nobody else's, as far as the system tells."""
-    if not stat.S_ISREG(info.st_mode):
-        return False
-    return os.name == "nt" or (info.st_uid == os.geteuid() and not info.st_mode & 0o077)
 
 
 def _may_be_secret(values: dict[str, dict[str, Any]]) -> bool:

@@ -6,7 +6,9 @@ It is asked last and costs nothing else anything: when it fails, the next dream 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -21,7 +23,7 @@ from pipeline.llm import Message, Request
 from pipeline.llm.lenient_fields import ITEMS, Text, Texts
 from pipeline.llm.prompts import load
 from pipeline.safety.invisible import visible_line
-from pipeline.store import Snapshot
+from pipeline.store import Document, Snapshot
 from pipeline.store.derived import cues
 from pipeline.verify.barred import bar
 from pipeline.verify.tags import phrased
@@ -57,16 +59,8 @@ def add_missing(phase: PhaseContext, snapshot: Snapshot) -> int:
     """
     if phase.client is None or not phase.settings.dream.cues:
         return 0
-    present = {document.path: document.memory for document in snapshot.documents}
-    # An empty answer counts as asked: the same text would get it again.
-    asked = {
-        path: (text, phrases)
-        for path, (text, phrases) in cues.read(phase.store.root).items()
-        if path in present and text == cues.text_digest(present[path])
-    }
-    lacking = [memory for path, memory in present.items() if not memory.cues and path not in asked]
-    lacking = [memory for memory in lacking if not bar(f"{memory.description}\n{memory.body}")]
-    lacking = sorted(lacking, key=lambda memory: (-memory.changed_at, memory.path))[:MOST_MEMORIES]
+    asked = _asked(phase.store.root, snapshot.documents)
+    lacking = _lacking(item for item in snapshot.documents if item.path not in asked)
     if not lacking:
         return 0
     shown = "\n\n".join(_shown(number, memory) for number, memory in enumerate(lacking, start=1))
@@ -80,13 +74,37 @@ def add_missing(phase: PhaseContext, snapshot: Snapshot) -> int:
         return 0
     kept = asked | _entries(lacking, reply)
     try:
-        cues.write(phase.store.root, kept)
+        newest = max(item.stamp.ctime_ns for item in snapshot.documents)
+        cues.write(phase.store.root, kept, newest=newest)
     except OSError as error:
         LOG.warning("the cues can't be written: %s", error)
         return 0
     with phase.ledger.transaction():
         committed_reply.close(phase, [key], word="applied")
     return sum(1 for memory in lacking if kept[memory.path][1])
+
+
+def _asked(root: Path, documents: Iterable[Document]) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Return by path what was answered for the text that each file has; only what changed since is read.
+
+    An empty answer counts as asked: the same text would get it again.
+    """
+    known, before = cues.read(root), cues.borne_out_before(root)
+    return {
+        item.path: known[item.path]
+        for item in documents
+        if item.path in known
+        and (item.stamp.ctime_ns < before or known[item.path][0] == cues.text_digest(item.memory))
+    }
+
+
+def _lacking(documents: Iterable[Document]) -> list[Memory]:
+    """Return the memories among `documents` to ask for, newest first; no more are read than it takes."""
+    without = [item for item in documents if not item.head.cues]
+    without.sort(key=lambda item: (-item.head.changed_at, item.path))
+    memories = (item.memory for item in without)
+    open_to_all = (memory for memory in memories if not bar(f"{memory.description}\n{memory.body}"))
+    return list(islice(open_to_all, MOST_MEMORIES))
 
 
 def _entries(memories: Sequence[Memory], reply: Cued) -> dict[str, tuple[str, tuple[str, ...]]]:

@@ -12,12 +12,13 @@ brings such moments down to now; who stores what it returns waits one interval a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from pipeline.core.clock import at_most_now
 from pipeline.domain.operations import Gate
+from pipeline.record import record
 
 if TYPE_CHECKING:
     from pipeline.config import DreamSettings
@@ -28,7 +29,7 @@ TEAM = "Others write in this folder too, so no dream touches what is in it."
 """Why a team's folder sees no dream, whoever asks for one."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GateFacts:
     """What the gates are judged by, for one store.
 

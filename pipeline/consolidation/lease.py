@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from pipeline.core.process import boot_id, lives, process_name
 from pipeline.domain.operations import Gate
 from pipeline.ledger import Ledger, calls, dreams
 from pipeline.llm.budget import Usage, refusal
+from pipeline.record import changing
 
 if TYPE_CHECKING:
     from pipeline.config import Settings
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 LEASE_SECONDS = 900.0
 
 
-@dataclass(slots=True)
+@changing
 class Permit:
     """The right to change a store, held by a lease in the ledger and by Claude Code's lock file."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.hooklib import home_files
+from pipeline.record import record
 
 NAMES: tuple[str, ...] = tuple(value for name, value in vars(home_files).items() if name.isupper())
 """All of them, relative to the home, with ``/`` between parts."""
@@ -13,7 +13,7 @@ OWN: tuple[str, ...] = tuple(dict.fromkeys(name.partition("/")[0] for name in NA
 """What stands in the home itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Home:
     """Reverie's own state directory at `path`. Nothing is looked at: a property names, there or not."""
 
@@ -43,6 +43,11 @@ class Home:
     def kept_settings(self) -> Path:
         """Return the settings that were found sound."""
         return self.path / home_files.KEPT_SETTINGS
+
+    @property
+    def looked_over(self) -> Path:
+        """Return in which stores nothing is wrong, by their looks."""
+        return self.path / home_files.LOOKED_OVER
 
     @property
     def python(self) -> Path:

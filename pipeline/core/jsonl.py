@@ -17,17 +17,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pipeline.core import system
 from pipeline.core.atomic import ensure_dir
+from pipeline.record import changing, field
 
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | system.NO_LINK | system.NO_WAIT | system.OPEN
 
 
-@dataclass(slots=True)
+@changing
 class Lines:
     """What a file holds: the values in its order, and the numbers (from 1) of the lines that are no JSON."""
 

@@ -8,9 +8,7 @@ every branch can be tried on any system.
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,6 +65,8 @@ def end_group(pid: int, *, force: bool) -> None:
 
     For systems with process groups; on others run what `ending` returns.
     """
+    import signal
+
     try:
         os.killpg(pid, signal.SIGKILL if force else signal.SIGTERM)
     except (ProcessLookupError, PermissionError):
@@ -86,6 +86,8 @@ def may_copy(system: str = sys.platform) -> bool:
 
     Windows can't; elsewhere than on Linux the system's own libraries may not outlive it beside other threads.
     """
+    import threading
+
     return hasattr(os, "fork") and (system == "linux" or threading.active_count() == 1)
 
 
@@ -112,6 +114,8 @@ def start_copy(work: Callable[[int], None], *, pipe_bytes: int) -> tuple[int, in
 
 def end_copy(pid: int) -> None:
     """End a copy, whatever it does, and wait until it is gone."""
+    import signal
+
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from pipeline.record import field, record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class MemoryAction:
     """What an extraction did to one memory.
 
@@ -37,7 +38,7 @@ class MemoryAction:
         return cls(action, name, memory_id, path, reason, tuple(values.get("sources") or ()))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DreamAction:
     """What one operation of a dream did.
 
@@ -88,7 +89,7 @@ def action_from_json(values: Mapping[str, Any]) -> Action:
     return DreamAction.from_json(values) if "op" in values else MemoryAction.from_json(values)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RunSummary:
     """How a run ended: why, what it did, what it turned down.
 

@@ -16,8 +16,9 @@ In doubt the answer is `UNKNOWN`, and then a person's word is needed for any cha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from pipeline.record import record
 
 By = Literal["reverie", "claude", "person", "unknown"]
 REVERIE: By = "reverie"
@@ -50,7 +51,7 @@ COARSE, STAMPED = 2.0, 1.0
 after it; the client writes within some milliseconds."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FileWrite:
     """One call that wrote a memory file: `path` is absolute, `at` and `until` are epoch seconds or None.
 
@@ -75,7 +76,7 @@ class FileWrite:
         return self.until or self.at or 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stamp:
     """What the client wrote into front matter: the session a memory began in, when it was last written.
 
@@ -87,7 +88,7 @@ class Stamp:
     was_here: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Facts:
     """A file as it stands: the digest of its text (as in `FileWrite`), when it was written, its stamp.
 
@@ -106,7 +107,7 @@ class Facts:
     tended: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Author:
     """Who wrote a file, by what sign, and for Claude the session, record and time (epoch seconds) of it."""
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from pipeline.record import record
 
 JobKind = Literal["extract_turn", "extract_conversation", "reindex", "dream"]
 JobState = Literal["waiting", "leased", "done", "parked"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Job:
     """One job row. `key` is what it is about: a source file's key, a conversation's id as text, or
     the path of a store.

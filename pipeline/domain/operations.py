@@ -8,10 +8,11 @@ quotes. Only an insight has words of its own, and a person decides on each.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any, Literal, TypeGuard, get_args
 
 from pipeline.domain.body import Body
+from pipeline.record import changing, field, record
 
 OpName = Literal["keep", "merge", "supersede", "strike", "retire", "relate", "insight", "promote"]
 OPS: tuple[OpName, ...] = get_args(OpName)
@@ -24,7 +25,7 @@ def is_op(name: str) -> TypeGuard[OpName]:
     return name in OPS
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cover:
     """Sentence `number` (from 1) of the memory `id`, and the sentence of another that stands for it.
 
@@ -37,7 +38,7 @@ class Cover:
     by_number: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operation:
     """One proposed change to the memories named by `ids` (memory ids, never handles or names).
 
@@ -119,7 +120,7 @@ def is_of_earlier_version(values: Mapping[str, Any]) -> bool:
     return "covered" not in values
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Refused:
     """An operation that was not taken, and why, as a sentence for the report.
 
@@ -134,7 +135,7 @@ class Refused:
     later: bool = False
 
 
-@dataclass(slots=True)
+@changing
 class Checked:
     """What a check left of a plan, in the plan's order."""
 
@@ -147,7 +148,7 @@ class Checked:
         return tuple(memory_id for operation in self.accepted for memory_id in operation.leaving)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gate:
     """One condition of a dream. `reason` is a sentence for a person and says what is missing."""
 
@@ -156,7 +157,7 @@ class Gate:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cluster:
     """Memories that go to the model together: `ids` may be changed, `fixed` are shown as context only."""
 

@@ -10,7 +10,6 @@ it cuts too little, so that what belongs together stays together.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -72,6 +71,8 @@ def sentences(body: str) -> tuple[Sentence, ...]:
 
 def key_of(text: str) -> str:
     """Return 8 hex digits that name a sentence, equal for two that are equal (see `folded`)."""
+    import hashlib  # It opens OpenSSL, which most who only list memories need not.
+
     return hashlib.sha256(folded(text).encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 

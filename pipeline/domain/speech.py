@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+from pipeline.record import changing, record
 
 Speaker = Literal["person", "assistant"]
 
@@ -13,8 +14,6 @@ Channel = Literal["typed", "queued", "slash", "answer", "refusal", "beside_tool"
 ``answer`` to a question form or a plan, ``refusal`` of a tool or a plan, ``beside_tool`` as text in an
 entry that also carries tool results. What a person did without words stands in square brackets."""
 
-PROMPTS = frozenset({"typed", "slash"})
-"""The channels by which a person begins a turn; all others belong to one that runs."""
 PLAN_TOOL = "ExitPlanMode"
 MENU_TOOL = "AskUserQuestion"
 FORMS = frozenset({PLAN_TOOL, MENU_TOOL})
@@ -25,19 +24,8 @@ TOUCHING = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 """Tools that change a file."""
 """How the files of an entry begin: what was done, a space, the path."""
 
-MOST_TYPES = 64
-"""Different record types that are counted by name; a transcript with more is none that the host wrote."""
-OTHER_TYPES = "(other)"
 
-
-def tally(counts: dict[str, int], record_type: str, times: int = 1) -> None:
-    """Add `times` records of type `record_type` to `counts`, which stays of bounded size."""
-    if record_type not in counts and len(counts) >= MOST_TYPES:
-        record_type = OTHER_TYPES
-    counts[record_type] = counts.get(record_type, 0) + times
-
-
-@dataclass(frozen=True, slots=True)
+@record
 class MemoryWrite:
     """One call of the assistant's that wrote a memory file, and was neither refused nor failed.
 
@@ -57,7 +45,7 @@ class MemoryWrite:
     changed: bool = False
 
 
-@dataclass(slots=True)
+@changing
 class Entry:
     """One record of a transcript, as much of it as Reverie keeps; nobody changes one once it is made.
 
@@ -123,7 +111,7 @@ class BareLink(NamedTuple):
     sidechain: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Utterance:
     """One thing that was said, ready to be shown to the model and cited.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,12 +18,13 @@ from pipeline.domain.action import RunSummary
 from pipeline.extraction.outcome import Outcome
 from pipeline.extraction.strategies import Span, Strategy
 from pipeline.ledger import Ledger, inbox, runs, watermarks
+from pipeline.record import record
 
 if TYPE_CHECKING:
     from pipeline.extraction.write import Proposal
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Books:
     """The ledger as runs over the store that it calls `store` are kept in it."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pipeline.domain.action import MemoryAction
+from pipeline.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outcome:
     """What one run did. `word` is as in `ledger.runs`; counts are by action.
 

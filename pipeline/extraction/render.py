@@ -13,12 +13,13 @@ Nothing is cut while there is room; then what nobody was asked in goes first (`s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 
 from pipeline.core import zone
 from pipeline.domain.speech import EDITED, FORMS, TOUCHING, WROTE, Utterance
 from pipeline.extraction.shortening import shortened, size
+from pipeline.record import record
 from pipeline.safety.invisible import visible
 from pipeline.text.pasted import LEGEND, MARK, marked
 
@@ -34,7 +35,7 @@ _MANNER = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rendering:
     """Numbered dialogue. `lines` maps each number to its utterance; `first_new` is the first new number.
 

@@ -8,7 +8,6 @@ to each strategy at most once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,6 +17,7 @@ from pipeline.domain.speech import Utterance
 from pipeline.extraction.acknowledgements import only_noise
 from pipeline.extraction.render import windows
 from pipeline.ledger import Ledger, conversations, dialogue, runs, utterances, watermarks
+from pipeline.record import record
 
 if TYPE_CHECKING:
     from pipeline.config import ExtractionSettings
@@ -30,7 +30,7 @@ _CONTEXT_PER_CHAR = 2
 """Characters of the lines before for each of new dialogue."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Span:
     """A stretch of dialogue to extract from.
 
@@ -96,7 +96,7 @@ class Strategy(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TurnStrategy:
     """What was said since the watermark, soon after it was said; provisional by nature.
 
@@ -209,7 +209,7 @@ def _within(row: int, stretches: Sequence[tuple[int, int]]) -> bool:
     return any(first <= row <= last for first, last in stretches)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConversationStrategy:
     """A whole conversation once it is over: corrects, completes, withdraws, and writes the episode.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,13 @@ from pipeline.hooklib.events import EVENTS, TOOL
 from pipeline.hooklib.jsonish import BOM
 from pipeline.install import json_edit
 from pipeline.install.hook_registration import is_our_hook
+from pipeline.record import record
 
 MEND = "Mend the file first: nothing was changed in it."
 _NAME = "reverie"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SettingsFile:
     """What one settings file holds, {} for one that is not there; numbers are kept as text."""
 
@@ -58,7 +58,7 @@ class SettingsFile:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wiring:
     """By what our hooks run in a project: settings `files`, the weakest first, and the `plugin`, "" for none.
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,14 +13,14 @@ from pipeline.core import paths
 from pipeline.core.atomic import write_atomic
 from pipeline.core.home import Home
 from pipeline.core.paths import bundled
-from pipeline.core.tools import background_path
 from pipeline.hooklib import home_files, places
 from pipeline.hooklib.events import ANSWERED, EVENTS, TOOL, TOOLS
 from pipeline.hooklib.plain import lines_of
+from pipeline.safety.late import late
 
 TIMEOUT_SECONDS = 10
 
-_OURS = re.compile(r" -I -S \S.*[/\\]hooks[/\\](?:capture|recall)\.py['\"]* (\w+)")
+_OURS = late(r" -I -S \S.*[/\\]hooks[/\\](?:capture|recall)\.py['\"]* (\w+)")
 
 
 def hook_command(event: str, *, python: str = "", hooks: Path | None = None) -> str:
@@ -32,6 +30,8 @@ def hook_command(event: str, *, python: str = "", hooks: Path | None = None) -> 
     absolutely and quoted. Should that Python go away, the launcher finds another; should the whole
     package go away, the command still succeeds, as a session must not suffer from what is left of us.
     """
+    import shlex  # Most only look which hooks are there.
+
     folder = hooks or bundled("hooks")
     interpreter = shlex.quote(python or sys.executable)
     script = shlex.quote(str(folder / ("recall.py" if event in ANSWERED else "capture.py")))
@@ -98,6 +98,8 @@ def note_interpreter(home: Path, python: str = "") -> None:
 def _note_path(home: Path) -> None:
     """Note where this shell has the programs that the worker needs; in a session PATH may be a project's."""
     if not places.by_client():
+        from pipeline.core.tools import background_path
+
         write_atomic(Home(home).noted_path, os.fsencode(background_path() + "\n"))
 
 

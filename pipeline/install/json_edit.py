@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 
-_BLANK = re.compile(r"[ \t\n\r]*")
+from pipeline.record import record
+from pipeline.safety.late import late
+
+_BLANK = late(r"[ \t\n\r]*")
 _INDENT = "  "
 
 
@@ -25,7 +27,7 @@ class BadJsonError(ValueError):
         self.column = column
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Item:
     """One value of a container: its `key` (None in a list), where key or value begins, where the value is."""
 

@@ -58,13 +58,12 @@ def note_authors(
     store can't be read or written.
     """
     documents = store.scan().documents if documents is None else documents
-    guesses = store.sieve.saying(documents, ASSISTANT)
     writes = calls_in(ledger, store)
     sessions = _Sessions(ledger, store)
     fresh = []
     for document in documents:
         if document.hand == OURS:
-            found = _ours(store, document) if document.path in guesses else None
+            found = _ours(store, document) if document.origin == ASSISTANT else None
         else:
             found = _theirs(store, document, writes.get(document.path, ()), sessions, now)
         if found is not None and found != store.identities.known(document.path):

@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pipeline.core.clock import Clock
-from pipeline.domain.speech import BareLink, Entry, tally
+from pipeline.domain.speech import BareLink, Entry
+from pipeline.domain.tallies import tally
 from pipeline.ledger import Ledger, secrets
 from pipeline.safety.recognised import Fingerprint
 from pipeline.safety.redaction import Redacted, redact

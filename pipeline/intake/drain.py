@@ -11,7 +11,6 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +32,7 @@ from pipeline.intake.ingest import file_key, ingest_file
 from pipeline.intake.left_alone import why_left_alone
 from pipeline.intake.spool import SpoolFile
 from pipeline.ledger import Ledger, events, jobs, runs, secrets, unread, utterances
+from pipeline.record import changing, field
 from pipeline.safety.redaction import redact
 from pipeline.transcript import find
 
@@ -47,7 +47,7 @@ LEFT_SECONDS = 7 * 86_400.0
 _FiledEvents = list[tuple[SpoolFile, spool.Event]]
 
 
-@dataclass(slots=True)
+@changing
 class Drained:
     """What one drain did: events taken, files quarantined, and the ids of events left for a later try.
 

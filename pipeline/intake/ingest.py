@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,13 +20,14 @@ from pipeline.intake.clearing import Cleared, Learned, clear, type_counts
 from pipeline.intake.left_alone import why_left_alone
 from pipeline.ledger import Ledger, files
 from pipeline.ledger.entries import commit_ingest
+from pipeline.record import changing, record
 from pipeline.transcript import Cursor, abandoned, skim
 
 if TYPE_CHECKING:
     from pipeline.config import Settings
 
 
-@dataclass(slots=True)
+@changing
 class Ingested:
     """What one pass over one file did; `skipped` is "" or why nothing was read.
 
@@ -80,7 +80,7 @@ class KnownFiles:
         return Ingested(known[0], path, skipped="unchanged")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Task:
     """A file that is to be read on from `cursor`; `size` and `mtime_ms` are those of the look at it."""
 

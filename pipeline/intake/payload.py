@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 from pipeline.hooklib.plain import well_formed
-from pipeline.safety.redaction import redact
+from pipeline.safety.late import late
 
 PAYLOAD_LIMIT = 20_000
 """Bytes of redacted JSON kept in the ledger for one event."""
 _SALVAGE = {
-    name: re.compile(rf'"{name}"\s{{0,20}}:\s{{0,20}}("(?:[^"\\\n]|\\.){{1,4096}}")')
+    name: late(rf'"{name}"\s{{0,20}}:\s{{0,20}}("(?:[^"\\\n]|\\.){{1,4096}}")')
     for name in ("session_id", "transcript_path", "cwd", "hook_event_name", "agent_id", "reason", "trigger")
 }
 
@@ -63,6 +62,8 @@ def _safe(value: Any, longest: int, depth: int) -> Any:
     """Return `value` with its strings redacted and at most `longest` characters, and no deep nesting."""
     if isinstance(value, str):
         # Redacted with some text to spare, so that the cut does not hide half a secret from the rules.
+        from pipeline.safety.redaction import redact  # Who only counts what waits keeps nothing.
+
         text = redact(well_formed(value[: longest + 4096])).text
         return text if len(text) <= longest else text[:longest] + "…"
     if isinstance(value, dict):

@@ -11,9 +11,7 @@ File names are ``<epoch ms, 13 digits>-<pid>-<6 hex>-<hook>.json``, so that name
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline.core.atomic import TEMP_MARK, ensure_dir, write_atomic
@@ -22,6 +20,8 @@ from pipeline.core.home import Home
 from pipeline.intake.payload import PAYLOAD_LIMIT as PAYLOAD_LIMIT
 from pipeline.intake.payload import decode_text, fields_of, payload_of, text_field
 from pipeline.ledger import Ledger, events
+from pipeline.record import field, record
+from pipeline.safety.late import late
 
 READ_LIMIT = 16 << 20
 """Bytes of one file that are looked at; the hook keeps no more."""
@@ -29,11 +29,11 @@ QUARANTINE_LIMIT = 64_000
 """Characters of an unreadable event that are kept, redacted."""
 STALE_SECONDS = 86_400.0
 
-_NAME = re.compile(r"(\d{13})-\d+-[0-9a-f]{6}-([A-Za-z0-9]{1,40})\.json")
-_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_NAME = late(r"(\d{13})-\d+-[0-9a-f]{6}-([A-Za-z0-9]{1,40})\.json")
+_SESSION = late(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SpoolFile:
     """One pending file. `id` is its name without ``.json``; `received_at` is in epoch seconds."""
 
@@ -43,7 +43,7 @@ class SpoolFile:
     received_at: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Event:
     """What one hook event says; the first seven fields are what the ledger keeps.
 

@@ -9,7 +9,6 @@ asked for a while (`pipeline.ledger.outages`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from pipeline.ledger import outages
 from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.llm import budget
 from pipeline.llm.budget import Spent, Usage
+from pipeline.record import names_of, record
 
 if TYPE_CHECKING:
     from pipeline.config import SpendSettings
@@ -28,7 +28,7 @@ LOW_WATER = 0.2
 _HOUR = 3600.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call:
     """One model call, times in epoch seconds. While `outcome` is ``started``, its tokens are estimates."""
 
@@ -50,7 +50,7 @@ class Call:
     sent: bool = True
 
 
-_COLUMNS = ", ".join(field.name for field in fields(Call))
+_COLUMNS = ", ".join(names_of(Call))
 
 
 class LedgerMeter:

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from pipeline.core.clock import at_most_now, parse_time
 from pipeline.core.errors import LedgerError
-from pipeline.domain.speech import PROMPTS
+from pipeline.domain.tallies import PROMPTS
 from pipeline.ledger.connection import Ledger, Moment, seconds
+from pipeline.record import changing, record
 
 if TYPE_CHECKING:
     import sqlite3
@@ -53,7 +53,7 @@ _REBUILT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Conversation:
     """One conversation; `first_row` and `last_row` bound its entries, times are ISO 8601 or None if unknown.
 
@@ -74,7 +74,7 @@ class Conversation:
     last_row: int
 
 
-@dataclass(slots=True)
+@changing
 class _Segment:
     first_row: int
     last_row: int

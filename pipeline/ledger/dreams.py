@@ -8,12 +8,12 @@ only keeps Claude Code and us apart.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.core.clock import parse_time
 from pipeline.core.ids import new_id
 from pipeline.ledger.connection import Ledger, Moment, seconds
+from pipeline.record import record
 
 if TYPE_CHECKING:
     import sqlite3
@@ -22,7 +22,7 @@ REFUSALS_KEPT = 200
 """Rows of the history of closed gates, for each store."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DreamState:
     """When a store was last consolidated, last tried, and last searched for sessions.
 
@@ -34,7 +34,7 @@ class DreamState:
     last_scan: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GateRow:
     """What one gate answered, in words, when it was last asked (epoch seconds)."""
 

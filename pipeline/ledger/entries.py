@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -27,6 +26,7 @@ from pipeline.domain.speech import BareLink, Entry
 from pipeline.ledger import conversations, file_writes, lineage, links, recalls
 from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.ledger.files import file_id, store_state
+from pipeline.record import record
 
 _BATCH_ENTRIES = 4096
 _BATCH_CHARS = 4_000_000
@@ -51,7 +51,7 @@ ON CONFLICT DO NOTHING
 _BAD_LINE = "INSERT INTO bad_lines (file_id, place, reason) VALUES (?, ?, ?)"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IngestResult:
     """What one pass brought: rows that are new, and entries that were already known."""
 

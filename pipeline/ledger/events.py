@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
 
 from pipeline.ledger.connection import Ledger
+from pipeline.record import record, values_of
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Event:
     """One hook call; `id` is its spool file's stem, the payload is redacted, `received_at` epoch seconds."""
 
@@ -27,7 +27,7 @@ def record_events(ledger: Ledger, events: Sequence[Event]) -> list[Event]:
     with ledger.transaction():
         for event in events:
             added = ledger.execute(
-                "INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", astuple(event)
+                "INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", tuple(values_of(event).values())
             )
             if added.rowcount:
                 new.append(event)

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pipeline.domain.speech import tally
+from pipeline.domain.tallies import tally
 from pipeline.ledger.connection import Ledger, Moment, seconds
+from pipeline.record import record
 
 if TYPE_CHECKING:
     import sqlite3
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FileState:
     """One transcript file.
 

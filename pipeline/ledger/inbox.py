@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from pipeline.core.errors import LedgerError
 from pipeline.core.home import Home
 from pipeline.ledger.connection import Ledger, Moment, seconds
+from pipeline.record import names_of, record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InboxItem:
     """One proposal: what kind, its content as JSON, why it is here, and the run it came from ("" for none).
 
@@ -50,7 +50,7 @@ AGAIN = "again"
 """The key of a payload that counts how often a yes to it was undone."""
 ADOPTED = "adopted"
 """The key of a payload that names the change set in which it was done together with others."""
-_COLUMNS = ", ".join(field.name for field in fields(InboxItem))
+_COLUMNS = ", ".join(names_of(InboxItem))
 
 
 def add_inbox(

@@ -16,7 +16,8 @@ from zlib import crc32
 
 import orjson
 
-from pipeline.domain.speech import PROMPTS, BareLink, Entry
+from pipeline.domain.speech import BareLink, Entry
+from pipeline.domain.tallies import PROMPTS
 from pipeline.ledger.connection import Ledger
 from pipeline.transcript.branch import WINDOW, Link
 

@@ -9,15 +9,12 @@ the clock that noted it turns out to have been ahead. How long it is, `pipeline.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-
 from pipeline.core.clock import at_most_now, wait_left
 from pipeline.core.errors import PROVIDER_DOWN, BusyError, InvalidReplyError, ModelError, OverloadedError
 from pipeline.hooklib.plain import clipped
 from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.llm import retry
-from pipeline.safety.invisible import visible_line
-from pipeline.safety.redaction import redact
+from pipeline.record import names_of, record
 
 LONG_SECONDS = 3_600.0
 """A trouble that may pass by itself and lasts longer than this is worth a person's notice."""
@@ -25,7 +22,7 @@ _REASON_CHARS = 1_000
 _SHOWN_CHARS = 200
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outage:
     """Why `provider` does not answer: the word of its last error, and `reason` and `fix` for a person.
 
@@ -60,7 +57,7 @@ class Outage:
         return self.outcome not in retry.PASSES | retry.FOR_A_PERSON
 
 
-_COLUMNS = tuple(field.name for field in fields(Outage))
+_COLUMNS = names_of(Outage)
 
 
 def known(ledger: Ledger, provider: str) -> Outage | None:
@@ -133,7 +130,11 @@ def clear(ledger: Ledger, provider: str) -> None:
 
 def _in_words(error: ModelError) -> tuple[str, str]:
     """Return reason and fix of `error` for a person, each on one line."""
+    from pipeline.safety.invisible import visible_line
+
     if isinstance(error, InvalidReplyError):
+        from pipeline.safety.redaction import redact
+
         shown = clipped(visible_line(redact(error.reply).text), _SHOWN_CHARS)
         reason = f"The provider answers a small question with “{shown}”." if shown else str(error)
         fix = (

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, fields
 from typing import Any, Literal
 
 from pipeline.core import faults
 from pipeline.ledger.connection import Ledger, Moment, seconds
+from pipeline.record import record
 
 Use = Literal["show", "recall", "read"]
 """How a memory was asked for: by a person's `reverie show` or `recall`, or read from its file."""
@@ -21,7 +22,7 @@ LEFT_OUT = -1
 """The mark in `counted` of a row that can't be counted: no store of ours has that memory."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Progress:
     """How far a session's file was read: `taken` bytes of it, of which `head` holds the first few.
 
@@ -34,7 +35,7 @@ class Progress:
     head: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Item:
     """One memory in a line: `why` are the words that led to it; `chars` and `tokens` measure its piece."""
 
@@ -49,7 +50,7 @@ class Item:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Line:
     """One line: `kind` is ``sent``, ``start`` or ``reset``, `at` epoch seconds, `hook` what it came from.
 
@@ -70,7 +71,7 @@ class Line:
     items: tuple[Item, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BadLine:
     """A line, or a part of one, that can't be understood, with the beginning of its text."""
 
@@ -79,7 +80,7 @@ class BadLine:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Logged:
     """One row of the log, to be counted; `use` is "" for a memory that was merely put into a context."""
 
@@ -91,7 +92,7 @@ class Logged:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SessionTotals:
     """What one session was given in all; times are epoch seconds."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from pipeline.core import locks
 from pipeline.core.errors import LedgerError
 from pipeline.ledger import connection as ledgers
+from pipeline.record import record
 
 _KEPT = ("model_calls", "breaker", "inbox", "tombstones", "dream_states", "dream_refusals", "chores")
 """Tables whose rows are taken over; none of them points into another."""
@@ -26,7 +26,7 @@ _MAGIC = b"SQLite format 3\0"
 _MOST_GROWTH = 64
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Renewed:
     """What became of a damaged ledger: where it is now, and the tables of which not all could be read."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.core.clock import parse_time
@@ -17,6 +16,7 @@ from pipeline.hooklib import claude_settings
 from pipeline.hooklib.times import DAY
 from pipeline.ledger import runs
 from pipeline.ledger.connection import Ledger, Moment, seconds
+from pipeline.record import record
 
 if TYPE_CHECKING:
     import sqlite3
@@ -34,7 +34,7 @@ _HELD = "(content <> '' OR note <> '')"
 _BYTES = "length(CAST(content AS BLOB)) + length(CAST(note AS BLOB))"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Held:
     """The dialogue of one source file: utterances, bytes, those unread, when it last grew (0: unknown)."""
 
@@ -147,7 +147,7 @@ def compact(ledger: Ledger) -> None:
     ledger.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Row:
     id: int
     size: int

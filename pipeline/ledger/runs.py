@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 from pipeline.core.errors import LedgerError
-from pipeline.domain.action import RunSummary
 from pipeline.ledger.connection import Ledger, Moment, seconds
 from pipeline.ledger.jobs import note_progress
+from pipeline.record import names_of, record
+
+if TYPE_CHECKING:
+    from pipeline.domain.action import RunSummary
 
 _OUTCOMES = ("applied", "proposed", "known", "nothing", "skipped")
 
@@ -23,7 +26,7 @@ _READ_LATER = "failed:read_later"
 _DONE = (*_OUTCOMES, GIVEN_UP)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Run:
     """One run over the rows `from_row` to `through_row` of the file (or whatever `key` names).
 
@@ -51,10 +54,12 @@ class Run:
     @property
     def summary(self) -> RunSummary:
         """Return what the run did; of one that has not ended, an empty summary."""
+        from pipeline.domain.action import RunSummary
+
         return RunSummary.from_json(json.loads(self.summary_json or "{}"))
 
 
-_COLUMNS = ", ".join(field.name for field in fields(Run))
+_COLUMNS = ", ".join(names_of(Run))
 
 
 def start_run(

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.core.errors import LedgerError
-from pipeline.domain.memory import Evidence
-from pipeline.domain.speech import Speaker, Utterance
 from pipeline.ledger.connection import Ledger
-from pipeline.text.quotes import quoted_in
+from pipeline.record import record
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from pipeline.domain.memory import Evidence
+    from pipeline.domain.speech import Speaker, Utterance
 
 SPEECH = "speaker IS NOT NULL AND superseded = 0 AND abandoned = 0 AND content <> ''"
 """What was said and stands; of what `pipeline.ledger.retention` has emptied only the row is left."""
@@ -27,7 +27,7 @@ FIRST_ENTRIES = 200
 _OF_FILE = "file_id = (SELECT id FROM memory_file_states WHERE file_path = ?)"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EntryRow:
     """One entry as evidence: what it says, when, who said it, and where it stands.
 
@@ -201,6 +201,8 @@ def was_said(ledger: Ledger, source: Evidence) -> bool:
     entry = find_entry(ledger, source.session, source.uuid)
     if entry is None or entry.speaker != source.speaker:
         return False
+    from pipeline.text.quotes import quoted_in
+
     return quoted_in(source.quote, entry.text)
 
 
@@ -231,6 +233,8 @@ def _up_to(rows: Iterable[sqlite3.Row], limit: int | None, *, at_least_one: bool
 
 
 def _utterance(row: sqlite3.Row) -> Utterance:
+    from pipeline.domain.speech import Utterance
+
     return Utterance(
         row=row["id"],
         session_id=row["session_id"],

@@ -7,8 +7,9 @@ Token estimates are characters / 3.5, rounded up.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from pipeline.record import record
 
 if TYPE_CHECKING:
     from pipeline.config import SpendSettings
@@ -24,7 +25,7 @@ _PRICES: tuple[tuple[str, tuple[float, float, float, float]], ...] = (
 _DEAREST = (15.0, 75.0, 18.75, 1.50)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Usage:
     """Tokens of one model call; `estimated` when the provider did not count them."""
 
@@ -40,7 +41,7 @@ class Usage:
         return self.input_tokens + self.output_tokens + self.cache_write_tokens + self.cache_read_tokens
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Spent:
     """What was spent so far: this run's calls, the last hour's calls and tokens, the last day's dollars."""
 

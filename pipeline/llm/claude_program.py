@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +34,9 @@ def find_claude(settings: ModelSettings) -> Path | None:
 
 def installed_claude(path: str) -> Path | None:
     """Return the claude program on the PATH `path`, else where installers put it; None when it is nowhere."""
-    on_path = shutil.which("claude", path=path)
+    from shutil import which
+
+    on_path = which("claude", path=path)
     home = Path.home()
     candidates = [Path(on_path).absolute()] if on_path else []
     candidates += [home / folder / "claude" for folder in _FOLDERS]

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import re
 
-_QUOTA = re.compile(
+from pipeline.safety.late import late
+
+_QUOTA = late(
     r"credit balance|usage limit|(hit|reached|exceeded) your (?!.{0,40}rate[ -]limit).{0,40}limit|"
     r"(?<!rate )(?<!rate-)limit reached|out of (extra )?usage|"
     r"quota|spend(ing)? limit|billing",
     re.IGNORECASE,
 )
-_TOO_LONG = re.compile(
+_TOO_LONG = late(
     r"prompt is too long|input is too long|too many (input )?tokens|context (window|length|limit)|"
     r"maximum context|request_too_large|exceeds? .{0,40}context",
     re.IGNORECASE,
 )
-_UNAUTHORISED = re.compile(
+_UNAUTHORISED = late(
     r"not logged in|/login|log ?in again|"
     r"(please|must|need to|have to) (sign|log) ?in|sign ?in to (continue|use)|"
     r"(organi[sz]ation|account|workspace|administrator) (has|was|is|have been|has been) "
@@ -30,25 +32,25 @@ _UNAUTHORISED = re.compile(
     r"security token.{0,40}(invalid|expired)|expiredtoken|unrecognizedclient",
     re.IGNORECASE,
 )
-_FORBIDDEN = re.compile(
+_FORBIDDEN = late(
     r"permission_error|\b403\b|forbidden|do(es)? not have (access|permission)|"
     r"(organi[sz]ation|administrator) (has|was|is|have been|has been) disabled",
     re.IGNORECASE,
 )
-_WRONG_MODEL = re.compile(
+_WRONG_MODEL = late(
     r"issue with the selected model|(invalid|unknown|unsupported) model|no such model|"
     r"model(:| name| id)? .{0,80}((does|may) not exist|not (found|available|supported|valid))|"
     r"not_found_error.{0,40}model:|model_not_found",
     re.IGNORECASE | re.DOTALL,
 )
-_WEB_PAGE = re.compile(r"<(!doctype\s+html|html|head|body)\b", re.IGNORECASE)
-_LOGGED_OUT = re.compile(r"not logged in", re.IGNORECASE)
-_OVERLOADED = re.compile(
+_WEB_PAGE = late(r"<(!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+_LOGGED_OUT = late(r"not logged in", re.IGNORECASE)
+_OVERLOADED = late(
     r"overloaded|rate[ _-]limit|too many requests|internal server error|service unavailable|"
     r"(api error|status|http):? ?(429|5\d\d)\b",
     re.IGNORECASE,
 )
-_NO_NETWORK = re.compile(
+_NO_NETWORK = late(
     r"econnrefused|enotfound|eai_again|econnreset|connection error|network error|fetch failed|"
     r"unable to connect",
     re.IGNORECASE,

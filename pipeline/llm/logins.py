@@ -11,21 +11,20 @@ and a shell come to the same line.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.core.errors import UnauthorisedError
 from pipeline.hooklib import claude_settings, places
+from pipeline.hooklib.digests import sha256
 from pipeline.hooklib.jsonish import decode, loads
 from pipeline.llm import error_phrases
-from pipeline.safety.redaction import redact
+from pipeline.record import record
+from pipeline.safety.late import late
 
 if TYPE_CHECKING:
     from pipeline.config import ModelSettings
@@ -59,13 +58,13 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 """What switches a login on, and the variables that go with it, in the order in which the client looks."""
 _SWITCH = "CLAUDE_CODE_USE_"
 _CLOUD = tuple(f"{_SWITCH}{name}" for name in ("BEDROCK", "VERTEX", "FOUNDRY", "MANTLE", "ANTHROPIC_"))
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|HEADERS|BASE_URL")
+_SECRET = late(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|HEADERS|BASE_URL")
 _MOST_BYTES = 16 << 20
 COPY_LINE = f'pass_env = ["{OAUTH}={_COPY}"]'
 COPYING = f'export {_COPY}="${OAUTH}" beside it (Claude Code keeps {OAUTH} itself from hooks)'
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Login:
     """A way to a model that the environment offers: its switch, all names seen, the line that allows it."""
 
@@ -183,7 +182,7 @@ def stamp(settings: ModelSettings) -> str:
             parts.append(None)
         else:
             parts.append((found.st_mtime_ns, found.st_size))
-    return hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:16]
+    return sha256(repr(parts).encode("utf-8", "replace"))[:16]
 
 
 def names_models_itself(environ: Mapping[str, str]) -> bool:
@@ -295,6 +294,8 @@ def _set(variables: Mapping[str, str], pattern: str) -> list[str]:
 def _line(switch: str, companions: list[str], settings: ModelSettings, *, client: bool) -> str:
     """Return the line of config.toml that allows a login, and with it what it needs."""
     if not client:
+        from pipeline.safety.redaction import redact
+
         name = "api_key_env" if switch == KEY else "auth_token_env"
         address = f" and base_url = {json.dumps(redact(_gateway()).text)}" if _gateway() else ""
         return f'{name} = "{switch}"{address}'

@@ -11,7 +11,6 @@ This is the only module that imports tenacity.
 from __future__ import annotations
 
 import math
-import random
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
@@ -75,6 +74,8 @@ def _wait(state: tenacity.RetryCallState) -> float:
 
 def share() -> float:
     """Return what to multiply a wait with that nobody named, by chance."""
+    import random
+
     return random.uniform(LEAST_SHARE, MOST_SHARE)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Set
 
+from pipeline.safety.late import late
 from pipeline.safety.rule import Span
 
 _SURE = (
@@ -34,12 +35,12 @@ _PLACE_STEMS = (
     "drzwi bram sejf kłódk furtk domofon двер ворот сейф сигнализац домофон замк подъезд калитк kapı kasa kilit dveř "
     "ajtó 金庫 ドア 玄関 扉 ロッカー オートロック 门 門 保险 报警 현관 도어락 금고 사물함 باب بوابة خزنة إنذار الباب البوابة الخزنة الإنذار दरवाज गेट तिजोरी अलार्म"
 )
-_PLACE = re.compile(
+_PLACE = late(
     rf"(?i)(?<![^\W\d])(?:(?:{'|'.join(_WHOLE_PLACES.split())})(?:['’]?s|n|en|-?code|-?pin|-?kombination)?(?!\w)|(?:{'|'.join(_PLACE_STEMS.split())}))"
     r"|(?:tür|tor|alarm|tresor|garagen?|haus|spind|safe|deur|kluis)-?code"
 )
-_WORD = re.compile(rf"(?i)(?P<sure>{_SURE})|(?<![a-z_.])(?:\w+(?=code|kombination))?(?:{_CODE})(?![a-z_(])")
-_OTHER_CODE = re.compile(
+_WORD = late(rf"(?i)(?P<sure>{_SURE})|(?<![a-z_.])(?:\w+(?=code|kombination))?(?:{_CODE})(?![a-z_(])")
+_OTHER_CODE = late(
     r"(?i)(?:error|exit|status|response|return|country|area|zip|postal|product|item|promo|discount|coupon|fault|reason|"
     r"event|source|fehler|rückgabe|post)[ -]?\Z"
 )
@@ -48,19 +49,19 @@ _NUMBER = (
     r"(?a:(?![\w%°$/]|[.,:-]\d|-\w|€|\s(?:means|bedeutet|signifie|significa|times|lines|layers|characters|chars|zeilen|"
     r"zeichen|pages|people|pins|steps|users|ms|kb|mb|gb|px|mm|km)\b))"
 )
-_VALUE = re.compile(rf"(?<![\w.,/:#$€£+%-]){_NUMBER}")
-_GLUED = re.compile(rf"(?a:(?<![\w.,/:#$+-])){_NUMBER}")
+_VALUE = late(rf"(?<![\w.,/:#$€£+%-]){_NUMBER}")
+_GLUED = late(rf"(?a:(?<![\w.,/:#$+-])){_NUMBER}")
 """The same behind a script without blanks, whose letters may stand right before a number."""
-_BEFORE = re.compile(
+_BEFORE = late(
     rf"(?<![\w.,/:#$€£+%-])(?P<value>{_NUMBER})\s(?:is|ist|est|es|é|è|as|als|это)\s(?:[^\W\d]+['’]?s?\s){{0,4}}(?:[^\W\d]+)?\Z"
 )
-_ENDS = re.compile(
+_ENDS = late(
     r"(?:[.!?;]\s|\n)|\d{3}|(?i:\b(?:version|line|port|error|page|since|seit|depuis|desde)\b)|^[_(\[/@.]"
 )
 """What ends the clause, or says that the number is that of something else."""
-_PINNED = re.compile(r"\s(?!(?:for|of|on|from|is|was|changed|the|my|our)\s)\S+\s(?:to|at|auf|on)\s\Z")
-_BESIDE = re.compile(r"(?is)(?:.*\bpin)?\s*")
-_LONE = re.compile(
+_PINNED = late(r"\s(?!(?:for|of|on|from|is|was|changed|the|my|our)\s)\S+\s(?:to|at|auf|on)\s\Z")
+_BESIDE = late(r"(?is)(?:.*\bpin)?\s*")
+_LONE = late(
     r"\d{4,6}[#*]?[\"'`)\]]{0,2}(?:\s*(?:[.,;:!?–—-]|[^\x00-\x7f]|\Z|\n)|\s(?:for|to|and|but|or|is|works|und|für|aber|ist)\s)"
 )
 """A number right behind "pin", which means contacts and versions too: nothing else goes on behind it."""
@@ -87,7 +88,7 @@ _FAR_HINTS = (
 )  # fmt: skip
 HINTS = _HINTS + _FAR_HINTS
 _REACH = 60
-_DIGITS = re.compile(r"\d[\d-]{3}|\d\d[ ]\d\d|[A-Z*#]\d{3}")
+_DIGITS = late(r"\d[\d-]{3}|\d\d[ ]\d\d|[A-Z*#]\d{3}")
 
 
 def codes(text: str, lowered: str, found_hints: Set[str]) -> Iterator[Span]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Set
 
 from pipeline.safety import spoken, tables
 from pipeline.safety.hints import Hints
+from pipeline.safety.late import late
 from pipeline.safety.numbers import cards
 from pipeline.safety.placed_rules import COMMANDS, SIGNED
 from pipeline.safety.plausible import (
@@ -50,20 +51,20 @@ from pipeline.safety.vendor_rules import TOKENS
 
 _TRAILING = ".)]}!?:"
 """Punctuation after a bare value that belongs to the sentence or the code around it."""
-_LONG, _LONG_WORD = 12, re.compile(r"\S{12,}")
+_LONG, _LONG_WORD = 12, late(r"\S{12,}")
 """Characters without a blank that the shortest token has."""
-_ARN = re.compile(r"arn:\S*\Z")
+_ARN = late(r"arn:\S*\Z")
 """What names a secret of a cloud and does not hold it."""
 _KEY_LONG = 16
 _PREFIXED_LONG = 24
-_PAIRED = re.compile(
+_PAIRED = late(
     r"\s?(?:\+|/|,|:|&|and|und|et|y|e|plus)\s(?:(?:the\s)?secret:?\s)?(?P<value>(?=[^\sA-Z]{0,60}[A-Z])[A-Za-z0-9+/]{24,64})(?!\w)"
 )
 """What is told together with a token: the secret that belongs to an id."""
-_NO_BLANKS = re.compile("[\u2e80-\ud7ff\uf900-\ufaff\uff00-\uffef]")
+_NO_BLANKS = late("[\u2e80-\ud7ff\uf900-\ufaff\uff00-\uffef]")
 """A character of a script without blanks between words."""
-_OPTION = re.compile(r"(?:\s[\"']?|^)--?[A-Za-z]")
-_CARD_LIKE = re.compile(r"[2-6]\d{3}[ \u00a0-]?\d\d")
+_OPTION = late(r"(?:\s[\"']?|^)--?[A-Za-z]")
+_CARD_LIKE = late(r"[2-6]\d{3}[ \u00a0-]?\d\d")
 
 
 def find(text: str) -> list[Span]:

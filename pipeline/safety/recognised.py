@@ -7,23 +7,22 @@ digit, and what looks like a host or product with its number (``web01``).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from hashlib import blake2b
 
+from pipeline.record import record
+from pipeline.safety.late import late
 from pipeline.safety.plausible import host_like, stands_for_another
 from pipeline.safety.rule import DIGIT, MIXED, lower
 from pipeline.safety.unbroken import views
 
 KIND = "known"
-_RUN = re.compile(r"[a-z0-9]+|[^\W_a-z0-9]+")
+_RUN = late(r"[a-z0-9]+|[^\W_a-z0-9]+")
 """Letters and digits without a break; those of ASCII apart, since other scripts put no blank between."""
-_PART = re.compile(r"%[0-9A-Fa-f]{2}|\\n|[^\w+=.]+")
+_PART = late(r"%[0-9A-Fa-f]{2}|\\n|[^\w+=.]+")
 """What parts a value into pieces that may stand alone: the lines of a key, the steps of an address."""
-_LINE = re.compile(r"\s+|\\[nr]")
+_LINE = late(r"\s+|\\[nr]")
 """What parts the lines of a key, each of which may stand alone as a whole."""
-_NAMED = re.compile(r"[:=](?=\w)|\A0x")
+_NAMED = late(r"[:=](?=\w)|\A0x")
 """What parts a name from the value it was taken together with (``admin:…``, ``token=…``)."""
 _SHORTEST, _SHORTEST_WORD, _SHORTEST_NUMBER = 6, 12, 12
 _MOST_RUNS, _MOST_SPACED, _WIDE = 12, 24, 4
@@ -32,7 +31,7 @@ _MOST_CLEAN, _LONGEST_CLEAN = 1 << 15, 40
 _LONG_PART = 20
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fingerprint:
     """What is kept of a value: a digest of its letters and digits, their number, whether blanks part them."""
 
@@ -91,6 +90,8 @@ class Recognised:
         (self._spaced if fingerprint.spaced else self._lengths).add(fingerprint.length)
 
     def _digest(self, whole: str) -> bytes:
+        from hashlib import blake2b
+
         return blake2b(whole.encode(), key=self._salt, digest_size=16).digest()
 
     def _places(self, text: str) -> Iterator[tuple[int, int]]:

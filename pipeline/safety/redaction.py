@@ -20,9 +20,9 @@ full.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
+from pipeline.record import field, record
 from pipeline.safety.detection import find
 from pipeline.safety.rule import Span
 from pipeline.safety.secret_rules import PRIVATE_TAG
@@ -32,7 +32,7 @@ _PASSES = 4
 """Replacing one value can bring another to light (``a:b@`` after a token); this many rounds at most."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Redacted:
     """Text without its secrets, how many values were replaced, and their kinds, sorted and distinct."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from pipeline.record import record
 
 DIGIT = re.compile(r"\d")
 MIXED = re.compile(r"\d|[a-z][A-Z]")
@@ -12,7 +13,7 @@ Span = tuple[int, int, str]
 """Where a secret starts and ends in a text, and its kind."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rule:
     """A pattern whose group ``value``, or else the whole match, is a secret of `kind`.
 

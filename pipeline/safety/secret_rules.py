@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 
+from pipeline.safety.late import late
 from pipeline.safety.placed_rules import PLACED
 from pipeline.safety.plausible import SAME_THING
 from pipeline.safety.rule import Rule
 from pipeline.safety.vendor_rules import NEAR
 
-PRIVATE_TAG = re.compile(r"<(/?)private\b[^<>]{0,200}>", re.IGNORECASE)
+PRIVATE_TAG = late(r"<(/?)private\b[^<>]{0,200}>", re.IGNORECASE)
 
 PRIVATE_KEY = Rule(
     "private-key",
@@ -62,13 +63,13 @@ SHORT_KEYS = frozenset({"pw", "psk", "mdp", "clave", "senha"})
 """Names that mean other things as well, so that what they are given must look made up."""
 FAR_KEY_HINTS = ("парол", "パスワード", "暗証番号", "密码", "hasło", "şifre")
 """Those that only text beyond ASCII can hold."""
-KEY_AT = re.compile(rf"(?=[ptscaemwkhlşп\u30d1\u6697\u5bc6]){KEY}", re.IGNORECASE)
+KEY_AT = late(rf"(?=[ptscaemwkhlşп\u30d1\u6697\u5bc6]){KEY}", re.IGNORECASE)
 """Finds the names: the charset in front saves trying every alternative everywhere."""
-KEY_LEAD = re.compile(rf"{_LEAD}\Z")
+KEY_LEAD = late(rf"{_LEAD}\Z")
 """What stands before the word ``key`` in a name, in lower case."""
 QUOTES = ('"', "'", "`")
 
-ASSIGNED = re.compile(
+ASSIGNED = late(
     rf"(?P<key>{KEY})(?:[_-]?(?:{SAME_THING}|\d{{1,2}})(?![a-z0-9]))?(?P<more>(?:_[^\W_]{{1,20}}){{0,3}})"
     rf"(?P<close>\\*[\"'`\])*]{{0,4}})[ \t]{{0,8}}"
     rf"(?P<sep>:=|={{1,3}}>?|:-|:(?!:)|：|は|\|\||\?\?|or(?=[ \t]+[\"'`])|,(?=[ \t]*[\"'`]))"

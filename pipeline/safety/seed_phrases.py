@@ -11,6 +11,7 @@ import re
 from collections.abc import Container, Iterator
 from functools import lru_cache
 
+from pipeline.safety.late import late
 from pipeline.safety.rule import Span
 
 _LEAST, _MOST_LETTERS = 12, 8
@@ -18,8 +19,8 @@ _LENGTHS = (12, 15, 18, 21, 24)
 """How many words a phrase has. With blanks between them words of the sentence may be more."""
 _STEP = 5
 """Every fifth word is looked at first; an odd number, since a number may stand before each word."""
-_WORD = re.compile(r"[a-z]+")
-_GAP = re.compile(r"(?:[^\w.=(]|_){0,12}(?:\d{1,2}[.):\]]?(?:[^\w.=(]|_){0,6})?")
+_WORD = late(r"[a-z]+")
+_GAP = late(r"(?:[^\w.=(]|_){0,12}(?:\d{1,2}[.):\]]?(?:[^\w.=(]|_){0,6})?")
 _STRIP = ".,;:|\"'`[](){}>*-_!?"
 _NAMES = frozenset({"seed", "word", "words", "secret", "wallet", "key", "code", "recall", "paper", "vault"})
 _JOINED = (",", "-", "_", "|", ";")

@@ -6,19 +6,19 @@ is a value for certain, so that it need only look made up.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Set
 
+from pipeline.safety.late import late
 from pipeline.safety.plausible import made_up
 from pipeline.safety.rule import Span
 
 HINTS = ("pass", "pw", "kennwort", "mdp", "contrase", "senha", "wachtwoord", "secret", "api")
 FAR_HINTS = ("hasł", "парол", "şifre", "密码", "パスワード", "비밀번호")
-_HEAD = re.compile(
+_HEAD = late(
     r"(?i)[\s\"'`*_]*(?:(?:user|db|admin|wifi|login|initial|temp(?:orary)?|new|old)[ _-]?)?(?:password|passwd|passcode|passphrase|pass|pwd?|passwort|kennwort|mdp|"
     r"mot de passe|contrase[ñn]a|senha|wachtwoord|has[lł]o|пароль|şifre|密码|パスワード|비밀번호|(?:client[ _-]?)?secret|api[ _-]?key)[\s\"'`*_]*"
 )
-_RULE = re.compile(r"[\s|:+-]+")
+_RULE = late(r"[\s|:+-]+")
 _STRIP = " \t\r\"'`*_"
 _SIGNS = ("|", "\t", ";", ",")
 _MOST_ROWS, _LONGEST_HEAD = 200, 30

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from pipeline.record import record
 from pipeline.safety.invisible import is_hidden
 from pipeline.safety.late import late
 from pipeline.safety.rule import MIXED
@@ -44,7 +44,7 @@ _HEAD = late(r"[\w+/=.-]{7,}\Z")
 _HIDES = ("\x1b", "\\x1b", "\\u", "\\0", "\\e", "&", "<wbr", "\\\n", "\\\r", "=\n", "=\r")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class View:
     """`text` without its breaks: `_starts` says where its pieces begin, `_shifts` how far they moved."""
 

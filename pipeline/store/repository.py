@@ -27,7 +27,6 @@ from pipeline.domain.memory import Evidence, Memory
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
 from pipeline.store.catalogue import derived_files
 from pipeline.store.catalogue.scanner import Listener, Scanner
-from pipeline.store.catalogue.sieve import Sieve
 from pipeline.store.changes.journal import Journal
 from pipeline.store.changes.planner import Planner
 from pipeline.store.derived import usage
@@ -72,7 +71,6 @@ class Store:
         self.identities = Identities(root, self._written, team=self.is_team)
         parts = (self._written, self.identities, self._index)
         self._scanner = Scanner(root, *parts, keeps=not (to_look or self.is_team))
-        self.sieve = Sieve(self._scanner.asker)
         self._planner = Planner(root, self._scanner, self._written, self._index, flat=self._bare)
         self._journal = Journal(root, self._written)
 
@@ -341,19 +339,21 @@ class Store:
 
     def reindex(
         self, *, now: datetime, index_lines: int | None = None, begin: bool = True, tell: Listener = len,
-        anew: bool = False,
+        anew: bool = False, again: bool = False,
     ) -> list[str]:  # fmt: skip
         """Rebuild every derived file; return the paths written, which are none when nothing changed.
 
         With `index_lines` MEMORY.md gets no more lines than that, until it is next rebuilt. Unless it may
-        `begin` one, it gets no first block where no memory is ours. `tell` gets all; `anew` reads every file.
+        `begin` one, it gets no first block where no memory is ours. `tell` gets all; `anew` reads every file,
+        `again` looks at none whose name was there at the last look (`Scanner.scan_again`).
         """
         if self._bare:
             tell(self.scan().documents)
             return []
         with self._locked(), scanning.collector_paused(), self._index.at_most(index_lines):
             self._recover()
-            documents = self._scanner.scan(keep=True, anew=anew).documents
+            look = self._scanner.scan_again() if again else self._scanner.scan(keep=True, anew=anew)
+            documents = look.documents
             with self._scanner.writing_beside():
                 wrote = self._rebuild(documents, now, begin=begin)
                 wrote += derived_files.write(self.root, self._scanner, documents, self._scanner.ids, now)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from pipeline.safety.late import late
+
 _TAGS = (
     r"local-command-[a-z]+|bash-(?:input|stdout|stderr|exit-code)|task-notification|teammate-message"
     r"|agent-message|cross-session-message|coordinator-relay|remote-review(?:-progress)?|slack-ping"
@@ -21,20 +23,20 @@ _BLOCKS = (
     rf"{_BESIDE}|local-command-[a-z]+|bash-(?:input|stdout|stderr)|task-notification|teammate-message"
     r"|agent-message|cross-session-message|channel(?=\s+source=)"
 )
-_INJECTED = re.compile(rf"<({_BLOCKS})(?:\s[^>]*)?>.*?</\1>", re.DOTALL)
-_ASIDE = re.compile(rf"<({_BESIDE})(?:\s[^>]*)?>.*?</\1>", re.DOTALL)
-_OPENS = re.compile(rf"<({_BLOCKS})(?=[\s>])")
-_OPENS_ASIDE = re.compile(rf"<({_BESIDE})(?=[\s>])")
-_UNCLOSED = re.compile(r"<system[-_]reminder>.*\Z", re.DOTALL)
-_INTERRUPTED = re.compile(r"\[Request interrupted[^\]]*\]")
-_MACHINE = re.compile(
+_INJECTED = late(rf"<({_BLOCKS})(?:\s[^>]*)?>.*?</\1>", re.DOTALL)
+_ASIDE = late(rf"<({_BESIDE})(?:\s[^>]*)?>.*?</\1>", re.DOTALL)
+_OPENS = late(rf"<({_BLOCKS})(?=[\s>])")
+_OPENS_ASIDE = late(rf"<({_BESIDE})(?=[\s>])")
+_UNCLOSED = late(r"<system[-_]reminder>.*\Z", re.DOTALL)
+_INTERRUPTED = late(r"\[Request interrupted[^\]]*\]")
+_MACHINE = late(
     rf"<(?:(?:{_TAGS})(?=[\s>/])|channel\s+source=|wake\s+reason=)"
     r"|\[SUGGESTION MODE:|\[TALK FROM A VOICE CALL"
     r"|\[(?:Tool call|Agent call) [^\]\n]*(?:[.]\]|\Z)|\[This turn ended before it finished\.\]"
     r"|\[(?:structured-output-enforce|projects-reply-gate)\]"
 )
 # The phrases that a person may well begin with, if the row does not say whose it is.
-_NOTICE = re.compile(
+_NOTICE = late(
     r"Operation stopped by hook(?::|\s*\Z)"
     r"|(?:Stop|SubagentStop|TeammateIdle|TaskCreated|TaskCompleted) hook feedback"
     r"|This session is being continued from a previous conversation"
@@ -49,16 +51,16 @@ _NOTICE = re.compile(
     r"|Goal check-in: «|The PermissionDenied hook indicated you may retry"
 )
 _SENT_MEANWHILE = "The user sent a new message while you were working:\n"
-_SENT_TAIL = re.compile(r"\n+IMPORTANT: After completing your current task, .*\Z", re.DOTALL)
+_SENT_TAIL = late(r"\n+IMPORTANT: After completing your current task, .*\Z", re.DOTALL)
 
-REFUSED = re.compile(
+REFUSED = late(
     r"(?:Error: )?(?:The user doesn['’]t want to (?:proceed with this tool use|take this action)"
     r"|Permission for this tool use was denied)"
 )
 """How the result of a tool begins that a person refused."""
-_COMMENT = re.compile(r"(?:[Tt]he user said|user provided the following reason for the rejection):\s*")
+_COMMENT = late(r"(?:[Tt]he user said|user provided the following reason for the rejection):\s*")
 _STOPPED_LATER = "Correction to the text above: this call was stopped while running"
-_APPENDED = re.compile(
+_APPENDED = late(
     r"\n+(?:Note: The user['’]s next message may contain a correction or preference\."
     r"|This tool['’]s input schema was not in your prompt when you called it\."
     r"|IMPORTANT: You \*may\* attempt to accomplish this action using other tools)"
@@ -67,11 +69,11 @@ _APPENDED = re.compile(
 
 PLAN_BEGINS = "Implement the following plan:"
 """What the client types into the new session in which an approved plan is carried out."""
-_PLAN_ENDS = re.compile(r"\n+If you need specific details from before exiting plan mode\b")
-_PLAN_COMMENT = re.compile(r"\n+User feedback on this plan: ")
-PLAN_APPROVED = re.compile(r"User has approved (?:your plan|exiting plan mode)\b")
+_PLAN_ENDS = late(r"\n+If you need specific details from before exiting plan mode\b")
+_PLAN_COMMENT = late(r"\n+User feedback on this plan: ")
+PLAN_APPROVED = late(r"User has approved (?:your plan|exiting plan mode)\b")
 """How the result of ExitPlanMode begins when a person approved."""
-_APPROVED_TEXT = re.compile(r"\n## Approved Plan(?: \(edited by user\))?:\n(.*)\Z", re.DOTALL)
+_APPROVED_TEXT = late(r"\n## Approved Plan(?: \(edited by user\))?:\n(.*)\Z", re.DOTALL)
 EDITED = "## Approved Plan (edited by user):"
 """Stands in that result when the person changed the plan first."""
 

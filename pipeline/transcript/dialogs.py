@@ -7,13 +7,13 @@ Whether a person answered at all is decided by `decided.py`.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple, TypeGuard
 
 from pipeline.domain.speech import FORMS, MENU_TOOL, PLAN_TOOL, Channel
 from pipeline.hooklib.plain import lines_of
+from pipeline.record import changing
+from pipeline.safety.late import late
 from pipeline.transcript import client_texts, decided
 from pipeline.transcript.tools import may_be_plan
 
@@ -32,9 +32,9 @@ _ASKED_AGAIN = (
     "The user wants to clarify these questions",
     "The user has indicated they have provided enough",
 )
-_ASKED = re.compile(r"(?:\A|\n)[ \t]*- \"")
-_TYPED = re.compile(r"\n[ \t]*User notes: ")
-_CHOSEN = re.compile(r"\n[ \t]*Answer: ")
+_ASKED = late(r"(?:\A|\n)[ \t]*- \"")
+_TYPED = late(r"\n[ \t]*User notes: ")
+_CHOSEN = late(r"\n[ \t]*Answer: ")
 _NOTES_ONLY = "(notes only)"
 
 
@@ -45,7 +45,7 @@ class Said(NamedTuple):
     text: str
 
 
-@dataclass(slots=True)
+@changing
 class Dialog:
     """A tool use whose result has not been seen: its name, the plan it shows, and where its record stands.
 

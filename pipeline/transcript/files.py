@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.core.errors import UnreadableError
+from pipeline.safety.late import late
 
-_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+_SESSION = late(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
 _NO_FILE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EBADF, errno.EINVAL)

@@ -8,19 +8,19 @@ UTF-8, a byte-order mark, and a torn record with a whole one behind it (real-mat
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 import orjson
 
 from pipeline.hooklib.plain import well_formed
+from pipeline.safety.late import late
 
 MAX_LINE = 64 * 1024 * 1024
 """Longer lines are skipped and reported, so that memory stays bounded; the longest real one is 1.4 MB."""
 
 _GLUE = " \t\r\n\0\ufeff"
-_STARTS = re.compile(
+_STARTS = late(
     r'\{"(?:type|parentUuid|logicalParentUuid|uuid|sessionId|isSidechain|messageId|ts|cwd|timestamp|userType)"'
 )
 _MOST_STARTS = 64

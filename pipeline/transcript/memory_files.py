@@ -13,11 +13,12 @@ from typing import Any
 from pipeline.core.ids import text_digest
 from pipeline.domain.authorship import NEW
 from pipeline.domain.speech import TOUCHING, MemoryWrite
+from pipeline.safety.late import late
 from pipeline.transcript.tools import is_memory_path, may_be_memory
 
 SAVED = "memory_saved"
 """Stands for the tool where the client tells only that its own extraction wrote the file."""
-_MARKDOWN = re.compile(r"\.md\Z", re.IGNORECASE)
+_MARKDOWN = late(r"\.md\Z", re.IGNORECASE)
 _LONGEST_PATH = 4096
 _MOST_OPEN = 64
 

@@ -8,14 +8,15 @@ the assistant went on after a ``remove``, the person typed something else, or th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pipeline.core.clock import iso, parse_time
 from pipeline.core.ids import derived_id, digest
 from pipeline.domain.speech import Entry
+from pipeline.record import changing
+from pipeline.safety.late import late
 from pipeline.transcript import speech
 from pipeline.transcript.lines import Piece
 from pipeline.transcript.records import Context, session_of, text_field
@@ -26,10 +27,10 @@ _WAITING = "w"
 _REMOVED = "r"
 _DEQUEUED = "d"
 # An offset, a length and a state, as `Queue.dump` puts them into the cursor.
-_POSITION = re.compile(r"(\d+)\+(\d+)([wrd])")
+_POSITION = late(r"(\d+)\+(\d+)([wrd])")
 
 
-@dataclass(slots=True)
+@changing
 class _Item:
     entry: Entry
     state: str = _WAITING

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, fields
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeVar
@@ -22,9 +21,12 @@ from pipeline.core import clock
 from pipeline.core.clock import parse_time
 from pipeline.core.errors import ODD_DATA, InputError
 from pipeline.core.ids import digest
-from pipeline.domain.speech import BareLink, Entry, tally
+from pipeline.domain.speech import BareLink, Entry
+from pipeline.domain.tallies import tally
 from pipeline.hooklib import jsonish
-from pipeline.transcript import kinds, lines, quick
+from pipeline.record import changing, field, record
+from pipeline.safety.late import late
+from pipeline.transcript import kinds, lines
 from pipeline.transcript.files import unreadable
 from pipeline.transcript.queued import Queue, enqueued
 from pipeline.transcript.records import Context, called, entries_of, type_of
@@ -37,10 +39,12 @@ _KERNELS = ("/proc/", "/sys/")
 _THOROUGH = 40 * HEAD
 _TOLERANCE = timedelta(days=1)
 _LARGEST = 2**64
-_PLACE = re.compile(r"(\d+)\+(\d+)")
+WORTH_A_GLANCE = 1 << 18
+"""Bytes to read from which on the quick way through them has won the time that it takes to load."""
+_PLACE = late(r"(\d+)\+(\d+)")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cursor:
     """How far a transcript has been read, and enough to notice that it is no longer the same file.
 
@@ -95,7 +99,7 @@ START = Cursor()
 Item = TypeVar("Item", Entry, Entry | BareLink)
 
 
-@dataclass(slots=True)
+@changing
 class Reading(Generic[Item]):
     """One pass over a transcript. Consume `entries` to the end, then look at the other fields.
 
@@ -149,23 +153,31 @@ def read(
     the file is gone, InputError for a directory or another format, UnreadableError when the system does
     not let us read it, which may also come while the entries are consumed.
     """
-    return _begin(path, cursor, quiet=quiet, now=now, lean=False)
+    return _begin(path, cursor, quiet=quiet, now=now, glance_from=_LARGEST)
 
 
 def skim(
-    path: Path, cursor: Cursor = START, *, quiet: bool = False, now: datetime | None = None
+    path: Path,
+    cursor: Cursor = START,
+    *,
+    quiet: bool = False,
+    now: datetime | None = None,
+    glance_from: int = WORTH_A_GLANCE,
 ) -> Reading[Entry | BareLink]:
     """Begin to read `path` as `read` does, with a bare link for each record in which nothing is kept.
 
-    Of a record without words the entry may be given all the same: what is unusual is not skimmed.
+    Of a record without words the entry may be given all the same: what is unusual is not skimmed, nor are
+    fewer than `glance_from` bytes.
     """
-    return _begin(path, cursor, quiet=quiet, now=now, lean=True)
+    return _begin(path, cursor, quiet=quiet, now=now, glance_from=glance_from)
 
 
-def _begin(path: Path, cursor: Cursor, *, quiet: bool, now: datetime | None, lean: bool) -> Reading[Any]:
+def _begin(
+    path: Path, cursor: Cursor, *, quiet: bool, now: datetime | None, glance_from: int
+) -> Reading[Any]:
     handle = _open(path)
     try:
-        one_pass = _Pass(handle, path, now or clock.from_environment().now(), lean=lean)
+        one_pass = _Pass(handle, path, now or clock.from_environment().now(), glance_from)
         reading = one_pass.begin(cursor, quiet=quiet)
     except OSError as error:
         handle.close()
@@ -179,9 +191,9 @@ def _begin(path: Path, cursor: Cursor, *, quiet: bool, now: datetime | None, lea
 class _Pass:
     """The moving parts of one reading: place in the file, the bytes just passed, and the context."""
 
-    def __init__(self, handle: BinaryIO, path: Path, now: datetime, *, lean: bool) -> None:
+    def __init__(self, handle: BinaryIO, path: Path, now: datetime, glance_from: int) -> None:
         self.handle = handle
-        self.lean = lean
+        self.glance_from = glance_from
         self.path = path
         self.stat = os.fstat(handle.fileno())
         self.context = Context(session=path.stem, latest=now + _TOLERANCE)
@@ -274,6 +286,7 @@ class _Pass:
             self.reading.cursor = self._cursor()
 
     def _lines(self, *, quiet: bool) -> Iterator[Entry | BareLink]:
+        glances = self.stat.st_size - self.offset >= self.glance_from
         while True:
             raw, size = lines.next_line(self.handle)
             if not raw:
@@ -288,7 +301,7 @@ class _Pass:
                 self.reading.bad.append((self.line + 1, reason))
                 raw = self._read_at(self.offset + size - TAIL, TAIL)
             else:
-                yield from (self._glanced(raw) if self.lean else None) or self._parsed(raw)
+                yield from (self._glanced(raw) if glances else None) or self._parsed(raw)
             self._pass(raw, size)
             self.line += 1
 
@@ -298,6 +311,8 @@ class _Pass:
 
     def _glanced(self, raw: bytes) -> Iterable[Entry | BareLink] | None:
         """Return what a look at a usual line gives, None where it must be read as a whole."""
+        from pipeline.transcript import quick
+
         found = quick.glance(raw, self.offset, self.context)
         if found is None:
             return None

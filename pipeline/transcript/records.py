@@ -7,13 +7,14 @@ unknown kinds of record are kept as a note (contract §3.2-3.3).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 from pipeline.core.clock import iso, parse_time
 from pipeline.core.ids import derived_id, digest
-from pipeline.domain.speech import PLAN_TOOL, PROMPTS, TOUCHING, Entry, MemoryWrite
+from pipeline.domain.speech import PLAN_TOOL, TOUCHING, Entry, MemoryWrite
+from pipeline.domain.tallies import PROMPTS
+from pipeline.record import changing, field
 from pipeline.transcript import legacy, speech, tools
 from pipeline.transcript.dialogs import Dialogs, Said
 from pipeline.transcript.lines import Piece
@@ -71,7 +72,7 @@ SILENT_PREFIXES = ("api-request", "artifact-", "marble-origami-")
 AtSource = Literal["own", "inherited", "unknown"]
 
 
-@dataclass(slots=True)
+@changing
 class Context:
     """What a record takes from its surroundings.
 

@@ -13,14 +13,15 @@ from typing import Any
 import orjson
 
 from pipeline.hooklib.host_commands import is_steering, split_command
+from pipeline.safety.late import late
 from pipeline.transcript import client_texts, dialogs
 from pipeline.transcript.dialogs import Dialogs, Said
 
-_COMMAND = re.compile(r"<command-(?:name|message)>")
-_COMMAND_NAME = re.compile(r"<command-name>\s*/?([^<\s]+)\s*</command-name>")
-_ARGUMENTS = re.compile(r"<command-args>(.*)</command-args>", re.DOTALL)
-_REMEMBER = re.compile(r"<user-memory-input>(.*)</user-memory-input>", re.DOTALL)
-_PLACEHOLDER = re.compile(r"\[Image #\d+\]")
+_COMMAND = late(r"<command-(?:name|message)>")
+_COMMAND_NAME = late(r"<command-name>\s*/?([^<\s]+)\s*</command-name>")
+_ARGUMENTS = late(r"<command-args>(.*)</command-args>", re.DOTALL)
+_REMEMBER = late(r"<user-memory-input>(.*)</user-memory-input>", re.DOTALL)
+_PLACEHOLDER = late(r"\[Image #\d+\]")
 _IMAGE = "[image]"
 _TAKES_UP = frozenset({None, "human", "auto-continuation"})
 """Whose prompt may carry out a plan: nobody else's message approves one by its wording."""

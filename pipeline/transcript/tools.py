@@ -6,13 +6,14 @@ import re
 from typing import Any, NamedTuple
 
 from pipeline.domain.speech import EDITED, TOUCHING, WROTE
+from pipeline.safety.late import late
 
-_IN_MEMORY = re.compile(r"(?:\A|/)projects/[^/]+/memory/(?!(?:.*/)?\.\.(?:/|\Z)).+", re.DOTALL)
-_MAY_BE_MEMORY = re.compile(r"\A[^\0]{0,4000}/memory/[^\0]{1,1000}\.md\Z")
-_PLAN = re.compile(r"/\.claude/plans/[^/]+\.md\Z")
-_MAY_BE_PLAN = re.compile(r"(?:\A|/)plans/[^/]+\.md\Z")
+_IN_MEMORY = late(r"(?:\A|/)projects/[^/]+/memory/(?!(?:.*/)?\.\.(?:/|\Z)).+", re.DOTALL)
+_MAY_BE_MEMORY = late(r"\A[^\0]{0,4000}/memory/[^\0]{1,1000}\.md\Z")
+_PLAN = late(r"/\.claude/plans/[^/]+\.md\Z")
+_MAY_BE_PLAN = late(r"(?:\A|/)plans/[^/]+\.md\Z")
 _LONGEST_PATH = 160
-_UNPRINTED = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]+")
+_UNPRINTED = late(r"[\x00-\x1f\x7f\u2028\u2029]+")
 
 
 class Used(NamedTuple):

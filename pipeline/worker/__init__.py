@@ -9,7 +9,8 @@
     recall_log         what recall did, into the ledger and into each store's counts
     retry              when a job that failed is done again
     jobs               one pass: every job that is due, each settled whatever happens
-    __main__           the detached process a hook starts
+    process            the detached process a hook starts
+    compiled           what becomes of a compiled file that broke
 
 Exactly one runs at a time: the lock on ``worker.lock`` dies with the process that holds it.
 """

@@ -7,7 +7,6 @@ reason kept, and no other. When it is tried again is `pipeline.worker.retry`'s t
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +37,7 @@ from pipeline.ledger import calls, conversations, events, files, jobs, outages, 
 from pipeline.ledger.outages import Outage
 from pipeline.llm.retry import PASSES
 from pipeline.recall.prepared import hook_state, session_memory
+from pipeline.record import changing, field
 from pipeline.worker import extraction_runner, recall_log, retry
 from pipeline.worker.context import WorkerContext, log_fields
 from pipeline.worker.derived_files import DerivedFiles
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("reverie.worker")
 
 
-@dataclass(slots=True)
+@changing
 class Pass:
     """What one pass did, for `reverie work` and the log."""
 

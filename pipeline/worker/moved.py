@@ -44,22 +44,6 @@ def take_over(ledger: Ledger, cwd: Path) -> str:
     return follow(ledger, store)
 
 
-def left_behind(ledger: Ledger, store: Path) -> str:
-    """Return, in a clause, where memories lie that this project had at another place; "" when none do.
-
-    They stay there when the project, moved or renamed, had memories of its own before it was known again:
-    two folders are not made one. `store` is this project's.
-    """
-    from pipeline.store.ownership import moves
-
-    root = paths.named_root(Path.cwd())
-    old = moves.find(files.stores(ledger), root) if root is not None and store.is_dir() else None
-    if old is None or old == store or not old.is_dir() or not any(old.iterdir()):
-        return ""
-    former = ownership.owner(str(old))
-    return f"the memories of when this project was at {former} are still in {old}, as it has others here"
-
-
 def follow(ledger: Ledger, store: Path) -> str:
     """Bring what the ledger knows of `store` from where it was before; return the project's former root."""
     former = [str(move["from"]) for move in ownership.moves(str(store))]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import stat
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -28,6 +27,7 @@ from pipeline.hooklib.plain import well_formed
 from pipeline.ledger import Ledger, files, recalls
 from pipeline.ledger.recalls import BadLine, Item, Line, Logged, Progress
 from pipeline.recall.prepared.session_memory import KEEP_SECONDS
+from pipeline.safety.late import late
 from pipeline.safety.redaction import redact
 from pipeline.worker.context import WorkerContext
 
@@ -46,7 +46,7 @@ _NAME_CHARS = 200
 _PATH_CHARS = 4096
 _WHY = 50
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_SESSION = re.compile(r"([A-Za-z0-9_-]{1,80})\.jsonl")
+_SESSION = late(r"([A-Za-z0-9_-]{1,80})\.jsonl")
 
 
 def take(ledger: Ledger, home: Path, now: float) -> int:

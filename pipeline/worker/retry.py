@@ -30,7 +30,6 @@ Trying again *within* one model call is `pipeline.llm.retry`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from pipeline.core.errors import (
@@ -45,6 +44,7 @@ from pipeline.core.errors import (
     TruncatedError,
     UnwritableError,
 )
+from pipeline.record import record
 
 MINUTE = 60.0
 HOUR = 3_600.0
@@ -53,7 +53,7 @@ UNREADABLE = (RefusedError, InvalidReplyError, TooLongError, TruncatedError)
 """The dialogue, not the provider, is at fault."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wait:
     """Do it again in `seconds`; `counted` says that this was a failed attempt, not an obstacle."""
 
@@ -71,7 +71,7 @@ class Stop(Enum):
 Decision = Wait | Stop
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RetryPolicy:
     """The policy for one kind of job; the module's docstring has the formula and the values.
 

@@ -3,6 +3,7 @@
 from tests.architecture.source import PACKAGE, ROOT, docstring
 
 LAYERS = (
+    "record",
     "hooklib safety domain",
     "core",
     "config text transcript",

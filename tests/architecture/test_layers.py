@@ -52,6 +52,7 @@ ENVIRONMENT = {
         "pipeline/hooklib/claude_settings.py",
         "pipeline/hooklib/settings.py",
         "pipeline/recall/live/hook.py",
+        "pipeline/worker/compiled.py",
     ),
     *(
         "pipeline/llm/claude_call.py",

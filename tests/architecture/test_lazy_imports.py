@@ -21,7 +21,7 @@ for words in sys.argv[1:]:
         print(end="\\n", flush=True)
 """
 )
-WORKER = TELL + "from pipeline.worker.__main__ import main; main([])"
+WORKER = TELL + "from pipeline.worker.process import main; main([])"
 
 
 def loaded(code, *arguments):

@@ -7,8 +7,10 @@ import pytest
 from pipeline.config import DreamSettings
 from pipeline.consolidation import cues as asking
 from pipeline.core.errors import RefusedError
+from pipeline.store import Store
 from pipeline.store.derived import cues
 from tests.support.dreaming import KEEP, Dreaming, dreaming, note
+from tests.support.stores import settled
 
 
 @pytest.fixture
@@ -118,3 +120,22 @@ def test_a_night_without_changes_asks_nothing(bench: Dreaming):
     bench.model(answering(TWO))
     report = bench.dream()
     assert (report.changed, report.calls, asked(bench)) == (0, 0, [])
+
+
+def test_of_what_has_its_phrases_only_changed_files_are_read_again(bench: Dreaming):
+    root = bench.store.root
+    bench.keep(note("tabs", "Use tabs."), note("ship", "Ship on Mondays."))
+    newest, others = root / "mine.md", [root / "tabs.md", root / "ship.md"]
+    while not newest.exists() or newest.stat().st_ctime_ns <= max(path.stat().st_ctime_ns for path in others):
+        newest.write_text("My printer is on the second floor.\n", "utf-8")
+    bench.model(answering({"memories": [{"id": f"m{n}", "cues": [f"phrase {n}"]} for n in (1, 2, 3)]}))
+    assert bench.dream().cued == 3
+    settled(root)
+    others[1].write_text(others[1].read_text("utf-8").replace("Mondays", "Fridays"), "utf-8")
+    snapshot = Store.open(bench.store.path).scan()
+    others[0].unlink()
+    bench.model(answering({"memories": [{"id": "m1", "cues": ["which day"]}]}))
+    assert asking.add_missing(bench.desk(), snapshot) == 1
+    (question,) = asked(bench)
+    assert "Fridays" in question and "tabs" not in question and "printer" not in question
+    assert beside(bench)["ship.md"] == ("which day",) and len(beside(bench)) == 3

@@ -30,6 +30,7 @@ class Broken(Store):
         begin: bool = True,
         tell: Listener = len,
         anew: bool = False,
+        again: bool = False,
     ) -> list[str]:
         raise self.error
 

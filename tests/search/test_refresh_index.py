@@ -213,7 +213,7 @@ def test_a_look_of_a_dream_makes_rows_of_what_differs_alone(home, store):
         then["prefers-tabs.md"] == first["prefers-tabs.md"]
         and shown(home, store, "three.md")["body"] == "Snow."
     )
-    cues.write(store.root, {"theirs.md": ("0" * 16, ("weather",))})
+    cues.write(store.root, {"theirs.md": ("0" * 16, ("weather",))}, newest=0)
     assert look()[0] == 1 and look()[0] == 0
     index_file(home, store.root).write_bytes(b"no index" * 500)
     assert look()[0] == 3

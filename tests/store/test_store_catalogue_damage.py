@@ -48,7 +48,17 @@ def bytes_of(before: bytes, after: bytes) -> Callable[[Path], None]:
 def shown(store: Store) -> list[Any]:
     found = store.scan().documents
     return [
-        (item.path, item.digest, item.preview, item.aliases, item.head, item.entry.line) for item in found
+        (
+            item.path,
+            item.digest,
+            item.preview,
+            item.aliases,
+            item.kind,
+            item.origin,
+            item.head,
+            item.entry.line,
+        )
+        for item in found
     ]
 
 
@@ -57,6 +67,8 @@ DAMAGE = {
     "aliases": sql("UPDATE files SET aliases = '[x'"),
     "letters": sql("UPDATE texts SET front = replace(front, 'Fact', 'Fiction'), line = 'other'"),
     "kind": sql("UPDATE files SET kind = 'Project'"),
+    "another kind": sql("UPDATE files SET kind = 'insight' WHERE path LIKE '%m-1%'"),
+    "origin": sql("UPDATE files SET origin = 'assistant-inferred' WHERE path LIKE '%m-1%'"),
     "digest": sql("UPDATE files SET digest = replace(digest, 'a', 'b')"),
     "types": sql("UPDATE files SET place = 'x', importance = x'00', name = 7"),
     "no text": sql("DELETE FROM texts WHERE path LIKE '%m-1%'"),

@@ -199,7 +199,7 @@ def serve() -> None:
 def _become(order: Order) -> None:
     """Be what was ordered, and end."""
     from pipeline.cli import main as command
-    from pipeline.worker import __main__ as worker
+    from pipeline.worker import process as worker
 
     status = 1
     try:

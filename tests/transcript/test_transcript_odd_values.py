@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.domain.speech import MOST_TYPES, OTHER_TYPES
+from pipeline.domain.tallies import MOST_TYPES, OTHER_TYPES
 from pipeline.transcript import read
 from tests.support.transcripts import REFUSED_SAID, assistant, attachment, encode, tool_result, tool_use, user
 

@@ -18,7 +18,7 @@ NOW = "2026-03-02T09:05:00+00:00"
 DEAR = ("pipeline.store.repository", "pipeline.extraction.reading", "pipeline.consolidation.run", "yaml")
 TELL = (
     "import atexit, json, sys; atexit.register(lambda: print(json.dumps(sorted(sys.modules))));"
-    "from pipeline.worker.__main__ import main; sys.exit(main([]))"
+    "from pipeline.worker.process import main; sys.exit(main([]))"
 )
 
 

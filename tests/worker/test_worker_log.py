@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 
-from pipeline.worker.__main__ import FieldFormatter
+from pipeline.worker.process import FieldFormatter
 from tests.support.loopback import LoopbackApi, Refusal
 from tests.support.workshop import Workshop
 

@@ -78,8 +78,8 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
     memories = {memory_id: by_id[memory_id].memory for memory_id in wanted}
     changeable = {memory_id for cluster in selection.clusters for memory_id in cluster.ids}
     # Of a large store few are of these, and only they are taken up below.
-    of_types = phase.store.sieve.of_types(documents, {*mechanical.EXPIRING, "insight"})
-    typed = [document for document in documents if document.path in of_types]
+    of_types = {*mechanical.EXPIRING, "insight"}
+    typed = [document for document in documents if document.kind in of_types]
     by_rule = _rules(phase, typed, selection, by_id, max(1, ceiling // 2))
     for operation in by_rule:
         for memory_id in operation.ids:

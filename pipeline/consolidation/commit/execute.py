@@ -299,7 +299,8 @@ def _finish(
     report.word = "partial" if report.failed else "done" if report.actions else "nothing"
     word = "applied" if report.actions else "nothing"
     live: list[Document] = []
-    phase.store.reindex(now=now, index_lines=INDEX_LINES, begin=False, tell=live.extend)
+    again = not report.actions  # Nothing was written since the look that began it.
+    phase.store.reindex(now=now, index_lines=INDEX_LINES, begin=False, tell=live.extend, again=again)
     write(report, home)
     if report.actions:
         reflection.write(phase.store, live, home, now)

@@ -12,12 +12,11 @@ from pipeline.context import open_store
 from pipeline.core.errors import ReverieError, StoreError
 from pipeline.core.home import Home
 from pipeline.domain.finding import Finding
-from pipeline.ledger import secrets
+from pipeline.ledger import files, secrets
 from pipeline.search.index_reader import NoIndexError, Reader, index_path
 from pipeline.store import Store, fsck
 from pipeline.store.ownership.host_lock import CONSOLIDATE_LOCK, lock_holder
-from pipeline.store.ownership.moves import JOIN_BY_HAND
-from pipeline.worker.moved import left_behind
+from pipeline.store.ownership.moves import JOIN_BY_HAND, left_behind
 
 _REINDEX = "`reverie reindex` builds it anew; until then hooks look at the files."
 
@@ -63,7 +62,7 @@ def _left_behind(app: App, store_path: Path) -> Iterator[Finding]:
         return
     try:
         with app.ledger(to_look=True) as ledger:
-            message = left_behind(ledger, store_path)
+            message = left_behind(files.stores(ledger), store_path)
     except ReverieError:
         return  # what is wrong with the ledger is said where the work is looked at
     if message:

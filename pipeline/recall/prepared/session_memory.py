@@ -10,7 +10,6 @@ anyway. The ledger's text has no secrets in it, so the file has none.
 from __future__ import annotations
 
 import logging
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -70,7 +69,9 @@ def sweep(home: Path, now: float) -> None:
         except OSError:
             continue  # not one of ours
         if old and not session_folder.is_symlink():
-            shutil.rmtree(session_folder, ignore_errors=True)
+            from shutil import rmtree
+
+            rmtree(session_folder, ignore_errors=True)
 
 
 def _made_at(file: Path) -> int:

@@ -26,7 +26,7 @@ from pipeline.store.files.scanning import Document
 from pipeline.store.files.shelf import Entry
 from pipeline.store.ownership.written_log import Appended
 
-MADE_AS = 2
+MADE_AS = 3
 """Of the tables, and of what is read out of a memory file."""
 BUSY_FOR = 5.0
 _WRITTEN = "written.jsonl"
@@ -36,8 +36,8 @@ _NAME, _PATH = 0, 1
 _TABLES = (
     "CREATE TABLE files (path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER,"
     " seen_ns INTEGER, digest TEXT, own_id TEXT, name TEXT, title TEXT, aliases TEXT, retired INTEGER,"
-    " fenced INTEGER, is_text INTEGER, later INTEGER, less INTEGER, place REAL, kind TEXT, pinned INTEGER,"
-    " importance REAL, since_us INTEGER, sum INTEGER)",
+    " fenced INTEGER, is_text INTEGER, kind TEXT, origin TEXT, later INTEGER, less INTEGER, place REAL,"
+    " pinned INTEGER, importance REAL, since_us INTEGER, sum INTEGER)",
     "CREATE INDEX files_by_rank ON files (later, less, place, path)",
     "CREATE INDEX files_by_id ON files (own_id) WHERE own_id <> ''",
     "CREATE TABLE texts (path TEXT PRIMARY KEY, front BLOB, preview TEXT, line TEXT, sum INTEGER,"
@@ -251,18 +251,6 @@ def others(connection: sqlite3.Connection) -> dict[str, str]:
     return {text(path): text(why) for path, why in found}
 
 
-def saying(connection: sqlite3.Connection, word: str) -> set[str]:
-    """Return the paths of the files in whose front matter `word` stands."""
-    found = connection.execute("SELECT path FROM texts WHERE instr(front, ?)", (word.encode(),))
-    return {path for (path,) in found}
-
-
-def of_types(connection: sqlite3.Connection, types: Collection[str]) -> set[str]:
-    """Return the paths of the memories of `types`."""
-    sql = f"SELECT path FROM files WHERE kind IN ({','.join('?' * len(types))})"
-    return {path for (path,) in connection.execute(sql, list(types))}
-
-
 def state(connection: sqlite3.Connection) -> tuple[str, int]:
     """Return what is another value after each change of what the store holds: `changes` and `count`."""
     return changes(connection), count(connection)
@@ -393,9 +381,9 @@ def _put(connection: sqlite3.Connection, news: News) -> None:
 def _whole(item: Document, held: Kept, seen_ns: int) -> tuple[Any, ...]:
     """Return its row in the very types that it is read in, for the sake of its sum."""
     later, less, worth = held.rank
-    _, kind, pinned, importance, since_us = item.worth()
+    _, _, pinned, importance, since_us = item.worth()
     row = [int(each) if isinstance(each, bool) else each for each in item.row(seen_ns)]
-    whole = (*row, int(later), int(less), float(worth), kind, int(pinned), float(importance), since_us)
+    whole = (*row, int(later), int(less), float(worth), int(pinned), float(importance), since_us)
     return (*whole, row_sum(whole))
 
 

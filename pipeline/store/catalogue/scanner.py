@@ -92,6 +92,8 @@ class Scanner:
         self._attributed: object = None
         self._in_step: tuple[str, int] | None = None
         self._stale = False
+        self._last: Snapshot | None = None
+        """What the last look found, while nothing was written through here since."""
 
     # -- all files --------------------------------------------------------------------------------
 
@@ -118,7 +120,21 @@ class Scanner:
                 for item in look.snapshot.documents
                 if is_settled(item.stamp.ctime_ns, look.seen_ns)
             }
+        self._last = look.snapshot
         return look.snapshot
+
+    def scan_again(self) -> Snapshot:
+        """Return what the last look found while the same names are there, else look anew.
+
+        Good enough where we wrote nothing meanwhile: a file edited in place is seen by the next look.
+        """
+        last, state = self._last, self.asker.try_to_ask(database.state, _nothing)
+        known = (self._written.stamp(), self._identities.stamp())
+        if last is None or state is None or state != self._in_step or known != self._attributed:
+            return self.scan(keep=True)
+        names = {item.path for item in last.documents} | _others(last).keys()
+        there = set(_listed(self._root, folder_times(self._root)))
+        return last if there == {path for path in names if path.endswith(".md")} else self.scan(keep=True)
 
     def ids(self) -> dict[str, str]:
         """Return the id of each memory by its path."""
@@ -190,6 +206,7 @@ class Scanner:
 
     def took(self, paths: Iterable[str]) -> None:
         """Take in what a change of ours made of the files at `paths`."""
+        self._last = None
         seen_ns, found, folders = _now_ns(), Snapshot(), folder_times(self._root)
         touched = [path for path in dict.fromkeys(paths) if _is_memory(path, folders)]
         for path in touched:
@@ -225,7 +242,7 @@ class Scanner:
 
     def forget(self) -> None:
         """Look at every file anew at the next change: somebody else's change set was found."""
-        self._stale = True
+        self._stale, self._last = True, None
 
     # -- parts ------------------------------------------------------------------------------------
 

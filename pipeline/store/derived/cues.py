@@ -8,6 +8,7 @@ here: no file is rewritten for the sake of search. Those of a text that changed 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -50,13 +51,25 @@ def cues_of(memory: Memory, beside: Mapping[str, tuple[str, tuple[str, ...]]]) -
     return fitting(memory.cues or (phrases if text == text_digest(memory) else ()))
 
 
-def write(root: Path, entries: Mapping[str, tuple[str, tuple[str, ...]]]) -> None:
-    """Write `entries`, as `read` returns them. Raises OSError."""
+def borne_out_before(root: Path) -> int:
+    """Return since when (ns) a file may have changed and left its entry; 0 where nobody can tell."""
+    try:
+        return (root / PRIVATE / FILE).lstat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def write(root: Path, entries: Mapping[str, tuple[str, tuple[str, ...]]], *, newest: int) -> None:
+    """Write `entries`, as `read` returns them. Raises OSError.
+
+    Each is that of its file's text, and the last change of all those files was at `newest` (ns).
+    """
     held: dict[str, Any] = {
         path: {"text": text, "phrases": list(phrases)} for path, (text, phrases) in sorted(entries.items())
     }
     ensure_dir(root / PRIVATE)
     write_atomic(root / PRIVATE / FILE, orjson.dumps({"version": _VERSION, "cues": held}))
+    os.utime(root / PRIVATE / FILE, ns=(newest, newest))
 
 
 def _is_entry(entry: Any) -> bool:

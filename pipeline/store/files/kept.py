@@ -14,7 +14,10 @@ _FIRST_MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Row(NamedTuple):
-    """What says without more what a file is; `seen_ns` is when it was read, `aliases` is JSON or ""."""
+    """What says without more what a file is; `seen_ns` is when it was read, `aliases` is JSON or "".
+
+    `kind` is the name of its row in the registry of types, `origin` what its front matter says it is.
+    """
 
     path: str
     size: int
@@ -29,6 +32,8 @@ class Row(NamedTuple):
     retired: bool
     fenced: bool
     is_text: bool
+    kind: str
+    origin: str
 
     @property
     def stamp(self) -> FileStamp:

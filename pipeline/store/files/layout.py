@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from pipeline.core import system
 from pipeline.core.errors import PathEscapeError, StoreError
 from pipeline.hooklib import memory_format, ownership, places
 from pipeline.hooklib.memory_format import odd_name
+from pipeline.record import record
 from pipeline.safety.invisible import visible_name
 
 INDEX = memory_format.INDEX
@@ -33,7 +33,7 @@ MAX_FILE = memory_format.MAX_FILE
 MAX_DERIVED = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Problem:
     """A file that could not be taken as it is; `line` is 0 when no line is to blame, `fix` may be empty.
 

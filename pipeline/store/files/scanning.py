@@ -63,7 +63,9 @@ class Document:
         "_head",
         "_identity",
         "_keeper",
+        "_kind",
         "_memory",
+        "_origin",
         "_preview",
         "_raw",
         "_retired",
@@ -94,6 +96,8 @@ class Document:
         self._entry: Entry | None = None
         self._aliases: str | None = None
         self._retired: bool | None = None
+        self._kind: str | None = None
+        self._origin: str | None = None
         self._title = ""
         self._preview = ""
         self.path = path
@@ -128,6 +132,7 @@ class Document:
         found._keeper = keeper
         found.name, found._title, found.own_id = row.name, row.title, row.own_id
         found._aliases, found._retired = row.aliases, bool(row.retired)
+        found._kind, found._origin = row.kind, row.origin
         found.fenced, found.is_text, found.cached = bool(row.fenced), bool(row.is_text), True
         return found
 
@@ -148,6 +153,8 @@ class Document:
             self.retired,
             self.fenced,
             self.is_text,
+            self.kind,
+            self.origin,
         )
 
     def kept(self) -> Kept:
@@ -163,7 +170,7 @@ class Document:
     def leave_to(self, keeper: Keeper) -> None:
         """Let go of all that `keeper` gives, which keeps it now."""
         self._aliases = orjson.dumps(self.aliases).decode() if self.aliases else ""
-        self._retired = self.retired
+        self._retired, self._kind, self._origin = self.retired, self.kind, self.origin
         self._front = self._raw = self._memory = self._head = self._entry = None
         self._keeper, self.cached = keeper, True
 
@@ -192,6 +199,16 @@ class Document:
     def retired(self) -> bool:
         """Whether its file says that it is no longer in use."""
         return is_retired(self.front) if self._retired is None else self._retired
+
+    @property
+    def kind(self) -> str:
+        """Return the name of its row in the registry of types; what is of no type is a project."""
+        return self.worth().kind if self._kind is None else self._kind
+
+    @property
+    def origin(self) -> str:
+        """Return what its front matter says its origin is, whatever that is."""
+        return str(self.front.get("origin") or "") if self._origin is None else self._origin
 
     @property
     def id(self) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,6 +52,8 @@ def require_fit(path: Path) -> None:
     way = [*reversed(path.parents), path]
     for at, link in enumerate(way):
         if link.is_symlink() and any(map(_is_memory_folder, way[:at], way[1 : at + 1])):
+            import shlex
+
             itself = shlex.quote(os.path.realpath(path))
             raise StoreError(
                 "a link in a memory folder is not followed",

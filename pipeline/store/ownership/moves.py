@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from pipeline.core import paths
 from pipeline.core.atomic import ensure_dir, write_atomic
 from pipeline.core.errors import StoreError
 from pipeline.hooklib import jsonish, ownership
@@ -43,6 +44,20 @@ def find(stores: Iterable[str], project: Path) -> Path | None:
     now = _identity(project)
     found = [Path(store) for store in stores if now and _is_of(store, now)]
     return found[0] if len(found) == 1 else None
+
+
+def left_behind(stores: Iterable[str], store: Path) -> str:
+    """Return, in a clause, where memories lie that this project had at another place; "" when none do.
+
+    They stay there when the project, moved or renamed, had memories of its own before it was known again:
+    two folders are not made one. `store` is this project's, `stores` are all that are known.
+    """
+    root = paths.named_root(Path.cwd())
+    old = find(stores, root) if root is not None and store.is_dir() else None
+    if old is None or old == store or not old.is_dir() or not any(old.iterdir()):
+        return ""
+    former = ownership.owner(str(old))
+    return f"the memories of when this project was at {former} are still in {old}, as it has others here"
 
 
 def bring(old: Path, new: Path, project: Path) -> None:
