@@ -1,4 +1,4 @@
-"""What is asked most and needs least: ``--help``, ``--version``, ``status``, past the command tree.
+"""What is asked most, or must begin soon: ``--help``, ``status``, ``ingest --dir``, past the command tree.
 
 The tree takes longer to load than these take to answer. It gives the same bytes, which a test compares. What
 is not exactly one of these goes to it.
@@ -31,6 +31,8 @@ def answered(arguments: "Sequence[str]") -> bool:
         statusline()
     elif arguments in (["status"], ["status", "--json"]):
         status(as_json=len(arguments) > 1)
+    elif len(arguments) == 3 and list(arguments[:2]) == ["ingest", "--dir"] and arguments[2][:1] not in ("", "-"):
+        ingest(arguments[2])
     elif arguments in (["--help"], ["-h"], ["help"]):
         text = top_help(streams.columns())
         if not text:
@@ -47,6 +49,15 @@ def status(*, as_json: bool) -> None:
     from pipeline.cli.screen import show
 
     show(App(), as_json=as_json)
+
+
+def ingest(folder: str) -> None:
+    """Read all transcripts below `folder`."""
+    from pathlib import Path
+
+    from pipeline.cli import ingesting, output
+
+    output.settings_trouble(ingesting.ingest(folder=Path(folder)).config_error)
 
 
 def statusline() -> None:
