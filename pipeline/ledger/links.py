@@ -12,6 +12,7 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 from zlib import crc32
 
 import orjson
@@ -34,7 +35,7 @@ def add(ledger: Ledger, file: int, batch: Iterable[Entry | BareLink], *, after: 
     The blocks of one record share a link. What stands at or before `after` is known: a file that is
     imported again brings the same links.
     """
-    found: list[list[object]] = []
+    found: list[list[Any]] = []
     for entry in batch:
         if isinstance(entry, BareLink):
             if entry.uuid and entry.offset > after:
@@ -51,9 +52,9 @@ def add(ledger: Ledger, file: int, batch: Iterable[Entry | BareLink], *, after: 
         return after
     ledger.execute(
         "INSERT INTO link_batches (file_id, first_offset, last_offset, marks, links) VALUES (?, ?, ?, ?, ?)",
-        (file, found[0][0], found[-1][0], _checksums(str(link[1]) for link in found), orjson.dumps(found)),
+        (file, found[0][0], found[-1][0], _checksums([link[1] for link in found]), orjson.dumps(found)),
     )
-    return int(str(found[-1][0]))
+    return int(found[-1][0])
 
 
 def _checksums(uuids: Iterable[str]) -> bytes:
@@ -183,6 +184,20 @@ class FileLinks:
                     at, bit = _bit(uuid)
                     table[at] |= bit
                 seen = set()
+
+    def few(self, most: int) -> list[Link] | None:
+        """Return the links if there are at most so many, else None."""
+        if _added(self._ledger, self._file, self._start - 1) > most:
+            return None
+        found: dict[str, Link] = {}
+        for (batch,) in self._ledger.plain_rows(
+            "SELECT links FROM link_batches WHERE file_id = ? AND last_offset >= ? ORDER BY last_offset",
+            (self._file, self._start),
+        ):
+            for offset, uuid, parent, human, sidechain in orjson.loads(batch):
+                if offset >= self._start and uuid not in found:
+                    found[uuid] = (uuid, parent, human, sidechain)
+        return list(found.values())
 
     def _is_known(self, uuid: str, table: bytearray) -> bool:
         at, bit = _bit(uuid)

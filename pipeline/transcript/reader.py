@@ -12,7 +12,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -274,38 +274,40 @@ class _Pass:
             self.reading.cursor = self._cursor()
 
     def _lines(self, *, quiet: bool) -> Iterator[Entry | BareLink]:
-        while True:
-            raw, size = lines.next_line(self.handle)
-            if not raw:
-                return
-            self.reading.bytes_read += size
+        reading, counts, queue = self.reading, self.reading.type_counts, self.queue
+        next_line, glance, lean = self.handle.readline, quick.glance, self.lean
+        while raw := next_line(lines.MAX_LINE):
             if not raw.endswith(b"\n"):
-                if quiet and size == len(raw):
-                    yield from self._last(raw)
-                return
-            if size > len(raw):
-                reason = f"longer than {lines.MAX_LINE} bytes"
-                self.reading.bad.append((self.line + 1, reason))
-                raw = self._read_at(self.offset + size - TAIL, TAIL)
+                raw, size = lines.rest(raw, self.handle)
+                reading.bytes_read += size
+                if not raw.endswith(b"\n"):
+                    if quiet and size == len(raw):
+                        yield from self._last(raw)
+                    return
+                reading.bad.append((self.line + 1, f"longer than {lines.MAX_LINE} bytes"))
+                self._pass(self._read_at(self.offset + size - TAIL, TAIL), size)
+                self.line += 1
+                continue
+            reading.bytes_read += len(raw)
+            found = glance(raw, self.offset, self.context) if lean else None
+            if found is None:
+                yield from self._parsed(raw)
             else:
-                yield from (self._glanced(raw) if self.lean else None) or self._parsed(raw)
-            self._pass(raw, size)
+                kind, kept, goes_on = found
+                if kind in counts:
+                    counts[kind] += 1
+                else:
+                    tally(counts, kind)
+                if goes_on and queue.waits:
+                    yield from queue.pass_over()
+                if kept is not None:
+                    yield kept
+            self._pass(raw, len(raw))
             self.line += 1
 
     def _parsed(self, raw: bytes) -> Iterator[Entry]:
         for piece in lines.parse(raw, self.offset, self.line + 1):
             yield from self._entries(piece)
-
-    def _glanced(self, raw: bytes) -> Iterable[Entry | BareLink] | None:
-        """Return what a look at a usual line gives, None where it must be read as a whole."""
-        found = quick.glance(raw, self.offset, self.context)
-        if found is None:
-            return None
-        tally(self.reading.type_counts, found.type)
-        if found.kept is None:
-            return iter(())
-        before = self.queue.pass_over() if found.goes_on else []
-        return (*before, found.kept)
 
     def _last(self, raw: bytes) -> Iterator[Entry]:
         """Yield the complete records of a last line without newline, and pass no more than them."""
