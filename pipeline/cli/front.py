@@ -31,7 +31,7 @@ def answered(arguments: "Sequence[str]") -> bool:
         statusline()
     elif arguments in (["status"], ["status", "--json"]):
         status(as_json=len(arguments) > 1)
-    elif len(arguments) == 3 and list(arguments[:2]) == ["ingest", "--dir"] and arguments[2][:1] not in ("", "-"):
+    elif len(arguments) == 3 and _is_ingest(*arguments):
         ingest(arguments[2])
     elif arguments in (["--help"], ["-h"], ["help"]):
         text = top_help(streams.columns())
@@ -41,6 +41,10 @@ def answered(arguments: "Sequence[str]") -> bool:
     else:
         return False
     return True
+
+
+def _is_ingest(command: str, option: str, folder: str) -> bool:
+    return (command, option) == ("ingest", "--dir") and folder[:1] not in ("", "-")
 
 
 def status(*, as_json: bool) -> None:

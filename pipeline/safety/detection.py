@@ -155,18 +155,14 @@ HINTS = Hints(
 """Whatever is looked for before a pattern is tried."""
 
 
-def _by_hints(
-    rules: tuple[Rule, ...], groups: _Groups, found: Set[str], text: str
-) -> Iterator[Span]:
+def _by_hints(rules: tuple[Rule, ...], groups: _Groups, found: Set[str], text: str) -> Iterator[Span]:
     """Yield what those of `rules` find in `text` whose hints were `found` in it."""
     likely = sorted([groups[part] for part in found if part in groups])
     for at in dict.fromkeys([at for _, hints in likely for hint, at in hints if hint in found]):
         yield from _matches(rules[at], text)
 
 
-def _shaped(
-    text: str, lowered: str, hints: Set[str], words: list[str], *, digits: bool
-) -> Iterator[Span]:
+def _shaped(text: str, lowered: str, hints: Set[str], words: list[str], *, digits: bool) -> Iterator[Span]:
     signed = ":" in text or "=" in text or "<" in text
     yield from _by_hints(*_SHAPES[signed, digits], hints, text)
     if digits and _CARD_LIKE.search(text):

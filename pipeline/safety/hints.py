@@ -48,7 +48,7 @@ class Hints:
 
 
 class _Held(dict[str, tuple[str, ...]]):
-    """What each word that was seen holds of the hints in `begin`, which are there by their first two signs."""
+    """What each word that was seen holds of the hints in `begin`, there by their first two signs."""
 
     def __init__(self, begin: Mapping[str, tuple[str, ...]]) -> None:
         super().__init__()
