@@ -125,7 +125,10 @@ def mark_branches(ledger: Ledger, file: int, before: Tip | None, abandoned: Aban
 def _added(ledger: Ledger, file: int, offset: int) -> int:
     """Return how many links came in batches that end behind byte `offset`."""
     size = ledger.value(
-        "SELECT sum(length(marks)) FROM link_batches WHERE file_id = ? AND first_offset > ?", (file, offset)
+        # What begins behind it ends behind it too: by the latter the batches are found.
+        "SELECT sum(length(marks)) FROM link_batches WHERE file_id = ? AND last_offset > ?"
+        " AND first_offset > ?",
+        (file, offset, offset),
     )
     return int(size or 0) // _CRC
 
@@ -260,12 +263,12 @@ def _any_before(ledger: Ledger, file: int, end: int, links: Sequence[Link]) -> b
     """Return whether the file holds one of these uuids before byte `end`: a compaction appends copies."""
     wanted = {link[0] for link in links}
     checksums = [_checksums([uuid]) for uuid in wanted]
-    batches = ledger.rows(
+    batches = ledger.plain_rows(
         "SELECT id, marks FROM link_batches WHERE file_id = ? AND first_offset < ?", (file, end)
     )
     # A checksum only says where to look: other uuids can have the same, and the tip is in its own batch.
-    likely = [row["id"] for row in batches if any(checksum in row["marks"] for checksum in checksums)]
-    for number in likely:
+    likely = [number for number, marks in batches for checksum in checksums if checksum in marks]
+    for number in dict.fromkeys(likely):
         batch = ledger.value("SELECT links FROM link_batches WHERE id = ?", (number,))
         if any(offset < end and link[0] in wanted for offset, link in _decoded(batch)):
             return True
