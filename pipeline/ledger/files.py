@@ -76,7 +76,7 @@ def stamps(ledger: Ledger) -> tuple[dict[str, tuple[str, str, int, int]], bool]:
     )
     half_read = [row[1] for row in rows if row[2] < 0]
     sound = [row for row in rows if row[2] >= 0] if half_read else rows
-    return {row[0]: row for row in sound}, bool(half_read)  # type: ignore[misc]
+    return {row[0]: row for row in sound}, bool(half_read)
 
 
 def bad_lines(ledger: Ledger, key: str) -> list[tuple[int, str]]:
