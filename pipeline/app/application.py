@@ -225,8 +225,8 @@ class App:
         from pipeline.transcript import survey
 
         with self.ledger() as ledger:
-            files.recover_ingesting(ledger)
             if file:
+                files.recover_ingesting(ledger)
                 yield self._ingest(ledger, file, (paths.projects_dir(),), reimport=reimport, asked_for=True)
                 return
             root = folder or paths.projects_dir()

@@ -1,4 +1,4 @@
-"""Commands that turn transcripts into rows and memories: extract, ingest, process, work, conversations."""
+"""Commands that turn transcripts into rows and memories: extract, process, work, conversations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.cli.options import JsonOption, LlmOption, StoreOption
 from pipeline.cli.progress import progress
 from pipeline.cli.screen import to_come as in_words
 from pipeline.cli.tables import table
-from pipeline.core.errors import InputError, UsageError
+from pipeline.core.errors import UsageError
 from pipeline.core.zone import minute
 from pipeline.extraction.offline import BLIND_SPOTS
 from pipeline.extraction.outcome import Outcome
@@ -38,49 +38,6 @@ def extract(
     output.data(value, lambda: _tell(outcomes, store_path), as_json=as_json)
     if app.offline:
         output.talk(BLIND_SPOTS)
-
-
-def ingest(
-    file: Annotated[Path | None, typer.Option("--file", metavar="F", help="One transcript.")] = None,
-    folder: Annotated[
-        Path | None, typer.Option("--dir", metavar="D", help="All transcripts under D.")
-    ] = None,
-    reimport: Annotated[bool, typer.Option("--reimport", help="Read from the start again.")] = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Read transcripts into the ledger; no model is asked."""
-    if (file is None) == (folder is None):
-        raise UsageError("give --file or --dir", fix="reverie ingest --dir ~/.claude/projects")
-    if folder is not None and not folder.is_dir():
-        raise InputError("there is no such directory", file=str(folder), fix="Check the path.")
-    rows: list[dict[str, Any]] = []
-    skipped = 0
-    with progress("ingesting") as tell:
-        for done in App().ingest(file=file, folder=folder, reimport=reimport):
-            if isinstance(done, InputError):
-                output.talk(f"skipped: {done}")
-                skipped += 1
-                continue
-            rows.append(
-                {
-                    "file": done.key,
-                    "rows": done.new_rows,
-                    "bad_lines": done.bad,
-                    "note": done.skipped or done.restarted,
-                }
-            )
-            tell(f"ingesting: {count(len(rows), 'file')}")
-    if not (rows or skipped):
-        output.talk(f"no session files (<project>/<session>.jsonl) under {folder}")
-    output.data(
-        rows,
-        lambda: table(
-            ["file", "new rows", "bad lines", "note"],
-            [list(r.values()) for r in rows],
-            empty="nothing was read",
-        ),
-        as_json=as_json,
-    )
 
 
 def process(

@@ -1,4 +1,4 @@
-"""What is asked most and needs least: ``--help``, ``--version``, ``status``, past the command tree.
+"""What is asked most, or must begin soon: ``--help``, ``status``, ``ingest --dir``, past the command tree.
 
 The tree takes longer to load than these take to answer. It gives the same bytes, which a test compares. What
 is not exactly one of these goes to it.
@@ -31,6 +31,8 @@ def answered(arguments: "Sequence[str]") -> bool:
         statusline()
     elif arguments in (["status"], ["status", "--json"]):
         status(as_json=len(arguments) > 1)
+    elif len(arguments) == 3 and _is_ingest(*arguments):
+        ingest(arguments[2])
     elif arguments in (["--help"], ["-h"], ["help"]):
         text = top_help(streams.columns())
         if not text:
@@ -41,12 +43,25 @@ def answered(arguments: "Sequence[str]") -> bool:
     return True
 
 
+def _is_ingest(command: str, option: str, folder: str) -> bool:
+    return (command, option) == ("ingest", "--dir") and folder[:1] not in ("", "-")
+
+
 def status(*, as_json: bool) -> None:
     """Print the state of everything."""
     from pipeline.app.application import App
     from pipeline.cli.screen import show
 
     show(App(), as_json=as_json)
+
+
+def ingest(folder: str) -> None:
+    """Read all transcripts below `folder`."""
+    from pathlib import Path
+
+    from pipeline.cli import ingesting, output
+
+    output.settings_trouble(ingesting.ingest(folder=Path(folder)).config_error)
 
 
 def statusline() -> None:

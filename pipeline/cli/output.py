@@ -234,6 +234,12 @@ def failure(error: ReverieError) -> None:
         talk(f"\n{error.fix}")
 
 
+def settings_trouble(error: ReverieError | None) -> None:
+    """Say behind what a command showed that the settings it went by are not those of the file, if so."""
+    if error is not None:
+        talk(f"\n{error}. Until it is mended nothing is written and no model is asked.")
+
+
 def can_ask() -> bool:
     """Whether a person sits before a terminal."""
     return sys.stdin.isatty()

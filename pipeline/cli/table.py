@@ -77,7 +77,7 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "work": Entry("extract", "work", "Run the background worker's jobs now."),
         "process": Entry("extract", "process", "Extract from finished conversations left for later."),
         "extract": Entry("extract", "extract", "Extract memories from one transcript."),
-        "ingest": Entry("extract", "ingest", "Read transcripts into the ledger; no model is asked."),
+        "ingest": Entry("ingest", "ingest", "Read transcripts into the ledger; no model is asked."),
         "conversations": Entry(
             "extract", "conversations", "List conversations: dialogue between two silences."
         ),

@@ -35,9 +35,7 @@ def _note_settings(_result: object, command: str, **_: object) -> None:
     from pipeline.config import load_or_defaults
     from pipeline.core import paths
 
-    error = load_or_defaults(paths.home_dir())[1]
-    if error is not None:
-        output.talk(f"\n{error}. Until it is mended nothing is written and no model is asked.")
+    output.settings_trouble(load_or_defaults(paths.home_dir())[1])
 
 
 _TELL_THEMSELVES = ("status", "statusline", "hooks", "demo", "eval")

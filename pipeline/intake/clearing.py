@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeVar
 
 from pipeline.core.clock import Clock
 from pipeline.domain.speech import BareLink, Entry
@@ -30,6 +31,7 @@ _NOTHING: tuple[str, ...] = ()
 _SILENCE = Redacted("", 0, ())
 
 Item = Entry | BareLink
+ItemT = TypeVar("ItemT", Entry, Entry | BareLink)
 Values = tuple[tuple[str, ...], tuple[str, ...]]
 """The secrets that stood in an entry's text and in its note."""
 
@@ -72,8 +74,26 @@ def _cleared(chunk: list[Item]) -> Cleared:
         if text.found or note.found:
             values[at] = (text.values, note.values)
             entry = replace(entry, text=text.text, note=note.text)
-        chunk[at] = _renamed(entry, _word)
+        chunk[at] = _without_named(entry)
     return Cleared(chunk, values)
+
+
+_names_of = attrgetter(*_WORDS, *_LISTS)
+_clean_names: set[tuple[Any, ...]] = set()
+"""The names of entries in which nothing is a secret: the same few come together again and again."""
+
+
+def _without_named(entry: Entry) -> Entry:
+    """Return `entry` without secrets in its names."""
+    names = _names_of(entry)
+    if names in _clean_names and not entry.written:
+        return entry
+    renamed = _renamed(entry, _word)
+    if renamed is entry:
+        if len(_clean_names) >= _MOST_WORDS:
+            _clean_names.clear()
+        _clean_names.add(names)
+    return renamed
 
 
 def _renamed(entry: Entry, word: Callable[[str], str]) -> Entry:
@@ -100,6 +120,13 @@ def type_counts(counts: Mapping[str, int]) -> dict[str, int]:
     return word_counts
 
 
+def _shortened(item: ItemT) -> ItemT:
+    """Return an item with no more of its type and origin than is kept."""
+    if isinstance(item, Entry) and (len(item.type) > _WORD_CHARS or len(item.origin) > _WORD_CHARS):
+        return replace(item, type=item.type[:_WORD_CHARS], origin=item.origin[:_WORD_CHARS])
+    return item
+
+
 class Learned:
     """What one pass recognised that was not known: what to keep of it, and the sessions it stands in."""
 
@@ -118,6 +145,10 @@ class Learned:
     def rid(self, chunks: Iterable[Cleared]) -> Iterator[Item]:
         """Yield the entries of `chunks` without what is known, learning from each what follows must lack."""
         for items, values in chunks:
+            if not values and not self._known:
+                # There is nothing to learn from them and nothing to take out of them.
+                yield from map(_shortened, items)
+                continue
             for at, item in enumerate(items):
                 yield item if isinstance(item, BareLink) else self._entry(item, values.get(at))
 
@@ -132,9 +163,7 @@ class Learned:
                 entry = replace(entry, text=text, note=note)
             if name_it:
                 entry = _renamed(entry, self._name)
-        if len(entry.type) > _WORD_CHARS or len(entry.origin) > _WORD_CHARS:
-            entry = replace(entry, type=entry.type[:_WORD_CHARS], origin=entry.origin[:_WORD_CHARS])
-        return entry
+        return _shortened(entry)
 
     def _text(self, text: str, values: Sequence[str], session: str) -> str:
         """Return `text`, in which `values` stood, without all that is known; learn them."""

@@ -57,10 +57,13 @@ def file_key(path: Path, roots: tuple[Path, ...] = ()) -> str:
 
 
 class KnownFiles:
-    """The files the ledger has, taken in one query, to tell which of thousands need no second look."""
+    """The files the ledger has, taken in one query, to tell which of thousands need no second look.
+
+    `torn` says that one is half read, as a crash leaves it.
+    """
 
     def __init__(self, ledger: Ledger) -> None:
-        self._files = files.stamps(ledger)
+        self._files, self.torn = files.stamps(ledger)
 
     def unchanged(self, path: str | Path, stat: os.stat_result | None = None) -> Ingested | None:
         """Return the answer for a file that stands as it was read, found by its path; else None.
@@ -68,16 +71,17 @@ class KnownFiles:
         None decides nothing: `ingest_file` then looks at the file by its key. `stat` is what the system
         just said of it.
         """
-        known = self._files.get(str(path))
+        known = self._files.get(path if type(path) is str else str(path))
         if known is None:
             return None
         try:
             stat = stat or os.stat(path)  # noqa: PTH116 - half of Path.stat's time
         except (ValueError, OSError):
             return None
-        if known[1] != stat.st_mtime_ns or known[2] != stat.st_size:
+        _, key, stamp, size = known
+        if stamp != stat.st_mtime_ns or size != stat.st_size:
             return None
-        return Ingested(known[0], path, skipped="unchanged")
+        return Ingested(key, path, 0, 0, "unchanged")
 
 
 @record

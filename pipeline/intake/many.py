@@ -27,8 +27,7 @@ from pipeline.intake.ingest import (
     stat_of,
     take_in,
 )
-from pipeline.ledger import Ledger
-from pipeline.transcript.files import Found
+from pipeline.ledger import Ledger, files
 
 if TYPE_CHECKING:
     from pipeline.config import Settings
@@ -48,11 +47,11 @@ class _Group:
     paths: dict[int, Path] = field(default_factory=dict)
     bytes: int = 0
 
-    def add(self, file: Found) -> None:
-        """Take in a file that is to be read."""
-        self.paths[len(self.outcomes)] = Path(file.path)
-        self.outcomes.append(Ingested("", file.path))
-        self.bytes += file.stat.st_size if file.stat else 0
+    def add(self, path: str, stat: os.stat_result | None) -> None:
+        """Take in a file that is to be read, of which the system says `stat`, None where it is gone."""
+        self.paths[len(self.outcomes)] = Path(path)
+        self.outcomes.append(Ingested("", path))
+        self.bytes += stat.st_size if stat else 0
 
     @property
     def full(self) -> bool:
@@ -77,24 +76,34 @@ class Intake:
         self._clock = clock
         self._reimport = reimport
         self._known = None if reimport else KnownFiles(ledger)
+        if self._known is None or self._known.torn:
+            files.recover_ingesting(ledger)
         self._helped = True
 
-    def read(self, files: Iterable[Found | InputError]) -> Iterator[Outcome]:
-        """Read `files`, which nobody writes any more, and yield what was done with each, in their order.
+    def read(self, found: Iterable[os.DirEntry[str] | InputError]) -> Iterator[Outcome]:
+        """Read the files `found`, which nobody writes any more, and yield in their order what was done.
 
         One that is no transcript, or can't be read, is yielded as its error.
         """
         unchanged = self._known.unchanged if self._known else _never
         group = _Group()
-        for file in files:
-            outcome = unchanged(file.path, file.stat) if isinstance(file, Found) else file
-            if outcome is not None and not group.paths:
-                yield outcome
-                continue
+        for file in found:
+            outcome: Outcome | None
+            if isinstance(file, InputError):
+                outcome = file
+            else:
+                try:
+                    stat: os.stat_result | None = file.stat()
+                except OSError:
+                    stat = None
+                outcome = unchanged(file.path, stat)
+                if outcome is None:
+                    group.add(file.path, stat)
             if outcome is not None:
+                if not group.paths:
+                    yield outcome
+                    continue
                 group.outcomes.append(outcome)
-            elif isinstance(file, Found):
-                group.add(file)
             if group.full:
                 yield from self._finish(group)
                 group = _Group()

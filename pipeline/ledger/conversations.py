@@ -241,9 +241,7 @@ def _segments(
     ):
         moment = parse_time(at)
         last = segments[-1] if segments else None
-        busy = [past for past in (last and last.latest, parse_time(worked_at)) if past]
-        silence = (moment - max(busy)).total_seconds() if busy and moment else 0.0
-        if last is None or (begins and silence > gap_seconds):
+        if last is None or (begins and _silence(moment, last.latest, parse_time(worked_at)) > gap_seconds):
             last = _Segment(row, row, session_id, source_file)
             segments.append(last)
         last.last_row = row
@@ -252,6 +250,12 @@ def _segments(
             last.earliest = min(last.earliest or moment, moment)
             last.latest = max(last.latest or moment, moment)
     return segments
+
+
+def _silence(moment: datetime | None, *busy: datetime | None) -> float:
+    """Return how many seconds before `moment` somebody was last `busy`, 0 where that is not known."""
+    known = [past for past in busy if past]
+    return (moment - max(known)).total_seconds() if known and moment else 0.0
 
 
 def _save(ledger: Ledger, file: int, segment: _Segment, row: sqlite3.Row | None, at: float) -> None:

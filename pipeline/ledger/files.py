@@ -63,12 +63,20 @@ def paths(ledger: Ledger) -> list[str]:
     return [path for (path,) in ledger.execute(f"SELECT path {_READ}")]
 
 
-def stamps(ledger: Ledger) -> dict[str, tuple[str, int, int]]:
-    """Return key, time (ns) and size of each of `paths`, by its path, that was read to its end."""
+def stamps(ledger: Ledger) -> tuple[dict[str, tuple[str, str, int, int]], bool]:
+    """Return path, key, time (ns) and size of each of `paths`, by its path, that was read to its end.
+
+    Beside it whether any file is ``ingesting``, as a crash leaves it.
+    """
+    # Both by one look at them all, since a second would take as long.
     rows = ledger.plain_rows(
-        f"SELECT path, file_path, read_mtime_ns, read_size {_READ} AND read_size = last_processed_offset"
+        "SELECT path, file_path, iif(status = 'idle', read_mtime_ns, -1), read_size FROM memory_file_states"
+        " WHERE (gone_at IS NULL AND cursor_json <> '' AND read_size = last_processed_offset)"
+        " OR status = 'ingesting'"
     )
-    return {path: (key, stamp, size) for path, key, stamp, size in rows}
+    half_read = [row[1] for row in rows if row[2] < 0]
+    sound = [row for row in rows if row[2] >= 0] if half_read else rows
+    return {row[0]: row for row in sound}, bool(half_read)
 
 
 def bad_lines(ledger: Ledger, key: str) -> list[tuple[int, str]]:
@@ -168,7 +176,8 @@ def recover_ingesting(ledger: Ledger) -> list[str]:
     keys = []
     with ledger.transaction():
         for row in ledger.rows(
-            "SELECT * FROM memory_file_states WHERE status = 'ingesting' ORDER BY file_path"
+            # Not by the index of their names, which leads to all files one by one.
+            "SELECT * FROM memory_file_states WHERE status = 'ingesting' ORDER BY +file_path"
         ):
             ledger.execute(
                 "UPDATE memory_transcript_entries SET superseded = 1"

@@ -12,6 +12,7 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 from zlib import crc32
 
 import orjson
@@ -35,7 +36,7 @@ def add(ledger: Ledger, file: int, batch: Iterable[Entry | BareLink], *, after: 
     The blocks of one record share a link. What stands at or before `after` is known: a file that is
     imported again brings the same links.
     """
-    found: list[list[object]] = []
+    found: list[list[Any]] = []
     for entry in batch:
         if isinstance(entry, BareLink):
             if entry.uuid and entry.offset > after:
@@ -52,9 +53,9 @@ def add(ledger: Ledger, file: int, batch: Iterable[Entry | BareLink], *, after: 
         return after
     ledger.execute(
         "INSERT INTO link_batches (file_id, first_offset, last_offset, marks, links) VALUES (?, ?, ?, ?, ?)",
-        (file, found[0][0], found[-1][0], _checksums(str(link[1]) for link in found), orjson.dumps(found)),
+        (file, found[0][0], found[-1][0], _checksums([link[1] for link in found]), orjson.dumps(found)),
     )
-    return int(str(found[-1][0]))
+    return int(found[-1][0])
 
 
 def _checksums(uuids: Iterable[str]) -> bytes:
@@ -125,7 +126,10 @@ def mark_branches(ledger: Ledger, file: int, before: Tip | None, abandoned: Aban
 def _added(ledger: Ledger, file: int, offset: int) -> int:
     """Return how many links came in batches that end behind byte `offset`."""
     size = ledger.value(
-        "SELECT sum(length(marks)) FROM link_batches WHERE file_id = ? AND first_offset > ?", (file, offset)
+        # What begins behind it ends behind it too: by the latter the batches are found.
+        "SELECT sum(length(marks)) FROM link_batches WHERE file_id = ? AND last_offset > ?"
+        " AND first_offset > ?",
+        (file, offset, offset),
     )
     return int(size or 0) // _CRC
 
@@ -184,6 +188,20 @@ class FileLinks:
                     at, bit = _bit(uuid)
                     table[at] |= bit
                 seen = set()
+
+    def few(self, most: int) -> list[Link] | None:
+        """Return the links if there are at most so many, else None."""
+        if _added(self._ledger, self._file, self._start - 1) > most:
+            return None
+        found: dict[str, Link] = {}
+        for (batch,) in self._ledger.plain_rows(
+            "SELECT links FROM link_batches WHERE file_id = ? AND last_offset >= ? ORDER BY last_offset",
+            (self._file, self._start),
+        ):
+            for offset, uuid, parent, human, sidechain in orjson.loads(batch):
+                if offset >= self._start and uuid not in found:
+                    found[uuid] = (uuid, parent, human, sidechain)
+        return list(found.values())
 
     def _is_known(self, uuid: str, table: bytearray) -> bool:
         at, bit = _bit(uuid)
@@ -246,12 +264,12 @@ def _any_before(ledger: Ledger, file: int, end: int, links: Sequence[Link]) -> b
     """Return whether the file holds one of these uuids before byte `end`: a compaction appends copies."""
     wanted = {link[0] for link in links}
     checksums = [_checksums([uuid]) for uuid in wanted]
-    batches = ledger.rows(
+    batches = ledger.plain_rows(
         "SELECT id, marks FROM link_batches WHERE file_id = ? AND first_offset < ?", (file, end)
     )
     # A checksum only says where to look: other uuids can have the same, and the tip is in its own batch.
-    likely = [row["id"] for row in batches if any(checksum in row["marks"] for checksum in checksums)]
-    for number in likely:
+    likely = [number for number, marks in batches for checksum in checksums if checksum in marks]
+    for number in dict.fromkeys(likely):
         batch = ledger.value("SELECT links FROM link_batches WHERE id = ?", (number,))
         if any(offset < end and link[0] in wanted for offset, link in _decoded(batch)):
             return True

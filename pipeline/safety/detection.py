@@ -63,6 +63,8 @@ _PAIRED = late(
 """What is told together with a token: the secret that belongs to an id."""
 _NO_BLANKS = late("[\u2e80-\ud7ff\uf900-\ufaff\uff00-\uffef]")
 """A character of a script without blanks between words."""
+_GIVES = (":", "=", *QUOTES, "|", "?", "\uff1a", "\u306f")
+"""Of what stands between a name and the value given to it one is there, or the value is in quotes."""
 _OPTION = late(r"(?:\s[\"']?|^)--?[A-Za-z]")
 _CARD_LIKE = late(r"[2-6]\d{3}[ \u00a0-]?\d\d")
 
@@ -89,13 +91,14 @@ def _apart(spans: list[Span]) -> list[Span]:
 
 def _found(text: str) -> Iterator[Span]:
     lowered = lower(text)
-    hints = HINTS.found_in(lowered)
-    yield from _shaped(text, lowered, hints)
+    words = lowered.split()
+    hints, digits = HINTS.found_in(lowered, words), DIGIT.search(text) is not None
+    yield from _shaped(text, lowered, hints, words, digits=digits)
     yield from _quoted(text, hints)
     yield from _assigned(text, lowered, hints)
-    yield from spoken.spans(text, lowered, hints)
+    yield from spoken.spans(text, lowered, hints, digits=digits)
     yield from columns(text, lowered, hints)
-    yield from phrases(text, lowered)
+    yield from phrases(lowered, words)
 
 
 def _holds(text: str, hints: tuple[str, ...]) -> bool:
@@ -106,17 +109,20 @@ def _holds(text: str, hints: tuple[str, ...]) -> bool:
     return False
 
 
-_Group = tuple[str, tuple[tuple[str, int], ...]]
+_Groups = dict[str, tuple[int, tuple[tuple[str, int], ...]]]
 
 
-def _grouped(rules: tuple[Rule, ...]) -> tuple[tuple[Rule, ...], tuple[_Group, ...]]:
-    """Return `rules` with their hints (each with its rule's place), those with a common part behind it."""
+def _grouped(rules: tuple[Rule, ...]) -> tuple[tuple[Rule, ...], _Groups]:
+    """Return `rules` with their hints (each with its rule's place), those with a common part behind it.
+
+    Each group has its number, since the first rule that finds a secret names its kind.
+    """
     groups: dict[str, list[tuple[str, int]]] = {}
     for at, rule in enumerate(rules):
         for hint in rule.hints:
             part = rule.gate or next((common for common in _COMMON if common in hint), hint)
             groups.setdefault(part, []).append((hint, at))
-    return rules, tuple((part, tuple(hints)) for part, hints in groups.items())
+    return rules, {part: (number, tuple(hints)) for number, (part, hints) in enumerate(groups.items())}
 
 
 _COMMON = ("pass", "auth", "key", "token", "login", "factor", "value", "sql")
@@ -150,24 +156,21 @@ HINTS = Hints(
 """Whatever is looked for before a pattern is tried."""
 
 
-def _by_hints(
-    rules: tuple[Rule, ...], groups: tuple[_Group, ...], found: Set[str], text: str
-) -> Iterator[Span]:
+def _by_hints(rules: tuple[Rule, ...], groups: _Groups, found: Set[str], text: str) -> Iterator[Span]:
     """Yield what those of `rules` find in `text` whose hints were `found` in it."""
-    for at in dict.fromkeys(
-        [at for part, hints in groups if part in found for hint, at in hints if hint in found]
-    ):
+    likely = sorted([groups[part] for part in found if part in groups])
+    for at in dict.fromkeys([at for _, hints in likely for hint, at in hints if hint in found]):
         yield from _matches(rules[at], text)
 
 
-def _shaped(text: str, lowered: str, hints: Set[str]) -> Iterator[Span]:
-    signed, digits = ":" in text or "=" in text or "<" in text, DIGIT.search(text) is not None
+def _shaped(text: str, lowered: str, hints: Set[str], words: list[str], *, digits: bool) -> Iterator[Span]:
+    signed = ":" in text or "=" in text or "<" in text
     yield from _by_hints(*_SHAPES[signed, digits], hints, text)
     if digits and _CARD_LIKE.search(text):
         yield from cards(text)
     if "-" in text and _OPTION.search(text):
         yield from _by_hints(*_COMMANDS, hints, text)
-    longest = max(map(len, text.split()), default=0)
+    longest = max(map(len, words), default=0)
     if longest >= _LONG:
         yield from _in_long_words(text)
         if longest >= _KEY_LONG:
@@ -241,6 +244,8 @@ def _about(before: str) -> bool:
 
 
 def _assigned(text: str, lowered: str, hints: Set[str]) -> Iterator[Span]:
+    if not _holds(text, _GIVES):
+        return
     for start in names(text, lowered, hints):
         found = ASSIGNED.match(text, start)
         if found and found["key"].lower() == "token" and PAGES.search(text, max(0, start - 16), start):

@@ -7,7 +7,7 @@ and what it holds is remembered.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 _MOST_WORDS, _LONGEST_WORD = 1 << 16, 40
 """What is remembered: so many words, and none longer."""
@@ -18,50 +18,55 @@ class Hints:
 
     def __init__(self, hints: Iterable[str]) -> None:
         wanted = dict.fromkeys(hints)
-        self._always = frozenset(hint for hint in wanted if not hint)
-        self._signs = tuple(hint for hint in wanted if len(hint) == 1)
-        self._begin: dict[str, tuple[str, ...]] = {}
+        self._always = {hint for hint in wanted if not hint}
+        begin: dict[str, tuple[str, ...]] = {}
         self._in_several: dict[str, tuple[str, ...]] = {}
-        self._unsplit: tuple[str, ...] = ()
+        unsplit: tuple[str, ...] = ()
         for hint in wanted:
             # Of a hint with blanks the longest part must stand in one word; then the whole is looked for.
             part = max(hint.split(), key=len, default="")
             if len(hint) > 1 and len(part) < 2:
-                self._unsplit += (hint,)
+                unsplit += (hint,)
                 continue
             if part != hint:
                 self._in_several[part] = (*self._in_several.get(part, ()), hint)
-            if len(part) > 1 and part not in self._begin.get(part[:2], ()):
-                self._begin[part[:2]] = (*self._begin.get(part[:2], ()), part)
-        self._words: dict[str, tuple[str, ...]] = {}
+            if len(part) > 1 and part not in begin.get(part[:2], ()):
+                begin[part[:2]] = (*begin.get(part[:2], ()), part)
+        self._several = self._in_several.keys()
+        self._anywhere = (*(hint for hint in wanted if len(hint) == 1), *unsplit)
+        self._held = _Held(begin)
 
-    def found_in(self, lowered: str) -> set[str]:
-        """Return which hints, and parts of hints, stand in a text in lower case."""
-        found: set[str] = set(self._always)
-        known = self._words
-        for word in set(lowered.split()):
-            held = known.get(word)
-            if held is None:
-                held = self._look(word)
-            if held:
-                found.update(held)
-        for part in self._in_several.keys() & found:
+    def found_in(self, lowered: str, words: Iterable[str] | None = None) -> set[str]:
+        """Return which hints, and parts of hints, stand in a text in lower case; `words` are the text's."""
+        # Without a line of Python for a word: this is asked of every text there is.
+        held = map(self._held.__getitem__, lowered.split() if words is None else words)
+        found = self._always.union(*filter(None, held))
+        for part in self._several & found:
             found.update([hint for hint in self._in_several[part] if hint in lowered])
-        found.update([hint for hint in (*self._signs, *self._unsplit) if hint in lowered])
+        found.update([hint for hint in self._anywhere if hint in lowered])
         return found
 
-    def _look(self, word: str) -> tuple[str, ...]:
+
+class _Held(dict[str, tuple[str, ...]]):
+    """What each word that was seen holds of the hints in `begin`, there by their first two signs."""
+
+    def __init__(self, begin: Mapping[str, tuple[str, ...]]) -> None:
+        super().__init__()
+        self._begin = begin
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
         begin = self._begin
         held = tuple(
             {
                 hint
                 for at in range(len(word) - 1)
-                for hint in begin.get(word[at : at + 2], ())
+                if word[at : at + 2] in begin
+                for hint in begin[word[at : at + 2]]
                 if word.startswith(hint, at)
             }
         )
         if len(word) <= _LONGEST_WORD:
-            if len(self._words) >= _MOST_WORDS:
-                self._words.clear()
-            self._words[word] = held
+            if len(self) >= _MOST_WORDS:
+                self.clear()
+            self[word] = held
         return held

@@ -26,15 +26,20 @@ _NAMES = frozenset({"seed", "word", "words", "secret", "wallet", "key", "code", 
 _JOINED = (",", "-", "_", "|", ";")
 
 
-def phrases(text: str, lowered: str) -> Iterator[Span]:
-    """Yield start, end and kind of each phrase in `text`; numbers before its words belong to it."""
-    words = lowered.split()
+def phrases(lowered: str, words: list[str]) -> Iterator[Span]:
+    """Yield start, end and kind of each phrase in a text; numbers before its words belong to it.
+
+    `lowered` is the text in lower case, and `words` are what stands in it between blanks.
+    """
     if _may_hold(words) or (len(words) < len(lowered) // 40 + 3 and _may_be_joined(words)):
         yield from _runs(lowered)
 
 
 def _may_hold(words: list[str]) -> bool:
     """Say whether ten of the list's words stand in a row; numbers and signs between them do not count."""
+    # Most texts have no such row, which is told without a line of Python for a word.
+    if not _ENOUGH.search("".join(map(_SIGN_OF.__getitem__, words))):
+        return False
     known = _known()
     at, last = _LEAST - 1, len(words)
     while at < last:
@@ -58,6 +63,25 @@ def _fits(word: str, known: Container[str]) -> int | None:
     if bare[:4] in known:
         return 1
     return None if bare.rstrip(".):") and not bare.isdigit() else 0
+
+
+class _SignOf(dict[str, str]):
+    """A sign for each word that was seen, by what `_fits` says: ``1``, ``0``, or ``-`` for anything else."""
+
+    def __missing__(self, word: str) -> str:
+        fits = _fits(word, _known())
+        sign = "-" if fits is None else str(fits)
+        if len(word) <= _LONGEST_REMEMBERED:
+            if len(self) >= _MOST_REMEMBERED:
+                self.clear()
+            self[word] = sign
+        return sign
+
+
+_SIGN_OF = _SignOf()
+_MOST_REMEMBERED, _LONGEST_REMEMBERED = 1 << 16, 40
+_ENOUGH = re.compile(rf"1(?:0*1){{{_LEAST - 3}}}")
+"""As many signs of words in a row as a phrase must have."""
 
 
 def _may_be_joined(words: list[str]) -> bool:

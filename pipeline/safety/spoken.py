@@ -66,9 +66,11 @@ _LAST_SPACED = "\u0dff"
 _OPENING = ("unlock", "decrypt")
 """What a value told before it opens."""
 _NAMED = {
-    (ascii_only, digits): tuple(
-        hint for hint in (WORDS if ascii_only else NAMES) if digits or hint not in WEAK
-    )
+    (ascii_only, digits): {
+        hint: number
+        for number, hint in enumerate(WORDS if ascii_only else NAMES)
+        if digits or hint not in WEAK
+    }
     for ascii_only in (True, False)
     for digits in (True, False)
 }
@@ -77,13 +79,15 @@ HINTS = (*NAMES, *PAIR_HINTS, *FAR_PAIR_HINTS, *KEY_HINTS, *CODE_HINTS)
 """What names to look for in a text, by whether it is ASCII and has a digit, as each value of `WEAK` has."""
 
 
-def spans(text: str, lowered: str, hints: Set[str]) -> Iterator[Span]:
+def spans(text: str, lowered: str, hints: Set[str], *, digits: bool) -> Iterator[Span]:
     """Yield start, end and kind of what `text` tells in words.
 
-    `lowered` is `text` in lower case, as long; `hints` are those of `HINTS` that stand in it.
+    `lowered` is `text` in lower case, as long; `hints` are those of `HINTS` that stand in it; `digits` says
+    that a digit does.
     """
-    ascii_only, digits = lowered.isascii(), DIGIT.search(text) is not None
-    for hint in [hint for hint in _NAMED[ascii_only, digits] if hint in hints]:
+    ascii_only = lowered.isascii()
+    named = _NAMED[ascii_only, digits]
+    for hint in sorted([hint for hint in hints if hint in named], key=named.__getitem__):
         at = lowered.find(hint)
         while at >= 0:
             yield from _named(hint, text, at)

@@ -41,7 +41,14 @@ _LINE_END = late(
 )
 _JSON_ESCAPE = late(r"(?<!\\)(?P<before>(?:\\\\)*)\\(?:u(?P<code>[0-9a-fA-F]{4})|/)")
 _HEAD = late(r"[\w+/=.-]{7,}\Z")
-_HIDES = ("\x1b", "\\x1b", "\\u", "\\0", "\\e", "&", "<wbr", "\\\n", "\\\r", "=\n", "=\r")
+_HIDES = (
+    ("\x1b", ("",)),
+    ("\\", ("\\x1b", "\\u", "\\0", "\\e", "\\\n", "\\\r")),
+    ("&", ("",)),
+    ("<", ("<wbr",)),
+    ("=", ("=\n", "=\r")),
+)
+"""What hides a break begins with one of these signs, which are looked for first."""
 
 
 @record
@@ -73,8 +80,8 @@ def views(text: str, *, found: bool = False) -> Iterator[View]:
     `found` says that it is a secret found across breaks, without what stands around.
     """
     broken: list[tuple[int, int]] = []
-    for sign in _HIDES:
-        if sign in text:
+    for begin, signs in _HIDES:
+        if begin in text and any(sign in text for sign in signs):
             broken = [part.span() for part in _ESCAPED.finditer(text)]
             break
     if '"' in text or "'" in text or "`" in text:

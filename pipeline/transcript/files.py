@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple
 
 from pipeline.core.errors import UnreadableError
 from pipeline.safety.late import late
@@ -120,66 +120,64 @@ def _leads_to(kind: Callable[[], bool]) -> bool:
         raise
 
 
-def _sessions(folder: str) -> list[os.DirEntry[str]]:
-    """Return the session files right in `folder`; its sub-folders hold memory and sidecars, no sessions."""
+def _sessions(folder: str) -> tuple[list[os.DirEntry[str]], list[os.DirEntry[str]]]:
+    """Return the session files right in `folder`, and the links to such, each group by name.
+
+    Its sub-folders hold memory and sidecars, no sessions.
+    """
     try:
         with os.scandir(folder) as listing:
             found = [
                 entry
                 for entry in listing
-                if entry.name.endswith(".jsonl")
-                and not entry.name.startswith("agent-")
-                and _leads_to(entry.is_file)
+                # As `_is_session`, without a call for each of thousands.
+                if (name := entry.name)[-6:] == ".jsonl" and name[:6] != "agent-"
+                if entry.is_file(follow_symlinks=False) or (entry.is_symlink() and _leads_to(entry.is_file))
             ]
     except FileNotFoundError:
-        return []
+        return [], []
     except OSError as error:
         raise unreadable(folder, error) from error
-    return sorted(found, key=lambda entry: (entry.is_symlink(), entry.name))
+    found.sort(key=attrgetter("name"))
+    links = [entry for entry in found if entry.is_symlink()]
+    return [entry for entry in found if not entry.is_symlink()] if links else found, links
 
 
-class Found(NamedTuple):
-    """A session file and what the system says of it, None where it is gone already."""
-
-    path: str
-    stat: os.stat_result | None
+def _is_session(name: str) -> bool:
+    return name[-6:] == ".jsonl" and name[:6] != "agent-"
 
 
-def survey(projects: Path) -> Iterator[Found | UnreadableError]:
+def survey(projects: Path) -> Iterator[os.DirEntry[str] | UnreadableError]:
     """Yield every session file under `projects` once, whichever links lead to it, in a stable order.
 
     Paths are as seen below `projects`. Subagents' files (``agent-*``) are left out. A folder that can't be
     looked into is yielded as its error; for `projects` itself that error is raised.
     """
-    seen_folders: set[str] = set()
-    seen_files: set[str] = set()
+    seen: set[str] = set()
+    listed: set[str] = set()
+    linked: set[str] = set()
     for folder in _folders(projects):
         identity = os.path.realpath(folder.path)
-        if identity in seen_folders:
+        if identity in seen:
             continue
-        seen_folders.add(identity)
+        seen.add(identity)
         try:
-            sessions = _sessions(folder.path)
+            files, links = _sessions(folder.path)
         except UnreadableError as error:
             yield error
             continue
-        for entry in sessions:
-            path = f"{identity}/{entry.name}"
-            if entry.is_symlink():
-                path = os.path.realpath(path)
-            if path not in seen_files:
-                seen_files.add(path)
-                yield Found(entry.path, _stat(entry))
-
-
-def _stat(entry: os.DirEntry[str]) -> os.stat_result | None:
-    try:
-        return entry.stat()
-    except OSError:
-        return None
+        listed.add(identity)
+        # Only a link leads to a file that is seen elsewhere, so that no other needs a name of its own.
+        yield from [file for file in files if f"{identity}/{file.name}" not in linked] if linked else files
+        for link in links:
+            real = os.path.realpath(f"{identity}/{link.name}")
+            where, _, name = real.rpartition("/")
+            if real not in linked and not (where in listed and _is_session(name)):
+                linked.add(real)
+                yield link
 
 
 def scan(projects: Path) -> Iterator[Path | UnreadableError]:
     """Yield the path of every file of `survey`."""
     for found in survey(projects):
-        yield Path(found.path) if isinstance(found, Found) else found
+        yield found if isinstance(found, UnreadableError) else Path(found.path)

@@ -154,12 +154,12 @@ def parse(raw: bytes, offset: int, line: int) -> Iterable[Piece]:
     return (Piece(offset, size, line, None, raw, "not an object"),)
 
 
-def next_line(handle: BinaryIO, limit: int = MAX_LINE) -> tuple[bytes, int]:
-    """Return the next line and how many bytes it took; a line over `limit` comes back cut to its first bytes.
+def rest(raw: bytes, handle: BinaryIO, limit: int = MAX_LINE) -> tuple[bytes, int]:
+    """Return the line that begins with `raw`, as read up to `limit`, and how many bytes it took.
 
-    The bytes end in a newline exactly when the line is complete in the file.
+    One that is longer comes back cut to its first bytes. The bytes end in a newline exactly when the line is
+    complete in the file.
     """
-    raw = handle.readline(limit)
     size = len(raw)
     if size < limit or raw.endswith(b"\n"):
         return raw, size

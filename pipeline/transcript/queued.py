@@ -120,6 +120,11 @@ class Queue:
                 return before + entries[:number] + [delivered] + entries[number + 1 :]
         return entries
 
+    @property
+    def waits(self) -> bool:
+        """Say whether a prompt waits for its copy."""
+        return bool(self._items)
+
     def pass_over(self) -> list[Entry]:
         """Return what must be told before the assistant goes on."""
         if not self._items:

@@ -8,7 +8,7 @@ is unusual in any way (another type of field, a person's words, a plan, a form, 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -29,6 +29,7 @@ from pipeline.transcript.records import (
 _SYNTHETIC = "<synthetic>"
 _EMPTY = "(no content)"
 _LATER = "queue-operation"
+_SHORTEST = 3
 
 
 class _Input(msgspec.Struct):
@@ -95,24 +96,25 @@ class _Line(msgspec.Struct):
 
 
 _NO_USAGE = _Usage()
-_DECODER = msgspec.json.Decoder(_Line)
+_decode = msgspec.json.Decoder(_Line).decode
+_BEGIN, _END = ord("{"), ord("}")
 
-
-class Glance(NamedTuple):
-    """What a line holds: its record's type, and what is kept of it, None for a record without a place.
-
-    `goes_on` says that the assistant went on with the main chain.
-    """
-
-    type: str
-    kept: Entry | BareLink | None
-    goes_on: bool = False
+Glance = tuple[str, Entry | BareLink | None, bool]
+"""What a line holds: its record's type, what is kept of it, None for a record without a place, and whether
+the assistant went on with the main chain. A plain tuple, since there is one for each line."""
 
 
 def glance(raw: bytes, offset: int, context: Context) -> Glance | None:
     """Return what the complete line `raw` at `offset` holds, None where only the usual way can tell."""
-    line = _decoded(raw)
-    if line is None:
+    # White space around a record, or a byte-order mark, would move its place in the file.
+    if len(raw) < _SHORTEST or raw[0] != _BEGIN or raw[-2] != _END:
+        return None
+    try:
+        line = _decode(raw)
+        if not raw.isascii():
+            # What is passed over is not looked at: it may hold what is no UTF-8.
+            raw.decode()
+    except (msgspec.DecodeError, ValueError, RecursionError):
         return None
     kind = line.type
     if kind == "assistant":
@@ -122,23 +124,8 @@ def glance(raw: bytes, offset: int, context: Context) -> Glance | None:
     if kind in CHAINED:
         return _bystander(line, offset, context)
     if (kind in SILENT or kind.startswith(SILENT_PREFIXES)) and kind != _LATER:
-        return Glance(kind[:TYPE_CHARS], None)
+        return kind[:TYPE_CHARS], None, False
     return None
-
-
-def _decoded(raw: bytes) -> _Line | None:
-    """Return the record in `raw`, None for a line that is not simply one record of a usual form."""
-    # White space around a record, or a byte-order mark, would move its place in the file.
-    if raw[:1] != b"{" or raw[-2:] != b"}\n":
-        return None
-    try:
-        line = _DECODER.decode(raw)
-        if not raw.isascii():
-            # What is passed over is not looked at: it may hold what is no UTF-8.
-            raw.decode()
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None
-    return line
 
 
 def _link(line: _Line, offset: int) -> BareLink:
@@ -155,9 +142,9 @@ def _bystander(line: _Line, offset: int, context: Context) -> Glance | None:
     if line.attachment is not None and line.attachment.type == "queued_command":
         return None
     if line.type == "progress" and line.uuid is msgspec.UNSET:
-        return Glance(line.type, None)
+        return line.type, None, False
     time_at(line.timestamp, context)
-    return Glance(line.type, _link(line, offset))
+    return line.type, _link(line, offset), False
 
 
 def _results(line: _Line, offset: int, context: Context) -> Glance | None:
@@ -165,16 +152,17 @@ def _results(line: _Line, offset: int, context: Context) -> Glance | None:
     blocks = _blocks(line.message, "user")
     if not blocks:
         return None
+    dialogs, writes = context.dialogs, context.writes
     for block in blocks:
         used = block.tool_use_id
         if block.type != "tool_result" or block.is_error or not used:
             return None
-        if context.dialogs.asks(used) or context.writes.waits_for(used):
+        if dialogs.asks(used) or writes.waits_for(used):
             return None
     note_work(*time_at(line.timestamp, context), context)
     for block in blocks:
-        context.dialogs.end(block.tool_use_id)
-    return Glance("user", _link(line, offset))
+        dialogs.end(block.tool_use_id)
+    return "user", _link(line, offset), False
 
 
 def _blocks(message: _Message | None, role: str) -> list[_Block]:
@@ -188,38 +176,41 @@ def _assistant(line: _Line, offset: int, length: int, context: Context) -> Glanc
     blocks = _blocks(line.message, "assistant")
     used = [block for block in blocks if block.type == "tool_use" or block.name]
     text = _text(line, blocks)
-    if not blocks or not all(map(_is_plain, used)) or ((text or used) and (not line.uuid or line.fork)):
+    if not blocks or ((text or used) and (not line.uuid or line.fork)):
         return None
+    for block in used:
+        if not _is_plain(block):
+            return None
     at, source = time_at(line.timestamp, context)
     note_work(at, source, context)
     context.dialogs.working = False
     for block in used:
         context.dialogs.ask(block.id, block.name, "", offset, length)
     did = _did(used, _directory(line)) if used else tools.NONE
-    goes_on = not line.sidechain
+    link, goes_on = _link(line, offset), not line.sidechain
     if not (text or did.names):
-        return Glance("assistant", _link(line, offset), goes_on)
-    message, link = line.message, _link(line, offset)
+        return "assistant", link, goes_on
+    message = line.message
     usage = (message.usage if message else None) or _NO_USAGE
     entry = Entry(
-        offset=offset,
-        length=length,
-        block=0,
-        type="assistant",
-        uuid=link.uuid,
-        parent_uuid=link.parent_uuid,
-        session_id=line.session or line.session_of_old or context.session,
-        text=text,
-        speaker="assistant" if text else None,
-        channel="prose" if text else None,
-        tool_names=did.names,
-        files=did.files,
-        message_id=(message.id if message else None) or None,
-        at=at,
-        at_source=source,
-        cwd=_directory(line),
-        entrypoint=line.entrypoint or None,
-        sidechain=line.sidechain,
+        offset,
+        length,
+        0,
+        "assistant",
+        link.uuid,
+        link.parent_uuid,
+        line.session or line.session_of_old or context.session,
+        text,
+        "assistant" if text else None,
+        "prose" if text else None,
+        did.names,
+        did.files,
+        (message.id if message else None) or None,
+        at,
+        source,
+        _directory(line),
+        line.entrypoint or None,
+        line.sidechain,
         memory_writes=did.memory_writes,
         memory_reads=did.memory_reads,
         branch=(line.branch or "")[:BRANCH_CHARS],
@@ -227,7 +218,7 @@ def _assistant(line: _Line, offset: int, length: int, context: Context) -> Glanc
         input_tokens=token_count(usage.input_tokens),
         output_tokens=token_count(usage.output_tokens),
     )
-    return Glance("assistant", entry, goes_on)
+    return "assistant", entry, goes_on
 
 
 def _is_plain(block: _Block) -> bool:
@@ -240,6 +231,11 @@ def _is_plain(block: _Block) -> bool:
 
 
 def _did(used: list[_Block], cwd: str | None) -> tools.Used:
+    if len(used) == 1 and used[0].name not in TOUCHING:
+        # Most tools, which run a program or look for something, have no path that says more than their name.
+        given = used[0].input or _Input()
+        if not (given.file_path or given.notebook_path or given.path):
+            return tools.Used((used[0].name,))
     return tools.used([_as_record(block) for block in used], cwd)
 
 

@@ -11,11 +11,11 @@ import json
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, fields
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar
 
 from pipeline.core import clock
 from pipeline.core.clock import parse_time
@@ -31,6 +31,9 @@ from pipeline.transcript.files import unreadable
 from pipeline.transcript.queued import Queue, enqueued
 from pipeline.transcript.records import Context, called, entries_of, type_of
 from pipeline.transcript.speech import content_of
+
+if TYPE_CHECKING:
+    from pipeline.transcript.quick import Glance
 
 HEAD = 4096
 TAIL = 256
@@ -286,41 +289,48 @@ class _Pass:
             self.reading.cursor = self._cursor()
 
     def _lines(self, *, quiet: bool) -> Iterator[Entry | BareLink]:
-        glances = self.stat.st_size - self.offset >= self.glance_from
-        while True:
-            raw, size = lines.next_line(self.handle)
-            if not raw:
-                return
-            self.reading.bytes_read += size
+        reading, counts, queue = self.reading, self.reading.type_counts, self.queue
+        next_line, glance = self.handle.readline, self._glance()
+        while raw := next_line(lines.MAX_LINE):
             if not raw.endswith(b"\n"):
-                if quiet and size == len(raw):
-                    yield from self._last(raw)
-                return
-            if size > len(raw):
-                reason = f"longer than {lines.MAX_LINE} bytes"
-                self.reading.bad.append((self.line + 1, reason))
-                raw = self._read_at(self.offset + size - TAIL, TAIL)
+                raw, size = lines.rest(raw, self.handle)
+                reading.bytes_read += size
+                if not raw.endswith(b"\n"):
+                    if quiet and size == len(raw):
+                        yield from self._last(raw)
+                    return
+                reading.bad.append((self.line + 1, f"longer than {lines.MAX_LINE} bytes"))
+                self._pass(self._read_at(self.offset + size - TAIL, TAIL), size)
+                self.line += 1
+                continue
+            reading.bytes_read += len(raw)
+            found = glance(raw, self.offset, self.context) if glance else None
+            if found is None:
+                yield from self._parsed(raw)
             else:
-                yield from (self._glanced(raw) if glances else None) or self._parsed(raw)
-            self._pass(raw, size)
+                kind, kept, goes_on = found
+                if kind in counts:
+                    counts[kind] += 1
+                else:
+                    tally(counts, kind)
+                if goes_on and queue.waits:
+                    yield from queue.pass_over()
+                if kept is not None:
+                    yield kept
+            self._pass(raw, len(raw))
             self.line += 1
 
     def _parsed(self, raw: bytes) -> Iterator[Entry]:
         for piece in lines.parse(raw, self.offset, self.line + 1):
             yield from self._entries(piece)
 
-    def _glanced(self, raw: bytes) -> Iterable[Entry | BareLink] | None:
-        """Return what a look at a usual line gives, None where it must be read as a whole."""
+    def _glance(self) -> Callable[[bytes, int, Context], Glance | None] | None:
+        """Return the quick look at a usual line, None where the rest of the file is not worth loading it."""
+        if self.stat.st_size - self.offset < self.glance_from:
+            return None
         from pipeline.transcript import quick
 
-        found = quick.glance(raw, self.offset, self.context)
-        if found is None:
-            return None
-        tally(self.reading.type_counts, found.type)
-        if found.kept is None:
-            return iter(())
-        before = self.queue.pass_over() if found.goes_on else []
-        return (*before, found.kept)
+        return quick.glance
 
     def _last(self, raw: bytes) -> Iterator[Entry]:
         """Yield the complete records of a last line without newline, and pass no more than them."""

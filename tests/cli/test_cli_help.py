@@ -11,6 +11,7 @@ import typer
 from pipeline.cli import groups
 from pipeline.cli.table import COMMANDS
 from pipeline.cli.tree import cli, program
+from tests.support.transcripts import Transcript
 from tests.support.warm import shared_workers
 
 
@@ -125,6 +126,23 @@ def test_the_state_is_the_same_past_the_tree_and_through_it(desk, past, through)
     one, other = desk.run(*past, **stopped), desk.run(*through, **stopped)
     assert (one.out, one.err) == (other.out, other.err)
     assert one.out
+
+
+def test_reading_transcripts_says_the_same_past_the_tree_and_through_it(desk, tmp_path):
+    talk = Transcript(cwd=str(desk.project))
+    talk.user("Deploys happen on Tuesdays.")
+    (tmp_path / "p").mkdir()
+    talk.write(tmp_path / "p")
+    home = desk.project.parent / ".claude" / "reverie"
+    home.mkdir(parents=True)
+    (home / "config.toml").write_text("[spend]\ndolars_per_day = 5\n")
+    desk.here("ingest", "--dir", tmp_path)
+    for folder, code in ((tmp_path, 0), (tmp_path / "p", 0), (tmp_path / "none", 1)):
+        one = desk.here("ingest", "--dir", folder, code=code)
+        other = desk.here("--", "ingest", "--dir", folder, code=code)
+        assert (one.out, one.err) == (other.out, other.err)
+        assert ("unchanged" in one.out) == (folder == tmp_path)
+        assert ("spend.dolars_per_day" in one.err) == (code == 0)
 
 
 def test_a_program_of_a_long_name_has_its_help_too(desk):

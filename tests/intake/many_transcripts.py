@@ -99,6 +99,10 @@ def same(folder, projects, expected):
         assert outcomes.count("error") == 2 and outcomes.count("") == len(outcomes) - 2, outcomes
         assert set(together(projects, home)) == {"unchanged", "error"}
         assert dump(home) == expected
+        with open_ledger(home / "ledger.sqlite") as ledger:
+            ledger.execute("UPDATE memory_file_states SET status = 'ingesting' WHERE id = 1")
+        together(projects, home)
+        assert dump(home) == expected, "what a crash left half read"
 
 
 class Killer:

@@ -338,5 +338,5 @@ def test_the_stamps_of_files_read_before_are_taken_from_their_cursors(tmp_path: 
     )
     connection.close()
     with open_ledger(path) as led:
-        assert files.stamps(led) == {"/sound": ("sound", 5, 7)}
+        assert files.stamps(led) == ({"/sound": ("/sound", "sound", 5, 7)}, False)
         assert sorted(files.paths(led)) == sorted(f"/{name}" for name in cursors if name != "never")

@@ -1,8 +1,10 @@
 """Which branches a rewind abandons."""
 
+import random
+
 import pytest
 
-from pipeline.transcript import abandoned
+from pipeline.transcript import abandoned, branch
 
 Link = tuple[str, str | None, bool, bool]
 
@@ -65,3 +67,19 @@ def test_a_long_chain_with_many_forks_is_walked_once() -> None:
     rows += [(f"x{n}", "X" if n == 0 else f"x{n - 1}", n == 0, False) for n in range(20_000)]
     rows += [("Y", "1", True, False), *((f"t{n}", f"x{n}", False, False) for n in range(20_000))]
     assert len(abandoned(rows)) == 40_001
+
+
+def test_a_quick_look_never_says_otherwise_than_the_tree(monkeypatch) -> None:
+    chance, told = random.Random(5), []
+    for _ in range(400):
+        names = [str(chance.randrange(12)) for _ in range(chance.randrange(1, 14))]
+        rows = [
+            (name, chance.choice([None, "phantom", *names]), chance.random() < 0.4, chance.random() < 0.2)
+            for name in names
+        ]
+        quick = abandoned(rows)
+        with monkeypatch.context() as patch:
+            patch.setattr(branch, "_in_one_line", lambda links: False)
+            assert quick == abandoned(rows)
+        told.append(branch._in_one_line(rows))
+    assert 50 < sum(told) < 350

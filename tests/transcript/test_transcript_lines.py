@@ -118,5 +118,5 @@ def test_an_unfinished_line_gives_only_its_complete_beginning() -> None:
 )
 def test_lines_over_the_limit_are_cut(data: bytes, limit: int, expected: list[tuple[bytes, int]]) -> None:
     handle = io.BytesIO(data)
-    assert [lines.next_line(handle, limit) for _ in expected] == expected
-    assert lines.next_line(handle, limit) == (b"", 0)
+    assert [lines.rest(handle.readline(limit), handle, limit) for _ in expected] == expected
+    assert handle.readline(limit) == b""

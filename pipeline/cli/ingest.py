@@ -1,0 +1,23 @@
+"""The command that reads transcripts into the ledger: `ingesting` does it, and loads no typer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.cli import ingesting
+from pipeline.cli.options import JsonOption
+
+
+def ingest(
+    file: Annotated[Path | None, typer.Option("--file", metavar="F", help="One transcript.")] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--dir", metavar="D", help="All transcripts under D.")
+    ] = None,
+    reimport: Annotated[bool, typer.Option("--reimport", help="Read from the start again.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Read transcripts into the ledger; no model is asked."""
+    ingesting.ingest(file=file, folder=folder, reimport=reimport, as_json=as_json)
