@@ -118,6 +118,8 @@ class Door:
                 return Flaw(
                     f"only one of “{survivor.name}” and “{other.name}” is a person's word", to_inbox=True
                 )
+            if not {*other.memory.parts_of_work} <= {*survivor.memory.parts_of_work}:
+                return Flaw(f"steps or conditions of “{other.name}” would be lost", to_inbox=True)
             lost = lost_between(other.memory.body, memory.body, removals)
             if lost:
                 return Flaw(f"“{lost[0][:80]}” would be lost")
@@ -327,4 +329,4 @@ def _flaw(*parts: str, approved: bool) -> Flaw | None:
 
 def _lines(memory: Memory) -> set[str]:
     names = {memory.name, memory.title, memory.shown_title, memory.description}
-    return names | {*memory.tags, *memory.anchors, *memory.cues}
+    return names | {*memory.tags, *memory.anchors, *memory.cues, *memory.parts_of_work, memory.status}

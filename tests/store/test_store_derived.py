@@ -24,7 +24,7 @@ def load(store, name="_index.json"):
 
 def test_the_index_mirrors_the_front_matter(store):
     relation = {"target": "x", "type": "SOLVES", "direction": "outgoing", "strength": 0.8}
-    made = memory("a", type="fix", title="A", body="b" * 300, relations=(relation,), extra={"steps": ["one"]})
+    made = memory("a", type="fix", title="A", body="b" * 300, relations=(relation,), steps=("one",))
     save(store, made)
     store.reindex(now=NOW)
     index = load(store)
