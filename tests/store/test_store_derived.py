@@ -4,11 +4,12 @@ import datetime as dt
 import json
 import os
 import re
+from dataclasses import replace
 
 import pytest
 
 from pipeline.core.errors import StoreError
-from pipeline.store import Store, foreign_dream_running, fsck
+from pipeline.store import Episode, Store, foreign_dream_running, fsck
 from pipeline.store.derived.core_page import band, core_text, decay_score
 from tests.support.stores import NOW, apply, memory, run, save, settled
 
@@ -201,38 +202,36 @@ def test_core_stays_within_its_characters():
     assert 8_000 < len(core_text(made, {}, NOW)) <= 12_000
 
 
-EPISODE = {
-    "date": "2026-11-27", "time": "10:30", "title": "Chose\ntabs", "type_name": "decision",
-    "tags": ("a", "b"), "link": "graph/decisions/x-a1b2c3.md", "summary": ("one", "two"),
-}  # fmt: skip
+EPISODE = Episode(
+    "2026-11-27", "10:30", "Chose\ntabs", "decision", ("a", "b"), ("one", "two"), "graph/decisions/x-a1b2c3.md"
+)
 WANTED = """# 2026-11-27
 
 ## 10:30 - Chose tabs
-<!-- run:r1 -->
 - **Type:** decision
 - **Tags:** a, b
-- **Memory:** [x-a1b2c3](../graph/decisions/x-a1b2c3.md)
+- **Memory:** [x](../graph/decisions/x-a1b2c3.md)
 - **Summary:** one
 - **Summary:** two
 """
 
 
 def test_an_episode_is_appended_once(store):
-    apply(store, store.append_episode(**EPISODE, marker="r1"))
+    apply(store, store.append_episodes([EPISODE]))
     file = store.root / "episodes/2026-11-27.md"
     assert file.read_text() == WANTED
-    assert store.append_episode(**EPISODE, marker="r1") is None
+    assert store.append_episodes([EPISODE]) is None and store.append_episodes([]) is None
     file.write_text(WANTED + "by hand")
-    first = store.append_episode(**EPISODE, marker="r2")
-    apply(store, store.append_episode(**EPISODE, marker="r3", pending=first), id="run-2")
-    assert file.read_text().startswith(WANTED + "by hand\n\n## 10:30")
+    more = [replace(EPISODE, title="Again"), replace(EPISODE, title="Chose")]
+    apply(store, store.append_episodes(more), id="run-2")
+    assert file.read_text().startswith(WANTED + "by hand\n\n## 10:30 - Again\n")
     assert file.read_text().count("## 10:30") == 3
 
 
-@pytest.mark.parametrize("values", [{"date": "../../x"}, {"date": "2026-1-1"}, {"time": "10:30:00"}])
+@pytest.mark.parametrize("values", [{"day": "../../x"}, {"day": "2026-1-1"}, {"time": "10:30:00"}])
 def test_an_episode_needs_a_date_and_a_time(store, values):
     with pytest.raises(StoreError):
-        store.append_episode(**{**EPISODE, **values}, marker="r1")
+        store.append_episodes([replace(EPISODE, **values)])
 
 
 def test_a_sound_store_has_no_findings(store):

@@ -22,7 +22,7 @@ from pipeline.store.files import document, names
 from pipeline.store.files.layout import ARCHIVE, VAULT, bytes_at, inside, memory_folders
 from pipeline.store.files.names import common_form
 from pipeline.store.files.scanning import Document
-from pipeline.store.history import episodes
+from pipeline.store.history.episodes import Episode, episode_path, with_entries
 from pipeline.store.ownership.permission import is_tended
 from pipeline.store.ownership.written_log import WrittenLog
 
@@ -118,39 +118,10 @@ class Planner:
         """
         return self._repin(document, _unpinned)
 
-    def append_episode(
-        self,
-        *,
-        date: str,
-        time: str,
-        title: str,
-        type_name: str,
-        marker: str,
-        tags: Sequence[str] = (),
-        link: str = "",
-        summary: Sequence[str] = (),
-        pending: WriteFile | None = None,
-    ) -> WriteFile | None:
-        """Plan one more entry in the day's log, or None when `marker` (a run id) is in it already.
-
-        `pending` is an earlier plan for the same day in the same change set; use the new one instead.
-        """
-        path = episodes.episode_path(date)
-        current = bytes_at(self._root, path)
-        plan = episodes.with_entry(
-            pending.data if pending else current,
-            date=date,
-            time=time,
-            title=title,
-            type_name=type_name,
-            tags=tags,
-            link=link,
-            summary=summary,
-            marker=marker,
-        )
-        if plan is None:
-            return None
-        return replace(plan, expected=None if current is None else digest(current))
+    def append_episodes(self, entries: Sequence[Episode]) -> WriteFile | None:
+        """Plan `entries`, all of one day, at the end of its log; None when they are in it already."""
+        current = bytes_at(self._root, episode_path(entries[0].day)) if entries else None
+        return with_entries(current, entries)
 
     def _folder(self) -> str | None:
         """Return the folder that new files go to, None where that is by their type.
