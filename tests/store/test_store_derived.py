@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.core.errors import StoreError
 from pipeline.store import Episode, Store, foreign_dream_running, fsck
-from pipeline.store.derived.core_page import band, core_text, decay_score
+from pipeline.store.derived.core_page import band, decay_score
 from tests.support.stores import NOW, apply, memory, run, save, settled
 
 
@@ -170,20 +170,6 @@ def test_the_bands_include_their_lower_end(score, name):
     assert band(score) == name
 
 
-def test_core_lists_the_living_best_first_by_section():
-    made = [
-        memory(f"s{n:02}", type="solution", importance=n / 20, title=f"S{n:02}", path=f"s{n:02}.md")
-        for n in range(20)
-    ]
-    made.append(memory("pin", type="error", pinned=True, path="vault/pin.md", title="Pin", tags=("a", "b")))
-    made.append(memory("err", type="error", importance=1.0, path="e.md", title="Err"))
-    text = core_text(made, {}, NOW)
-    solutions = text.partition("## Critical Solutions\n")[2].partition("\n\n")[0].splitlines()
-    assert [line[3:6] for line in solutions] == [f"S{n:02}" for n in range(19, 6, -1)]
-    assert "Active memories: 15/22" in text and "Err" not in text
-    assert text.endswith("## Patterns & Workflows\n- [Pin](vault/pin.md) (a, b)\n")
-
-
 def test_the_counts_of_core_follow_and_its_day_does_not(store):
     save(store, memory("a"), memory("b", pinned=True))
     store.reindex(now=NOW)
@@ -197,14 +183,10 @@ def test_the_counts_of_core_follow_and_its_day_does_not(store):
     assert core.name not in Store.open(store.path).reindex(now=later + dt.timedelta(days=1))
 
 
-def test_core_stays_within_its_characters():
-    made = [memory(f"n{n}", type="fix", importance=1.0, title="t" * 2000, path=f"n{n}.md") for n in range(15)]
-    assert 8_000 < len(core_text(made, {}, NOW)) <= 12_000
-
-
 EPISODE = Episode(
-    "2026-11-27", "10:30", "Chose\ntabs", "decision", ("a", "b"), ("one", "two"), "graph/decisions/x-a1b2c3.md"
-)
+    "2026-11-27", "10:30", "Chose\ntabs", "decision", ("a", "b"), ("one", "two"),
+    "graph/decisions/x-a1b2c3.md",
+)  # fmt: skip
 WANTED = """# 2026-11-27
 
 ## 10:30 - Chose tabs

@@ -115,8 +115,9 @@ def core_text(memories: Sequence[Memory], state: dict[str, dict[str, Any]], now:
 def core_page(memories: Memories, state: dict[str, dict[str, Any]], now: datetime) -> str:
     """Return ``CORE.md``: the memories with a score of at least 0.2, best first, 15 a section.
 
-    All of it has 12,000 characters at most: where they don't suffice each section gives up its last ones. What
-    is left out is counted in a line. Nothing is made of those that it does not show.
+    What a person said of themselves or asked for is shown whatever its score. All of it has 12,000 characters
+    at most: where they don't suffice each section gives up its last lines. What is left out is counted in a
+    line. Nothing is made of those that it does not show.
     """
     total, alive, now_us = 0, dict[str, list[tuple[float, str]]](), micros(now)
     for worth in memories.worths:

@@ -50,8 +50,8 @@ def write(
 ) -> bool:
     """Write ``REFLECTION.md`` if more than its times would change; True if it was written.
 
-    `documents` are those of the store at `root`, `projects` how many memories of each known project have which
-    tag. A file of that name which somebody else wrote stays as it is.
+    `documents` are those of the store at `root`, `projects` how many memories of each known project have
+    which tag. A file of that name which somebody else wrote stays as it is.
     """
     try:
         old = read_regular(root / FILE, MAX_DERIVED)[0].decode("utf-8", "replace")
@@ -129,7 +129,7 @@ def _themes(memories: Sequence[Memory]) -> list[str]:
     themes = sorted(_joined(best), key=lambda item: (-len(item[1]), item[0]))[:_THEMES]
     lines = []
     for tags, numbers in themes:
-        found = sorted((memories[number] for number in numbers), key=lambda item: (-item.importance, item.path))
+        found = sorted((memories[n] for n in numbers), key=lambda item: (-item.importance, item.path))
         titles = ", ".join(f'"{_title(memory)}"' for memory in found[:_TITLES])
         named = inert(" + ".join(tags[:_TAGS]))
         lines.append(f"- **{named}**: {count(len(numbers), 'memory', 'memories')} ({titles})\n")
@@ -180,10 +180,11 @@ def _patterns(projects: Mapping[str, Counter[str]]) -> list[str]:
         ((tag, sorted(found)) for tag, found in spans.items() if len(found) > 1),
         key=lambda item: (-len(item[1]), sum(number for number, _ in item[1]), item[0]),
     )
-    return [
-        f"- **{inert(tag)}**: appears in {', '.join(f'{inert(name)} ({-number})' for number, name in found)}\n"
-        for tag, found in wide[:_PATTERNS]
-    ]
+    lines = []
+    for tag, found in wide[:_PATTERNS]:
+        counts = ", ".join(f"{inert(name)} ({-number})" for number, name in found)
+        lines.append(f"- **{inert(tag)}**: appears in {counts}\n")
+    return lines
 
 
 def _accessed(memories: Sequence[Memory], state: Mapping[str, dict[str, Any]]) -> list[str]:
