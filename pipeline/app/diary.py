@@ -1,4 +1,4 @@
-"""What happened when: the entries that conversations left in the diary of a project."""
+"""What happened when: the entries that conversations, dreams and a person left in the diary."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from pipeline.store import Episode, diary_day, diary_days
 from pipeline.text.dates import parse_day
 from pipeline.text.since import since as moment_of
 
-HOW_IT_COMES = "A conversation leaves an entry when it is over and a model has read it."
-NO_MODEL = " There is no model now, so none is written; `reverie doctor` says what would bring one."
+HOW_IT_COMES = "A conversation leaves an entry when it is over; so do dreams and `reverie add`."
+NO_MODEL = (
+    " There is no model now, so it tells only what was kept of a conversation; `reverie doctor` says what"
+    " would bring one."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ def timeline(app: App, *, since: str = "", words: str = "", limit: int = 0) -> l
 
 
 def no_model(app: App) -> str:
-    """Return the sentence that no entry comes, as there is no model to write one; "" where there is."""
+    """Return the sentence that entries tell little, as there is no model to write them; "" where there is."""
     return NO_MODEL if app.offline else ""
 
 

@@ -226,6 +226,10 @@ class Store:
         """Plan a memory file: a new one, or `existing` with what differs replaced; see `Planner.put`."""
         return self._planner.put(memory, existing=existing, approved=approved)
 
+    def put_as(self, data: bytes, existing: Document, *, now: datetime) -> Put:
+        """Plan `data` as the whole file of `existing`, as a person wrote it; see `Planner.put_as`."""
+        return self._planner.put_as(data, existing, now=now)
+
     def rename(self, memory: Memory, existing: Document, *, approved: bool = False) -> Put | Move:
         """Plan `existing` with what differs replaced and under a new name; see `Planner.rename`."""
         return self._planner.rename(memory, existing, approved=approved)

@@ -15,8 +15,8 @@ MERGE = op(
 )  # fmt: skip
 CLOCK = note("clock-report", "The report lost an hour because of local time.", type="insight")
 HEAD = (
-    "# Reflection Summary (auto-generated)\n> Last updated: {0} | Last reflection: {0} | Total reflections: {1}\n"
-    "\n## Themes\n"
+    "# Reflection Summary (auto-generated)\n"
+    "> Last updated: {0} | Last reflection: {0} | Total reflections: {1}\n\n## Themes\n"
 )
 
 

@@ -7,11 +7,13 @@ file is no longer what it was planned against.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from pipeline.core.errors import ConflictError
+from pipeline.core.errors import ConflictError, DocumentError, KeptAsItIsError
 from pipeline.core.ids import digest, new_id
 from pipeline.domain.memory import Memory
 from pipeline.hooklib import ownership
@@ -68,6 +70,27 @@ class Planner:
         self._planned[common_form(placed.path)] = placed
         data = document.compose(placed)
         return Put(placed.path, data, None, document.parse(data, placed.path))
+
+    def put_as(self, data: bytes, existing: Document, *, now: datetime) -> Put:
+        """Plan `data`, the whole file of `existing` as a person wrote it, byte for byte but for its time.
+
+        DocumentError when it can't be read, or has not the id by which others point at the memory.
+        """
+        if not document.is_utf8(data):
+            raise DocumentError("not UTF-8", file=existing.path, fix="Save the text as UTF-8.")
+        memory = document.parse(data, existing.path)
+        if memory.id != existing.own_id:
+            raise DocumentError(
+                "its id was changed, by which other memories know it",
+                file=existing.path,
+                fix=f"Leave the line `id: {existing.own_id}` as it was."
+                if existing.own_id
+                else "Leave out the `id`.",
+            )
+        if memory.updated is not None and memory.updated == existing.memory.updated:
+            with suppress(KeptAsItIsError):
+                data = document.compose(replace(memory, updated=now), data)
+        return Put(existing.path, data, existing.digest, document.parse(data, existing.path))
 
     def rename(self, memory: Memory, existing: Document, *, approved: bool = False) -> Put | Move:
         """Plan `existing` with what differs in `memory` replaced, and its file under the new name.

@@ -139,8 +139,7 @@ def core_page(memories: Memories, state: dict[str, dict[str, Any]], now: datetim
     sections = [section for section in _SEEDS | _OURS if section in _SEEDS or alive.get(section)]
     lines = {
         section: [
-            _line(memories.get(path))
-            for _, path in heapq.nsmallest(CORE_PER_SECTION, alive.get(section, ()))
+            _line(memories.get(path)) for _, path in heapq.nsmallest(CORE_PER_SECTION, alive.get(section, ()))
         ]
         for section in sections
     }
