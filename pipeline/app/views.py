@@ -117,12 +117,8 @@ def episodes(
     if not moved:
         return found
     places = _places(store)
-    return [
-        replace(entry, memory=places.get(_end(entry.memory), entry.memory))
-        if entry.memory in moved
-        else entry
-        for entry in found
-    ]
+    now_at = {path: places.get(_end(path), path) for path in moved}
+    return [replace(entry, memory=now_at.get(entry.memory, entry.memory)) for entry in found]
 
 
 def tags(app: App, store: Store, limit: int = 0) -> list[TagCount]:
@@ -152,7 +148,7 @@ def _require_pages(store: Store) -> None:
         raise InputError(
             "a team's folder has no such page",
             file=str(store.path),
-            fix="Ask without --team, or name --store.",
+            fix="Ask without --team.",
         )
 
 

@@ -37,7 +37,7 @@ def reflect(
     llm: LlmOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Dream over the store here now, whatever its gates say, and make REFLECTION.md."""
+    """Dream over the store here, whatever its gates say; make REFLECTION.md."""
     app = App(store=store, llm=llm)
     with progress("dreaming"):
         report = dreams.consolidate(app, force=True, dry_run=dry_run)

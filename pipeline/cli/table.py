@@ -70,7 +70,7 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "core": Entry(
             "views",
             "core",
-            "Make CORE.md anew, and print it: the memories that are alive, by section, best first.",
+            "Make CORE.md anew, and print it: the living memories by section, best first.",
         ),
         "reflection": Entry(
             "views",
@@ -111,7 +111,7 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "reflect": Entry(
             "dream",
             "reflect",
-            "Dream over the store here now, whatever its gates say, and make REFLECTION.md.",
+            "Dream over the store here, whatever its gates say; make REFLECTION.md.",
         ),
         "report": Entry("dream", "report", "Show what a dream did, and what it held back."),
     },

@@ -16,7 +16,7 @@ LimitOption = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="A
 
 
 def core(user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Make CORE.md anew, and print it: the memories that are alive, by section, best first."""
+    """Make CORE.md anew, and print it: the living memories by section, best first."""
     app = App(store=store, user=user)
     page = views.core(app, app.open_store())
     output.data(page, lambda: output.verbatim(page.text.rstrip("\n")), as_json=as_json)

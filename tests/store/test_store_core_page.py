@@ -61,8 +61,10 @@ def test_what_a_person_said_of_themselves_never_fades_from_it(kind, shown):
 
 @pytest.mark.parametrize("values", [{"status": "done"}, {"completed_at": NOW}])
 def test_a_finished_task_is_none_of_the_open_ones(values):
-    found = [made("open", "task", importance=1.0), made("over", "task", importance=1.0, **values)]
-    assert sections(core_text(found, {}, NOW))["Open Tasks"] == ["- [Open](open.md)"]
+    old = {"created": NOW - timedelta(days=400), "updated": None}
+    found = [made("open", "task", **old), made("over", "task", importance=1.0, **values)]
+    text = core_text(found, {}, NOW)
+    assert sections(text)["Open Tasks"] == ["- [Open](open.md)"] and "memories: 1/2 " in text
 
 
 def test_all_of_it_stays_within_its_characters_and_no_section_starves():

@@ -115,7 +115,7 @@ def core_text(memories: Sequence[Memory], state: dict[str, dict[str, Any]], now:
 def core_page(memories: Memories, state: dict[str, dict[str, Any]], now: datetime) -> str:
     """Return ``CORE.md``: the memories with a score of at least 0.2, best first, 15 a section.
 
-    What a person said of themselves or asked for is shown whatever its score. All of it has 12,000 characters
+    What a person said of themselves or asked for, and tasks until they are done, have no least score. All of it has 12,000 characters
     at most: where they don't suffice each section gives up its last lines. What is left out is counted in a
     line. Nothing is made of those that it does not show.
     """
@@ -124,7 +124,7 @@ def core_page(memories: Memories, state: dict[str, dict[str, Any]], now: datetim
         total += 1
         access = state.get(memories.id_of(worth.path)) if state else None
         score = _score(worth, access or {}, now_us)
-        if worth.kind in HUMAN_ONLY or score >= CORE_LEAST - _TOLERANCE:
+        if _is_alive(worth, score, memories):
             alive.setdefault(_SECTION_OF[worth.kind], []).append((-score, worth.path))
     count = sum(map(len, alive.values()))
     head = (
@@ -132,10 +132,6 @@ def core_page(memories: Memories, state: dict[str, dict[str, Any]], now: datetim
         f"> Last updated: {zone.day(now)} | Active memories: {count}/{total} (score 0.2 or more)"
         " | Next refresh: daily\n"
     )
-    if "Open Tasks" in alive:
-        # What is done is no open task, but still alive until a dream retires it.
-        open_tasks = [item for item in alive["Open Tasks"] if not memories.get(item[1]).finished_at]
-        alive["Open Tasks"] = open_tasks
     sections = [section for section in _SEEDS | _OURS if section in _SEEDS or alive.get(section)]
     lines = {
         section: [
@@ -152,6 +148,12 @@ def core_page(memories: Memories, state: dict[str, dict[str, Any]], now: datetim
         parts += [f"\n## {section}\n", *lines[section][: shown[section]]]
         parts += [_MORE.format(more)] if more else []
     return "".join(parts)
+
+
+def _is_alive(worth: Worth, score: float, memories: Memories) -> bool:
+    if worth.kind == "task":
+        return memories.get(worth.path).finished_at is None
+    return worth.kind in HUMAN_ONLY or score >= CORE_LEAST - _TOLERANCE
 
 
 def _fitting(lines: dict[str, list[str]], room: int) -> dict[str, int]:
