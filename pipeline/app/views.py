@@ -13,10 +13,11 @@ from pipeline.app.writing import require_keepable
 from pipeline.consolidation import reflection as reflections
 from pipeline.core.errors import InputError, UsageError
 from pipeline.core.ids import new_id
+from pipeline.hooklib.memory_format import CORE
 from pipeline.hooklib.plain import one_line
 from pipeline.revision import Door
 from pipeline.store import Document, Episode, Store
-from pipeline.store.derived import core_page, reflection_page
+from pipeline.store.derived import reflection_page
 from pipeline.store.files.layout import derived_bytes
 from pipeline.store.history.episodes import RESERVED
 
@@ -46,7 +47,7 @@ def core(app: App, store: Store) -> Page:
     """Make ``CORE.md`` and the other derived files of `store` anew, and return it."""
     _require_pages(store)
     wrote = store.reindex(now=app.clock.now())
-    return _page(store, core_page.CORE, wrote)
+    return _page(store, CORE, wrote)
 
 
 def reflection(app: App, store: Store) -> Page:

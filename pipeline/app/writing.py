@@ -251,8 +251,8 @@ def _with_body(old: Memory, change: Change) -> dict[str, object]:
     if not body:
         raise InputError("there is no fact in it", fix="`reverie forget` takes the whole memory away.")
     values: dict[str, object] = {"body": f"{body}\n"}
-    told = {folded(sentence.text) for sentence in sentences(body)}
-    if change.description is None and folded(old.description) not in told:
+    texts = {folded(sentence.text) for sentence in sentences(body)}
+    if change.description is None and folded(old.description) not in texts:
         values["description"] = first_line(body)
     if change.by_person and old.origin == "assistant-inferred":
         values["origin"] = "user-confirmed"

@@ -100,8 +100,8 @@ def tags(
 ) -> None:
     """List the tags in use, the most frequent first."""
     app = App(store=store, user=user)
-    place = app.open_store()
-    found = views.related_tags(app, place, tag, limit) if tag else views.tags(app, place, limit)
+    here = app.open_store()
+    found = views.related_tags(app, here, tag, limit) if tag else views.tags(app, here, limit)
 
     def tell() -> None:
         for item in found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,6 +47,25 @@ OutcomeOption = Annotated[Text, typer.Option("--outcome", metavar="TEXT", help="
 AnchorOption = Annotated[
     Texts, typer.Option("--anchor", metavar="PATH", help="A file, folder or command that it is about.")
 ]
+_FIELDS = {
+    "title": "title",
+    "text": "content",
+    "description": "description",
+    "tag": "tags",
+    "add_tag": "add_tags",
+    "remove_tag": "remove_tags",
+    "importance": "importance",
+    "confidence": "confidence",
+    "anchor": "anchors",
+    "step": "steps",
+    "precondition": "preconditions",
+    "postcondition": "postconditions",
+    "status": "status",
+    "completed_at": "completed_at",
+    "blocker": "blockers",
+    "outcome": "outcome",
+}
+"""Options that say what a memory holds, and what they are called there."""
 
 
 def add(
@@ -85,22 +104,8 @@ def add(
     One whose text stands in a memory already is not written: exit code 1, and its name is told.
     """
     app = App(store=store, user=user, team=team)
-    more = _given(
-        title=title,
-        description=description,
-        tags=tag,
-        importance=importance,
-        confidence=confidence,
-        anchors=anchor,
-        steps=step,
-        preconditions=precondition,
-        postconditions=postcondition,
-        status=status,
-        completed_at=completed_at,
-        blockers=blocker,
-        outcome=outcome,
-    )
-    memory = memories.add(app, statement, kind=kind, name=name, why=why, force=force, **more)
+    given = _named(locals())
+    memory = memories.add(app, statement, kind=kind, name=name, why=why, force=force, **given)
     output.data(
         memory,
         lambda: output.line(f"created    {memory.name} ({memory.path}){for_all(app)}"),
@@ -130,17 +135,8 @@ def procedure(
     app = App(store=store, user=user)
     if not step:
         raise InputError("a procedure has steps", fix="Name each by --step, in order.")
-    more = _given(
-        steps=step,
-        preconditions=precondition,
-        postconditions=postcondition,
-        tags=tag,
-        importance=importance,
-        anchors=anchor,
-    )
-    new = NewMemory(
-        type="procedure", title=title, content=text, name=name, confidence=1.0, force=force, **more
-    )
+    given = _named(locals())
+    new = NewMemory(type="procedure", name=name, confidence=1.0, force=force, **given)
     written = writing.store_memory(app, app.open_store(create=True), new)
     _tell(written, app, as_json=as_json)
     output.talk(app.index_trouble())
@@ -175,29 +171,11 @@ def update(
 
     Lists are given anew as a whole, item by item; an empty item alone (--step "") empties one.
     """
+    given = _named(locals())
     asked = App(store=store, user=user, team=team)
     app = scopes.holder(asked, name)
     scopes.require_meant(asked, app, name, "update")
-    change = Change(
-        **_given(
-            title=title,
-            content=text,
-            description=description,
-            tags=tag,
-            add_tags=add_tag,
-            remove_tags=remove_tag,
-            importance=importance,
-            confidence=confidence,
-            anchors=anchor,
-            steps=step,
-            preconditions=precondition,
-            postconditions=postcondition,
-            status=status,
-            completed_at=completed_at,
-            blockers=blocker,
-            outcome=outcome,
-        )
-    )
+    change = Change(**given)
     if change == Change():
         raise InputError(
             "nothing is named that should change", fix="`reverie update --help` lists the options."
@@ -248,9 +226,9 @@ def _read(file: Path) -> bytes:
         raise InputError(f"it can't be read: {cause(error)}", file=str(file), fix="Check --file.") from error
 
 
-def _given(**values: str | float | Sequence[str] | None) -> dict[str, Any]:
-    """Return the options that were given."""
-    return {key: value for key, value in values.items() if value is not None}
+def _named(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of a command's `options` that were given, as fields of a memory to be written."""
+    return {field: options[name] for name, field in _FIELDS.items() if options.get(name) is not None}
 
 
 def _tell(written: Written, app: App, *, as_json: bool) -> None:

@@ -14,7 +14,7 @@ from pipeline.core.errors import ODD_DATA, EmbeddingError, ReverieError, SearchE
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
 from pipeline.domain.job import Job
-from pipeline.hooklib import ownership
+from pipeline.hooklib import memory_format, ownership
 from pipeline.ledger import files, retention
 from pipeline.search import index_reader
 from pipeline.worker import last_look, retry
@@ -57,7 +57,7 @@ class DerivedFiles:
         if retention.is_done_today(ledger, _DAILY, now):
             return
         for path in dict.fromkeys([Home(context.home).user_store, *known_stores(ledger)]):
-            if (path / last_look.CORE).exists() and not ownership.is_team(str(path)):
+            if (path / memory_format.CORE).exists() and not ownership.is_team(str(path)):
                 try:
                     if context.opened_store(path).reindex(now=now, begin=False):
                         self._note_folders(path)

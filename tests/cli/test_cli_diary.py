@@ -1,6 +1,7 @@
 """`timeline` and `day` over what conversations left in the diary."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ def diary(desk):
     """A project whose diary has two days, as extraction writes them."""
     desk.here("add", "Ship on Mondays.", "--name", "ship")
     store = Store.open(desk.store)
+    shutil.rmtree(store.root / "episodes")  # That of the command itself.
     for date, entries in DAYS.items():
         for number, (time, title, summary) in enumerate(entries):
             entry = Episode(date, time, title, "conversation", ("ci", "tools"), tuple(summary), "ship.md")

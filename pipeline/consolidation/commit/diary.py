@@ -41,8 +41,8 @@ def page(
     done = [action for action in planned.actions if action.op != "keep"]
     if whole and done:
         ops = Counter(action.op for action in done)
-        told = ", ".join(f"{number} {op}" for op, number in sorted(ops.items()))
-        entries.append(Episode.of(now, f"Reflection: {told}", REFLECTION, summary=_lines(done)))
+        words = ", ".join(f"{number} {op}" for op, number in sorted(ops.items()))
+        entries.append(Episode.of(now, f"Reflection: {words}", REFLECTION, summary=_lines(done)))
     written = store.append_episodes(entries)
     return [written] if written else []
 

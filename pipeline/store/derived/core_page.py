@@ -18,13 +18,13 @@ from pipeline.core import zone
 from pipeline.core.atomic import write_atomic
 from pipeline.core.clock import parse_time
 from pipeline.domain.memory import HUMAN_ONLY, TYPES, Memory
+from pipeline.hooklib.memory_format import CORE
 from pipeline.hooklib.plain import clipped
 from pipeline.store.derived.usage import read_state
 from pipeline.store.files.kept import Worth, micros, worth_of
 from pipeline.store.files.layout import derived_bytes
 from pipeline.store.files.memory_index import inert, link_target
 
-CORE = "CORE.md"
 VAULT_SCORE = 999.0
 CORE_LEAST = 0.2
 CORE_CHARS = 12_000
@@ -115,9 +115,9 @@ def core_text(memories: Sequence[Memory], state: dict[str, dict[str, Any]], now:
 def core_page(memories: Memories, state: dict[str, dict[str, Any]], now: datetime) -> str:
     """Return ``CORE.md``: the memories with a score of at least 0.2, best first, 15 a section.
 
-    What a person said of themselves or asked for, and tasks until they are done, have no least score. All of it has 12,000 characters
-    at most: where they don't suffice each section gives up its last lines. What is left out is counted in a
-    line. Nothing is made of those that it does not show.
+    What a person said of themselves or asked for, and tasks until they are done, have no least score. All of
+    it has 12,000 characters at most: where they don't suffice each section gives up its last lines. What is
+    left out is counted in a line. Nothing is made of those that it does not show.
     """
     total, alive, now_us = 0, dict[str, list[tuple[float, str]]](), micros(now)
     for worth in memories.worths:

@@ -148,9 +148,9 @@ def _joined(
             number = parent[number]
         return number
 
-    for (one, (tags, found)), (other, (more_tags, more)) in combinations(enumerate(pairs), 2):
+    for (first, (tags, found)), (other, (more_tags, more)) in combinations(enumerate(pairs), 2):
         if {*tags} & {*more_tags} and len(found & more) >= _SHARED * len(found | more):
-            parent[root_of(other)] = root_of(one)
+            parent[root_of(other)] = root_of(first)
     groups: dict[int, list[int]] = {}
     for number in range(len(pairs)):
         groups.setdefault(root_of(number), []).append(number)
