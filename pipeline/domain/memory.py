@@ -254,6 +254,21 @@ class Memory:
         return tuple(text for text in (*lists, self.outcome) if text)
 
     @property
+    def whole_text(self) -> str:
+        """Return the text and below it what stands beside it, as one is told of a procedure or a task."""
+        steps = [f"{number}. {text}" for number, text in enumerate(self.steps, start=1)]
+        lists = {
+            "Before": [f"- {text}" for text in self.preconditions],
+            "Steps": steps,
+            "After": [f"- {text}" for text in self.postconditions],
+            "Waits for": [f"- {text}" for text in self.blockers],
+            "Status": [self.status] if self.parts_of_work and self.status else [],
+            "Outcome": [self.outcome] if self.outcome else [],
+        }
+        more = [f"{label}:\n" + "\n".join(lines) for label, lines in lists.items() if lines]
+        return "\n\n".join([self.body.rstrip("\n"), *more]) + "\n" if more else self.body
+
+    @property
     def dictated_at(self) -> datetime | None:
         """Return when a person wrote it with `reverie add`, which is when they said it; else None."""
         return self.created if self.origin == "hand-written" else None
