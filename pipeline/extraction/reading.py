@@ -192,16 +192,17 @@ def _episodes(phase: PhaseContext, span: Span, answer: Answer, diary: Entry, doo
 
     Without a model nobody tells what a conversation was about, so each memory has an entry of its own.
     """
-    if phase.proposes_only or not span.last:
+    if phase.proposes_only:
         return []
     kept = [
         (operation.target if isinstance(operation, Move) else operation.path, operation.memory)
         for operation in door.operations
         if isinstance(operation, Move | Put)
     ]
-    at = parse_time(span.ended_at) or phase.clock.now()
+    said = [moment for line in answer.rendering.lines.values() if (moment := parse_time(line.at))]
+    at = parse_time(span.ended_at) or max(said, default=phase.clock.now())
     entries: list[Episode] = []
-    if diary.title:
+    if diary.title and span.last:
         tags = [*dict.fromkeys(tag for _, memory in kept for tag in memory.tags)]
         link = kept[0][0] if kept else ""
         more = {"tags": tags[:_MOST_TAGS], "summary": diary.summary}

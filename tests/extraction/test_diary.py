@@ -1,4 +1,4 @@
-"""What extraction leaves in the diary: with a model what a conversation was about, without one what was kept."""
+"""What extraction leaves in the diary: what a conversation was about or, without a model, what was kept."""
 
 from __future__ import annotations
 
