@@ -109,7 +109,7 @@ def episodes(
     """
     found = [
         entry
-        for day in diary.timeline(app, since=since, words=words)
+        for day in diary.pages(store.root, app.clock.now(), since=since, words=words)
         for entry in reversed(day.entries)
         if not kind or entry.type == kind
     ]

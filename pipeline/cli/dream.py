@@ -37,7 +37,10 @@ def reflect(
     llm: LlmOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Dream over the store here, whatever its gates say; make REFLECTION.md."""
+    """Dream over the store here; no gate is asked.
+
+    REFLECTION.md is made anew after it.
+    """
     app = App(store=store, llm=llm)
     with progress("dreaming"):
         report = dreams.consolidate(app, force=True, dry_run=dry_run)

@@ -55,12 +55,10 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "procedure": Entry(
             "writing",
             "procedure",
-            "Write a procedure: steps in order, what must hold before, and what holds after.",
+            "Write a procedure, step by step.",
         ),
-        "update": Entry(
-            "writing", "update", "Change what you name of a memory, and nothing else of its file."
-        ),
-        "edit": Entry("writing", "edit", "Change a memory's whole file in your editor ($VISUAL or $EDITOR)."),
+        "update": Entry("writing", "update", "Change what you name of a memory, nothing else."),
+        "edit": Entry("writing", "edit", "Change a memory's file in your editor."),
         "forget": Entry("memories", "forget", "Retire memories so that old words never bring them back."),
         "restore": Entry("changes", "restore", "Bring a retired memory back from the archive."),
         "pin": Entry("memories", "pin", "Protect a memory from dreams."),
@@ -70,12 +68,12 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "core": Entry(
             "views",
             "core",
-            "Make CORE.md anew, and print it: the living memories by section, best first.",
+            "Make CORE.md anew, and print it.",
         ),
         "reflection": Entry(
             "views",
             "reflection",
-            "Make REFLECTION.md anew, and print it: themes, patterns, what is used, what dreams did.",
+            "Make REFLECTION.md anew, and print it.",
         ),
         "embed": Entry("search", "embed", "Make the vectors that [embeddings] asks for."),
     },
@@ -111,7 +109,7 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "reflect": Entry(
             "dream",
             "reflect",
-            "Dream over the store here, whatever its gates say; make REFLECTION.md.",
+            "Dream over the store here; no gate is asked.",
         ),
         "report": Entry("dream", "report", "Show what a dream did, and what it held back."),
     },

@@ -16,14 +16,20 @@ LimitOption = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="A
 
 
 def core(user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Make CORE.md anew, and print it: the living memories by section, best first."""
+    """Make CORE.md anew, and print it.
+
+    It has the memories that are alive, by section, best first.
+    """
     app = App(store=store, user=user)
     page = views.core(app, app.open_store())
     output.data(page, lambda: output.verbatim(page.text.rstrip("\n")), as_json=as_json)
 
 
 def reflection(user: UserOption = False, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Make REFLECTION.md anew, and print it: themes, patterns, what is used, what dreams did."""
+    """Make REFLECTION.md anew, and print it.
+
+    It has themes, patterns across projects, what is used most, insights, and what dreams did.
+    """
     app = App(store=store, user=user)
     page = views.reflection(app, app.open_store())
     output.data(page, lambda: output.verbatim(page.text.rstrip("\n")), as_json=as_json)

@@ -131,7 +131,10 @@ def procedure(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a procedure: steps in order, what must hold before, and what holds after."""
+    """Write a procedure, step by step.
+
+    It has steps in order, what must hold before them, and what holds after.
+    """
     app = App(store=store, user=user)
     if not step:
         raise InputError("a procedure has steps", fix="Name each by --step, in order.")
@@ -167,7 +170,7 @@ def update(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change what you name of a memory, and nothing else of its file.
+    """Change what you name of a memory, nothing else.
 
     Lists are given anew as a whole, item by item; an empty item alone (--step "") empties one.
     """
@@ -194,9 +197,10 @@ def edit(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change a memory's whole file in your editor ($VISUAL or $EDITOR).
+    """Change a memory's file in your editor.
 
-    You edit a copy. What can't be read or kept is refused, and your text is kept for another try.
+    $VISUAL or $EDITOR opens a copy. What can't be read or kept is refused, and your text is kept for another
+    try.
     """
     asked = App(store=store, user=user, team=team)
     app = scopes.holder(asked, name)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from pipeline.core.errors import StoreError
-from pipeline.store import Episode, Store, foreign_dream_running, fsck
+from pipeline.store import Episode, Store, diary_day, foreign_dream_running, fsck
 from pipeline.store.derived.core_page import band, decay_score
 from tests.support.stores import NOW, apply, memory, run, save, settled
 
@@ -187,6 +187,20 @@ EPISODE = Episode(
     "2026-11-27", "10:30", "Chose\ntabs", "decision", ("a", "b"), ("one", "two"),
     "graph/decisions/x-a1b2c3.md",
 )  # fmt: skip
+SEEDS_PAGE = """# 2025-12-13
+
+## 10:30 - Fixed Discord bot reconnection
+- **Type:** fix
+- **Tags:** major-domo, discord, python
+- **Memory:** [discord-bot-reconnection](../graph/fixes/discord-bot-reconnection-a1b2c3.md)
+- **Summary:** Implemented exponential backoff for reconnections
+
+## 11:15 - Chose websocket over polling
+- **Type:** decision
+- **Tags:** major-domo, architecture
+- **Memory:** [websocket-over-polling](../graph/decisions/websocket-over-polling-d4e5f6.md)
+- **Summary:** WebSocket provides lower latency for real-time game state updates
+"""
 WANTED = """# 2026-11-27
 
 ## 10:30 - Chose tabs
@@ -208,6 +222,35 @@ def test_an_episode_is_appended_once(store):
     apply(store, store.append_episodes(more), id="run-2")
     assert file.read_text().startswith(WANTED + "by hand\n\n## 10:30 - Again\n")
     assert file.read_text().count("## 10:30") == 3
+
+
+def test_the_seed_s_page_is_written_and_read(store):
+    entries = [
+        Episode(
+            "2025-12-13", "10:30", "Fixed Discord bot reconnection", "fix", ("major-domo", "discord", "python"),
+            ("Implemented exponential backoff for reconnections",),
+            "graph/fixes/discord-bot-reconnection-a1b2c3.md",
+        ),
+        Episode(
+            "2025-12-13", "11:15", "Chose websocket over polling", "decision", ("major-domo", "architecture"),
+            ("WebSocket provides lower latency for real-time game state updates",),
+            "graph/decisions/websocket-over-polling-d4e5f6.md",
+        ),
+    ]  # fmt: skip
+    apply(store, store.append_episodes(entries))
+    assert (store.root / "episodes/2025-12-13.md").read_text() == SEEDS_PAGE
+    assert diary_day(store.root, "2025-12-13") == entries
+
+
+def test_an_entry_of_an_earlier_version_tells_its_run(store):
+    (store.root / "episodes").mkdir()
+    page = WANTED.replace("- **Type:**", "<!-- run:r1 -->\n- **Type:**", 1)
+    (store.root / "episodes/2026-11-27.md").write_text(page)
+    assert diary_day(store.root, "2026-11-27") == [replace(EPISODE, title="Chose tabs", run="r1")]
+    apply(store, store.append_episodes([replace(EPISODE, title="More")]))
+    assert (
+        (store.root / "episodes/2026-11-27.md").read_text().startswith(page + "\n## 10:30 - More\n- **Type")
+    )
 
 
 @pytest.mark.parametrize("values", [{"day": "../../x"}, {"day": "2026-1-1"}, {"time": "10:30:00"}])
