@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 
 import orjson
@@ -74,7 +75,7 @@ def test_the_seed_s_reflection_is_made_line_by_line() -> None:
         *(tagged(f"o{n:02}", f"Other {n:02}") for n in range(50)),
         memory("clocks", type="insight", title="Clocks", body=CLOCKS, path="clocks.md"),
     ]
-    made = [Memory(**{**item_values(item), "description": "Said otherwise."}) for item in made]
+    made = [replace(item, description="Said otherwise.") for item in made]
     state = {
         made[0].id: {"access_count": 7},
         made[2].id: {"access_count": 1},
@@ -88,10 +89,6 @@ def test_the_seed_s_reflection_is_made_line_by_line() -> None:
     assert (
         reflection_page.text(made, state, DIARY, projects, NOW.replace(day=27, month=11)) == SEEDS_REFLECTION
     )
-
-
-def item_values(item: Memory) -> dict[str, object]:
-    return {name: getattr(item, name) for name in Memory.__slots__}
 
 
 def test_pairs_of_tags_that_tell_of_the_same_memories_are_one_theme() -> None:

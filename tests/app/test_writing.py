@@ -16,7 +16,7 @@ from pipeline.store import Store
 from tests.support.extraction import NOW, Bench
 
 TOKEN = "ghp_" + "x1Yz" * 9
-DEPLOY = {
+DEPLOY: dict[str, Any] = {
     "type": "procedure",
     "title": "Deploy Major Domo to production",
     "content": "Standard deploy workflow for the Major Domo Discord bot.",

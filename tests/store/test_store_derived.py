@@ -227,7 +227,8 @@ def test_an_episode_is_appended_once(store):
 def test_the_seed_s_page_is_written_and_read(store):
     entries = [
         Episode(
-            "2025-12-13", "10:30", "Fixed Discord bot reconnection", "fix", ("major-domo", "discord", "python"),
+            "2025-12-13", "10:30", "Fixed Discord bot reconnection", "fix",
+            ("major-domo", "discord", "python"),
             ("Implemented exponential backoff for reconnections",),
             "graph/fixes/discord-bot-reconnection-a1b2c3.md",
         ),
