@@ -136,6 +136,13 @@ def test_reindex_makes_the_reflection_anew_from_the_store_alone(bench: Bench, ap
     assert views.reflection(app, bench.store).text == "# My own\n"
 
 
+def test_a_file_without_an_id_is_counted_too(bench: Bench, app: App) -> None:
+    (bench.store.root / "plain.md").write_text("---\nname: plain\ntitle: Plain\n---\nIt holds.\n", "utf-8")
+    state = {"version": 1, "entries": {"path:plain.md": {"access_count": 3}}}
+    (bench.store.root / "_state.json").write_bytes(orjson.dumps(state))
+    assert "1. [Plain](plain.md) - 3 accesses\n" in views.reflection(app, bench.store).text
+
+
 def test_core_is_made_anew_when_what_is_in_it_has_faded(
     bench: Bench, app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:

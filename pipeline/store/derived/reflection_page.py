@@ -61,10 +61,8 @@ def write(
         return False
     if not old.startswith((_HEAD, _FORMER_HEAD)):
         return False
-    memories = [
-        replace(item.head, body=item.preview) if item.head.type == "insight" else item.head
-        for item in documents
-    ]
+    # A file without an id of its own is counted under the one that is kept for it.
+    memories = [replace(item.head, id=item.id, body=item.preview) for item in documents]
     new = text(memories, read_state(root), _dreamt(root), projects, now)
     if old.startswith(_HEAD) and _without_time(old) == _without_time(new):
         return False
@@ -190,7 +188,8 @@ def _patterns(projects: Mapping[str, Counter[str]]) -> list[str]:
 def _accessed(memories: Sequence[Memory], state: Mapping[str, dict[str, Any]]) -> list[str]:
     counted = []
     for memory in memories:
-        number = (state.get(memory.id) or {}).get("access_count")
+        entry = state.get(memory.id) or state.get(f"path:{memory.path}") or {}
+        number = entry.get("access_count")
         if isinstance(number, int) and number > 0:
             counted.append((-number, memory.path, memory))
     best = sorted(counted, key=lambda item: item[:2])[:_MOST]
