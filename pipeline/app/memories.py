@@ -46,12 +46,12 @@ def add(app: App, statement: str, *, kind: str, why: str = "", title: str = "", 
     _require_fit(statement, why, more.get("description", ""), more.get("name", ""), sure=sure)
     app.require_settings()
     store = app.open_store(create=not app.is_team)
-    more["name"] = more.get("name") or _name_of(statement.split())
+    more["name"] = more.get("name") or name_of(statement.split())
     more["description"] = more.get("description") or statement
     new = NewMemory(
         type=kind or guessed_type(statement, everywhere=app.is_user_scope),
         content=Body(statement, why).render(),
-        title=title or _title_of(statement),
+        title=title or title_of(statement),
         **{"confidence": 1.0, **more},
     )
     return store_memory(app, store, new).memory
@@ -98,7 +98,7 @@ def _require_fit(statement: str, why: str, *more: str, sure: bool) -> None:
     require_keepable("\n".join((statement, why, *more)), sure=sure)
 
 
-def _name_of(words: Sequence[str]) -> str:
+def name_of(words: Sequence[str]) -> str:
     """Return the name of a memory that begins with `words`: as many whole words as `_MADE_NAME_CHARS` hold.
 
     A word alone that is longer, as in scripts without spaces, is cut. Small words at the end of a beginning
@@ -116,6 +116,6 @@ def _name_of(words: Sequence[str]) -> str:
     return name
 
 
-def _title_of(statement: str) -> str:
+def title_of(statement: str) -> str:
     """Return the first sentence of `statement`, with ``…`` in place of what a title has no room for."""
     return one_line(sentences(statement)[0].text, _TITLE_CHARS).rstrip(".,;:")
