@@ -17,15 +17,16 @@ from pipeline.app import retired, scopes
 from pipeline.app.application import App
 from pipeline.core.atomic import write_atomic
 from pipeline.core.clock import parse_time
-from pipeline.core.errors import ConflictError, InputError, UsageError
+from pipeline.core.errors import ConflictError, InputError, KeptAsItIsError, UsageError
 from pipeline.core.home import Home
 from pipeline.core.ids import new_id
 from pipeline.domain.memory import MAX_DESCRIPTION, TYPES, Evidence, Memory, Origin
 from pipeline.domain.sentences import folded, sentences
 from pipeline.hooklib.memory_format import PERSONS, PREVIEW
 from pipeline.hooklib.plain import one_line
-from pipeline.revision import Door, Removal, lost_between
+from pipeline.revision import Door
 from pipeline.store import Document, Episode, Move, Put, Snapshot, Store
+from pipeline.store.files.document import compose
 from pipeline.store.files.frontmatter_schema import first_line
 from pipeline.text.slugs import slugify
 from pipeline.verify.barred import TAKEN_OUT, doubt, forbidden, holds_secret
@@ -183,13 +184,7 @@ def as_edited(app: App, store: Store, document: Document, data: bytes) -> Writte
     if data == document.raw:
         return Written(document.memory, "unchanged")
     door = Door(store, now=app.clock.now(), approved=True)
-    planned = door.write_as(document, data, _TAKEN_OUT_BY_HAND)
-    if isinstance(planned, Flaw):
-        raise _refused(app, document.memory, planned)
-    change_id = new_id()
-    door.write(change_id, f"edit {document.name}")
-    app.follow(store)
-    return Written(replace(planned.memory, path=planned.path), "updated", change_id)
+    return _written(app, door, document, data, f"edit {document.name}")
 
 
 def keep_draft(app: App, document: Document, data: bytes) -> Path:
@@ -413,23 +408,35 @@ def _note(app: App, door: Door, planned: Put | Move) -> None:
     door.bring([page] if page else [])
 
 
-def _removals(old: Memory, new: Memory) -> list[Removal]:
-    lost = lost_between(old.body, new.body, ())
-    return [Removal(text, reason=_TAKEN_OUT_BY_HAND) for text in lost]
-
-
 def _revise(
     app: App, store: Store, document: Document, memory: Memory, *, by_person: bool, reason: str
 ) -> Written:
-    old = document.memory
-    if memory == old:
-        return Written(old, "unchanged")
+    if memory == document.memory:
+        return Written(memory, "unchanged")
     door = Door(store, now=app.clock.now(), approved=by_person)
+    if by_person:
+        try:
+            data = compose(memory, document.raw)
+        except KeptAsItIsError as error:
+            raise InputError(
+                str(error.args[0]), file=document.path, fix=f"{error.fix} Or `reverie edit`."
+            ) from error
+        return _written(app, door, document, data, reason)
     # An agent takes no sentence away: it has no word of a person's for that.
-    planned = door.revise(document, memory, _removals(old, memory) if by_person else ())
+    planned = door.revise(document, memory)
     if isinstance(planned, Flaw):
         raise _refused(app, memory, planned)
     change_id = new_id()
     door.write(change_id, reason)
     app.follow(store)
     return Written(replace(planned.memory, path=planned.path), "updated", change_id)
+
+
+def _written(app: App, door: Door, document: Document, data: bytes, reason: str) -> Written:
+    memory = door.write_as(document, data, _TAKEN_OUT_BY_HAND)
+    if isinstance(memory, Flaw):
+        raise _refused(app, document.memory, memory)
+    change_id = new_id()
+    door.write(change_id, reason)
+    app.follow(door.store)
+    return Written(memory, "updated", change_id)

@@ -35,13 +35,14 @@ from pipeline.store import (
     Store,
     WriteFile,
 )
+from pipeline.store.files.document import parse
 from pipeline.store.files.names import earlier_path
 from pipeline.store.ownership.permission import may_change
 from pipeline.verify.barred import bar, doubt, forbidden
 from pipeline.verify.flaw import Flaw
 from pipeline.verify.provenance import said_at, said_later_by_person, sources_of, vouched
 
-Planned = TypeVar("Planned", bound=Put | Move | Retire)
+Planned = TypeVar("Planned", bound=Put | Move | Restore | Retire)
 
 
 class Door:
@@ -83,20 +84,21 @@ class Door:
             self._keep_former(document)
         return self._add(planned)
 
-    def write_as(self, document: Document, data: bytes, removed: str) -> Put | Flaw:
-        """Plan `data`, the whole file of `document` as a person edited it, or say why it may not stand.
+    def write_as(self, document: Document, data: bytes, removed: str) -> Memory | Flaw:
+        """Plan `data`, the whole file of `document` as a person edited it, and return the memory in it.
 
-        What it leaves out is `removed` at their word. Raises DocumentError as `Store.put_as` does.
+        Or say why it may not stand. What it leaves out is `removed` at their word. Raises DocumentError as `Store.put_as` does.
         """
         planned = self.store.put_as(data, document, now=self._now)
-        old, new = document.memory, planned.memory
+        old, new = document.memory, parse(planned.data or b"", document.path)
         removals = [Removal(text, reason=removed) for text in lost_between(old.body, new.body, ())]
         flaw = self._kept_from_team(new) or self._untouchable(document) or self._misses(old, new, removals)
         if flaw is not None:
             return flaw
         if removals:
             self._keep_former(document)
-        return self._add(planned)
+        self._add(planned)
+        return new
 
     def retire(self, document: Document, reason: str, superseded_by: str = "") -> Retire | Flaw:
         """Plan that `document` leaves for the archive, or say why it stays."""

@@ -32,7 +32,17 @@ from pipeline.store.changes.journal import Journal
 from pipeline.store.changes.planner import Planner
 from pipeline.store.derived import usage
 from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
-from pipeline.store.file_operations import Applied, Change, ChangeSet, Move, Put, Retire, WriteFile, paths_of
+from pipeline.store.file_operations import (
+    Applied,
+    Change,
+    ChangeSet,
+    Move,
+    Put,
+    Restore,
+    Retire,
+    WriteFile,
+    paths_of,
+)
 from pipeline.store.files import document, scanning
 from pipeline.store.files.layout import check_path, private_folder
 from pipeline.store.files.scanning import Document, Snapshot
@@ -226,7 +236,7 @@ class Store:
         """Plan a memory file: a new one, or `existing` with what differs replaced; see `Planner.put`."""
         return self._planner.put(memory, existing=existing, approved=approved)
 
-    def put_as(self, data: bytes, existing: Document, *, now: datetime) -> Put:
+    def put_as(self, data: bytes, existing: Document, *, now: datetime) -> Restore:
         """Plan `data` as the whole file of `existing`, as a person wrote it; see `Planner.put_as`."""
         return self._planner.put_as(data, existing, now=now)
 

@@ -225,6 +225,19 @@ def test_an_edit_that_may_not_stand_changes_nothing(
     assert (bench.store.root / document.path).read_bytes() == SEEDS.encode()
 
 
+@pytest.mark.parametrize("how", ["edit", "update"])
+def test_a_file_that_is_not_reveries_does_not_become_so(bench: Bench, app: App, how: str) -> None:
+    ours, name = write(app, bench, content="Ship on Mondays.").memory, seeds(bench)
+    for which, before in ((ours.name, True), (name, False)):
+        document = to_edit(bench.store, which)
+        assert bench.store.is_as_written(document) == before
+        if how == "edit":
+            as_edited(app, bench.store, document, document.raw + b"More.\n")
+        else:
+            update_memory(app, bench.store, which, Change(add_tags=["more"]))
+        assert bench.store.is_as_written(bench.store.read(which)) == before
+
+
 def test_what_somebody_else_wrote_meanwhile_stays(bench: Bench, app: App) -> None:
     document = to_edit(bench.store, seeds(bench))
     raw = document.raw

@@ -19,12 +19,13 @@ from pipeline.domain.memory import Memory
 from pipeline.hooklib import ownership
 from pipeline.store.catalogue.scanner import Scanner
 from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
-from pipeline.store.file_operations import Move, Put, Retire, WriteFile
+from pipeline.store.file_operations import Move, Put, Restore, Retire, WriteFile
 from pipeline.store.files import document, names
 from pipeline.store.files.layout import ARCHIVE, VAULT, bytes_at, inside, memory_folders
 from pipeline.store.files.names import common_form
 from pipeline.store.files.scanning import Document
 from pipeline.store.history.episodes import Episode, episode_path, with_entries
+from pipeline.store.journal_entry import mode_of
 from pipeline.store.ownership.permission import is_tended
 from pipeline.store.ownership.written_log import WrittenLog
 
@@ -71,9 +72,10 @@ class Planner:
         data = document.compose(placed)
         return Put(placed.path, data, None, document.parse(data, placed.path))
 
-    def put_as(self, data: bytes, existing: Document, *, now: datetime) -> Put:
+    def put_as(self, data: bytes, existing: Document, *, now: datetime) -> Restore:
         """Plan `data`, the whole file of `existing` as a person wrote it, byte for byte but for its time.
 
+        A file that is not ours stays its author's: what they change of it by our hand makes it no more ours.
         DocumentError when it can't be read, or has not the id by which others point at the memory.
         """
         if not document.is_utf8(data):
@@ -90,7 +92,11 @@ class Planner:
         if memory.updated is not None and memory.updated == existing.memory.updated:
             with suppress(KeptAsItIsError):
                 data = document.compose(replace(memory, updated=now), data)
-        return Put(existing.path, data, existing.digest, document.parse(data, existing.path))
+        document.parse(data, existing.path)  # What was written can be read again.
+        known = self._written.digest(existing.path)
+        record = digest(data) if known == existing.digest else known or ""
+        mode = mode_of(inside(self._root, existing.path))
+        return Restore(existing.path, data, existing.digest, record, mode)
 
     def rename(self, memory: Memory, existing: Document, *, approved: bool = False) -> Put | Move:
         """Plan `existing` with what differs in `memory` replaced, and its file under the new name.
