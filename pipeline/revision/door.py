@@ -87,7 +87,8 @@ class Door:
     def write_as(self, document: Document, data: bytes, removed: str) -> Memory | Flaw:
         """Plan `data`, the whole file of `document` as a person edited it, and return the memory in it.
 
-        Or say why it may not stand. What it leaves out is `removed` at their word. Raises DocumentError as `Store.put_as` does.
+        Or say why it may not stand. What it leaves out is `removed` at their word. Raises DocumentError as
+        `Store.put_as` does.
         """
         planned = self.store.put_as(data, document, now=self._now)
         old, new = document.memory, parse(planned.data or b"", document.path)
