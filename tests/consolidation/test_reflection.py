@@ -84,3 +84,22 @@ def test_a_file_of_that_name_that_somebody_wrote_stays(bench):
     bench.model(planned(MERGE))
     assert bench.dream().word == "done"
     assert (bench.store.root / "REFLECTION.md").read_text("utf-8") == "# My own thoughts\n"
+
+
+def test_what_an_earlier_version_made_is_made_anew(bench):
+    (bench.store.root / "REFLECTION.md").write_text("# Memory Reflection (auto-generated)\n> old\n", "utf-8")
+    bench.keep(TABS, TABS_TOO)
+    bench.model(planned(MERGE))
+    bench.dream()
+    assert (bench.store.root / "REFLECTION.md").read_text("utf-8").startswith("# Reflection Summary (auto-")
+
+
+def test_a_dream_that_is_undone_leaves_the_diary(bench):
+    bench.keep(TABS, TABS_TOO)
+    bench.model(planned(MERGE))
+    report = bench.dream()
+    (page,) = (bench.store.root / "episodes").glob("*.md")
+    page.write_text(page.read_text("utf-8") + "\n## 23:59 - By hand\n- **Type:** note\n", "utf-8")
+    bench.store.undo(report.run_id)
+    left = page.read_text("utf-8")
+    assert "By hand" in left and "merge" not in left and "reflection" not in left
