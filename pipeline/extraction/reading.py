@@ -199,8 +199,8 @@ def _episodes(phase: PhaseContext, span: Span, answer: Answer, diary: Entry, doo
         for operation in door.operations
         if isinstance(operation, Move | Put)
     ]
-    said = [moment for line in answer.rendering.lines.values() if (moment := parse_time(line.at))]
-    at = parse_time(span.ended_at) or max(said, default=phase.clock.now())
+    moments = [moment for line in answer.rendering.lines.values() if (moment := parse_time(line.at))]
+    at = parse_time(span.ended_at) or max(moments, default=phase.clock.now())
     entries: list[Episode] = []
     if diary.title and span.last:
         tags = [*dict.fromkeys(tag for _, memory in kept for tag in memory.tags)]
