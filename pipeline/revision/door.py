@@ -22,6 +22,7 @@ from pipeline.core.errors import ConflictError, KeptAsItIsError
 from pipeline.core.zone import day
 from pipeline.domain.memory import Memory, Replaced
 from pipeline.domain.sentences import folded, sentences
+from pipeline.revision.both_ends import with_both_ends
 from pipeline.revision.compose import Removal, aliases_of, lost_between, merged
 from pipeline.store import (
     Applied,
@@ -183,7 +184,8 @@ class Door:
         """
         if not self.operations:
             return Applied(False, [])
-        change = ChangeSet(change_id, reason, [*self.operations, *self._kept], self._now)
+        operations = with_both_ends(self.store, self.operations, now=self._now, approved=self._approved)
+        change = ChangeSet(change_id, reason, [*operations, *self._kept], self._now)
         changes = any(not isinstance(operation, WriteFile) for operation in self.operations)
         return self.store.apply(change, generation=changes)
 

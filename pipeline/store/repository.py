@@ -73,7 +73,7 @@ class Store:
         parts = (self._written, self.identities, self._index)
         self._scanner = Scanner(root, *parts, keeps=not (to_look or self.is_team))
         self.sieve = Sieve(self._scanner.asker)
-        self._planner = Planner(root, self._scanner, self._written, self._index, flat=self._bare)
+        self.planner = Planner(root, self._scanner, self._written, self._index, flat=self._bare)
         self._journal = Journal(root, self._written)
 
     @classmethod
@@ -223,23 +223,23 @@ class Store:
 
     def put(self, memory: Memory, *, existing: Document | None = None, approved: bool = False) -> Put:
         """Plan a memory file: a new one, or `existing` with what differs replaced; see `Planner.put`."""
-        return self._planner.put(memory, existing=existing, approved=approved)
+        return self.planner.put(memory, existing=existing, approved=approved)
 
     def rename(self, memory: Memory, existing: Document, *, approved: bool = False) -> Put | Move:
         """Plan `existing` with what differs replaced and under a new name; see `Planner.rename`."""
-        return self._planner.rename(memory, existing, approved=approved)
+        return self.planner.rename(memory, existing, approved=approved)
 
     def retire(self, document: Document, *, year: int, reason: str, superseded_by: str = "") -> Retire:
         """Plan the move of a memory to ``archive/<year>/``; see `Planner.retire`."""
-        return self._planner.retire(document, year=year, reason=reason, superseded_by=superseded_by)
+        return self.planner.retire(document, year=year, reason=reason, superseded_by=superseded_by)
 
     def pin(self, document: Document, own: Memory | None = None) -> tuple[Put | Move, ...]:
         """Plan what pins a memory; empty when it is pinned. `own` and ConflictError as in `Planner.pin`."""
-        return self._planner.pin(document, own)
+        return self.planner.pin(document, own)
 
     def unpin(self, document: Document) -> tuple[Put | Move, ...]:
         """Plan what unpins a memory; empty when it is not pinned. ConflictError as in `Planner.unpin`."""
-        return self._planner.unpin(document)
+        return self.planner.unpin(document)
 
     def append_episode(
         self,
@@ -258,7 +258,7 @@ class Store:
 
         `pending` is an earlier plan for the same day in the same change set; use the new one instead.
         """
-        return self._planner.append_episode(
+        return self.planner.append_episode(
             date=date,
             time=time,
             title=title,
@@ -272,7 +272,7 @@ class Store:
 
     def drop_plans(self) -> None:
         """Forget what was planned and will not be applied; its names are free again."""
-        self._planner.drop()
+        self.planner.drop()
 
     # -- changing ---------------------------------------------------------------------------------
 
@@ -303,7 +303,7 @@ class Store:
                     return Applied(True, [item["path"] for item in record["operations"]])
                 return self._apply(change, generation)
         finally:
-            self._planner.drop()
+            self.planner.drop()
 
     def undo(self, run_id: str, *, at: datetime | None = None) -> Undone:
         """Bring back every file that change set `run_id` touched, byte for byte, as one change set.

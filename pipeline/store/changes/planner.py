@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pipeline.core.errors import ConflictError
 from pipeline.core.ids import digest, new_id
@@ -17,12 +18,13 @@ from pipeline.domain.memory import Memory
 from pipeline.hooklib import ownership
 from pipeline.store.catalogue.scanner import Scanner
 from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
-from pipeline.store.file_operations import Move, Put, Retire, WriteFile
+from pipeline.store.file_operations import Move, Put, Restore, Retire, WriteFile
 from pipeline.store.files import document, names
 from pipeline.store.files.layout import ARCHIVE, VAULT, bytes_at, inside, memory_folders
 from pipeline.store.files.names import common_form
 from pipeline.store.files.scanning import Document
 from pipeline.store.history import episodes
+from pipeline.store.journal_entry import mode_of
 from pipeline.store.ownership.permission import is_tended
 from pipeline.store.ownership.written_log import WrittenLog
 
@@ -89,6 +91,16 @@ class Planner:
         data = document.compose(moved, existing.raw)
         made = document.parse(data, moved.path)
         return Move(existing.path, moved.path, existing.digest, data, digest(data), made)
+
+    def relate(self, document: Document, links: tuple[dict[str, Any], ...]) -> Put | Restore:
+        """Plan `document` with the relations `links`, and nothing else changed.
+
+        A file that is not ours stays its author's: it is not taken for ours because a relation of it changed.
+        Raises KeptAsItIsError where other lines would change.
+        """
+        if is_tended(document, self._written):
+            return self.put(replace(document.memory, relations=links), existing=document)
+        return _related(document, links, mode_of(inside(self._root, document.path)), self._written)
 
     def retire(self, document: Document, *, year: int, reason: str, superseded_by: str = "") -> Retire:
         """Plan the move of a memory to ``archive/<year>/``; its bytes stay as they are.
@@ -222,6 +234,16 @@ def _revised(memory: Memory, existing: Document, *, ours: bool) -> Put:
             fix="Propose the change in the inbox instead; its editor decides.",
         )
     return Put(existing.path, data, existing.digest, document.parse(data, existing.path))
+
+
+def _related(
+    existing: Document, links: tuple[dict[str, Any], ...], mode: int, written: WrittenLog
+) -> Restore:
+    file = document.parse(existing.raw, existing.path)
+    data = document.compose(replace(file, relations=links), existing.raw)
+    known = written.digest(existing.path)
+    record = digest(data) if known == existing.digest else known or ""
+    return Restore(existing.path, data, existing.digest, record, mode)
 
 
 def _pinned(
