@@ -57,6 +57,10 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "pin": Entry("memories", "pin", "Protect a memory from dreams."),
         "unpin": Entry("memories", "unpin", "End the protection of a pinned memory."),
         "reindex": Entry("memories", "reindex", "Rebuild MEMORY.md, all derived files and the search index."),
+        "relate": Entry("graph", "relate", "Relate two memories, or change how they are related."),
+        "related": Entry("graph", "related", "List the memories that one is related to."),
+        "edges": Entry("graph", "edges", "List, show, remove or propose edges between memories."),
+        "decay": Entry("graph", "decay", "Compute what memories are worth by now, and which sleep."),
         "embed": Entry("search", "embed", "Make the vectors that [embeddings] asks for."),
     },
     "Changes and decisions": {

@@ -40,7 +40,7 @@ from pipeline.store.ownership.permission import may_change
 
 
 @dataclass(slots=True)
-class _Text:
+class Text:
     """A memory of which the relations may change; `operation` is what was planned of it, if anything."""
 
     id: str
@@ -82,13 +82,13 @@ def with_both_ends(
     return ends.operations(operations)
 
 
-def _text(store: Store, operation: Operation) -> _Text | None:
+def _text(store: Store, operation: Operation) -> Text | None:
     """Return the memory that `operation` writes, None where it writes none or a file that comes back bare."""
     if isinstance(operation, Restore):
         if operation.data is None or not is_live(operation.path) or b"target" not in operation.data:
             return None
         memory = _parsed(operation.data, operation.path)
-        return _Text(memory.id, memory.shown_title, memory.relations, (), fixed=True) if memory else None
+        return Text(memory.id, memory.shown_title, memory.relations, (), fixed=True) if memory else None
     if not isinstance(operation, Put | Move):
         return None
     old = None
@@ -98,7 +98,7 @@ def _text(store: Store, operation: Operation) -> _Text | None:
     memory = operation.memory
     former = old.shown_title if old else ""
     before = old.relations if old else ()
-    return _Text(memory.id, memory.shown_title, memory.relations, before, former, operation=operation)
+    return Text(memory.id, memory.shown_title, memory.relations, before, former, operation=operation)
 
 
 def _parsed(raw: bytes, path: str) -> Memory | None:
@@ -108,7 +108,7 @@ def _parsed(raw: bytes, path: str) -> Memory | None:
         return None  # Whatever it says, nothing can be read from it.
 
 
-def _is_renamed(text: _Text) -> bool:
+def _is_renamed(text: Text) -> bool:
     return bool(text.former_title) and text.former_title != text.title
 
 
@@ -121,7 +121,7 @@ class BothEnds:
         now: datetime,
         *,
         approved: bool,
-        planned: Iterable[_Text] = (),
+        planned: Iterable[Text] = (),
         leaving: Iterable[Retire] = (),
     ) -> None:
         self._store = store
@@ -145,10 +145,10 @@ class BothEnds:
         for text in self._that_name(former):
             if text.id not in (former, heir_id):
                 text.links = retargeted(text.links, former, heir_id, own=text.id)
-        for edge in [edge for edge in self._edges.values() if former in (edge.from_id, edge.to_id)]:
+        for edge in [edge for edge in self.edges.values() if former in (edge.from_id, edge.to_id)]:
             self._bequeath(edge, former, heir)
 
-    def follow(self, text: _Text) -> None:
+    def follow(self, text: Text) -> None:
         """Let the other ends and the edges follow what became of `text`: its relations, its title."""
         before = {key_of(link): link for link in text.before}
         after = {key_of(link): link for link in text.links}
@@ -161,10 +161,10 @@ class BothEnds:
             ):
                 self._join(text, link)
         if _is_renamed(text):
-            for edge in [edge for edge in self._edges.values() if text.id in (edge.from_id, edge.to_id)]:
-                self._write(self._titled(self._whole(edge)))
+            for edge in [edge for edge in self.edges.values() if text.id in (edge.from_id, edge.to_id)]:
+                self.keep(self.titled(self.whole(edge)))
 
-    def part(self, text: _Text, key: Key) -> None:
+    def part(self, text: Text, key: Key) -> None:
         """Take the relation `key` of `text` away at both ends, and its edge."""
         target, type_name, direction = key
         text.links = without(text.links, [key])
@@ -172,14 +172,14 @@ class BothEnds:
         if other is not None:
             other.links = without(other.links, [(text.id, type_name, mirrored(direction))])
         ends = (text.id, target) if direction == OUTGOING else (target, text.id)
-        edge = self._by_key.get((*ends, type_name))
+        edge = self.by_key.get((*ends, type_name))
         if edge is not None:
-            self._remove(edge)
+            self.remove(edge)
 
     def join(
         self,
-        source: _Text,
-        target: _Text,
+        source: Text,
+        target: Text,
         type_name: str,
         *,
         strength: float,
@@ -191,8 +191,8 @@ class BothEnds:
 
         A new edge gets `edge_id` where one is given.
         """
-        known = self._by_key.get((source.id, target.id, type_name))
-        known = known and self._whole(known)
+        known = self.by_key.get((source.id, target.id, type_name))
+        known = known and self.whole(known)
         edge = known or Edge(
             edge_id or edge_file.edge_id_of(source.id, target.id, type_name),
             type_name,
@@ -201,13 +201,13 @@ class BothEnds:
             created=self._now,
         )
         edge = replace(
-            self._titled(edge),
+            self.titled(edge),
             strength=round(strength, 4),
             description=description or (edge.description if known else context),
         )
         if known is None or edge != known:
             edge = replace(edge, updated=self._now)
-        self._write(edge)
+        self.keep(edge)
         for text, other, direction in ((source, target, OUTGOING), (target, source, INCOMING)):
             link = link_to(
                 other.id, type_name, direction, strength=edge.strength, context=context, edge_id=edge.id
@@ -216,17 +216,17 @@ class BothEnds:
                 text.links = with_link(text.links, link)
         return edge
 
-    def text_of(self, memory_id: str) -> _Text | None:
+    def text_of(self, memory_id: str) -> Text | None:
         """Return the memory of that id as it is planned, None where none will be there."""
         if memory_id in self._gone:
             return None
         if memory_id not in self._texts:
-            document = self._documents.get(memory_id)
+            document = self.documents.get(memory_id)
             if document is None:
                 return None
             head = document.head
             fixed = not self._approved and may_change(document, self._store) is not None
-            self._texts[memory_id] = _Text(
+            self._texts[memory_id] = Text(
                 memory_id,
                 head.shown_title,
                 head.relations,
@@ -279,38 +279,42 @@ class BothEnds:
     # -- parts ----------------------------------------------------------------------------------------
 
     @cached_property
-    def _snapshot(self) -> list[Document]:
+    def snapshot(self) -> list[Document]:
+        """Return all memories as they lie in the store."""
         return self._store.scan().documents
 
     @cached_property
-    def _documents(self) -> dict[str, Document]:
+    def documents(self) -> dict[str, Document]:
+        """Return them by id."""
         found: dict[str, Document] = {}
-        for item in self._snapshot:
+        for item in self.snapshot:
             found.setdefault(item.id, item)
         return found
 
     @cached_property
-    def _edges(self) -> dict[str, Edge]:
+    def edges(self) -> dict[str, Edge]:
+        """Return the edges whose files are there, by path; long descriptions are cut (`whole`)."""
         return {edge.path: edge for edge in edge_files.all_edges(self._store.root).edges}
 
     @cached_property
-    def _by_key(self) -> dict[tuple[str, str, str], Edge]:
+    def by_key(self) -> dict[tuple[str, str, str], Edge]:
+        """Return the edges by their ends and type, those among them that are planned."""
         found: dict[tuple[str, str, str], Edge] = {}
-        for edge in self._edges.values():
+        for edge in self.edges.values():
             found.setdefault(edge.key, edge)
         return found
 
     def _is_live(self, memory_id: str) -> bool:
         return self.text_of(memory_id) is not None
 
-    def _heir(self, memory_id: str) -> _Text | None:
+    def _heir(self, memory_id: str) -> Text | None:
         text = self.text_of(memory_id) if memory_id else None
         return None if text is None or text.fixed else text
 
-    def _inherit(self, former: str, heir: _Text) -> None:
+    def _inherit(self, former: str, heir: Text) -> None:
         """Let `heir` have the relations of the memory `former`, but for those between the two."""
         heir.links = retargeted(heir.links, former, "", own=heir.id)
-        own = self._documents.get(former)
+        own = self.documents.get(former)
         for link in own.head.relations if own else ():
             target = key_of(link)[0]
             known = {key_of(each) for each in heir.links}
@@ -319,14 +323,14 @@ class BothEnds:
                 bare = {name: value for name, value in link.items() if name != "edge_id"}
                 heir.links = with_link(heir.links, bare)
 
-    def _that_name(self, memory_id: str) -> list[_Text]:
+    def _that_name(self, memory_id: str) -> list[Text]:
         """Return the memories that have a relation to the one of that id."""
-        saying = self._store.sieve.saying(self._snapshot, memory_id)
-        ids = [item.id for item in self._snapshot if item.path in saying]
+        saying = self._store.sieve.saying(self.snapshot, memory_id)
+        ids = [item.id for item in self.snapshot if item.path in saying]
         found = [self.text_of(each) for each in dict.fromkeys([*ids, *self._texts])]
         return [text for text in found if text and any(key_of(k)[0] == memory_id for k in text.links)]
 
-    def _join(self, text: _Text, link: dict[str, Any]) -> None:
+    def _join(self, text: Text, link: dict[str, Any]) -> None:
         """Bring the other end of a new or changed `link` of `text` in step, and its edge."""
         target, type_name, direction = key_of(link)
         other = self.text_of(target)
@@ -341,24 +345,19 @@ class BothEnds:
         edge_id = text_of(link.get("edge_id"))
         self.join(*ends, type_name, strength=_strength(link), context=context, edge_id=edge_id)
 
-    def _bequeath(self, edge: Edge, former: str, heir: _Text | None) -> None:
+    def _bequeath(self, edge: Edge, former: str, heir: Text | None) -> None:
         """Let `edge` of a memory that leaves lead to its `heir`, or remove it."""
         other = edge.other_end(former)
         moved = replace(
-            self._whole(edge),
+            self.whole(edge),
             from_id=heir.id if heir and edge.from_id == former else edge.from_id,
             to_id=heir.id if heir and edge.to_id == former else edge.to_id,
         )
-        if (
-            heir is None
-            or other in (heir.id, former)
-            or not self._is_live(other)
-            or moved.key in self._by_key
-        ):
-            self._remove(edge)
+        if heir is None or other in (heir.id, former) or not self._is_live(other) or moved.key in self.by_key:
+            self.remove(edge)
             return
-        self._by_key[moved.key] = moved
-        self._write(replace(self._titled(moved), updated=self._now))
+        self.by_key[moved.key] = moved
+        self.keep(replace(self.titled(moved), updated=self._now))
         for end, far, direction in (
             (moved.from_id, moved.to_id, OUTGOING),
             (moved.to_id, moved.from_id, INCOMING),
@@ -368,10 +367,11 @@ class BothEnds:
                 link = link_to(far, moved.type, direction, strength=moved.strength, edge_id=moved.id)
                 text.links = with_link(text.links, link)
 
-    def _whole(self, edge: Edge) -> Edge:
+    def whole(self, edge: Edge) -> Edge:
+        """Return `edge` with all of its description."""
         return edge_files.whole(self._store.root, edge) if edge.path else edge
 
-    def _titled(self, edge: Edge) -> Edge:
+    def titled(self, edge: Edge) -> Edge:
         """Return `edge` with the titles that its memories have."""
         source, target = self.text_of(edge.from_id), self.text_of(edge.to_id)
         return replace(
@@ -380,13 +380,15 @@ class BothEnds:
             to_title=target.title if target else edge.to_title,
         )
 
-    def _write(self, edge: Edge) -> None:
-        self._by_key[edge.key] = edge
+    def keep(self, edge: Edge) -> None:
+        """Plan that the file of `edge` says this."""
+        self.by_key[edge.key] = edge
         self._came[edge.id] = edge
 
-    def _remove(self, edge: Edge) -> None:
+    def remove(self, edge: Edge) -> None:
+        """Plan that `edge` goes."""
         self._came.pop(edge.id, None)
-        self._by_key.pop(edge.key, None)
+        self.by_key.pop(edge.key, None)
         if edge.path:
             self._went[edge.path] = edge
 

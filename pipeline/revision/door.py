@@ -176,15 +176,18 @@ class Door:
         """Take in moves of bytes as they are: a pin, a file that comes back, a page of the diary."""
         self.operations += operations
 
-    def write(self, change_id: str, reason: str) -> Applied:
+    def write(self, change_id: str, reason: str, *, in_step: bool = False) -> Applied:
         """Write all that was planned as one change set with a generation; nothing when nothing was.
 
-        A page of the diary alone is no change of a memory, and nothing that anybody would undo.
+        A page of the diary alone is no change of a memory, and nothing that anybody would undo. Relations
+        that are planned at both ends already are `in_step`.
         Raises ConflictError when a file is not what it was planned against, StoreError as `Store.apply`.
         """
         if not self.operations:
             return Applied(False, [])
-        operations = with_both_ends(self.store, self.operations, now=self._now, approved=self._approved)
+        operations = self.operations
+        if not in_step:
+            operations = with_both_ends(self.store, operations, now=self._now, approved=self._approved)
         change = ChangeSet(change_id, reason, [*operations, *self._kept], self._now)
         changes = any(not isinstance(operation, WriteFile) for operation in self.operations)
         return self.store.apply(change, generation=changes)

@@ -28,6 +28,7 @@ from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
 from pipeline.store.catalogue import derived_files
 from pipeline.store.catalogue.scanner import Listener, Scanner
 from pipeline.store.catalogue.sieve import Sieve
+from pipeline.store.catalogue.sleep import Decayed
 from pipeline.store.changes.journal import Journal
 from pipeline.store.changes.planner import Planner
 from pipeline.store.derived import usage
@@ -36,6 +37,7 @@ from pipeline.store.file_operations import Applied, Change, ChangeSet, Move, Put
 from pipeline.store.files import document, scanning
 from pipeline.store.files.layout import check_path, private_folder
 from pipeline.store.files.scanning import Document, Snapshot
+from pipeline.store.files.versions import require_ours
 from pipeline.store.history import archive, forgotten, generations, hand_edits, retention, undo
 from pipeline.store.history.archive import Retired
 from pipeline.store.history.forgotten import Forgotten
@@ -356,7 +358,7 @@ class Store:
             documents = self._scanner.scan(keep=True, anew=anew).documents
             with self._scanner.writing_beside():
                 wrote = self._rebuild(documents, now, begin=begin)
-                wrote += derived_files.write(self.root, self._scanner, documents, self._scanner.ids, now)
+                wrote += derived_files.write(self.root, self._scanner, documents, now)
             retention.sweep_temps(self.root, SystemClock().now().timestamp())
             self._written.compact()
             self.identities.compact()
@@ -370,7 +372,17 @@ class Store:
         """
         with self._locked(), self._scanner.writing_beside():
             usage.carry_over(self.root, self._scanner.ids, now)
-            return usage.count_uses(self.root, found, ledger, now)
+            counted = usage.count_uses(self.root, found, ledger, now)
+            if any(use.asked for use in found):
+                derived_files.wake(self.root, self._scanner, now)
+            return counted
+
+    def decay(self, *, now: datetime, keep: bool = True) -> Decayed:
+        """Return the decay score of every memory, and which sleep; written down unless not to `keep`."""
+        if not keep:
+            return derived_files.decayed(self.root, self._scanner, self.scan().documents, now)
+        with self._locked(), self._scanner.writing_beside():
+            return derived_files.decay(self.root, self._scanner, self.scan().documents, now)
 
     def _apply(self, change: ChangeSet, generation: bool) -> Applied:
         self._scanner.ready()
@@ -431,11 +443,9 @@ class Store:
             if self._claimant is not None and not access.owner(self.root):
                 access.require_owner(self.root, self._claimant, claim=True)
                 moves.remember(self.root, self._claimant)
+            require_ours(self.root)
             with locks.lock(private / "lock", timeout=self._lock_seconds) as held:
                 if not held:
-                    raise StoreError(
-                        "another Reverie process is writing",
-                        file=str(self.path),
-                        fix="Try again in a minute.",
-                    )
+                    what, fix = "another Reverie process is writing", "Try again in a minute."
+                    raise StoreError(what, file=str(self.path), fix=fix)
                 yield
