@@ -22,7 +22,7 @@ from pipeline.store.graph import edge_files
 from pipeline.store.graph.edge_file import STRENGTH, Edge
 from pipeline.store.graph.traversal import Graph, Step
 from pipeline.text.near import did_you_mean
-from pipeline.verify.barred import doubt, forbidden
+from pipeline.verify.barred import doubt, forbidden, holds_secret
 
 MOST_DEPTH = 5
 DIRECTIONS = ("both", "outgoing", "incoming")
@@ -282,7 +282,7 @@ def _require_fit(context: str, description: str) -> None:
             fix=f"A context has at most {_MOST_CONTEXT} characters, a description {_MOST_TEXT:,}.",
         )
     for text in (context, description):
-        reason = forbidden(text) or doubt(text)
+        reason = "holds a secret" if holds_secret(text) else forbidden(text) or doubt(text)
         if reason:
             raise InputError(f"the text {reason}", fix="Say how the two belong together, and nothing else.")
 

@@ -31,6 +31,7 @@ from pipeline.store.graph.relations import (
     with_link,
     without,
 )
+from pipeline.store.graph.traversal import relations_of
 
 MENDS = "`reverie reindex` mends it."
 _LOOK = "Bring the memory back, or remove what leads to it."
@@ -101,11 +102,16 @@ class _Look:
             where = f"line {problem.line}: " if problem.line else ""
             fix = problem.fix or "Mend the file, or remove it."
             self._tell("error", "edge-file", problem.path, where + problem.message, fix)
-        for edge in files.edges:
-            self._edge(edge)
         saying = self._store.sieve.saying(self._ends.snapshot, '"target"')
-        for document in self._ends.snapshot:
-            if document.path in saying and (text := self._ends.text_of(document.id)):
+        related = [item for item in self._ends.snapshot if item.path in saying]
+        named = {text_of(link.get("edge_id")) for item in related for link in relations_of(item)}
+        # Of two for the same ends and type, the one that a memory names counts, else the older one.
+        self._ends.by_key.clear()
+        for edge in sorted(files.edges, key=lambda edge: (edge.id not in named, edge.created, edge.path)):
+            self._edge(edge)
+        for document in related:
+            text = self._ends.text_of(document.id)
+            if text is not None:
                 for link in document.head.relations:
                     self._link(text, link, document.path)
         try:

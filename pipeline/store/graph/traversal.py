@@ -94,8 +94,8 @@ class Graph:
             other = self._ends.of(target)
             if other is not None:
                 yield other, link, direction
-        for other, link in self._leading_to(document, all_at_once=all_at_once):
-            yield other, link, mirrored(key_of(link)[2])
+        for other, back in self._leading_to(document, all_at_once=all_at_once):
+            yield other, back, mirrored(key_of(back)[2])
 
     def _leading_to(self, document: Document, *, all_at_once: bool) -> Iterator[tuple[Document, Link]]:
         if all_at_once or self._all is not None:
