@@ -103,7 +103,11 @@ def test_a_relation_is_in_the_history_and_is_undone_whole(app: App, store: Store
         ((REDIS, DROPS, "SOLVES"), {"strength": 1.5}, UsageError),
         ((REDIS, DROPS, "SOLVES"), {"strength": float("nan")}, UsageError),
         ((REDIS, DROPS, "SOLVES"), {"context": "x" * 501}, InputError),
-        ((REDIS, DROPS, "SOLVES"), {"description": "token ghp_16C7e42F292c6912E7710c838347Ae178B4a"}, InputError),
+        (
+            (REDIS, DROPS, "SOLVES"),
+            {"description": "token ghp_16C7e42F292c6912E7710c838347Ae178B4a"},
+            InputError,
+        ),
     ],
 )
 def test_what_can_t_be_related_is_refused_and_nothing_written(

@@ -18,7 +18,7 @@ from pipeline.store.files.scanning import Document
 def write(root: Path, scanner: Scanner, documents: Sequence[Document], now: datetime) -> list[str]:
     """Bring all of them in step with `documents`, those of the store; return the paths written."""
     scored = usage.carry_over(root, scanner.ids, now) or usage.write_state(root, now)
-    if sleep.is_due(root, now):
+    if documents and sleep.is_due(root, now):
         decay(root, scanner, documents, now)
         scored = True
     wrote = {
@@ -37,6 +37,7 @@ def decayed(root: Path, scanner: Scanner, documents: Sequence[Document], now: da
 
 def decay(root: Path, scanner: Scanner, documents: Sequence[Document], now: datetime) -> Decayed:
     """Write what `decayed` returns, and return it."""
+    usage.carry_over(root, scanner.ids, now)
     found = decayed(root, scanner, documents, now)
     sleep.write(root, found, scanner.memories(documents), now)
     return found
