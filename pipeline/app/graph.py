@@ -110,18 +110,19 @@ def relate(
     to_ref: str,
     type: str,
     *,
-    strength: float = STRENGTH,
+    strength: float | None = None,
     context: str = "",
     description: str = "",
 ) -> EdgeView:
     """Relate two memories, or change how they are related: one edge for each pair and type.
 
-    Both ends and the edge's file are written as one change. Raises UnknownMemoryError, InputError for a
-    memory and itself and for a text that no memory may hold, UsageError for an unknown type.
+    Without a `strength` a new edge gets 0.8, and one that is there keeps its own. Both ends and the edge's
+    file are written as one change. Raises UnknownMemoryError, InputError for a memory and itself and for a
+    text that no memory may hold, UsageError for an unknown type.
     """
     app.require_settings()
     type_name = _known_type(type)
-    if not 0 <= strength <= 1:
+    if strength is not None and not 0 <= strength <= 1:
         raise UsageError(f"a strength lies between 0 and 1, not {strength:g}", fix="Give 0.8, for instance.")
     if store.is_team:
         fix = "Relate memories of your own; a team's files are changed by what is said in them."
@@ -137,7 +138,9 @@ def relate(
     from_end, to_end = ends.text_of(source.id), ends.text_of(target.id)
     assert from_end is not None, "it was read from the store"
     assert to_end is not None, "it was read from the store"
-    known = (source.id, target.id, type_name) in ends.by_key
+    known = ends.by_key.get((source.id, target.id, type_name))
+    if strength is None:
+        strength = known.strength if known else STRENGTH
     edge = ends.join(from_end, to_end, type_name, strength=strength, context=context, description=description)
     door = Door(store, now=now, approved=True)
     operations = ends.operations()
@@ -145,7 +148,7 @@ def relate(
     door.write(new_id(), f"relate {source.name} {type_name} {target.name}", in_step=True)
     app.follow(store)
     found = edge_files.with_ids(store.root, [edge.id]).get(edge.id, edge)
-    return _view(found, new=not known)
+    return _view(found, new=known is None)
 
 
 def unrelate(app: App, store: Store, edge_id: str) -> EdgeView:

@@ -16,7 +16,6 @@ from pipeline.cli.tables import table
 from pipeline.core.errors import UsageError
 from pipeline.domain.operations import RELATIONS
 from pipeline.hooklib.plain import clipped
-from pipeline.store.graph.edge_file import STRENGTH
 
 _SHORT = 8
 _SNIPPET = 60
@@ -33,7 +32,9 @@ def relate(
     name: NameArgument,
     kind: Annotated[str, typer.Argument(metavar="TYPE", help=f"One of {_TYPES}.")],
     other: OtherArgument,
-    strength: Annotated[float, typer.Option("--strength", metavar="X", help="From 0 to 1.")] = STRENGTH,
+    strength: Annotated[
+        float | None, typer.Option("--strength", metavar="X", help="From 0 to 1; a new one has 0.8.")
+    ] = None,
     context: Annotated[str, typer.Option("--context", help="A few words, kept at both ends.")] = "",
     description: Annotated[str, typer.Option("--description", help="The text of the edge's file.")] = "",
     user: UserOption = False,

@@ -59,11 +59,11 @@ def propose(memories: Sequence[Memory], known: Iterable[frozenset[str]] = ()) ->
         if frozenset((first, second)) in passed:
             continue
         shares = (tags[first] & tags[second], anchors[first] & anchors[second], words[first] & words[second])
-        score = (
-            _TAGS * _overlap(tags[first], tags[second])
-            + _ANCHORS * _overlap(anchors[first], anchors[second])
-            + _WORDS * rare.cosine(first, second)
-        )
+        likes = [(_WORDS, rare.cosine(first, second))]
+        for weight, held in ((_TAGS, tags), (_ANCHORS, anchors)):
+            if held[first] and held[second]:
+                likes.append((weight, len(held[first] & held[second]) / len(held[first] | held[second])))
+        score = sum(weight * like for weight, like in likes) / sum(weight for weight, _ in likes)
         one, other, relation = _related(by_id[first], by_id[second])
         if score >= (FLOOR if relation == "RELATED_TO" else TYPED_FLOOR):
             shared = tuple(sorted(shares[0] | shares[1])) or tuple(sorted(shares[2])[:_PER_MEMORY])
@@ -101,10 +101,6 @@ def _candidates(*features: dict[str, set[str]]) -> list[tuple[str, str]]:
             if 1 < len(idents) <= MOST_HOLDERS:
                 pairs.update(combinations(sorted(idents), 2))
     return sorted(pairs)
-
-
-def _overlap(first: set[str], second: set[str]) -> float:
-    return len(first & second) / len(first | second) if first and second else 0.0
 
 
 def _related(first: Memory, second: Memory) -> tuple[Memory, Memory, str]:
