@@ -398,15 +398,17 @@ class App:
         """Rebuild every derived file from the markdown; returns the files that changed.
 
         The search index is built anew as well, the team's too, and those of stores that are gone are deleted.
-        What is out of step among relations and edge files is mended before, as a change that can be undone.
+        What is out of step among relations and edge files is mended, as a change that can be undone.
         """
         from pipeline.revision.mending import mend
         from pipeline.search.refresh import refresh_index, sweep_indexes
 
         self.require_settings()
         store, now = self.open_store(), self.clock.now()
+        wrote = store.reindex(now=now, anew=True)
         mended = [operation.path for operation in mend(store, now=now).operations]
-        wrote = [*mended, *store.reindex(now=now, anew=True)]
+        if mended:
+            wrote = list(dict.fromkeys([*mended, *wrote, *store.reindex(now=now)]))
         refresh_index(self.home, store, now, rebuild=True)
         if self.team_path is not None:
             refresh_index(self.home, open_store(self.team_path, self.settings), now, rebuild=True)

@@ -56,18 +56,21 @@ class Mending:
         return [fault for fault in self.faults if fault.fix != MENDS]
 
 
-def look(store: Store, *, now: datetime) -> Mending:
-    """Return what is out of step in `store`, and what would mend it; nothing is written."""
+def look(store: Store, *, now: datetime, keep: bool = False) -> Mending:
+    """Return what is out of step in `store`, and what would mend it; nothing is written.
+
+    With `keep` what was read of edge files is kept for the next time.
+    """
     found = Mending()
     if store.is_team:
         return found
-    _Look(store, now, found).run()
+    _Look(store, now, found).run(keep=keep)
     return found
 
 
 def mend(store: Store, *, now: datetime) -> Mending:
     """Mend what is out of step in `store`, at a person's word, as one change set; return what was found."""
-    found = look(store, now=now)
+    found = look(store, now=now, keep=True)
     if found.operations:
         door = Door(store, now=now, approved=True)
         kinds = (Put, Restore, WriteFile)
@@ -96,8 +99,9 @@ class _Look:
         self._known = Ends(self._ends.snapshot)
         self._retired = {item.id for item in store.retired() if item.id}
 
-    def run(self) -> None:
-        files = edge_files.all_edges(self._store.root)
+    def run(self, *, keep: bool) -> None:
+        files = edge_files.all_edges(self._store.root, keep=keep)
+        self._ends.edges = {edge.path: edge for edge in files.edges}
         for problem in files.problems:
             where = f"line {problem.line}: " if problem.line else ""
             fix = problem.fix or "Mend the file, or remove it."

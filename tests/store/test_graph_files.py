@@ -183,3 +183,21 @@ def test_the_graph_is_walked_at_either_end_and_no_memory_comes_twice(tmp_path: P
     assert around(DROPS, direction="outgoing") == []
     assert around(DEPLOY, depth=1) == ["1 outgoing WORN_BY def789"]
     assert around(DEPLOY, depth=5) == ["1 outgoing WORN_BY def789", "2 incoming SOLVES a1b2c3"]
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("strength: 0.8", "strength: .8"),
+        ("strength: 0.8", "strength: 1.5"),
+        ("type: SOLVES", "type: Solves it"),
+        ('under load"', 'under \\"load\\""'),
+        ('created: "2025', 'mine: x\ncreated: "2025'),
+        ("SOLVES", "NO"),
+        ("\n---\n\nThe", "\n--- \nThe"),
+    ],
+)
+def test_an_edge_is_read_alike_however_it_is_written(was: str, now: str) -> None:
+    text = EDGE_TEXT.replace(was, now, 1)
+    odd = text.replace("---\nid:", "---\n# by its lines\nid:", 1)
+    assert edge_file.parse(text.encode(), "e.md") == edge_file.parse(odd.encode(), "e.md")
