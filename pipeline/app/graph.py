@@ -138,7 +138,7 @@ def relate(
     from_end, to_end = ends.text_of(source.id), ends.text_of(target.id)
     assert from_end is not None, "it was read from the store"
     assert to_end is not None, "it was read from the store"
-    known = ends.by_key.get((source.id, target.id, type_name))
+    known = ends.edge_between(from_end, to_end, type_name)
     if strength is None:
         strength = known.strength if known else STRENGTH
     edge = ends.join(from_end, to_end, type_name, strength=strength, context=context, description=description)

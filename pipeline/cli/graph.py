@@ -118,8 +118,8 @@ def edges(
         raise UsageError("--show, --remove and --propose exclude each other", fix="Give one of them.")
     if show or remove:
         opened = app.open_store()
-        one = graph.unrelate(app, opened, remove) if remove else graph.edge(app, opened, show)
-        output.data(one, lambda: _tell(one, removed=bool(remove)), as_json=as_json)
+        chosen = graph.unrelate(app, opened, remove) if remove else graph.edge(app, opened, show)
+        output.data(chosen, lambda: _tell(chosen, removed=bool(remove)), as_json=as_json)
         return
     shown = most(limit, everything=everything, as_json=as_json)
     if propose:

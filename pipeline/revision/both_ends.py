@@ -130,6 +130,8 @@ class BothEnds:
         self._approved = approved
         self._texts = {text.id: text for text in planned if text.id}
         self._gone = {retire.id for retire in leaving}
+        self._all_read = False
+        self._found: dict[tuple[str, str, str], Edge] = {}
         self._came: dict[str, Edge] = {}
         self._went: dict[str, Edge] = {}
 
@@ -191,7 +193,7 @@ class BothEnds:
 
         A new edge gets `edge_id` where one is given.
         """
-        known = self.by_key.get((source.id, target.id, type_name))
+        known = self.edge_between(source, target, type_name)
         known = known and self.whole(known)
         edge = known or Edge(
             edge_id or edge_file.edge_id_of(source.id, target.id, type_name),
@@ -215,6 +217,21 @@ class BothEnds:
             if not text.fixed:
                 text.links = with_link(text.links, link)
         return edge
+
+    def edge_between(self, source: Text, target: Text, type_name: str) -> Edge | None:
+        """Return the edge from `source` to `target` of that type; few files are read to find it."""
+        if self._all_read:
+            return self.by_key.get((source.id, target.id, type_name))
+        planned = self._found.get((source.id, target.id, type_name))
+        if planned is None:
+            ids = [edge_file.edge_id_of(source.id, target.id, type_name)]
+            for text, other in ((source, target), (target, source)):
+                ids += [text_of(link.get("edge_id")) for link in text.links if key_of(link)[0] == other.id]
+            between = [*edge_files.with_ids(self._store.root, ids).values()]
+            between += edge_files.named_for(self._store.root, source.title, type_name, target.title)
+            found = {edge.key: edge for edge in reversed(between)}
+            planned = found.get((source.id, target.id, type_name))
+        return planned
 
     def text_of(self, memory_id: str) -> Text | None:
         """Return the memory of that id as it is planned, None where none will be there."""
@@ -299,10 +316,11 @@ class BothEnds:
     @cached_property
     def by_key(self) -> dict[tuple[str, str, str], Edge]:
         """Return the edges by their ends and type, those among them that are planned."""
+        self._all_read = True
         found: dict[tuple[str, str, str], Edge] = {}
         for edge in self.edges.values():
             found.setdefault(edge.key, edge)
-        return found
+        return found | self._found
 
     def _is_live(self, memory_id: str) -> bool:
         return self.text_of(memory_id) is not None
@@ -382,7 +400,7 @@ class BothEnds:
 
     def keep(self, edge: Edge) -> None:
         """Plan that the file of `edge` says this."""
-        self.by_key[edge.key] = edge
+        (self.by_key if self._all_read else self._found)[edge.key] = edge
         self._came[edge.id] = edge
 
     def remove(self, edge: Edge) -> None:

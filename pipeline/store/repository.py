@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -379,10 +379,8 @@ class Store:
 
     def decay(self, *, now: datetime, keep: bool = True) -> Decayed:
         """Return the decay score of every memory, and which sleep; written down unless not to `keep`."""
-        if not keep:
-            return derived_files.decayed(self.root, self._scanner, self.scan().documents, now)
-        with self._locked(), self._scanner.writing_beside():
-            return derived_files.decay(self.root, self._scanner, self.scan().documents, now)
+        with self._locked() if keep else nullcontext(), self._scanner.writing_beside():
+            return derived_files.decay(self.root, self._scanner, self.scan().documents, now, keep=keep)
 
     def _apply(self, change: ChangeSet, generation: bool) -> Applied:
         self._scanner.ready()

@@ -64,10 +64,10 @@ def propose(memories: Sequence[Memory], known: Iterable[frozenset[str]] = ()) ->
             if held[first] and held[second]:
                 likes.append((weight, len(held[first] & held[second]) / len(held[first] | held[second])))
         score = sum(weight * like for weight, like in likes) / sum(weight for weight, _ in likes)
-        one, other, relation = _related(by_id[first], by_id[second])
+        source, target, relation = _related(by_id[first], by_id[second])
         if score >= (FLOOR if relation == "RELATED_TO" else TYPED_FLOOR):
             shared = tuple(sorted(shares[0] | shares[1])) or tuple(sorted(shares[2])[:_PER_MEMORY])
-            found.append(Pair(one.id, other.id, relation, round(score, 4), shared))
+            found.append(Pair(source.id, target.id, relation, round(score, 4), shared))
     return _few(sorted(found, key=lambda pair: (-pair.score, pair.from_id, pair.to_id)))
 
 

@@ -30,16 +30,16 @@ def write(root: Path, scanner: Scanner, documents: Sequence[Document], now: date
     return [path for path, written in wrote.items() if written]
 
 
-def decayed(root: Path, scanner: Scanner, documents: Sequence[Document], now: datetime) -> Decayed:
-    """Return the score of each of `documents`, those of the store, and which of them sleep."""
-    return sleep.decay(root, scanner.memories(documents), documents, Sieve(scanner.asker), now)
-
-
-def decay(root: Path, scanner: Scanner, documents: Sequence[Document], now: datetime) -> Decayed:
-    """Write what `decayed` returns, and return it."""
-    usage.carry_over(root, scanner.ids, now)
-    found = decayed(root, scanner, documents, now)
-    sleep.write(root, found, scanner.memories(documents), now)
+def decay(
+    root: Path, scanner: Scanner, documents: Sequence[Document], now: datetime, *, keep: bool = True
+) -> Decayed:
+    """Return the score of each of `documents`, those of the store, and which sleep; written if to `keep`."""
+    if keep:
+        usage.carry_over(root, scanner.ids, now)
+    memories = scanner.memories(documents)
+    found = sleep.decay(root, memories, documents, Sieve(scanner.asker), now)
+    if keep:
+        sleep.write(root, found, memories, now)
     return found
 
 

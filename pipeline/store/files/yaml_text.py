@@ -159,9 +159,9 @@ def block(tables: list[dict[str, Any]]) -> str:
     lines = []
     for table in tables:
         for number, (key, value) in enumerate(table.items()):
-            said = key == "context" and isinstance(value, str)
+            in_words = key == "context" and isinstance(value, str)
             lead = "  " if number else "- "
-            lines.append(f"{lead}{inline(key)}: {in_quotes(value) if said else inline(value)}\n")
+            lines.append(f"{lead}{inline(key)}: {in_quotes(value) if in_words else inline(value)}\n")
     return "".join(lines)
 
 

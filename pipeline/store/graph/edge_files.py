@@ -7,7 +7,6 @@ changed are read again. It can be thrown away.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ import orjson
 
 from pipeline.core.atomic import write_atomic
 from pipeline.core.errors import DocumentError, StoreError, cause
+from pipeline.hooklib import times
 from pipeline.store.files.kept import is_settled
 from pipeline.store.files.layout import (
     EDGES,
@@ -60,7 +60,7 @@ def all_edges(root: Path, *, keep: bool = False) -> EdgeFiles:
     found = EdgeFiles()
     if not has_edges(root):
         return found
-    held, seen_ns = _kept(root), time.time_ns()
+    held, seen_ns = _kept(root), int(times.now() * 1e9)
     now: _Held = {}
     fresh = False
     for path, stamp in files_in(root, EDGES, found.problems, known=held):
@@ -95,6 +95,14 @@ def beginning_with(root: Path, start: str) -> list[Edge]:
     """Return the edges whose id begins with `start`, which has six characters at least."""
     found = [_read(root, path, []) for path in _named(root, {start[:6].lower()})]
     return [edge for edge in found if edge is not None and edge.id.lower().startswith(start.lower())]
+
+
+def named_for(root: Path, from_title: str, type_name: str, to_title: str) -> list[Edge]:
+    """Return the edges whose files are named as a new one between those titles would be."""
+    new = Edge("", type_name, from_title, to_title, from_title=from_title, to_title=to_title)
+    start = edge_file.path_of(new).removesuffix(".md")
+    found = [_read(root, path, []) for path in sorted(paths(root)) if path.startswith(start)]
+    return [edge for edge in found if edge is not None]
 
 
 def paths(root: Path) -> set[str]:
