@@ -183,6 +183,9 @@ class DreamSettings(_Section):
     cues: bool = Field(True, description="Whether dreams ask for phrases by which older memories are found.")
     learning_days: Count = Field(90, description="Days without use that retire a learning.")
     task_days: Count = Field(30, description="Days after which a finished task is retired.")
+    edges: Count = Field(
+        0, description="Relations that one dream may add by what memories of a group share; 0: none."
+    )
 
 
 class RecallSettings(_Section):

@@ -37,6 +37,7 @@ from pipeline.store import (
     WriteFile,
 )
 from pipeline.store.files.names import earlier_path
+from pipeline.store.graph.relations import with_link
 from pipeline.store.ownership.permission import may_change
 from pipeline.verify.barred import bar, doubt, forbidden
 from pipeline.verify.flaw import Flaw
@@ -160,9 +161,8 @@ class Door:
         if flaw is not None:
             return flaw
         memory = self._texts.get(document.path, document.memory)
-        same = ("target", "type", "direction")
-        others = [known for known in memory.relations if any(known.get(key) != link[key] for key in same)]
-        changed = replace(memory, relations=(*others, dict(link)), updated=self._now)
+        # What the memory says is not newer for that, so its times stay.
+        changed = replace(memory, relations=with_link(memory.relations, link))
         was_planned = document.path in self._texts
         planned = self._put(changed, document)
         if isinstance(planned, Flaw):
