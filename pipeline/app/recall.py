@@ -31,10 +31,11 @@ class Told:
     bad: tuple[BadLine, ...]
 
 
-def recall(app: App, query: str, *, explain: bool = False) -> Recollections:
+def recall(app: App, query: str, *, explain: bool = False, dormant: bool = False) -> Recollections:
     """Return what the hook would put before the prompt `query`, were it the first of a session.
 
-    Asking counts as a use of the memories that come, unless it is to `explain`.
+    Asking is noted as being put before a prompt, unless it is to `explain`; it is no access, which only a
+    memory has that was asked for by its name. With `dormant` ones that sleep come as well.
     """
     limits = app.settings.recall
     shared = Home(app.home).user_store
@@ -50,6 +51,7 @@ def recall(app: App, query: str, *, explain: bool = False) -> Recollections:
             chars=limits.prompt_chars,
             session_chars_left=limits.session_chars,
             floor=limits.floor,
+            dormant=dormant,
         ),
         home=app.home,
         user_store=everywhere,

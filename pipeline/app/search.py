@@ -20,6 +20,7 @@ from pipeline.context import known_stores, open_store
 from pipeline.core.clock import iso
 from pipeline.core.errors import ConfigError, EmbeddingError, InputError, SpendError
 from pipeline.core.home import Home
+from pipeline.hooklib.asleep import DORMANT, hidden_in
 from pipeline.hooklib.plain import clipped, lines_of
 from pipeline.ledger import calls
 from pipeline.safety.invisible import visible
@@ -72,6 +73,12 @@ class _Shelf:
     folder: str
     asked: ranking.Asked
     rows: list[tuple[Row, ranking.Ranked]] = field(default_factory=list)
+    hidden: Mapping[str, str] = field(default_factory=dict)
+    """The band of each memory that is not told of, by path."""
+
+    def tells_of(self, row: Row, *, retired: bool = False) -> bool:
+        """Whether `row` may be told of, with `retired` also if it is no longer in use."""
+        return row.path not in self.hidden and (retired or not row.shown["archived"])
 
     def hit(self, row: Row, share: float, via: str = "", asked: ranking.Asked | None = None) -> Hit:
         """Return what is told of `row`."""
@@ -99,6 +106,7 @@ def search(
     phrases: Sequence[str] = (),
     everywhere: bool = False,
     retired: bool = False,
+    dormant: bool = False,
     problems: list[str] | None = None,
 ) -> list[Hit]:
     """Return up to `limit` memories that hold words of `query`, best first.
@@ -111,12 +119,13 @@ def search(
 
     A query of stop words and single letters, such as `R` or `WHO`, is looked for as it is written.
     Looked at are the store here, its team's and the user-scope one, and every known store if
-    `everywhere`; retired ones only when asked for. What the project here and all projects both say is said
+    `everywhere`; retired and dormant ones only when asked for, and `problems` tells how many of the latter
+    there are. What the project here and all projects both say is said
     once, as the project's. Raises InputError when `query` is empty or there is no store, and SearchError.
     """
     query = visible(query)
     if not terms(query):
-        return _literal(app, query, limit=limit, everywhere=everywhere, retired=retired)
+        return _literal(app, query, limit=limit, everywhere=everywhere, retired=retired, dormant=dormant)
     stores = list(_stores(app, everywhere))
     with ExitStack() as stack:
         shelves = [
@@ -124,10 +133,14 @@ def search(
             for store in stores
             for shelf in _opened(app, stack, store, query, retired, _likeness(app, store, query, problems))
         ]
+        for shelf in shelves:
+            shelf.hidden = {} if shelf.folder else hidden_in(str(shelf.store.root), dormant=dormant)
+        if problems is not None:
+            problems += _asleep(shelves)
         found = [
             (row, rank, shelf)
             for shelf in shelves
-            for row, rank in [pair for pair in shelf.rows if retired or not pair[0].shown["archived"]][:limit]
+            for row, rank in [p for p in shelf.rows if shelf.tells_of(p[0], retired=retired)][:limit]
         ]
         found.sort(key=lambda item: (-item[1].worth, -item[1].share, str(item[2].store.path), item[0].path))
         direct = [shelf.hit(row, rank.share) for row, rank, shelf in found]
@@ -187,7 +200,7 @@ def _by_phrases(
             scores = {path: row.score for path, row in rows.items()}
             for rank in ranking.ranked(scores, held.__getitem__, asked.weights):
                 row = rows[rank.path]
-                if not row.shown["archived"]:
+                if shelf.tells_of(row):
                     best.append((rank.worth, shelf.hit(row, rank.share, f"“{phrase}”", asked)))
         best.sort(key=lambda item: (-item[0], item[1].store, item[1].path))
         new = [(worth, hit) for worth, hit in best if (hit.store, hit.path) not in seen]
@@ -208,6 +221,7 @@ def _tied(shelves: Sequence[_Shelf], seeds: Sequence[Hit], known: Sequence[Hit],
         number = numbers[hit.store]
         rows += [(number, row, hit.score) for row in live[number].reader.rows([hit.path])]
     seen = {(numbers[hit.store], hit.path) for hit in known if not hit.retired}
+    seen |= {(number, path) for number, shelf in enumerate(live) for path in shelf.hidden}
     found = ties.further([shelf.reader for shelf in live], rows, seen, [shelf.asked for shelf in live], limit)
     listed = []
     for rank in found:
@@ -217,7 +231,17 @@ def _tied(shelves: Sequence[_Shelf], seeds: Sequence[Hit], known: Sequence[Hit],
     return listed
 
 
-def _literal(app: App, query: str, *, limit: int, everywhere: bool, retired: bool) -> list[Hit]:
+def _asleep(shelves: Sequence[_Shelf]) -> list[str]:
+    """Return a line about dormant memories that hold words of the question, none where there are none."""
+    rows = [shelf.hidden.get(row.path) for shelf in shelves for row, _ in shelf.rows]
+    number = rows.count(DORMANT)
+    more = "dormant memory has" if number == 1 else "dormant memories have"
+    return [f"{number} {more} such words, too: --dormant shows them."] if number else []
+
+
+def _literal(
+    app: App, query: str, *, limit: int, everywhere: bool, retired: bool, dormant: bool
+) -> list[Hit]:
     """Return the memories in which `query` stands as it is, no letter or digit beside it.
 
     A query with a capital letter means just that one: `IT` is not “it”.
@@ -230,7 +254,9 @@ def _literal(app: App, query: str, *, limit: int, everywhere: bool, retired: boo
     hits: list[Hit] = []
     stores = list(_stores(app, everywhere))
     for store in stores:
-        documents = [(document, is_retired(document.front)) for document in store.scan().documents]
+        hidden = hidden_in(str(store.root), dormant=dormant)
+        live = [document for document in store.scan().documents if document.path not in hidden]
+        documents = [(document, is_retired(document.front)) for document in live]
         documents += [(document, True) for document in scan_archive(store.root).documents] if retired else []
         for document, gone in documents:
             memory = document.memory

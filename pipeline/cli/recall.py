@@ -25,12 +25,15 @@ def recall(
     explain: Annotated[
         bool, typer.Option("--explain", help="Every memory that was looked at, with score and verdict.")
     ] = False,
+    dormant: Annotated[
+        bool, typer.Option("--dormant", help="Dormant memories as well (`reverie decay`).")
+    ] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what recall would put before a prompt."""
     app = App(store=store)
-    found = recollect.recall(app, " ".join(query), explain=explain)
+    found = recollect.recall(app, " ".join(query), explain=explain, dormant=dormant)
     output.data(_plain(found), lambda: _tell(found, explain=explain), as_json=as_json)
     if explain and found.considered and not as_json:
         for sentence in recollect.needs_in_words(app, found):

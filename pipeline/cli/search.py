@@ -43,6 +43,9 @@ def search(
     retired: Annotated[
         bool, typer.Option("--retired", "--archived", help="Retired memories as well.")
     ] = False,
+    dormant: Annotated[
+        bool, typer.Option("--dormant", help="Dormant memories as well (`reverie decay`).")
+    ] = False,
     expand: Annotated[
         bool, typer.Option("--expand", help="Ask a model once for further phrases to look for.")
     ] = False,
@@ -55,14 +58,20 @@ def search(
     problems: list[str] = []
     app = App(store=store, user=user, llm=llm)
     look = partial(
-        app_search.search, app, " ".join(query), limit=limit, everywhere=everywhere, retired=retired
+        app_search.search,
+        app,
+        " ".join(query),
+        limit=limit,
+        everywhere=everywhere,
+        retired=retired,
+        dormant=dormant,
     )
     usual = app_search.EXPANDED if expand else app_search.FURTHER
     most = usual if further is None else further
     hits = look(further=0 if expand else most, problems=problems)
     if expand:
         phrases = expanding.phrases(app, " ".join(query), hits, problems)
-        hits = look(further=most, phrases=phrases)
+        hits = look(further=most, phrases=phrases, problems=[])
     near = semantic.is_on(app.settings.embeddings)
     output.data(hits, lambda: _tell(hits, everywhere=everywhere, near=near), as_json=as_json)
     for problem in problems:

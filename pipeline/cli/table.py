@@ -75,6 +75,10 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
             "reflection",
             "Make REFLECTION.md anew, and print it.",
         ),
+        "relate": Entry("graph", "relate", "Relate two memories, or change how they are related."),
+        "related": Entry("graph", "related", "List the memories that one is related to."),
+        "edges": Entry("graph", "edges", "List, show, remove or propose edges between memories."),
+        "decay": Entry("graph", "decay", "Compute what memories are worth by now, and which sleep."),
         "embed": Entry("search", "embed", "Make the vectors that [embeddings] asks for."),
     },
     "Changes and decisions": {

@@ -188,6 +188,9 @@ class DreamSettings(_Section):
         description="Tags that name projects, for the patterns across projects in REFLECTION.md. Empty: the"
         " projects whose memory folders are known.",
     )
+    edges: Count = Field(
+        0, description="Relations that one dream may add by what memories of a group share; 0: none."
+    )
 
 
 class RecallSettings(_Section):

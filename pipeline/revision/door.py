@@ -22,6 +22,7 @@ from pipeline.core.errors import ConflictError, KeptAsItIsError
 from pipeline.core.zone import day
 from pipeline.domain.memory import Memory, Replaced
 from pipeline.domain.sentences import folded, sentences
+from pipeline.revision.both_ends import with_both_ends
 from pipeline.revision.compose import Removal, aliases_of, lost_between, merged
 from pipeline.store import (
     Applied,
@@ -37,6 +38,7 @@ from pipeline.store import (
 )
 from pipeline.store.files.document import parse
 from pipeline.store.files.names import earlier_path
+from pipeline.store.graph.relations import with_link
 from pipeline.store.ownership.permission import may_change
 from pipeline.verify.barred import bar, doubt, forbidden
 from pipeline.verify.flaw import Flaw
@@ -179,9 +181,8 @@ class Door:
         if flaw is not None:
             return flaw
         memory = self._texts.get(document.path, document.memory)
-        same = ("target", "type", "direction")
-        others = [known for known in memory.relations if any(known.get(key) != link[key] for key in same)]
-        changed = replace(memory, relations=(*others, dict(link)), updated=self._now)
+        # What the memory says is not newer for that, so its times stay.
+        changed = replace(memory, relations=with_link(memory.relations, link))
         was_planned = document.path in self._texts
         planned = self._put(changed, document)
         if isinstance(planned, Flaw):
@@ -195,15 +196,19 @@ class Door:
         """Take in moves of bytes as they are: a pin, a file that comes back, a page of the diary."""
         self.operations += operations
 
-    def write(self, change_id: str, reason: str) -> Applied:
+    def write(self, change_id: str, reason: str, *, in_step: bool = False) -> Applied:
         """Write all that was planned as one change set with a generation; nothing when nothing was.
 
-        A page of the diary alone is no change of a memory, and nothing that anybody would undo.
+        A page of the diary alone is no change of a memory, and nothing that anybody would undo. Relations
+        that are planned at both ends already are `in_step`.
         Raises ConflictError when a file is not what it was planned against, StoreError as `Store.apply`.
         """
         if not self.operations:
             return Applied(False, [])
-        change = ChangeSet(change_id, reason, [*self.operations, *self._kept], self._now)
+        operations = self.operations
+        if not in_step:
+            operations = with_both_ends(self.store, operations, now=self._now, approved=self._approved)
+        change = ChangeSet(change_id, reason, [*operations, *self._kept], self._now)
         changes = any(not isinstance(operation, WriteFile) for operation in self.operations)
         return self.store.apply(change, generation=changes)
 

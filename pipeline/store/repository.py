@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,8 @@ from pipeline.domain.memory import Evidence, Memory
 from pipeline.hooklib.memory_format import INDEX_BYTES, INDEX_LINES
 from pipeline.store.catalogue import derived_files
 from pipeline.store.catalogue.scanner import Listener, Scanner
+from pipeline.store.catalogue.sieve import Sieve
+from pipeline.store.catalogue.sleep import Decayed
 from pipeline.store.changes.journal import Journal
 from pipeline.store.changes.planner import Planner
 from pipeline.store.derived import usage
@@ -45,6 +47,7 @@ from pipeline.store.file_operations import (
 from pipeline.store.files import document, scanning
 from pipeline.store.files.layout import check_path, private_folder
 from pipeline.store.files.scanning import Document, Snapshot
+from pipeline.store.files.versions import require_ours
 from pipeline.store.history import archive, forgotten, generations, hand_edits, retention, undo
 from pipeline.store.history.archive import Retired
 from pipeline.store.history.episodes import Episode
@@ -82,7 +85,8 @@ class Store:
         self.identities = Identities(root, self._written, team=self.is_team)
         parts = (self._written, self.identities, self._index)
         self._scanner = Scanner(root, *parts, keeps=not (to_look or self.is_team))
-        self._planner = Planner(root, self._scanner, self._written, self._index, flat=self._bare)
+        self.sieve = Sieve(self._scanner.asker)
+        self.planner = Planner(root, self._scanner, self._written, self._index, flat=self._bare)
         self._journal = Journal(root, self._written)
 
     @classmethod
@@ -232,35 +236,35 @@ class Store:
 
     def put(self, memory: Memory, *, existing: Document | None = None, approved: bool = False) -> Put:
         """Plan a memory file: a new one, or `existing` with what differs replaced; see `Planner.put`."""
-        return self._planner.put(memory, existing=existing, approved=approved)
+        return self.planner.put(memory, existing=existing, approved=approved)
 
     def put_as(self, data: bytes, existing: Document, *, now: datetime) -> Restore:
         """Plan `data` as the whole file of `existing`, as a person wrote it; see `Planner.put_as`."""
-        return self._planner.put_as(data, existing, now=now)
+        return self.planner.put_as(data, existing, now=now)
 
     def rename(self, memory: Memory, existing: Document, *, approved: bool = False) -> Put | Move:
         """Plan `existing` with what differs replaced and under a new name; see `Planner.rename`."""
-        return self._planner.rename(memory, existing, approved=approved)
+        return self.planner.rename(memory, existing, approved=approved)
 
     def retire(self, document: Document, *, year: int, reason: str, superseded_by: str = "") -> Retire:
         """Plan the move of a memory to ``archive/<year>/``; see `Planner.retire`."""
-        return self._planner.retire(document, year=year, reason=reason, superseded_by=superseded_by)
+        return self.planner.retire(document, year=year, reason=reason, superseded_by=superseded_by)
 
     def pin(self, document: Document, own: Memory | None = None) -> tuple[Put | Move, ...]:
         """Plan what pins a memory; empty when it is pinned. `own` and ConflictError as in `Planner.pin`."""
-        return self._planner.pin(document, own)
+        return self.planner.pin(document, own)
 
     def unpin(self, document: Document) -> tuple[Put | Move, ...]:
         """Plan what unpins a memory; empty when it is not pinned. ConflictError as in `Planner.unpin`."""
-        return self._planner.unpin(document)
+        return self.planner.unpin(document)
 
     def append_episodes(self, entries: Sequence[Episode]) -> WriteFile | None:
         """Plan `entries`, all of one day, at the end of its log; see `Planner.append_episodes`."""
-        return self._planner.append_episodes(entries)
+        return self.planner.append_episodes(entries)
 
     def drop_plans(self) -> None:
         """Forget what was planned and will not be applied; its names are free again."""
-        self._planner.drop()
+        self.planner.drop()
 
     # -- changing ---------------------------------------------------------------------------------
 
@@ -291,7 +295,7 @@ class Store:
                     return Applied(True, [item["path"] for item in record["operations"]])
                 return self._apply(change, generation)
         finally:
-            self._planner.drop()
+            self.planner.drop()
 
     def undo(self, run_id: str, *, at: datetime | None = None) -> Undone:
         """Bring back every file that change set `run_id` touched, byte for byte, as one change set.
@@ -346,7 +350,7 @@ class Store:
             documents = look.documents
             with self._scanner.writing_beside():
                 wrote = self._rebuild(documents, now, begin=begin)
-                wrote += derived_files.write(self.root, self._scanner, documents, self._scanner.ids, now)
+                wrote += derived_files.write(self.root, self._scanner, documents, now)
             retention.sweep_temps(self.root, SystemClock().now().timestamp())
             self._written.compact()
             self.identities.compact()
@@ -360,7 +364,15 @@ class Store:
         """
         with self._locked(), self._scanner.writing_beside():
             usage.carry_over(self.root, self._scanner.ids, now)
-            return usage.count_uses(self.root, found, ledger, now)
+            counted = usage.count_uses(self.root, found, ledger, now)
+            if any(use.asked for use in found):
+                derived_files.wake(self.root, self._scanner, now)
+            return counted
+
+    def decay(self, *, now: datetime, keep: bool = True) -> Decayed:
+        """Return the decay score of every memory, and which sleep; written down unless not to `keep`."""
+        with self._locked() if keep else nullcontext(), self._scanner.writing_beside():
+            return derived_files.decay(self.root, self._scanner, self.scan().documents, now, keep=keep)
 
     def _apply(self, change: ChangeSet, generation: bool) -> Applied:
         self._scanner.ready()
@@ -421,11 +433,9 @@ class Store:
             if self._claimant is not None and not access.owner(self.root):
                 access.require_owner(self.root, self._claimant, claim=True)
                 moves.remember(self.root, self._claimant)
+            require_ours(self.root)
             with locks.lock(private / "lock", timeout=self._lock_seconds) as held:
                 if not held:
-                    raise StoreError(
-                        "another Reverie process is writing",
-                        file=str(self.path),
-                        fix="Try again in a minute.",
-                    )
+                    what, fix = "another Reverie process is writing", "Try again in a minute."
+                    raise StoreError(what, file=str(self.path), fix=fix)
                 yield

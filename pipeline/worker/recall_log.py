@@ -40,6 +40,10 @@ _ROWS_AT_ONCE = 20_000
 _HEAD = 64
 MOST_ITEMS = 100
 """Memories taken of one line."""
+_BY_HAND = ("show", "recall")
+"""Uses that a command of ours notes, in a store that a person named or stood in."""
+_ASKED = ("show", "read")
+"""Uses that are accesses; what a question brought up was not asked for itself."""
 _KINDS = ("sent", "start", "reset")
 _BAD_CHARS = 500
 _NAME_CHARS = 200
@@ -276,8 +280,9 @@ def _number(value: object) -> float:
 def count(context: WorkerContext) -> None:
     """Add what the log has and no store's counts have yet; a store that can't be written now has to wait.
 
-    Counted only where memories are known to be ours: in stores the ledger knows, the user-scope store and
-    Claude Code's own memory folders. A folder that only a session's file names is never written to.
+    Counted only where memories are known to be ours: in stores the ledger knows, those a person named to a
+    command, the user-scope store and Claude Code's own memory folders. A folder that only a session's file
+    names is never written to.
     """
     rows = recalls.uncounted(context.ledger, limit=_ROWS_AT_ONCE)
     if not rows:
@@ -318,7 +323,8 @@ def _count_in(context: WorkerContext, store_path: Path, found: Sequence[tuple[Lo
         if row.use and not row.memory and path not in by_path:
             continue  # Read, but no memory: MEMORY.md, or one that has left since.
         memory = row.memory or by_path.get(path) or f"path:{path}"
-        uses.append(Use(row.id, memory, _EPOCH + timedelta(seconds=row.at), bool(row.use)))
+        asked = row.use in _ASKED
+        uses.append(Use(row.id, memory, _EPOCH + timedelta(seconds=row.at), asked))
     if uses:
         store.count_uses(uses, recalls.identity(context.ledger), now=now)
     faults.reach("recall.after_counts")
@@ -338,7 +344,10 @@ def _home_of(row: Logged, trusted: set[Path]) -> tuple[Path | None, str]:
         return None, ""
     real = Path(os.path.realpath(named))
     for store_path in [real] if row.store else real.parents:
-        if (store_path in trusted or _is_project_memory(store_path)) and store_path.is_dir():
+        # A person named it to a command of ours.
+        named_by_hand = bool(row.store) and row.use in _BY_HAND
+        known = store_path in trusted or named_by_hand or _is_project_memory(store_path)
+        if known and store_path.is_dir():
             return store_path, row.path if row.store else real.relative_to(store_path).as_posix()
     return None, ""
 

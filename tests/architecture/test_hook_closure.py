@@ -64,7 +64,7 @@ PROMPT = {
     *("pipeline.recall.live.overruled", "pipeline.recall.live.spoken", "pipeline.recall.live.store_files"),
     "pipeline.text.overruling",
     *("pipeline.hooklib.host_commands", "pipeline.search", "pipeline.search.index_reader"),
-    "pipeline.search.meaning",
+    *("pipeline.hooklib.asleep", "pipeline.search.meaning"),
     *("pipeline.text", "pipeline.text.pasted", "pipeline.text.scripts", "pipeline.text.tokens"),
     *("_sha256", "_sha2", "_sqlite3", "math", "unicodedata"),
 }

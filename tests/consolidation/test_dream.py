@@ -200,7 +200,10 @@ def test_a_merge_keeps_what_either_was_related_to(bench):
     bench.keep(TABS, replace(TABS_TOO, relations=(link, inner)), PORT)
     bench.model(planned(MERGE))
     bench.dream()
-    assert bench.store.read("tabs-please").memory.relations == (link,)
+    (kept,) = bench.store.read("tabs-please").memory.relations
+    assert {**kept, "edge_id": ""} == {**link, "edge_id": ""}
+    (back,) = bench.store.read(PORT.name).memory.relations
+    assert (back["target"], back["direction"], back["edge_id"]) == (TABS.id, "incoming", kept["edge_id"])
 
 
 def test_a_store_that_only_takes_proposals_gets_them_in_the_inbox(bench):

@@ -161,6 +161,18 @@ def test_only_while_uses_are_counted_can_a_learning_be_left_unused(bench, counti
     assert ("amber" not in bench.names()) == leaves
 
 
+@pytest.mark.parametrize(("count", "leaves"), [(0, True), (30, True), (4000, False)])
+def test_c_16_what_is_still_fading_is_not_retired(bench, count, leaves):
+    bench.keep(old("amber", "fix", 400), old("birch", "decision", 1))
+    used(bench, amber=95)
+    file = bench.store.root / "_state.json"
+    state = orjson.loads(file.read_bytes())
+    state["entries"][bench.documents()["amber"].id]["access_count"] = count
+    file.write_bytes(orjson.dumps(state))
+    bench.dream(offline=True)
+    assert ("amber" not in bench.names()) == leaves
+
+
 def test_s14_where_nobody_counts_uses_nothing_is_unused(bench):
     bench.keep(old("amber", "fix", 400), old("birch", "decision", 1))
     assert bench.dream(offline=True).actions == []

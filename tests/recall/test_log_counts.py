@@ -199,3 +199,15 @@ def test_injection_makes_no_memory_younger_in_the_ranking(shop):
     shop.work(now=old)
     assert decay_score(shop.tabs, shop.entry(), old) > decay_score(shop.tabs, {}, old)
     assert shop.store.read("tabs").memory.updated == shop.tabs.updated
+
+
+@pytest.mark.parametrize(("use", "counted"), [("show", "access_count"), ("recall", "injected_count")])
+def test_a_store_that_a_person_named_is_counted_in_and_recall_is_no_access(shop, tmp_path, use, counted):
+    other = Store.open(tmp_path / "elsewhere", create=True)
+    (put,) = save(other, memory("theirs"))
+    named = {"store": str(other.root), "memory": put.memory.id, "name": "theirs", "path": put.path}
+    with shop.ledger.transaction():
+        recalls.note_use(shop.ledger, use, digest="d", now=NOW, **named)
+    shop.work()
+    (entry,) = orjson.loads((other.root / "_state.json").read_bytes())["entries"].values()
+    assert entry[counted] == 1 and len(entry) == 2

@@ -78,7 +78,7 @@ TWO = ({"target": "b", "type": "related"}, {"target": "c", "type": "solves"})
 def test_c_04_a_block_list_keeps_the_items_that_stay() -> None:
     third = {"target": "d", "type": "related"}
     more = rewritten(RELATIONS, relations=(*TWO, third))
-    assert more == RELATIONS.replace("solves\n", "solves\n- {target: d, type: related}\n")
+    assert more == RELATIONS.replace("solves\n", "solves\n- target: d\n  type: related\n")
     assert rewritten(RELATIONS, relations=TWO[1:]) == RELATIONS.replace(
         '- target: "b"   # first\n  type: related\n', ""
     )

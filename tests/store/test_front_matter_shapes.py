@@ -266,7 +266,7 @@ EXACTLY: dict[str, tuple[str, dict[str, Any], str]] = {
     "JSON": (
         '{"name":"a","tags":["b"]}\n',
         {"name": "c", "tags": ["b", "d"]},
-        '{"name": c,"tags":["b", d]}\n',
+        '{"name": "c","tags":["b", d]}\n',
     ),
     "keys without values in brackets": (
         "{a, b: , c: d}\n",

@@ -9,15 +9,19 @@ from pathlib import Path
 from pipeline.consolidation.choose.neighbours import with_vectors
 from pipeline.consolidation.choose.select import Selection, by_search, clusters
 from pipeline.consolidation.lease import carried_over_ids, changed_ids
-from pipeline.consolidation.propose import mechanical
+from pipeline.consolidation.propose import edges, mechanical
 from pipeline.context import PhaseContext
 from pipeline.domain.authorship import UNKNOWN
 from pipeline.domain.memory import Memory
 from pipeline.domain.operations import Operation
+from pipeline.hooklib.asleep import ARCHIVED, DORMANT
 from pipeline.search import vectors
 from pipeline.search.fts import SearchIndex
 from pipeline.search.refresh import bring_in_step
 from pipeline.store import Document, Snapshot, counted_since, last_uses
+from pipeline.store.derived.core_page import band, decay_score
+from pipeline.store.derived.usage import access_of, read_state
+from pipeline.store.graph.relations import key_of
 from pipeline.store.ownership.permission import is_adoptable, may_change
 
 
@@ -81,6 +85,7 @@ def gather(phase: PhaseContext, snapshot: Snapshot, home: Path, *, ceiling: int)
     of_types = {*mechanical.EXPIRING, "insight"}
     typed = [document for document in documents if document.kind in of_types]
     by_rule = _rules(phase, typed, selection, by_id, max(1, ceiling // 2))
+    by_rule += _relations(phase, selection, memories, by_rule)
     for operation in by_rule:
         for memory_id in operation.ids:
             memories.setdefault(memory_id, by_id[memory_id].memory)
@@ -146,8 +151,16 @@ def _rules(
         and may_change(document, phase.store) is None
     ]
     now = phase.clock.now()
+    state = read_state(phase.store.root)
+    # What is still worth something to CORE.md is not unused, however few days are set.
+    worn = [
+        head
+        for head in heads
+        if head.type_row.tier == "task"
+        or band(decay_score(head, access_of(state, head.id, head.path), now)) in (DORMANT, ARCHIVED)
+    ]
     retirements = mechanical.expired(
-        heads,
+        worn,
         last_uses(phase.store.root),
         now,
         since=counted_since(phase.store.root, now),
@@ -155,6 +168,34 @@ def _rules(
         task_days=limits.task_days,
     )
     return [*merges, *retirements[:most]]
+
+
+def _relations(
+    phase: PhaseContext, selection: Selection, memories: Mapping[str, Memory], planned: Sequence[Operation]
+) -> list[Operation]:
+    """Return as many relations as the settings allow between memories of a group that share much."""
+    most = phase.settings.dream.edges
+    if not most:
+        return []
+    taken = {memory_id for operation in planned for memory_id in operation.about}
+    known = {
+        frozenset((memory.id, key_of(link)[0])) for memory in memories.values() for link in memory.relations
+    }
+    found: list[edges.Pair] = []
+    for cluster in selection.clusters:
+        group = [memories[memory_id] for memory_id in cluster.ids if memory_id not in taken]
+        found += edges.propose(group, known)
+    found.sort(key=lambda pair: (-pair.score, pair.from_id, pair.to_id))
+    return [
+        Operation(
+            op="relate",
+            ids=(pair.from_id, pair.to_id),
+            relation=pair.relation,
+            strength=pair.score,
+            reason=f"both have {', '.join(pair.shared)}",
+        )
+        for pair in found[:most]
+    ]
 
 
 def _doubles(groups: Sequence[Sequence[str]], by_id: Mapping[str, Document]) -> list[Operation]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 from pipeline.app import folders
@@ -13,6 +14,7 @@ from pipeline.core.errors import ReverieError, StoreError
 from pipeline.core.home import Home
 from pipeline.domain.finding import Finding
 from pipeline.ledger import files, secrets
+from pipeline.revision.mending import broken_links, look
 from pipeline.search.index_reader import NoIndexError, Reader, index_path
 from pipeline.store import Store, fsck
 from pipeline.store.ownership.host_lock import CONSOLIDATE_LOCK, lock_holder
@@ -36,10 +38,10 @@ def check(app: App) -> Iterator[Finding]:
     else:
         yield Finding("note", "store", f"{store_path} does not exist yet; the first memory makes it")
     if app.team_path is not None:
-        yield from _faults("team store", open_store(app.team_path, app.settings))
+        yield from _faults("team store", open_store(app.team_path, app.settings), app.clock.now())
     shared = Home(app.home).user_store
     if shared.is_dir() and shared != store_path:
-        yield from _faults("user store", open_store(shared, app.settings))
+        yield from _faults("user store", open_store(shared, app.settings), app.clock.now())
 
 
 def _store(app: App, store_path: Path) -> Iterator[Finding]:
@@ -49,7 +51,7 @@ def _store(app: App, store_path: Path) -> Iterator[Finding]:
             yield Finding(
                 "error", "store", f"{store_path} can't be written", "Make the folder writable for you."
             )
-        yield from _faults("store", store)
+        yield from _faults("store", store, app.clock.now())
         yield from _secrets(app, store)
         yield from _lock(app, store_path)
         yield from _index(app, store)
@@ -69,10 +71,14 @@ def _left_behind(app: App, store_path: Path) -> Iterator[Finding]:
         yield Finding("note", "moved", message, JOIN_BY_HAND)
 
 
-def _faults(what: str, store: Store) -> Iterator[Finding]:
+def _faults(what: str, store: Store, now: datetime) -> Iterator[Finding]:
     findings = fsck(store)
     for finding in findings:
         yield Finding("error", f"{what} {finding.code}", f"{finding.path}: {finding.message}", finding.fix)
+    for finding in [*look(store, now=now).faults, *broken_links(store)]:
+        yield Finding(
+            finding.level, f"{what} {finding.code}", f"{finding.where}: {finding.message}", finding.fix
+        )
     if not findings:
         memories = len(store.scan().documents)
         counted = "1 memory" if memories == 1 else f"{memories} memories"

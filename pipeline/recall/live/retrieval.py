@@ -6,6 +6,7 @@ Reads the search index, the files where they differ, and nothing else; writes no
 import os
 
 from pipeline.hooklib import memory_format, ownership, places, times
+from pipeline.hooklib.asleep import hidden_in
 from pipeline.recall.live import anchors, fence, rank, store_files
 from pipeline.recall.live.candidates import Shelf
 from pipeline.recall.live.orders import order_in
@@ -141,6 +142,7 @@ def _weighed(
         meant = table.vector(question.text)
         table.close()
     weighed = []
+    asleep = {shelf.root: hidden_in(shelf.root, dormant=limits.dormant) for shelf in shelves}
     for item, team in found:
         haystack = _haystack(item) if question.exact else ""
         near = nearness(meant, item.vector) if item.vector else 0.0
@@ -153,7 +155,8 @@ def _weighed(
         fit.moment = moment
         fit.score *= _standing(item, now)
         verdict = rank.verdict(fit, weights, floor, str(item.shown.get("name")) in picks)
-        weighed.append(_Fitting(item, team, fit, fit.score, verdict or _barred(item, session, known)))
+        verdict = verdict or _barred(item, session, known) or asleep[item.store].get(item.path, "")
+        weighed.append(_Fitting(item, team, fit, fit.score, verdict))
     return weighed
 
 

@@ -18,10 +18,10 @@ class Budget:
     its description comes, and where the rest is; `chars` bounds the whole
     text with its wrapper and notices, counted as the larger of code points and UTF-16 units, since hosts
     count either; `session_chars_left` is what the session may still get; `floor` is the setting
-    (`rank.floor_of`), None for the usual one.
+    (`rank.floor_of`), None for the usual one; `dormant` says that dormant memories come as well.
     """
 
-    __slots__ = ("body", "chars", "floor", "memories", "session_chars_left")
+    __slots__ = ("body", "chars", "dormant", "floor", "memories", "session_chars_left")
 
     def __init__(
         self,
@@ -30,7 +30,9 @@ class Budget:
         chars: int = DEFAULTS["prompt_chars"],
         session_chars_left: int = DEFAULTS["session_chars"],
         floor: "float | None" = None,
+        dormant: bool = False,
     ) -> None:
+        self.dormant = dormant
         self.memories = memories
         self.body = body
         self.chars = chars

@@ -251,6 +251,12 @@ def others(connection: sqlite3.Connection) -> dict[str, str]:
     return {text(path): text(why) for path, why in found}
 
 
+def saying(connection: sqlite3.Connection, word: str) -> set[str]:
+    """Return the paths of the files in whose front matter `word` stands, by the look of the rows alone."""
+    found = connection.execute("SELECT path FROM texts WHERE instr(front, ?)", (word.encode(),))
+    return {path for (path,) in found}
+
+
 def state(connection: sqlite3.Connection) -> tuple[str, int]:
     """Return what is another value after each change of what the store holds: `changes` and `count`."""
     return changes(connection), count(connection)

@@ -2,32 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
 from pipeline.hooklib import memory_format
-from pipeline.store.catalogue import index_json
+from pipeline.hooklib.asleep import asleep_in
+from pipeline.store.catalogue import index_json, sleep
 from pipeline.store.catalogue.scanner import Scanner
+from pipeline.store.catalogue.sieve import Sieve
+from pipeline.store.catalogue.sleep import Decayed
 from pipeline.store.derived import core_page, usage
 from pipeline.store.files.scanning import Document
 
 
-def write(
-    root: Path,
-    scanner: Scanner,
-    documents: Sequence[Document],
-    ids: Callable[[], Mapping[str, str]],
-    now: datetime,
-) -> list[str]:
-    """Bring all of them in step with `documents`, those of the store; return the paths written.
-
-    `ids` gives the id of each path, and is asked only where it is needed.
-    """
+def write(root: Path, scanner: Scanner, documents: Sequence[Document], now: datetime) -> list[str]:
+    """Bring all of them in step with `documents`, those of the store; return the paths written."""
+    scored = usage.carry_over(root, scanner.ids, now) or usage.write_state(root, now)
+    if documents and sleep.is_due(root, now):
+        decay(root, scanner, documents, now)
+        scored = True
     wrote = {
-        usage.STATE: usage.carry_over(root, ids, now) or usage.write_state(root, now),
+        usage.STATE: scored,
         memory_format.CORE: core_page.write_core(root, scanner.memories(documents), now),
         ".gitignore": index_json.write_gitignore(root),
         index_json.INDEX_JSON: index_json.write_index_json(root, scanner.asker, documents, now),
     }
     return [path for path, written in wrote.items() if written]
+
+
+def decay(
+    root: Path, scanner: Scanner, documents: Sequence[Document], now: datetime, *, keep: bool = True
+) -> Decayed:
+    """Return the score of each of `documents`, those of the store, and which sleep; written if to `keep`."""
+    if keep:
+        usage.carry_over(root, scanner.ids, now)
+    memories = scanner.memories(documents)
+    found = sleep.decay(root, memories, documents, Sieve(scanner.asker), now)
+    if keep:
+        sleep.write(root, found, memories, now)
+    return found
+
+
+def wake(root: Path, scanner: Scanner, now: datetime) -> None:
+    """Let memories that were asked for sleep no longer, where any does."""
+    if asleep_in(str(root)):
+        decay(root, scanner, scanner.scan().documents, now)

@@ -17,15 +17,16 @@ import orjson
 
 from pipeline.core.atomic import install, mode_for, write_atomic, write_temp
 from pipeline.core.clock import iso
-from pipeline.core.errors import DocumentError, StoreError
+from pipeline.core.ids import digest
 from pipeline.hooklib.ownership import WRITTEN
 from pipeline.hooklib.plain import lines_of
 from pipeline.store.catalogue import database
 from pipeline.store.catalogue.asking import Asker
-from pipeline.store.files import document
 from pipeline.store.files.kept import Kept
-from pipeline.store.files.layout import EDGES, GRAPH, FileStamp, derived_bytes, files_in, inside, read_regular
+from pipeline.store.files.layout import EDGES, FileStamp, derived_bytes, files_in
 from pipeline.store.files.scanning import Document
+from pipeline.store.files.versions import OURS
+from pipeline.store.graph import edge_files
 from pipeline.store.ownership import identities
 
 INDEX_JSON = "_index.json"
@@ -71,8 +72,9 @@ def _made_from(root: Path, asker: Asker) -> str:
     """Return what is another text as soon as the file would show anything else, "" where nobody can say."""
     changes = asker.try_to_ask(database.changes, str)
     beside = [root / WRITTEN, root / identities.FILE]
-    beside += [root / path for path, _ in _edge_files(root)]
-    return " ".join([changes, *map(_stamp, beside)]) if changes else ""
+    edges = files_in(root, EDGES, []) if edge_files.has_edges(root) else ()
+    stamps = digest("".join(f"{path}{stamp}" for path, stamp in edges))
+    return " ".join([changes, *map(_stamp, beside), stamps]) if changes else ""
 
 
 def _stamp(file: Path) -> str:
@@ -85,9 +87,9 @@ def _stamp(file: Path) -> str:
 
 def _parts(root: Path, asker: Asker, documents: Sequence[Document], now: datetime) -> Iterator[bytes]:
     """Yield the file in parts, so that that of a large store is never in memory as a whole."""
-    yield orjson.dumps({"version": 2, "updated": iso(now), "count": len(documents), "edges": _edges(root)})[
-        :-1
-    ]
+    yield orjson.dumps(
+        {"version": OURS[INDEX_JSON], "updated": iso(now), "count": len(documents), "edges": _edges(root)}
+    )[:-1]
     yield b',"entries":{'
     seen, gap = set[str](), b""
     for at in range(0, len(documents), database.AT_ONCE):
@@ -138,19 +140,8 @@ def _pass_over_time(file: IO[bytes]) -> bool:
     return at >= 0
 
 
-def _edge_files(root: Path) -> Iterator[tuple[str, FileStamp]]:
-    return iter(()) if (root / GRAPH).is_symlink() else files_in(root, EDGES, [])
-
-
 def _edges(root: Path) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for path, _ in _edge_files(root):
-        try:
-            _, front = document.load(read_regular(inside(root, path))[0], path)
-        except (DocumentError, FileNotFoundError, StoreError):
-            # `reverie doctor` reports it; an index without that edge is still right about the others.
-            continue
-        if front.get("id"):
-            keys = ("type", "from_id", "to_id", "strength")
-            found[str(front["id"])] = {**{key: front.get(key) for key in keys}, "path": path}
-    return found
+    """Return what is told of each edge; `reverie doctor` reports the files from which none can be read."""
+    keys = ("type", "from_id", "to_id", "strength", "path")
+    found = edge_files.all_edges(root, keep=True).edges
+    return {edge.id: {key: getattr(edge, key) for key in keys} for edge in found}

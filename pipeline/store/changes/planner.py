@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pipeline.core.errors import ConflictError, DocumentError, KeptAsItIsError
 from pipeline.core.ids import digest, new_id
@@ -119,6 +120,16 @@ class Planner:
         made = document.parse(data, moved.path)
         return Move(existing.path, moved.path, existing.digest, data, digest(data), made)
 
+    def relate(self, document: Document, links: tuple[dict[str, Any], ...]) -> Put | Restore:
+        """Plan `document` with the relations `links`, and nothing else changed.
+
+        A file that is not ours stays its author's: it is not taken for ours because a relation of it changed.
+        Raises KeptAsItIsError where other lines would change.
+        """
+        if is_tended(document, self._written):
+            return self.put(replace(document.memory, relations=links), existing=document)
+        return _related(document, links, mode_of(inside(self._root, document.path)), self._written)
+
     def retire(self, document: Document, *, year: int, reason: str, superseded_by: str = "") -> Retire:
         """Plan the move of a memory to ``archive/<year>/``; its bytes stay as they are.
 
@@ -222,6 +233,16 @@ def _revised(memory: Memory, existing: Document, *, ours: bool) -> Put:
             fix="Propose the change in the inbox instead; its editor decides.",
         )
     return Put(existing.path, data, existing.digest, document.parse(data, existing.path))
+
+
+def _related(
+    existing: Document, links: tuple[dict[str, Any], ...], mode: int, written: WrittenLog
+) -> Restore:
+    file = document.parse(existing.raw, existing.path)
+    data = document.compose(replace(file, relations=links), existing.raw)
+    known = written.digest(existing.path)
+    record = digest(data) if known == existing.digest else known or ""
+    return Restore(existing.path, data, existing.digest, record, mode)
 
 
 def _pinned(

@@ -20,7 +20,7 @@ from pipeline.core.clock import parse_time
 from pipeline.domain.memory import HUMAN_ONLY, TYPES, Memory
 from pipeline.hooklib.memory_format import CORE
 from pipeline.hooklib.plain import clipped
-from pipeline.store.derived.usage import read_state
+from pipeline.store.derived.usage import access_of, read_state
 from pipeline.store.files.kept import Worth, micros, worth_of
 from pipeline.store.files.layout import derived_bytes
 from pipeline.store.files.memory_index import inert, link_target
@@ -70,10 +70,11 @@ def decay_score(memory: Memory, access: dict[str, Any], now: datetime) -> float:
     Days count from the last access, or from creation when there was none; usage is log2(count + 1), or
     0.5 without any. Times in the future count as now.
     """
-    return _score(worth_of(memory), access, micros(now))
+    return score_of(worth_of(memory), access, micros(now))
 
 
-def _score(worth: Worth, access: dict[str, Any], now_us: int) -> float:
+def score_of(worth: Worth, access: dict[str, Any], now_us: int) -> float:
+    """Return `decay_score` of what is known without looking at the memory."""
     if worth.pinned:
         return VAULT_SCORE
     count, since = 0, worth.since_us
@@ -122,8 +123,8 @@ def core_page(memories: Memories, state: dict[str, dict[str, Any]], now: datetim
     total, alive, now_us = 0, dict[str, list[tuple[float, str]]](), micros(now)
     for worth in memories.worths:
         total += 1
-        access = state.get(memories.id_of(worth.path)) if state else None
-        score = _score(worth, access or {}, now_us)
+        access = access_of(state, memories.id_of(worth.path), worth.path) if state else {}
+        score = score_of(worth, access, now_us)
         if _is_alive(worth, score, memories):
             alive.setdefault(_SECTION_OF[worth.kind], []).append((-score, worth.path))
     count = sum(map(len, alive.values()))

@@ -20,12 +20,16 @@ from pipeline.core.clock import iso, parse_time
 from pipeline.core.errors import StoreError
 from pipeline.hooklib.jsonish import MOST_EXACT
 from pipeline.store.files.layout import MAX_DERIVED, read_regular
+from pipeline.store.files.versions import NewerVersionError, require_version
 
 STATE = "_state.json"
-_BY_PATH = "path:"
+VERSION = 1
+BY_PATH = "path:"
 """What the key of a file begins with that had no id when its use was counted."""
 _KINDS = (("access_count", "last_accessed"), ("injected_count", "last_injected"))
 """How often, and when last: asked for, and put before a prompt."""
+DECAYED = "decayed"
+"""When the scores were last written."""
 PAUSE = timedelta(days=30)
 """Nothing put before a prompt for so long: recall was off, or nobody was there, and nothing could be used."""
 
@@ -48,6 +52,35 @@ def read_state(root: Path) -> dict[str, dict[str, Any]]:
     """Return the entries of ``_state.json`` by memory id; empty when there are none."""
     entries = _read_file(root).get("entries", {})
     return {memory_id: entry for memory_id, entry in entries.items() if isinstance(entry, dict)}
+
+
+def access_of(state: Mapping[str, dict[str, Any]], memory_id: str, path: str) -> dict[str, Any]:
+    """Return what `state` has of the memory of that id, or of the file at `path` where it had none."""
+    by_id = state.get(memory_id) if memory_id else None
+    return by_id or state.get(f"{BY_PATH}{path}") or {}
+
+
+def noted(root: Path, key: str) -> object:
+    """Return what ``_state.json`` has for `key` beside its entries."""
+    return _read_file(root).get(key)
+
+
+def write_scores(root: Path, scores: Mapping[str, float], now: datetime) -> bool:
+    """Write the decay `scores`, by the keys of their entries; True if anything but the time changed.
+
+    Counts stay as they are; a memory that nobody asked for gets a count of 0. Raises StoreError as
+    `count_uses` does.
+    """
+    state = {**_new(now), **_read_file(root)}
+    entries = dict(state["entries"])
+    for key, score in scores.items():
+        known = entries.get(key)
+        entry = dict(known) if isinstance(known, dict) else {}
+        entries[key] = {"access_count": 0, **entry, "decay_score": round(score, 4)}
+    changed: bool = entries != state["entries"]
+    state |= {"updated": iso(now), DECAYED: iso(now), "entries": entries}
+    write_atomic(root / STATE, orjson.dumps(state))
+    return changed
 
 
 def last_uses(root: Path) -> dict[str, datetime]:
@@ -116,9 +149,9 @@ def carry_over(root: Path, look: Callable[[], Mapping[str, str]], now: datetime)
     """
     state = _read_file(root)
     entries = dict(state.get("entries", {}))
-    by_path = [key for key in entries if key.startswith(_BY_PATH)]
+    by_path = [key for key in entries if key.startswith(BY_PATH)]
     ids = look() if by_path else {}
-    moving = {key: memory for key in by_path if (memory := ids.get(key.removeprefix(_BY_PATH)))}
+    moving = {key: memory for key in by_path if (memory := ids.get(key.removeprefix(BY_PATH)))}
     for key, memory in moving.items():
         old = entries.pop(key)
         known = entries.get(memory)
@@ -164,16 +197,19 @@ def _stretch(state: dict[str, Any], moments: Iterable[datetime]) -> dict[str, st
 
 
 def _new(now: datetime) -> dict[str, Any]:
-    return {"version": 1, "updated": iso(now), "entries": {}}
+    return {"version": VERSION, "updated": iso(now), "entries": {}}
 
 
 def _read_file(root: Path) -> dict[str, Any]:
     try:
         state = orjson.loads(read_regular(root / STATE, MAX_DERIVED)[0])
+        require_version(root / STATE, state, VERSION)
         if not isinstance(state, dict) or not isinstance(state.get("entries"), dict):
             raise ValueError("there are no entries in it")
     except FileNotFoundError:
         return {}
+    except NewerVersionError:
+        raise
     except (OSError, StoreError, ValueError) as error:
         raise StoreError(
             f"can't be read: {error}",

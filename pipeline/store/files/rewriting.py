@@ -25,6 +25,10 @@ _COLON = re.compile(r"\s*(?:#.*\s+)*:")
 _HEAD = re.compile(r"[|>][-+0-9]*")
 
 
+RELATIONS = "relations"
+"""The key whose tables are written in lines, as schema v3 shows them, where none are there yet."""
+
+
 class NotAloneError(ValueError):
     """The change can't be made without touching what is not part of it."""
 
@@ -157,7 +161,7 @@ class _Rewriting:
         if tables and new and value.parts:
             self._table(value, old, new)
         elif lists and new and len(old) == len(value.parts) > 0:
-            self._list(value, old, new)
+            self._list(value, old, new, related=_name(key) == RELATIONS)
         else:
             self.touched.add(value)
             if within.flow:
@@ -166,7 +170,7 @@ class _Rewriting:
                 self._replace_in_lines(key, value, new, self._column(within.body))
 
     def _replace_in_brackets(self, key: Node, value: Node, new: Any) -> None:
-        piece = yaml_text.inline(new)
+        piece = self._in_same_quotes(value, new) or yaml_text.inline(new)
         if value.start < value.end:
             self._cut(value.start, value.end, self._apart(value.start) + piece)
             return
@@ -178,8 +182,9 @@ class _Rewriting:
         if colon is None:
             raise NotAloneError("a key without a colon")
         behind = colon.end()
-        first, *lines = whole_lines(self._lines({"x": new}, column))
-        piece = first[column + len("x:") :].strip()
+        name = RELATIONS if _name(key) == RELATIONS else "x"
+        first, *lines = whole_lines(self._lines({name: new}, column))
+        piece = self._in_same_quotes(value, new) or first[column + len(f"{name}:") :].strip()
         if lines and not isinstance(new, dict | list | tuple):
             piece, lines = yaml_text.inline(new), []
         if value.parts and not value.flow:
@@ -198,6 +203,11 @@ class _Rewriting:
         else:
             self._cut(start, value.end, self._apart(start) + piece + aside)
 
+    def _in_same_quotes(self, value: Node, new: Any) -> str:
+        """Return the text `new` in double quotes where `value` stands in such, "" elsewhere."""
+        in_quotes = value.start < value.end and self.text[value.start] == '"' and isinstance(new, str)
+        return yaml_text.in_quotes(new) if in_quotes else ""
+
     def _props_end(self, value: Node) -> int:
         """Return where anchor and tag of `value` end, its start if it has none."""
         found = re.compile(r"(?:[&!][^\s]*[ \t]*)*").match(self.text, value.start)
@@ -205,14 +215,20 @@ class _Rewriting:
 
     # -- lists ----------------------------------------------------------------------------------------
 
-    def _list(self, node: Node, old: Sequence[Any], new: Sequence[Any]) -> None:
-        """Make the list `node` say `new`, with the items that stay as they stand."""
+    def _list(self, node: Node, old: Sequence[Any], new: Sequence[Any], *, related: bool) -> None:
+        """Make the list `node` say `new`, with the items that stay as they stand.
+
+        Those that are added are like the others where these are relations.
+        """
         self.touched.add(node)
         before, after = [_key(item) for item in old], [_key(item) for item in new]
         gone: set[int] = set()
         added: dict[int, list[int]] = {}
         for kind, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-            if kind != "equal":
+            if kind == "replace" and _are_akin(node.parts[i1:i2], old[i1:i2], new[j1:j2]):
+                for item, was, becomes in zip(node.parts[i1:i2], old[i1:i2], new[j1:j2], strict=True):
+                    self._table(item, was, becomes)
+            elif kind != "equal":
                 gone |= set(range(i1, i2))
                 added.setdefault(i2, []).extend(range(j1, j2))
         added = {at: numbers for at, numbers in added.items() if numbers}
@@ -234,12 +250,15 @@ class _Rewriting:
             return
         lines = self._item_lines(node)
         column = self._column(node.body)
+        in_lines = related and any(item.kind == "table" and not item.flow for item in node.parts)
         for number in gone:
             self._cut(*lines[number], "")
         for at, numbers in added.items():
             kept = next((n for n in range(at - 1, -1, -1) if n not in gone), None)
             texts_here = [
-                self._item(new[n], column) if (same := found(n)) is None else self._slice(*lines[same])
+                self._item(new[n], column, block=in_lines)
+                if (same := found(n)) is None
+                else self._slice(*lines[same])
                 for n in numbers
             ]
             above = lines[0][0] if kept is None else lines[kept][1]
@@ -355,13 +374,41 @@ class _Rewriting:
 
     def _lines(self, values: Mapping[str, Any], indent: int) -> str:
         """Return `values` as lines, each with a line end."""
-        return self._indented(yaml_text.dump(dict(values)) if values else "", indent)
+        texts = (
+            f"{key}:\n{_further_in(yaml_text.block(value))}"
+            if key == RELATIONS and _are_tables(value)
+            else yaml_text.dump({key: value})
+            for key, value in values.items()
+        )
+        return self._indented("".join(texts), indent)
 
-    def _item(self, value: Any, indent: int) -> str:
+    def _item(self, value: Any, indent: int, *, block: bool) -> str:
+        if block and isinstance(value, dict) and value:
+            return self._indented(yaml_text.block([value]), indent)
         return self._indented(yaml_text.dump([value]), indent)
 
     def _indented(self, text: str, indent: int) -> str:
         return "".join(" " * indent + line + self.newline for line in text.split("\n")[:-1])
+
+
+def _are_tables(value: Any) -> bool:
+    return isinstance(value, list | tuple) and bool(value) and all(isinstance(item, dict) for item in value)
+
+
+def _further_in(text: str) -> str:
+    return "".join(f"  {line}" for line in whole_lines(text))
+
+
+def _are_akin(nodes: Sequence[Node], old: Sequence[Any], new: Sequence[Any]) -> bool:
+    """Whether each table of `old` is one of `new`, in order, but for some of its values."""
+    return len(old) == len(new) and all(
+        node.kind == "table"
+        and node.parts
+        and isinstance(was, dict)
+        and isinstance(becomes, dict)
+        and 2 * sum(_key(was[key]) == _key(becomes.get(key)) for key in was) >= len(was)
+        for node, was, becomes in zip(nodes, old, new, strict=True)
+    )
 
 
 def _name(key: Node) -> str:

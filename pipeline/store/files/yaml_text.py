@@ -6,6 +6,7 @@ that every generation of YAML reads so, times and yes or no stay words, and so d
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -29,6 +30,8 @@ _UNPRINTED = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000
 _PARSERS_OWN_LIMIT = "exceeded maximum nesting depth"
 _TAG = "tag:yaml.org,2002:"
 _BREAK = re.compile("[\n\r\x85\u2028\u2029]")
+_ESCAPED = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
+"""What JSON leaves as it is in a text, and YAML reads as a line end, a blank or nothing."""
 _NULL = _TAG + "null"
 _LEFT = ("timestamp", "bool", "merge", "value", "int", "float")
 
@@ -170,6 +173,26 @@ def _lines(key: str, value: Any) -> str:
 
 def _are_quoted(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, Quoted) for item in value)
+
+
+def block(tables: list[dict[str, Any]]) -> str:
+    """Return a list of tables as YAML with a line for each of their keys, as schema v3 shows relations.
+
+    What is said in words stands in quotes.
+    """
+    lines = []
+    for table in tables:
+        for number, (key, value) in enumerate(table.items()):
+            in_words = key == "context" and isinstance(value, str)
+            lead = "  " if number else "- "
+            lines.append(f"{lead}{inline(key)}: {in_quotes(value) if in_words else inline(value)}\n")
+    return "".join(lines)
+
+
+def in_quotes(text: str) -> str:
+    """Return `text` as YAML in double quotes, on one line."""
+    written = json.dumps(well_formed(text), ensure_ascii=False)
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
 def _pairs(node: Any) -> list[tuple[str, Any]]:

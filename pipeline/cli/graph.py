@@ -1,0 +1,201 @@
+"""Commands about how memories hang together and fade: relate, related, edges, decay."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pipeline.app import graph, scopes
+from pipeline.app.application import App
+from pipeline.app.proposing import Proposal, proposals
+from pipeline.cli import output
+from pipeline.cli.listings import AllOption, LimitOption, first, most, tell_rest
+from pipeline.cli.options import JsonOption, NameArgument, StoreOption, UserOption, memory_names
+from pipeline.cli.tables import table
+from pipeline.core.errors import UsageError
+from pipeline.domain.operations import RELATIONS
+from pipeline.hooklib.plain import clipped
+
+_SHORT = 8
+_SNIPPET = 60
+_TYPES = ", ".join(RELATIONS)
+OtherArgument = Annotated[
+    str, typer.Argument(metavar="OTHER", help="The memory it leads to.", autocompletion=memory_names)
+]
+TypesOption = Annotated[
+    list[str] | None, typer.Option("--type", metavar="T", help=f"Only these, several times: {_TYPES}.")
+]
+
+
+def relate(
+    name: NameArgument,
+    kind: Annotated[str, typer.Argument(metavar="TYPE", help=f"One of {_TYPES}.")],
+    other: OtherArgument,
+    strength: Annotated[
+        float | None, typer.Option("--strength", metavar="X", help="From 0 to 1; a new one has 0.8.")
+    ] = None,
+    context: Annotated[str, typer.Option("--context", help="A few words, kept at both ends.")] = "",
+    description: Annotated[str, typer.Option("--description", help="The text of the edge's file.")] = "",
+    user: UserOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Relate two memories, or change how they are related.
+
+    There is one edge for two memories and a type: said again, it is changed.
+    """
+    app = scopes.holder(App(store=store, user=user), name)
+    made = graph.relate(
+        app,
+        app.open_store(),
+        name,
+        other,
+        kind,
+        strength=strength,
+        context=context,
+        description=description,
+    )
+    word = "related" if made.new else "changed"
+    output.data(made, lambda: output.line(f"{word:<10} {_in_words(made)} ({made.path})"), as_json=as_json)
+
+
+def related(
+    name: NameArgument,
+    kinds: TypesOption = None,
+    direction: Annotated[
+        str, typer.Option("--direction", metavar="D", help="outgoing, incoming or both.")
+    ] = "both",
+    depth: Annotated[
+        int, typer.Option("--depth", metavar="N", help=f"Relations in a row, 1 to {graph.MOST_DEPTH}.")
+    ] = 1,
+    user: UserOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the memories that one is related to.
+
+    The nearest and strongest come first.
+    """
+    app = scopes.holder(App(store=store, user=user), name)
+    found = graph.related(app, app.open_store(), name, types=kinds or (), direction=direction, depth=depth)
+    rows = [
+        [
+            "→" if each.direction == "outgoing" else "←",
+            each.type,
+            each.name,
+            f"{each.strength:.2f}",
+            "" if each.steps == 1 else each.via,
+            clipped(each.context, _SNIPPET),
+        ]
+        for each in found
+    ]
+    columns = ["", "relation", "memory", "strength", "by way of", "context"]
+    output.data(found, lambda: table(columns, rows, empty="no memory is related to it"), as_json=as_json)
+
+
+def edges(
+    query: Annotated[
+        list[str] | None, typer.Argument(metavar="[WORDS]", help="Words of titles and descriptions.")
+    ] = None,
+    kinds: TypesOption = None,
+    source: Annotated[str, typer.Option("--from", metavar="NAME", help="Those that begin there.")] = "",
+    target: Annotated[str, typer.Option("--to", metavar="NAME", help="Those that lead there.")] = "",
+    show: Annotated[str, typer.Option("--show", metavar="ID", help="One edge with all of its text.")] = "",
+    remove: Annotated[str, typer.Option("--remove", metavar="ID", help="Take one away at both ends.")] = "",
+    propose: Annotated[
+        bool, typer.Option("--propose", help="Pairs that may belong together; nothing is written.")
+    ] = False,
+    limit: LimitOption = None,
+    everything: AllOption = False,
+    user: UserOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List, show, remove or propose edges between memories."""
+    app = App(store=store, user=user)
+    if sum(map(bool, (show, remove, propose))) > 1:
+        raise UsageError("--show, --remove and --propose exclude each other", fix="Give one of them.")
+    if show or remove:
+        opened = app.open_store()
+        chosen = graph.unrelate(app, opened, remove) if remove else graph.edge(app, opened, show)
+        output.data(chosen, lambda: _tell(chosen, removed=bool(remove)), as_json=as_json)
+        return
+    shown = most(limit, everything=everything, as_json=as_json)
+    if propose:
+        _tell_proposals(proposals(app, app.open_store()), shown, as_json=as_json)
+        return
+    found = graph.edges(
+        app,
+        app.open_store(),
+        query=" ".join(query or ()),
+        types=kinds or (),
+        from_ref=source,
+        to_ref=target,
+        limit=0,
+    )
+    rows = [
+        [each.id[:_SHORT], each.from_title, each.type, each.to_title, f"{each.strength:.2f}"]
+        for each in first(found, shown)
+    ]
+    columns = ["id", "from", "relation", "to", "strength"]
+    output.data(
+        first(found, shown), lambda: table(columns, rows, empty="there are no such edges"), as_json=as_json
+    )
+    tell_rest(len(found), shown)
+
+
+def decay(
+    limit: LimitOption = None,
+    everything: AllOption = False,
+    user: UserOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compute what memories are worth by now, and which sleep.
+
+    The scores go to _state.json. What a person said or wrote is fading at least; docs/cognitive.md.
+    """
+    app = App(store=store, user=user)
+    found = graph.decay(app, app.open_store())
+    shown = most(limit, everything=everything, as_json=as_json)
+    rows = [
+        [f"{each.score:.3f}", f"{each.band}{' (kept awake)' if each.exempt else ''}", each.name]
+        for each in first(found.memories, shown)
+    ]
+
+    def tell() -> None:
+        output.line(", ".join(f"{number} {name}" for name, number in found.bands.items()))
+        table(["score", "band", "memory"], rows, empty="there are no memories")
+
+    output.data(found, tell, as_json=as_json)
+    tell_rest(len(found.memories), shown)
+
+
+def _in_words(found: graph.EdgeView) -> str:
+    return f"“{found.from_title}” {found.type} “{found.to_title}”, {found.strength:g}"
+
+
+def _tell(found: graph.EdgeView, *, removed: bool) -> None:
+    output.line(f"{'removed    ' if removed else ''}{_in_words(found)}")
+    if removed:
+        output.talk("`reverie undo` brings it back.")
+        return
+    output.fields({"id": found.id, "from": found.from_id, "to": found.to_id, "file": found.path})
+    if found.description:
+        output.line()
+        output.verbatim(found.description)
+
+
+def _tell_proposals(found: list[Proposal], shown: int | None, *, as_json: bool) -> None:
+    rows = [
+        [f"{each.score:.2f}", each.from_name, each.type, each.to_name, each.reason]
+        for each in first(found, shown)
+    ]
+    columns = ["score", "from", "relation", "to", "because"]
+    output.data(
+        first(found, shown), lambda: table(columns, rows, empty="no pair stands out"), as_json=as_json
+    )
+    tell_rest(len(found), shown)
+    if found and not as_json:
+        output.talk("`reverie relate NAME TYPE OTHER` makes one of them.")

@@ -1,0 +1,227 @@
+"""What is out of step among relations and edge files, found and mended.
+
+An edge file has the last word about its edge; a relation without one about itself. Whatever leads to a
+memory that left for the archive goes. What leads to one that nobody knows stays, and is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from pipeline.core.errors import ConflictError, DocumentError
+from pipeline.core.ids import new_id
+from pipeline.domain.finding import Finding, Level
+from pipeline.hooklib.front_matter import share_of, text_of
+from pipeline.revision.both_ends import BothEnds, Text
+from pipeline.revision.door import Door
+from pipeline.store import Operation, Put, Restore, Store, WriteFile
+from pipeline.store.graph import edge_file, edge_files
+from pipeline.store.graph.edge_file import Edge
+from pipeline.store.graph.links import Ends, broken_in_diary
+from pipeline.store.graph.relations import (
+    INCOMING,
+    OUTGOING,
+    Link,
+    key_of,
+    keys_of,
+    link_to,
+    mirrored,
+    with_link,
+    without,
+)
+from pipeline.store.graph.traversal import relations_of
+
+MENDS = "`reverie reindex` mends it."
+_LOOK = "Bring the memory back, or remove what leads to it."
+REASON = "relations mended"
+
+
+@dataclass(slots=True)
+class Mending:
+    """What is out of step in one store: each fault with its fix, and what mends some of them."""
+
+    faults: list[Finding] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
+
+    @property
+    def mended(self) -> list[Finding]:
+        """Return the faults that the operations mend."""
+        return [fault for fault in self.faults if fault.fix == MENDS]
+
+    @property
+    def left(self) -> list[Finding]:
+        """Return those that are left to a person."""
+        return [fault for fault in self.faults if fault.fix != MENDS]
+
+
+def look(store: Store, *, now: datetime, keep: bool = False) -> Mending:
+    """Return what is out of step in `store`, and what would mend it; nothing is written.
+
+    With `keep` what was read of edge files is kept for the next time.
+    """
+    found = Mending()
+    if store.is_team:
+        return found
+    _Look(store, now, found).run(keep=keep)
+    return found
+
+
+def mend(store: Store, *, now: datetime) -> Mending:
+    """Mend what is out of step in `store`, at a person's word, as one change set; return what was found."""
+    found = look(store, now=now, keep=True)
+    if found.operations:
+        door = Door(store, now=now, approved=True)
+        kinds = (Put, Restore, WriteFile)
+        door.bring([operation for operation in found.operations if isinstance(operation, kinds)])
+        door.write(new_id(), REASON, in_step=True)
+    return found
+
+
+def broken_links(store: Store) -> Iterable[Finding]:
+    """Yield a finding for each link of the diary that leads nowhere; its pages are never changed."""
+    for page, line, target, now_at in broken_in_diary(store.root, store.scan()):
+        if now_at:
+            what = f"the link to {target} is broken; that memory is {now_at} now"
+            yield Finding("note", "episode-link", what, "", page, line)
+        else:
+            what = f"the link leads to {target}, which is not there"
+            fix = "Nothing needs to be done; pages of the diary stay as they were written."
+            yield Finding("warning", "episode-link", what, fix, page, line)
+
+
+class _Look:
+    def __init__(self, store: Store, now: datetime, found: Mending) -> None:
+        self._store = store
+        self._found = found
+        self._ends = BothEnds(store, now, approved=True)
+        self._known = Ends(self._ends.snapshot)
+        self._retired = {item.id for item in store.retired() if item.id}
+
+    def run(self, *, keep: bool) -> None:
+        files = edge_files.all_edges(self._store.root, keep=keep)
+        self._ends.edges = {edge.path: edge for edge in files.edges}
+        for problem in files.problems:
+            where = f"line {problem.line}: " if problem.line else ""
+            fix = problem.fix or "Mend the file, or remove it."
+            self._tell("error", "edge-file", problem.path, where + problem.message, fix)
+        saying = self._store.sieve.saying(self._ends.snapshot, '"target"')
+        related = [item for item in self._ends.snapshot if item.path in saying]
+        named = {text_of(link.get("edge_id")) for item in related for link in relations_of(item)}
+        # Of two for the same ends and type, the one that a memory names counts, else the older one.
+        self._ends.by_key.clear()
+        for edge in sorted(files.edges, key=lambda edge: (edge.id not in named, edge.created, edge.path)):
+            self._edge(edge)
+        for document in related:
+            text = self._ends.text_of(document.id)
+            if text is not None:
+                for link in document.head.relations:
+                    self._link(text, link, document.path)
+        try:
+            self._found.operations = self._ends.operations()
+        except (DocumentError, ConflictError) as error:
+            self._found.faults = [
+                replace(fault, fix=_LOOK) if fault.fix == MENDS else fault for fault in self._found.faults
+            ]
+            self._tell("warning", "relation", str(error.file or ""), str(error.args[0]), error.fix or _LOOK)
+
+    def _edge(self, edge: Edge) -> None:
+        source, target = self._known.of(edge.from_id), self._known.of(edge.to_id)
+        lost = [ident for ident, end in ((edge.from_id, source), (edge.to_id, target)) if end is None]
+        if source is None or target is None:
+            if all(ident in self._retired for ident in lost):
+                self._tell("warning", "edge-end", edge.path, f"{lost[0]} left for the archive")
+                self._ends.remove(edge)
+            else:
+                what = f"no memory is {' or '.join(lost)}"
+                self._tell("warning", "edge-end", edge.path, what, _LOOK)
+            return
+        if source.id == target.id:
+            self._tell(
+                "warning", "edge-self", edge.path, "an edge from a memory to itself", "Remove the file."
+            )
+            return
+        whole = self._ends.whole(replace(edge, from_id=source.id, to_id=target.id))
+        first = self._ends.by_key.setdefault(whole.key, edge)
+        if first.path != edge.path:
+            self._tell("warning", "edge-double", edge.path, f"{first.path} is the same edge")
+            self._ends.remove(edge)
+            self._ends.by_key[whole.key] = first
+            return
+        self._bring_in_step(whole, edge)
+
+    def _bring_in_step(self, edge: Edge, written: Edge) -> None:
+        titled = self._ends.titled(edge)
+        if titled != self._ends.whole(written):
+            self._tell("warning", "edge-title", written.path, "it calls its memories by former titles or ids")
+            self._ends.keep(titled)
+        for end, far, direction in (
+            (edge.from_id, edge.to_id, OUTGOING),
+            (edge.to_id, edge.from_id, INCOMING),
+        ):
+            text = self._ends.text_of(end)
+            if text is None:
+                continue
+            link = link_to(far, edge.type, direction, strength=edge.strength, edge_id=edge.id)
+            known = next((each for each in text.links if key_of(each) == key_of(link)), None)
+            if known is None or not _says(known, edge):
+                path = text.document.path if text.document else written.path
+                self._tell("warning", "relation-end", path, f"it lacks what {written.path} says")
+                text.links = with_link(text.links, link)
+
+    def _link(self, text: Text, link: Link, path: str) -> None:
+        key = key_of(link)
+        target, type_name, _ = key
+        if not target or not type_name:
+            return
+        other = self._known.of(target)
+        if other is None:
+            self._leads_nowhere(text, link, path)
+            return
+        if other.id == text.id:
+            what = "a relation to itself"
+            self._tell("warning", "relation-self", path, what, "Remove it from the front matter.")
+            return
+        if other.id != target:
+            self._tell("warning", "relation-end", path, f"{target} is {other.id} now")
+            moved = {**link, "target": other.id}
+            text.links = without(text.links, [key])
+            if key_of(moved) not in keys_of(text.links):
+                text.links = with_link(text.links, moved)
+        self._other_end(text, other.id, {**link, "target": other.id}, path)
+
+    def _other_end(self, text: Text, other_id: str, link: Link, path: str) -> None:
+        _, type_name, direction = key_of(link)
+        far = self._ends.text_of(other_id)
+        if far is None:
+            return
+        strength = share_of(link.get("strength"), edge_file.STRENGTH)
+        edge_id = text_of(link.get("edge_id"))
+        ends = (text, far) if direction == OUTGOING else (far, text)
+        if edge_id and (ends[0].id, ends[1].id, type_name) not in self._ends.by_key:
+            self._tell("warning", "edge-missing", path, f"there is no file of the edge {edge_id}")
+            context = text_of(link.get("context"))
+            self._ends.join(*ends, type_name, strength=strength, context=context, edge_id=edge_id)
+        back = link_to(text.id, type_name, mirrored(direction), strength=strength, edge_id=edge_id)
+        if key_of(back) not in keys_of(far.links):
+            at = far.document.path if far.document else path
+            self._tell("warning", "relation-end", at, f"it lacks the other end of a relation of {path}")
+            far.links = with_link(far.links, back)
+
+    def _leads_nowhere(self, text: Text, link: Link, path: str) -> None:
+        target, type_name, direction = key_of(link)
+        if target in self._retired:
+            self._tell("warning", "relation-end", path, f"{type_name}: {target} left for the archive")
+            text.links = without(text.links, [(target, type_name, direction)])
+        else:
+            self._tell("warning", "relation-end", path, f"{type_name}: no memory is {target}", _LOOK)
+
+    def _tell(self, level: Level, code: str, path: str, message: str, fix: str = MENDS) -> None:
+        self._found.faults.append(Finding(level, code, message, fix, path))
+
+
+def _says(link: Link, edge: Edge) -> bool:
+    """Whether `link` has the strength and the id of its `edge`."""
+    same = share_of(link.get("strength"), -1.0) == edge.strength
+    return same and text_of(link.get("edge_id")) == edge.id

@@ -1,0 +1,113 @@
+"""Decay at work: each memory's score written to ``_state.json``, and which memories sleep.
+
+A score of 0.5 is *active*, of 0.2 *fading*, of 0.05 *dormant*, below that *archived* (seed 2, C-16). Nothing
+that a person wrote or said sleeps, however old it is: see `may_sleep`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from pipeline.core.atomic import ensure_dir, write_atomic
+from pipeline.core.clock import parse_time
+from pipeline.domain.memory import HUMAN_ONLY
+from pipeline.hooklib import asleep
+from pipeline.store.catalogue.sieve import Sieve
+from pipeline.store.derived import usage
+from pipeline.store.derived.core_page import CORE_LEAST, Memories, band, score_of
+from pipeline.store.files.kept import micros
+from pipeline.store.files.layout import GRAPH, PRIVATE
+from pipeline.store.files.scanning import Document
+
+BANDS = ("active", "fading", asleep.DORMANT, asleep.ARCHIVED)
+EVERY = timedelta(days=1)
+_TOLERANCE = 1e-9
+_NO_PERSONS = ("assistant-inferred", "imported")
+"""Origins of which no person's word is a part, unless a source says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decayed:
+    """What became of all memories of a store: their `scores` by path, and the band of each that sleeps."""
+
+    scores: Mapping[str, float]
+    asleep: Mapping[str, str]
+
+    def band_of(self, path: str) -> str:
+        """Return the band of the memory at `path`; one that may not sleep is fading at least."""
+        own = band(self.scores[path])
+        return self.asleep.get(path, own if own in BANDS[:2] else BANDS[1])
+
+    def counts(self) -> dict[str, int]:
+        """Return how many memories are in each band."""
+        found = Counter(map(self.band_of, self.scores))
+        return {name: found[name] for name in BANDS}
+
+
+def decay(
+    root: Path, memories: Memories, documents: Sequence[Document], sieve: Sieve, now: datetime
+) -> Decayed:
+    """Return the score of each of `documents`, all those of the store at `root`, and which sleep."""
+    state, at = usage.read_state(root), micros(now)
+    scores = {
+        worth.path: score_of(worth, usage.access_of(state, memories.id_of(worth.path), worth.path), at)
+        for worth in memories.worths
+    }
+    tired = {path for path, score in scores.items() if score < CORE_LEAST - _TOLERANCE}
+    saying = {word: sieve.saying(documents, word) for word in _NO_PERSONS} if tired else {}
+    named = sieve.saying(documents, '"origin":') if tired else set()
+    found = {}
+    for item in documents:
+        if item.path not in tired:
+            continue
+        # Of a large store most are told apart without looking into them.
+        by_nobody = any(item.path in paths for paths in saying.values())
+        by_schema = item.path.startswith(f"{GRAPH}/") and item.path not in named and bool(item.own_id)
+        if (by_nobody or by_schema) and may_sleep(item):
+            found[item.path] = band(scores[item.path])
+    return Decayed(scores, found)
+
+
+def may_sleep(item: Document) -> bool:
+    """Whether a memory may ever be dormant or archived.
+
+    Not one that is pinned, that tells who the person is or how work is to be done (a rule), or behind which
+    a person stands: who said it, confirmed it or wrote the file. What is left are the assistant's own
+    conclusions, imports, and what a tool of schema v3 wrote: below ``graph/``, with an id and no origin.
+    """
+    head = item.head
+    if head.pinned or head.type_row.host_class in HUMAN_ONLY:
+        return False
+    if any(source.speaker == "person" for source in head.sources):
+        return False
+    if head.origin:
+        return head.origin in _NO_PERSONS
+    return item.path.startswith(f"{GRAPH}/") and bool(item.own_id)
+
+
+def is_due(root: Path, now: datetime) -> bool:
+    """Whether the scores of the store at `root` were last written a day ago, or never."""
+    last = parse_time(usage.noted(root, usage.DECAYED))
+    return last is None or not timedelta(0) <= now - last < EVERY
+
+
+def write(root: Path, found: Decayed, memories: Memories, now: datetime) -> bool:
+    """Write the scores into ``_state.json``, and which memories sleep; True if either changed."""
+    keys = {path: memories.id_of(path) or f"{usage.BY_PATH}{path}" for path in found.scores}
+    wrote = usage.write_scores(root, {keys[path]: score for path, score in found.scores.items()}, now)
+    return write_asleep(root, found.asleep) or wrote
+
+
+def write_asleep(root: Path, bands: Mapping[str, str]) -> bool:
+    """Write which memories sleep; True if that changed."""
+    file = root / asleep.FILE
+    if bands == asleep.asleep_in(str(root)):
+        return False
+    ensure_dir(root / PRIVATE)
+    lines = [f"{name} {path}\n" for path, name in sorted(bands.items()) if "\n" not in path]
+    write_atomic(file, "".join(lines).encode("utf-8", "surrogateescape"))
+    return True

@@ -1,0 +1,61 @@
+"""Versions of derived files: one newer than ours is left alone, and nothing beside it is written."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from pipeline.core import system
+from pipeline.core.errors import StoreError
+from pipeline.store.files.layout import MAX_DERIVED, read_regular
+
+OURS = {"_index.json": 2, "_state.json": 1}
+"""The version that we read and write of each."""
+_HEAD = 400
+_SAID = re.compile(rb'\A\s*\{\s*"version"\s*:\s*(?P<version>-?\d{1,9})\s*[,}]')
+
+
+class NewerVersionError(StoreError):
+    """A derived file was written by a newer version of its format."""
+
+
+def require_version(file: Path, held: Any, ours: int) -> None:
+    """Raise NewerVersionError where `held`, which stands in `file`, is of a higher version than `ours`."""
+    version = held.get("version") if isinstance(held, dict) else None
+    text = str(version).strip().partition(".")[0]
+    if isinstance(version, bool) or not text.isdecimal() or int(text[:9]) <= ours:
+        return
+    raise NewerVersionError(
+        f"it is of version {version}, and this Reverie knows version {ours}",
+        file=str(file),
+        fix="Update Reverie; or move the file away, and it is made anew (access counts are lost with it).",
+    )
+
+
+def require_ours(root: Path) -> None:
+    """Raise NewerVersionError where a derived file of the store at `root` is newer than what we write.
+
+    Only the head of each is read, where that says it.
+    """
+    for name, ours in OURS.items():
+        try:
+            found = _SAID.match(_head_of(root / name))
+            if found:
+                held: Any = {"version": int(found["version"])}
+            else:
+                held = orjson.loads(read_regular(root / name, MAX_DERIVED)[0])
+        except (OSError, StoreError, ValueError):
+            continue  # Missing, or damaged: whoever needs it says so, or makes it anew.
+        require_version(root / name, held, ours)
+
+
+def _head_of(file: Path) -> bytes:
+    handle = os.open(file, os.O_RDONLY | system.NO_LINK | system.NO_WAIT | system.OPEN)
+    try:
+        return os.read(handle, _HEAD)
+    finally:
+        os.close(handle)

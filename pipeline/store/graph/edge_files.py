@@ -1,0 +1,182 @@
+"""All edges of a store: the few that are asked for by id, or all of them.
+
+What was read of each file is kept in ``.reverie/edges.json`` with the stamp it had, so that only files that
+changed are read again. It can be thrown away.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from pipeline.core.atomic import write_atomic
+from pipeline.core.errors import DocumentError, StoreError, cause
+from pipeline.hooklib import times
+from pipeline.store.files.kept import is_settled
+from pipeline.store.files.layout import (
+    EDGES,
+    GRAPH,
+    MAX_DERIVED,
+    PRIVATE,
+    FileStamp,
+    Problem,
+    files_in,
+    read_regular,
+)
+from pipeline.store.graph import edge_file
+from pipeline.store.graph.edge_file import Edge
+
+FILE = f"{PRIVATE}/edges.json"
+_VERSION = 1
+_SHOWN = 500
+"""Characters of a description that are kept; of a longer one the file has the rest."""
+_FIELDS = ("id", "type", "from_id", "to_id", "from_title", "to_title", "strength", "created", "updated")
+_Held = dict[str, list[Any]]
+
+
+@dataclass(slots=True)
+class EdgeFiles:
+    """The edges of a store in the order of their paths, and the files from which none can be read.
+
+    Descriptions are whole up to 500 characters; `edge_file.read` gives the rest of one.
+    """
+
+    edges: list[Edge] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def has_edges(root: Path) -> bool:
+    """Whether the store at `root` has a folder of edges."""
+    return not (root / GRAPH).is_symlink() and (root / EDGES).is_dir() and not (root / EDGES).is_symlink()
+
+
+def all_edges(root: Path, *, keep: bool = False) -> EdgeFiles:
+    """Return all edges of the store at `root`; with `keep` what was read is kept for the next time."""
+    found = EdgeFiles()
+    if not has_edges(root):
+        return found
+    held, seen_ns = _kept(root), int(times.now() * 1e9)
+    now: _Held = {}
+    fresh = False
+    for path, stamp in files_in(root, EDGES, found.problems, known=held):
+        row = held.get(path)
+        if row is not None and row[:3] == [*stamp] and is_settled(stamp.ctime_ns, row[3]):
+            edge: Edge | None = _of_row(path, row)
+        else:
+            edge, row, fresh = _read(root, path, found.problems), None, True
+        if edge is not None:
+            found.edges.append(edge)
+            now[path] = row or _row(edge, stamp, seen_ns)
+    if keep and (fresh or now.keys() != held.keys()):
+        _keep(root, now)
+    return found
+
+
+def with_ids(root: Path, ids: Iterable[str]) -> dict[str, Edge]:
+    """Return the edges of `ids` whose files are there, by id; only files named for one of them are read."""
+    wanted = {ident for ident in ids if ident}
+    if not wanted or not has_edges(root):
+        return {}
+    ends = {ident[:6].lower() for ident in wanted}
+    found: dict[str, Edge] = {}
+    for path in _named(root, ends):
+        edge = _read(root, path, [])
+        if edge is not None and edge.id in wanted:
+            found.setdefault(edge.id, edge)
+    return found
+
+
+def beginning_with(root: Path, start: str) -> list[Edge]:
+    """Return the edges whose id begins with `start`, which has six characters at least."""
+    found = [_read(root, path, []) for path in _named(root, {start[:6].lower()})]
+    return [edge for edge in found if edge is not None and edge.id.lower().startswith(start.lower())]
+
+
+def named_for(root: Path, from_title: str, type_name: str, to_title: str) -> list[Edge]:
+    """Return the edges whose files are named as a new one between those titles would be."""
+    new = Edge("", type_name, from_title, to_title, from_title=from_title, to_title=to_title)
+    start = edge_file.path_of(new).removesuffix(".md")
+    found = [_read(root, path, []) for path in sorted(paths(root)) if path.startswith(start)]
+    return [edge for edge in found if edge is not None]
+
+
+def paths(root: Path) -> set[str]:
+    """Return the paths of all files in the folder of edges."""
+    if not has_edges(root):
+        return set()
+    with os.scandir(root / EDGES) as found:
+        return {f"{EDGES}/{entry.name}" for entry in found}
+
+
+def _named(root: Path, ends: set[str]) -> list[str]:
+    """Return the paths of edge files whose names end in one of `ends`, or in one and a number."""
+    found = []
+    for path in paths(root):
+        stem = path.removesuffix(".md")
+        last, _, number = stem.rpartition("-")
+        named = stem[-6:].lower() in ends or (number.isdigit() and last[-6:].lower() in ends)
+        if named and path.endswith(".md"):
+            found.append(path)
+    return sorted(found)
+
+
+def _read(root: Path, path: str, problems: list[Problem]) -> Edge | None:
+    try:
+        return edge_file.read(root, path)[0]
+    except FileNotFoundError:
+        return None
+    except DocumentError as error:
+        problems.append(Problem(path, error.line or 0, error.args[0], error.fix or ""))
+    except (StoreError, OSError) as error:
+        fix = (error.fix or "") if isinstance(error, StoreError) else ""
+        problems.append(Problem(path, 0, cause(error), fix))
+    return None
+
+
+def _row(edge: Edge, stamp: FileStamp, seen_ns: int) -> list[Any]:
+    values = [getattr(edge, name) for name in _FIELDS]
+    return [*stamp, seen_ns, *values, edge.description[:_SHOWN]]
+
+
+def _of_row(path: str, row: list[Any]) -> Edge:
+    return Edge(**dict(zip(_FIELDS, row[4:-1], strict=True)), description=row[-1], path=path)
+
+
+def _kept(root: Path) -> _Held:
+    """Return the rows that were kept; none where they can't be used: every file is read then."""
+    try:
+        values = orjson.loads(read_regular(root / FILE, MAX_DERIVED)[0])
+    except (OSError, StoreError, ValueError):
+        return {}
+    rows = values.get("edges") if isinstance(values, dict) and values.get("version") == _VERSION else None
+    if not isinstance(rows, dict):
+        return {}
+    return {path: row for path, row in rows.items() if _is_row(row)}
+
+
+def _is_row(row: Any) -> bool:
+    if not isinstance(row, list) or len(row) != 4 + len(_FIELDS) + 1:
+        return False
+    texts = [*row[4:10], *row[11:]]
+    return (
+        all(isinstance(number, int) for number in row[:4])
+        and isinstance(row[10], float | int)
+        and all(isinstance(text, str) for text in texts)
+    )
+
+
+def _keep(root: Path, rows: _Held) -> None:
+    if (root / PRIVATE).is_dir():
+        write_atomic(root / FILE, orjson.dumps({"version": _VERSION, "edges": rows}))
+
+
+def whole(root: Path, edge: Edge) -> Edge:
+    """Return `edge` with all of its description."""
+    if len(edge.description) < _SHOWN:
+        return edge
+    return replace(edge, description=edge_file.read(root, edge.path)[0].description)
