@@ -6,7 +6,7 @@ memory that left for the archive goes. What leads to one that nobody knows stays
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -23,7 +23,9 @@ from pipeline.store.graph.links import Ends, broken_in_diary
 from pipeline.store.graph.relations import (
     INCOMING,
     OUTGOING,
+    Key,
     Link,
+    Links,
     key_of,
     keys_of,
     link_to,
@@ -97,6 +99,7 @@ class _Look:
         self._found = found
         self._ends = BothEnds(store, now, approved=True)
         self._known = Ends(self._ends.snapshot)
+        self._links_by_key: dict[str, tuple[Links, Mapping[Key, Link]]] = {}
         self._retired = {item.id for item in store.retired() if item.id}
 
     def run(self, *, keep: bool) -> None:
@@ -142,7 +145,9 @@ class _Look:
                 "warning", "edge-self", edge.path, "an edge from a memory to itself", "Remove the file."
             )
             return
-        whole = self._ends.whole(replace(edge, from_id=source.id, to_id=target.id))
+        whole = edge
+        if (source.id, target.id) != (edge.from_id, edge.to_id):
+            whole = replace(edge, from_id=source.id, to_id=target.id)
         first = self._ends.by_key.setdefault(whole.key, edge)
         if first.path != edge.path:
             self._tell("warning", "edge-double", edge.path, f"{first.path} is the same edge")
@@ -152,8 +157,10 @@ class _Look:
         self._bring_in_step(whole, edge)
 
     def _bring_in_step(self, edge: Edge, written: Edge) -> None:
-        titled = self._ends.titled(edge)
-        if titled != self._ends.whole(written):
+        source, target = self._ends.text_of(edge.from_id), self._ends.text_of(edge.to_id)
+        titles = (source.title if source else "", target.title if target else "")
+        if edge is not written or titles != (edge.from_title, edge.to_title):
+            titled = self._ends.titled(self._ends.whole(edge))
             self._tell("warning", "edge-title", written.path, "it calls its memories by former titles or ids")
             self._ends.keep(titled)
         for end, far, direction in (
@@ -163,11 +170,11 @@ class _Look:
             text = self._ends.text_of(end)
             if text is None:
                 continue
-            link = link_to(far, edge.type, direction, strength=edge.strength, edge_id=edge.id)
-            known = next((each for each in text.links if key_of(each) == key_of(link)), None)
+            known = self._links_of(text).get((far, edge.type, direction))
             if known is None or not _says(known, edge):
                 path = text.document.path if text.document else written.path
                 self._tell("warning", "relation-end", path, f"it lacks what {written.path} says")
+                link = link_to(far, edge.type, direction, strength=edge.strength, edge_id=edge.id)
                 text.links = with_link(text.links, link)
 
     def _link(self, text: Text, link: Link, path: str) -> None:
@@ -203,11 +210,19 @@ class _Look:
             self._tell("warning", "edge-missing", path, f"there is no file of the edge {edge_id}")
             context = text_of(link.get("context"))
             self._ends.join(*ends, type_name, strength=strength, context=context, edge_id=edge_id)
-        back = link_to(text.id, type_name, mirrored(direction), strength=strength, edge_id=edge_id)
-        if key_of(back) not in keys_of(far.links):
+        if (text.id, type_name, mirrored(direction)) not in self._links_of(far):
+            back = link_to(text.id, type_name, mirrored(direction), strength=strength, edge_id=edge_id)
             at = far.document.path if far.document else path
             self._tell("warning", "relation-end", at, f"it lacks the other end of a relation of {path}")
             far.links = with_link(far.links, back)
+
+    def _links_of(self, text: Text) -> Mapping[Key, Link]:
+        """Return the relations of `text` as they are planned by now, by what they are known."""
+        held = self._links_by_key.get(text.id)
+        if held is None or held[0] is not text.links:
+            held = text.links, {key_of(link): link for link in text.links}
+            self._links_by_key[text.id] = held
+        return held[1]
 
     def _leads_nowhere(self, text: Text, link: Link, path: str) -> None:
         target, type_name, direction = key_of(link)

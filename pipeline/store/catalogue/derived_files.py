@@ -20,8 +20,9 @@ def write(root: Path, scanner: Scanner, documents: Sequence[Document], now: date
     """Bring all of them in step with `documents`, those of the store; return the paths written."""
     scored = usage.carry_over(root, scanner.ids, now) or usage.write_state(root, now)
     if documents and sleep.is_due(root, now):
-        decay(root, scanner, documents, now)
-        scored = True
+        memories = scanner.memories(documents)
+        found = sleep.decay(root, memories, documents, Sieve(scanner.asker), now)
+        scored = sleep.write(root, found, memories, now) or scored
     wrote = {
         usage.STATE: scored,
         memory_format.CORE: core_page.write_core(root, scanner.memories(documents), now),

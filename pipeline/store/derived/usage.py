@@ -66,7 +66,7 @@ def noted(root: Path, key: str) -> object:
 
 
 def write_scores(root: Path, scores: Mapping[str, float], now: datetime) -> bool:
-    """Write the decay `scores`, by the keys of their entries; True if anything but the time changed.
+    """Write the decay `scores`, by the keys of their entries; True if any changed, else nothing is written.
 
     Counts stay as they are; a memory that nobody asked for gets a count of 0. Raises StoreError as
     `count_uses` does.
@@ -77,10 +77,11 @@ def write_scores(root: Path, scores: Mapping[str, float], now: datetime) -> bool
         known = entries.get(key)
         entry = dict(known) if isinstance(known, dict) else {}
         entries[key] = {"access_count": 0, **entry, "decay_score": round(score, 4)}
-    changed: bool = entries != state["entries"]
+    if entries == state["entries"]:
+        return False
     state |= {"updated": iso(now), DECAYED: iso(now), "entries": entries}
     write_atomic(root / STATE, orjson.dumps(state))
-    return changed
+    return True
 
 
 def last_uses(root: Path) -> dict[str, datetime]:
