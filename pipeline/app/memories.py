@@ -51,19 +51,19 @@ def add(
     now = app.clock.now()
     words = statement.split()
     memory = Memory(
-        name=slugify(name) if name else _name_of(words),
+        name=slugify(name) if name else name_of(words),
         description=one_line(description or statement, MAX_DESCRIPTION),
         type=kind or guessed_type(statement, everywhere=app.is_user_scope),
         body=Body(statement, why).render(),
         id=new_id(),
-        title=_title_of(statement),
+        title=title_of(statement),
         created=now,
         updated=now,
         origin="hand-written",
         confidence=1.0,
     )
     snapshot = store.scan()
-    double, where = (None, "") if force else _double(app, snapshot, memory.body)
+    double, where = (None, "") if force else double_of(app, snapshot, memory.body)
     if double is not None:
         raise InputError(
             f"the memory {double.name} says this already{where}",
@@ -157,7 +157,7 @@ def _that_says_it(snapshot: Snapshot, body: str) -> Document | None:
     return None
 
 
-def _double(app: App, snapshot: Snapshot, body: str) -> tuple[Document | None, str]:
+def double_of(app: App, snapshot: Snapshot, body: str) -> tuple[Document | None, str]:
     """Return the memory, here or for all projects, that says `body` already, and where, as words."""
     double, everyone = _that_says_it(snapshot, body), scopes.user_scope(app)
     if double is None and app.store_override is None and not everyone.is_fresh:
@@ -165,7 +165,7 @@ def _double(app: App, snapshot: Snapshot, body: str) -> tuple[Document | None, s
     return double, ""
 
 
-def _name_of(words: Sequence[str]) -> str:
+def name_of(words: Sequence[str]) -> str:
     """Return the name of a memory that begins with `words`: as many whole words as `_MADE_NAME_CHARS` hold.
 
     A word alone that is longer, as in scripts without spaces, is cut. Small words at the end of a beginning
@@ -183,7 +183,7 @@ def _name_of(words: Sequence[str]) -> str:
     return name
 
 
-def _title_of(statement: str) -> str:
+def title_of(statement: str) -> str:
     """Return the first sentence of `statement`, with ``…`` in place of what a title has no room for."""
     return one_line(sentences(statement)[0].text, _TITLE_CHARS).rstrip(".,;:")
 

@@ -69,6 +69,9 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "recall": Entry("recall", "recall", "Show what recall would put before a prompt."),
         "injected": Entry("recall", "injected", "Show what recall put into a session, when and why."),
     },
+    "Other programs": {
+        "mcp": Entry("mcp", "mcp", "Serve the memories to an MCP client over stdio."),
+    },
     "What happened when": {
         "timeline": Entry("diary", "timeline", "List what conversations were about, day by day."),
         "day": Entry("diary", "day", "Show one day of the diary whole."),
