@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pipeline.app.application import App
 from pipeline.cli import front, output
 from pipeline.cli.options import JsonOption
 from pipeline.cli.tables import table
@@ -41,9 +42,7 @@ def mcp(
     if list_tools:
         _list(profile, as_json=as_json)
     elif http:
-        from pipeline.server.http import serve as serve_http
-
-        serve_http(profile, port)
+        _serve_http(profile, port)
     else:
         front.serve(profile)
 
@@ -54,6 +53,21 @@ def require_profile(profile: str) -> None:
         raise UsageError(LATER[profile], fix=f"Now there are {', '.join(_there())}.")
     if profile not in PROFILES:
         raise UsageError(f"there is no profile {profile!r}", fix=f"Profiles: {', '.join(_there())}.")
+
+
+def _serve_http(profile: str, port: int) -> None:
+    app = App()
+    app.require_settings()
+    from pipeline.server import http
+    from pipeline.server.requests import Requests
+
+    file = http.token_file(app.home)
+
+    def ready(url: str) -> None:
+        output.line(url)
+        output.talk(f"Clients show the token in {file} as `Authorization: Bearer TOKEN`. Ctrl-C ends it.")
+
+    http.serve(Requests(profile), app.here, file.read_text("utf-8").strip(), port=port, ready=ready)
 
 
 def _there() -> list[str]:

@@ -11,7 +11,8 @@ from pipeline import __version__
 from pipeline.server import jsonrpc
 from pipeline.server.jsonrpc import ProtocolError
 from pipeline.server.shapes import faults
-from pipeline.server.tools import Tool, of_profile
+from pipeline.server.tool import Tool
+from pipeline.server.tools import of_profile
 
 if TYPE_CHECKING:
     from pipeline.server.calls import Call, Run
@@ -62,6 +63,8 @@ class Requests:
 
     def _bounded(self, method: str, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Return what `work` gives; of a tool that can't do it an answer that says so."""
+        import logging
+
         from pipeline.core.errors import ReverieError, cause
         from pipeline.server.calls import CancelledCallError
 
@@ -75,6 +78,7 @@ class Requests:
             message = f"{cause(error)}. `reverie doctor` looks at the rest."
         except Exception as error:
             # The boundary of a request: whatever it meets, the client is told and the server goes on.
+            logging.getLogger("reverie.server").exception("a request failed: %s", method)
             message = f"a fault in Reverie: {type(error).__name__}: {error}. `reverie doctor` may help."
         if method != "tools/call":
             raise ProtocolError(jsonrpc.INTERNAL, message)

@@ -1,8 +1,8 @@
 """The server over stdin and stdout: one client, whose requests are answered in two lanes.
 
-What is quick goes in turn through one lane, what may take minutes through another, and neither keeps the loop
-from reading: so a call can be cancelled, and the client asked for its roots, while one runs. The pipe of stdout
-is taken away from everything else in the process at the start. What prints, prints to stderr.
+What is quick goes in turn through one lane, what may take minutes through another, and neither keeps the
+loop from reading: so a call can be cancelled, and the client asked for its roots, while one runs. The pipe of
+stdout is taken away from everything else in the process at the start: what prints, prints to stderr.
 """
 
 import os
@@ -168,7 +168,7 @@ class Connection:
         elif method == "notifications/cancelled":
             ident = params.get("requestId")
             with self._lock:
-                running = self._running.get(ident) if jsonrpc.is_id(ident) else None
+                running = self._running.get(ident) if isinstance(ident, str | int) else None
             if running is not None:
                 running.cancelled.set()
 
