@@ -48,11 +48,10 @@ _PROBLEMS_NAMED = 3
 class App:
     """Reverie for one home; `store` and `llm` override what the settings and the cwd would choose.
 
-    `folder` is where the project is for who does not stand in it, as a server does.
-
-    `user` chooses the user scope, the memories for all projects; `team` the folder of the project's team.
-    What of ``config.toml`` can't be used counts as its default, and `config_error` says so: what asks a model
-    then refuses (`require_settings`). One that only `looks` leaves nothing in the home.
+    `folder` counts as the cwd of who stands elsewhere, as a server does. `user` chooses the user scope, the
+    memories for all projects; `team` the folder of the project's team. What of ``config.toml``
+    can't be used counts as its default, and `config_error` says so: what asks a model then refuses
+    (`require_settings`). One that only `looks` leaves nothing in the home.
     """
 
     def __init__(
@@ -353,15 +352,8 @@ class App:
         from pipeline.app.status import overview
 
         with self.ledger(to_look=True) as ledger:
-            found = overview(
-                ledger,
-                self.home,
-                self.settings,
-                store=self.store_path,
-                llm=self.llm,
-                now=self.clock.now(),
-                here=self.here,
-            )
+            here, store, now = self.here, self.store_path, self.clock.now()
+            found = overview(ledger, self.home, self.settings, here, store=store, llm=self.llm, now=now)
         event = found["last_event"] is not None
         found["config"] = "" if self.config_error is None else _advised(self.config_error)
         return {**found, "next": "" if found["runs"] else self.next_step(event=event)}

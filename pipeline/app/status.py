@@ -51,7 +51,7 @@ OFFLINE_MEANS = (
 
 
 def overview(
-    ledger: Ledger, home: Path, settings: Settings, *, store: Path, llm: str, now: datetime, here: Path
+    ledger: Ledger, home: Path, settings: Settings, here: Path, *, store: Path, llm: str, now: datetime
 ) -> dict[str, Any]:
     """Return the state of everything, for the project at `here`: queue, runs, spend, provider, store."""
     provider, reason = describe(llm, settings.model)

@@ -68,10 +68,10 @@ def reflect(call: Call, given: dict[str, Any]) -> Answer:
 
     call.go_on("looking at what changed")
     report = consolidate(call.app(), force=True, dry_run=given.get("dry_run", False), between=between)
-    return _told(report)
+    return _as_answer(report)
 
 
-def _told(report: DreamReport) -> Answer:
+def _as_answer(report: DreamReport) -> Answer:
     return {
         "word": report.word,
         "reason": report.reason,

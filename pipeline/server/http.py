@@ -20,7 +20,7 @@ from pipeline.core.errors import InputError
 from pipeline.core.home import Home
 from pipeline.server.calls import Call
 from pipeline.server.folders import project_of
-from pipeline.server.jsonrpc import ProtocolError
+from pipeline.server.jsonrpc import ROOTS_SECONDS, ProtocolError
 from pipeline.server.requests import INSTRUCTIONS, Requests
 
 try:
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 _HOST = "127.0.0.1"
-_ROOTS_SECONDS = 5.0
 _NEEDS_PROJECT = ("tools/call", "resources/list", "resources/read")
 _Result = TypeVar("_Result", bound=types.Result)
 
@@ -156,7 +155,7 @@ async def _roots(context: ServerRequestContext[Any]) -> list[str]:
     asked = context.session.client_capabilities
     if asked is None or asked.roots is None:
         return []
-    with anyio.move_on_after(_ROOTS_SECONDS):
+    with anyio.move_on_after(ROOTS_SECONDS):
         try:
             return [str(root.uri) for root in (await context.session.list_roots()).roots]
         except MCPError:

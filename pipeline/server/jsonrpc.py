@@ -15,6 +15,8 @@ A later one begins with ``server/discover``; its clients fall back to these wher
 """
 MOST_BYTES = 4 << 20
 """Of one message."""
+ROOTS_SECONDS = 5.0
+"""How long a client has to name its roots; then the folder counts in which the server was started."""
 
 
 class ProtocolError(Exception):

@@ -107,8 +107,8 @@ class Requests:
         if wrong:
             return failed("; ".join(wrong))
         found = self._run_of(tool)(call(), arguments)
-        told = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
-        return {"content": [{"type": "text", "text": told}], "structuredContent": found, "isError": False}
+        text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+        return {"content": [{"type": "text", "text": text}], "structuredContent": found, "isError": False}
 
     def _run_of(self, tool: Tool) -> "Run":
         if tool.name in self._own:
@@ -149,8 +149,8 @@ def page(key: str, entries: list[dict[str, Any]], params: Params) -> dict[str, A
     """Return the page of `entries` that the cursor among `params` means, and the cursor of the next."""
     start = _start(params.get("cursor"), len(entries))
     more = start + PAGE < len(entries)
-    told = {"nextCursor": base64.urlsafe_b64encode(b"%d" % (start + PAGE)).decode()} if more else {}
-    return {key: entries[start : start + PAGE], **told}
+    following = {"nextCursor": base64.urlsafe_b64encode(b"%d" % (start + PAGE)).decode()} if more else {}
+    return {key: entries[start : start + PAGE], **following}
 
 
 def failed(message: str) -> dict[str, Any]:

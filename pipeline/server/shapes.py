@@ -65,8 +65,8 @@ def or_none(of: Schema) -> Schema:
 
 
 def _about(kind: str, about: str, more: Mapping[str, Any]) -> Schema:
-    told = {"type": kind, "description": about or None, **more}
-    return {key: value for key, value in told.items() if value is not None}
+    found = {"type": kind, "description": about or None, **more}
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def faults(value: Any, schema: Schema, name: str = "arguments") -> Iterator[str]:

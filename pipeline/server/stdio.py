@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from pipeline.server.calls import Call
 
-_ROOTS_SECONDS = 5.0
-"""How long a client has to name its roots; then the folder counts in which it started the server."""
 _BEAT_SECONDS = 2.0
 """Between two signs of life of a slow call whose client asked for progress."""
 _PART = 1 << 16
@@ -124,7 +122,7 @@ class Connection:
             slow = [running.cancelled for running in self._running.values() if running.slow]
         for cancelled in slow:
             cancelled.set()
-        self._roots.told([])
+        self._roots.take([])
         self._quick.finish()
 
     # -- what calls need of the client -----------------------------------------------------------------
@@ -160,7 +158,7 @@ class Connection:
         if message.get("id") == f"roots-{self._roots.asked}":
             found = result.get("roots") if isinstance(result, dict) else None
             uris = [item.get("uri") for item in found or () if isinstance(item, dict)]
-            self._roots.told([uri for uri in uris if isinstance(uri, str)])
+            self._roots.take([uri for uri in uris if isinstance(uri, str)])
 
     def _take_notification(self, method: str, params: Mapping[str, Any]) -> None:
         if method == "notifications/roots/list_changed":
@@ -203,17 +201,17 @@ class Connection:
             if running.cancelled.is_set():
                 return
             result = self._requests.answer(method, params, lambda: self._call(params, running, ended))
-            told: dict[str, Any] = {"id": ident, "result": result}
+            answer: dict[str, Any] = {"id": ident, "result": result}
         except CancelledCallError:
             return
         except ProtocolError as error:
-            told = jsonrpc.error(ident, error.code, str(error))
+            answer = jsonrpc.error(ident, error.code, str(error))
         finally:
             ended.set()
             with self._lock:
                 del self._running[ident]
         if not running.cancelled.is_set():
-            self._wire.send(told)
+            self._wire.send(answer)
 
     def _call(self, params: dict[str, Any], running: _Running, ended: threading.Event) -> "Call":
         from pipeline.server.calls import Call
@@ -238,7 +236,7 @@ class _Roots:
     def __init__(self) -> None:
         self.asked = 0
         self._known: list[str] | None = None
-        self._told = threading.Event()
+        self._taken = threading.Event()
         self._lock = threading.Lock()
 
     def to_ask(self) -> int:
@@ -246,20 +244,20 @@ class _Roots:
         with self._lock:
             if self._known is not None:
                 return 0
-            self._told.clear()
+            self._taken.clear()
             self.asked += 1
             return self.asked
 
     def wait(self) -> list[str]:
         """Return them, none where the client does not say in time."""
         if self._known is None:
-            self._told.wait(_ROOTS_SECONDS)
+            self._taken.wait(jsonrpc.ROOTS_SECONDS)
         return self._known or []
 
-    def told(self, uris: list[str]) -> None:
+    def take(self, uris: list[str]) -> None:
         """Take in what the client said."""
         self._known = uris
-        self._told.set()
+        self._taken.set()
 
     def forget(self) -> None:
         """Ask anew at the next call."""

@@ -1,6 +1,7 @@
 """Hostile and odd input: each request is answered as JSON-RPC has it, and the server goes on."""
 
 import sys
+from typing import Any
 
 import pytest
 
@@ -73,7 +74,7 @@ def test_no_resource_leads_out_of_the_store(project):
     assert {answers[ask["id"]]["error"]["code"] for ask in reads} == {NO_RESOURCE}
 
 
-HOSTILE = [
+HOSTILE: list[tuple[str, dict[str, Any], str]] = [
     ("get", {"name": "../../../etc/passwd"}, "no memory"),
     ("get", {"name": "/etc/passwd"}, "no memory"),
     ("get", {"name": "\ud800"}, "half a character"),

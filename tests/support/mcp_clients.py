@@ -33,8 +33,9 @@ def parameters(folder: Path, *more: str) -> StdioServerParameters:
 def client(folder: Path, *more: str, roots: "list[Path] | None" = None) -> Client:
     """Return the SDK's client for a server that is started in `folder`, with `roots` if it has any."""
 
-    async def named(_: Any) -> ListRootsResult:
-        return ListRootsResult(roots=[Root(uri=root.as_uri()) for root in roots or ()])  # type: ignore[arg-type]
+    async def named(context: Any) -> ListRootsResult:
+        del context
+        return ListRootsResult(roots=[Root(uri=root.as_uri()) for root in roots or ()])
 
     return Client(parameters(folder, *more), list_roots_callback=named if roots is not None else None)
 
