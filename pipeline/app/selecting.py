@@ -73,15 +73,16 @@ def select(
 
 
 def _found(app: App, query: str, problems: list[str] | None) -> Iterator[tuple[Document, str, float]]:
+    there = [scope for scope in scopes.all_of(app) if not scope.is_fresh]
+    if not there:
+        return
+    hits = search.search(app, query, limit=MOST, problems=problems)
     documents = {
         (str(scope.store_path), document.path): document
-        for scope in scopes.all_of(app)
-        if not scope.is_fresh
-        for document in scope.memories(None)[0]
+        for scope in there
+        for document in scope.open_store().scan().documents
     }
-    if not documents:
-        return
-    for hit in search.search(app, query, limit=MOST, problems=problems):
+    for hit in hits:
         document = documents.get((hit.store, hit.path))
         if document is not None:
             yield document, hit.scope, hit.score

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from pipeline.app.application import App
+    from pipeline.store import Store
 
 
 _BEAT = 0.001
@@ -30,7 +31,10 @@ class Peer(Protocol):
 
 
 class Call:
-    """A call for the project at `folder`; `cancelled` says that nobody waits for it any more."""
+    """A call for the project at `folder`; `cancelled` says that nobody waits for it any more.
+
+    `kept` are the stores that earlier calls in the same thread have opened.
+    """
 
     def __init__(
         self,
@@ -39,8 +43,12 @@ class Call:
         token: str | int | None = None,
         peer: Peer | None = None,
         cancelled: Callable[[], bool] = bool,
+        kept: dict[Path, Store] | None = None,
     ) -> None:
         self.folder = folder
+        self.later: list[Callable[[], object]] = []
+        """What is done once the answer is sent."""
+        self._kept = kept
         self._token = token
         self._peer = peer
         self._cancelled = cancelled
@@ -49,9 +57,9 @@ class Call:
 
     def app(self, *, user: bool = False) -> App:
         """Return the use cases for the project, or for what is kept for all."""
-        from pipeline.app.application import App
+        from pipeline.server.serving import ServedApp
 
-        return App(folder=self.folder, user=user)
+        return ServedApp(self.folder, user=user, kept={} if self._kept is None else self._kept)
 
     def go_on(self, message: str = "") -> None:
         """Tell the client that the work goes on; CancelledCallError where it does not wait any more."""

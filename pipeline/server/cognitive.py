@@ -42,7 +42,7 @@ def recall(call: Call, given: dict[str, Any]) -> Answer:
 
 def get(call: Call, given: dict[str, Any]) -> Answer:
     """Return one memory whole; counts as a use of it."""
-    return lean.whole(call.app(), given["id"])
+    return lean.whole(call, given["id"])
 
 
 def search(call: Call, given: dict[str, Any]) -> Answer:

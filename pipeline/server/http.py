@@ -122,8 +122,8 @@ class _Answers:
                 cancelled=(gone := Event()).is_set,
             )
             try:
-                found: Mapping[str, Any] = await anyio.to_thread.run_sync(
-                    lambda: self._requests.answer(method, given, lambda: call), abandon_on_cancel=True
+                found = await anyio.to_thread.run_sync(
+                    lambda: self._answered(method, given, call), abandon_on_cancel=True
                 )
             except ProtocolError as error:
                 raise MCPError(error.code, str(error)) from error
@@ -132,6 +132,11 @@ class _Answers:
             return kind.model_validate(found)
 
         return answer
+
+    def _answered(self, method: str, given: Mapping[str, Any], call: Call) -> dict[str, Any]:
+        found = self._requests.answer(method, given, lambda: call)
+        self._requests.finish(call)
+        return found
 
 
 class _Peer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from pipeline.app import explaining, on_behalf, scopes
@@ -17,6 +18,7 @@ from pipeline.hooklib.memory_format import speaker
 from pipeline.hooklib.ownership import TOLD
 from pipeline.search.refresh import borne_out
 from pipeline.server.calls import Answer, Call
+from pipeline.store import Document
 from pipeline.verify.provenance import said_at
 
 FINDER = Finder()
@@ -41,13 +43,13 @@ def hits(app: App, given: dict[str, Any], wanted: Filter, *, limit: int = 10) ->
 
 def get(call: Call, given: dict[str, Any]) -> Answer:
     """Return one memory whole; counts as a use of it."""
-    return whole(call.app(), given["name"])
+    return whole(call, given["name"])
 
 
-def whole(asked: App, name: str) -> Answer:
+def whole(call: Call, name: str) -> Answer:
     """Return all of the memory `name` that a reader needs."""
-    app, document = FINDER.find(asked, name)
-    notes = recalling.count_use(app, "show", document)
+    app, document = FINDER.find(call.app(), name)
+    call.later.append(lambda: _count_use(app, document))
     memory = document.memory
     hand = TOLD if borne_out(app.home, [document]) else document.hand
     moment = said_at(memory)
@@ -65,8 +67,12 @@ def whole(asked: App, name: str) -> Answer:
         "scope": scope_of(app),
         "pinned": memory.pinned,
         "replaces": [was.text for was in memory.replaces],
-        "notes": notes,
     }
+
+
+def _count_use(app: App, document: Document) -> None:
+    for problem in recalling.count_use(app, "show", document):
+        logging.getLogger("reverie.server").warning("%s", problem)
 
 
 def remember(call: Call, given: dict[str, Any]) -> Answer:

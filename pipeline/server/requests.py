@@ -4,6 +4,7 @@ import base64
 import json
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,11 @@ class Requests:
             raise ProtocolError(jsonrpc.INTERNAL, message)
         return failed(message)
 
+    def finish(self, call: "Call") -> None:
+        """Do what a call left for after its answer; what goes wrong is told in the log alone."""
+        for work in call.later:
+            self._bounded("tools/call", partial(_done, work))
+
     def is_slow(self, method: str, params: Params) -> bool:
         """Whether the request is for a tool that may take minutes."""
         tool = self.tools.get(str(params.get("name"))) if method == "tools/call" else None
@@ -143,6 +149,11 @@ class Requests:
         from pipeline.server import prompts
 
         return prompts.filled(params.get("name"), params.get("arguments"))
+
+
+def _done(work: Callable[[], object]) -> dict[str, Any]:
+    work()
+    return {}
 
 
 def page(key: str, entries: list[dict[str, Any]], params: Params) -> dict[str, Any]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipeline.server.calls import Call
+    from pipeline.store import Store
 
 _BEAT_SECONDS = 2.0
 """Between two signs of life of a slow call whose client asked for progress."""
@@ -106,6 +107,7 @@ class Connection:
         self._initialized = self._has_roots = False
         self._roots = _Roots()
         self._running: dict[str | int, _Running] = {}
+        self._kept: dict[Path, Store] = {}
         self._lock = threading.Lock()
 
     def run(self) -> None:
@@ -194,13 +196,13 @@ class Connection:
 
     def _answer(self, ident: str | int, method: str, params: dict[str, Any], running: _Running) -> None:
         """Answer one request, in its lane; one that was cancelled gets no answer."""
-        from pipeline.server.calls import CancelledCallError
+        from pipeline.server.calls import Call, CancelledCallError
 
-        ended = threading.Event()
+        ended, calls = threading.Event(), list[Call]()
         try:
             if running.cancelled.is_set():
                 return
-            result = self._requests.answer(method, params, lambda: self._call(params, running, ended))
+            result = self._requests.answer(method, params, lambda: self._call(params, running, ended, calls))
             answer: dict[str, Any] = {"id": ident, "result": result}
         except CancelledCallError:
             return
@@ -212,8 +214,12 @@ class Connection:
                 del self._running[ident]
         if not running.cancelled.is_set():
             self._wire.send(answer)
+        for call in calls:
+            self._requests.finish(call)
 
-    def _call(self, params: dict[str, Any], running: _Running, ended: threading.Event) -> "Call":
+    def _call(
+        self, params: dict[str, Any], running: _Running, ended: threading.Event, calls: "list[Call]"
+    ) -> "Call":
         from pipeline.server.calls import Call
         from pipeline.server.folders import project_of
 
@@ -224,7 +230,9 @@ class Connection:
             token=token if jsonrpc.is_id(token) else None,
             peer=self,
             cancelled=running.cancelled.is_set,
+            kept=None if running.slow else self._kept,
         )
+        calls.append(call)
         if running.slow and token is not None:
             threading.Thread(target=_beat, args=(call, ended), daemon=True).start()
         return call

@@ -80,6 +80,5 @@ MEMORY = answer(
     scope=text(),
     pinned=flag(),
     replaces=many(text()),
-    notes=many(text()),
 )
 WRITTEN = answer(name=text(), id=text(), type=text(), origin=text(), scope=text(), note=text())

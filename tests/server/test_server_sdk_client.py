@@ -1,5 +1,7 @@
 """The official SDK's own client drives the server over stdio: it validates each answer by its schema."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import anyio
@@ -105,6 +107,34 @@ def test_the_roots_of_a_client_decide_its_project(tmp_path):
     for folder in folders:
         folder.mkdir()
     within(by_roots, *folders)
+
+
+def by_command(project, *arguments):
+    command = [sys.executable, "-m", "pipeline.cli.main", *arguments]
+    subprocess.run(command, cwd=project, check=True, capture_output=True, timeout=60)
+
+
+async def beside(project):
+    async with client(project) as session:
+        first = await call(session, "remember", text=FACT, type="reference")
+        assert (await call(session, "get", name=first["name"]))["text"] == FACT
+        by_command(project, "add", "--name", "wiki", "The wiki is at the new address.")
+        assert (await call(session, "recall", query="wiki address"))["memories"][0]["by"] == "the user"
+        assert (await call(session, "get", name="wiki"))["by"] == "the user"
+        store = Path((await call(session, "status"))["store"])
+        file = store / "wiki.md"
+        file.write_text(file.read_text("utf-8").replace("new address", "third address"), "utf-8")
+        edited = await call(session, "get", name="wiki")
+        assert edited["text"] == "The wiki is at the third address." and edited["by"] == "edited by hand"
+        by_command(project, "forget", "wiki")
+        assert (await session.call_tool("get", {"name": "wiki"})).is_error
+        assert not (await call(session, "recall", query="wiki address"))["memories"]
+        by_command(project, "restore", "wiki")
+        assert "third" in (await call(session, "get", name="wiki"))["text"]
+
+
+def test_what_others_change_meanwhile_is_seen_at_the_next_question(project):
+    within(beside, project)
 
 
 async def eight(project):
