@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import sys
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
@@ -30,15 +31,18 @@ def served(project):
         server.terminate()
 
 
-def session(served, roots=None):
+@asynccontextmanager
+async def session(served, roots=None):
     address, token = served
 
     async def named(context):
         return ListRootsResult(roots=[Root(uri=root.as_uri()) for root in roots or ()])
 
-    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=30)
-    transport = streamable_http_client(address, http_client=http)
-    return Client(transport, mode="legacy", list_roots_callback=named if roots is not None else None)
+    asked = named if roots is not None else None
+    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=30) as http:
+        transport = streamable_http_client(address, http_client=http)
+        async with Client(transport, mode="legacy", list_roots_callback=asked) as client:
+            yield client
 
 
 async def eight(served, folders):
