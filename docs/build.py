@@ -7,6 +7,7 @@ run (ids, the temporary directory) does not count as a difference.
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import re
 import subprocess
@@ -22,6 +23,7 @@ from pipeline.evaluation.reading import read_session
 from pipeline.evaluation.report import Table, tables
 from pipeline.evaluation.scoring import Score
 from pipeline.evaluation.suite_run import Choice, Reader, evaluate
+from pipeline.server import tools
 
 ROOT = Path(__file__).resolve().parents[1]
 _RANDOM = re.compile(
@@ -129,6 +131,19 @@ def layers() -> str:
     return table
 
 
+def profiles() -> str:
+    """Return what the list of tools of each profile of the MCP server costs a model's context."""
+    rows = [
+        "| profile | tools offered | characters of the list | tokens, estimated |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    for name in (tools.LEAN, tools.COGNITIVE, tools.ALL):
+        listed = [tool.listed for tool in tools.of_profile(name).values() if tool.run]
+        size = len(json.dumps(listed, separators=(",", ":"), ensure_ascii=False))
+        rows.append(f"| `{name}` | {len(listed)} | {size:,} | {round(size / 4):,} |")
+    return "\n".join(rows)
+
+
 def performance() -> str:
     """Return the tables of what was measured, from `docs/performance.json`: nothing is measured anew."""
     sys.path[:0] = [str(ROOT)]
@@ -145,6 +160,7 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "evaluation": ("docs/evaluation.md", evaluation),
     "layers": ("pipeline/README.md", layers),
     "performance": ("docs/performance.md", performance),
+    "profiles": ("docs/cognitive.md", profiles),
 }
 
 

@@ -45,9 +45,10 @@ _PROBLEMS_NAMED = 3
 class App:
     """Reverie for one home; `store` and `llm` override what the settings and the cwd would choose.
 
-    `user` chooses the user scope, the memories for all projects; `team` the folder of the project's team.
-    What of ``config.toml`` can't be used counts as its default, and `config_error` says so: what asks a model
-    then refuses (`require_settings`). One that only `looks` leaves nothing in the home.
+    `folder` counts as the cwd of who stands elsewhere, as a server does. `user` chooses the user scope, the
+    memories for all projects; `team` the folder of the project's team. What of ``config.toml``
+    can't be used counts as its default, and `config_error` says so: what asks a model then refuses
+    (`require_settings`). One that only `looks` leaves nothing in the home.
     """
 
     def __init__(
@@ -58,12 +59,14 @@ class App:
         team: bool = False,
         llm: str | None = None,
         looks: bool = False,
+        folder: Path | None = None,
     ) -> None:
         named = {"--store": store is not None, "--user": user, "--team": team}
         both = [option for option, given in named.items() if given]
         if len(both) > 1:
             raise UsageError(f"{' and '.join(both)} exclude each other", fix="Name one of them.")
         self.home = paths.home_dir()
+        self.folder = folder
         self.settings: Settings
         self.settings, self.config_error = config.load_or_defaults(self.home, keep=not looks)
         zone.use(self.settings.extraction.time_zone, self.home)
@@ -85,9 +88,14 @@ class App:
     # -- opening ----------------------------------------------------------------------------------
 
     @property
+    def here(self) -> Path:
+        """Return the folder that decides which project is meant."""
+        return self.folder or Path.cwd()
+
+    @property
     def store_path(self) -> Path:
         """Return the memory folder commands act on: ``--store``, else the one of the project here."""
-        store_path = self.store_override or paths.project_store(Path.cwd())
+        store_path = self.store_override or paths.project_store(self.here)
         return paths.speakable(store_path)
 
     @property
@@ -164,7 +172,7 @@ class App:
         if self.store_override is None:
             from pipeline.worker import check_owner
 
-            check_owner(store, Path.cwd(), claim=create)
+            check_owner(store, self.here, claim=create)
         return store
 
     def known_stores(self) -> str:
@@ -343,9 +351,8 @@ class App:
         from pipeline.app.status import overview
 
         with self.ledger(to_look=True) as ledger:
-            found = overview(
-                ledger, self.home, self.settings, store=self.store_path, llm=self.llm, now=self.clock.now()
-            )
+            here, store, now = self.here, self.store_path, self.clock.now()
+            found = overview(ledger, self.home, self.settings, here, store=store, llm=self.llm, now=now)
         event = found["last_event"] is not None
         found["config"] = "" if self.config_error is None else _advised(self.config_error)
         return {**found, "next": "" if found["runs"] else self.next_step(event=event)}
@@ -357,7 +364,7 @@ class App:
         from pipeline.app.status import next_step
         from pipeline.install import claude_settings
 
-        wired = event or bool(claude_settings.wiring(paths.project_root(Path.cwd())).sources)
+        wired = event or bool(claude_settings.wiring(paths.project_root(self.here)).sources)
         return next_step(self.settings.store.mode, wired=wired, event=event)
 
     def memories(self, kind: str | None) -> tuple[list[Document], list[str]]:

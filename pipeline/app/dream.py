@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from pipeline.app.application import App
 from pipeline.consolidation.commit.report import DreamReport
@@ -13,11 +13,20 @@ from pipeline.core.errors import ReverieError
 from pipeline.core.ids import new_id
 
 
-def consolidate(app: App, *, force: bool = False, dry_run: bool = False) -> DreamReport:
-    """Dream over the store of `app` now; `force` skips the gates, `dry_run` only says what would be done."""
+def consolidate(
+    app: App, *, force: bool = False, dry_run: bool = False, between: Callable[[], object] = int
+) -> DreamReport:
+    """Dream over the store of `app` now; `force` skips the gates, `dry_run` only says what would be done.
+
+    `between` is called before each question to the model; what it raises ends the dream there. What was
+    answered until then is kept for the next one.
+    """
     store = app.open_store()
     with app.ledger() as ledger, app.alone(ledger) as worker:
-        phase = PhaseContext(ledger, store, worker.client(), app.settings, app.clock)
+        client = worker.client()
+        if client is not None:
+            client.between = between
+        phase = PhaseContext(ledger, store, client, app.settings, app.clock)
         return dream(phase, home=app.home, force=force, dry_run=dry_run)
 
 

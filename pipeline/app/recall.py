@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from pipeline.app import retired
 from pipeline.app.application import App
@@ -57,7 +56,7 @@ def recall(app: App, query: str, *, explain: bool = False, dormant: bool = False
         user_store=everywhere,
         now=app.clock.now().timestamp(),
         # A folder named by hand may be any project's, so its anchors are not looked for here.
-        root=str(paths.project_root(Path.cwd())) if app.store_override is None else "",
+        root=str(paths.project_root(app.here)) if app.store_override is None else "",
     )
     asked = [] if explain else found.items
     found.problems += _note(
@@ -91,8 +90,13 @@ def show(app: App, name: str) -> tuple[Document, list[str]]:
     store = app.open_store()
     found = retired.read(store, name)
     note = retired.note_on(store, name, found)
-    uses = _note(app, "show", [(str(store.path), found.id, found.name, found.path, found.digest)])
-    return found, [*([note] if note else []), *uses]
+    return found, [*([note] if note else []), *count_use(app, "show", found)]
+
+
+def count_use(app: App, use: Use, document: Document) -> list[str]:
+    """Note that `document` of the store of `app` was used; return why that can't be counted."""
+    values = (str(app.store_path), document.id, document.name, document.path, document.digest)
+    return _note(app, use, [values])
 
 
 def _note(app: App, use: Use, asked: list[tuple[str, str, str, str, str]]) -> list[str]:

@@ -45,6 +45,13 @@ def user_scope(app: App) -> App:
     return other
 
 
+def project_scope(app: App) -> App:
+    """Return `app` as it acts on the memories of the project it stands in."""
+    other = copy(app)
+    other.store_override = None
+    return other
+
+
 def _teams(app: App) -> list[App]:
     """Return `app` as it acts on the team's folder in the project's, if there is one."""
     if app.team_path is None:

@@ -51,9 +51,9 @@ OFFLINE_MEANS = (
 
 
 def overview(
-    ledger: Ledger, home: Path, settings: Settings, *, store: Path, llm: str, now: datetime
+    ledger: Ledger, home: Path, settings: Settings, here: Path, *, store: Path, llm: str, now: datetime
 ) -> dict[str, Any]:
-    """Return the state of everything: queue, runs, spend, conversations, provider, store."""
+    """Return the state of everything, for the project at `here`: queue, runs, spend, provider, store."""
     provider, reason = describe(llm, settings.model)
     down = outages.known(ledger, provider)
     queued = [job for job in jobs.list_jobs(ledger) if job.state != "done"]
@@ -62,12 +62,12 @@ def overview(
         "store": str(store),
         "shared": ownership.is_team(str(store)),
         "team": _team(store),
-        "waiting_folder": folders.waiting(Path.cwd())[0],
-        "moved_from": ownership.moved_from(str(store), str(paths.project_root(Path.cwd()))),
+        "waiting_folder": folders.waiting(here)[0],
+        "moved_from": ownership.moved_from(str(store), str(paths.project_root(here))),
         "left_behind": moves.left_behind(files.stores(ledger), store),
         **files_of_others(home, store, settings),
         "ledger": ledger.note,
-        "left_alone": projects.why_ignored(str(Path.cwd()), settings.projects.only, settings.projects.ignore),
+        "left_alone": projects.why_ignored(str(here), settings.projects.only, settings.projects.ignore),
         "mode": settings.store.mode,
         "at": now.timestamp(),
         "provider": {

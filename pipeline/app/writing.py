@@ -51,9 +51,10 @@ _MEANT = {**dict.fromkeys(_OF_PROCEDURES, "procedure"), **dict.fromkeys(_OF_TASK
 class NewMemory:
     """A memory to be written; what is empty is left out, or made from `content`.
 
-    `origin` says whose word it is: one that is no person's is refused where a person would have to decide.
-    With `force` a second memory may say the same, and a person's text may read like a permission. Unless
-    `episode` is false, the diary gets an entry.
+    `origin` says whose word it is, and `by_person` is false where an agent asks for it: then, as for an
+    origin that is no person's, it is refused where a person would have to decide. With `force` a second
+    memory may say the same, and a person's text may read like a permission. Unless `episode` is false, the
+    diary gets an entry.
     """
 
     type: str
@@ -76,6 +77,12 @@ class NewMemory:
     sources: Sequence[Evidence] = ()
     force: bool = False
     episode: bool = True
+    by_person: bool = True
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether a person stands behind all of it."""
+        return self.by_person and self.origin in PERSONS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +139,7 @@ def store_memory(app: App, store: Store, new: NewMemory) -> Written:
         )
     change_id, planned = new_id(), None
     for attempt in range(_TRIES):
-        door = Door(store, now=app.clock.now(), approved=new.origin in PERSONS)
+        door = Door(store, now=app.clock.now(), approved=new.is_decided)
         planned = door.create(memory)
         if isinstance(planned, Flaw):
             raise _refused(app, memory, planned)
@@ -212,7 +219,7 @@ def _made(app: App, new: NewMemory) -> Memory:
     values["description"] = one_line(_nfc(new.description), MAX_DESCRIPTION) or first_line(body)
     values["name"] = slugify(new.name) if new.name else slugify(title or values["description"])[:_NAME_CHARS]
     memory = Memory(**{**values, "id": new_id(), "created": now, "updated": now})
-    _require_fit([*_texts(memory), new.name], sure=new.force or new.origin not in PERSONS)
+    _require_fit([*_texts(memory), new.name], sure=new.force or not new.is_decided)
     return memory
 
 

@@ -1,4 +1,4 @@
-"""What is asked most, or must begin soon: ``--help``, ``status``, ``ingest --dir``, past the command tree.
+"""What is asked most, or must begin soon: ``--help``, ``status``, ``ingest --dir``, ``mcp``, past the tree.
 
 The tree takes longer to load than these take to answer. It gives the same bytes, which a test compares. What
 is not exactly one of these goes to it.
@@ -33,6 +33,8 @@ def answered(arguments: "Sequence[str]") -> bool:
         status(as_json=len(arguments) > 1)
     elif len(arguments) == 3 and _is_ingest(*arguments):
         ingest(arguments[2])
+    elif (profile := served(arguments)) != "":
+        serve(profile)
     elif arguments in (["--help"], ["-h"], ["help"]):
         text = top_help(streams.columns())
         if not text:
@@ -62,6 +64,27 @@ def ingest(folder: str) -> None:
     from pipeline.cli import ingesting, output
 
     output.settings_trouble(ingesting.ingest(folder=Path(folder)).config_error)
+
+
+def served(arguments: "Sequence[str]") -> str:
+    """Return the profile that an MCP client asks for, "" where `arguments` ask for something else."""
+    if list(arguments[:1]) != ["mcp"]:
+        return ""
+    from pipeline.server import tools
+
+    options = " ".join(arguments[1:]).replace("--profile=", "--profile ").split(" ")
+    if arguments[1:] and (len(options) != 2 or options[0] != "--profile"):
+        return ""
+    profile = options[1] if arguments[1:] else tools.LEAN
+    return profile if profile in tools.PROFILES and profile not in tools.LATER else ""
+
+
+def serve(profile: str) -> None:
+    """Serve over stdio until the client goes. It waits for the first answer, so nothing else is loaded."""
+    from pipeline.server import stdio
+    from pipeline.server.requests import Requests
+
+    stdio.serve(Requests(profile))
 
 
 def statusline() -> None:

@@ -10,7 +10,8 @@ import typer
 
 from pipeline.app import first_run, folders
 from pipeline.app.application import App
-from pipeline.cli import output
+from pipeline.cli import clients, output
+from pipeline.cli.clients import ClientOption, McpOption
 from pipeline.cli.diagnostics import tell_first_sight
 from pipeline.cli.options import JsonOption
 from pipeline.cli.progress import progress
@@ -51,6 +52,8 @@ _OPEN = "Sessions that are open now keep the hooks they began with; new ones hav
 
 
 def init(
+    client: ClientOption = None,
+    mcp: McpOption = None,
     status_line: StatusLineOption = None,
     dry_run: DryRunOption = False,
     yes: AgreedOption = False,
@@ -62,11 +65,15 @@ def init(
     """
     app = App()
     app.require_settings()
+    tell = output.talk if as_json else output.line
+    if client:
+        clients.register(client, dry_run=dry_run, yes=yes, tell=tell)
+        return
     facts = _Facts(app, as_json=as_json)
     if status_line or not first_run.wired(paths.project_root(Path.cwd())):
-        tell = output.talk if as_json else output.line
         file = claude_settings.user_file()
         _install(file, status_line, facts, dry_run=dry_run, yes=yes, unasked=False, tell=tell)
+    clients.offer(mcp, dry_run=dry_run, yes=yes, tell=tell)
     facts.tell()
     if not as_json:
         _tell_folder(app)
@@ -173,7 +180,8 @@ def _remove(homes: Sequence[Path], edits: list[Edit], scheduled: Sequence[str]) 
     hooks.remove(homes, edits)
     for edit in edits:
         if not commands.is_ours(edit.file):
-            output.line(f"{'removed' if edit.after is None else 'hooks taken out of'} {edit.file}")
+            what = "the server" if edit.about else "hooks"
+            output.line(f"{'removed' if edit.after is None else f'{what} taken out of'} {edit.file}")
     if any(commands.is_ours(edit.file) for edit in edits):
         output.line(f"removed the commands in {commands.folder()}")
     if scheduled:

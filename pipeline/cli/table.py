@@ -91,6 +91,9 @@ COMMANDS: Mapping[str, Mapping[str, Entry]] = {
         "recall": Entry("recall", "recall", "Show what recall would put before a prompt."),
         "injected": Entry("recall", "injected", "Show what recall put into a session, when and why."),
     },
+    "Other programs": {
+        "mcp": Entry("mcp", "mcp", "Serve the memories to an MCP client over stdio."),
+    },
     "What happened when": {
         "timeline": Entry("diary", "timeline", "List what conversations were about, day by day."),
         "episodes": Entry("views", "episodes", "List the entries of the diary, the newest first."),

@@ -145,6 +145,11 @@ class Home:
         return self.path / home_files.SESSION_MEMORY
 
     @property
+    def mcp_token(self) -> Path:
+        """Return what clients of the server over HTTP have to show."""
+        return self.path / home_files.MCP_TOKEN
+
+    @property
     def installed(self) -> Path:
         """Return the record of what installing did."""
         return self.path / home_files.INSTALLED

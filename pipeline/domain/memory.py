@@ -19,7 +19,11 @@ _WORD = re.compile(r"\w+")
 
 HostClass = Literal["user", "feedback", "project", "reference"]
 Tier = Literal["core", "learning", "task"]
-Origin = Literal["user-stated", "user-confirmed", "assistant-inferred", "imported", "hand-written"]
+Origin = Literal[
+    "user-stated", "user-confirmed", "assistant-inferred", "assistant-written", "imported", "hand-written"
+]
+GUESSES = frozenset({"assistant-inferred", "assistant-written"})
+"""Origins of what only the assistant said; the second is of what it wrote through a tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +217,7 @@ class Memory:
     @property
     def is_a_guess(self) -> bool:
         """Whether only the assistant said it, and no person confirmed it."""
-        return self.origin == "assistant-inferred"
+        return self.origin in GUESSES
 
     @property
     def holds_no_persons_words(self) -> bool:

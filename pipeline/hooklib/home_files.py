@@ -56,6 +56,9 @@ STARTS = "recall/starts"
 """The latest starts of sessions, so that of two hooks for one only the first answers."""
 SESSION_MEMORY = "session-memory"
 
+MCP_TOKEN = "mcp.token"
+"""What clients of the MCP server over HTTP have to show."""
+
 INSTALLED = "installed.json"
 BACKUPS = "backups"
 SCHEDULE_MADE = "schedule-made"

@@ -35,6 +35,7 @@ SPEAKERS = {
     "user-stated": "the user",
     "user-confirmed": "Claude, confirmed by the user",
     "assistant-inferred": "Claude, not confirmed",
+    "assistant-written": "Claude, not confirmed",
     "imported": "an import",
     "hand-written": "the user",
 }

@@ -50,6 +50,12 @@ def config_dir() -> str:
     return os.path.expanduser(os.environ.get("CLAUDE_CONFIG_DIR") or "~/.claude")
 
 
+def client_file() -> str:
+    """Return the file in which Claude Code keeps its own state, and the MCP servers for all projects."""
+    named = os.environ.get("CLAUDE_CONFIG_DIR")
+    return os.path.expanduser(f"{named or '~'}/.claude.json")
+
+
 def home_dir() -> str:
     """Return Reverie's own state directory: ``$REVERIE_HOME`` in a shell, else where the hooks find it.
 

@@ -22,7 +22,7 @@ from pipeline.hooklib import home_files, jsonish
 from pipeline.hooklib.events import EVENTS
 from pipeline.hooklib.plain import whole_lines
 from pipeline.hooklib.settings import step_for
-from pipeline.install import claude_settings, hook_edit
+from pipeline.install import claude_settings, clients, hook_edit
 from pipeline.install import status_line as status_lines
 from pipeline.install.hook_registration import note_interpreter
 from pipeline.text.humanize import count
@@ -30,11 +30,15 @@ from pipeline.text.humanize import count
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One change of a settings file: its text `before` and `after`, each None where there is no file."""
+    """One change of a settings file: its text `before` and `after`, each None where there is no file.
+
+    `about` says what it is where it is not about hooks.
+    """
 
     file: Path
     before: str | None
     after: str | None
+    about: str = ""
 
     @property
     def changes(self) -> bool:
@@ -53,6 +57,8 @@ class Edit:
     @property
     def summary(self) -> str:
         """Return in a few lines what comes into a settings file, or leaves it; `diff` has it line by line."""
+        if self.about:
+            return self.about
         old, new = self.before or "", self.after or ""
         here, there = hook_edit.ours(old, self.file), hook_edit.ours(new, self.file)
         free, free_then = (status_lines.is_free(text, self.file) for text in (old, new))
@@ -197,9 +203,12 @@ def _removal(home: Path, record: Record, file: Path) -> Edit:
     kept = record.of(file)
     if now is None:
         return Edit(file, None, None)
-    before = _earlier(home, kept) if kept else None
+    before, client = _earlier(home, kept) if kept else None, clients.of_file(file)
+    about = f"out of {file}:\n  the server {clients.NAME} for {client.title}" if client else ""
     if kept is not None and _digest(now) == kept.wrote and (kept.absent or before is not None):
-        return Edit(file, now, None if kept.absent else before)
+        return Edit(file, now, None if kept.absent else before, about)
+    if client is not None:
+        return Edit(file, now, clients.without_server(now, client, file, before=before or ""), about)
     if file.suffix != ".json":
         return Edit(file, now, now)  # a command that the person changed since is theirs
     without = hook_edit.without_hooks(now, file, before=before or "")
@@ -210,9 +219,17 @@ def _carry_over(noted: _Kept, kept: _Kept, edit: Edit) -> None:
     """Let `kept` go back to what was before our first change, if nobody changed the file since that."""
     if edit.before is not None and _digest(edit.before) == noted.wrote:
         kept.backup, kept.absent = noted.backup, noted.absent
-    elif edit.file.suffix == ".json" and edit.before and hook_edit.ours(edit.before, edit.file):
+    elif _has_ours(edit):
         # It holds entries of ours and a person's changes: no bytes to go back to.
         kept.backup = ""
+
+
+def _has_ours(edit: Edit) -> bool:
+    """Whether the file held something of ours before `edit`."""
+    before, client = edit.before or "", clients.of_file(edit.file)
+    if client is not None:
+        return clients.has_server(before, client, edit.file)
+    return edit.file.suffix == ".json" and bool(before and hook_edit.ours(before, edit.file))
 
 
 def _had(home: Path) -> list[str] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pipeline.core.errors import LedgerError
@@ -161,12 +162,15 @@ def find_entry(ledger: Ledger, session_id: str, uuid: str) -> EntryRow | None:
     if not rows:
         return None
     spoken = [row for row in rows if row["speaker"]] or rows[:1]
-    first = spoken[0]
+    return replace(_entry(spoken[0]), text="\n".join(row["content"] for row in spoken))
+
+
+def _entry(first: sqlite3.Row) -> EntryRow:
     return EntryRow(
         row=first["id"],
-        session_id=session_id,
-        uuid=uuid,
-        text="\n".join(row["content"] for row in spoken),
+        session_id=first["session_id"],
+        uuid=first["uuid"],
+        text=first["content"],
         at=first["timestamp"],
         speaker=first["speaker"],
         channel=first["channel"],
@@ -204,6 +208,16 @@ def was_said(ledger: Ledger, source: Evidence) -> bool:
     from pipeline.text.quotes import quoted_in
 
     return quoted_in(source.quote, entry.text)
+
+
+def by_person(ledger: Ledger, *, limit: int) -> list[EntryRow]:
+    """Return the latest `limit` entries that a person wrote and that stand, newest first."""
+    rows = ledger.rows(
+        "SELECT e.*, f.path FROM memory_transcript_entries e JOIN memory_file_states f ON f.id = e.file_id"
+        f" WHERE e.speaker = 'person' AND {SPEECH} ORDER BY e.id DESC LIMIT ?",
+        (limit,),
+    )
+    return [_entry(row) for row in rows]
 
 
 def _first(ledger: Ledger, key: str, column: str) -> str | None:

@@ -75,6 +75,8 @@ class Client:
         self._attempts = settings.attempts
         self._sleep = sleep
         self._mask = mask
+        self.between: Callable[[], object] = int
+        """Called before each question; what it raises is the asker's."""
 
     def complete(self, request: Request, schema: type[T]) -> Reply[T]:
         """Return `request`'s answer as a value of type `schema`.
@@ -84,6 +86,7 @@ class Client:
         value came: RefusedError, TruncatedError, TooLongError, InvalidReplyError, or what the provider
         raised.
         """
+        self.between()
         request = _sendable(request, self._mask)
         wanted = structured.schema_of(schema)
         answer = first = self._call(request, wanted, schema)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from pipeline.core.clock import latest
-from pipeline.domain.memory import Evidence, Memory, Origin
+from pipeline.domain.memory import GUESSES, Evidence, Memory, Origin
 from pipeline.domain.sentences import key_of, sentences
 
 _VOUCHED = frozenset({"user-stated", "user-confirmed", "hand-written"})
@@ -39,7 +39,7 @@ def sentence_said_at(memory: Memory, text: str) -> datetime | None:
 
 def vouched(memory: Memory) -> bool:
     """Whether a person's words stand behind `memory`."""
-    if memory.origin == "assistant-inferred":
+    if memory.origin in GUESSES:
         return False
     return memory.origin in _VOUCHED or any(source.speaker == "person" for source in memory.sources)
 

@@ -13,7 +13,7 @@ LAYERS = (
     "extraction consolidation recall install",
     "worker",
     "app evaluation",
-    "diagnostics",
+    "diagnostics server",
     "cli",
 )
 """Units of `pipeline/` by level. A unit imports from lower levels only, never from its own."""

@@ -34,6 +34,8 @@ OWNERS = {
     "wordllama": {"pipeline/search/vectors/embedded.py"},
     "numpy": {"pipeline/search/vectors/nearest.py"},
     "tomlkit": {"pipeline/install/config_edit.py"},
+    "mcp": {"pipeline/server/http.py"},
+    "uvicorn": {"pipeline/server/http.py"},
     "typer": {"pipeline/cli"},
     "rich": {"pipeline/cli/cells.py", "pipeline/cli/progress.py"},
 }

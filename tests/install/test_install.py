@@ -274,7 +274,7 @@ def test_in_a_terminal_it_asks_and_no_is_no(machine: Machine) -> None:
 
 def test_in_a_terminal_the_status_line_is_offered(machine: Machine) -> None:
     machine.write(FOREIGN)
-    said = typed(machine, "init", answer=b"y\ny\n")
+    said = typed(machine, "init", answer=b"y\ny\nn\n")
     assert said.index("Write this to") < said.index("status line what was learned")
     line = json.loads(machine.settings.read_text("utf-8"))["statusLine"]
     assert line == status_line.setting()["statusLine"]
@@ -282,12 +282,41 @@ def test_in_a_terminal_the_status_line_is_offered(machine: Machine) -> None:
     assert machine.settings.read_text("utf-8") == FOREIGN
 
 
+def test_in_a_terminal_the_server_is_offered_once_the_hooks_are_in(machine: Machine) -> None:
+    state = Path(machine.env["HOME"]) / ".claude.json"
+    state.write_text('{"numStartups": 5, "projects": {}}', "utf-8")
+    assert "MCP server" not in typed(machine, "init", answer=b"n\n")
+    assert f"by an MCP server in {state}? [y/N]" in typed(machine, "init", answer=b"y\nn\ny\n")
+    server = json.loads(state.read_text("utf-8"))["mcpServers"]["reverie"]
+    assert (server["type"], server["args"]) == ("stdio", ["mcp"])
+    assert "MCP server" not in typed(machine, "init", answer=b"")
+    machine.reverie("uninstall")
+    assert f"out of {state}:\n  the server reverie for Claude Code" in machine.out
+    assert f"the server taken out of {state}" in machine.out
+    assert state.read_text("utf-8") == '{"numStartups": 5, "projects": {}}'
+
+
+def test_daily_other_clients_are_registered_at_a_yes_alone(machine: Machine) -> None:
+    before = machine.everything()
+    assert "--dry-run" not in machine.reverie("init", "--client", "cursor", "--dry-run")
+    assert '+    "reverie": {' in machine.out and machine.everything() == before
+    assert "nobody can be asked" in machine.reverie("init", "--client", "cursor", code=1)
+    assert "there is no client 'emacs'" in machine.reverie("init", "--client", "emacs", code=2)
+    assert machine.everything() == before
+    machine.reverie("init", "--client", "cursor", "--client", "codex", "--yes")
+    for file in (".cursor/mcp.json", ".codex/config.toml"):
+        assert "reverie" in (Path(machine.env["HOME"]) / file).read_text("utf-8")
+    assert "already there" in machine.reverie("init", "--client", "cursor", "--yes") + machine.out
+    machine.reverie("uninstall")
+    assert not (Path(machine.env["HOME"]) / ".cursor").exists()
+
+
 @pytest.mark.parametrize("command", ["init", "install"])
 def test_daily_what_a_person_decides_by_comes_before_the_question(machine: Machine, command: str) -> None:
     said = typed(machine, command, answer=b"n\n")
     assert said.count("leaves the machine") == 1 and "nothing was changed" in said
     assert said.index("leaves the machine") < said.index("Write this to") and "none yet" not in said
-    said = typed(machine, command, answer=b"y\nn\n")
+    said = typed(machine, command, answer=b"y\nn\nn\n")
     assert said.count("leaves the machine") == 1
 
 

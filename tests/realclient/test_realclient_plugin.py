@@ -20,7 +20,8 @@ from tests.realclient.test_realclient import PREFERENCE, remember
 pytestmark = pytest.mark.realclient
 
 SHIPPED = (
-    *(".claude-plugin", "hooks", "skills", "bin", "pipeline", "prompts", "README.md", "pyproject.toml"),
+    *(".claude-plugin", ".mcp.json", "hooks", "skills", "bin", "pipeline", "prompts"),
+    *("README.md", "pyproject.toml"),
 )
 
 

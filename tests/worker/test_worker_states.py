@@ -66,8 +66,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 )
 HEALS = (("work",), ("work", "--retry"))
 """What mends a damaged ledger, and so comes last, each on its own."""
-NEED_NO_LEDGER = {"demo", "eval"}
-"""They work in a home of their own."""
+NEED_NO_LEDGER = {"demo", "eval", "mcp"}
+"""They work in a home of their own, or answer a client (`tests/server`)."""
 NOT_FOR_PEOPLE = re.compile(r"Traceback|fault in Reverie|\[Errno|(?<!\.)\bsqlite3?\.|\b[A-Z][A-Za-z]+Error\b")
 ROOM = 24_000
 """Bytes a file may have on the disk that is full: what a command prints fits, a ledger does not."""

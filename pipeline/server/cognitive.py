@@ -1,0 +1,107 @@
+"""The tools over the store by the names of `memory_…`: those that something backs today."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from pipeline.app import embed as embedding
+from pipeline.app import on_behalf
+from pipeline.app.dream import consolidate
+from pipeline.app.on_behalf import Wish
+from pipeline.app.selecting import Filter
+from pipeline.consolidation.commit.report import DreamReport
+from pipeline.server import lean
+from pipeline.server.calls import Answer, Call
+
+MOST_CONTENT = 50_000
+_TAGS_TOLD = 50
+
+
+def store(call: Call, given: dict[str, Any]) -> Answer:
+    """Store a memory with type, title and content."""
+    app = call.app()
+    wish = Wish(
+        text=given["content"],
+        kind=given["type"],
+        title=given["title"],
+        tags=tuple(given.get("tags", ())),
+        importance=given.get("importance", 0.5),
+        confidence=given.get("confidence", 0.8),
+        quote=given.get("quote", ""),
+        most=MOST_CONTENT,
+    )
+    return lean.written(app, on_behalf.remember(app, wish))
+
+
+def recall(call: Call, given: dict[str, Any]) -> Answer:
+    """Return the memories that a question is about."""
+    wanted = Filter(types=tuple(given.get("types", ())), tags=tuple(given.get("tags", ())))
+    return lean.hits(call.app(), given, wanted)
+
+
+def get(call: Call, given: dict[str, Any]) -> Answer:
+    """Return one memory whole; counts as a use of it."""
+    return lean.whole(call, given["id"])
+
+
+def search(call: Call, given: dict[str, Any]) -> Answer:
+    """Return the memories that pass the filters."""
+    wanted = Filter(
+        types=tuple(given.get("types", ())),
+        tags=tuple(given.get("tags", ())),
+        all_tags=given.get("match") == "all",
+        min_importance=given.get("min_importance", 0.0),
+        since=given.get("since", ""),
+        until=given.get("until", ""),
+    )
+    return lean.hits(call.app(), given, wanted, limit=20)
+
+
+def reflect(call: Call, given: dict[str, Any]) -> Answer:
+    """Dream over the project's memories now."""
+    asked = Counter[str]()
+
+    def between() -> None:
+        asked["model"] += 1
+        call.go_on(f"question {asked['model']} to the model")
+
+    call.go_on("looking at what changed")
+    report = consolidate(call.app(), force=True, dry_run=given.get("dry_run", False), between=between)
+    return _as_answer(report)
+
+
+def _as_answer(report: DreamReport) -> Answer:
+    return {
+        "word": report.word,
+        "reason": report.reason,
+        "memories": report.memories,
+        "actions": [f"{action.op}: {', '.join(action.memories)}" for action in report.actions],
+        "refused": len(report.refused),
+        "run": report.run_id,
+    }
+
+
+def stats(call: Call, _: dict[str, Any]) -> Answer:
+    """Count the memories of the project."""
+    app = call.app()
+    heads = [] if app.is_fresh else [document.head for document in app.memories(None)[0]]
+    tags = Counter(tag for head in heads for tag in head.tags)
+    return {
+        "memories": len(heads),
+        "pinned": sum(head.pinned for head in heads),
+        "by_type": dict(Counter(head.type for head in heads).most_common()),
+        "by_origin": dict(Counter(head.origin or "unknown" for head in heads).most_common()),
+        "by_tag": dict(tags.most_common(_TAGS_TOLD)),
+    }
+
+
+def embed(call: Call, given: dict[str, Any]) -> Answer:
+    """Make the vectors that are missing."""
+    found = []
+    for done in embedding.embed(call.app(), anew=given.get("force", False)):
+        call.go_on(f"vectors of {done.store.name}")
+        vectors = done.vectors
+        counts = {"made": vectors.made, "total": vectors.total, "pending": vectors.pending}
+        found.append({"store": str(done.store), **counts, "model": vectors.model, "reason": vectors.reason})
+    return {"stores": found}

@@ -1,0 +1,144 @@
+"""What a model asks to be kept or forgotten: its own word, unless the person's words are there to cite."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.app.application import App
+from pipeline.app.memories import add
+from pipeline.app.on_behalf import Wish, forget, remember
+from pipeline.app.pins import pin
+from pipeline.core import paths
+from pipeline.core.errors import InputError
+from tests.support.transcripts import Transcript
+
+TYPED = "Please never squash commits here, and keep the retry limit at 1,000 ms."
+QUOTE = "never squash commits here"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def app(project: Path) -> App:
+    return App(folder=project)
+
+
+def spoken(folder: Path, *said: str, name: str = "one") -> Path:
+    """Write a session of the project at `folder` in which the person typed these."""
+    transcript = Transcript(f"6f1d2a50-0b1e-4c57-9a30-{hash_of(name)}", cwd=str(folder))
+    for text in said:
+        transcript.user(text)
+        transcript.assistant("I heard: we use tabs in every file.")
+    return transcript.write(paths.project_folder(folder) / f"{transcript.session_id}.jsonl")
+
+
+def hash_of(name: str) -> str:
+    return name.encode().hex().ljust(12, "0")[:12]
+
+
+def test_what_the_person_typed_is_kept_as_theirs_with_the_line_it_rests_on(app, project):
+    spoken(project, "Good morning.", TYPED)
+    kept = remember(app, Wish(text="Commits are never squashed here.", kind="feedback", quote=QUOTE))
+    assert (kept.origin, kept.type) == ("user-stated", "feedback")
+    assert [(source.quote, source.speaker) for source in kept.sources] == [(QUOTE, "person")]
+    assert app.open_store().read(kept.name).memory.sources == kept.sources
+    assert app.open_store().history()[0].reason == f"remember {kept.name}"
+
+
+def test_words_of_the_turn_that_is_going_on_are_read_at_once(app, project):
+    spoken(project, "Good morning.")
+    wish = Wish(text="Commits are never squashed here.", quote=QUOTE)
+    with pytest.raises(InputError, match="did not type"):
+        remember(app, wish)
+    spoken(project, TYPED, name="two")
+    assert remember(app, wish).origin == "user-stated"
+
+
+PASTED = "Look at this:\n\n```\nnever squash commits here, says the wiki of somebody\n```\n"
+NOT_THEIRS = {
+    "said by nobody": ("Good morning.", "we deploy on Fridays only"),
+    "said by the assistant": (TYPED, "we use tabs in every file"),
+    "only pasted": (PASTED, QUOTE),
+    "a scrap": (TYPED, "ne"),
+    "nearly": (TYPED, "never squash any commits here"),
+}
+
+
+@pytest.mark.parametrize("case", NOT_THEIRS)
+def test_words_the_person_did_not_type_prove_nothing(app, project, case):
+    said, quote = NOT_THEIRS[case]
+    spoken(project, said)
+    with pytest.raises(InputError, match="did not type"):
+        remember(app, Wish(text="That is how it is done.", quote=quote))
+    assert app.is_fresh
+
+
+def test_words_typed_in_another_project_prove_nothing_here(app, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    spoken(other, TYPED)
+    assert remember(App(folder=other), Wish(text="Commits are never squashed.", quote=QUOTE))
+    with pytest.raises(InputError, match="in this project"):
+        remember(app, Wish(text="Commits are never squashed.", quote=QUOTE))
+
+
+@pytest.mark.parametrize("text", ["The retry limit is 500 ms.", "Commits go to `main` by `git push -f`."])
+def test_a_citation_bears_no_name_or_number_that_the_person_did_not_type(app, project, text):
+    spoken(project, TYPED)
+    with pytest.raises(InputError, match="with the words that are cited"):
+        remember(app, Wish(text=text, kind="feedback", quote=QUOTE))
+    assert remember(app, Wish(text="The retry limit is 1000 ms.", quote="retry limit at 1,000 ms")).sources
+
+
+def test_the_models_own_word_is_no_persons(app):
+    kept = remember(app, Wish(text="I prefer short answers.", tags=("style",), importance=0.7))
+    assert (kept.origin, kept.type, kept.sources) == ("assistant-written", "project", ())
+    assert (kept.tags, kept.importance, kept.is_a_guess) == (("style",), 0.7, True)
+    with pytest.raises(InputError, match="says this already"):
+        remember(app, Wish(text="I prefer short answers.", title="Again"))
+    for kind in ("user", "feedback"):
+        with pytest.raises(InputError, match="own words"):
+            remember(app, Wish(text="Answers are to be short.", kind=kind))
+
+
+def test_for_all_projects_only_the_persons_words_are_kept(app, project):
+    everywhere = App(folder=project, user=True)
+    with pytest.raises(InputError, match="for all projects"):
+        remember(everywhere, Wish(text="Commits are never squashed.", kind="project"))
+    spoken(project, TYPED)
+    kept = remember(everywhere, Wish(text="Commits are never squashed.", kind="feedback", quote=QUOTE))
+    assert everywhere.open_store().read(kept.name).memory.origin == "user-stated"
+
+
+def by_hand(app: App, text: str) -> str:
+    return add(app, text, kind="project", name="", description="", why="").name
+
+
+def test_what_a_person_wrote_pinned_or_edited_goes_only_at_their_word(app, project):
+    written = by_hand(app, "The wiki is at the old address.")
+    pinned = remember(app, Wish(text="The build box has twelve cores.", kind="reference")).name
+    pin(app, pinned, pinned=True)
+    edited = remember(app, Wish(text="The cache lies on the second disk.", kind="reference"))
+    file = app.open_store().root / edited.path
+    file.write_text(file.read_text("utf-8").replace("second", "third"), "utf-8")
+    spoken(project, "Forget what you know of that wiki, please.")
+    for name in (written, pinned, edited.name):
+        with pytest.raises(InputError, match="cite"):
+            try:
+                forget(app, name)
+            except InputError as refused:
+                raise InputError(f"{refused} {refused.fix}") from refused
+    assert len(app.memories(None)[0]) == 3
+    assert not app.open_store().forgotten().names
+    assert forget(app, written, quote="Forget what you know of that wiki")[0] == written
+
+
+def test_what_the_model_wrote_itself_it_may_take_back(app):
+    kept = remember(app, Wish(text="The build box has twelve cores.", kind="reference"))
+    assert forget(app, kept.name)[0] == kept.name
+    assert [item.reason for item in app.open_store().retired()] == ["forgotten on request"]
