@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.context import known_stores, look_at_store
-from pipeline.core.errors import StoreError
+from pipeline.core.errors import LedgerError, StoreError
 from pipeline.core.home import Home
 from pipeline.ledger import Ledger, look_at_ledger
 from pipeline.store import Document, Store
@@ -43,8 +43,13 @@ def write_from(
 ) -> list[str]:
     """Do what `write` does with the ledger in `home`, if there is one; return the path if it was written."""
     path = Home(home).ledger
-    with look_at_ledger(path) if path.exists() else nullcontext() as ledger:
-        return [reflection_page.FILE] if write(ledger, settings, store, documents, now) else []
+    try:
+        with look_at_ledger(path) if path.exists() else nullcontext() as ledger:
+            wrote = write(ledger, settings, store, documents, now)
+    except LedgerError:
+        # A damaged one keeps no page from being made; what is wrong with it is said where it is needed.
+        wrote = write(None, settings, store, documents, now)
+    return [reflection_page.FILE] if wrote else []
 
 
 def _tags_of_projects(

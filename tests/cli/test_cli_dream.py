@@ -37,7 +37,7 @@ class Case:
 
     def files(self):
         """What a person has in the folder: the memories."""
-        files = tree(self.root, skip=(".reverie", "archive"))
+        files = tree(self.root, skip=(".reverie", "archive", "episodes"))
         return {n: raw for n, raw in files.items() if n.endswith(".md") and n.islower()}
 
 
