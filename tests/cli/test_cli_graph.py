@@ -5,16 +5,20 @@ import pytest
 from tests.support.cognitive import DROPS, EDGE, REDIS, SOLUTION_PATH, lay_out
 
 
+class Place:
+    """A store of schema v3 outside of Claude Code's folders, and a `reverie` that works on it."""
+
+    def __init__(self, desk, store):
+        self._desk = desk
+        self.store = lay_out(store)
+
+    def __call__(self, command, *arguments, code=0):
+        return self._desk.here(command, "--store", self.store, *arguments, code=code)
+
+
 @pytest.fixture
 def place(desk, tmp_path):
-    """A store of schema v3 outside of Claude Code's folders, and a `reverie` that works on it."""
-    store = lay_out(tmp_path / "cognitive")
-
-    def run(command, *arguments, code=0):
-        return desk.here(command, "--store", store, *arguments, code=code)
-
-    run.store = store
-    return run
+    return Place(desk, tmp_path / "cognitive")
 
 
 def test_two_memories_are_related_listed_and_parted(place):
