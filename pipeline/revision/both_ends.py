@@ -361,7 +361,15 @@ class BothEnds:
         ends = (text, other) if direction == OUTGOING else (other, text)
         context = text_of(link.get("context"))
         edge_id = text_of(link.get("edge_id"))
-        self.join(*ends, type_name, strength=_strength(link), context=context, edge_id=edge_id)
+        description = edge_files.kept_description(self._store.root, edge_id) if text.fixed else ""
+        self.join(
+            *ends,
+            type_name,
+            strength=_strength(link),
+            context=context,
+            description=description,
+            edge_id=edge_id,
+        )
 
     def _bequeath(self, edge: Edge, former: str, heir: Text | None) -> None:
         """Let `edge` of a memory that leaves lead to its `heir`, or remove it."""

@@ -137,6 +137,7 @@ def test_what_is_restored_has_its_relations_again_at_both_ends(app: App, store: 
     assert codes(store) == [] and files(store)[PROBLEM_PATH] == before[PROBLEM_PATH]
     (edge,) = graph.edges(app, store)
     assert (edge.id, edge.from_id, edge.to_id) == (EDGE, REDIS, DROPS)
+    assert EDGE_TEXT.endswith(f"\n{edge.description}\n")
 
 
 OURS = {"type": "project", "origin": "assistant-inferred"}

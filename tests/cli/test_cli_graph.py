@@ -1,40 +1,43 @@
 """`relate`, `related`, `edges` and `decay` as a person calls them, and what sleeps in `search`."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from tests.support.cognitive import DROPS, EDGE, REDIS, SOLUTION_PATH, lay_out
 
 
+class Place:
+    """A store of schema v3 outside of Claude Code's folders, and a `reverie` that works on it."""
+
+    def __init__(self, desk, store):
+        self._desk = desk
+        self.store = lay_out(store)
+
+    def __call__(self, command, *arguments, code=0):
+        return self._desk.here(command, "--store", self.store, *arguments, code=code)
+
+
 @pytest.fixture
 def place(desk, tmp_path):
-    """A store of schema v3 outside of Claude Code's folders, and a `reverie` that works on it."""
-    store = lay_out(tmp_path / "cognitive")
-
-    def run(command, *arguments, code=0):
-        return desk.here(command, "--store", store, *arguments, code=code)
-
-    return SimpleNamespace(run=run, store=store)
+    return Place(desk, tmp_path / "cognitive")
 
 
 def test_two_memories_are_related_listed_and_parted(place):
-    said = place.run("relate", "deploy-major-domo-to-production", "requires", "a1b2c3", "--strength", "0.9")
+    said = place("relate", "deploy-major-domo-to-production", "requires", "a1b2c3", "--strength", "0.9")
     assert said.out.startswith("related    “Deploy Major Domo to production” REQUIRES “Fixed Redis")
-    assert place.run("relate", "c0ffee", "REQUIRES", "a1b2c3").out.startswith("changed")
-    rows = place.run("related", "a1b2c3", "--json").json
+    assert place("relate", "c0ffee", "REQUIRES", "a1b2c3").out.startswith("changed")
+    rows = place("related", "a1b2c3", "--json").json
     assert [(row["direction"], row["type"], row["via"], row["steps"]) for row in rows] == [
         ("incoming", "REQUIRES", "fixed-redis-connection-timeouts", 1),
         ("outgoing", "SOLVES", "fixed-redis-connection-timeouts", 1),
     ]
-    deep = place.run("related", "c0ffee", "--depth", "2").out
+    deep = place("related", "c0ffee", "--depth", "2").out
     assert "redis-connection-drops-under-load" in deep and "by way of" in deep
-    assert place.run("related", "c0ffee", "--type", "CAUSES").out == "no memory is related to it\n"
-    assert [row["type"] for row in place.run("edges", "--json").json] == ["REQUIRES", "SOLVES"]
-    assert "keepalive fix" in place.run("edges", "--show", EDGE[:8]).out
-    place.run("edges", "--remove", EDGE)
-    assert [row["type"] for row in place.run("edges", "--json").json] == ["REQUIRES"]
-    assert "relations mended" not in place.run("history").out
+    assert place("related", "c0ffee", "--type", "CAUSES").out == "no memory is related to it\n"
+    assert [row["type"] for row in place("edges", "--json").json] == ["REQUIRES", "SOLVES"]
+    assert "keepalive fix" in place("edges", "--show", EDGE[:8]).out
+    place("edges", "--remove", EDGE)
+    assert [row["type"] for row in place("edges", "--json").json] == ["REQUIRES"]
+    assert "relations mended" not in place("history").out
 
 
 @pytest.mark.parametrize(
@@ -49,31 +52,31 @@ def test_two_memories_are_related_listed_and_parted(place):
     ],
 )
 def test_what_is_wrong_is_said_and_how_it_is_right(place, arguments, code, words):
-    said = place.run(*arguments, code=code)
+    said = place(*arguments, code=code)
     assert words in said.err and not said.out
 
 
 def test_dormant_memories_are_found_when_asked_for_and_archived_ones_shown_by_name(place):
-    assert "fixed-redis" in place.run("search", "redis").out
-    said = place.run("decay", "--json").json
+    assert "fixed-redis" in place("search", "redis").out
+    said = place("decay", "--json").json
     assert {"archived", "dormant"} & {row["band"] for row in said["memories"]}
     file = place.store / ".reverie/asleep"
     file.write_text(f"dormant {SOLUTION_PATH}\n")
-    said = place.run("search", "redis", "timeouts")
+    said = place("search", "redis", "timeouts")
     assert "fixed-redis" not in said.out
     assert "1 dormant memory has such words, too: --dormant shows them." in said.err
-    assert "fixed-redis" in place.run("search", "redis", "timeouts", "--dormant").out
-    assert "fixed-redis" in place.run("recall", "redis connection timeouts", "--dormant").out
-    assert "fixed-redis" not in place.run("recall", "redis connection timeouts").out
+    assert "fixed-redis" in place("search", "redis", "timeouts", "--dormant").out
+    assert "fixed-redis" in place("recall", "redis connection timeouts", "--dormant").out
+    assert "fixed-redis" not in place("recall", "redis connection timeouts").out
     file.write_text(f"archived {SOLUTION_PATH}\n")
-    assert "fixed-redis" not in place.run("search", "redis", "timeouts", "--dormant").out
-    assert "socket_keepalive" in place.run("show", "a1b2c3").out
+    assert "fixed-redis" not in place("search", "redis", "timeouts", "--dormant").out
+    assert "socket_keepalive" in place("show", "a1b2c3").out
 
 
 def test_pairs_that_may_belong_together_are_proposed(place):
-    place.run("edges", "--remove", EDGE)
-    (row,) = place.run("edges", "--propose", "--json").json
+    place("edges", "--remove", EDGE)
+    (row,) = place("edges", "--propose", "--json").json
     assert (row["from_id"], row["type"], row["to_id"]) == (REDIS, "SOLVES", DROPS)
     assert row["reason"] == "both have production, redis"
-    place.run("relate", REDIS, "SOLVES", DROPS)
-    assert place.run("edges", "--propose").out == "no pair stands out\n"
+    place("relate", REDIS, "SOLVES", DROPS)
+    assert place("edges", "--propose").out == "no pair stands out\n"

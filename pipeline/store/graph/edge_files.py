@@ -7,6 +7,7 @@ changed are read again. It can be thrown away.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +20,8 @@ from pipeline.core.errors import DocumentError, StoreError, cause
 from pipeline.hooklib import times
 from pipeline.store.files.kept import is_settled
 from pipeline.store.files.layout import (
+    ARCHIVE,
+    EARLIER,
     EDGES,
     GRAPH,
     MAX_DERIVED,
@@ -33,6 +36,7 @@ from pipeline.store.graph.edge_file import Edge
 
 FILE = f"{PRIVATE}/edges.json"
 _VERSION = 1
+_IS_ID = re.compile(r"[0-9A-Za-z-]{6,}")
 _SHOWN = 500
 """Characters of a description that are kept; of a longer one the file has the rest."""
 _FIELDS = ("id", "type", "from_id", "to_id", "from_title", "to_title", "strength", "created", "updated")
@@ -95,6 +99,16 @@ def beginning_with(root: Path, start: str) -> list[Edge]:
     """Return the edges whose id begins with `start`, which has six characters at least."""
     found = [_read(root, path, []) for path in _named(root, {start[:6].lower()})]
     return [edge for edge in found if edge is not None and edge.id.lower().startswith(start.lower())]
+
+
+def kept_description(root: Path, edge_id: str) -> str:
+    """Return the text of the edge of that id in the archive, "" where none is kept of it."""
+    name = f"*/{EARLIER}/*-{edge_id[:6]}-*.md"
+    for file in sorted((root / ARCHIVE).glob(name)) if _IS_ID.fullmatch(edge_id) else ():
+        edge = _read(root, file.relative_to(root).as_posix(), [])
+        if edge is not None and edge.id == edge_id:
+            return edge.description
+    return ""
 
 
 def named_for(root: Path, from_title: str, type_name: str, to_title: str) -> list[Edge]:
