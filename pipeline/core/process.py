@@ -7,7 +7,6 @@ Standard library only; nothing is written.
 from __future__ import annotations
 
 import os
-import socket
 import uuid
 from pathlib import Path
 
@@ -22,7 +21,9 @@ def boot_id() -> str:
     <boot> is the kernel's own identifier (Linux, macOS), and empty where the system has none: then a boot
     can't be told, and only the time a lease runs for ends it.
     """
-    return f"{_linux_boot() or _mac_boot()}@{socket.gethostname()}"
+    from socket import gethostname
+
+    return f"{_linux_boot() or _mac_boot()}@{gethostname()}"
 
 
 def process_name() -> str:
