@@ -113,12 +113,14 @@ def relate(
     strength: float | None = None,
     context: str = "",
     description: str = "",
+    by_person: bool = True,
 ) -> EdgeView:
     """Relate two memories, or change how they are related: one edge for each pair and type.
 
     Without a `strength` a new edge gets 0.8, and one that is there keeps its own. Both ends and the edge's
-    file are written as one change. Raises UnknownMemoryError, InputError for a memory and itself and for a
-    text that no memory may hold, UsageError for an unknown type.
+    file are written as one change. An agent (not `by_person`) relates only what it may change. Raises
+    UnknownMemoryError, InputError for a memory and itself and for a text that no memory may hold, UsageError
+    for an unknown type.
     """
     app.require_settings()
     type_name = _known_type(type)
@@ -134,15 +136,20 @@ def relate(
             "a memory can't be related to itself", file=source.path, fix="Name two memories that differ."
         )
     now = app.clock.now()
-    ends = BothEnds(store, now, approved=True)
+    ends = BothEnds(store, now, approved=by_person)
     from_end, to_end = ends.text_of(source.id), ends.text_of(target.id)
     assert from_end is not None, "it was read from the store"
     assert to_end is not None, "it was read from the store"
+    for end, document in ((from_end, source), (to_end, target)):
+        if end.fixed:
+            raise InputError(
+                f"{document.name} is a person's", file=document.path, fix="They relate it: `reverie relate`."
+            )
     known = ends.edge_between(from_end, to_end, type_name)
     if strength is None:
         strength = known.strength if known else STRENGTH
     edge = ends.join(from_end, to_end, type_name, strength=strength, context=context, description=description)
-    door = Door(store, now=now, approved=True)
+    door = Door(store, now=now, approved=by_person)
     operations = ends.operations()
     door.bring([operation for operation in operations if isinstance(operation, Put | Restore | WriteFile)])
     door.write(new_id(), f"relate {source.name} {type_name} {target.name}", in_step=True)

@@ -56,6 +56,10 @@ class Wish:
     importance: float = 0.5
     confidence: float = 0.8
     quote: str = ""
+    steps: tuple[str, ...] = ()
+    preconditions: tuple[str, ...] = ()
+    postconditions: tuple[str, ...] = ()
+    episode: bool = True
     most: int = MOST
 
 
@@ -82,6 +86,10 @@ def remember(app: App, wish: Wish) -> Memory:
         confidence=wish.confidence,
         origin="user-stated" if cited else "assistant-written",
         sources=(cited.evidence,) if cited else (),
+        steps=wish.steps,
+        preconditions=wish.preconditions,
+        postconditions=wish.postconditions,
+        episode=wish.episode,
         by_person=False,
     )
     return store_memory(app, app.open_store(create=not app.is_team), new).memory
@@ -213,7 +221,8 @@ def _kind_of(app: App, wish: Wish, cited: Cited | None) -> str:
 def _require_said(wish: Wish, kind: str, cited: Cited) -> None:
     """Raise InputError where the text names what the person did not type with the words that are cited."""
     ground = Ground([cited.line])
-    missing = ground.missing([wish.text, wish.why, wish.title], acted_on=kind in ACTED_ON)
+    texts = [wish.text, wish.why, wish.title, *wish.steps, *wish.preconditions, *wish.postconditions]
+    missing = ground.missing(texts, acted_on=kind in ACTED_ON)
     if missing.nowhere or missing.elsewhere:
         names = ", ".join(f"“{words}”" for words in (*missing.nowhere, *missing.elsewhere))
         raise InputError(

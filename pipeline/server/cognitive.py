@@ -1,12 +1,13 @@
-"""The tools over the store by the names of `memory_…`: those that something backs today."""
+"""The tools over the store by the names of `memory_…`; those over relations and pages stand beside."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from typing import Any
 
 from pipeline.app import embed as embedding
-from pipeline.app import on_behalf
+from pipeline.app import graph, on_behalf
 from pipeline.app.dream import consolidate
 from pipeline.app.on_behalf import Wish
 from pipeline.app.selecting import Filter
@@ -29,6 +30,10 @@ def store(call: Call, given: dict[str, Any]) -> Answer:
         importance=given.get("importance", 0.5),
         confidence=given.get("confidence", 0.8),
         quote=given.get("quote", ""),
+        steps=tuple(given.get("steps", ())),
+        preconditions=tuple(given.get("preconditions", ())),
+        postconditions=tuple(given.get("postconditions", ())),
+        episode=given.get("episode", False),
         most=MOST_CONTENT,
     )
     return lean.written(app, on_behalf.remember(app, wish))
@@ -85,15 +90,10 @@ def _as_answer(report: DreamReport) -> Answer:
 def stats(call: Call, _: dict[str, Any]) -> Answer:
     """Count the memories of the project."""
     app = call.app()
-    heads = [] if app.is_fresh else [document.head for document in app.memories(None)[0]]
-    tags = Counter(tag for head in heads for tag in head.tags)
-    return {
-        "memories": len(heads),
-        "pinned": sum(head.pinned for head in heads),
-        "by_type": dict(Counter(head.type for head in heads).most_common()),
-        "by_origin": dict(Counter(head.origin or "unknown" for head in heads).most_common()),
-        "by_tag": dict(tags.most_common(_TAGS_TOLD)),
-    }
+    if app.is_fresh:
+        return {"memories": 0, "by_type": {}, "by_tag": {}, "by_band": {}, "edges": 0, "by_relation": {}}
+    found = asdict(graph.stats(app, app.open_store()))
+    return {**found, "by_tag": dict(list(found["by_tag"].items())[:_TAGS_TOLD])}
 
 
 def embed(call: Call, given: dict[str, Any]) -> Answer:

@@ -25,7 +25,14 @@ _TAGS = many(text(most=100, least=1), "Only with these tags.", most=50)
 _STEPS = many(text(most=2_000, least=1), most=100)
 _RELATIONS = ("SOLVES", "CAUSES", "BUILDS_ON", "ALTERNATIVE_TO", "REQUIRES", "FOLLOWS", "RELATED_TO")
 _EDGE = answer(
-    id=text(), type=text(), from_id=text(), to_id=text(), strength={"type": "number"}, description=text()
+    id=text(),
+    type=text(),
+    from_id=text(),
+    from_title=text(),
+    to_id=text(),
+    to_title=text(),
+    strength={"type": "number"},
+    description=text(),
 )
 _MADE = answer(path=text(), text=text())
 
@@ -44,6 +51,10 @@ COGNITIVE_TOOLS: tuple[Tool, ...] = (
             tags=many(text(most=100, least=1), most=50),
             importance=share(default=0.5),
             confidence=share(default=0.8),
+            steps=many(text(most=1_000, least=1), "What to do, in order; of a procedure only.", most=50),
+            preconditions=many(text(most=1_000, least=1), "What must hold before its steps.", most=50),
+            postconditions=many(text(most=1_000, least=1), "What holds after them.", most=50),
+            episode=flag("Whether the day's log gets an entry, too.", default=False),
             quote=QUOTE,
         ),
         WRITTEN,
@@ -103,6 +114,7 @@ COGNITIVE_TOOLS: tuple[Tool, ...] = (
         ),
         _EDGE,
         AGAIN,
+        "relations.relate",
     ),
     Tool(
         "memory_related",
@@ -115,8 +127,23 @@ COGNITIVE_TOOLS: tuple[Tool, ...] = (
             direction=text(choices=("outgoing", "incoming", "both")),
             max_depth=whole(least=1, most=5, default=1),
         ),
-        answer(related=many(answer(name=text(), id=text(), type=text(), depth=whole(), relation=text()))),
+        answer(
+            related=many(
+                answer(
+                    name=text(),
+                    id=text(),
+                    type=text(),
+                    depth=whole(),
+                    relation=text(),
+                    direction=text(),
+                    strength={"type": "number"},
+                    edge_id=text(),
+                    via=text("The memory from which the last step leads here."),
+                )
+            )
+        ),
         READS,
+        "relations.related",
     ),
     Tool(
         "memory_edge_get",
@@ -125,6 +152,7 @@ COGNITIVE_TOOLS: tuple[Tool, ...] = (
         fields(["edge_id"], edge_id=_ID),
         _EDGE,
         READS,
+        "relations.edge_get",
     ),
     Tool(
         "memory_edge_search",
@@ -139,6 +167,7 @@ COGNITIVE_TOOLS: tuple[Tool, ...] = (
         ),
         answer(edges=many(_EDGE)),
         READS,
+        "relations.edge_search",
     ),
     Tool(
         "memory_reflect",
@@ -165,18 +194,20 @@ COGNITIVE_TOOLS: tuple[Tool, ...] = (
         fields(),
         _MADE,
         AGAIN,
+        "relations.reflection",
     ),
     Tool(
         "memory_stats",
         "Counts",
-        "Count the memories here by type, by who said them and by tag.",
+        "Count the memories here by type, tag and band (active, fading, dormant, archived), and relations.",
         fields(),
         answer(
             memories=whole(),
-            pinned=whole(),
             by_type={"type": "object"},
-            by_origin={"type": "object"},
             by_tag={"type": "object"},
+            by_band={"type": "object"},
+            edges=whole(),
+            by_relation={"type": "object"},
         ),
         READS,
         "cognitive.stats",
@@ -193,8 +224,9 @@ COGNITIVE_TOOLS: tuple[Tool, ...] = (
             summary=_STEPS,
             memory_id=_ID,
         ),
-        _MADE,
+        answer(day=text(), time=text(), title=text(), type=text()),
         ADDS,
+        "relations.episode",
     ),
     Tool(
         "memory_tags_list",
@@ -203,6 +235,7 @@ COGNITIVE_TOOLS: tuple[Tool, ...] = (
         fields(limit=whole(least=1, most=500, default=50)),
         answer(tags=many(answer(tag=text(), count=whole()))),
         READS,
+        "relations.tags_list",
     ),
     Tool(
         "memory_tags_related",
@@ -211,6 +244,7 @@ COGNITIVE_TOOLS: tuple[Tool, ...] = (
         fields(["tag"], tag=text(most=100, least=1), limit=whole(least=1, most=100, default=20)),
         answer(tags=many(answer(tag=text(), count=whole()))),
         READS,
+        "relations.tags_related",
     ),
     Tool(
         "memory_embed",
@@ -228,14 +262,23 @@ COGNITIVE_TOOLS: tuple[Tool, ...] = (
         "cognitive.embed",
         slow=True,
     ),
-    Tool("memory_core", "Make CORE.md", "Make CORE.md anew and read it.", fields(), _MADE, AGAIN),
+    Tool(
+        "memory_core",
+        "Make CORE.md",
+        "Make CORE.md anew and read it.",
+        fields(),
+        _MADE,
+        AGAIN,
+        "relations.core",
+    ),
     Tool(
         "memory_decay",
         "Count the decay",
         "Work out the decay scores anew.",
         fields(),
-        answer(counted=whole()),
+        answer(counted=whole(), by_band={"type": "object"}),
         AGAIN,
+        "relations.decay",
     ),
     Tool(
         "memory_config",
