@@ -403,31 +403,6 @@ class App:
             # The change is made. `doctor` says that the index is behind, and the next search mends it.
             return
 
-    def reindex(self) -> list[str]:
-        """Rebuild every derived file from the markdown; returns the files that changed.
-
-        The search index is built anew as well, the team's too, and those of stores that are gone are deleted.
-        What is out of step among relations and edge files is mended, as a change that can be undone.
-        """
-        from pipeline.consolidation import reflection
-        from pipeline.revision.mending import mend
-        from pipeline.search.refresh import refresh_index, sweep_indexes
-
-        self.require_settings()
-        store, now = self.open_store(), self.clock.now()
-        documents: list[Document] = []
-        wrote = store.reindex(now=now, anew=True, tell=documents.extend)
-        mended = [operation.path for operation in mend(store, now=now).operations]
-        if mended:
-            documents.clear()
-            wrote = list(dict.fromkeys([*mended, *wrote, *store.reindex(now=now, tell=documents.extend)]))
-        wrote += reflection.write_from(self.home, self.settings, store, documents, now)
-        refresh_index(self.home, store, now, rebuild=True)
-        if self.team_path is not None:
-            refresh_index(self.home, open_store(self.team_path, self.settings), now, rebuild=True)
-        sweep_indexes(self.home)
-        return wrote
-
 
 def _problems(snapshot: Snapshot) -> list[str]:
     """Return what is wrong with files: of a few each where it stands, of many one line."""

@@ -19,11 +19,11 @@ from pipeline.revision import Door
 from pipeline.store import Document, Episode, Store
 from pipeline.store.derived import reflection_page
 from pipeline.store.files.layout import derived_bytes
+from pipeline.store.graph.edge_file import ID_CHARS
 from pipeline.store.history.episodes import RESERVED
 
 MOST_TITLE = 120
 MOST_SUMMARY = 500
-_ID_CHARS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,4 +167,4 @@ def _end(path: str) -> str:
     """Return what of a file's name stays when the file moves: the start of the id behind the last dash."""
     stem = PurePosixPath(path).stem
     end = stem.rpartition("-")[2]
-    return end if len(end) == _ID_CHARS else stem
+    return end if len(end) == ID_CHARS else stem

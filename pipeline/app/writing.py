@@ -128,17 +128,17 @@ def store_memory(app: App, store: Store, new: NewMemory) -> Written:
     """
     app.require_settings()
     memory = _made(app, new)
-    snapshot = store.scan()
-    if not new.force:
-        _require_news(app, snapshot, memory)
-    known = snapshot.by_name(memory.name)
-    if known is not None:
-        raise InputError(
-            f"there is a memory {known.name} already",
-            fix=f"See `reverie show {known.name}`; choose --name.",
-        )
     change_id, planned = new_id(), None
     for attempt in range(_TRIES):
+        snapshot = store.scan()
+        if not new.force:
+            _require_news(app, snapshot, memory)
+        known = snapshot.by_name(memory.name)
+        if known is not None:
+            raise InputError(
+                f"there is a memory {known.name} already",
+                fix=f"See `reverie show {known.name}`; choose --name.",
+            )
         door = Door(store, now=app.clock.now(), approved=new.is_decided)
         planned = door.create(memory)
         if isinstance(planned, Flaw):
@@ -149,7 +149,7 @@ def store_memory(app: App, store: Store, new: NewMemory) -> Written:
             door.write(change_id, f"add {planned.memory.name}")
             break
         except ConflictError:
-            # Another process wrote to the day's page of the diary at the same moment.
+            # Another process wrote the same at the same moment: now it is seen.
             if attempt == _TRIES - 1:
                 raise
     assert isinstance(planned, Put), "the last try was made or raised"

@@ -17,7 +17,7 @@ from pipeline.core.errors import UsageError
 from pipeline.domain.operations import RELATIONS
 from pipeline.hooklib.plain import clipped
 
-_SHORT = 8
+_SHOWN_OF_ID = 8
 _SNIPPET = 60
 _TYPES = ", ".join(RELATIONS)
 OtherArgument = Annotated[
@@ -135,7 +135,7 @@ def edges(
         limit=0,
     )
     rows = [
-        [each.id[:_SHORT], each.from_title, each.type, each.to_title, f"{each.strength:.2f}"]
+        [each.id[:_SHOWN_OF_ID], each.from_title, each.type, each.to_title, f"{each.strength:.2f}"]
         for each in first(found, shown)
     ]
     columns = ["id", "from", "relation", "to", "strength"]

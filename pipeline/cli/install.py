@@ -13,7 +13,7 @@ from pipeline.app.application import App
 from pipeline.cli import clients, output
 from pipeline.cli.clients import ClientOption, McpOption
 from pipeline.cli.diagnostics import tell_first_sight
-from pipeline.cli.options import JsonOption
+from pipeline.cli.options import AgreedOption, DryRunOption, JsonOption, YesOption
 from pipeline.cli.progress import progress
 from pipeline.core import paths
 from pipeline.core.errors import InputError, UsageError
@@ -33,13 +33,6 @@ from pipeline.install.hook_registration import (
 from pipeline.install.hooks import Edit
 from pipeline.install.mode import EFFECT, set_mode
 
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
-YesOption = Annotated[
-    bool, typer.Option("--yes", "-y", help="Do not ask. Without a terminal nobody is asked either.")
-]
-AgreedOption = Annotated[
-    bool, typer.Option("--yes", "-y", help="Do not ask. Without a terminal nothing is changed but with this.")
-]
 StatusLineOption = Annotated[
     bool | None,
     typer.Option(

@@ -10,6 +10,7 @@ from pipeline.app import pins, recall, scopes
 from pipeline.app.application import App
 from pipeline.app.explaining import Why
 from pipeline.app.explaining import why as explained
+from pipeline.app.rebuilding import rebuild
 from pipeline.app.scopes import scope_of
 from pipeline.cli import output
 from pipeline.cli.changes import for_all
@@ -140,7 +141,7 @@ def reindex(user: UserOption = False, store: StoreOption = None, as_json: JsonOp
     """
     app = App(store=store, user=user)
     with progress("rebuilding"):
-        changed = app.reindex()
+        changed = rebuild(app)
 
     def tell() -> None:
         for path in changed or ["nothing to change"]:

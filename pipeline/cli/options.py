@@ -58,3 +58,10 @@ NamesArgument = Annotated[
     list[str],
     typer.Argument(metavar="NAME...", help="Names, file stems or ids.", autocompletion=memory_names),
 ]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
+YesOption = Annotated[
+    bool, typer.Option("--yes", "-y", help="Do not ask. Without a terminal nobody is asked either.")
+]
+AgreedOption = Annotated[
+    bool, typer.Option("--yes", "-y", help="Do not ask. Without a terminal nothing is changed but with this.")
+]

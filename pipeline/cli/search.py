@@ -57,20 +57,14 @@ def search(
     """Find memories by their words, here and in the user scope."""
     problems: list[str] = []
     app = App(store=store, user=user, llm=llm)
-    look = partial(
-        app_search.search,
-        app,
-        " ".join(query),
-        limit=limit,
-        everywhere=everywhere,
-        retired=retired,
-        dormant=dormant,
-    )
+    wanted = " ".join(query)
+    look = partial(app_search.search, app, wanted, limit=limit, everywhere=everywhere, retired=retired)
+    look = partial(look, dormant=dormant)
     usual = app_search.EXPANDED if expand else app_search.FURTHER
     most = usual if further is None else further
     hits = look(further=0 if expand else most, problems=problems)
     if expand:
-        phrases = expanding.phrases(app, " ".join(query), hits, problems)
+        phrases = expanding.phrases(app, wanted, hits, problems)
         hits = look(further=most, phrases=phrases, problems=[])
     near = semantic.is_on(app.settings.embeddings)
     output.data(hits, lambda: _tell(hits, everywhere=everywhere, near=near), as_json=as_json)

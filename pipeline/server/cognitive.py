@@ -11,11 +11,11 @@ from pipeline.app import graph, on_behalf
 from pipeline.app.dream import consolidate
 from pipeline.app.on_behalf import Wish
 from pipeline.app.selecting import Filter
+from pipeline.app.writing import MOST_CONTENT
 from pipeline.consolidation.commit.report import DreamReport
 from pipeline.server import lean
 from pipeline.server.calls import Answer, Call
 
-MOST_CONTENT = 50_000
 _TAGS_TOLD = 50
 
 

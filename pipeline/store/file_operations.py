@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -72,11 +72,16 @@ class Restore:
 
 @dataclass(frozen=True, slots=True)
 class WriteFile:
-    """Any other file of the store to create or replace; `expected` as in Put."""
+    """Any other file of the store to create or replace; `expected` as in Put.
+
+    Of a file to which several processes add, `again` plans the same for the bytes it has by now, None for no
+    file; it returns None where nothing is left to be written.
+    """
 
     path: str
     data: bytes
     expected: str | None
+    again: Callable[[bytes | None], WriteFile | None] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -293,7 +293,7 @@ class Store:
                 record = self._journal.record(change.id)
                 if record is not None:
                     return Applied(True, [item["path"] for item in record["operations"]])
-                return self._apply(change, generation)
+                return self._apply(self.planner.caught_up(change), generation)
         finally:
             self.planner.drop()
 

@@ -11,6 +11,7 @@ import pytest
 from pipeline.app import graph, history
 from pipeline.app.application import App
 from pipeline.app.memories import forget
+from pipeline.app.rebuilding import rebuild
 from pipeline.core.errors import InputError, UnknownMemoryError, UsageError
 from pipeline.diagnostics.doctor import memories as doctor
 from pipeline.revision import Door
@@ -208,17 +209,17 @@ def test_c_c7_the_edge_file_wins_and_titles_are_refreshed(app: App, store: Store
     changed = EDGE_TEXT.replace("strength: 0.8", "strength: 0.65")
     write(store.root, EDGE_PATH, changed)
     write(store.root, PROBLEM_PATH, with_edge(PROBLEM).replace("drops under load", "drops at night"))
-    app.reindex()
+    rebuild(app)
     assert text_at(store, EDGE_PATH) == changed.replace("drops under load", "drops at night")
     assert text_at(store, SOLUTION_PATH) == with_edge(SOLUTION).replace("strength: 0.8", "strength: 0.65")
-    assert codes(store) == [] and app.reindex() == []
+    assert codes(store) == [] and rebuild(app) == []
 
 
 def test_c_c8_what_lacks_at_one_end_is_mended_from_the_edge(app: App, store: Store) -> None:
     lone = PROBLEM.split("relations:")[0]
     write(store.root, PROBLEM_PATH, lone + "---\n\nIdle connections are cut.\n")
     assert codes(store) == ["relation-end"]
-    assert PROBLEM_PATH in app.reindex()
+    assert PROBLEM_PATH in rebuild(app)
     assert text_at(store, PROBLEM_PATH) == with_edge(PROBLEM) and codes(store) == []
     history.undo(app, history.history(app)[0].short)
     assert text_at(store, PROBLEM_PATH) == lone + "---\n\nIdle connections are cut.\n"

@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.app.application import App
 from pipeline.app.memories import add, forget
+from pipeline.app.rebuilding import rebuild
 from pipeline.core.errors import InputError
 from tests.support.extraction import Bench
 
@@ -89,7 +90,7 @@ def test_what_says_more_or_else_is_written(bench: Bench, app: App, text: str, wh
 
 def test_a_long_memory_is_read_to_its_end(bench: Bench, app: App) -> None:
     added(app, f"{'Words before it. ' * 30}Ship on Mondays.", "long")
-    app.reindex()
+    rebuild(app)
     with pytest.raises(InputError, match="the memory long says this already"):
         added(app, "Ship on Mondays.")
 

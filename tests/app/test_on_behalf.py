@@ -47,7 +47,7 @@ def test_what_the_person_typed_is_kept_as_theirs_with_the_line_it_rests_on(app, 
     assert (kept.origin, kept.type) == ("user-stated", "feedback")
     assert [(source.quote, source.speaker) for source in kept.sources] == [(QUOTE, "person")]
     assert app.open_store().read(kept.name).memory.sources == kept.sources
-    assert app.open_store().history()[0].reason == f"remember {kept.name}"
+    assert app.open_store().history()[0].reason == f"add {kept.name}"
 
 
 def test_words_of_the_turn_that_is_going_on_are_read_at_once(app, project):

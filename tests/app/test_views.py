@@ -12,6 +12,7 @@ import pytest
 
 from pipeline.app import views
 from pipeline.app.application import App
+from pipeline.app.rebuilding import rebuild
 from pipeline.app.views import TagCount
 from pipeline.app.writing import NewMemory, store_memory
 from pipeline.core import zone
@@ -125,12 +126,12 @@ def test_reindex_makes_the_reflection_anew_from_the_store_alone(bench: Bench, ap
     keep(app, bench, "The cache is Redis.", tags=["redis", "cache"])
     bench.store.apply(ChangeSet("d", "d", [bench.store.append_episodes(DIARY[1:])]))  # type: ignore[list-item]
     file = bench.store.root / "REFLECTION.md"
-    assert "REFLECTION.md" in app.reindex()
+    assert "REFLECTION.md" in rebuild(app)
     first = file.read_bytes()
     assert b"Last reflection: 2026-02-13 | Total reflections: 1" in first
-    assert b"merges performed: 1" in first and "REFLECTION.md" not in app.reindex()
+    assert b"merges performed: 1" in first and "REFLECTION.md" not in rebuild(app)
     file.unlink()
-    app.reindex()
+    rebuild(app)
     assert file.read_bytes() == first
     file.write_text("# My own\n", "utf-8")
     assert views.reflection(app, bench.store).text == "# My own\n"

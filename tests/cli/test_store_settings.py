@@ -6,6 +6,7 @@ import pytest
 
 from pipeline import config
 from pipeline.app.application import App
+from pipeline.app.rebuilding import rebuild
 from pipeline.config import Settings, StoreSettings
 from pipeline.consolidation.commit.execute import promote
 from pipeline.context import open_store
@@ -32,7 +33,7 @@ def app(sealed_environment, tmp_path, monkeypatch):
 
 def test_reindex_by_command_and_by_worker_write_the_same_index(app):
     store = Store.open(app.store_path)
-    app.reindex()
+    rebuild(app)
     by_command = index(store)
     assert len(by_command.splitlines()) == LINES
     (store.root / "MEMORY.md").unlink()

@@ -18,14 +18,13 @@ from pipeline.domain.memory import HUMAN_ONLY
 from pipeline.hooklib import asleep
 from pipeline.store.catalogue.sieve import Sieve
 from pipeline.store.derived import usage
-from pipeline.store.derived.core_page import CORE_LEAST, Memories, band, score_of
+from pipeline.store.derived.core_page import CORE_LEAST, TOLERANCE, Memories, band, score_of
 from pipeline.store.files.kept import micros
 from pipeline.store.files.layout import GRAPH, PRIVATE
 from pipeline.store.files.scanning import Document
 
 BANDS = ("active", "fading", asleep.DORMANT, asleep.ARCHIVED)
 EVERY = timedelta(days=1)
-_TOLERANCE = 1e-9
 _NO_PERSONS = ("assistant-inferred", "imported")
 """Origins of which no person's word is a part, unless a source says so."""
 
@@ -57,7 +56,7 @@ def decay(
         worth.path: score_of(worth, usage.access_of(state, memories.id_of(worth.path), worth.path), at)
         for worth in memories.worths
     }
-    tired = {path for path, score in scores.items() if score < CORE_LEAST - _TOLERANCE}
+    tired = {path for path, score in scores.items() if score < CORE_LEAST - TOLERANCE}
     saying = {word: sieve.saying(documents, word) for word in _NO_PERSONS} if tired else {}
     named = sieve.saying(documents, '"origin":') if tired else set()
     found = {}

@@ -20,7 +20,7 @@ from pipeline.domain.memory import Memory
 from pipeline.hooklib import ownership
 from pipeline.store.catalogue.scanner import Scanner
 from pipeline.store.derived.memory_index_writer import MemoryIndexWriter
-from pipeline.store.file_operations import Move, Put, Restore, Retire, WriteFile
+from pipeline.store.file_operations import ChangeSet, Move, Operation, Put, Restore, Retire, WriteFile
 from pipeline.store.files import document, names
 from pipeline.store.files.layout import ARCHIVE, VAULT, bytes_at, inside, memory_folders
 from pipeline.store.files.names import common_form
@@ -162,6 +162,18 @@ class Planner:
         """Plan `entries`, all of one day, at the end of its log; None when they are in it already."""
         current = bytes_at(self._root, episode_path(entries[0].day)) if entries else None
         return with_entries(current, entries)
+
+    def caught_up(self, change: ChangeSet) -> ChangeSet:
+        """Return `change`; of files to which others have added meanwhile, with what is to be written now."""
+        operations: list[Operation] = []
+        for operation in change.operations:
+            found: Operation | None = operation
+            if isinstance(operation, WriteFile) and operation.again is not None:
+                current = bytes_at(self._root, operation.path)
+                if operation.expected != (None if current is None else digest(current)):
+                    found = operation.again(current)
+            operations += [found] if found else []
+        return replace(change, operations=operations)
 
     def _folder(self) -> str | None:
         """Return the folder that new files go to, None where that is by their type.

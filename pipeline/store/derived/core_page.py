@@ -30,7 +30,8 @@ CORE_LEAST = 0.2
 CORE_CHARS = 12_000
 CORE_PER_SECTION = 15
 _DECAY = 0.03
-_TOLERANCE = 1e-9
+TOLERANCE = 1e-9
+"""How far below a bound a score may lie and still count as on it."""
 _SEEDS = {
     "Critical Solutions": ("solution",),
     "Active Decisions": ("decision",),
@@ -91,7 +92,7 @@ def score_of(worth: Worth, access: dict[str, Any], now_us: int) -> float:
 def band(score: float) -> str:
     """Return the band of a decay score: active, fading, dormant or archived."""
     for least, name in ((0.5, "active"), (CORE_LEAST, "fading"), (0.05, "dormant")):
-        if score >= least - _TOLERANCE:
+        if score >= least - TOLERANCE:
             return name
     return "archived"
 
@@ -154,7 +155,7 @@ def core_page(memories: Memories, state: dict[str, dict[str, Any]], now: datetim
 def _is_alive(worth: Worth, score: float, memories: Memories) -> bool:
     if worth.kind == "task":
         return memories.get(worth.path).finished_at is None
-    return worth.kind in HUMAN_ONLY or score >= CORE_LEAST - _TOLERANCE
+    return worth.kind in HUMAN_ONLY or score >= CORE_LEAST - TOLERANCE
 
 
 def _fitting(lines: dict[str, list[str]], room: int) -> dict[str, int]:

@@ -23,7 +23,7 @@ from pipeline.store.files.layout import MAX_DERIVED, read_regular
 from pipeline.store.files.versions import NewerVersionError, require_version
 
 STATE = "_state.json"
-VERSION = 1
+STATE_VERSION = 1
 BY_PATH = "path:"
 """What the key of a file begins with that had no id when its use was counted."""
 _KINDS = (("access_count", "last_accessed"), ("injected_count", "last_injected"))
@@ -198,13 +198,13 @@ def _stretch(state: dict[str, Any], moments: Iterable[datetime]) -> dict[str, st
 
 
 def _new(now: datetime) -> dict[str, Any]:
-    return {"version": VERSION, "updated": iso(now), "entries": {}}
+    return {"version": STATE_VERSION, "updated": iso(now), "entries": {}}
 
 
 def _read_file(root: Path) -> dict[str, Any]:
     try:
         state = orjson.loads(read_regular(root / STATE, MAX_DERIVED)[0])
-        require_version(root / STATE, state, VERSION)
+        require_version(root / STATE, state, STATE_VERSION)
         if not isinstance(state, dict) or not isinstance(state.get("entries"), dict):
             raise ValueError("there are no entries in it")
     except FileNotFoundError:

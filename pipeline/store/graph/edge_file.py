@@ -24,7 +24,8 @@ from pipeline.text.slugs import slugify
 
 STRENGTH = 0.8
 """That of an edge for which none is given."""
-_ID_CHARS = 6
+ID_CHARS = 6
+"""So much of an id stands at the end of a file's name."""
 _TITLES = ("from_title", "to_title")
 _QUOTED = (*_TITLES, "created", "updated")
 _ODD = re.compile(r"[^A-Za-z0-9_]+")
@@ -78,7 +79,7 @@ def path_of(edge: Edge, taken: Container[str] = ()) -> str:
     """Return where the file of a new `edge` goes; none of `taken`."""
     label = _ODD.sub("_", edge.type).strip("_")[:_MOST_LABEL] or "RELATED_TO"
     ends = [slugify(edge.from_title or edge.from_id), slugify(edge.to_title or edge.to_id)]
-    stem = f"{ends[0]}--{label}--{ends[1]}-{edge.id[:_ID_CHARS]}"
+    stem = f"{ends[0]}--{label}--{ends[1]}-{edge.id[:ID_CHARS]}"
     path, number = f"{EDGES}/{stem}.md", 1
     while path in taken:
         number += 1

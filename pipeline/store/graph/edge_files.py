@@ -35,7 +35,7 @@ from pipeline.store.graph import edge_file
 from pipeline.store.graph.edge_file import Edge
 
 FILE = f"{PRIVATE}/edges.json"
-_VERSION = 1
+_FORM = 1
 _IS_ID = re.compile(r"[0-9A-Za-z-]{6,}")
 _SHOWN = 500
 """Characters of a description that are kept; of a longer one the file has the rest."""
@@ -167,7 +167,7 @@ def _kept(root: Path) -> _Held:
         values = orjson.loads(read_regular(root / FILE, MAX_DERIVED)[0])
     except (OSError, StoreError, ValueError):
         return {}
-    rows = values.get("edges") if isinstance(values, dict) and values.get("version") == _VERSION else None
+    rows = values.get("edges") if isinstance(values, dict) and values.get("version") == _FORM else None
     if not isinstance(rows, dict):
         return {}
     return {path: row for path, row in rows.items() if _is_row(row)}
@@ -186,7 +186,7 @@ def _is_row(row: Any) -> bool:
 
 def _keep(root: Path, rows: _Held) -> None:
     if (root / PRIVATE).is_dir():
-        write_atomic(root / FILE, orjson.dumps({"version": _VERSION, "edges": rows}))
+        write_atomic(root / FILE, orjson.dumps({"version": _FORM, "edges": rows}))
 
 
 def whole(root: Path, edge: Edge) -> Edge:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -89,7 +90,8 @@ class Episode:
 def with_entries(current: bytes | None, entries: Sequence[Episode]) -> WriteFile | None:
     """Return the log with `entries`, all of one day, at its end; None when it has them all already.
 
-    `current` are the log's present bytes, None without a log. Raises StoreError for an odd day or time.
+    `current` are the log's present bytes, None without a log; what another process adds before it is written
+    stays. Raises StoreError for an odd day or time.
     """
     if not entries:
         return None
@@ -103,7 +105,8 @@ def with_entries(current: bytes | None, entries: Sequence[Episode]) -> WriteFile
             data += (b"\n" if data.endswith(b"\n") else b"\n\n") + text
     if data == before:
         return None
-    return WriteFile(path, data, None if current is None else digest(current))
+    again = partial(with_entries, entries=entries)
+    return WriteFile(path, data, None if current is None else digest(current), again)
 
 
 def _written(entry: Episode) -> bytes:
