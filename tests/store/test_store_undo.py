@@ -10,12 +10,17 @@ import pytest
 
 from pipeline.core.clock import iso
 from pipeline.core.errors import ConflictError, StoreError
-from pipeline.store import ChangeSet, Store, WriteFile, fsck, short_ids, turns_of
+from pipeline.store import ChangeSet, Episode, Store, WriteFile, fsck, short_ids, turns_of
 from pipeline.store.history import undo
 from pipeline.store.history.generations import undo_id
 from tests.support.stores import NOW, die_at, forked, index, memory, save, tree
 
-LOG = {"date": "2026-11-27", "time": "10:00", "title": "Merged", "type_name": "dream"}
+LOG = Episode("2026-11-27", "10:00", "Merged", "dream")
+
+
+def log(store, run):
+    """The page of the diary with an entry of `run`."""
+    return store.append_episodes([replace(LOG, title=f"Merged by {run}")])
 
 
 @pytest.fixture
@@ -31,9 +36,7 @@ def dream(store, id="run-2", at=NOW):
     changed = store.put(replace(old.memory, description=f"Changed by {id}."), existing=old)
     gone = store.retire(store.read("gone-one"), year=2026, reason="outdated", superseded_by=old.id)
     operations = [store.put(memory("new-one")), changed, gone, *store.pin(store.read("pinned-one"))]
-    return store.apply(
-        ChangeSet(id, "a dream", [*operations, store.append_episode(marker=id, **LOG)], at), generation=True
-    )
+    return store.apply(ChangeSet(id, "a dream", [*operations, log(store, id)], at), generation=True)
 
 
 def change(store, id, description, reason="test", **more):
@@ -302,11 +305,10 @@ def test_other_memories_written_since_stay(store):
 
 def test_a_log_that_grew_since_keeps_what_was_added(store):
     dream(store)
-    entry = store.append_episode(marker="run-3", **LOG)
-    store.apply(ChangeSet("run-3", "test", [entry]))
+    store.apply(ChangeSet("run-3", "test", [log(store, "run-3")]))
     store.undo("run-2")
     text = (store.root / "episodes/2026-11-27.md").read_text()
-    assert "run:run-3" in text and "run:run-2" not in text
+    assert "Merged by run-3" in text and "Merged by run-2" not in text
 
 
 def test_a_file_that_is_as_before_already_needs_nothing(store):
